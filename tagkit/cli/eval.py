@@ -1,0 +1,85 @@
+"""`tagkit eval`."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tagkit.cli.options import Device, TagColumn, Threads, TokenColumn, column
+
+# \b keeps click from filling the lines.
+EXAMPLES = """\b
+Examples:
+  tagkit eval models/travel data/travel/test.conll
+  tagkit eval --gold test.conll --pred tagged.conll --strict --json
+"""
+
+
+def eval_command(
+    model: Annotated[
+        Path | None, typer.Argument(help="Folder of a model.", metavar="[MODEL", show_default=False)
+    ] = None,
+    file: Annotated[
+        str | None,
+        typer.Argument(help="Corpus with gold tags.", metavar="FILE]", show_default=False),
+    ] = None,
+    gold: Annotated[
+        str | None, typer.Option(help="Column file with gold tags.", metavar="FILE")
+    ] = None,
+    pred: Annotated[
+        str | None,
+        typer.Option(
+            help="Column file with predicted tags.", metavar="FILE", show_default="the gold file"
+        ),
+    ] = None,
+    token_column: TokenColumn = None,
+    tag_column: TagColumn = None,
+    pred_column: Annotated[
+        str, typer.Option(help="Column of the predicted tags.", metavar="N|NAME")
+    ] = "-1",
+    scheme: Annotated[
+        str, typer.Option(help="auto, iob1, iob2, iobes, bilou or labels, of the gold tags.")
+    ] = "auto",
+    strict: Annotated[bool, typer.Option("--strict", help="Count well-formed spans only.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    encoding: Annotated[str, typer.Option(help="Of the files.")] = "utf-8",
+    batch_size: Annotated[int, typer.Option(min=1, help="Sentences a batch.")] = 64,
+    device: Device = "auto",
+    threads: Threads = None,
+) -> None:
+    """Score a model on a corpus, or predicted tags against gold ones.
+
+    With --gold alone the file holds both, the gold tags in the last column but one.
+    """
+    from tagkit.cli.console import print_report
+    from tagkit.config import load_config
+
+    by_model = model is not None and file is not None
+    if by_model == bool(gold) or (pred and not gold) or (model and not by_model):
+        raise typer.BadParameter(
+            "expected either MODEL FILE, or --gold FILE and perhaps --pred FILE"
+        )
+    flags = {
+        "data.token_column": column(token_column),
+        "data.tag_column": column(tag_column),
+        "data.scheme": scheme,
+        "data.encoding": encoding,
+    }
+    data = load_config(flags=flags).data
+    if gold:
+        from tagkit.scoring import compare_files
+
+        report = compare_files(gold, pred, data, column(pred_column) or 0, strict)
+    else:
+        from tagkit.device import set_threads
+        from tagkit.predictor import load
+        from tagkit.scoring import score_model
+
+        set_threads(threads or 0)
+        predictor = load(model or "", device)
+        report = score_model(predictor, file or "", data, strict, batch_size)
+    if as_json:
+        typer.echo(json.dumps(report.to_dict(), ensure_ascii=False))
+    else:
+        print_report(report)

@@ -1,0 +1,32 @@
+"""`tagkit info`."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+# \b keeps click from filling the lines.
+EXAMPLES = """\b
+Example:
+  tagkit info models/travel
+"""
+
+
+def info_command(
+    model: Annotated[Path, typer.Argument(help="Folder of a model.", metavar="MODEL")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Say what a model is, what it was trained on, and how well it does.
+
+    The whole model is checked on the way: digests, names and shapes.
+    """
+    from tagkit.bundle import load_bundle
+    from tagkit.cli.console import print_info
+
+    bundle = load_bundle(model)
+    if as_json:
+        facts = {**bundle.metadata, "config": bundle.config.model_dump(mode="json")}
+        typer.echo(json.dumps(facts, ensure_ascii=False))
+    else:
+        print_info(str(model), bundle)

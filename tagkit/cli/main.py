@@ -1,0 +1,63 @@
+"""The `tagkit` program: its commands, and how it ends.
+
+Exit status: 0 done, 1 refused input or failed, 2 wrong usage, 130 stopped by Ctrl-C.
+"""
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from tagkit import __version__
+from tagkit.cli import eval, info, predict, train
+from tagkit.errors import TagkitError
+
+app = typer.Typer(
+    name="tagkit",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("train", epilog=train.EXAMPLES)(train.train_command)
+app.command("predict", epilog=predict.EXAMPLES)(predict.predict_command)
+app.command("eval", epilog=eval.EXAMPLES)(eval.eval_command)
+app.command("info", epilog=info.EXAMPLES)(info.info_command)
+# What CRFsuite and spaCy call them.
+app.command("tag", hidden=True, epilog=predict.EXAMPLES)(predict.predict_command)
+app.command("evaluate", hidden=True, epilog=eval.EXAMPLES)(eval.eval_command)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"tagkit {__version__}")
+        raise typer.Exit
+
+
+@app.callback(epilog="Example: tagkit train --train train.conll --dev dev.conll -o models/mine")
+def tagkit(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="And exit.")
+    ] = False,
+) -> None:
+    """Train sequence taggers on your own corpora, tag text with them, and score them."""
+
+
+def main() -> None:
+    """Run the program; errors that the user can mend end in one line, never in a traceback."""
+    try:
+        app()
+    except TagkitError as error:
+        # typer.echo, not rich: a message is not to be wrapped or coloured by what it quotes.
+        for line in str(error).split("\n"):
+            typer.echo(f"error: {line}", err=True)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        typer.echo("stopped", err=True)
+        sys.exit(130)
+    except BrokenPipeError:
+        # The reader of our output has gone (`| head`). Python would complain again on closing.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)

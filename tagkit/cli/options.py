@@ -1,0 +1,31 @@
+"""Options that several commands take, each described once."""
+
+from typing import Annotated
+
+import typer
+
+Device = Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N.", metavar="DEVICE")]
+Threads = Annotated[
+    int | None, typer.Option(min=0, help="CPU threads; 0 for all cores.", show_default="all cores")
+]
+TokenColumn = Annotated[
+    str | None,
+    typer.Option(
+        help="Column of the tokens: 0 is the first, -1 the last; or a CoNLL-U name.",
+        metavar="N|NAME",
+        show_default="FORM or 0",
+    ),
+]
+TagColumn = Annotated[
+    str | None,
+    typer.Option(
+        help="Column of the gold tags, likewise.", metavar="N|NAME", show_default="UPOS or -1"
+    ),
+]
+
+
+def column(text: str | None) -> int | str | None:
+    """A column as the configuration has it: a number, or a name."""
+    if text is None:
+        return None
+    return int(text) if text.lstrip("-").isdecimal() else text

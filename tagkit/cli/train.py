@@ -1,0 +1,86 @@
+"""`tagkit train`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tagkit.cli.options import TagColumn, Threads, TokenColumn, column
+
+_DEFAULT_CONFIG = Path("tagkit.toml")
+# \b keeps click from filling the lines.
+EXAMPLES = """\b
+Examples:
+  tagkit train
+  tagkit train --train train.conll --dev dev.conll --test test.conll -o models/mine
+  tagkit train --set encoder.cell=gru --set train.max_epochs=5
+"""
+
+
+def train_command(
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            help="Configuration.", metavar="FILE", show_default="tagkit.toml, without --train"
+        ),
+    ] = None,
+    train: Annotated[
+        str | None, typer.Option("--train", help="Corpus to learn from.", metavar="FILE")
+    ] = None,
+    dev: Annotated[
+        str | None,
+        typer.Option(
+            help="Corpus that chooses the best epoch.", metavar="FILE", show_default="split off"
+        ),
+    ] = None,
+    test: Annotated[
+        str | None, typer.Option(help="Corpus to score at the end.", metavar="FILE")
+    ] = None,
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", help="Where the model goes.", metavar="DIR"),
+    ] = None,
+    overrides: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Set any option.", metavar="SECTION.KEY=VALUE"),
+    ] = None,
+    token_column: TokenColumn = None,
+    tag_column: TagColumn = None,
+    seed: Annotated[int | None, typer.Option(help="Of all that is random.")] = None,
+    device: Annotated[
+        str | None, typer.Option(help="auto, cpu, cuda or cuda:N.", metavar="DEVICE")
+    ] = None,
+    threads: Threads = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
+) -> None:
+    """Train a tagger and save its best and its last epoch.
+
+    Without --train the configuration tagkit.toml in this folder is used. With --train no
+    configuration is needed: the defaults are good, and dev is split off when it is not given.
+    """
+    from tagkit.config import load_config
+
+    if config is None and train is None:
+        config = _DEFAULT_CONFIG
+    flags = {
+        "data.train_file": train,
+        "data.dev_file": dev,
+        "data.test_file": test,
+        "data.token_column": column(token_column),
+        "data.tag_column": column(tag_column),
+        "output.dir": output,
+        "train.seed": seed,
+        "train.device": device,
+        "train.threads": threads,
+    }
+    settings = load_config(config, overrides or (), flags)
+    from tagkit.cli.console import Progress
+    from tagkit.trainer import Listener
+    from tagkit.trainer import train as run
+
+    if quiet:
+        run(settings, Listener())
+        return
+    with Progress() as progress:
+        trained = run(settings, progress)
+        progress.on_end(trained)

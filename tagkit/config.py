@@ -1,0 +1,316 @@
+"""tagkit.toml: every option's name, type, default, unit and limit; here and nowhere else.
+
+A configuration comes from a TOML file, then `--set section.key=value`, then the commands' own
+flags. All problems are gathered and reported at once, each with the nearest known name where one
+is misspelled.
+"""
+
+import difflib
+import json
+import os
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args
+
+import tomli_w
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
+from pydantic_core import ErrorDetails
+
+from tagkit.errors import ConfigError
+from tagkit.schemes import SYNONYMS
+
+Cell = Literal["lstm", "gru", "elman"]
+CharCell = Literal["lstm", "gru", "elman", "none"]
+Column = int | str
+Probability = Annotated[float, Field(ge=0, lt=1)]
+Size = Annotated[int, Field(ge=1, le=100_000)]
+
+
+def _established(name: Any) -> Any:
+    """A scheme's name as seqeval has it: BIO is iob2, BIOES iobes."""
+    return SYNONYMS.get(name.lower(), name.lower()) if isinstance(name, str) else name
+
+
+def _cuda_or_cpu(name: str) -> str:
+    kind, _, index = name.partition(":")
+    if name in ("auto", "cpu", "cuda") or (kind == "cuda" and index.isdecimal()):
+        return name
+    raise ValueError("expected 'auto', 'cpu', 'cuda' or 'cuda:N'")
+
+
+def _known_encoding(name: str) -> str:
+    try:
+        "".encode(name)
+    except LookupError:
+        raise ValueError("expected the name of a text encoding, such as 'utf-8'") from None
+    return name
+
+
+Scheme = Annotated[
+    Literal["auto", "iob1", "iob2", "iobes", "bilou", "labels"], BeforeValidator(_established)
+]
+TrainScheme = Annotated[Literal["iob2", "iobes", "bilou"], BeforeValidator(_established)]
+Device = Annotated[str, AfterValidator(_cuda_or_cpu)]
+Encoding = Annotated[str, AfterValidator(_known_encoding)]
+
+
+class Section(BaseModel):
+    """Base of the sections: frozen, and unknown keys are refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class DataConfig(Section):
+    """[data]: the corpora and how their columns are read."""
+
+    train_file: str = ""  # the corpus to learn from
+    dev_file: str = ""  # chooses the best epoch; split off train_file when empty
+    test_file: str = ""  # scored once, at the end; may be empty
+    dev_fraction: Annotated[float, Field(gt=0, lt=1)] = 0.1  # of train_file, without a dev_file
+    format: Literal["auto", "columns", "conllu"] = "auto"
+    encoding: Encoding = "utf-8"
+    token_column: Column | None = None  # from 0, or -1 from the end, or a name; FORM or 0
+    tag_column: Column | None = None  # likewise; UPOS or -1
+    feature_columns: tuple[Column, ...] = ()  # columns that the model may look at
+    scheme: Scheme = "auto"  # of the files
+    train_scheme: TrainScheme = "iobes"  # what the model learns; spans are the same in all
+    max_length: Annotated[int, Field(ge=2)] = 512  # tokens; longer sentences are split in training
+
+
+class EmbeddingsConfig(Section):
+    """[embeddings]: what a word looks like to the encoder."""
+
+    word_dim: Size = 100  # of words; `vectors` bring their own
+    lowercase: bool = True  # words alone; the characters keep their case
+    normalize_digits: bool = True  # words alone: every digit reads as 0
+    min_count: Annotated[int, Field(ge=1)] = 1  # rarer words are unknown
+    singleton_dropout: Probability = 0.5  # of words seen once that train the unknown word
+    vectors: str = ""  # a file of pretrained word vectors
+    max_vectors: Annotated[int, Field(ge=0)] = 0  # only the first so many of them; 0 for all
+    freeze_vectors: bool = False  # keep pretrained vectors as they are
+    char_cell: CharCell = "lstm"  # the recurrent network over a word's characters
+    char_dim: Size = 30  # of characters
+    char_hidden: Size = 50  # units of each direction
+    char_dropout: Probability = 0.0  # of character embeddings
+    feature_dim: Size = 20  # of each feature column's embedding
+
+
+class EncoderConfig(Section):
+    """[encoder]: recurrent layers over the words."""
+
+    cell: Cell = "lstm"
+    hidden: Size = 200  # units of each direction
+    layers: Annotated[int, Field(ge=1, le=100)] = 1
+    bidirectional: bool = True
+    merge: Literal["concat", "sum", "mean", "product"] = "concat"  # of the two directions
+    dropout: Probability = 0.5  # of single values, before and behind each layer
+    locked_dropout: Probability = 0.0  # of the same features at all of a sentence's tokens
+    word_dropout: Probability = 0.0  # of whole tokens
+
+
+class HeadConfig(Section):
+    """[head]: from hidden states to tags."""
+
+    kind: Literal["crf", "softmax", "viterbi"] = "crf"
+    constrain: Literal["auto", "none", "decode", "train"] = "auto"  # to the scheme's legal steps
+
+
+class TrainConfig(Section):
+    """[train]: the optimiser, its schedule, and when to stop."""
+
+    optimizer: Literal["adam", "adamw", "nadam", "sgd"] = "adam"
+    lr: Annotated[float, Field(gt=0)] = 0.003  # learning rate at its highest
+    momentum: Probability = 0.9  # of sgd
+    weight_decay: Annotated[float, Field(ge=0)] = 0.0
+    schedule: Literal["constant", "linear", "cosine", "plateau"] = "linear"
+    warmup_steps: Annotated[int, Field(ge=0)] = 0  # steps from 0 up to lr
+    anneal_factor: Annotated[float, Field(gt=0, lt=1)] = 0.5  # of plateau, times lr
+    anneal_patience: Annotated[int, Field(ge=0)] = 2  # of plateau: epochs without a better score
+    batch_size: Annotated[int, Field(ge=1)] = 32  # sentences a step
+    batch_tokens: Annotated[int, Field(ge=0)] = 0  # tokens a step, padding included; 0: batch_size
+    max_epochs: Annotated[int, Field(ge=1)] = 20
+    patience: Annotated[int, Field(ge=0)] = 8  # epochs without a better dev score; 0 for no limit
+    max_grad_norm: Annotated[float, Field(ge=0)] = 5.0  # gradients are scaled down to it; 0: off
+    average_decay: Probability = 0.999  # of the running mean of the weights that is kept; 0: off
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
+    device: Device = "auto"
+    threads: Annotated[int, Field(ge=0, le=1024)] = 0  # of a CPU; 0 for as many as it has cores
+
+
+class OutputConfig(Section):
+    """[output]: where the model goes."""
+
+    dir: str = "models/model"
+
+
+class Config(Section):
+    """The whole of tagkit.toml."""
+
+    task: Literal["tag"] = "tag"
+    data: DataConfig = DataConfig()
+    embeddings: EmbeddingsConfig = EmbeddingsConfig()
+    encoder: EncoderConfig = EncoderConfig()
+    head: HeadConfig = HeadConfig()
+    train: TrainConfig = TrainConfig()
+    output: OutputConfig = OutputConfig()
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> "Config":
+        if self.encoder.merge != "concat" and not self.encoder.bidirectional:
+            raise ValueError(
+                f"encoder.merge = {self.encoder.merge!r} joins two directions: it wants "
+                "encoder.bidirectional = true"
+            )
+        return self
+
+
+def load_config(
+    path: Path | None = None,
+    overrides: Iterable[str] = (),
+    flags: Mapping[str, Any] | None = None,
+) -> Config:
+    """Configuration from a file, `section.key=value` texts, and values by dotted name.
+
+    Args:
+        path: a TOML file; None for the defaults alone.
+        overrides: as behind `--set`; a value is read as TOML, and as plain text where it is none.
+        flags: dotted name -> value; a None is passed over.
+
+    Raises:
+        ConfigError: the file cannot be read, or any option is unknown or has a wrong value.
+    """
+    source = str(path) if path else "configuration"
+    table = _read_toml(path) if path else {}
+    problems: list[str] = []
+    for text in overrides:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise ConfigError("--set", [f"expected section.key=value, found {text!r}"])
+        problems += _put(table, name.strip(), _toml_value(value.strip()))
+    for name, value in (flags or {}).items():
+        if value is not None:
+            problems += _put(table, name, value)
+    if problems:
+        raise ConfigError(source, problems)
+    return parse_config(table, source)
+
+
+def parse_config(table: Mapping[str, Any], source: str) -> Config:
+    """Configuration from nested dictionaries; `source` names them in messages.
+
+    Raises:
+        ConfigError: any option is unknown or has a wrong value.
+    """
+    try:
+        return Config.model_validate(table)
+    except ValidationError as error:
+        raise ConfigError(source, [_explain(details) for details in error.errors()]) from None
+
+
+def to_toml(config: Config) -> str:
+    """The whole configuration as TOML, defaults included; options without a value are left out."""
+    return tomli_w.dumps(config.model_dump(mode="json", exclude_none=True))
+
+
+def option_names() -> list[str]:
+    """Every option's dotted name."""
+    names = []
+    for name, field in Config.model_fields.items():
+        section = field.annotation
+        if isinstance(section, type) and issubclass(section, Section):
+            names += [f"{name}.{key}" for key in section.model_fields]
+        else:
+            names.append(name)
+    return names
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except FileNotFoundError:
+        raise ConfigError(str(path), ["no such file. Name another with --config"]) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(str(path), [f"cannot be read: {error}"]) from None
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(str(path), [f"is not TOML: {error}"]) from None
+
+
+def _toml_value(text: str) -> Any:
+    """What `text` is in TOML; the text itself where it is no TOML: --set data.train_file=a.txt."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _put(table: dict[str, Any], name: str, value: Any) -> list[str]:
+    """Set a dotted name; a list with the problem where there is no such option."""
+    if name not in option_names():
+        return [f"unknown option {name}{_did_you_mean(name)}"]
+    *sections, key = name.split(".")
+    for section in sections:
+        table = table.setdefault(section, {})
+        if not isinstance(table, dict):
+            return [f"{section}: expected a table, found {table!r}"]
+    table[key] = value
+    return []
+
+
+def _did_you_mean(name: str) -> str:
+    """'; did you mean encoder.hidden?' where a known name is near, in this section or another."""
+    names = option_names()
+    key = name.rpartition(".")[2]
+    sections = [option.partition(".")[0] for option in names]
+    near = difflib.get_close_matches(name, names + sections, n=1, cutoff=0.75)
+    same_key = [option for option in names if option.rpartition(".")[2] == key]
+    near = near or same_key or difflib.get_close_matches(name, names, n=1, cutoff=0.6)
+    return f"; did you mean {near[0]}?" if near else f". There are: {', '.join(sorted(names))}"
+
+
+def _explain(details: ErrorDetails) -> str:
+    """One of pydantic's findings as a sentence in tagkit's manner."""
+    # A union's or a list's place ends in the branch's name or the index: not part of the option.
+    depth = 2 if len(details["loc"]) > 1 else 1
+    name = ".".join(str(part) for part in details["loc"][:depth])
+    if details["type"] == "extra_forbidden":
+        return f"unknown option {name}{_did_you_mean(name)}"
+    message = details["msg"]
+    if details["type"] == "value_error":
+        message = message.removeprefix("Value error, ")
+    if not name:  # a rule between options names them itself
+        return message
+    found = json.dumps(details["input"], ensure_ascii=False, default=str)
+    wanted = message[0].lower() + message[1:]
+    wanted = wanted.removeprefix("input should be ").removeprefix("expected ")
+    return f"{name} = {found}: expected {wanted}"
+
+
+def allowed(section: type[Section], key: str) -> tuple[str, ...]:
+    """The names that an option of fixed choices takes."""
+    return get_args(section.model_fields[key].annotation)
+
+
+def check_encoding(name: str) -> str:
+    """The name of a text encoding, as it was given.
+
+    Raises:
+        ConfigError: there is no such encoding.
+    """
+    try:
+        return _known_encoding(name)
+    except ValueError as error:
+        raise ConfigError("--encoding", [f"{error}, found {name!r}"]) from None
+
+
+def default_threads() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,31 @@
+"""Where the numbers are worked out: a CPU or a GPU, and with how many threads."""
+
+import torch
+
+from tagkit.config import default_threads
+from tagkit.errors import DeviceError
+
+
+def choose_device(name: str) -> torch.device:
+    """The device of that name; for 'auto' the GPU if there is one.
+
+    Raises:
+        DeviceError: a GPU that is not there.
+    """
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    device = torch.device(name)
+    if device.type == "cuda":
+        count = torch.cuda.device_count()
+        if not count:
+            raise DeviceError(f"device {name}: there is no GPU that torch can use; use cpu or auto")
+        if device.index is not None and device.index >= count:
+            raise DeviceError(f"device {name}: expected cuda:0 to cuda:{count - 1}")
+    return device
+
+
+def set_threads(count: int) -> int:
+    """Let torch use that many threads of the CPU, all cores for 0; how many that is."""
+    count = count or default_threads()
+    torch.set_num_threads(count)
+    return count

@@ -1,0 +1,65 @@
+"""Every error that tagkit raises on purpose.
+
+    TagkitError              anything a user can mend; the command line prints it as one line
+    +-- ConfigError          a configuration: unknown keys, wrong types, values out of range
+    +-- DataError            a corpus or an input text
+    |   +-- FormatError      one line of one file
+    +-- VectorsError         a file of pretrained vectors
+    +-- BundleError          a model folder
+    +-- DeviceError          a device that was asked for and is not there
+
+A message says where, what was found, what was expected, and what to do.
+"""
+
+from collections.abc import Sequence
+
+
+class TagkitError(Exception):
+    """Base of all errors that are the input's, not the program's."""
+
+
+class ConfigError(TagkitError):
+    """One or more problems of one configuration, all of them reported at once."""
+
+    def __init__(self, source: str, problems: Sequence[str]) -> None:
+        """Keep `problems`, each a sentence; `source` is a file's name or the command line."""
+        super().__init__("\n".join(f"{source}: {problem}" for problem in problems))
+        self.source = source
+        self.problems = tuple(problems)
+
+
+class DataError(TagkitError):
+    """A corpus or text that cannot be used as it is."""
+
+
+class FormatError(DataError):
+    """One line that cannot be read; the message starts with `file:line:`."""
+
+    def __init__(self, source: str, line: int, problem: str) -> None:
+        """Keep where the problem is; `line` counts from 1."""
+        super().__init__(f"{source}:{line}: {problem}")
+        self.source = source
+        self.line = line
+        self.problem = problem
+
+
+class VectorsError(TagkitError):
+    """A file of word vectors that cannot be read."""
+
+
+class BundleError(TagkitError):
+    """A model folder that is missing, damaged, altered, or too new."""
+
+
+class DeviceError(TagkitError):
+    """A device that was asked for and cannot be used."""
+
+
+def shorten(text: str, limit: int = 80) -> str:
+    """`text` in quotes, cut in the middle where it is longer than `limit` characters.
+
+    For messages: a file may hold a line of many megabytes.
+    """
+    if len(text) > limit:
+        text = f"{text[: limit // 2]}...{text[-limit // 4 :]}"
+    return repr(text)

@@ -1,0 +1,188 @@
+"""A report of scores by type, with its averages, from seqeval.
+
+The default mode counts spans as conlleval does, strict mode only spans that are well-formed in the
+scheme; a report always says which. Plain labels are scored token by token.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from tagkit.evaluation.scores import Tags, accuracy
+from tagkit.schemes import DISPLAY, normalize, to_spans
+
+CONLLEVAL = "conlleval-compatible"
+STRICT = "strict"
+TOKENS = "per token"
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """Precision, recall and F1, 0 to 1, and how many gold spans or tokens there are."""
+
+    precision: float
+    recall: float
+    f1: float
+    support: int
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Scores of predictions against gold.
+
+    Attributes:
+        scheme: as `schemes.DISPLAY` names it.
+        mode: `CONLLEVAL`, `STRICT` or `TOKENS`.
+        sentences: how many.
+        tokens: how many.
+        accuracy: share of tokens whose tag is right.
+        micro: over all spans, or tokens.
+        macro: mean over types.
+        weighted: mean over types, weighted by support.
+        types: by label, in alphabetical order.
+        unknown: gold labels that the model does not know, each with its support; they count as
+            errors.
+    """
+
+    scheme: str
+    mode: str
+    sentences: int
+    tokens: int
+    accuracy: float
+    micro: Score
+    macro: Score
+    weighted: Score
+    types: Mapping[str, Score]
+    unknown: Mapping[str, int]
+
+    @property
+    def headline(self) -> float:
+        """The one number: micro F1 of spans, accuracy of plain labels; 0 to 1."""
+        return self.accuracy if self.mode == TOKENS else self.micro.f1
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return asdict(self)
+
+
+def make_report(
+    gold: Tags,
+    predicted: Tags,
+    scheme: str,
+    *,
+    strict: bool = False,
+    known: Collection[str] | None = None,
+) -> Report:
+    """Scores by type and their averages.
+
+    Args:
+        gold: one sequence of tags a sentence.
+        predicted: as long as `gold`, each sequence too.
+        scheme: of both, one of `schemes.SCHEMES`.
+        strict: only spans that are well-formed in the scheme count.
+        known: labels that the model can predict; None where that is not known.
+    """
+    if scheme == "labels":
+        types, averages = _token_scores(gold, predicted)
+        mode = TOKENS
+    else:
+        types, averages = _span_scores(gold, predicted, scheme, strict)
+        mode = STRICT if strict else CONLLEVAL
+    unknown = {
+        label: score.support
+        for label, score in types.items()
+        if known is not None and label not in known and score.support
+    }
+    return Report(
+        scheme=DISPLAY[scheme],
+        mode=mode,
+        sentences=len(gold),
+        tokens=sum(len(tags) for tags in gold),
+        accuracy=accuracy(gold, predicted),
+        types=types,
+        unknown=unknown,
+        **averages,
+    )
+
+
+def _span_scores(
+    gold: Tags, predicted: Tags, scheme: str, strict: bool
+) -> tuple[dict[str, Score], dict[str, Score]]:
+    # Imported here: seqeval brings scikit-learn, most of a second.
+    from seqeval import scheme as seqeval_schemes
+    from seqeval.metrics import classification_report
+
+    if not any(to_spans(tags) for tags in (*gold, *predicted)):
+        return {}, _averages({})  # seqeval has no answer for a corpus without spans
+    if strict:
+        table = classification_report(
+            [list(tags) for tags in gold],
+            [list(tags) for tags in predicted],
+            mode="strict",
+            scheme=getattr(seqeval_schemes, scheme.upper()),
+            output_dict=True,
+            zero_division=0,
+        )
+    else:
+        table = classification_report(
+            [[normalize(tag) for tag in tags] for tags in gold],
+            [[normalize(tag) for tag in tags] for tags in predicted],
+            output_dict=True,
+            zero_division=0,
+        )
+    scores = {label: _score(row) for label, row in table.items()}
+    averages = {name: scores.pop(f"{name} avg") for name in ("micro", "macro", "weighted")}
+    return dict(sorted(scores.items())), averages
+
+
+def _score(row: Mapping[str, Any]) -> Score:
+    return Score(
+        float(row["precision"]), float(row["recall"]), float(row["f1-score"]), int(row["support"])
+    )
+
+
+def _token_scores(gold: Tags, predicted: Tags) -> tuple[dict[str, Score], dict[str, Score]]:
+    wanted = Counter(tag for tags in gold for tag in tags)
+    found = Counter(tag for tags in predicted for tag in tags)
+    pairs = (pair for both in zip(gold, predicted, strict=True) for pair in zip(*both, strict=True))
+    correct = Counter(tag for tag, other in pairs if tag == other)
+    types = {
+        label: _ratio(correct[label], found[label], wanted[label])
+        for label in sorted(wanted.keys() | found.keys())
+    }
+    micro = _ratio(correct.total(), found.total(), wanted.total())
+    return types, {**_averages(types), "micro": micro}
+
+
+def _ratio(correct: int, found: int, wanted: int) -> Score:
+    precision = correct / found if found else 0.0
+    recall = correct / wanted if wanted else 0.0
+    f1 = 2 * correct / (found + wanted) if correct else 0.0
+    return Score(precision, recall, f1, wanted)
+
+
+def _averages(types: Mapping[str, Score]) -> dict[str, Score]:
+    scores = list(types.values())
+    support = sum(score.support for score in scores)
+    return {
+        "micro": Score(0.0, 0.0, 0.0, support),
+        "macro": _mean(scores, [1] * len(scores), support),
+        "weighted": _mean(scores, [score.support for score in scores], support),
+    }
+
+
+def _mean(scores: Sequence[Score], weights: Sequence[int], support: int) -> Score:
+    total = sum(weights)
+    if not total:
+        return Score(0.0, 0.0, 0.0, support)
+
+    def mean(values: Iterable[float]) -> float:
+        return sum(v * w for v, w in zip(values, weights, strict=True)) / total
+
+    return Score(
+        mean(score.precision for score in scores),
+        mean(score.recall for score in scores),
+        mean(score.f1 for score in scores),
+        support,
+    )

@@ -1,0 +1,1 @@
+"""A file's lines <-> Sentences: one file a format."""

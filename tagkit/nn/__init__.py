@@ -1,0 +1,1 @@
+"""Networks: tensors in, tensors out. Nothing here knows a word, a file or an option."""

@@ -1,0 +1,59 @@
+"""Dropout of single values, of a sentence's features, and of whole tokens.
+
+Values: Srivastava et al. 2014; Goodfellow, Bengio and Courville, section 7.12. One mask at all
+steps of a sequence ("locked", "variational"): Gal and Ghahramani 2016.
+"""
+
+import torch
+from torch import Tensor, nn
+
+
+class LockedDropout(nn.Module):
+    """Zero the same features at every token of a sentence, and scale up the rest."""
+
+    def __init__(self, *, probability: float) -> None:
+        """`probability` of each feature to be dropped, 0 to 1."""
+        super().__init__()
+        self.probability = probability
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """(batch, time, features) -> the same shape; the identity outside training."""
+        if not self.training or not self.probability:
+            return inputs
+        batch, _, features = inputs.shape
+        kept = inputs.new_empty(batch, 1, features).bernoulli_(1 - self.probability)
+        return inputs * kept.div_(1 - self.probability)
+
+
+class WordDropout(nn.Module):
+    """Zero all features of whole tokens; the others are not scaled."""
+
+    def __init__(self, *, probability: float) -> None:
+        """`probability` of each token to be dropped, 0 to 1."""
+        super().__init__()
+        self.probability = probability
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """(batch, time, features) -> the same shape; the identity outside training."""
+        if not self.training or not self.probability:
+            return inputs
+        batch, time, _ = inputs.shape
+        return inputs * inputs.new_empty(batch, time, 1).bernoulli_(1 - self.probability)
+
+
+def replace_at_random(
+    ids: Tensor, replaceable: Tensor, new_id: int, probability: float, generator: torch.Generator
+) -> Tensor:
+    """`ids` with some of those that are `replaceable` turned into `new_id`.
+
+    Half of the words seen once, read as the unknown word, teach its vector (Lample et al. 2016).
+
+    Args:
+        ids: any shape, int64.
+        replaceable: (number of ids,) bool.
+        new_id: what they become.
+        probability: of each to be replaced.
+        generator: of `ids`' device.
+    """
+    dice = torch.rand(ids.shape, generator=generator, device=ids.device)
+    return torch.where(replaceable[ids] & (dice < probability), new_id, ids)

@@ -1,0 +1,143 @@
+"""Predictions beside gold tags: a model's for a corpus, or those of two files or columns.
+
+Training, `tagkit eval` and `tagkit predict` all tag through `Predictor`, so they never differ.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+
+from tagkit.config import DataConfig
+from tagkit.corpus import Split, column_options, judge_scheme, read_split
+from tagkit.errors import DataError, FormatError, shorten
+from tagkit.evaluation.report import Report, make_report
+from tagkit.evaluation.scores import accuracy, span_f1
+from tagkit.formats.columns import Block, Column, read_blocks
+from tagkit.predictor import Predictor
+
+
+def headline(predictor: Predictor, split: Split, batch_size: int) -> float:
+    """Micro F1 of spans, or accuracy of plain labels, of a model on a corpus; 0 to 1."""
+    gold, predicted = _gold_and_predicted(predictor, split, batch_size)
+    measure = accuracy if split.detection.scheme == "labels" else span_f1
+    return measure(gold, predicted)
+
+
+def evaluate(
+    predictor: Predictor, split: Split, *, batch_size: int, strict: bool = False
+) -> Report:
+    """Report of a model's predictions for a corpus with gold tags."""
+    gold, predicted = _gold_and_predicted(predictor, split, batch_size)
+    scheme = split.detection.scheme
+    return make_report(gold, predicted, scheme, strict=strict, known=predictor.labels())
+
+
+def score_model(
+    predictor: Predictor, path: str, data: DataConfig, strict: bool, batch_size: int
+) -> Report:
+    """Report of a model's predictions for a column file with gold tags.
+
+    Args:
+        predictor: the model.
+        path: of the file.
+        data: how its columns are read; columns that it does not name are those of training.
+        strict: count well-formed spans only.
+        batch_size: sentences a batch, at most.
+
+    Raises:
+        DataError: the file cannot be read, or holds tags of another kind than the model's.
+    """
+    trained = predictor.config.data
+    named = {
+        "token_column": trained.token_column if data.token_column is None else data.token_column,
+        "tag_column": trained.tag_column if data.tag_column is None else data.tag_column,
+        "feature_columns": trained.feature_columns,
+    }
+    split = read_split(path, data.model_copy(update=named), trained.scheme)
+    return evaluate(predictor, split, batch_size=batch_size, strict=strict)
+
+
+def _gold_and_predicted(
+    predictor: Predictor, split: Split, batch_size: int
+) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
+    found = predictor.tag(split.sentences, batch_size=batch_size, confidence=False)
+    gold = [sentence.tags or () for sentence in split.sentences]
+    scheme = split.detection.scheme
+    return gold, [predictor.tags_in(prediction, scheme) for prediction in found]
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A token's place, word and tag."""
+
+    line: int
+    word: str
+    tag: str
+
+
+def compare_files(
+    gold_file: str, predicted_file: str | None, data: DataConfig, pred_column: Column, strict: bool
+) -> Report:
+    """Report of predicted tags against gold ones.
+
+    Args:
+        gold_file: column file with gold tags, in its last column unless `data` says otherwise.
+        predicted_file: column file with the same tokens and predicted tags; None where they stand
+            in `gold_file` too, and gold ones then in the last column but one.
+        data: how columns are read; `tag_column` is the gold tags'.
+        pred_column: of the predicted tags.
+        strict: count well-formed spans only.
+
+    Raises:
+        DataError: the files hold different tokens or sentences, or tags of different kinds.
+    """
+    if predicted_file is None and data.tag_column is None:
+        data = data.model_copy(update={"tag_column": -2})
+    gold = list(_sentences(gold_file, data))
+    beside = predicted_file or gold_file
+    predicted = list(_sentences(beside, data.model_copy(update={"tag_column": pred_column})))
+    _check_alignment(gold_file, gold, beside, predicted)
+    gold_tags = [tuple(row.tag for row in rows) for rows in gold]
+    predicted_tags = [tuple(row.tag for row in rows) for rows in predicted]
+    if not gold_tags:
+        raise DataError(f"{gold_file}: holds no sentence")
+    scheme = judge_scheme(gold_tags, gold_file, data.scheme, None).scheme
+    found = judge_scheme(predicted_tags, beside, "auto", scheme if scheme != "labels" else None)
+    if (found.scheme == "labels") != (scheme == "labels"):
+        raise DataError(f"{beside}: expected tags in the scheme {scheme}, found {found.scheme}")
+    return make_report(gold_tags, predicted_tags, scheme, strict=strict)
+
+
+def _sentences(path: str, data: DataConfig) -> Iterator[list[_Row]]:
+    options = replace(column_options(data, with_tags=True), features=())
+    for block in read_blocks(path, options, data.encoding):
+        if block.sentence:
+            yield list(_rows(block))
+
+
+def _rows(block: Block) -> Iterator[_Row]:
+    sentence = block.sentence
+    if sentence:
+        for row, word, tag in zip(block.rows, sentence.words, sentence.tags or (), strict=True):
+            yield _Row(block.first_line + row, word, tag)
+
+
+def _check_alignment(
+    gold_file: str, gold: list[list[_Row]], beside: str, predicted: list[list[_Row]]
+) -> None:
+    """Raise at the first token or sentence that one file has and the other has not."""
+    end = _Row(0, "", "")
+    none: list[_Row] = []
+    last_line = predicted[-1][-1].line if predicted else 1
+    for gold_rows, predicted_rows in zip_longest(gold, predicted, fillvalue=none):
+        for wanted, found in zip_longest(gold_rows, predicted_rows, fillvalue=end):
+            if wanted.word != found.word:
+                line = found.line or (predicted_rows[-1].line if predicted_rows else last_line)
+                place = f" as on {gold_file}:{wanted.line}" if wanted.line else ""
+                raise FormatError(
+                    beside, line, f"expected {_shown(wanted)}{place}, found {_shown(found)}"
+                )
+
+
+def _shown(row: _Row) -> str:
+    return shorten(row.word) if row.line else "the end of the sentence"

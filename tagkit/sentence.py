@@ -1,0 +1,114 @@
+"""The records that cross borders as text: Sentence, Span, Prediction."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """Words in order, with what a corpus says of them.
+
+    Attributes:
+        words: the words, at least one.
+        tags: one a word, in the corpus's own scheme; None where they are to be predicted.
+        features: one tuple a feature column, each as long as `words`.
+    """
+
+    words: tuple[str, ...]
+    tags: tuple[str, ...] | None = None
+    features: tuple[tuple[str, ...], ...] = ()
+
+    def __len__(self) -> int:
+        """Number of words."""
+        return len(self.words)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Span:
+    """Words `start` to `end` (not included) with one label.
+
+    Attributes:
+        start: index of the first word.
+        end: index behind the last word.
+        label: the type, such as "PER"; empty for tags that are a bare prefix.
+        probability: 0 to 1, of exactly this span with this label; None where it was not asked for.
+    """
+
+    start: int
+    end: int
+    label: str
+    probability: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """What a model says of one sentence.
+
+    Attributes:
+        words: the words that were tagged.
+        tags: one a word, in the scheme of the corpus that the model learnt from.
+        spans: the spans that the tags mean; empty for plain labels.
+        probabilities: marginal probability of each word's tag; None where not asked for.
+    """
+
+    words: tuple[str, ...]
+    tags: tuple[str, ...]
+    spans: tuple[Span, ...] = ()
+    probabilities: tuple[float, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TaggedToken:
+    """A token of a text with its tag.
+
+    Attributes:
+        text: its characters.
+        start: offset of the first of them in the text, in code points.
+        end: offset behind the last of them.
+        tag: in the scheme of the corpus that the model learnt from.
+        probability: of the tag, 0 to 1; None where it was not asked for.
+    """
+
+    text: str
+    start: int
+    end: int
+    tag: str
+    probability: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TextSpan:
+    """A stretch of a text with a label.
+
+    Attributes:
+        text: its characters.
+        start: offset of the first of them in the text, in code points.
+        end: offset behind the last of them.
+        label: the type, such as "PER".
+        probability: of exactly this span with this label, 0 to 1; None where not asked for.
+    """
+
+    text: str
+    start: int
+    end: int
+    label: str
+    probability: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TaggedText:
+    """A text with its tokens and spans; `text[start:end]` is the text of each.
+
+    Attributes:
+        text: as it was given; words that were given apart are joined by blanks.
+        sentences: tokens of each sentence.
+        spans: of all sentences, in the text's order; empty for plain labels.
+    """
+
+    text: str
+    sentences: tuple[tuple[TaggedToken, ...], ...]
+    spans: tuple[TextSpan, ...]
+
+    @property
+    def tokens(self) -> tuple[TaggedToken, ...]:
+        """Tokens of all sentences."""
+        return tuple(token for sentence in self.sentences for token in sentence)

@@ -1,0 +1,76 @@
+"""Raw text -> sentences of tokens that know their place: `text[start:end] == token`, always.
+
+syntok finds the tokens and the sentences (Jurafsky and Martin, "Words and Tokens", on rule-based
+tokenization and sentence segmentation).
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from syntok import segmenter
+from syntok.tokenizer import Token as SyntokToken
+from syntok.tokenizer import Tokenizer
+
+# Without these two settings "-" in words is dropped and "n't" becomes "not".
+_TOKENIZER = Tokenizer(emit_hyphen_or_underscore_sep=True, replace_not_contraction=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A stretch of a text.
+
+    Attributes:
+        text: its characters.
+        start: offset of the first of them, in code points.
+        end: offset behind the last of them.
+    """
+
+    text: str
+    start: int
+    end: int
+
+
+def tokenize(text: str) -> list[list[Token]]:
+    """Sentences of a text, each with at least one token; none of a blank text.
+
+    Every character that is no white space is in exactly one token.
+    """
+    sentences = []
+    position = 0
+    for found in segmenter.split(_TOKENIZER.tokenize(text)):
+        sentence: list[Token] = []
+        for token in found:
+            if token.value:
+                start = _place(text, token, position)
+                sentence += _skipped(text, position, start)
+                position = start + len(token.value)
+                sentence.append(Token(text[start:position], start, position))
+        if sentence:
+            sentences.append(sentence)
+    rest = list(_skipped(text, position, len(text)))
+    if rest and sentences:
+        sentences[-1] += rest
+    elif rest:
+        sentences.append(rest)
+    return sentences
+
+
+def _place(text: str, token: SyntokToken, position: int) -> int:
+    """Where a token stands, at or behind `position`."""
+    offset: int = token.offset
+    if offset >= position and text.startswith(token.value, offset):
+        return offset
+    return text.index(token.value, position)
+
+
+def _skipped(text: str, start: int, end: int) -> Iterator[Token]:
+    """Tokens of what syntok has left out between two tokens, white space apart."""
+    while start < end:
+        if text[start].isspace():
+            start += 1
+            continue
+        stop = start
+        while stop < end and not text[stop].isspace():
+            stop += 1
+        yield Token(text[start:stop], start, stop)
+        start = stop

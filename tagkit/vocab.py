@@ -1,0 +1,141 @@
+"""Strings <-> ids: words, characters, tags, values of feature columns.
+
+Words, characters and features keep two ids for themselves, the padding and the unknown; tags need
+neither. Everything is counted in the training corpus alone; pretrained vectors may add words.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from tagkit.sentence import Sentence
+
+PAD_ID = 0  # the only definition: batches fill with it, embeddings zero its row
+UNKNOWN_ID = 1
+RESERVED = 2  # ids below are not strings
+
+_DIGITS = str.maketrans("123456789", "000000000")
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """All that a model knows by name.
+
+    Attributes:
+        words: in the order of their ids, from `RESERVED` on; the first `trained_words` have
+            embeddings that are trained, the others pretrained vectors that never change.
+        trained_words: how many.
+        chars: in the order of their ids, from `RESERVED` on.
+        tags: in the order of their ids, from 0 on.
+        features: values of each feature column, each in the order of their ids, from `RESERVED`.
+        lowercase: whether words are looked up in lower case.
+        normalize_digits: whether they are looked up with every digit as 0.
+    """
+
+    words: tuple[str, ...]
+    trained_words: int
+    chars: tuple[str, ...]
+    tags: tuple[str, ...]
+    features: tuple[tuple[str, ...], ...]
+    lowercase: bool
+    normalize_digits: bool
+    _word_ids: dict[str, int] = field(init=False, repr=False, compare=False)
+    _char_ids: dict[str, int] = field(init=False, repr=False, compare=False)
+    _tag_ids: dict[str, int] = field(init=False, repr=False, compare=False)
+    _feature_ids: tuple[dict[str, int], ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Build the ways back from strings to ids."""
+        tables = {
+            "_word_ids": _numbered(self.words, RESERVED),
+            "_char_ids": _numbered(self.chars, RESERVED),
+            "_tag_ids": _numbered(self.tags, 0),
+            "_feature_ids": tuple(_numbered(values, RESERVED) for values in self.features),
+        }
+        for name, table in tables.items():
+            object.__setattr__(self, name, table)
+
+    def word_id(self, word: str) -> int:
+        """Id of a word as the model looks it up, then of its back-offs; else `UNKNOWN_ID`."""
+        key = word_key(word, self.lowercase, self.normalize_digits)
+        found = self._word_ids.get(key)
+        if found is None:
+            found = first_known(word, self._word_ids.get)
+        return UNKNOWN_ID if found is None else found
+
+    def char_ids(self, word: str) -> list[int]:
+        """Ids of a word's characters (code points)."""
+        known = self._char_ids
+        return [known.get(char, UNKNOWN_ID) for char in word]
+
+    def tag_id(self, tag: str) -> int | None:
+        """Id of a tag; None of one that the training corpus lacks."""
+        return self._tag_ids.get(tag)
+
+    def feature_ids(self, column: int, values: Sequence[str]) -> list[int]:
+        """Ids of values of one feature column."""
+        known = self._feature_ids[column]
+        return [known.get(value, UNKNOWN_ID) for value in values]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists and values, for JSON."""
+        return {name: value for name, value in asdict(self).items() if not name.startswith("_")}
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> "Vocabulary":
+        """The vocabulary of `to_dict`.
+
+        Raises:
+            KeyError, TypeError: a part is missing or is something else.
+        """
+        return cls(
+            words=tuple(values["words"]),
+            trained_words=int(values["trained_words"]),
+            chars=tuple(values["chars"]),
+            tags=tuple(values["tags"]),
+            features=tuple(tuple(column) for column in values["features"]),
+            lowercase=bool(values["lowercase"]),
+            normalize_digits=bool(values["normalize_digits"]),
+        )
+
+
+def word_key(word: str, lowercase: bool, normalize_digits: bool) -> str:
+    """The form under which a trained word is known."""
+    if lowercase:
+        word = word.lower()
+    return word.translate(_DIGITS) if normalize_digits else word
+
+
+def first_known(word: str, lookup: Callable[[str], int | None]) -> int | None:
+    """What `lookup` finds for a word, or for it in lower case, or with 0 for its digits.
+
+    A form in lower case goes before a form without digits; None where nothing is found.
+    """
+    lower = word.lower()
+    for form in (word, lower, word.translate(_DIGITS), lower.translate(_DIGITS)):
+        found = lookup(form)
+        if found is not None:
+            return found
+    return None
+
+
+def count_words(
+    sentences: Iterable[Sentence], lowercase: bool, normalize_digits: bool
+) -> Counter[str]:
+    """How often each word occurs, by its key."""
+    surfaces = Counter(word for sentence in sentences for word in sentence.words)
+    counts: Counter[str] = Counter()
+    for word, count in surfaces.items():
+        counts[word_key(word, lowercase, normalize_digits)] += count
+    return counts
+
+
+def most_frequent(strings: Iterable[str]) -> tuple[str, ...]:
+    """Distinct strings, the most frequent first, equals in alphabetical order."""
+    counts = Counter(strings)
+    return tuple(sorted(counts, key=lambda string: (-counts[string], string)))
+
+
+def _numbered(strings: Sequence[str], first: int) -> dict[str, int]:
+    return {string: number for number, string in enumerate(strings, first)}
