@@ -50,7 +50,7 @@ def _cuda_or_cpu(name: str) -> str:
 def _known_encoding(name: str) -> str:
     try:
         "".encode(name)
-    except LookupError:
+    except (LookupError, ValueError):
         raise ValueError("expected the name of a text encoding, such as 'utf-8'") from None
     return name
 
@@ -64,9 +64,9 @@ Encoding = Annotated[str, AfterValidator(_known_encoding)]
 
 
 class Section(BaseModel):
-    """Base of the sections: frozen, and unknown keys are refused."""
+    """Base of the sections: frozen; unknown keys and infinite numbers are refused."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class DataConfig(Section):
@@ -112,9 +112,9 @@ class EncoderConfig(Section):
     layers: Annotated[int, Field(ge=1, le=100)] = 1
     bidirectional: bool = True
     merge: Literal["concat", "sum", "mean", "product"] = "concat"  # of the two directions
-    dropout: Probability = 0.5  # of single values, before and behind each layer
-    locked_dropout: Probability = 0.0  # of the same features at all of a sentence's tokens
-    word_dropout: Probability = 0.0  # of whole tokens
+    dropout: Probability = 0.0  # of single values, before and behind each layer
+    locked_dropout: Probability = 0.4  # of the same features at all of a sentence's tokens
+    word_dropout: Probability = 0.05  # of whole tokens
 
 
 class HeadConfig(Section):
@@ -199,9 +199,13 @@ def load_config(
     for name, value in (flags or {}).items():
         if value is not None:
             problems += _put(table, name, value)
+    try:
+        config = parse_config(table, source)
+    except ConfigError as error:
+        raise ConfigError(source, [*problems, *error.problems]) from None
     if problems:
         raise ConfigError(source, problems)
-    return parse_config(table, source)
+    return config
 
 
 def parse_config(table: Mapping[str, Any], source: str) -> Config:
@@ -255,7 +259,7 @@ def _toml_value(text: str) -> Any:
 def _put(table: dict[str, Any], name: str, value: Any) -> list[str]:
     """Set a dotted name; a list with the problem where there is no such option."""
     if name not in option_names():
-        return [f"unknown option {name}{_did_you_mean(name)}"]
+        return [_unknown(name)]
     *sections, key = name.split(".")
     for section in sections:
         table = table.setdefault(section, {})
@@ -263,6 +267,13 @@ def _put(table: dict[str, Any], name: str, value: Any) -> list[str]:
             return [f"{section}: expected a table, found {table!r}"]
     table[key] = value
     return []
+
+
+def _unknown(name: str) -> str:
+    inside = [option for option in option_names() if option.startswith(f"{name}.")]
+    if inside:
+        return f"{name} is a table; name one of its options, such as {inside[0]}"
+    return f"unknown option {name}{_did_you_mean(name)}"
 
 
 def _did_you_mean(name: str) -> str:
@@ -282,7 +293,7 @@ def _explain(details: ErrorDetails) -> str:
     depth = 2 if len(details["loc"]) > 1 else 1
     name = ".".join(str(part) for part in details["loc"][:depth])
     if details["type"] == "extra_forbidden":
-        return f"unknown option {name}{_did_you_mean(name)}"
+        return _unknown(name)
     message = details["msg"]
     if details["type"] == "value_error":
         message = message.removeprefix("Value error, ")

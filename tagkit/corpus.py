@@ -137,9 +137,7 @@ def judge_scheme(
     if wanted is None or wanted == found.scheme:
         return found
     if found.scheme == "labels" or wanted == "labels":
-        if named != "auto" or expected is not None:
-            raise DataError(f"{path}: expected tags in the scheme {wanted}, found {found.scheme}")
-        return found
+        raise DataError(f"{path}: expected tags in the scheme {wanted}, found {found.scheme}")
     illegal = illegal_count(tags, wanted)
     if named != "auto" or illegal <= found.illegal:
         return Detection(wanted, found.transitions, illegal)
@@ -183,12 +181,13 @@ def _read(path: str, data: DataConfig, expected: str | None) -> Split:
 
 def _split_off(train: Split, fraction: float, seed: int) -> tuple[Split, Split]:
     """Train without a random part of its sentences, and that part."""
-    count = max(1, round(len(train.sentences) * fraction))
     if len(train.sentences) < 2:
         raise DataError(
             f"{train.path}: one sentence is not enough to split off a dev corpus; name one with "
             "--dev FILE"
         )
+    # At least one sentence is held out, and at least one kept.
+    count = min(max(1, round(len(train.sentences) * fraction)), len(train.sentences) - 1)
     order = list(range(len(train.sentences)))
     random.Random(seed).shuffle(order)
     chosen = set(islice(order, count))

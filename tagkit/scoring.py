@@ -102,7 +102,10 @@ def compare_files(
     if not gold_tags:
         raise DataError(f"{gold_file}: holds no sentence")
     scheme = judge_scheme(gold_tags, gold_file, data.scheme, None).scheme
-    found = judge_scheme(predicted_tags, beside, "auto", scheme if scheme != "labels" else None)
+    # Tags that look like those of spans are plain labels where the user says so.
+    named = "labels" if data.scheme == "labels" else "auto"
+    expected = scheme if scheme != "labels" else None
+    found = judge_scheme(predicted_tags, beside, named, expected)
     if (found.scheme == "labels") != (scheme == "labels"):
         raise DataError(f"{beside}: expected tags in the scheme {scheme}, found {found.scheme}")
     return make_report(gold_tags, predicted_tags, scheme, strict=strict)

@@ -67,7 +67,7 @@ def tag_file(
             return
         kind = options.input_format
         if kind == "auto":
-            kind = "columns" if looks_like_columns(first) else "text"
+            kind = "columns" if looks_like_columns(source, first) else "text"
             on_format(source, kind)
         tag = _tag_columns if kind == "columns" else _tag_text
         yield from tag(predictor, source, chain([first], pieces), options)

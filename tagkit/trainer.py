@@ -1,7 +1,6 @@
 """Training: epochs, clipping, schedules, early stopping; one loop, readable from top to bottom."""
 
 import copy
-import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,27 +12,18 @@ import torch
 from accelerate import Accelerator
 
 from tagkit.averaging import RunningMean
-from tagkit.batch import Batch, Encoded, batches_at_random, encode
+from tagkit.batch import Batch, Ids, batches_at_random
 from tagkit.bundle import digest_of, save_bundle
 from tagkit.config import Config, TrainConfig
-from tagkit.corpus import Corpus, for_training, load_corpus, training_scheme
+from tagkit.corpus import Corpus
 from tagkit.device import choose_device, set_threads
 from tagkit.evaluation.report import Report
-from tagkit.model import Tagger, build_tagger
 from tagkit.nn.dropout import replace_at_random
-from tagkit.nn.taggers import estimate_bigrams
 from tagkit.predictor import Predictor
+from tagkit.preparation import Prepared, prepare
+from tagkit.schedule import Schedule
 from tagkit.scoring import evaluate, headline
-from tagkit.vectors import Vectors, load_vectors
-from tagkit.vocab import (
-    RESERVED,
-    UNKNOWN_ID,
-    Vocabulary,
-    count_words,
-    first_known,
-    most_frequent,
-    word_key,
-)
+from tagkit.vocab import UNKNOWN_ID
 
 OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
     "adam": torch.optim.Adam,
@@ -41,30 +31,6 @@ OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
     "nadam": torch.optim.NAdam,
     "sgd": torch.optim.SGD,
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Start:
-    """What a run begins with, for whoever shows it.
-
-    Attributes:
-        corpus: the splits.
-        config: the resolved configuration.
-        parameters: numbers that are trained.
-        device: for instance "cpu".
-        threads: of the CPU.
-        vectors: how many of the vocabulary's training words have a pretrained vector, of how many;
-            None without vectors.
-        cut: how many training sentences were over data.max_length and cut into pieces.
-    """
-
-    corpus: Corpus
-    config: Config
-    parameters: int
-    device: str
-    threads: int
-    vectors: tuple[int, int] | None
-    cut: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +82,7 @@ class Trained:
 class Listener:
     """Told what happens during a run; this one is silent."""
 
-    def on_start(self, start: Start) -> None:
+    def on_start(self, prepared: Prepared, threads: int) -> None:
         """Data are read and the model is built."""
 
     def on_step(self, done: int, total: int) -> None:
@@ -126,300 +92,151 @@ class Listener:
         """An epoch is done and scored."""
 
 
-@dataclass(frozen=True)
-class _Setup:
-    """All that the loop needs."""
-
-    config: Config
-    corpus: Corpus
-    vocabulary: Vocabulary
-    model: Tagger
-    encoded: Encoded
-    singletons: torch.Tensor
-    device: torch.device
-
-
 def train(config: Config, listener: Listener | None = None) -> Trained:
     """Train a model as the configuration says, save it, and score it.
 
     The best epoch's model goes to `best` in the output folder, the last epoch's to `last`.
 
     Raises:
-        TagkitError: a corpus, a file of vectors or the device cannot be used.
+        TagkitError: a corpus, a file of vectors, the device or the output folder cannot be used.
     """
     listener = listener or Listener()
     threads = set_threads(config.train.threads)
     device = choose_device(config.train.device)
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         torch.manual_seed(config.train.seed)
-        setup, start = _set_up(config, device, threads)
-        listener.on_start(start)
-        return _run(setup, listener)
+        prepared = prepare(config, device)
+        listener.on_start(prepared, threads)
+        return _Run(prepared, listener).run()
 
 
-def _run(setup: _Setup, listener: Listener) -> Trained:
-    config, model = setup.config, setup.model
-    settings = config.train
-    accelerator = Accelerator(cpu=setup.device.type == "cpu")
-    optimizer = accelerator.prepare(_optimizer(settings, model))
-    model = accelerator.prepare(model)
-    predictor = Predictor(model, setup.vocabulary, config, setup.device)
-    shuffler = np.random.default_rng(settings.seed)
-    dice = torch.Generator().manual_seed(settings.seed)
-    folder = Path(config.output.dir)
-    facts = _facts(setup.corpus)
-    schedule = Schedule(settings, _steps_an_epoch(setup, settings) * settings.max_epochs)
+class _Run:
+    """One training run: what changes from step to step, and the loop over it."""
 
-    mean = RunningMean(model, decay=settings.average_decay)
-    epochs: list[Epoch] = []
-    best: Epoch | None = None
-    best_weights: dict[str, torch.Tensor] = {}
-    for number in range(1, settings.max_epochs + 1):
-        began = time.perf_counter()
-        loss_sum, tokens = 0.0, 0
-        model.train()
-        lengths = setup.encoded.lengths
-        batches = batches_at_random(lengths, settings.batch_size, settings.batch_tokens, shuffler)
-        for done, indices in enumerate(batches, 1):
-            lr = schedule.next_step()
-            for group in optimizer.param_groups:
-                group["lr"] = lr
-            batch = _noisy(setup, setup.encoded.batch(indices), dice).to(setup.device)
-            total, count = model(batch)
-            accelerator.backward(total / count)
-            if settings.max_grad_norm:
-                accelerator.clip_grad_norm_(model.parameters(), settings.max_grad_norm)
-            optimizer.step()
-            optimizer.zero_grad()
-            mean.update()
-            loss_sum += float(total.detach())
-            tokens += int(lengths[indices].sum())
-            listener.on_step(done, len(batches))
-        trained_s = time.perf_counter() - began
-
-        with mean.lent():
-            score = headline(predictor, setup.corpus.dev, settings.batch_size)
-            schedule.after_epoch(score)
-            epoch = Epoch(
-                number=number,
-                loss=loss_sum / tokens,
-                score=score,
-                lr=lr,
-                tokens_per_s=tokens / trained_s,
-                seconds=time.perf_counter() - began,
-                is_best=best is None or score > best.score,
-            )
-            epochs.append(epoch)
-            if best is None or epoch.is_best:
-                best = epoch
-                best_weights = copy.deepcopy(model.state_dict())
-                save_bundle(folder / "best", model, setup.vocabulary, config, _so_far(facts, epoch))
-        listener.on_epoch(epoch)
-        if settings.patience and number - best.number >= settings.patience:
-            break
-
-    assert best is not None
-    with mean.lent():
-        save_bundle(folder / "last", model, setup.vocabulary, config, _so_far(facts, epochs[-1]))
-    model.load_state_dict(best_weights)
-    dev = evaluate(predictor, setup.corpus.dev, batch_size=settings.batch_size)
-    test = None
-    if setup.corpus.test:
-        test = evaluate(predictor, setup.corpus.test, batch_size=settings.batch_size)
-    scores = {"dev": dev.to_dict(), "test": test.to_dict() if test else None}
-    facts = {**_so_far(facts, best), "scores": scores}
-    save_bundle(folder / "best", model, setup.vocabulary, config, facts)
-    return Trained(
-        predictor=predictor,
-        epochs=tuple(epochs),
-        best=best,
-        dev=dev,
-        test=test,
-        folder=folder,
-        stopped_early=len(epochs) < settings.max_epochs,
-    )
-
-
-class Schedule:
-    """The learning rate of each step.
-
-    It rises in a straight line from 0 over `warmup_steps`, then stays (constant), falls in a
-    straight line to 0 (linear), along half a cosine to 0 (cosine; Loshchilov and Hutter 2017), or
-    is cut whenever dev stops getting better (plateau). See Goodfellow, Bengio and Courville,
-    section 8.3.1.
-    """
-
-    def __init__(self, settings: TrainConfig, total_steps: int) -> None:
-        """`total_steps` of a run that is not stopped early."""
+    def __init__(self, prepared: Prepared, listener: Listener) -> None:
+        settings = prepared.config.train
+        self.prepared = prepared
+        self.config = prepared.config
         self.settings = settings
-        self.total_steps = total_steps
-        self._step = 0
-        self._factor = 1.0
-        self._best = -math.inf
-        self._waited = 0
+        self.listener = listener
+        self.accelerator = Accelerator(cpu=prepared.device.type == "cpu")
+        self.model = self.accelerator.prepare(prepared.model)
+        self.optimizer = self.accelerator.prepare(_optimizer(settings, prepared.model))
+        self.mean = RunningMean(prepared.model, decay=settings.average_decay)
+        self.predictor = Predictor(
+            prepared.model, prepared.vocabulary, prepared.config, prepared.device
+        )
+        self.shuffler = np.random.default_rng(settings.seed)
+        self.dice = torch.Generator().manual_seed(settings.seed)
+        steps = len(self._batches(np.random.default_rng(settings.seed)))
+        self.schedule = Schedule(settings, steps * settings.max_epochs)
+        self.folder = Path(prepared.config.output.dir)
+        self.facts = _facts(prepared.corpus)
 
-    def next_step(self) -> float:
-        """Learning rate of the next step."""
-        settings, step = self.settings, self._step
-        self._step += 1
-        if step < settings.warmup_steps:
-            return settings.lr * (step + 1) / settings.warmup_steps
-        left = max(1, self.total_steps - settings.warmup_steps)
-        progress = min(1.0, (step - settings.warmup_steps) / left)
-        shape = {
-            "linear": 1 - progress,
-            "cosine": (1 + math.cos(math.pi * progress)) / 2,
-        }.get(settings.schedule, 1.0)
-        return settings.lr * self._factor * shape
+    def run(self) -> Trained:
+        """All epochs, until the last or until dev stops getting better."""
+        epochs: list[Epoch] = []
+        best: Epoch | None = None
+        best_weights: dict[str, torch.Tensor] = {}
+        for number in range(1, self.settings.max_epochs + 1):
+            began = time.perf_counter()
+            loss, tokens = self._train_once()
+            trained_s = time.perf_counter() - began
+            with self.mean.lent():
+                dev = self.prepared.corpus.dev
+                score = headline(self.predictor, dev, self.settings.batch_size)
+                epoch = Epoch(
+                    number=number,
+                    loss=loss,
+                    score=score,
+                    lr=self.optimizer.param_groups[0]["lr"],
+                    tokens_per_s=tokens / trained_s,
+                    seconds=time.perf_counter() - began,
+                    is_best=best is None or score > best.score,
+                )
+                if best is None or epoch.is_best:
+                    best = epoch
+                    best_weights = copy.deepcopy(self.prepared.model.state_dict())
+                    self._save("best", epoch)
+            epochs.append(epoch)
+            self.schedule.after_epoch(score)
+            self.listener.on_epoch(epoch)
+            if self.settings.patience and number - best.number >= self.settings.patience:
+                break
+        assert best is not None
+        with self.mean.lent():
+            self._save("last", epochs[-1])
+        self.prepared.model.load_state_dict(best_weights)
+        return self._finish(tuple(epochs), best)
 
-    def after_epoch(self, score: float) -> None:
-        """Hear dev's score: a plateau schedule anneals when it has not risen for long."""
-        if score > self._best:
-            self._best, self._waited = score, 0
-            return
-        self._waited += 1
-        if self.settings.schedule == "plateau" and self._waited > self.settings.anneal_patience:
-            self._factor *= self.settings.anneal_factor
-            self._waited = 0
+    def _train_once(self) -> tuple[float, int]:
+        """One pass over the corpus: mean loss a token in nats, and the number of tokens."""
+        settings, encoded = self.settings, self.prepared.encoded
+        self.model.train()
+        batches = self._batches(self.shuffler)
+        loss_sum, tokens = 0.0, 0
+        for done, indices in enumerate(batches, 1):
+            lr = self.schedule.next_step()
+            for group in self.optimizer.param_groups:
+                group["lr"] = lr
+            batch = self._with_unknown_words(encoded.batch(indices)).to(self.prepared.device)
+            total, count = self.model(batch)
+            self.accelerator.backward(total / count)
+            if settings.max_grad_norm:
+                self.accelerator.clip_grad_norm_(self.model.parameters(), settings.max_grad_norm)
+            self.optimizer.step()
+            self.optimizer.zero_grad()
+            self.mean.update()
+            loss_sum += float(total.detach())
+            tokens += int(encoded.lengths[indices].sum())
+            self.listener.on_step(done, len(batches))
+        return loss_sum / tokens, tokens
 
+    def _batches(self, generator: np.random.Generator) -> list[Ids]:
+        settings = self.settings
+        lengths = self.prepared.encoded.lengths
+        return batches_at_random(lengths, settings.batch_size, settings.batch_tokens, generator)
 
-def _set_up(config: Config, device: torch.device, threads: int) -> tuple[_Setup, Start]:
-    corpus = load_corpus(config)
-    config = _resolved(config, corpus)
-    scheme = training_scheme(config)
-    sentences = for_training(corpus.train.sentences, scheme, config.data.max_length)
-    vectors = None
-    if config.embeddings.vectors:
-        vectors = load_vectors(Path(config.embeddings.vectors), config.embeddings.max_vectors)
-        config = _with(config, "embeddings", word_dim=vectors.dim)
-    vocabulary, initial = _vocabulary(config, sentences, vectors)
-    encoded = encode(sentences, vocabulary, chars=config.embeddings.char_cell != "none")
-    paths = [ids.tolist() for ids in encoded.tag_ids or ()]
-    bigrams = estimate_bigrams(paths, len(vocabulary.tags))
-    model = build_tagger(config, vocabulary, bigrams)
-    covered = _place_vectors(model, initial, vectors) if vectors else None
-    setup = _Setup(
-        config=config,
-        corpus=corpus,
-        vocabulary=vocabulary,
-        model=model.to(device),
-        encoded=encoded,
-        singletons=_singletons(config, sentences, vocabulary),
-        device=device,
-    )
-    start = Start(
-        corpus=corpus,
-        config=config,
-        parameters=sum(parameter.numel() for parameter in model.parameters()),
-        device=str(device),
-        threads=threads,
-        vectors=covered,
-        cut=sum(len(s) > config.data.max_length for s in corpus.train.sentences),
-    )
-    return setup, start
+    def _with_unknown_words(self, batch: Batch) -> Batch:
+        """The batch with some of its rare words unknown, so that the unknown word is learnt."""
+        probability = self.config.embeddings.singleton_dropout
+        if not probability:
+            return batch
+        singletons = self.prepared.singletons
+        return batch.with_words(
+            replace_at_random(batch.word_ids, singletons, UNKNOWN_ID, probability, self.dice)
+        )
 
+    def _save(self, name: str, epoch: Epoch, **more: Any) -> None:
+        facts = {**self.facts, "epoch": epoch.number, "dev_score": epoch.score, **more}
+        prepared = self.prepared
+        save_bundle(self.folder / name, prepared.model, prepared.vocabulary, self.config, facts)
 
-def _resolved(config: Config, corpus: Corpus) -> Config:
-    """The configuration with what the corpus has told: its scheme, columns from the left."""
-    width = corpus.layout.width
-    columns = tuple(
-        column % width if isinstance(column, int) else column
-        for column in config.data.feature_columns
-    )
-    token = config.data.token_column
-    token = token % width if isinstance(token, int) else token
-    return _with(config, "data", scheme=corpus.scheme, feature_columns=columns, token_column=token)
-
-
-def _with(config: Config, section: str, **values: Any) -> Config:
-    changed = getattr(config, section).model_copy(update=values)
-    return config.model_copy(update={section: changed})
-
-
-def _vocabulary(
-    config: Config, sentences: list[Any], vectors: Vectors | None
-) -> tuple[Vocabulary, list[int | None]]:
-    """The vocabulary, and of each of its words the row of its pretrained vector."""
-    options = config.embeddings
-    form = (options.lowercase, options.normalize_digits)
-    counts = count_words(sentences, *form)
-    keys = [word for word, n in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-            if n >= options.min_count]  # fmt: skip
-    row_of: dict[str, int] = {}
-    if vectors:
-        row_of = {word: row for row, word in enumerate(vectors.words)}
-    rows: list[int | None] = [first_known(key, row_of.get) for key in keys]
-    if options.freeze_vectors and vectors:
-        # What has a vector keeps it; only the others are trained.
-        keys = [key for key, row in zip(keys, rows, strict=True) if row is None]
-        rows = [None] * len(keys)
-    known = set(keys)
-    extra = [word for word in row_of if word_key(word, *form) not in known]
-    extra = list(dict.fromkeys(extra))
-    tags = most_frequent(tag for sentence in sentences for tag in sentence.tags or ())
-    if training_scheme(config) != "labels" and "O" not in tags:
-        tags = ("O", *tags)  # without it a scheme may leave short sentences no legal path
-    vocabulary = Vocabulary(
-        words=(*keys, *extra),
-        trained_words=len(keys),
-        chars=most_frequent(char for s in sentences for word in s.words for char in word),
-        tags=tags,
-        features=tuple(
-            most_frequent(value for s in sentences for value in s.features[column])
-            for column in range(len(config.data.feature_columns))
-        ),
-        lowercase=options.lowercase,
-        normalize_digits=options.normalize_digits,
-    )
-    return vocabulary, [*rows, *(row_of[word] for word in extra)]
+    def _finish(self, epochs: tuple[Epoch, ...], best: Epoch) -> Trained:
+        """Score the best model, and save it with its scores."""
+        corpus, size = self.prepared.corpus, self.settings.batch_size
+        dev = evaluate(self.predictor, corpus.dev, batch_size=size)
+        test = evaluate(self.predictor, corpus.test, batch_size=size) if corpus.test else None
+        scores = {"dev": dev.to_dict(), "test": test.to_dict() if test else None}
+        self._save("best", best, scores=scores)
+        return Trained(
+            predictor=self.predictor,
+            epochs=epochs,
+            best=best,
+            dev=dev,
+            test=test,
+            folder=self.folder,
+            stopped_early=len(epochs) < self.settings.max_epochs,
+        )
 
 
-def _place_vectors(model: Tagger, rows: list[int | None], vectors: Vectors) -> tuple[int, int]:
-    """Copy pretrained vectors to their rows; how many trained words have one, of how many."""
-    words = model.embed.words
-    matrix = torch.from_numpy(vectors.matrix)
-    trained = words.trained.num_embeddings - RESERVED
-    with torch.no_grad():
-        for number, row in enumerate(rows[:trained]):
-            if row is not None:
-                words.trained.weight[number + RESERVED] = matrix[row]
-        if rows[trained:]:
-            words.frozen.copy_(matrix[torch.tensor(rows[trained:])])
-    return sum(row is not None for row in rows[:trained]), trained
-
-
-def _singletons(config: Config, sentences: list[Any], vocabulary: Vocabulary) -> torch.Tensor:
-    """(ids,) True where a word occurs once in the training corpus."""
-    options = config.embeddings
-    counts = count_words(sentences, options.lowercase, options.normalize_digits)
-    once = torch.zeros(len(vocabulary.words) + RESERVED, dtype=torch.bool)
-    for number, word in enumerate(vocabulary.words[: vocabulary.trained_words], RESERVED):
-        once[number] = counts[word] == 1
-    return once
-
-
-def _noisy(setup: _Setup, batch: Batch, dice: torch.Generator) -> Batch:
-    """The batch with some of its rare words unknown, so that the unknown word is learnt."""
-    probability = setup.config.embeddings.singleton_dropout
-    if not probability:
-        return batch
-    word_ids = replace_at_random(batch.word_ids, setup.singletons, UNKNOWN_ID, probability, dice)
-    return batch.with_words(word_ids)
-
-
-def _optimizer(settings: TrainConfig, model: Tagger) -> torch.optim.Optimizer:
+def _optimizer(settings: TrainConfig, model: torch.nn.Module) -> torch.optim.Optimizer:
     options: dict[str, Any] = {"lr": settings.lr, "weight_decay": settings.weight_decay}
     if settings.optimizer == "sgd":
         options["momentum"] = settings.momentum
     if settings.optimizer != "nadam":
         options["fused"] = True  # one pass over each tensor; three times as fast on a CPU
     return OPTIMIZERS[settings.optimizer](model.parameters(), **options)
-
-
-def _steps_an_epoch(setup: _Setup, settings: TrainConfig) -> int:
-    trial = np.random.default_rng(settings.seed)
-    lengths = setup.encoded.lengths
-    return len(batches_at_random(lengths, settings.batch_size, settings.batch_tokens, trial))
 
 
 def _facts(corpus: Corpus) -> dict[str, Any]:
@@ -439,7 +256,3 @@ def _facts(corpus: Corpus) -> dict[str, Any]:
         },
         "labels": sorted(corpus.train.labels()),
     }
-
-
-def _so_far(facts: dict[str, Any], epoch: Epoch) -> dict[str, Any]:
-    return {**facts, "epoch": epoch.number, "dev_score": epoch.score}

@@ -6,6 +6,7 @@ list of words beside it.
 
 import gzip
 import re
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,8 +61,9 @@ def load_vectors(path: Path, limit: int = 0) -> Vectors:
             pairs = _read_binary(path)
         else:
             pairs = _read_text(path)
-        return _collect(path, pairs, limit)
-    except (OSError, EOFError) as error:
+        with np.errstate(over="ignore"):  # a number too large becomes inf, which is refused
+            return _collect(path, pairs, limit)
+    except (OSError, EOFError, zlib.error) as error:
         raise VectorsError(f"{path}: cannot be read: {error}") from None
 
 
@@ -137,9 +139,11 @@ def _read_npy(path: Path) -> Iterator[tuple[str, Matrix]]:
         raise VectorsError(f"{path}: expected the words, one a line, beside it in one of {names}")
     try:
         matrix = np.load(path, mmap_mode="r", allow_pickle=False)
-    except ValueError as error:
-        raise VectorsError(f"{path}: not a .npy matrix: {error}") from None
-    words = found.read_text(encoding="utf-8").removesuffix("\n").split("\n")
+    except ValueError:  # numpy's message advises to unpickle the file
+        raise VectorsError(f"{path}: not a whole .npy matrix of numbers") from None
+    if not isinstance(matrix, np.ndarray) or matrix.dtype.kind not in "fiu":
+        raise VectorsError(f"{path}: not a whole .npy matrix of numbers")
+    words = found.read_text(encoding="utf-8", errors="replace").removesuffix("\n").split("\n")
     if matrix.ndim != 2 or len(words) != len(matrix):
         raise VectorsError(
             f"{path}: expected a matrix with one row for each of the {len(words):,} words of "

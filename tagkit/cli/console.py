@@ -17,7 +17,8 @@ from tagkit.bundle import Bundle
 from tagkit.config import Config
 from tagkit.corpus import Corpus, Split
 from tagkit.evaluation.report import Report, Score
-from tagkit.trainer import Epoch, Listener, Start, Trained
+from tagkit.preparation import Prepared
+from tagkit.trainer import Epoch, Listener, Trained
 
 _ERRORS = Console(stderr=True, highlight=False, soft_wrap=True)
 _CELLS = {"lstm": "LSTM", "gru": "GRU", "elman": "Elman RNN"}
@@ -72,12 +73,12 @@ class Progress(Listener):
         """Take the bar away."""
         self._bar.stop()
 
-    def on_start(self, start: Start) -> None:
+    def on_start(self, prepared: Prepared, threads: int) -> None:
         """The splits, the model, and the table's head."""
-        for line in _start_lines(start):
+        for line in _start_lines(prepared, threads):
             note(line)
-        self._epochs = start.config.train.max_epochs
-        if start.corpus.scheme == "labels":
+        self._epochs = prepared.config.train.max_epochs
+        if prepared.corpus.scheme == "labels":
             self._measure = "acc."
         note(f"\nepoch      loss  dev {self._measure:<4}        lr  tokens/s")
 
@@ -120,8 +121,8 @@ def _waited(trained: Trained) -> int:
     return len(trained.epochs) - trained.best.number
 
 
-def _start_lines(start: Start) -> Iterator[str]:
-    corpus = start.corpus
+def _start_lines(prepared: Prepared, threads: int) -> Iterator[str]:
+    corpus, config = prepared.corpus, prepared.config
     splits: dict[str, Split | None] = {
         "train": corpus.train,
         "dev": corpus.dev,
@@ -131,16 +132,17 @@ def _start_lines(start: Start) -> Iterator[str]:
     for name, split in splits.items():
         if split:
             yield f"{name:<6} {split.path:<{width}}  {_split_facts(name, split, corpus)}"
-    if start.cut:
-        limit = start.config.data.max_length
-        yield f"{start.cut} training sentences over {limit} tokens are cut into pieces"
-    yield (
-        f"model  {_architecture(start.config)}, {start.parameters:,} parameters, on {start.device}"
-        + (f" ({start.threads} threads)" if start.device == "cpu" else "")
-    )
-    if start.vectors:
-        covered, total = start.vectors
-        name = Path(start.config.embeddings.vectors).name
+    if prepared.cut:
+        limit = config.data.max_length
+        yield f"       {prepared.cut} training sentences over {limit} tokens are cut into pieces"
+    parameters = sum(parameter.numel() for parameter in prepared.model.parameters())
+    device = str(prepared.device)
+    if device == "cpu":
+        device += f" ({threads} thread{'s' if threads > 1 else ''})"
+    yield f"model  {_architecture(config)}, {parameters:,} parameters, on {device}"
+    if prepared.vectors:
+        covered, total = prepared.vectors
+        name = Path(config.embeddings.vectors).name
         yield f"       {covered:,} of {total:,} trained words have a vector in {name}"
 
 

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from tagkit.evaluation.scores import Tags, accuracy
-from tagkit.schemes import DISPLAY, normalize, to_spans
+from tagkit.schemes import DISPLAY, OUTSIDE, PREFIXES, join_tag, normalize, split_tag, to_spans
 
 CONLLEVAL = "conlleval-compatible"
 STRICT = "strict"
@@ -116,11 +116,15 @@ def _span_scores(
     if not any(to_spans(tags) for tags in (*gold, *predicted)):
         return {}, _averages({})  # seqeval has no answer for a corpus without spans
     if strict:
+        kind = getattr(seqeval_schemes, scheme.upper())
+        gold, predicted = _spelled(gold, scheme), _spelled(predicted, scheme)
+        if not any(seqeval_schemes.Entities(tags, kind).unique_tags for tags in (gold, predicted)):
+            return {}, _averages({})
         table = classification_report(
-            [list(tags) for tags in gold],
-            [list(tags) for tags in predicted],
+            gold,
+            predicted,
             mode="strict",
-            scheme=getattr(seqeval_schemes, scheme.upper()),
+            scheme=kind,
             output_dict=True,
             zero_division=0,
         )
@@ -134,6 +138,21 @@ def _span_scores(
     scores = {label: _score(row) for label, row in table.items()}
     averages = {name: scores.pop(f"{name} avg") for name in ("micro", "macro", "weighted")}
     return dict(sorted(scores.items())), averages
+
+
+def _spelled(sequences: Tags, scheme: str) -> list[list[str]]:
+    """Tags with the scheme's own prefixes: M of BMES as I, and O for those that it has not.
+
+    seqeval's strict mode stops at a prefix that is foreign to the scheme; it is in no span.
+    """
+
+    def spell(tag: str) -> str:
+        prefix, label = split_tag(tag)
+        if prefix == "M" and scheme == "iobes":
+            prefix = "I"
+        return join_tag(prefix, label) if prefix in PREFIXES[scheme] else OUTSIDE
+
+    return [[spell(tag) for tag in tags] for tags in sequences]
 
 
 def _score(row: Mapping[str, Any]) -> Score:

@@ -14,6 +14,7 @@ token is -DOCSTART- is no token wherever it stands.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from tagkit.errors import DataError, FormatError, shorten
 from tagkit.formats.lines import open_bytes, read_lines, source_name
@@ -26,6 +27,7 @@ CONLLU_COLUMNS = (
 )  # fmt: skip
 DOCSTART = "-DOCSTART-"
 _BLANK = " \t\r"
+_NAMES = (".conll", ".conllu", ".iob", ".iob2", ".bio", ".bioes", ".bilou")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +96,7 @@ class ColumnReader:
         self.options = options
         self.layout: Layout | None = None
         self._layout_line = 0
+        self._held: list[str] = []  # lines before the first that tells the columns
         self._lines: list[str] = []
         self._rows: list[tuple[int, list[str]]] = []  # place in self._lines, columns
         self._number = 0  # of lines read
@@ -105,46 +108,48 @@ class ColumnReader:
             FormatError: a line without the file's columns, or a column that is not there.
         """
         for line in lines:
-            self._number += 1
-            if not line.strip(_BLANK):
-                self._lines.append(line)
-                yield self._block()
-            elif self.layout is None and line.startswith("#"):
-                self._lines.append(line)  # told apart once the file's columns are known
-            else:
-                if self.layout is None:
-                    self._set_layout(line)
-                self._take(line)
+            if self.layout is not None:
+                yield from self._next(line)
+                continue
+            # Whether a line with # is a token shows only once the file's columns are known.
+            self._held.append(line)
+            if line.strip(_BLANK) and not line.startswith("#") and line.strip(_BLANK) != DOCSTART:
+                self._set_layout(line, len(self._held))
+                yield from self._release()
 
     def close(self) -> Iterator[Block]:
         """The last block, which often lacks its blank line."""
-        if self._lines and self.layout is None:
-            yield from self._only_hashes()
-        elif self._lines:
+        if self.layout is None:
+            self._look_at_hashes()
+            yield from self._release()
+        if self._lines:
             yield self._block()
 
-    def _only_hashes(self) -> Iterator[Block]:
+    def _look_at_hashes(self) -> None:
         """A file of nothing but lines with #: comments, or one token a line."""
-        if all(len(_split(line, tabs="\t" in line)) == 1 for line in self._lines):
-            lines, self._lines = self._lines, []
-            self._number -= len(lines)
-            self._set_layout(lines[0])
-            for line in lines:
-                self._number += 1
-                self._take(line)
-        yield self._block()
+        hashes = [(n, line) for n, line in enumerate(self._held, 1) if line.startswith("#")]
+        if hashes and all(len(_split(line, tabs="\t" in line)) == 1 for _, line in hashes):
+            number, line = hashes[0]
+            self._set_layout(line, number)
 
-    def _set_layout(self, line: str) -> None:
-        """Find the columns from the first line that is surely a token's; then look back."""
+    def _release(self) -> Iterator[Block]:
+        held, self._held = self._held, []
+        for line in held:
+            yield from self._next(line)
+
+    def _next(self, line: str) -> Iterator[Block]:
+        self._number += 1
+        self._lines.append(line)
+        if not line.strip(_BLANK):
+            yield self._block()
+        elif self.layout is not None:
+            self._take(line, self.layout)
+
+    def _set_layout(self, line: str, number: int) -> None:
+        """Find the columns from the first line that is surely a token's."""
         tabs = "\t" in line
-        columns = _split(line, tabs)
-        if columns[0] == DOCSTART and len(columns) == 1:
-            return  # tells nothing of the others
-        self.layout = self._find_layout(columns, tabs)
-        self._layout_line = self._number
-        held, self._lines = self._lines, []
-        for back, earlier in enumerate(held):
-            self._take(earlier, self._number - len(held) + back)
+        self._layout_line = number
+        self.layout = self._find_layout(_split(line, tabs), tabs)
 
     def _find_layout(self, columns: Sequence[str], tabs: bool) -> Layout:
         options = self.options
@@ -184,36 +189,29 @@ class ColumnReader:
             raise self._error("expected a token and a tag on each line, found one column")
         return column % width
 
-    def _take(self, line: str, number: int | None = None) -> None:
-        """Put one line that is not blank where it belongs."""
-        number = number or self._number
-        layout = self.layout
-        self._lines.append(line)
-        if layout is None or (layout.conllu and line.startswith("#")):
+    def _take(self, line: str, layout: Layout) -> None:
+        """Put the last line, which is not blank, where it belongs."""
+        if layout.conllu and line.startswith("#"):
             return
         columns = _split(line, layout.tabs)
         if len(columns) != layout.width:
             if columns[0] == DOCSTART or (line.startswith("#") and not self._rows):
                 return
-            raise FormatError(self.source, number, self._ragged(line, len(columns)))
+            raise self._error(self._ragged(line, len(columns), layout))
         if columns[layout.token] == DOCSTART:
             return
         if layout.conllu and not columns[0].isdecimal():
             if columns[0].replace("-", "").replace(".", "").isdecimal():
                 return
-            raise FormatError(
-                self.source,
-                number,
-                f"expected a CoNLL-U ID such as 1, 1-2 or 1.1, found {shorten(columns[0])}",
+            raise self._error(
+                f"expected a CoNLL-U ID such as 1, 1-2 or 1.1, found {shorten(columns[0])}"
             )
         if "" in columns:
-            raise FormatError(
-                self.source, number, f"column {columns.index('') + 1} is empty: {shorten(line)}"
-            )
+            raise self._error(f"column {columns.index('') + 1} is empty: {shorten(line)}")
         self._rows.append((len(self._lines) - 1, columns))
 
-    def _ragged(self, line: str, found: int) -> str:
-        width, first = self.layout.width if self.layout else 0, self._layout_line
+    def _ragged(self, line: str, found: int, layout: Layout) -> str:
+        width, first = layout.width, self._layout_line
         plural = "s" if width != 1 else ""
         return f"expected {width} column{plural} as on line {first}, found {found}: {shorten(line)}"
 
@@ -234,7 +232,8 @@ class ColumnReader:
         return Block(lines, tuple(place for place, _ in rows), sentence, first)
 
     def _error(self, problem: str) -> FormatError:
-        return FormatError(self.source, self._number, problem)
+        # Before any line is taken, it is the one that tells the columns.
+        return FormatError(self.source, self._number or self._layout_line, problem)
 
 
 def read_blocks(path: str, options: ColumnOptions, encoding: str) -> Iterator[Block]:
@@ -309,25 +308,27 @@ def _filler(line: str, layout: Layout) -> str | None:
     return "O" if columns[layout.token] == DOCSTART else "_" if layout.conllu else None
 
 
-def looks_like_columns(lines: Sequence[str]) -> bool:
-    """Whether the beginning of an input is a column file's rather than raw text.
+def looks_like_columns(name: str, lines: Sequence[str]) -> bool:
+    """Whether an input is a column file rather than raw text, by its name and its beginning.
 
-    Columns: every line that is neither blank nor a comment has the same number of columns, and
-    either tabs part them, or there are blank lines between groups of at least two such lines, or
-    all of at least two lines are single words.
+    It is when it is named as one (.conll, .iob and the like), or when every line that is neither
+    blank nor begins with # has the same number of columns, and either tabs part them or blank
+    lines stand between groups of at least two such lines. Lines of equally many words without
+    blank lines between them are text: requests, names, verse.
     """
+    if name.lower().endswith(_NAMES):
+        return True
     full = [line for line in lines if line.strip(_BLANK) and not line.startswith("#")]
+    full = [line for line in full if not line.startswith(DOCSTART)]
     if not full:
         return False
     tabs = "\t" in full[0]
-    widths = {len(_split(line, tabs)) for line in full if not line.startswith(DOCSTART)}
-    if len(widths) != 1:
+    if len({len(_split(line, tabs)) for line in full}) != 1:
         return False
-    if tabs:
-        return True
-    groups = "\n".join("" if not line.strip(_BLANK) else "x" for line in lines).split("\n\n")
-    parted = len(groups) > 1 and any(group.count("x") > 1 for group in groups)
-    return len(full) > 1 and (parted or widths == {1} or len(full) >= 8)
+    stripped = [bool(line.strip(_BLANK)) for line in lines]
+    in_groups = any(a and b for a, b in pairwise(stripped))
+    # The blank line may be the one that ends the only sentence.
+    return tabs or (in_groups and not all(stripped))
 
 
 def _split(line: str, tabs: bool) -> list[str]:

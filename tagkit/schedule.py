@@ -1,0 +1,48 @@
+"""The learning rate of each step of training."""
+
+import math
+
+from tagkit.config import TrainConfig
+
+
+class Schedule:
+    """The learning rate of each step.
+
+    It rises in a straight line from 0 over `warmup_steps`, then stays (constant), falls in a
+    straight line to 0 (linear), along half a cosine to 0 (cosine; Loshchilov and Hutter 2017), or
+    is cut whenever dev stops getting better (plateau). See Goodfellow, Bengio and Courville,
+    section 8.3.1.
+    """
+
+    def __init__(self, settings: TrainConfig, total_steps: int) -> None:
+        """`total_steps` of a run that is not stopped early."""
+        self.settings = settings
+        self.total_steps = total_steps
+        self._step = 0
+        self._factor = 1.0
+        self._best = -math.inf
+        self._waited = 0
+
+    def next_step(self) -> float:
+        """Learning rate of the next step."""
+        settings, step = self.settings, self._step
+        self._step += 1
+        if step < settings.warmup_steps:
+            return settings.lr * (step + 1) / settings.warmup_steps
+        left = max(1, self.total_steps - settings.warmup_steps)
+        progress = min(1.0, (step - settings.warmup_steps) / left)
+        shape = {
+            "linear": 1 - progress,
+            "cosine": (1 + math.cos(math.pi * progress)) / 2,
+        }.get(settings.schedule, 1.0)
+        return settings.lr * self._factor * shape
+
+    def after_epoch(self, score: float) -> None:
+        """Hear dev's score: a plateau schedule anneals when it has not risen for long."""
+        if score > self._best:
+            self._best, self._waited = score, 0
+            return
+        self._waited += 1
+        if self.settings.schedule == "plateau" and self._waited > self.settings.anneal_patience:
+            self._factor *= self.settings.anneal_factor
+            self._waited = 0

@@ -1,0 +1,113 @@
+"""Who may know whom: each unit imports only units on lines above its own."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / "tagkit"
+
+LAYERS = [
+    ["errors"],
+    ["sentence"],
+    ["schemes"],
+    ["config"],
+    ["formats", "tokenizer", "vocab"],
+    ["evaluation", "vectors", "nn", "device"],
+    ["corpus", "batch"],
+    ["model"],
+    ["bundle", "averaging"],
+    ["predictor"],
+    ["scoring", "stream", "preparation", "schedule"],
+    ["trainer"],
+    ["cli"],
+]
+LEVEL = {unit: level for level, units in enumerate(LAYERS) for unit in units}
+# Heavy packages, and the only units whose import may load them.
+SLOW = {"torch", "accelerate", "safetensors", "seqeval", "sklearn"}
+
+
+def modules() -> list[Path]:
+    return sorted(PACKAGE.rglob("*.py"))
+
+
+def unit_of(module: Path) -> str:
+    return module.relative_to(PACKAGE).with_suffix("").parts[0]
+
+
+def imports(module: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(module.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            if node.module == "tagkit":
+                yield from (f"tagkit.{name.name}" for name in node.names)
+            yield node.module
+
+
+def test_every_unit_has_its_place() -> None:
+    assert {unit_of(module) for module in modules()} - {"__init__"} == set(LEVEL)
+
+
+@pytest.mark.parametrize("module", modules(), ids=lambda m: str(m.relative_to(PACKAGE)))
+def test_imports_point_up_the_list(module: Path) -> None:
+    unit = unit_of(module)
+    for name in imports(module):
+        parts = name.split(".")
+        if parts[0] != "tagkit" or len(parts) < 2 or parts[1] == "__version__":
+            continue
+        imported = parts[1]
+        if imported != unit:
+            assert LEVEL[imported] < LEVEL[unit], f"{unit} must not import {imported}"
+        if unit == "nn":
+            assert imported in ("nn", "errors"), "networks know tensors alone"
+
+
+def test_only_the_console_knows_rich_and_nothing_prints() -> None:
+    for module in modules():
+        if module.name != "console.py":
+            assert not any(name.split(".")[0] == "rich" for name in imports(module)), module
+        tree = ast.parse(module.read_text("utf-8"))
+        called = {n.func.id for n in ast.walk(tree)
+                  if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}  # fmt: skip
+        assert not called & {"print", "eval", "exec", "exit", "quit"}, module
+
+
+def test_nothing_reads_or_writes_pickle() -> None:
+    for module in modules():
+        text = module.read_text("utf-8")
+        names = set(imports(module))
+        assert not names & {"pickle", "dill", "joblib", "shelve", "marshal"}, module
+        assert "torch.load" not in text, module
+        assert "torch.save" not in text, module
+
+
+def test_importing_tagkit_and_its_light_names_imports_nothing_slow() -> None:
+    program = (
+        "import sys, tagkit\n"
+        "tagkit.Sentence, tagkit.Span, tagkit.TagkitError, tagkit.load_config\n"
+        f"sys.exit(bool({sorted(SLOW)!r} and set(sys.modules) & set({sorted(SLOW)!r})))"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+
+
+def test_the_public_names_are_these_and_all_can_be_imported() -> None:
+    import tagkit
+
+    assert sorted(tagkit.__all__) == [
+        "Config", "Prediction", "Predictor", "Sentence", "Span", "TaggedText", "TaggedToken",
+        "TagkitError", "TextSpan", "__version__", "load", "load_config", "train",
+    ]  # fmt: skip
+    for name in tagkit.__all__:
+        assert getattr(tagkit, name) is not None
+    with pytest.raises(AttributeError, match="module 'tagkit' has no attribute 'nonsense'"):
+        _ = tagkit.nonsense
+
+
+def test_modules_stay_small() -> None:
+    for module in modules():
+        lines = module.read_text("utf-8").count("\n")
+        assert lines <= 350, f"{module} has {lines} lines: look for a second idea in it"

@@ -1,0 +1,431 @@
+"""The command line: what it prints where, and how it ends."""
+
+import io
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import tiny
+
+from tagkit import __version__
+from tagkit.cli.main import main
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What a run of the program left behind."""
+
+    code: int
+    out: str
+    err: str
+
+
+class Program:
+    """Runs `tagkit` in this process: torch is loaded once for all tests."""
+
+    def __init__(self, patch: pytest.MonkeyPatch, capture: pytest.CaptureFixture[bytes]) -> None:
+        self.patch = patch
+        self.capture = capture
+
+    def __call__(self, *arguments: object, stdin: bytes = b"") -> Ended:
+        self.patch.setattr(sys, "argv", ["tagkit", *map(str, arguments)])
+        self.patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+        code = 0
+        try:
+            main()
+        except SystemExit as ended:
+            code = int(ended.code or 0)
+        out, err = self.capture.readouterr()
+        return Ended(code, out.decode(), err.decode())
+
+
+@pytest.fixture
+def tagkit(monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]) -> Program:
+    monkeypatch.setenv("COLUMNS", "100")
+    return Program(monkeypatch, capsysbinary)
+
+
+_SMALL = [
+    f"--set={option}"
+    for option in (
+        "embeddings.word_dim=16",
+        "embeddings.char_dim=8",
+        "embeddings.char_hidden=8",
+        "encoder.hidden=16",
+        "encoder.dropout=0.1",
+        "encoder.locked_dropout=0",
+        "train.batch_size=8",
+        "train.lr=0.02",
+        "train.max_epochs=4",
+    )
+]
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a tiny corpus and a model that was trained on it, by the program itself."""
+    folder = tmp_path_factory.mktemp("home")
+    tiny.corpus(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        arguments = ["--train", "train.conll", "--dev", "dev.conll", "--test", "test.conll"]
+        patch.chdir(folder)
+        patch.setattr(sys, "argv", ["tagkit", "train", *arguments, "-o", "model", "--threads=1",
+                                    "-q", *_SMALL])  # fmt: skip
+        with pytest.raises(SystemExit, match=r"^0$"):
+            main()
+    return folder
+
+
+@pytest.fixture
+def model(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(home)
+    return Path("model")
+
+
+def test_help_answers_in_under_0_4_seconds() -> None:
+    program = [sys.executable, "-c", "from tagkit.cli.main import main; main()", "--help"]
+    times = []
+    for _ in range(5):
+        start = time.perf_counter()
+        subprocess.run(program, check=True, capture_output=True, timeout=20)
+        times.append(time.perf_counter() - start)
+    assert statistics.median(times) < 0.4
+
+
+def test_help_and_a_mistake_in_the_configuration_import_no_torch() -> None:
+    program = (
+        "import sys\n"
+        "from tagkit.cli.main import main\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        "sys.exit(any(name in sys.modules for name in ('torch', 'seqeval', 'sklearn')))"
+    )
+    for arguments in (["--help"], ["train", "--help"], ["train", "--set", "encoder.hiden=1"]):
+        subprocess.run(
+            [sys.executable, "-c", program, *arguments], check=True, capture_output=True, timeout=20
+        )
+
+
+@pytest.mark.parametrize("command", ["train", "predict", "eval", "info"])
+def test_every_command_has_help_with_an_example(tagkit: Program, command: str) -> None:
+    ended = tagkit(command, "--help")
+    assert ended.code == 0
+    assert re.search(rf"Examples?:\n(.*\n)*?.*tagkit {command} ", ended.out)
+
+
+def test_version_is_told(tagkit: Program) -> None:
+    assert tagkit("--version") == Ended(0, f"tagkit {__version__}\n", "")
+
+
+def test_train_shows_corpora_epochs_report_and_the_next_command(
+    tagkit: Program, model: Path
+) -> None:
+    ended = tagkit(
+        "train", "--train", "train.conll", "--dev", "dev.conll", "--test", "test.conll",
+        "--output", "other", "--threads", 1, "--seed", 3, *_SMALL,
+    )  # fmt: skip
+    assert (ended.code, ended.out) == (0, "")
+    assert re.search(r"^train  train\.conll +80 sentences +\d+ tokens  IOB2, 2 types$", ended.err,
+                     re.MULTILINE)  # fmt: skip
+    assert "% of its entities never seen in train" in ended.err
+    assert re.search(r"^model  BiLSTM with CRF, [\d,]+ parameters, on cpu \(1 threads?\)$",
+                     ended.err, re.MULTILINE)  # fmt: skip
+    assert re.search(r"^epoch +loss +dev F1 +lr +tokens/s$", ended.err, re.MULTILINE)
+    assert len(re.findall(r"^ +\d+ +\d\.\d{4} +\d+\.\d\d ", ended.err, re.MULTILINE)) == 4
+    assert re.search(r"^best epoch \d, dev F1 \d+\.\d\d; test:$", ended.err, re.MULTILINE)
+    assert re.search(r"^micro avg +\d\.\d{4} +\d\.\d{4} +\d\.\d{4} +\d+$", ended.err, re.MULTILINE)
+    assert "IOB2 spans, conlleval-compatible; token accuracy" in ended.err
+    assert "Next: tagkit predict other FILE" in ended.err
+    assert "\x1b" not in ended.err  # no colour where there is no terminal
+
+
+def test_quiet_training_says_nothing(tagkit: Program, model: Path) -> None:
+    ended = tagkit("train", "--train", "train.conll", "-o", "quiet", "--threads", 1, "-q", *_SMALL)
+    assert ended == Ended(0, "", "")
+    assert Path("quiet/best/model.safetensors").is_file()
+
+
+def test_training_reads_tagkit_toml_of_this_folder(
+    tagkit: Program, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert tagkit("train").err == ("error: tagkit.toml: no such file. Name another with --config\n")
+    Path("tagkit.toml").write_text(
+        f'[data]\ntrain_file = "{home}/train.conll"\n[encoder]\nhiden = 3\n', encoding="utf-8"
+    )
+    assert tagkit("train") == Ended(
+        1, "", "error: tagkit.toml: unknown option encoder.hiden; did you mean encoder.hidden?\n"
+    )
+
+
+def test_all_mistakes_are_told_at_once(tagkit: Program, model: Path) -> None:
+    ended = tagkit("train", "--train", "train.conll", "--device", "gpu", "--set", "train.lr=0",
+                   "--set", "encoder.cell=rnn")  # fmt: skip
+    assert ended == Ended(
+        1,
+        "",
+        "error: configuration: encoder.cell = \"rnn\": expected 'lstm', 'gru' or 'elman'\n"
+        "error: configuration: train.lr = 0: expected greater than 0\n"
+        "error: configuration: train.device = \"gpu\": expected 'auto', 'cpu', 'cuda' or "
+        "'cuda:N'\n",
+    )
+
+
+def test_a_ragged_line_is_refused_with_file_and_line(tagkit: Program, model: Path) -> None:
+    Path("news.iob").write_text("EU NNP B-NP B-ORG\nrejects VBZ O\n", encoding="utf-8")
+    assert tagkit("train", "--train", "news.iob") == Ended(
+        1, "", "error: news.iob:2: expected 4 columns as on line 1, found 3: 'rejects VBZ O'\n"
+    )
+
+
+def test_wrong_usage_ends_with_2(tagkit: Program) -> None:
+    assert tagkit("predict").code == 2
+    assert tagkit("train", "--no-such-option").code == 2
+    assert tagkit("eval").code == 2
+    assert tagkit("predict", "model", "--format", "xml").code == 2
+
+
+def test_raw_text_is_tagged_as_columns(tagkit: Program, model: Path) -> None:
+    ended = tagkit("predict", model, stdin=b"Ada Miller visits Cape Town.\n\nBen likes Rome.\n")
+    assert ended.out == (
+        "Ada\tB-PER\nMiller\tI-PER\nvisits\tO\nCape\tB-LOC\nTown\tI-LOC\n.\tO\n\n"
+        "Ben\tB-PER\nlikes\tO\nRome\tB-LOC\n.\tO\n\n"
+    )
+    assert ended.err == "standard input: read as text (--input-format says otherwise)\n"
+
+
+def test_raw_text_is_tagged_as_json_with_offsets_into_the_text(
+    tagkit: Program, model: Path
+) -> None:
+    text = "  Ada visits Cape Town.  Eve knows “Rome”."
+    ended = tagkit("predict", model, "-", "--format", "jsonl", stdin=f"{text}\r\n".encode())
+    record = json.loads(ended.out)
+    assert (record["document"], record["line"], record["text"]) == ("standard input", 1, text)
+    for part in [*record["tokens"], *record["spans"]]:
+        assert text[part["start"] : part["end"]] == part["text"]
+    assert {"text": "Cape Town", "start": 13, "end": 22, "label": "LOC"} in record["spans"]
+    assert set(record["tokens"][0]) == {"text", "start", "end", "tag"}
+
+
+def test_confidence_adds_probabilities(tagkit: Program, model: Path) -> None:
+    sentence = b"Ada visits Rome ."
+    record = json.loads(
+        tagkit("predict", model, "--confidence", "--format", "jsonl", stdin=sentence).out
+    )
+    assert [span["label"] for span in record["spans"]] == ["PER", "LOC"]
+    for part in [*record["tokens"], *record["spans"]]:
+        assert 0.5 < part["probability"] <= 1
+    columns = tagkit("predict", model, "--confidence", stdin=sentence).out.split("\n")
+    assert re.fullmatch(r"Ada\tB-PER\t0\.\d{4}|Ada\tB-PER\t1\.0000", columns[0])
+
+
+def test_columns_are_kept_and_blank_lines_and_comments_stay_where_they_were(
+    tagkit: Program, model: Path
+) -> None:
+    lines = [
+        b"-DOCSTART- -X-", b"", b"# a comment of many words", b"Ada N", b"visits V", b"Rome N",
+        b" ", b"", b"Ben N", b"leaves V",
+    ]  # fmt: skip
+    expected = [
+        "-DOCSTART- -X- O", "", "# a comment of many words", "Ada N B-PER", "visits V O",
+        "Rome N B-LOC", " ", "", "Ben N B-PER", "leaves V O",
+    ]  # fmt: skip
+    Path("in.conll").write_bytes(b"\n".join(lines))
+    ended = tagkit("predict", model, "in.conll", "--input-format", "columns")
+    assert ended.out == "\n".join(expected) + "\n"
+    Path("in.conll").write_bytes(b"\r\n".join(lines))
+    ended = tagkit("predict", model, "in.conll", "--input-format", "columns")
+    assert ended.out == "\r\n".join(expected) + "\n"
+
+
+def test_conllu_keeps_its_multiword_lines_and_gets_an_eleventh_column(
+    tagkit: Program, model: Path
+) -> None:
+    rest = "\t_" * 8
+    text = f"# text = Ada\n1-2\tAda's{rest}\n1\tAda{rest}\n2\tvisits{rest}\n2.1\tx{rest}\n\n"
+    ended = tagkit("predict", model, stdin=text.encode())
+    assert ended.out == (
+        f"# text = Ada\n1-2\tAda's{rest}\t_\n1\tAda{rest}\tB-PER\n2\tvisits{rest}\tO\n"
+        f"2.1\tx{rest}\t_\n\n"
+    )
+
+
+def test_several_files_are_tagged_in_order_into_one_output_file(
+    tagkit: Program, model: Path
+) -> None:
+    Path("a.txt").write_text("Ada visits Rome.\n", encoding="utf-8")
+    Path("b.txt").write_text("Ben visits Lima.\n", encoding="utf-8")
+    ended = tagkit("predict", model, "a.txt", "b.txt", "-o", "out.jsonl", "--format", "jsonl")
+    assert (ended.code, ended.out) == (0, "")
+    records = [json.loads(line) for line in Path("out.jsonl").read_text("utf-8").splitlines()]
+    assert [record["document"] for record in records] == ["a.txt", "b.txt"]
+    assert [record["spans"][-1]["text"] for record in records] == ["Rome", "Lima"]
+
+
+def test_an_output_file_is_left_alone_when_an_input_is_refused(
+    tagkit: Program, model: Path
+) -> None:
+    Path("kept.txt").write_text("old", encoding="utf-8")
+    Path("good.txt").write_text("Ada visits Rome.\n", encoding="utf-8")
+    ended = tagkit("predict", model, "good.txt", "missing.txt", "-o", "kept.txt")
+    assert ended.code == 1
+    assert ended.err.endswith("error: missing.txt: no such file\n")
+    assert Path("kept.txt").read_text("utf-8") == "old"
+    assert not [path for path in Path().iterdir() if path.name.startswith(".kept")]
+
+
+@pytest.mark.parametrize("stdin", [b"", b"\n", b"\n \n\t\n", b"\xef\xbb\xbf"])
+def test_an_empty_input_ends_well(tagkit: Program, model: Path, stdin: bytes) -> None:
+    for form in ("columns", "jsonl"):
+        ended = tagkit("predict", model, "--format", form, stdin=stdin)
+        assert (ended.code, ended.out.strip()) == (0, "")
+
+
+def test_bytes_of_another_encoding_are_refused_with_their_place(
+    tagkit: Program, model: Path
+) -> None:
+    ended = tagkit("predict", model, "--input-format", "text", stdin=b"Ada\nBen \xe9 Rome\n")
+    assert ended.code == 1
+    assert "error: standard input:2: byte 8 is not utf-8" in ended.err
+    again = tagkit("predict", model, "--encoding", "latin-1", stdin=b"Ada visits Rom\xe9\n")
+    assert "Romé\t" in again.out
+    unknown = tagkit("predict", model, "--encoding", "utf-9", stdin=b"")
+    assert unknown.err == (
+        "error: --encoding: expected the name of a text encoding, such as 'utf-8', found 'utf-9'\n"
+    )
+
+
+def test_a_word_of_10_000_characters_is_tagged(tagkit: Program, model: Path) -> None:
+    word = "x" * 10_000
+    ended = tagkit("predict", model, stdin=f"Ada likes {word} and Rome .".encode())
+    tagged = [line.split("\t") for line in ended.out.splitlines() if line]
+    assert [token for token, _ in tagged] == ["Ada", "likes", word, "and", "Rome", "."]
+
+
+@pytest.mark.slow
+def test_a_sentence_of_100_000_tokens_is_tagged_whole(tagkit: Program, model: Path) -> None:
+    words = ["Ada", "likes", "Rome", "and"] * 25_000
+    ended = tagkit("predict", model, "--confidence", stdin=" ".join(words).encode())
+    tagged = [line.split("\t") for line in ended.out.splitlines() if line]
+    assert [token for token, *_ in tagged] == words
+    assert all(0 <= float(probability) <= 1 for *_, probability in tagged)
+
+
+def test_output_begins_before_the_input_ends(model: Path) -> None:
+    program = [sys.executable, "-c", "from tagkit.cli.main import main; main()", "predict",
+               str(model), "--threads=1", "--format=jsonl"]  # fmt: skip
+    with subprocess.Popen(
+        program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as running:
+        assert running.stdin
+        assert running.stdout
+        for text in ("Ada visits Rome.", "Ben likes Lima."):
+            running.stdin.write(f"{text}\n".encode())
+            running.stdin.flush()
+            # Would wait for ever, were the answer held back until the input ends.
+            assert json.loads(running.stdout.readline())["text"] == text
+        running.stdin.close()
+        assert running.stdout.read() == b""
+        assert running.wait(timeout=60) == 0
+
+
+def test_a_reader_that_goes_away_is_no_error_message(model: Path) -> None:
+    program = f"{sys.executable} -c 'from tagkit.cli.main import main; main()'"
+    lines = "Ada visits Rome.\n" * 5000
+    shell = f"{program} predict {model} --threads=1 | head -n 1"
+    ended = subprocess.run(
+        shell, shell=True, input=lines.encode(), capture_output=True, timeout=120, check=False
+    )
+    assert ended.stdout == b"Ada\tB-PER\n"
+    assert b"Traceback" not in ended.stderr
+    assert b"BrokenPipe" not in ended.stderr
+
+
+def test_eval_of_a_model_prints_the_report_or_one_json_object(tagkit: Program, model: Path) -> None:
+    table = tagkit("eval", model, "test.conll")
+    assert re.search(r"^LOC +1\.0000 +1\.0000 +1\.0000 +20$", table.out, re.MULTILINE)
+    assert "IOB2 spans, conlleval-compatible; token accuracy 1.0000 of" in table.out
+    scores = json.loads(tagkit("eval", model, "test.conll", "--json").out)
+    assert (scores["scheme"], scores["mode"]) == ("IOB2", "conlleval-compatible")
+    assert scores["types"]["LOC"] == {"precision": 1, "recall": 1, "f1": 1, "support": 20}
+    for name in ("micro", "macro", "weighted"):
+        assert set(scores[name]) == {"precision", "recall", "f1", "support"}
+    assert scores["accuracy"] == 1
+    strict = json.loads(tagkit("eval", model, "test.conll", "--json", "--strict").out)
+    assert strict["mode"] == "strict"
+
+
+def test_predict_then_eval_of_the_files_gives_the_scores_of_the_model(
+    tagkit: Program, model: Path
+) -> None:
+    by_model = json.loads(tagkit("eval", model, "dev.conll", "--json").out)
+    tagkit("predict", model, "dev.conll", "-o", "tagged.conll")
+    one_file = json.loads(tagkit("eval", "--gold", "tagged.conll", "--json").out)
+    two_files = json.loads(
+        tagkit("eval", "--gold", "dev.conll", "--pred", "tagged.conll", "--json").out
+    )
+    assert one_file == two_files == {**by_model, "unknown": {}}
+
+
+def test_gold_labels_that_the_model_does_not_know_count_as_errors_and_are_listed(
+    tagkit: Program, model: Path
+) -> None:
+    Path("odd.conll").write_text("Ada\tB-PER\nsings\tO\nYmir\tB-MYTH\n", encoding="utf-8")
+    ended = tagkit("eval", model, "odd.conll")
+    assert ended.out.endswith(
+        "gold labels that the model does not know, all counted as errors: MYTH (1)\n"
+    )
+    assert json.loads(tagkit("eval", model, "odd.conll", "--json").out)["unknown"] == {"MYTH": 1}
+
+
+def test_info_tells_what_the_model_is(tagkit: Program, model: Path) -> None:
+    ended = tagkit("info", model)
+    assert ended.code == 0
+    for text in (
+        "BiLSTM with CRF",
+        f"tagkit {__version__}, torch ",
+        "train.conll: 80 sentences",
+        "labels      LOC, PER",
+        "test F1     ",
+    ):
+        assert text in ended.out
+    facts = json.loads(tagkit("info", model, "--json").out)
+    assert facts["config"]["encoder"]["hidden"] == 16
+    assert facts["format_version"] == 1
+
+
+def test_commands_have_the_names_that_other_toolkits_give_them(
+    tagkit: Program, model: Path
+) -> None:
+    assert tagkit("tag", model, stdin=b"Ada left.").out.startswith("Ada\tB-PER\n")
+    assert tagkit("evaluate", model, "test.conll", "--json").code == 0
+
+
+def test_no_model_is_refused_in_one_line(tagkit: Program, model: Path) -> None:
+    expected = "error: nowhere: no such folder; `tagkit train` makes one\n"
+    for arguments in (["predict", "nowhere"], ["info", "nowhere"], ["eval", "nowhere", "x"]):
+        assert tagkit(*arguments) == Ended(1, "", expected)
+
+
+def test_an_output_folder_that_cannot_be_written_is_named(tagkit: Program, model: Path) -> None:
+    Path("file").write_text("", encoding="utf-8")
+    ended = tagkit("predict", model, "-o", "nowhere/out", stdin=b"Ada\n")
+    assert ended == Ended(
+        1, "", "error: nowhere/out: cannot be written: No such file or directory\n"
+    )
+    ended = tagkit("train", "--train", "train.conll", "-o", "file/x", "--threads", 1, *_SMALL)
+    assert ended.code == 1
+    assert ended.err.splitlines()[-1] == "error: file/x/best: cannot be written: Not a directory"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_folder_given_as_a_file_is_refused(tagkit: Program, model: Path) -> None:
+    Path("folder").mkdir(exist_ok=True)
+    ended = tagkit("predict", model, "folder")
+    assert ended.err == "error: folder: cannot be opened: Is a directory\n"

@@ -1,0 +1,68 @@
+"""Small corpora and small models for tests that walk the whole road."""
+
+import random
+from pathlib import Path
+
+from tagkit.config import Config, load_config
+
+_FIRST = ["Ada", "Ben", "Cleo", "Dan", "Eve", "Finn"]
+_LAST = ["Miller", "Okafor", "Novak", "Silva"]
+_PLACES = ["Oslo", "Rome", "Lima", "Quito", "New York", "Cape Town"]
+_VERBS = ["visits", "leaves", "likes", "knows"]
+
+
+def lines(count: int, seed: int, columns: int = 2) -> list[list[str]]:
+    """Sentences as lists of column lines, IOB2 in the last column."""
+    dice = random.Random(seed)
+    sentences = []
+    for _ in range(count):
+        person = [dice.choice(_FIRST), dice.choice(_LAST)][: dice.randint(1, 2)]
+        place = dice.choice(_PLACES).split()
+        words = [*person, dice.choice(_VERBS), *place, "."]
+        tags = [
+            *["B-PER", "I-PER"][: len(person)],
+            "O",
+            *["B-LOC", "I-LOC"][: len(place)],
+            "O",
+        ]
+        shapes = ["UP" if word[0].isupper() else "LOW" for word in words]
+        middle = [[shape] if columns == 3 else [] for shape in shapes]
+        sentences.append(
+            ["\t".join([w, *m, t]) for w, m, t in zip(words, middle, tags, strict=True)]
+        )
+    return sentences
+
+
+def write(path: Path, sentences: list[list[str]]) -> Path:
+    """A column file of these sentences."""
+    text = "".join("\n".join(sentence) + "\n\n" for sentence in sentences)
+    path.write_text(text, encoding="utf-8", newline="\n")
+    return path
+
+
+def corpus(folder: Path, columns: int = 2) -> dict[str, str]:
+    """train, dev and test files; dotted names of the options that name them."""
+    sizes = {"train": (80, 1), "dev": (20, 2), "test": (20, 3)}
+    return {
+        f"data.{name}_file": str(write(folder / f"{name}.conll", lines(count, seed, columns)))
+        for name, (count, seed) in sizes.items()
+    }
+
+
+def config(folder: Path, *overrides: str, columns: int = 2, **flags: object) -> Config:
+    """A run of a few seconds that learns the tiny corpus."""
+    small = [
+        "embeddings.word_dim=16",
+        "embeddings.char_dim=8",
+        "embeddings.char_hidden=8",
+        "encoder.hidden=16",
+        "encoder.dropout=0.1",
+        "encoder.locked_dropout=0.0",
+        "train.max_epochs=4",
+        "train.batch_size=8",
+        "train.lr=0.02",
+        "train.threads=1",
+        "train.device=cpu",
+        f"output.dir={folder / 'model'}",
+    ]
+    return load_config(overrides=[*small, *overrides], flags={**corpus(folder, columns), **flags})
