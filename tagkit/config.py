@@ -76,8 +76,8 @@ class DataConfig(Section):
     dev_file: str = ""  # chooses the best epoch; split off train_file when empty
     test_file: str = ""  # scored once, at the end; may be empty
     dev_fraction: Annotated[float, Field(gt=0, lt=1)] = 0.1  # of train_file, without a dev_file
-    format: Literal["auto", "columns", "conllu"] = "auto"
-    encoding: Encoding = "utf-8"
+    format: Literal["auto", "columns", "conllu"] = "auto"  # of the files
+    encoding: Encoding = "utf-8"  # of the files
     token_column: Column | None = None  # from 0, or -1 from the end, or a name; FORM or 0
     tag_column: Column | None = None  # likewise; UPOS or -1
     feature_columns: tuple[Column, ...] = ()  # columns that the model may look at
@@ -89,14 +89,14 @@ class DataConfig(Section):
 class EmbeddingsConfig(Section):
     """[embeddings]: what a word looks like to the encoder."""
 
-    word_dim: Size = 100  # of words; `vectors` bring their own
+    word_dim: Size = 100  # of words; that of `vectors` where there are some
     lowercase: bool = True  # words alone; the characters keep their case
     normalize_digits: bool = True  # words alone: every digit reads as 0
     min_count: Annotated[int, Field(ge=1)] = 1  # rarer words are unknown
     singleton_dropout: Probability = 0.5  # of words seen once that train the unknown word
     vectors: str = ""  # a file of pretrained word vectors
     max_vectors: Annotated[int, Field(ge=0)] = 0  # only the first so many of them; 0 for all
-    freeze_vectors: bool = False  # keep pretrained vectors as they are
+    freeze_vectors: bool = False  # as they are, without a trained embedding added to each
     char_cell: CharCell = "lstm"  # the recurrent network over a word's characters
     char_dim: Size = 30  # of characters
     char_hidden: Size = 50  # units of each direction
@@ -107,10 +107,10 @@ class EmbeddingsConfig(Section):
 class EncoderConfig(Section):
     """[encoder]: recurrent layers over the words."""
 
-    cell: Cell = "lstm"
+    cell: Cell = "lstm"  # of the layers over the words
     hidden: Size = 200  # units of each direction
-    layers: Annotated[int, Field(ge=1, le=100)] = 1
-    bidirectional: bool = True
+    layers: Annotated[int, Field(ge=1, le=100)] = 1  # one above the other
+    bidirectional: bool = True  # whether to read from both ends
     merge: Literal["concat", "sum", "mean", "product"] = "concat"  # of the two directions
     dropout: Probability = 0.0  # of single values, before and behind each layer
     locked_dropout: Probability = 0.4  # of the same features at all of a sentence's tokens
@@ -120,36 +120,36 @@ class EncoderConfig(Section):
 class HeadConfig(Section):
     """[head]: from hidden states to tags."""
 
-    kind: Literal["crf", "softmax", "viterbi"] = "crf"
+    kind: Literal["crf", "softmax", "viterbi"] = "crf"  # how a path of tags is scored and found
     constrain: Literal["auto", "none", "decode", "train"] = "auto"  # to the scheme's legal steps
 
 
 class TrainConfig(Section):
     """[train]: the optimiser, its schedule, and when to stop."""
 
-    optimizer: Literal["adam", "adamw", "nadam", "sgd"] = "adam"
+    optimizer: Literal["adam", "adamw", "nadam", "sgd"] = "adam"  # what makes steps of gradients
     lr: Annotated[float, Field(gt=0)] = 0.003  # learning rate at its highest
     momentum: Probability = 0.9  # of sgd
-    weight_decay: Annotated[float, Field(ge=0)] = 0.0
-    schedule: Literal["constant", "linear", "cosine", "plateau"] = "linear"
+    weight_decay: Annotated[float, Field(ge=0)] = 0.0  # of the optimizer
+    schedule: Literal["constant", "linear", "cosine", "plateau"] = "linear"  # of lr
     warmup_steps: Annotated[int, Field(ge=0)] = 0  # steps from 0 up to lr
     anneal_factor: Annotated[float, Field(gt=0, lt=1)] = 0.5  # of plateau, times lr
     anneal_patience: Annotated[int, Field(ge=0)] = 2  # of plateau: epochs without a better score
     batch_size: Annotated[int, Field(ge=1)] = 32  # sentences a step
     batch_tokens: Annotated[int, Field(ge=0)] = 0  # tokens a step, padding included; 0: batch_size
-    max_epochs: Annotated[int, Field(ge=1)] = 20
+    max_epochs: Annotated[int, Field(ge=1)] = 20  # passes over the training corpus
     patience: Annotated[int, Field(ge=0)] = 8  # epochs without a better dev score; 0 for no limit
     max_grad_norm: Annotated[float, Field(ge=0)] = 5.0  # gradients are scaled down to it; 0: off
     average_decay: Probability = 0.999  # of the running mean of the weights that is kept; 0: off
-    seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
-    device: Device = "auto"
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 1  # of all that is random
+    device: Device = "auto"  # cpu, cuda, cuda:N, or auto: a GPU if there is one
     threads: Annotated[int, Field(ge=0, le=1024)] = 0  # of a CPU; 0 for as many as it has cores
 
 
 class OutputConfig(Section):
     """[output]: where the model goes."""
 
-    dir: str = "models/model"
+    dir: str = "models/model"  # of the run; it will hold best and last
 
 
 class Config(Section):

@@ -138,11 +138,12 @@ def _read_npy(path: Path) -> Iterator[tuple[str, Matrix]]:
         names = ", ".join(file.name for file in beside)
         raise VectorsError(f"{path}: expected the words, one a line, beside it in one of {names}")
     try:
-        matrix = np.load(path, mmap_mode="r", allow_pickle=False)
-    except ValueError:  # numpy's message advises to unpickle the file
-        raise VectorsError(f"{path}: not a whole .npy matrix of numbers") from None
-    if not isinstance(matrix, np.ndarray) or matrix.dtype.kind not in "fiu":
-        raise VectorsError(f"{path}: not a whole .npy matrix of numbers")
+        # Not np.load, which also opens archives and, if let, pickles.
+        matrix = np.lib.format.open_memmap(path, mode="r")
+    except ValueError as error:
+        raise VectorsError(f"{path}: not a whole .npy matrix: {error}") from None
+    if matrix.dtype.kind not in "fiu":
+        raise VectorsError(f"{path}: expected a matrix of numbers, found {matrix.dtype}")
     words = found.read_text(encoding="utf-8", errors="replace").removesuffix("\n").split("\n")
     if matrix.ndim != 2 or len(words) != len(matrix):
         raise VectorsError(
@@ -150,4 +151,4 @@ def _read_npy(path: Path) -> Iterator[tuple[str, Matrix]]:
             f"{found.name}, found shape {matrix.shape}"
         )
     for word, row in zip(words, matrix, strict=True):
-        yield word.removesuffix("\r"), np.asarray(row, dtype=np.float32)
+        yield word, np.asarray(row, dtype=np.float32)

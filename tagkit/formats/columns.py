@@ -128,7 +128,7 @@ class ColumnReader:
     def _look_at_hashes(self) -> None:
         """A file of nothing but lines with #: comments, or one token a line."""
         hashes = [(n, line) for n, line in enumerate(self._held, 1) if line.startswith("#")]
-        if hashes and all(len(_split(line, tabs="\t" in line)) == 1 for _, line in hashes):
+        if hashes and all(len(_split(line, tabs=False)) == 1 for _, line in hashes):
             number, line = hashes[0]
             self._set_layout(line, number)
 
@@ -147,7 +147,7 @@ class ColumnReader:
 
     def _set_layout(self, line: str, number: int) -> None:
         """Find the columns from the first line that is surely a token's."""
-        tabs = "\t" in line
+        tabs = "\t" in line.rstrip(_BLANK)  # a tab at the end parts nothing
         self._layout_line = number
         self.layout = self._find_layout(_split(line, tabs), tabs)
 
@@ -322,7 +322,7 @@ def looks_like_columns(name: str, lines: Sequence[str]) -> bool:
     full = [line for line in full if not line.startswith(DOCSTART)]
     if not full:
         return False
-    tabs = "\t" in full[0]
+    tabs = "\t" in full[0].rstrip(_BLANK)
     if len({len(_split(line, tabs)) for line in full}) != 1:
         return False
     stripped = [bool(line.strip(_BLANK)) for line in lines]
