@@ -31,6 +31,8 @@ class Batch:
 
     Attributes:
         word_ids: (batch, time) int64, `PAD_ID` where padded.
+        vector_rows: (batch, time) int64 row of each token's pretrained vector, 0 of none and where
+            padded.
         mask: (batch, time) bool, True on real tokens. Every row starts with True.
         char_ids: distinct words in groups of similar length, each (words, chars) int64, `PAD_ID`
             where padded; empty where the model reads no characters.
@@ -40,6 +42,7 @@ class Batch:
     """
 
     word_ids: Tensor
+    vector_rows: Tensor
     mask: Tensor
     char_ids: tuple[Tensor, ...]
     word_rows: Tensor
@@ -52,6 +55,7 @@ class Batch:
             return self
         return Batch(
             self.word_ids.to(device, non_blocking=True),
+            self.vector_rows.to(device, non_blocking=True),
             self.mask.to(device, non_blocking=True),
             tuple(group.to(device, non_blocking=True) for group in self.char_ids),
             self.word_rows.to(device, non_blocking=True),
@@ -70,6 +74,7 @@ class Encoded:
 
     Attributes:
         word_ids: one (words,) array a sentence.
+        vector_rows: one (words,) array a sentence.
         surfaces: one (words,) array a sentence, each word's place in `spellings`.
         spellings: character ids of each distinct word; empty where no characters are read.
         feature_ids: one (columns, words) array a sentence.
@@ -77,6 +82,7 @@ class Encoded:
     """
 
     word_ids: list[Ids]
+    vector_rows: list[Ids]
     surfaces: list[Ids]
     spellings: list[Ids]
     feature_ids: list[Ids]
@@ -105,6 +111,7 @@ class Encoded:
         tags = self.tag_ids
         return Batch(
             word_ids=_pad([self.word_ids[i] for i in indices], filled),
+            vector_rows=_pad([self.vector_rows[i] for i in indices], filled),
             mask=torch.from_numpy(filled),
             char_ids=char_ids,
             word_rows=_pad([rows], filled),
@@ -149,11 +156,13 @@ def encode(sentences: Sequence[Sentence], vocabulary: Vocabulary, *, chars: bool
         for sentence in sentences
     ]
     ids_of = np.array([vocabulary.word_id(word) for word in number], dtype=np.int64)
+    rows_of = np.array([vocabulary.vector_row(word) for word in number], dtype=np.int64)
     # A word of no characters cannot be; a word of unknown ones still has some.
     spellings = [np.array(vocabulary.char_ids(word), dtype=np.int64) for word in number]
     tagged = all(sentence.tags is not None for sentence in sentences)
     return Encoded(
         word_ids=[ids_of[surface] for surface in surfaces],
+        vector_rows=[rows_of[surface] for surface in surfaces],
         surfaces=surfaces,
         spellings=spellings if chars else [],
         feature_ids=[_features(sentence, vocabulary) for sentence in sentences],

@@ -53,7 +53,9 @@ class Tagger(nn.Module):
 
     def states(self, batch: Batch) -> Tensor:
         """(batch, time, hidden) hidden states of the encoder."""
-        vectors = self.embed(batch.word_ids, batch.char_ids, batch.word_rows, batch.feature_ids)
+        vectors = self.embed(
+            batch.word_ids, batch.vector_rows, batch.char_ids, batch.word_rows, batch.feature_ids
+        )
         hidden: Tensor = self.encoder(vectors, batch.mask)
         return hidden
 
@@ -122,9 +124,9 @@ def build_tagger(
             dropout=embeddings.char_dropout,
         )
     words = WordEmbedding(
-        trained=vocabulary.trained_words + RESERVED,
-        frozen=len(vocabulary.words) - vocabulary.trained_words,
+        words=len(vocabulary.words) + RESERVED,
         dim=embeddings.word_dim,
+        vectors=len(vocabulary.vector_words),
     )
     embed = TokenEmbedding(
         words=words,

@@ -15,7 +15,7 @@ from tagkit.nn.taggers import estimate_bigrams
 from tagkit.schemes import OUTSIDE
 from tagkit.sentence import Sentence
 from tagkit.vectors import Vectors, load_vectors
-from tagkit.vocab import RESERVED, Vocabulary, count_words, first_known, most_frequent, word_key
+from tagkit.vocab import RESERVED, Vocabulary, count_words, first_known, most_frequent
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ class Prepared:
         encoded: the training corpus as ids, in the training scheme.
         singletons: (word ids,) bool, True of words that occur once in the training corpus.
         device: where to train.
-        vectors: how many of the trained words have a pretrained vector, of how many; None without
-            vectors.
+        vectors: how many of the training corpus's words have a pretrained vector, of how many;
+            None without vectors.
         cut: how many training sentences were over data.max_length and cut into pieces.
     """
 
@@ -64,11 +64,14 @@ def prepare(config: Config, device: torch.device) -> Prepared:
     scheme = training_scheme(config)
     sentences = for_training(corpus.train.sentences, scheme, config.data.max_length)
     counts = count_words(sentences, config.embeddings.lowercase, config.embeddings.normalize_digits)
-    vocabulary, rows = _vocabulary(config, sentences, counts, vectors)
+    vocabulary = _vocabulary(config, sentences, counts, vectors)
     encoded = encode(sentences, vocabulary, chars=config.embeddings.char_cell != "none")
     paths = [ids.tolist() for ids in encoded.tag_ids or ()]
     model = build_tagger(config, vocabulary, estimate_bigrams(paths, len(vocabulary.tags)))
-    covered = _place_vectors(model, rows, vectors) if vectors else None
+    covered = None
+    if vectors:
+        _place_vectors(model, vocabulary, vectors)
+        covered = (sum(vocabulary.vector_row(word) > 0 for word in counts), len(counts))
     return Prepared(
         config=config,
         corpus=corpus,
@@ -101,26 +104,22 @@ def _with(config: Config, section: str, **values: Any) -> Config:
 
 def _vocabulary(
     config: Config, sentences: list[Sentence], counts: Counter[str], vectors: Vectors | None
-) -> tuple[Vocabulary, list[int | None]]:
-    """The vocabulary, and of each of its words the row of its pretrained vector."""
+) -> Vocabulary:
+    """Words, characters, tags and feature values of the training corpus; words of the vectors."""
     options = config.embeddings
     by_frequency = sorted(counts, key=lambda word: (-counts[word], word))
     keys = [word for word in by_frequency if counts[word] >= options.min_count]
-    row_of = {word: row for row, word in enumerate(vectors.words)} if vectors else {}
-    rows: list[int | None] = [first_known(key, row_of.get) for key in keys]
-    if options.freeze_vectors:
-        # What has a vector keeps it; only the others are trained.
-        keys = [key for key, row in zip(keys, rows, strict=True) if row is None]
-        rows = [None] * len(keys)
-    known = set(keys)
-    form = (options.lowercase, options.normalize_digits)
-    extra = [word for word in row_of if word_key(word, *form) not in known]
+    vector_words = vectors.words if vectors else ()
+    if options.freeze_vectors:  # what has a vector has nothing else
+        rows = dict.fromkeys(vector_words, 1)
+        keys = [key for key in keys if first_known(key, rows.get) is None]
     tags = most_frequent(tag for sentence in sentences for tag in sentence.tags or ())
     if training_scheme(config) != "labels" and OUTSIDE not in tags:
         tags = (OUTSIDE, *tags)  # without it a scheme may leave short sentences no legal path
-    vocabulary = Vocabulary(
-        words=(*keys, *extra),
-        trained_words=len(keys),
+    return Vocabulary(
+        words=tuple(keys),
+        vector_words=vector_words,
+        only_vectors=options.freeze_vectors,
         chars=most_frequent(char for s in sentences for word in s.words for char in word),
         tags=tags,
         features=tuple(
@@ -130,26 +129,16 @@ def _vocabulary(
         lowercase=options.lowercase,
         normalize_digits=options.normalize_digits,
     )
-    return vocabulary, [*rows, *(row_of[word] for word in extra)]
 
 
-def _place_vectors(model: Tagger, rows: list[int | None], vectors: Vectors) -> tuple[int, int]:
-    """Copy pretrained vectors to their rows; how many trained words have one, of how many."""
-    words = model.embed.words
-    matrix = torch.from_numpy(vectors.matrix)
-    trained = words.trained.num_embeddings - RESERVED
-    with torch.no_grad():
-        for number, row in enumerate(rows[:trained]):
-            if row is not None:
-                words.trained.weight[number + RESERVED] = matrix[row]
-        if rows[trained:]:
-            words.frozen.copy_(matrix[torch.tensor(rows[trained:])])
-    return sum(row is not None for row in rows[:trained]), trained
+def _place_vectors(model: Tagger, vocabulary: Vocabulary, vectors: Vectors) -> None:
+    rows = [0] * RESERVED + [vocabulary.vector_row(word) for word in vocabulary.words]
+    model.embed.words.place(torch.from_numpy(vectors.matrix), torch.tensor(rows))
 
 
 def _singletons(vocabulary: Vocabulary, counts: Counter[str]) -> torch.Tensor:
     """(word ids,) bool, True of trained words that occur once."""
     once = torch.zeros(len(vocabulary.words) + RESERVED, dtype=torch.bool)
-    for number, word in enumerate(vocabulary.words[: vocabulary.trained_words], RESERVED):
+    for number, word in enumerate(vocabulary.words, RESERVED):
         once[number] = counts[word] == 1
     return once

@@ -23,9 +23,9 @@ class Vocabulary:
     """All that a model knows by name.
 
     Attributes:
-        words: in the order of their ids, from `RESERVED` on; the first `trained_words` have
-            embeddings that are trained, the others pretrained vectors that never change.
-        trained_words: how many.
+        words: that have an embedding of their own, in the order of their ids, from `RESERVED` on.
+        vector_words: that have a pretrained vector, in the order of their rows, from 1 on.
+        only_vectors: whether a word that has a vector has no embedding beside it.
         chars: in the order of their ids, from `RESERVED` on.
         tags: in the order of their ids, from 0 on.
         features: values of each feature column, each in the order of their ids, from `RESERVED`.
@@ -34,13 +34,15 @@ class Vocabulary:
     """
 
     words: tuple[str, ...]
-    trained_words: int
+    vector_words: tuple[str, ...]
+    only_vectors: bool
     chars: tuple[str, ...]
     tags: tuple[str, ...]
     features: tuple[tuple[str, ...], ...]
     lowercase: bool
     normalize_digits: bool
     _word_ids: dict[str, int] = field(init=False, repr=False, compare=False)
+    _vector_rows: dict[str, int] = field(init=False, repr=False, compare=False)
     _char_ids: dict[str, int] = field(init=False, repr=False, compare=False)
     _tag_ids: dict[str, int] = field(init=False, repr=False, compare=False)
     _feature_ids: tuple[dict[str, int], ...] = field(init=False, repr=False, compare=False)
@@ -49,6 +51,7 @@ class Vocabulary:
         """Build the ways back from strings to ids."""
         tables = {
             "_word_ids": _numbered(self.words, RESERVED),
+            "_vector_rows": _numbered(self.vector_words, 1),
             "_char_ids": _numbered(self.chars, RESERVED),
             "_tag_ids": _numbered(self.tags, 0),
             "_feature_ids": tuple(_numbered(values, RESERVED) for values in self.features),
@@ -57,12 +60,21 @@ class Vocabulary:
             object.__setattr__(self, name, table)
 
     def word_id(self, word: str) -> int:
-        """Id of a word as the model looks it up, then of its back-offs; else `UNKNOWN_ID`."""
+        """Id of a word as the model looks it up, then of its back-offs; else `UNKNOWN_ID`.
+
+        `PAD_ID`, whose embedding is zero, of a word that has a vector and shall have nothing else.
+        """
+        if self.only_vectors and self.vector_row(word):
+            return PAD_ID
         key = word_key(word, self.lowercase, self.normalize_digits)
         found = self._word_ids.get(key)
         if found is None:
             found = first_known(word, self._word_ids.get)
         return UNKNOWN_ID if found is None else found
+
+    def vector_row(self, word: str) -> int:
+        """Row of a word's pretrained vector, or of its back-offs'; 0 of none."""
+        return first_known(word, self._vector_rows.get) or 0
 
     def char_ids(self, word: str) -> list[int]:
         """Ids of a word's characters (code points)."""
@@ -91,7 +103,8 @@ class Vocabulary:
         """
         return cls(
             words=tuple(values["words"]),
-            trained_words=int(values["trained_words"]),
+            vector_words=tuple(values["vector_words"]),
+            only_vectors=bool(values["only_vectors"]),
             chars=tuple(values["chars"]),
             tags=tuple(values["tags"]),
             features=tuple(tuple(column) for column in values["features"]),

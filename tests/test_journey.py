@@ -31,8 +31,8 @@ def test_one_line_travels_from_a_file_and_back() -> None:
 
     # vocab.py -> ints
     vocabulary = Vocabulary(
-        words=("the", "eu"), trained_words=2, chars=("E", "U"), tags=("O", "S-ORG"), features=(),
-        lowercase=True, normalize_digits=True,
+        words=("the", "eu"), vector_words=(), only_vectors=False, chars=("E", "U"),
+        tags=("O", "S-ORG"), features=(), lowercase=True, normalize_digits=True,
     )  # fmt: skip
     assert vocabulary.word_id("EU") == RESERVED + 1
     assert vocabulary.char_ids("EU") == [RESERVED, RESERVED + 1]
@@ -50,7 +50,9 @@ def test_one_line_travels_from_a_file_and_back() -> None:
     # nn/embed.py, nn/recurrent.py, nn/taggers.py, nn/chain.py
     config = load_config(overrides=["data.scheme=iob2", "encoder.hidden=5"])
     model = build_tagger(config, vocabulary).eval()
-    vectors = model.embed(batch.word_ids, batch.char_ids, batch.word_rows, batch.feature_ids)
+    vectors = model.embed(
+        batch.word_ids, batch.vector_rows, batch.char_ids, batch.word_rows, batch.feature_ids
+    )
     assert vectors.shape == (2, 2, model.embed.outputs)
     states = model.encoder(vectors, batch.mask)
     assert states.shape == (2, 2, 10)

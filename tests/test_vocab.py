@@ -22,10 +22,17 @@ from tagkit.vocab import (
 texts = st.text(alphabet="aAbBİßéÉ0123½٣日", max_size=4)
 
 
-def vocabulary(*words: str, lowercase: bool = False, normalize_digits: bool = False) -> Vocabulary:
+def vocabulary(
+    *words: str,
+    vector_words: tuple[str, ...] = (),
+    only_vectors: bool = False,
+    lowercase: bool = False,
+    normalize_digits: bool = False,
+) -> Vocabulary:
     return Vocabulary(
         words=words,
-        trained_words=len(words),
+        vector_words=vector_words,
+        only_vectors=only_vectors,
         chars=("a", "é"),
         tags=("O", "B-X"),
         features=(("NN", "VB"), ("x",)),
@@ -79,10 +86,16 @@ def test_lower_case_goes_before_zeros() -> None:
     assert first_known("B", known.get) is None
 
 
-def test_a_trained_key_goes_before_the_surface_form_of_a_vector() -> None:
-    # "Oslo" comes from the vectors alone; the word was trained as "oslo".
-    assert vocabulary("oslo", "Oslo", lowercase=True).word_id("Oslo") == 2
-    assert vocabulary("x", "Oslo", lowercase=True).word_id("Oslo") == 3
+def test_a_vector_is_found_by_the_word_itself_then_in_lower_case_then_by_zeros() -> None:
+    found = vocabulary("oslo", vector_words=("oslo", "Oslo", "no0"), lowercase=True)
+    words = ["oslo", "Oslo", "OSLO", "No7", "Rome"]
+    assert [found.vector_row(word) for word in words] == [1, 2, 1, 3, 0]
+    assert [found.word_id(word) for word in words] == [2, 2, 2, UNKNOWN_ID, UNKNOWN_ID]
+
+
+def test_a_word_that_shall_have_its_vector_alone_has_the_id_of_padding() -> None:
+    found = vocabulary("rome", vector_words=("oslo",), only_vectors=True)
+    assert [found.word_id(word) for word in ("Oslo", "rome", "lima")] == [PAD_ID, 2, UNKNOWN_ID]
 
 
 @given(texts, st.booleans(), st.booleans())
@@ -129,7 +142,8 @@ def test_a_vocabulary_comes_back_from_json(
 ) -> None:
     before = Vocabulary(
         words=tuple(words),
-        trained_words=len(words) // 2,
+        vector_words=tuple(reversed(words)),
+        only_vectors=lowercase,
         chars=tuple(sorted(set("".join(words)))),
         tags=("O", *words),
         features=tuple(map(tuple, features)),

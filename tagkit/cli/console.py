@@ -143,7 +143,7 @@ def _start_lines(prepared: Prepared, threads: int) -> Iterator[str]:
     if prepared.vectors:
         covered, total = prepared.vectors
         name = Path(config.embeddings.vectors).name
-        yield f"       {covered:,} of {total:,} trained words have a vector in {name}"
+        yield f"       {covered:,} of {total:,} training words have a vector in {name}"
 
 
 def _split_facts(name: str, split: Split, corpus: Corpus) -> str:
@@ -199,10 +199,10 @@ def _info_lines(name: str, bundle: Bundle) -> Iterator[str]:
             f"{split:<11} {facts['file']}: {facts['sentences']:,} sentences, "
             f"{facts['tokens']:,} tokens, {facts['scheme']}"
         )
-    frozen = len(vocabulary.words) - vocabulary.trained_words
-    beyond = f" and {frozen:,} with fixed vectors" if frozen else ""
+    vectors = len(vocabulary.vector_words)
+    beyond = f" and {vectors:,} with pretrained vectors" if vectors else ""
     yield (
-        f"vocabulary  {vocabulary.trained_words:,} trained words{beyond}, "
+        f"vocabulary  {len(vocabulary.words):,} trained words{beyond}, "
         f"{len(vocabulary.chars):,} characters"
     )
     yield f"labels      {', '.join(metadata.get('labels', []))}"

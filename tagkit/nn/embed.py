@@ -24,31 +24,48 @@ def _embedding(rows: int, dim: int) -> nn.Embedding:
 
 
 class WordEmbedding(nn.Module):
-    """A table of two parts: rows that are trained, and behind them rows that never change.
+    """A word's vector: its pretrained one, which never changes, plus one that is trained.
 
-    The second part holds pretrained vectors: of all words that have one if they are frozen, else
-    of those that the training corpus lacks. It costs the optimiser nothing, however long.
+    The trained one begins at zero where there is a pretrained one, so the sum begins as that and is
+    fine-tuned. An unknown word that has a pretrained vector gets it plus what is learnt for unknown
+    words, just as a word of the training corpus does when it is read as unknown.
     """
 
-    frozen: Tensor
+    vectors: Tensor
 
-    def __init__(self, *, trained: int, frozen: int, dim: int) -> None:
-        """`trained` rows, padding and the unknown word among them, then `frozen` rows."""
+    def __init__(self, *, words: int, dim: int, vectors: int) -> None:
+        """`words`, padding and the unknown word among them; `vectors` that are pretrained."""
         super().__init__()
-        self.trained = _embedding(trained, dim)
-        self.register_buffer("frozen", torch.zeros(frozen, dim))
+        self.trained = _embedding(words, dim)
+        # Row 0, all zeros, is of words that have none. Too long for the optimiser to pass over.
+        self.register_buffer("vectors", torch.zeros(vectors + 1, dim))
         self.outputs = dim
 
-    def forward(self, word_ids: Tensor) -> Tensor:
-        """(batch, time) int64 -> (batch, time, dim)."""
-        rows = self.trained.num_embeddings
-        if not len(self.frozen):
-            trained_only: Tensor = self.trained(word_ids)
-            return trained_only
-        is_trained = word_ids < rows
-        fixed = nn.functional.embedding((word_ids - rows).clamp(min=0), self.frozen)
-        learnt = self.trained(word_ids.where(is_trained, 0))
-        return torch.where(is_trained.unsqueeze(-1), learnt, fixed)
+    def forward(self, word_ids: Tensor, vector_rows: Tensor) -> Tensor:
+        """Vectors of all tokens.
+
+        Args:
+            word_ids: (batch, time) int64.
+            vector_rows: (batch, time) int64 rows of pretrained vectors, 0 of none.
+
+        Returns:
+            (batch, time, dim).
+        """
+        trained: Tensor = self.trained(word_ids)
+        if len(self.vectors) == 1:
+            return trained
+        return trained + nn.functional.embedding(vector_rows, self.vectors)
+
+    @torch.no_grad()
+    def place(self, vectors: Tensor, rows: Tensor) -> None:
+        """Take pretrained vectors, and begin the trained ones beside them at zero.
+
+        Args:
+            vectors: (vectors, dim).
+            rows: (words,) int64, the row of each trained word's pretrained vector, 0 of none.
+        """
+        self.vectors[1:] = vectors
+        self.trained.weight[rows > 0] = 0
 
 
 class CharEncoder(nn.Module):
@@ -95,6 +112,7 @@ class TokenEmbedding(nn.Module):
     def forward(
         self,
         word_ids: Tensor,
+        vector_rows: Tensor,
         char_ids: Sequence[Tensor],
         word_rows: Tensor,
         feature_ids: Sequence[Tensor],
@@ -103,6 +121,7 @@ class TokenEmbedding(nn.Module):
 
         Args:
             word_ids: (batch, time) int64.
+            vector_rows: (batch, time) int64, 0 of none.
             char_ids: characters of the distinct words, as `CharEncoder` takes them.
             word_rows: (batch, time) int64, which distinct word each token is.
             feature_ids: one (batch, time) int64 a feature column.
@@ -110,7 +129,7 @@ class TokenEmbedding(nn.Module):
         Returns:
             (batch, time, outputs).
         """
-        parts: list[Tensor] = [self.words(word_ids)]
+        parts: list[Tensor] = [self.words(word_ids, vector_rows)]
         if self.chars is not None:
             parts.append(nn.functional.embedding(word_rows, self.chars(char_ids)))
         for table, ids in zip(self.features, feature_ids, strict=True):
