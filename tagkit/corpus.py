@@ -136,6 +136,8 @@ def judge_scheme(
     wanted = named if named != "auto" else expected
     if wanted is None or wanted == found.scheme:
         return found
+    if wanted == "labels" and not any(to_spans(sequence) for sequence in tags):
+        return Detection("labels", found.transitions, 0)  # O is a label as any other
     if found.scheme == "labels" or wanted == "labels":
         raise DataError(f"{path}: expected tags in the scheme {wanted}, found {found.scheme}")
     illegal = illegal_count(tags, wanted)

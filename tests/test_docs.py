@@ -1,4 +1,4 @@
-"""What README and docs show is run: Python and commands, in a folder with a model of data/travel."""
+"""What README and docs show is run: Python, and commands, with a model of data/travel."""
 
 import re
 import shlex

@@ -137,7 +137,7 @@ def test_the_message_of_a_wrong_encoding_says_what_to_do() -> None:
         lines_of(b"EU O\nM\xfcnchen O\n")
     assert str(caught.value) == (
         "file:2: byte 6 is not utf-8 (invalid start byte). Name the file's encoding with "
-        "--set data.encoding=..., latin-1 for one"
+        "--encoding, latin-1 for one"
     )
     with pytest.raises(FormatError) as caught:
         lines_of(codecs.BOM_UTF8 + b"EU O\nM\xfcnchen O\n")

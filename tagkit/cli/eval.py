@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from tagkit.cli.options import Device, TagColumn, Threads, TokenColumn, column
+from tagkit.cli.options import Device, Encoding, TagColumn, Threads, TokenColumn, column
 
 # \b keeps click from filling the lines.
 EXAMPLES = """\b
@@ -43,7 +43,7 @@ def eval_command(
     ] = "auto",
     strict: Annotated[bool, typer.Option("--strict", help="Count well-formed spans only.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-    encoding: Annotated[str, typer.Option(help="Of the files.")] = "utf-8",
+    encoding: Encoding = None,
     batch_size: Annotated[int, typer.Option(min=1, help="Sentences a batch.")] = 64,
     device: Device = "auto",
     threads: Threads = None,

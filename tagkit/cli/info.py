@@ -17,7 +17,7 @@ def info_command(
     model: Annotated[Path, typer.Argument(help="Folder of a model.", metavar="MODEL")],
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Say what a model is, what it was trained on, and how well it does.
+    """Say what a model is and how well it does.
 
     The whole model is checked on the way: digests, names and shapes.
     """

@@ -24,6 +24,11 @@ TagColumn = Annotated[
 ]
 
 
+Encoding = Annotated[
+    str | None, typer.Option(help="Of the files.", metavar="NAME", show_default="utf-8")
+]
+
+
 def column(text: str | None) -> int | str | None:
     """A column as the configuration has it: a number, or a name."""
     if text is None:

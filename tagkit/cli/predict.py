@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from tagkit.cli.options import Device, Threads
+from tagkit.cli.options import Device, Encoding, Threads
 
 # \b keeps click from filling the lines.
 EXAMPLES = """\b
@@ -37,7 +37,7 @@ def predict_command(
         bool, typer.Option("--confidence", help="Write the probability of each tag and span.")
     ] = False,
     batch_size: Annotated[int, typer.Option(min=1, help="Sentences a batch.")] = 64,
-    encoding: Annotated[str, typer.Option(help="Of the inputs.")] = "utf-8",
+    encoding: Encoding = None,
     device: Device = "auto",
     threads: Threads = None,
 ) -> None:
@@ -52,7 +52,7 @@ def predict_command(
     options = StreamOptions(
         input_format=input_format,
         output_format=output_format,
-        encoding=check_encoding(encoding),
+        encoding=check_encoding(encoding or "utf-8"),
         confidence=confidence,
         batch_size=batch_size,
     )

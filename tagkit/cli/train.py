@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from tagkit.cli.options import TagColumn, Threads, TokenColumn, column
+from tagkit.cli.options import Encoding, TagColumn, Threads, TokenColumn, column
 
 _DEFAULT_CONFIG = Path("tagkit.toml")
 # \b keeps click from filling the lines.
@@ -46,6 +46,7 @@ def train_command(
     ] = None,
     token_column: TokenColumn = None,
     tag_column: TagColumn = None,
+    encoding: Encoding = None,
     seed: Annotated[int | None, typer.Option(help="Of all that is random.")] = None,
     device: Annotated[
         str | None, typer.Option(help="auto, cpu, cuda or cuda:N.", metavar="DEVICE")
@@ -68,6 +69,7 @@ def train_command(
         "data.test_file": test,
         "data.token_column": column(token_column),
         "data.tag_column": column(tag_column),
+        "data.encoding": encoding,
         "output.dir": output,
         "train.seed": seed,
         "train.device": device,

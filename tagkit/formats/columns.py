@@ -113,7 +113,7 @@ class ColumnReader:
                 continue
             # Whether a line with # is a token shows only once the file's columns are known.
             self._held.append(line)
-            if line.strip(_BLANK) and not line.startswith("#") and line.strip(_BLANK) != DOCSTART:
+            if line.strip(_BLANK) and not line.startswith(("#", DOCSTART)):
                 self._set_layout(line, len(self._held))
                 yield from self._release()
 

@@ -59,7 +59,8 @@ def read_lines(file: BinaryIO, source: str, encoding: str) -> Iterator[list[str]
     name = "utf-8-sig" if codecs.lookup(encoding).name == "utf-8" else encoding
     decoder = codecs.getincrementaldecoder(name)()
     read = getattr(file, "read1", file.read)
-    rest, number, offset = "", 1, 0
+    begun: list[str] = []  # pieces of a line whose end has not come; one join, however many
+    number, offset = 1, 0
     while True:
         try:
             piece: bytes = read(_PIECE)
@@ -75,15 +76,17 @@ def read_lines(file: BinaryIO, source: str, encoding: str) -> Iterator[list[str]
                 source,
                 number,
                 f"byte {at:,} is not {encoding} ({error.reason}). Name the file's encoding with "
-                "--set data.encoding=..., latin-1 for one",
+                "--encoding, latin-1 for one",
             ) from None
         offset += len(piece)
-        lines = (rest + text).split("\n") if "\n" in text else [rest + text]
-        rest = lines.pop()
-        number += len(lines)
-        if not piece:
-            if rest:  # the last line of a file often lacks its end
-                yield [*lines, rest]
-            return
-        if lines:
+        first, *others = text.split("\n")
+        begun.append(first)
+        if others:
+            lines = ["".join(begun), *others]
+            begun = [lines.pop()]
+            number += len(lines)
             yield lines
+        if not piece:
+            if rest := "".join(begun):  # the last line of a file often lacks its end
+                yield [rest]
+            return
