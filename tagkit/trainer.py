@@ -174,14 +174,17 @@ class _Run:
         settings, encoded = self.settings, self.prepared.encoded
         self.model.train()
         batches = self._batches(self.shuffler)
+        # Every token counts the same. Batches hold sentences of similar length: divided by its own
+        # number of tokens, one of short sentences would pull as hard as one of long ones.
+        share = int(encoded.lengths.sum()) / len(batches)
         loss_sum, tokens = 0.0, 0
         for done, indices in enumerate(batches, 1):
             lr = self.schedule.next_step()
             for group in self.optimizer.param_groups:
                 group["lr"] = lr
             batch = self._with_unknown_words(encoded.batch(indices)).to(self.prepared.device)
-            total, count = self.model(batch)
-            self.accelerator.backward(total / count)
+            total, _ = self.model(batch)
+            self.accelerator.backward(total / share)
             if settings.max_grad_norm:
                 self.accelerator.clip_grad_norm_(self.model.parameters(), settings.max_grad_norm)
             self.optimizer.step()
