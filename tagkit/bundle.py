@@ -136,7 +136,9 @@ def load_bundle(path: Path) -> Bundle:
         weights = load(parts[WEIGHTS])
     except ConfigError as error:
         raise BundleError(str(error)) from None
-    except (ValueError, KeyError, TypeError, SafetensorError) as error:
+    except KeyError as error:
+        raise BundleError(f"{folder / VOCABULARY}: lacks {error}") from None
+    except (ValueError, TypeError, SafetensorError) as error:
         raise BundleError(f"{folder}: cannot be read: {error!r}") from None
     # Fresh weights are drawn only to be overwritten: leave the caller's random state alone.
     with torch.random.fork_rng(devices=[]):

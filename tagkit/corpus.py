@@ -7,8 +7,8 @@ from itertools import islice
 from pathlib import Path
 
 from tagkit.config import Config, DataConfig
-from tagkit.errors import DataError
-from tagkit.formats.columns import ColumnOptions, Layout, read_layout, read_sentences
+from tagkit.errors import DataError, FormatError, SchemeError
+from tagkit.formats.columns import ColumnOptions, Layout, read_blocks, read_layout, read_sentences
 from tagkit.schemes import Detection, convert, detect, illegal_count, to_spans
 from tagkit.sentence import Sentence
 
@@ -125,14 +125,12 @@ def judge_scheme(
         expected: taken where it fits no worse than the best; None for no expectation.
 
     Raises:
-        DataError: some tags cannot be read in any scheme, or not in the named one.
+        SchemeError: some tags are those of no scheme; its message does not name the file.
+        DataError: the tags are not those of the named or expected kind.
     """
-    try:
-        if named == "labels":
-            return Detection("labels", 0, 0)
-        found = detect(tags)
-    except DataError as error:
-        raise DataError(f"{path}: {error}") from None
+    if named == "labels":
+        return Detection("labels", 0, 0)
+    found = detect(tags)
     wanted = named if named != "auto" else expected
     if wanted is None or wanted == found.scheme:
         return found
@@ -178,7 +176,19 @@ def _pieces(sentence: Sentence, max_length: int) -> Iterator[Sentence]:
 def _read(path: str, data: DataConfig, expected: str | None) -> Split:
     sentences = tuple(read_sentences(path, column_options(data, with_tags=True), data.encoding))
     tags = [sentence.tags or () for sentence in sentences]
-    return Split(path, sentences, judge_scheme(tags, path, data.scheme, expected))
+    try:
+        detection = judge_scheme(tags, path, data.scheme, expected)
+    except SchemeError as error:
+        raise FormatError(path, _line_of(error.tag, path, data), error.problem) from None
+    return Split(path, sentences, detection)
+
+
+def _line_of(tag: str, path: str, data: DataConfig) -> int:
+    """Number of the first line of a column file that has this tag."""
+    for block in read_blocks(path, column_options(data, with_tags=True), data.encoding):
+        if block.sentence and block.sentence.tags and tag in block.sentence.tags:
+            return block.first_line + block.rows[block.sentence.tags.index(tag)]
+    return 1
 
 
 def _split_off(train: Split, fraction: float, seed: int) -> tuple[Split, Split]:

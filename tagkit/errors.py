@@ -4,6 +4,7 @@
     +-- ConfigError          a configuration: unknown keys, wrong types, values out of range
     +-- DataError            a corpus or an input text
     |   +-- FormatError      one line of one file
+    |   +-- SchemeError      tags of which most, but not all, are those of a span scheme
     +-- VectorsError         a file of pretrained vectors
     +-- BundleError          a model folder
     +-- DeviceError          a device that was asked for and is not there
@@ -41,6 +42,16 @@ class FormatError(DataError):
         self.source = source
         self.line = line
         self.problem = problem
+
+
+class SchemeError(DataError):
+    """Tags of which most, but not all, are those of a span scheme."""
+
+    def __init__(self, problem: str, tag: str) -> None:
+        """Keep one `tag` that is not, so that its line can be looked up."""
+        super().__init__(problem)
+        self.problem = problem
+        self.tag = tag
 
 
 class VectorsError(TagkitError):

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from tagkit.errors import DataError, shorten
+from tagkit.errors import SchemeError, shorten
 from tagkit.sentence import Span
 
 SPAN_SCHEMES = ("iob1", "iob2", "iobes", "bilou")
@@ -91,7 +91,7 @@ def detect(sequences: Iterable[Sequence[str]]) -> Detection:
     several forbid equally few, IOB2.
 
     Raises:
-        DataError: most tags look like those of a span scheme and some do not.
+        SchemeError: most tags look like those of a span scheme and some do not.
     """
     steps: Counter[tuple[str, str]] = Counter()
     for tags in sequences:
@@ -134,9 +134,11 @@ def _are_span_tags(tags_seen: Counter[str]) -> bool:
     if odd_tokens * 4 > span_tokens:
         return False
     shown = ", ".join(shorten(tag) for tag in odd[:5])
-    raise DataError(
-        f"{odd_tokens} tags are neither O nor of the form B-LABEL ({shown}), the other "
-        f"{span_tokens:,} are. Correct them, or set data.scheme to 'labels' to read plain labels"
+    raise SchemeError(
+        f"expected O or a tag such as B-LABEL, as {span_tokens:,} tags of the file are, found "
+        f"{shown} ({odd_tokens:,} in all). Correct that, or set data.scheme to 'labels' for plain "
+        "labels",
+        odd[0],
     )
 
 

@@ -9,7 +9,7 @@ from itertools import zip_longest
 
 from tagkit.config import DataConfig
 from tagkit.corpus import Split, column_options, judge_scheme, read_split
-from tagkit.errors import DataError, FormatError, shorten
+from tagkit.errors import DataError, FormatError, SchemeError, shorten
 from tagkit.evaluation.report import Report, make_report
 from tagkit.evaluation.scores import accuracy, span_f1
 from tagkit.formats.columns import Block, Column, read_blocks
@@ -101,14 +101,23 @@ def compare_files(
     predicted_tags = [tuple(row.tag for row in rows) for rows in predicted]
     if not gold_tags:
         raise DataError(f"{gold_file}: holds no sentence")
-    scheme = judge_scheme(gold_tags, gold_file, data.scheme, None).scheme
+    scheme = _scheme_of(gold, gold_file, data.scheme, None)
     # Tags that look like those of spans are plain labels where the user says so.
     named = "labels" if data.scheme == "labels" else "auto"
     expected = scheme if scheme != "labels" else None
-    found = judge_scheme(predicted_tags, beside, named, expected)
-    if (found.scheme == "labels") != (scheme == "labels"):
-        raise DataError(f"{beside}: expected tags in the scheme {scheme}, found {found.scheme}")
+    found = _scheme_of(predicted, beside, named, expected)
+    if (found == "labels") != (scheme == "labels"):
+        raise DataError(f"{beside}: expected tags in the scheme {scheme}, found {found}")
     return make_report(gold_tags, predicted_tags, scheme, strict=strict)
+
+
+def _scheme_of(sentences: list[list[_Row]], path: str, named: str, expected: str | None) -> str:
+    tags = [tuple(row.tag for row in rows) for rows in sentences]
+    try:
+        return judge_scheme(tags, path, named, expected).scheme
+    except SchemeError as error:
+        lines = (row.line for rows in sentences for row in rows if row.tag == error.tag)
+        raise FormatError(path, next(lines, 1), error.problem) from None
 
 
 def _sentences(path: str, data: DataConfig) -> Iterator[list[_Row]]:

@@ -18,7 +18,7 @@ from tagkit.corpus import (
     read_split,
     training_scheme,
 )
-from tagkit.errors import DataError
+from tagkit.errors import DataError, FormatError
 from tagkit.formats.columns import ColumnOptions
 from tagkit.schemes import Detection, illegal_count, to_spans
 from tagkit.sentence import Sentence
@@ -164,9 +164,6 @@ def test_a_scheme_that_is_named_is_taken_and_what_it_forbids_is_counted() -> Non
         ("DT NN", "iob2", None, "expected tags in the scheme iob2, found labels"),
         ("DT NN", "auto", "iob2", "expected tags in the scheme iob2, found labels"),
         ("B-X O", "auto", "labels", "expected tags in the scheme labels, found iob2"),
-        ("B-X I-X I-X I-X I-X B_X", "auto", None, "1 tags are neither O nor of the form B-LABEL "
-         "('B_X'), the other 5 are. Correct them, or set data.scheme to 'labels' to read plain "
-         "labels"),
     ],
 )  # fmt: skip
 def test_tags_of_another_kind_are_refused_with_the_files_name(
@@ -175,6 +172,16 @@ def test_tags_of_another_kind_are_refused_with_the_files_name(
     with pytest.raises(DataError) as caught:
         judge(tags, named=named, expected=expected)
     assert str(caught.value) == f"file: {message}"
+
+
+def test_a_stray_tag_is_refused_with_file_and_line(tmp_path: Path) -> None:
+    path = corpus_file(tmp_path, "train", "a/B-X b/I-X c/I-X", "d/B-X e/I-X f/B_X")
+    with pytest.raises(FormatError) as caught:
+        load_corpus(config(train_file=path))
+    assert str(caught.value) == (
+        f"{path}:7: expected O or a tag such as B-LABEL, as 5 tags of the file are, found 'B_X' "
+        "(1 in all). Correct that, or set data.scheme to 'labels' for plain labels"
+    )
 
 
 def test_dev_in_another_scheme_than_train_keeps_its_own(tmp_path: Path) -> None:

@@ -294,8 +294,8 @@ def test_a_stray_tag_among_those_of_spans_is_named() -> None:
     with pytest.raises(DataError) as caught:
         detect([["B-PER", "I-PER", "O"]] * 1000 + [["B_PER", "B-", "O"]])
     assert str(caught.value) == (
-        "2 tags are neither O nor of the form B-LABEL ('B-', 'B_PER'), the other 2,000 are. "
-        "Correct them, or set data.scheme to 'labels' to read plain labels"
+        "expected O or a tag such as B-LABEL, as 2,000 tags of the file are, found 'B-', 'B_PER' "
+        "(2 in all). Correct that, or set data.scheme to 'labels' for plain labels"
     )
 
 
