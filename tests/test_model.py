@@ -1,0 +1,125 @@
+"""Embedding, encoder and head as one."""
+
+import itertools
+
+import pytest
+import torch
+
+from tagkit.batch import Encoded, encode
+from tagkit.config import load_config
+from tagkit.model import HEADS, Tagger, build_tagger, illegal_steps
+from tagkit.nn.taggers import estimate_bigrams
+from tagkit.schemes import OUTSIDE, may_follow
+from tagkit.sentence import Sentence
+from tagkit.vocab import Vocabulary
+
+TAGS = ("O", "B-X", "E-X", "S-X", "I-X", "S-Y")
+VOCABULARY = Vocabulary(
+    words=tuple("abcdefg"), vector_words=("a", "zz"), only_vectors=False, chars=tuple("abcdefgxyz"),
+    tags=TAGS, features=(("N", "V"),), lowercase=True, normalize_digits=True,
+)  # fmt: skip
+
+
+def ten_sentences() -> list[Sentence]:
+    texts = ["a b c", "b", "c d", "e f g a", "zz b", "a", "g g", "d e f", "x y", "b c"]
+    tags = ["O B-X E-X", "S-Y", "O S-X", "B-X I-X E-X O", "S-Y O", "S-X", "O O", "O B-X E-X",
+            "S-X O", "O O"]  # fmt: skip
+    return [
+        Sentence(tuple(text.split()), tuple(tag.split()), (("N",) * len(text.split()),))
+        for text, tag in zip(texts, tags, strict=True)
+    ]
+
+
+def encoded() -> Encoded:
+    return encode(ten_sentences(), VOCABULARY, chars=True)
+
+
+def tagger(head: str = "crf", *overrides: str) -> Tagger:
+    torch.manual_seed(1)
+    config = load_config(
+        overrides=["data.scheme=iob2", f"head.kind={head}", "encoder.hidden=12",
+                   "encoder.locked_dropout=0", "encoder.word_dropout=0", "embeddings.word_dim=8",
+                   "embeddings.char_hidden=6", *overrides]
+    )  # fmt: skip
+    paths = [ids.tolist() for ids in encoded().tag_ids or ()]
+    model = build_tagger(config, VOCABULARY, estimate_bigrams(paths, len(TAGS)))
+    model.embed.words.place(torch.randn(2, 8), torch.tensor([0, 0, 1, 0, 0, 0, 0, 0, 0]))
+    return model
+
+
+@pytest.mark.parametrize("head", sorted(HEADS))
+def test_a_tagger_overfits_ten_sentences(head: str) -> None:
+    model, batch = tagger(head), encoded().batch(range(10))
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
+    for _ in range(120):
+        total, count = model(batch)
+        (total / count).backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    assert float(total.detach() / count) < 0.02
+    assert torch.equal(model.eval().decode(batch), batch.tag_ids)
+
+
+@pytest.mark.parametrize("head", sorted(HEADS))
+@pytest.mark.parametrize("cell", ["lstm", "gru", "elman"])
+def test_every_parameter_gets_a_gradient(head: str, cell: str) -> None:
+    model = tagger(head, f"encoder.cell={cell}", f"embeddings.char_cell={cell}", "encoder.layers=2")
+    total, _ = model(encoded().batch(range(10)))
+    total.backward()
+    for name, parameter in model.named_parameters():
+        assert parameter.grad is not None, name
+        assert parameter.grad.abs().sum() > 0, name
+
+
+def test_a_sentence_gets_the_same_emissions_alone_and_in_a_batch() -> None:
+    model, corpus = tagger().eval(), encoded()
+    together = model.head.linear(model.states(corpus.batch(range(10))))
+    for row, sentence in enumerate(ten_sentences()):
+        alone = model.head.linear(model.states(corpus.batch([row])))
+        torch.testing.assert_close(alone[0], together[row, : len(sentence)])
+
+
+def test_the_same_weights_in_a_fresh_model_give_the_same_numbers() -> None:
+    batch = encoded().batch(range(10))
+    for head in HEADS:
+        model = tagger(head).eval()
+        torch.manual_seed(99)
+        config = load_config(
+            overrides=["data.scheme=iob2", f"head.kind={head}", "encoder.hidden=12",
+                       "embeddings.word_dim=8", "embeddings.char_hidden=6"]
+        )  # fmt: skip
+        fresh = build_tagger(config, VOCABULARY).eval()
+        fresh.load_state_dict(model.state_dict())
+        assert torch.equal(fresh.states(batch), model.states(batch))
+        assert torch.equal(fresh.decode(batch), model.decode(batch))
+        ours, theirs = model.decode_with_confidence(batch), fresh.decode_with_confidence(batch)
+        assert torch.equal(ours.probs, theirs.probs)
+
+
+@pytest.mark.parametrize("scheme", ["iob2", "iobes", "bilou", "labels"])
+def test_forbidden_steps_are_those_that_the_scheme_forbids(scheme: str) -> None:
+    steps = illegal_steps(TAGS, scheme)
+    for (i, before), (j, after) in itertools.product(enumerate(TAGS), repeat=2):
+        assert (float(steps.transitions[i, j]) == 0) == may_follow(before, after, scheme)
+    for i, tag in enumerate(TAGS):
+        assert (float(steps.start[i]) == 0) == may_follow(OUTSIDE, tag, scheme)
+        assert (float(steps.end[i]) == 0) == may_follow(tag, OUTSIDE, scheme)
+
+
+def test_a_batch_without_tags_has_no_loss() -> None:
+    bare = [Sentence(s.words, None, s.features) for s in ten_sentences()]
+    batch = encode(bare, VOCABULARY, chars=True).batch([0])
+    with pytest.raises(ValueError, match="the batch holds no tags to learn from"):
+        tagger().loss(batch)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.parametrize("head", sorted(HEADS))
+def test_a_gpu_gives_the_loss_and_the_paths_of_a_cpu(head: str) -> None:
+    model, batch = tagger(head).eval(), encoded().batch(range(10))
+    total, _ = model(batch)
+    paths = model.decode(batch)
+    device = torch.device("cuda")
+    model, batch = model.to(device), batch.to(device)
+    torch.testing.assert_close(model(batch)[0].cpu(), total, rtol=1e-4, atol=1e-4)
+    assert torch.equal(model.decode(batch).cpu(), paths)
