@@ -1,9 +1,13 @@
 """What all tests share."""
 
+import os
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+# One thread is enough for small models; on busy cores several wait for each other for minutes.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # The same examples in every run: a red build is one that somebody has made red.
 settings.register_profile("tagkit", derandomize=True, deadline=None)

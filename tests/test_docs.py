@@ -28,7 +28,11 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "tagkit.toml").write_text((ROOT / "tagkit.toml").read_text("utf-8"), "utf-8")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        train(load_config(Path("tagkit.toml"), ["train.max_epochs=1", "encoder.hidden=16"]))
+        train(
+            load_config(
+                Path("tagkit.toml"), ["train.max_epochs=1", "train.threads=1", "encoder.hidden=16"]
+            )
+        )
     return folder
 
 
