@@ -119,7 +119,8 @@ class _Run:
         self.config = prepared.config
         self.settings = settings
         self.listener = listener
-        self.accelerator = Accelerator(cpu=prepared.device.type == "cpu")
+        # Its idea of the device is one for the whole process; ours is one for each run.
+        self.accelerator = Accelerator(device_placement=False, mixed_precision="no")
         self.model = self.accelerator.prepare(prepared.model)
         self.optimizer = self.accelerator.prepare(_optimizer(settings, prepared.model))
         self.mean = RunningMean(prepared.model, decay=settings.average_decay)
