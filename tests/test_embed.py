@@ -42,6 +42,14 @@ def test_without_pretrained_vectors_there_are_trained_ones_alone() -> None:
     torch.testing.assert_close(words(ids, torch.zeros_like(ids)), words.trained(ids))
 
 
+def test_vectors_begin_with_a_length_of_about_one_and_padding_at_zero() -> None:
+    torch.manual_seed(1)
+    table = WordEmbedding(words=300, dim=50, vectors=0).trained.weight.detach()
+    assert abs(float(table[1:].norm(dim=1).mean()) - 1) < 0.05
+    assert abs(float(table[1:].mean())) < 0.01
+    assert not table[0].any()
+
+
 def chars() -> CharEncoder:
     torch.manual_seed(1)
     return CharEncoder(chars=6, dim=4, cell="lstm", hidden=3, dropout=0.0)
@@ -67,6 +75,15 @@ def test_a_words_vector_depends_on_all_of_its_characters_and_their_order() -> No
     vectors = encoder([words])
     for row in range(1, 5):
         assert not torch.allclose(vectors[0], vectors[row])
+
+
+def test_characters_are_dropped_in_training_alone() -> None:
+    expected = chars()
+    torch.manual_seed(1)
+    encoder = CharEncoder(chars=6, dim=4, cell="lstm", hidden=3, dropout=0.5)
+    words = [torch.tensor([[2, 3, 4], [5, 3, 0]])]
+    assert not torch.equal(encoder(words), encoder(words))
+    assert torch.equal(encoder.eval()(words), expected(words))
 
 
 def test_words_characters_and_features_stand_side_by_side() -> None:

@@ -1,14 +1,17 @@
 """Embedding, encoder and head as one."""
 
 import itertools
+from dataclasses import replace
 
 import pytest
 import torch
+from torch import nn
 
 from tagkit.batch import Encoded, encode
 from tagkit.config import load_config
 from tagkit.model import HEADS, Tagger, build_tagger, illegal_steps
 from tagkit.nn.taggers import estimate_bigrams
+from tagkit.predictor import Predictor
 from tagkit.schemes import OUTSIDE, may_follow
 from tagkit.sentence import Sentence
 from tagkit.vocab import Vocabulary
@@ -79,6 +82,33 @@ def test_a_sentence_gets_the_same_emissions_alone_and_in_a_batch() -> None:
         torch.testing.assert_close(alone[0], together[row, : len(sentence)])
 
 
+@pytest.mark.parametrize("scheme", ["iob2", "iobes"])
+@pytest.mark.parametrize("head", sorted(HEADS))
+def test_a_sentence_gets_the_same_spans_and_probabilities_alone_and_in_a_batch(
+    head: str, scheme: str
+) -> None:
+    settings = [f"head.kind={head}", f"data.train_scheme={scheme}", "data.scheme=iob2"]
+    vocabulary = VOCABULARY if scheme == "iobes" else replace(VOCABULARY, tags=("O", "B-X", "I-X"))
+    config = load_config(overrides=[*settings, "embeddings.word_dim=8", "encoder.hidden=12"])
+    torch.manual_seed(3)
+    model = build_tagger(config, vocabulary)
+    with torch.no_grad():
+        model.head.linear.weight.mul_(6)
+    predictor = Predictor(model, vocabulary, config, torch.device("cpu"))
+    together = predictor.tag(ten_sentences(), batch_size=10, confidence=True)
+    spans = 0
+    for sentence, found in zip(ten_sentences(), together, strict=True):
+        (alone,) = predictor.tag([sentence], batch_size=1, confidence=True)
+        assert found.words == sentence.words
+        assert found.tags == alone.tags
+        assert found.probabilities == pytest.approx(alone.probabilities, abs=1e-5)
+        for ours, theirs in zip(found.spans, alone.spans, strict=True):
+            assert (ours.start, ours.end, ours.label) == (theirs.start, theirs.end, theirs.label)
+            assert ours.probability == pytest.approx(theirs.probability, abs=1e-5)
+            spans += 1
+    assert spans > 3
+
+
 def test_the_same_weights_in_a_fresh_model_give_the_same_numbers() -> None:
     batch = encoded().batch(range(10))
     for head in HEADS:
@@ -94,6 +124,58 @@ def test_the_same_weights_in_a_fresh_model_give_the_same_numbers() -> None:
         assert torch.equal(fresh.decode(batch), model.decode(batch))
         ours, theirs = model.decode_with_confidence(batch), fresh.decode_with_confidence(batch)
         assert torch.equal(ours.probs, theirs.probs)
+
+
+def test_every_option_of_the_encoder_and_the_characters_reaches_its_place() -> None:
+    config = load_config(
+        overrides=["encoder.cell=gru", "encoder.hidden=5", "encoder.layers=3", "encoder.merge=mean",
+                   "encoder.dropout=0.1", "encoder.locked_dropout=0.2", "encoder.word_dropout=0.3",
+                   "embeddings.char_cell=elman", "embeddings.char_dim=4", "embeddings.char_hidden=6",
+                   "embeddings.char_dropout=0.7", "embeddings.word_dim=9",
+                   "embeddings.feature_dim=2", "data.scheme=iob2"]
+    )  # fmt: skip
+    model = build_tagger(config, VOCABULARY)
+    encoder, chars = model.encoder, model.embed.chars
+    drops = (
+        encoder.dropout.p,
+        encoder.locked_dropout.probability,
+        encoder.word_dropout.probability,
+    )
+    assert drops == (0.1, 0.2, 0.3)
+    assert len(encoder.layers) == 3
+    for layer in encoder.layers:
+        assert isinstance(layer.forwards, nn.GRU)
+        assert (layer.outputs, layer.merge) == (5, "mean")
+    assert chars is not None
+    assert isinstance(chars.layer.forwards, nn.RNN)
+    assert (chars.embedding.embedding_dim, chars.outputs, chars.dropout.p) == (4, 12, 0.7)
+    assert model.embed.outputs == 9 + 12 + 2
+    plain = load_config(
+        overrides=["encoder.bidirectional=false", "embeddings.char_cell=none", "data.scheme=iob2"]
+    )
+    model = build_tagger(plain, VOCABULARY)
+    assert model.encoder.layers[0].backwards is None
+    assert model.embed.chars is None
+
+
+@pytest.mark.parametrize(
+    ("head", "constrain", "decoding", "training"),
+    [
+        ("crf", "auto", True, False),
+        ("viterbi", "auto", True, False),
+        ("softmax", "auto", False, False),
+        ("softmax", "decode", True, False),
+        ("crf", "none", False, False),
+        ("crf", "decode", True, False),
+        ("crf", "train", True, True),
+    ],
+)
+def test_steps_are_forbidden_where_the_options_say(
+    head: str, constrain: str, decoding: bool, training: bool
+) -> None:
+    model = tagger(head, f"head.constrain={constrain}")
+    assert bool(model.head.illegal_transitions.isinf().any()) == decoding
+    assert getattr(model.head, "constrain_training", False) == training
 
 
 @pytest.mark.parametrize("scheme", ["iob2", "iobes", "bilou", "labels"])

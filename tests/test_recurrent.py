@@ -124,6 +124,21 @@ def test_two_directions_see_everything_and_one_sees_the_past_alone(
                 assert torch.equal(reached, expected)
 
 
+@pytest.mark.parametrize("merge", [*MERGES, "one way"])
+def test_all_layers_of_an_encoder_keep_to_their_directions(merge: str, inputs: Tensor) -> None:
+    both = merge != "one way"
+    network = encoder(layers=3, bidirectional=both, merge=merge if both else "concat")
+    for row, length in enumerate(LENGTHS):
+        for t in range(length):
+            given = inputs.clone().requires_grad_()
+            states = network(given, MASK)
+            (gradient,) = torch.autograd.grad(states[row, t].sum(), given)
+            expected = torch.zeros_like(MASK)
+            expected[row, : length if both else t + 1] = True
+            assert torch.equal(gradient.abs().sum(2) > 0, expected)
+    assert not states[~MASK].any()
+
+
 @pytest.mark.parametrize("cell", sorted(CELLS))
 def test_final_states_are_the_last_forwards_and_the_first_backwards(
     cell: str, inputs: Tensor
@@ -175,6 +190,21 @@ def test_a_deep_encoder_is_its_layers_in_turn_and_all_of_it_learns(
     for name, parameter in network.named_parameters():
         assert parameter.grad is not None, name
         assert parameter.grad.abs().sum() > 0, name
+
+
+@pytest.mark.parametrize("kind", ["dropout", "locked_dropout"])
+def test_dropout_stands_before_between_and_behind_the_layers(kind: str) -> None:
+    network = encoder(layers=3, hidden=20, **{kind: 0.5})
+    seen: list[Tensor] = []
+    for one in network.layers:
+        one.register_forward_pre_hook(lambda _, given: seen.append(given[0]))
+    seen.append(network(torch.rand(4, 5, 3) + 1, torch.ones(4, 5, dtype=torch.bool)))
+    assert len(seen) == 4
+    for states in seen:
+        dropped = states == 0
+        assert 0.2 < float(dropped.float().mean()) < 0.8
+        same_over_time = torch.equal(dropped, dropped[:, :1].expand_as(dropped))
+        assert same_over_time == (kind == "locked_dropout")
 
 
 def test_dropout_works_in_training_alone(inputs: Tensor) -> None:

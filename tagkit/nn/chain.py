@@ -9,6 +9,7 @@ Entities", section on CRFs). Log-partition and marginals are the forward-backwar
 A forbidden step is a transition (or start, or end) of minus infinity.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -124,8 +125,10 @@ def viterbi(chain: Chain) -> tuple[Tensor, Tensor]:
     """The best path of each sentence and its score.
 
     Returns:
-        (batch, time) int64, 0 on padding, and (batch,).
+        (batch, time) int64, 0 on padding, and (batch,) float64.
     """
+    # In float32 the sum of a long sentence would round away what tells two tags apart.
+    chain = _in_double(chain)
     emissions, mask = chain.emissions, chain.mask
     batch, time, _ = emissions.shape
     score = chain.start + emissions[:, 0]
@@ -225,7 +228,7 @@ class _Scaled:
 
 
 def _scaled_forward(chain: Chain) -> _Scaled | None:
-    """None where a forbidden step leaves a sentence without a path."""
+    """None where forbidden steps leave a sentence no path, or none that is near its likeliest."""
     emissions = chain.emissions.transpose(0, 1)
     mask = chain.mask.t()
     time, batch, tags = emissions.shape
@@ -254,7 +257,9 @@ def _scaled_forward(chain: Chain) -> _Scaled | None:
     steps = mask.sum(0) - 1
     total_log = log_scale.sum(0) + last.log() + chain.start.amax() + chain.end.amax()
     total_log = total_log + steps * chain.transitions.amax()
-    if not bool(torch.isfinite(total_log).all()):
+    # Where all likely beginnings come to a forbidden step, what lives on is too small to divide by.
+    far = torch.minimum(scale.amin(), last.amin()) < math.exp(-_SAFE_SPREAD)
+    if bool(far | ~torch.isfinite(total_log).all()):
         return None
     return _Scaled(alpha, emitted, scale, stepped, ended, total_log)
 
