@@ -57,6 +57,23 @@ def test_batches_at_random_are_those_of_the_generator_and_pad_little() -> None:
     assert min(sizes) < 20  # long ones
 
 
+def test_a_token_budget_pads_little_whatever_the_number_of_sentences_says() -> None:
+    found = np.random.default_rng(1).integers(1, 60, 5000)
+    batches = batches_at_random(found, 1, 1000, np.random.default_rng(1))
+    assert padding_share(found, batches) < 0.05
+    assert max(len(batch) for batch in batches) > 100
+
+
+def test_batches_come_in_random_order_of_sentences_drawn_at_random() -> None:
+    found = np.random.default_rng(1).integers(1, 60, 1000)
+    batches = batches_at_random(found, 10, 0, np.random.default_rng(1))
+    longest = np.array([found[batch].max() for batch in batches])
+    assert abs(np.corrcoef(longest, np.arange(len(longest)))[0, 1]) < 0.3
+    # Of equal lengths, neighbours in the corpus are no more likely to meet than others.
+    equal = batches_at_random(np.full(1000, 7), 10, 0, np.random.default_rng(1))
+    assert all(int(batch.max() - batch.min()) > 100 for batch in equal)
+
+
 @given(sentences)
 def test_each_token_finds_its_own_characters(found: list[Sentence]) -> None:
     batch = encode(found, VOCABULARY, chars=True).batch(range(len(found)))
@@ -90,6 +107,11 @@ def test_a_word_of_ten_thousand_characters_does_not_lengthen_the_others() -> Non
     short = [a + b + c for a in CHARS for b in CHARS for c in CHARS]
     batch = encode([Sentence((*short, "a" * 10_000))], VOCABULARY, chars=True).batch([0])
     assert sum(group.numel() for group in batch.char_ids) < 3 * len(short) + 10_000 + 1_000
+
+
+def test_sentences_of_which_one_has_no_tags_are_to_be_predicted() -> None:
+    found = [Sentence(("a",), ("O",)), Sentence(("b",))]
+    assert encode(found, VOCABULARY, chars=False).batch([0]).tag_ids is None
 
 
 def test_a_tag_that_is_not_in_the_vocabulary_is_no_id() -> None:

@@ -10,7 +10,7 @@ from torch import nn
 from tagkit.batch import Encoded, encode
 from tagkit.config import load_config
 from tagkit.model import HEADS, Tagger, build_tagger, illegal_steps
-from tagkit.nn.taggers import estimate_bigrams
+from tagkit.nn.taggers import ViterbiHead, estimate_bigrams
 from tagkit.predictor import Predictor
 from tagkit.schemes import OUTSIDE, may_follow
 from tagkit.sentence import Sentence
@@ -130,9 +130,9 @@ def test_every_option_of_the_encoder_and_the_characters_reaches_its_place() -> N
     config = load_config(
         overrides=["encoder.cell=gru", "encoder.hidden=5", "encoder.layers=3", "encoder.merge=mean",
                    "encoder.dropout=0.1", "encoder.locked_dropout=0.2", "encoder.word_dropout=0.3",
-                   "embeddings.char_cell=elman", "embeddings.char_dim=4", "embeddings.char_hidden=6",
-                   "embeddings.char_dropout=0.7", "embeddings.word_dim=9",
-                   "embeddings.feature_dim=2", "data.scheme=iob2"]
+                   "embeddings.char_cell=elman", "embeddings.char_dim=4",
+                   "embeddings.char_hidden=6", "embeddings.char_dropout=0.7",
+                   "embeddings.word_dim=9", "embeddings.feature_dim=2", "data.scheme=iob2"]
     )  # fmt: skip
     model = build_tagger(config, VOCABULARY)
     encoder, chars = model.encoder, model.embed.chars
@@ -186,6 +186,15 @@ def test_forbidden_steps_are_those_that_the_scheme_forbids(scheme: str) -> None:
     for i, tag in enumerate(TAGS):
         assert (float(steps.start[i]) == 0) == may_follow(OUTSIDE, tag, scheme)
         assert (float(steps.end[i]) == 0) == may_follow(tag, OUTSIDE, scheme)
+
+
+def test_the_viterbi_head_gets_the_bigrams_of_the_training_tags() -> None:
+    paths = [ids.tolist() for ids in encoded().tag_ids or ()]
+    expected, head = estimate_bigrams(paths, len(TAGS)), tagger("viterbi").head
+    assert isinstance(head, ViterbiHead)
+    assert torch.equal(head.bigram_transitions, expected.transitions)
+    assert torch.equal(head.bigram_start, expected.start)
+    assert torch.equal(head.bigram_end, expected.end)
 
 
 def test_a_batch_without_tags_has_no_loss() -> None:

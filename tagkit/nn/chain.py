@@ -190,7 +190,13 @@ def _in_double(chain: Chain) -> Chain:
 
 
 def _is_safe(chain: Chain) -> bool:
-    """Whether no product of a few steps can leave float64's range."""
+    """Whether no tag can fall so far behind another that float64 loses it.
+
+    Where every step is allowed, a tag's alpha is within the spread of one step of any other's.
+    Where some are forbidden, tags that never meet can drift apart without end.
+    """
+    if bool(torch.isinf(chain.transitions).any()):
+        return False
     emitted = (chain.emissions.amax(2) - chain.emissions.amin(2)).max()
     steps = sum(_spread(scores) for scores in (chain.transitions, chain.start, chain.end))
     # A NaN compares as False and takes the exact road, which hands it on.
