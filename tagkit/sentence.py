@@ -30,7 +30,8 @@ class Span:
         start: index of the first word.
         end: index behind the last word.
         label: the type, such as "PER"; empty for tags that are a bare prefix.
-        probability: 0 to 1, of exactly this span with this label; None where it was not asked for.
+        probability: 0 to 1, of exactly this span with this label (without constraints, of exactly
+            these tags); None where it was not asked for.
     """
 
     start: int

@@ -106,7 +106,9 @@ class SoftmaxHead(Head):
 
     def decode(self, states: Tensor, mask: Tensor) -> Tensor:
         """The best tag of each token; a best path only where steps are forbidden."""
-        if bool(torch.isinf(self.illegal_transitions).any()):
+        # The start too: of B and I alone, every step is legal, but no sentence begins with I.
+        steps = (self.illegal_transitions, self.illegal_start, self.illegal_end)
+        if any(bool(torch.isinf(scores).any()) for scores in steps):
             return super().decode(states, mask)
         best: Tensor = self.linear(states).argmax(2)
         return best.masked_fill(~mask, 0)
