@@ -84,6 +84,17 @@ def test_the_crf_loss_is_the_log_probability_of_the_gold_path(states: Tensor) ->
     assert int(count) == 6
 
 
+@torch.no_grad()
+def test_the_crf_head_is_pytorch_crf_over_its_own_emissions(states: Tensor) -> None:
+    head = make_head("crf", free(3))
+    assert isinstance(head, CrfHead)
+    emissions = head.linear(states)
+    total, _ = head.loss(states, MASK, GOLD)
+    torch.testing.assert_close(total, -head.crf(emissions, GOLD, mask=MASK))
+    paths = head.decode(states, MASK).tolist()
+    assert [paths[0], paths[1][:2]] == head.crf.decode(emissions, mask=MASK)
+
+
 @pytest.mark.parametrize("kind", ["softmax", "viterbi"])
 @torch.no_grad()
 def test_the_softmax_loss_is_the_log_probability_of_each_token(states: Tensor, kind: str) -> None:
