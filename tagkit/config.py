@@ -26,9 +26,13 @@ from pydantic import (
 from pydantic_core import ErrorDetails
 
 from tagkit.errors import ConfigError
-from tagkit.schemes import SYNONYMS
+from tagkit.schemes import SPAN_SCHEMES, SYNONYMS
 
 Cell = Literal["lstm", "gru", "elman"]
+Format = Literal[
+    "auto", "columns", "conllu", "jsonl", "jsonl-tokens", "jsonl-spans", "jsonl-texts", "brat",
+    "slash", "parallel", "tsv", "csv", "fasttext", "trec", "trees", "folder", "text",
+]  # fmt: skip
 CharCell = Literal["lstm", "gru", "elman", "none"]
 Column = int | str
 Probability = Annotated[float, Field(ge=0, lt=1)]
@@ -76,14 +80,21 @@ class DataConfig(Section):
     dev_file: str = ""  # chooses the best epoch; split off train_file when empty
     test_file: str = ""  # scored once, at the end; may be empty
     dev_fraction: Annotated[float, Field(gt=0, lt=1)] = 0.1  # of train_file, without a dev_file
-    format: Literal["auto", "columns", "conllu"] = "auto"  # of the files
+    format: Format = "auto"  # of the files; auto: recognised by name and content
     encoding: Encoding = "utf-8"  # of the files
     token_column: Column | None = None  # from 0, or -1 from the end, or a name; FORM or 0
     tag_column: Column | None = None  # likewise; UPOS or -1
     feature_columns: tuple[Column, ...] = ()  # columns that the model may look at
+    text_column: Column | None = None  # of TSV and CSV, from 0 or by its name in the header
+    label_column: Column | None = None  # likewise, of the classes
+    header: Literal["auto", "yes", "no"] = "auto"  # whether TSV and CSV begin with column names
+    label_level: Literal["coarse", "fine"] = "coarse"  # of TREC: NUM or NUM:dist
+    tree_labels: Literal["fine", "binary"] = "fine"  # of SST: 0 to 4, or without neutral trees
+    tree_phrases: bool = False  # of SST: every phrase a text of its own, not whole sentences alone
+    on_misaligned: Literal["error", "expand", "shrink", "drop"] = "error"  # spans inside tokens
     scheme: Scheme = "auto"  # of the files
     train_scheme: TrainScheme = "iobes"  # what the model learns; spans are the same in all
-    max_length: Annotated[int, Field(ge=2)] = 512  # tokens; longer sentences are split in training
+    max_length: Annotated[int, Field(ge=2)] = 512  # tokens; longer: windows, in training
 
 
 class EmbeddingsConfig(Section):
@@ -310,16 +321,17 @@ def allowed(section: type[Section], key: str) -> tuple[str, ...]:
     return get_args(section.model_fields[key].annotation)
 
 
-def check_encoding(name: str) -> str:
-    """The name of a text encoding, as it was given.
+def parse_span_scheme(name: str | None) -> str | None:
+    """A span scheme's name as seqeval has it; None for None.
 
     Raises:
-        ConfigError: there is no such encoding.
+        ConfigError: there is no such scheme.
     """
-    try:
-        return _known_encoding(name)
-    except ValueError as error:
-        raise ConfigError("--encoding", [f"{error}, found {name!r}"]) from None
+    scheme = _established(name)
+    if scheme is not None and scheme not in SPAN_SCHEMES:
+        names = ", ".join(SPAN_SCHEMES)
+        raise ConfigError("--scheme", [f"expected one of {names}, found {name!r}"])
+    return str(scheme) if scheme else None
 
 
 def default_threads() -> int:

@@ -6,11 +6,17 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
+from tagkit.alignment import to_sentences
 from tagkit.config import Config, DataConfig
 from tagkit.errors import DataError, FormatError, SchemeError
-from tagkit.formats.columns import ColumnOptions, Layout, read_blocks, read_layout, read_sentences
+from tagkit.formats.columns import read_layout
+from tagkit.formats.layout import Layout, column_options
+from tagkit.formats.lines import Source, source_name
+from tagkit.formats.reading import Reading
+from tagkit.formats.table import FORMATS, Format, recognise, settled
 from tagkit.schemes import Detection, convert, detect, illegal_count, to_spans
 from tagkit.sentence import Sentence
+from tagkit.windows import cut, windows, windows_between_spans
 
 
 @dataclass(frozen=True)
@@ -21,11 +27,13 @@ class Split:
         path: of the file.
         sentences: with the tags of the file.
         detection: the scheme that these are in.
+        notes: what the reader had to say.
     """
 
     path: str
     sentences: tuple[Sentence, ...]
     detection: Detection
+    notes: tuple[str, ...] = ()
 
     @property
     def tokens(self) -> int:
@@ -55,13 +63,14 @@ class Corpus:
         train: the corpus to learn from.
         dev: chooses the best epoch.
         test: scored once at the end; may be None.
-        layout: where things are in the lines of the training file.
+        layout: where things are in the lines of the training file; None where it is no column
+            file.
     """
 
     train: Split
     dev: Split
     test: Split | None
-    layout: Layout
+    layout: Layout | None
 
     @property
     def scheme(self) -> str:
@@ -75,17 +84,6 @@ class Corpus:
         return sum(unseen) / len(unseen) if unseen else None
 
 
-def column_options(data: DataConfig, *, with_tags: bool) -> ColumnOptions:
-    """The configuration's options of how columns are read."""
-    return ColumnOptions(
-        format=data.format,
-        token=data.token_column,
-        tag=data.tag_column,
-        features=data.feature_columns,
-        with_tags=with_tags,
-    )
-
-
 def load_corpus(config: Config) -> Corpus:
     """Train, dev and test as the configuration says; dev is split off train where there is none.
 
@@ -96,7 +94,6 @@ def load_corpus(config: Config) -> Corpus:
     data = config.data
     if not data.train_file:
         raise DataError("no training corpus: name one with --train FILE or data.train_file")
-    options = column_options(data, with_tags=True)
     train = _read(data.train_file, data, None)
     if data.dev_file:
         dev = _read(data.dev_file, data, train.detection.scheme)
@@ -105,7 +102,7 @@ def load_corpus(config: Config) -> Corpus:
     test = _read(data.test_file, data, train.detection.scheme) if data.test_file else None
     if len(train.labels()) < 1:
         raise DataError(f"{train.path}: every tag is O, so there is nothing to learn")
-    return Corpus(train, dev, test, read_layout(data.train_file, options, data.encoding))
+    return Corpus(train, dev, test, _layout(data.train_file, data))
 
 
 def read_split(path: str, data: DataConfig, expected: str | None) -> Split:
@@ -150,45 +147,72 @@ def training_scheme(config: Config) -> str:
 
 
 def for_training(sentences: Sequence[Sentence], scheme: str, max_length: int) -> list[Sentence]:
-    """Sentences with tags in the training scheme, those over `max_length` cut into pieces."""
+    """Sentences with tags in the training scheme, those over `max_length` cut into windows.
+
+    The windows overlap, so that every word is seen with its neighbours; words that two of them
+    share count twice.
+    """
     pieces: list[Sentence] = []
     for sentence in sentences:
-        converted = replace(sentence, tags=convert(sentence.tags or (), scheme))
-        if len(sentence) <= max_length:
-            pieces.append(converted)
+        if scheme == "labels":
+            found = windows(len(sentence), max_length)
         else:
-            # Converted again: a span that is cut needs an end of its own in the first piece.
-            parts = list(_pieces(converted, max_length))
-            pieces += [replace(part, tags=convert(part.tags or (), scheme)) for part in parts]
+            found = windows_between_spans(sentence.tags or (), max_length)
+        for window in found:
+            part = cut(sentence, window)
+            pieces.append(replace(part, tags=convert(part.tags or (), scheme)))
     return pieces
 
 
-def _pieces(sentence: Sentence, max_length: int) -> Iterator[Sentence]:
-    for start in range(0, len(sentence), max_length):
-        part = slice(start, start + max_length)
-        yield Sentence(
-            words=sentence.words[part],
-            tags=(sentence.tags or ())[part],
-            features=tuple(column[part] for column in sentence.features),
-        )
-
-
 def _read(path: str, data: DataConfig, expected: str | None) -> Split:
-    sentences = tuple(read_sentences(path, column_options(data, with_tags=True), data.encoding))
+    notes: list[str] = []
+    sentences = tuple(_tagged(path, Reading(data, note=notes.append)))
+    if not sentences:
+        raise DataError(f"{source_name(path)}: holds no sentence")
     tags = [sentence.tags or () for sentence in sentences]
     try:
         detection = judge_scheme(tags, path, data.scheme, expected)
     except SchemeError as error:
-        raise FormatError(path, _line_of(error.tag, path, data), error.problem) from None
-    return Split(path, sentences, detection)
+        raise FormatError(path, _line_of(error.tag, sentences), error.problem) from None
+    return Split(path, sentences, detection, tuple(dict.fromkeys(notes)))
 
 
-def _line_of(tag: str, path: str, data: DataConfig) -> int:
-    """Number of the first line of a column file that has this tag."""
-    for block in read_blocks(path, column_options(data, with_tags=True), data.encoding):
-        if block.sentence and block.sentence.tags and tag in block.sentence.tags:
-            return block.first_line + block.rows[block.sentence.tags.index(tag)]
-    return 1
+def _tagged(path: str, reading: Reading) -> Iterator[Sentence]:
+    """The sentences of a corpus, all of them with tags."""
+    source = Source(path, reading.data.encoding)
+    format = _recognise(source, reading.data)
+    if format.holds in ("classes", "text"):
+        raise DataError(
+            f"{source.name}: expected tokens with tags or texts with spans, found {format.about} "
+            f"(read as {format.name}; data.format or --input-format says otherwise)"
+        )
+    for sentence in to_sentences(format.read(source, settled(reading, format)), reading):
+        if sentence.tags is None:
+            raise FormatError(source.name, sentence.lines[0], "expected tags, found none")
+        yield sentence
+
+
+def _recognise(source: Source, data: DataConfig) -> Format:
+    """The format of a corpus with tags: what looks like nothing else is to be a column file."""
+    format = recognise(source, data.format)
+    return FORMATS["columns"] if data.format == "auto" and format.name == "text" else format
+
+
+def _layout(path: str, data: DataConfig) -> Layout | None:
+    source = Source(path, data.encoding)
+    if _recognise(source, data).name not in ("columns", "conllu"):
+        return None
+    return read_layout(source, column_options(data, with_tags=True))
+
+
+def _line_of(tag: str, sentences: Sequence[Sentence]) -> int:
+    """Number of the first line that has this tag."""
+    lines = (
+        sentence.lines[(sentence.tags or ()).index(tag)]
+        for sentence in sentences
+        if tag in (sentence.tags or ())
+    )
+    return next(lines, 1)
 
 
 def _split_off(train: Split, fraction: float, seed: int) -> tuple[Split, Split]:

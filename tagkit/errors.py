@@ -4,6 +4,7 @@
     +-- ConfigError          a configuration: unknown keys, wrong types, values out of range
     +-- DataError            a corpus or an input text
     |   +-- FormatError      one line of one file
+    |   +-- SpanErrors       spans of characters that cannot be spans of tokens, all of them
     |   +-- SchemeError      tags of which most, but not all, are those of a span scheme
     +-- VectorsError         a file of pretrained vectors
     +-- BundleError          a model folder
@@ -42,6 +43,15 @@ class FormatError(DataError):
         self.source = source
         self.line = line
         self.problem = problem
+
+
+class SpanErrors(DataError):
+    """Spans that cannot be what was asked for; each with its file and line, all at once."""
+
+    def __init__(self, problems: Sequence[FormatError], remedy: str) -> None:
+        """Keep `problems`; `remedy` is a sentence that follows them."""
+        super().__init__("\n".join([*(str(problem) for problem in problems), remedy]))
+        self.problems = tuple(problems)
 
 
 class SchemeError(DataError):

@@ -3,11 +3,13 @@
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from pathlib import Path
 from typing import overload
 
 import torch
 
+from tagkit.alignment import tokens_of
 from tagkit.batch import Batch, batches_in_order, encode
 from tagkit.bundle import load_bundle
 from tagkit.config import Config
@@ -16,15 +18,28 @@ from tagkit.device import choose_device
 from tagkit.errors import DataError
 from tagkit.model import Decoded, Tagger
 from tagkit.schemes import OUTSIDE, from_spans, split_tag, to_spans
-from tagkit.sentence import Prediction, Sentence, Span, TaggedText, TaggedToken, TextSpan
-from tagkit.tokenizer import Token, tokenize
+from tagkit.sentence import (
+    Document,
+    Prediction,
+    Sentence,
+    Span,
+    TaggedText,
+    TaggedToken,
+    TextSpan,
+)
 from tagkit.vocab import Vocabulary
+from tagkit.windows import cut, join, windows
 
 # Tokens of one batch of prediction, padding included: bounds memory where sentences are long.
 _BATCH_TOKENS = 16_384
 BATCH_SIZE = 64  # sentences a batch
+MAX_LENGTH = 4096  # words; longer sentences are tagged in windows
 
-Input = str | Sequence[str] | Sentence
+Input = str | Sequence[str] | Sentence | Document
+
+
+def _silent(_: int) -> None:
+    """Hears of a long sentence and does nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +48,7 @@ class _Text:
 
     text: str
     sentences: list[Sentence]
-    tokens: list[list[Token]]
+    places: list[Sequence[tuple[int, int]]]
 
 
 def load(path: str | Path, device: str = "auto") -> "Predictor":
@@ -65,12 +80,24 @@ class Predictor:
 
     @overload  # a str is an iterable of str too, but is meant as one text
     def predict(  # type: ignore[overload-overlap]
-        self, inputs: str, *, batch_size: int = ..., confidence: bool = ...
+        self,
+        inputs: str,
+        *,
+        batch_size: int = ...,
+        confidence: bool = ...,
+        max_length: int = ...,
+        on_long: Callable[[int], None] = ...,
     ) -> TaggedText: ...
 
     @overload
     def predict(
-        self, inputs: Iterable[Input], *, batch_size: int = ..., confidence: bool = ...
+        self,
+        inputs: Iterable[Input],
+        *,
+        batch_size: int = ...,
+        confidence: bool = ...,
+        max_length: int = ...,
+        on_long: Callable[[int], None] = ...,
     ) -> list[TaggedText]: ...
 
     def predict(
@@ -79,14 +106,20 @@ class Predictor:
         *,
         batch_size: int = BATCH_SIZE,
         confidence: bool = False,
+        max_length: int = MAX_LENGTH,
+        on_long: Callable[[int], None] = _silent,
     ) -> TaggedText | list[TaggedText]:
         """Tokens with tags, and spans, each with its place in its text.
 
         Args:
             inputs: one raw text, or several inputs, each a raw text (its sentences and tokens are
-                found), a sequence of words, or a `Sentence`.
+                found), a sequence of words, a `Sentence`, or a `Document`. A line's end is a
+                sentence's end.
             batch_size: sentences a batch, at most.
             confidence: whether to compute probabilities.
+            max_length: words; longer sentences are cut into windows that overlap, whose tags are
+                joined as `tagkit.windows` says.
+            on_long: told the number of words of each such sentence.
 
         Returns:
             What is tagged of the one text; a list with one for each of several inputs.
@@ -95,18 +128,26 @@ class Predictor:
             DataError: a sequence without words, an empty word, or a `Sentence` without the
                 feature columns that the model was trained with.
         """
-        if isinstance(inputs, str):
-            return self._predict([inputs], batch_size, confidence)[0]
-        return self._predict(list(inputs), batch_size, confidence)
-
-    def _predict(self, inputs: list[Input], batch_size: int, confidence: bool) -> list[TaggedText]:
-        texts = [_as_text(item) for item in inputs]
-        sentences = [sentence for text in texts for sentence in text.sentences]
-        found = iter(self.tag(sentences, batch_size=batch_size, confidence=confidence))
-        return [_tagged(text, [next(found) for _ in text.sentences]) for text in texts]
+        texts = [_as_text(item) for item in ([inputs] if isinstance(inputs, str) else inputs)]
+        predictions = self.tag(
+            [sentence for text in texts for sentence in text.sentences],
+            batch_size=batch_size,
+            confidence=confidence,
+            max_length=max_length,
+            on_long=on_long,
+        )
+        found = iter(predictions)
+        tagged = [_tagged(text, [next(found) for _ in text.sentences]) for text in texts]
+        return tagged[0] if isinstance(inputs, str) else tagged
 
     def tag(
-        self, sentences: Sequence[Sentence], *, batch_size: int, confidence: bool
+        self,
+        sentences: Sequence[Sentence],
+        *,
+        batch_size: int,
+        confidence: bool,
+        max_length: int = MAX_LENGTH,
+        on_long: Callable[[int], None] = _silent,
     ) -> list[Prediction]:
         """Tags and spans of each sentence, in the sentences' order.
 
@@ -115,6 +156,9 @@ class Predictor:
                 training.
             batch_size: sentences a batch, at most.
             confidence: whether to compute probabilities.
+            max_length: words; longer sentences are cut into windows that overlap, whose tags are
+                joined as `tagkit.windows` says.
+            on_long: told the number of words of each such sentence.
         """
         if not sentences:
             return []
@@ -124,8 +168,27 @@ class Predictor:
                 f"this model reads {columns} feature columns beside the words "
                 f"({list(self.config.data.feature_columns)}): give it column files that have them"
             )
-        bare = [Sentence(sentence.words, None, sentence.features) for sentence in sentences]
-        encoded = encode(bare, self.vocabulary, chars=self.model.embed.chars is not None)
+        for sentence in sentences:
+            if len(sentence) > max_length:
+                on_long(len(sentence))
+        plans = [windows(len(sentence), max_length) for sentence in sentences]
+        bare = [
+            cut(replace(sentence, tags=None), window)
+            for sentence, plan in zip(sentences, plans, strict=True)
+            for window in plan
+        ]
+        found = iter(self._tag(bare, batch_size, confidence))
+        predictions = []
+        for sentence, plan in zip(sentences, plans, strict=True):
+            parts = [(start, next(found)) for start, _ in plan]
+            whole = parts[0][1] if len(parts) == 1 else None
+            predictions.append(whole or join(sentence.words, parts, self.config.data.scheme))
+        return predictions
+
+    def _tag(
+        self, sentences: Sequence[Sentence], batch_size: int, confidence: bool
+    ) -> list[Prediction]:
+        encoded = encode(sentences, self.vocabulary, chars=self.model.embed.chars is not None)
         batches = batches_in_order(encoded.lengths, batch_size, _BATCH_TOKENS)
         decode = self._sure if confidence else self._plain
         predictions: list[Prediction | None] = [None] * len(sentences)
@@ -199,33 +262,39 @@ class Predictor:
 
 def _as_text(item: Input) -> _Text:
     if isinstance(item, str):
-        tokens = tokenize(item)
-        sentences = [Sentence(tuple(token.text for token in sentence)) for sentence in tokens]
-        return _Text(item, sentences, tokens)
+        item = Document(item)
+    if isinstance(item, Document):
+        text, found = item.text, tokens_of(item)
+        sentences = [Sentence(tuple(text[start:end] for start, end in places)) for places in found]
+        return _Text(text, sentences, [*found])
     sentence = item if isinstance(item, Sentence) else Sentence(tuple(item))
     if not sentence.words or "" in sentence.words:
         raise DataError(f"expected at least one word and none that is empty, found {item!r}")
-    places, start = [], 0
-    for word in sentence.words:
-        places.append(Token(word, start, start + len(word)))
-        start += len(word) + 1
+    if sentence.text is not None:
+        return _Text(sentence.text, [sentence], [sentence.places])
+    ends = list(accumulate(len(word) + 1 for word in sentence.words))
+    places = [(end - len(w) - 1, end - 1) for w, end in zip(sentence.words, ends, strict=True)]
     return _Text(" ".join(sentence.words), [sentence], [places])
 
 
 def _tagged(text: _Text, predictions: Sequence[Prediction]) -> TaggedText:
     sentences, spans = [], []
-    for tokens, prediction in zip(text.tokens, predictions, strict=True):
-        probabilities = prediction.probabilities or [None] * len(tokens)
+    for places, prediction in zip(text.places, predictions, strict=True):
+        rows = zip(
+            prediction.words,
+            places,
+            prediction.tags,
+            prediction.probabilities or [None] * len(places),
+            strict=True,
+        )
         sentences.append(
             tuple(
-                TaggedToken(token.text, token.start, token.end, tag, probability)
-                for token, tag, probability in zip(
-                    tokens, prediction.tags, probabilities, strict=True
-                )
+                TaggedToken(word, start, end, tag, probability)
+                for word, (start, end), tag, probability in rows
             )
         )
         for span in prediction.spans:
-            start, end = tokens[span.start].start, tokens[span.end - 1].end
+            start, end = places[span.start][0], places[span.end - 1][1]
             found = text.text[start:end]
             spans.append(TextSpan(found, start, end, span.label, span.probability))
     return TaggedText(text.text, tuple(sentences), tuple(spans))

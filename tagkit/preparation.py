@@ -87,6 +87,8 @@ def prepare(config: Config, device: torch.device) -> Prepared:
 
 def _resolved(config: Config, corpus: Corpus) -> Config:
     """The configuration with what the corpus has told: its scheme, columns from the left."""
+    if corpus.layout is None:
+        return _with(config, "data", scheme=corpus.scheme)
     width = corpus.layout.width
     columns = tuple(
         column % width if isinstance(column, int) else column

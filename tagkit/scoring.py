@@ -7,12 +7,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
-from tagkit.config import DataConfig
-from tagkit.corpus import Split, column_options, judge_scheme, read_split
+from tagkit.config import Column, DataConfig
+from tagkit.corpus import Split, judge_scheme, read_split
 from tagkit.errors import DataError, FormatError, SchemeError, shorten
 from tagkit.evaluation.report import Report, make_report
 from tagkit.evaluation.scores import accuracy, span_f1
-from tagkit.formats.columns import Block, Column, read_blocks
+from tagkit.formats.columns import Block, read_blocks
+from tagkit.formats.layout import column_options
+from tagkit.formats.lines import Source
 from tagkit.predictor import Predictor
 
 
@@ -122,7 +124,7 @@ def _scheme_of(sentences: list[list[_Row]], path: str, named: str, expected: str
 
 def _sentences(path: str, data: DataConfig) -> Iterator[list[_Row]]:
     options = replace(column_options(data, with_tags=True), features=())
-    for block in read_blocks(path, options, data.encoding):
+    for block in read_blocks(Source(path, data.encoding), options):
         if block.sentence:
             yield list(_rows(block))
 

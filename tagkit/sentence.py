@@ -1,6 +1,7 @@
-"""The records that cross borders as text: Sentence, Span, Prediction."""
+"""The records that cross borders as text: Sentence, Document, Span, Prediction."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,11 +12,19 @@ class Sentence:
         words: the words, at least one.
         tags: one a word, in the corpus's own scheme; None where they are to be predicted.
         features: one tuple a feature column, each as long as `words`.
+        labels: classes of the sentence as a whole; empty where the corpus has none.
+        text: the untouched text that the words come from; None where it is not known.
+        places: start and end of each word in `text`, in code points; empty without `text`.
+        lines: number of each word's line in its file, from 1; empty where it comes from no file.
     """
 
     words: tuple[str, ...]
     tags: tuple[str, ...] | None = None
     features: tuple[tuple[str, ...], ...] = ()
+    labels: tuple[str, ...] = ()
+    text: str | None = None
+    places: tuple[tuple[int, int], ...] = ()
+    lines: Sequence[int] = field(default=(), compare=False)
 
     def __len__(self) -> int:
         """Number of words."""
@@ -93,6 +102,31 @@ class TextSpan:
     end: int
     label: str
     probability: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A text with what a corpus says of it: labelled stretches, classes, or both.
+
+    Attributes:
+        text: untouched.
+        spans: none of which overlap, in the text's order; None where the corpus has none.
+        labels: classes of the text as a whole; empty where the corpus has none.
+        tokens: start and end of each token, where the corpus gives them; else None.
+        name: of the file or record that it comes from, without its folder and ending.
+        source: the file that its annotation stands in.
+        line: number of its first line there, from 1.
+        span_lines: number of each span's line there; empty where all are on `line`.
+    """
+
+    text: str
+    spans: tuple[TextSpan, ...] | None = None
+    labels: tuple[str, ...] = ()
+    tokens: tuple[tuple[int, int], ...] | None = None
+    name: str = field(default="", compare=False)
+    source: str = field(default="", compare=False)
+    line: int = field(default=1, compare=False)
+    span_lines: tuple[int, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,16 +5,19 @@ begins before the input ends, and nothing that has arrived waits for what has no
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from tagkit.corpus import column_options
-from tagkit.formats.columns import Block, ColumnReader, append_column, looks_like_columns
+from tagkit.formats.columns import Block, ColumnReader
+from tagkit.formats.columns_out import append_column
 from tagkit.formats.jsonl import to_json
-from tagkit.formats.lines import open_bytes, read_lines, source_name
+from tagkit.formats.layout import column_options
+from tagkit.formats.lines import Source
+from tagkit.formats.reading import Item, Reading
+from tagkit.formats.table import recognise, settled
 from tagkit.predictor import Predictor
-from tagkit.sentence import Prediction, TaggedText
+from tagkit.sentence import Document, Prediction, TaggedText
 
 # Words that are tagged together: enough for batches of similar length.
 _WINDOW_WORDS = 20_000
@@ -27,11 +30,13 @@ class StreamOptions:
     """How inputs are read and outputs written.
 
     Attributes:
-        input_format: "text", "columns", or "auto".
+        input_format: a format's name, or "auto".
         output_format: "columns" or "jsonl".
         encoding: of the inputs.
         confidence: whether probabilities are computed and, in JSON Lines, written.
         batch_size: sentences a batch, at most.
+        max_length: words of a sentence that is tagged in one.
+        note: told what a person should know, in a sentence.
     """
 
     input_format: str
@@ -39,114 +44,150 @@ class StreamOptions:
     encoding: str
     confidence: bool
     batch_size: int
+    max_length: int
+    note: Callable[[str], None]
 
 
-def tag_file(
-    predictor: Predictor,
-    path: str,
-    options: StreamOptions,
-    on_format: Callable[[str, str], None],
-) -> Iterator[str]:
-    """Output of one input file, or of standard input for '-', a few whole lines at a time.
-
-    Args:
-        predictor: the model.
-        path: of the input.
-        options: how to read and write.
-        on_format: told the input's name and what it is read as, where that was to be found out.
+def tag_file(predictor: Predictor, path: str, options: StreamOptions) -> Iterator[str]:
+    """Output of one input, a file, a folder or '-', a few whole lines at a time.
 
     Raises:
         DataError: the input cannot be read.
         FormatError: a line of it cannot be.
     """
-    source = source_name(path)
-    with open_bytes(path) as file:
-        pieces = read_lines(file, source, options.encoding)
-        first = next(pieces, None)
-        if first is None:
+    source = Source(path, options.encoding)
+    format = recognise(source, options.input_format, raw=True)
+    tagger = _Tagger(predictor, source, options)
+    if options.input_format == "auto" and tagger.has_content():
+        options.note(f"{source.name}: read as {format.name} (--input-format says otherwise)")
+    if format.name == "text":
+        yield from tagger.text()
+    elif format.name in ("columns", "conllu"):
+        yield from tagger.columns()
+    else:
+        # A format that was told from the training file need not be this file's.
+        data = predictor.config.data.model_copy(update={"encoding": options.encoding})
+        reading = settled(Reading(data, with_tags=False, note=options.note), format)
+        yield from tagger.items(format.read(source, reading))
+
+
+class _Tagger:
+    """Tags one input."""
+
+    def __init__(self, predictor: Predictor, source: Source, options: StreamOptions) -> None:
+        self.predictor = predictor
+        self.source = source
+        self.options = options
+        self._said = False
+
+    def has_content(self) -> bool:
+        """Whether there is anything to read; a folder has."""
+        return self.source.is_folder() or bool(self.source.beginning())
+
+    def text(self) -> Iterator[str]:
+        """Each line is a text of its own; a blank one is passed over."""
+        number, offset = 0, 0
+        for lines in self.source.pieces():
+            texts: list[tuple[int, int, str]] = []
+            for number, line in enumerate(lines, number + 1):  # noqa: B020 - it goes on counting
+                if line.strip():
+                    texts.append((number, offset, line.removesuffix("\r")))
+                offset += len(line) + 1
+            for window in _windows(texts, [len(line) // 5 + 1 for _, _, line in texts]):
+                tagged = self._predict([line for _, _, line in window])
+                yield _joined(
+                    line
+                    for (place, start, _), text in zip(window, tagged, strict=True)
+                    for line in self._lines(text, self.source.name, place, start)
+                )
+
+    def columns(self) -> Iterator[str]:
+        """Lines as they were with a column more, or a JSON object a sentence."""
+        data = self.predictor.config.data.model_copy(update={"format": self.options.input_format})
+        reader = ColumnReader(self.source.name, column_options(data, with_tags=False))
+        for blocks in chain(map(reader.feed, self.source.pieces()), [reader.close()]):
+            ready = list(blocks)
+            for window in _windows(ready, [len(block.rows) for block in ready]):
+                yield _joined(self._block_lines(reader, window))
+
+    def items(self, items: Iterable[Item]) -> Iterator[str]:
+        """The records of any other format, as if their texts or words were given."""
+        ready: list[Item] = []
+        words = 0
+        for item in items:
+            ready.append(item)
+            words += len(item.text) // 5 + 1 if isinstance(item, Document) else len(item)
+            # What has arrived is not to wait for what has not.
+            if words >= _WINDOW_WORDS or self.source.drained:
+                yield self._record_lines(ready)
+                ready, words = [], 0
+        if ready:
+            yield self._record_lines(ready)
+
+    def _record_lines(self, items: Sequence[Item]) -> str:
+        return _joined(
+            line
+            for item, text in zip(items, self._predict(items), strict=True)
+            for line in self._lines(text, *self._origin(item))
+        )
+
+    def _origin(self, item: Item) -> tuple[str, int]:
+        """File and line that a record comes from."""
+        if isinstance(item, Document):
+            return item.source or self.source.name, item.line
+        return self.source.name, item.lines[0] if item.lines else 1
+
+    def _predict(self, inputs: Sequence[Any]) -> list[TaggedText]:
+        return self.predictor.predict(
+            inputs,
+            batch_size=self.options.batch_size,
+            confidence=self.options.confidence,
+            max_length=self.options.max_length,
+            on_long=self._say_long,
+        )
+
+    def _say_long(self, words: int) -> None:
+        if not self._said:
+            self._said = True
+            self.options.note(
+                f"{self.source.name}: a sentence has {words:,} words; those over "
+                f"{self.options.max_length:,} are tagged in overlapping windows (--max-length)"
+            )
+
+    def _lines(
+        self, tagged: TaggedText, document: str, line: int, offset: int | None = None
+    ) -> Iterator[str]:
+        if self.options.output_format == "jsonl":
+            yield to_json(tagged, document, line, offset)
             return
-        kind = options.input_format
-        if kind == "auto":
-            kind = "columns" if looks_like_columns(source, first) else "text"
-            on_format(source, kind)
-        tag = _tag_columns if kind == "columns" else _tag_text
-        yield from tag(predictor, source, chain([first], pieces), options)
+        for sentence in tagged.sentences:
+            for token in sentence:
+                sure = f"\t{token.probability:.4f}" if self.options.confidence else ""
+                yield f"{token.text}\t{token.tag}{sure}"
+            yield ""
 
-
-def _tag_text(
-    predictor: Predictor, source: str, pieces: Iterator[list[str]], options: StreamOptions
-) -> Iterator[str]:
-    """Each line is a text of its own; a blank one is passed over."""
-    number = 0
-    for lines in pieces:
-        numbered = [
-            (place, line.removesuffix("\r"))
-            for place, line in enumerate(lines, number + 1)
-            if line.strip()
-        ]
-        number += len(lines)
-        for window in _windows(numbered, [len(line) // 5 + 1 for _, line in numbered]):
-            texts = predictor.predict(
-                [line for _, line in window],
-                batch_size=options.batch_size,
-                confidence=options.confidence,
+    def _block_lines(self, reader: ColumnReader, blocks: Sequence[Block]) -> Iterator[str]:
+        sentences = [block.sentence for block in blocks if block.sentence]
+        if self.options.output_format == "jsonl":
+            for sentence, text in zip(sentences, self._predict(sentences), strict=True):
+                yield to_json(text, self.source.name, sentence.lines[0])
+            return
+        found = iter(
+            self.predictor.tag(
+                sentences,
+                batch_size=self.options.batch_size,
+                confidence=self.options.confidence,
+                max_length=self.options.max_length,
+                on_long=self._say_long,
             )
-            yield _joined(
-                line
-                for (place, _), tagged in zip(window, texts, strict=True)
-                for line in _text_lines(tagged, source, place, options)
-            )
+        )
+        for block in blocks:
+            columns = _columns(next(found), reader) if block.sentence else ()
+            yield from append_column(block, reader.layout, columns)
 
 
 def _joined(lines: Iterable[str]) -> str:
     return "".join(f"{line}\n" for line in lines)
-
-
-def _text_lines(
-    tagged: TaggedText, source: str, place: int, options: StreamOptions
-) -> Iterator[str]:
-    if options.output_format == "jsonl":
-        yield to_json(tagged, source, place)
-        return
-    for sentence in tagged.sentences:
-        for token in sentence:
-            sure = f"\t{token.probability:.4f}" if options.confidence else ""
-            yield f"{token.text}\t{token.tag}{sure}"
-        yield ""
-
-
-def _tag_columns(
-    predictor: Predictor, source: str, pieces: Iterator[list[str]], options: StreamOptions
-) -> Iterator[str]:
-    """Lines as they were with a column more, or a JSON object a sentence."""
-    # A format that was told from the training file need not be this file's.
-    data = replace(column_options(predictor.config.data, with_tags=False), format="auto")
-    reader = ColumnReader(source, data)
-    for blocks in chain(map(reader.feed, pieces), [reader.close()]):
-        ready = list(blocks)
-        for window in _windows(ready, [len(block.rows) for block in ready]):
-            yield _joined(_block_lines(predictor, reader, source, window, options))
-
-
-def _block_lines(
-    predictor: Predictor,
-    reader: ColumnReader,
-    source: str,
-    blocks: Sequence[Block],
-    options: StreamOptions,
-) -> Iterator[str]:
-    sentences = [block.sentence for block in blocks if block.sentence]
-    size, confidence = options.batch_size, options.confidence
-    if options.output_format == "jsonl":
-        texts = iter(predictor.predict(sentences, batch_size=size, confidence=confidence))
-        for block in blocks:
-            if block.sentence:
-                yield to_json(next(texts), source, block.first_line + block.rows[0])
-        return
-    found = iter(predictor.tag(sentences, batch_size=size, confidence=confidence))
-    for block in blocks:
-        columns = _columns(next(found), reader) if block.sentence else ()
-        yield from append_column(block, reader.layout, columns)
 
 
 def _columns(prediction: Prediction, reader: ColumnReader) -> Sequence[str]:

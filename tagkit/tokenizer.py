@@ -4,6 +4,7 @@ syntok finds the tokens and the sentences (Jurafsky and Martin, "Words and Token
 tokenization and sentence segmentation).
 """
 
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -13,6 +14,8 @@ from syntok.tokenizer import Tokenizer
 
 # Without these two settings "-" in words is dropped and "n't" becomes "not".
 _TOKENIZER = Tokenizer(emit_hyphen_or_underscore_sep=True, replace_not_contraction=False)
+
+_FIRST_MARK = "\u0300"  # no character before it is a combining mark
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +40,12 @@ def tokenize(text: str) -> list[list[Token]]:
     """
     sentences = []
     position = 0
-    for found in segmenter.split(_TOKENIZER.tokenize(text)):
+    shadow = _without_marks(text)
+    for found in segmenter.split(_TOKENIZER.tokenize(shadow)):
         sentence: list[Token] = []
         for token in found:
             if token.value:
-                start = _place(text, token, position)
+                start = _place(shadow, token, position)
                 sentence += _skipped(text, position, start)
                 position = start + len(token.value)
                 sentence.append(Token(text[start:position], start, position))
@@ -53,6 +57,21 @@ def tokenize(text: str) -> list[list[Token]]:
     elif rest:
         sentences.append(rest)
     return sentences
+
+
+def _without_marks(text: str) -> str:
+    """The text with a letter in place of each combining mark, offset by offset.
+
+    syntok parts a word before its accents and vowel signs, where they are characters of their own.
+    """
+    if not text or max(text) < _FIRST_MARK:
+        return text
+    chars: list[str] = []
+    for char in text:
+        if unicodedata.category(char)[0] == "M" and chars:
+            char = "X" if chars[-1].isupper() else "x"
+        chars.append(char)
+    return "".join(chars)
 
 
 def _place(text: str, token: SyntokToken, position: int) -> int:

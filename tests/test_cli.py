@@ -297,7 +297,8 @@ def test_bytes_of_another_encoding_are_refused_with_their_place(
     assert "Romé\t" in again.out
     unknown = tagkit("predict", model, "--encoding", "utf-9", stdin=b"")
     assert unknown.err == (
-        "error: --encoding: expected the name of a text encoding, such as 'utf-8', found 'utf-9'\n"
+        'error: configuration: data.encoding = "utf-9": expected the name of a text encoding, such '
+        "as 'utf-8'\n"
     )
 
 
@@ -428,4 +429,7 @@ def test_an_output_folder_that_cannot_be_written_is_named(tagkit: Program, model
 def test_a_folder_given_as_a_file_is_refused(tagkit: Program, model: Path) -> None:
     Path("folder").mkdir(exist_ok=True)
     ended = tagkit("predict", model, "folder")
-    assert ended.err == "error: folder: cannot be opened: Is a directory\n"
+    assert ended.err == (
+        "error: folder: expected a folder with seq.in, with .ann files, or with a folder or file "
+        "for each class, found none of these\n"
+    )

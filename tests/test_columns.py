@@ -7,20 +7,13 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from tagkit.config import Column, DataConfig
+from tagkit.corpus import read_split
 from tagkit.errors import DataError, FormatError
-from tagkit.formats.columns import (
-    CONLLU_COLUMNS,
-    Block,
-    Column,
-    ColumnOptions,
-    ColumnReader,
-    Layout,
-    append_column,
-    looks_like_columns,
-    read_blocks,
-    read_layout,
-    read_sentences,
-)
+from tagkit.formats.columns import Block, ColumnReader, read_blocks, read_layout
+from tagkit.formats.columns_out import append_column
+from tagkit.formats.layout import CONLLU_COLUMNS, ColumnOptions, Layout, looks_like_columns
+from tagkit.formats.lines import Source
 from tagkit.sentence import Sentence
 
 
@@ -42,6 +35,11 @@ def blocks_of(lines: Iterable[str], given: ColumnOptions | None = None) -> list[
 def read(text: str, given: ColumnOptions | None = None) -> list[Sentence]:
     lines = text.removesuffix("\n").split("\n")
     return [block.sentence for block in blocks_of(lines, given) if block.sentence]
+
+
+def read_sentences(path: str, given: ColumnOptions, encoding: str) -> list[Sentence]:
+    blocks = read_blocks(Source(path, encoding), given)
+    return [block.sentence for block in blocks if block.sentence]
 
 
 def pairs(text: str, given: ColumnOptions | None = None) -> list[str]:
@@ -351,7 +349,7 @@ def test_other_encodings_are_read(tmp_path: Path) -> None:
             conllu("# x", "1 a X"),
             options(tag="POS"),
             "2: tag column 'POS': expected one of ID, FORM, LEMMA, UPOS, XPOS, FEATS, HEAD, "
-            "DEPREL, DEPS, MISC",
+            "DEPREL, DEPS, MISC, FEATS.Key, MISC.Key",
         ),
         ("a\tO\n", options("conllu"), "1: expected the 10 columns of CoNLL-U, found 2"),
         (
@@ -385,7 +383,7 @@ def test_the_line_number_counts_all_lines_in_all_portions() -> None:
     list(reader.feed(["# c", "", "a O"]))
     list(reader.feed(["", "b O", ""]))
     with pytest.raises(FormatError) as caught:
-        list(reader.feed(["c O", "d"]))
+        list(reader.feed(["c O", "d", ""]))
     assert caught.value.line == 8
     assert str(caught.value) == "file:8: expected 2 columns as on line 3, found 1: 'd'"
 
@@ -394,23 +392,24 @@ def test_the_line_number_counts_all_lines_in_all_portions() -> None:
 def test_a_file_without_a_sentence_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "empty.conll"
     path.write_text(text, encoding="utf-8")
+    assert read_sentences(str(path), options(), "utf-8") == []
     with pytest.raises(DataError) as caught:
-        read_sentences(str(path), options(), "utf-8")
+        read_split(str(path), DataConfig(format="columns"), None)
     assert str(caught.value) == f"{path}: holds no sentence"
 
 
 def test_the_layout_of_a_file_is_that_of_its_first_token(tmp_path: Path) -> None:
     path = tmp_path / "a.conll"
     path.write_text("# note\n\na\tX\tO\n", encoding="utf-8")
-    found = read_layout(str(path), options(features=(1,)), "utf-8")
+    found = read_layout(Source(str(path), "utf-8"), options(features=(1,)))
     assert found == Layout(width=3, conllu=False, token=0, tag=2, features=(1,), tabs=True)
     path.write_text(conllu("1 a X"), encoding="utf-8")
-    assert read_layout(str(path), options(with_tags=False), "utf-8") == Layout(
+    assert read_layout(Source(str(path), "utf-8"), options(with_tags=False)) == Layout(
         width=10, conllu=True, token=1, tag=None, features=(), tabs=True
     )
     path.write_text("\n", encoding="utf-8")
     with pytest.raises(DataError) as caught:
-        read_layout(str(path), options(), "utf-8")
+        read_layout(Source(str(path), "utf-8"), options())
     assert str(caught.value) == f"{path}: holds no sentence"
 
 
@@ -497,5 +496,7 @@ def test_real_corpora_have_the_counts_of_their_owners(
 
 def test_no_line_of_a_real_corpus_is_lost(corpora: Path) -> None:
     path = corpora / "conll2000" / "dev.txt"
-    lines = [line for block in read_blocks(str(path), options(), "utf-8") for line in block.lines]
+    lines = [
+        line for block in read_blocks(Source(str(path), "utf-8"), options()) for line in block.lines
+    ]
     assert "\n".join(lines) + "\n" == path.read_bytes().decode()

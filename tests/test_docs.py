@@ -10,6 +10,9 @@ from typing import Any
 import pytest
 
 from tagkit.config import Config, Section, load_config
+from tagkit.formats.lines import Source
+from tagkit.formats.reading import Reading
+from tagkit.formats.table import FORMATS, read_items, recognise
 from tagkit.trainer import train
 
 ROOT = Path(__file__).parents[1]
@@ -95,3 +98,23 @@ def test_every_link_between_pages_leads_somewhere() -> None:
     for page in PAGES:
         for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text("utf-8")):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_the_page_on_formats_has_an_example_of_each_that_is_recognised(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "formats.md").read_text("utf-8")
+    shown = set()
+    for name, file, content in re.findall(
+        r"^```([a-z-]+)(?: (\S+))?\n(.*?)^```$", text, re.M | re.S
+    ):
+        if name not in FORMATS:
+            assert name == "console"
+            continue
+        shown.add(name)
+        place = tmp_path / name / file if file else tmp_path / f"{name}.{name}"
+        place.parent.mkdir(exist_ok=True)
+        place.write_text(content, encoding="utf-8")
+        source = Source(str(place if not file else place.parent), "utf-8")
+        if not file or file in ("label", "report.ann"):
+            assert recognise(source, "auto").name == name
+            assert list(read_items(source, Reading(Config().data))), name
+    assert shown == {*FORMATS} - {"folder"}

@@ -7,7 +7,9 @@ import torch
 import tagkit
 from tagkit.batch import encode
 from tagkit.config import load_config
-from tagkit.formats.columns import ColumnOptions, ColumnReader, append_column
+from tagkit.formats.columns import ColumnReader
+from tagkit.formats.columns_out import append_column
+from tagkit.formats.layout import ColumnOptions
 from tagkit.model import build_tagger
 from tagkit.schemes import convert, from_spans, to_spans
 from tagkit.sentence import Sentence, Span

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tagkit.errors import DataError, FormatError
-from tagkit.formats.columns import looks_like_columns
+from tagkit.formats.layout import looks_like_columns
 from tagkit.predictor import Predictor
 from tagkit.stream import StreamOptions, _windows, tag_file
 from tagkit.trainer import train
@@ -30,12 +30,14 @@ def options(**changes: object) -> StreamOptions:
         "encoding": "utf-8",
         "confidence": False,
         "batch_size": 4,
+        "max_length": 512,
+        "note": lambda _: None,
     }
     return StreamOptions(**{**defaults, **changes})  # type: ignore[arg-type]
 
 
 def tag(predictor: Predictor, path: Path, settings: StreamOptions) -> Iterator[str]:
-    return tag_file(predictor, str(path), settings, lambda *_: None)
+    return tag_file(predictor, str(path), settings)
 
 
 @given(st.lists(st.integers(0, 30_000), max_size=30))
@@ -55,6 +57,7 @@ def test_windows_hold_all_items_in_order_and_not_too_many_words(words: list[int]
         ("x.txt", ["Oslo", "Rome", "Lima"], False),
         ("x.txt", ["One text.", "", "Another text.", ""], False),
         ("x.txt", ["Ada\tN", "runs\tV"], True),
+        ("x.txt", ["Ada runs.\tBen sits.", "One text.\tAnother."], False),
         ("x.txt", ["Ada N", "runs V", "", "Ben N"], True),
         ("x.txt", ["Ada", "runs", ""], True),
         ("x.txt", ["-DOCSTART-", "", "Ada N", "runs V", ""], True),

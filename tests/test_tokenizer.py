@@ -83,3 +83,16 @@ def test_long_words_take_no_long_time(piece: str) -> None:
     sentences = tokenize(text)
     assert time.perf_counter() - start_s < 5
     assert "".join(token.text for tokens in sentences for token in tokens) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Un cafe\u0301s noir.", ["Un", "cafe\u0301s", "noir", "."]),
+        ("E\u0301COLE", ["E\u0301COLE"]),
+        ("हिन्दी में", ["हिन्दी", "में"]),
+        ("\u0301 a", ["\u0301", "a"]),
+    ],
+)
+def test_combining_marks_stay_with_their_letters(text: str, words: list[str]) -> None:
+    assert [token.text for sentence in tokenize(text) for token in sentence] == words

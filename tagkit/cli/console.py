@@ -132,9 +132,14 @@ def _start_lines(prepared: Prepared, threads: int) -> Iterator[str]:
     for name, split in splits.items():
         if split:
             yield f"{name:<6} {split.path:<{width}}  {_split_facts(name, split, corpus)}"
+    for note in dict.fromkeys(note for split in splits.values() if split for note in split.notes):
+        yield f"       {note}"
     if prepared.cut:
-        limit = config.data.max_length
-        yield f"       {prepared.cut} training sentences over {limit} tokens are cut into pieces"
+        plural = "s" if prepared.cut > 1 else ""
+        yield (
+            f"       {prepared.cut:,} training sentence{plural} over {config.data.max_length:,} "
+            "tokens: cut into windows that overlap"
+        )
     parameters = sum(parameter.numel() for parameter in prepared.model.parameters())
     device = str(prepared.device)
     if device == "cpu":

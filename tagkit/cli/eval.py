@@ -6,7 +6,16 @@ from typing import Annotated
 
 import typer
 
-from tagkit.cli.options import Device, Encoding, TagColumn, Threads, TokenColumn, column
+from tagkit.cli.options import (
+    Device,
+    Encoding,
+    InputFormat,
+    OnMisaligned,
+    TagColumn,
+    Threads,
+    TokenColumn,
+    column,
+)
 
 # \b keeps click from filling the lines.
 EXAMPLES = """\b
@@ -33,6 +42,8 @@ def eval_command(
             help="Column file with predicted tags.", metavar="FILE", show_default="the gold file"
         ),
     ] = None,
+    input_format: InputFormat = None,
+    on_misaligned: OnMisaligned = None,
     token_column: TokenColumn = None,
     tag_column: TagColumn = None,
     pred_column: Annotated[
@@ -61,6 +72,8 @@ def eval_command(
             "expected either MODEL FILE, or --gold FILE and perhaps --pred FILE"
         )
     flags = {
+        "data.format": input_format,
+        "data.on_misaligned": on_misaligned,
         "data.token_column": column(token_column),
         "data.tag_column": column(tag_column),
         "data.scheme": scheme,

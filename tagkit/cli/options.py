@@ -28,6 +28,27 @@ Encoding = Annotated[
     str | None, typer.Option(help="Of the files.", metavar="NAME", show_default="utf-8")
 ]
 
+InputFormat = Annotated[
+    str | None,
+    typer.Option(
+        help="columns, conllu, jsonl, brat, slash, parallel, tsv, csv, fasttext, trec, trees, "
+        "folder or text.",
+        metavar="FORMAT",
+        show_default="recognised",
+    ),
+]
+OnMisaligned = Annotated[
+    str | None,
+    typer.Option(
+        help="Spans that do not fall on token edges: error, expand, shrink or drop.",
+        metavar="HOW",
+        show_default="error",
+    ),
+]
+Set = Annotated[
+    list[str] | None, typer.Option("--set", help="Set any option.", metavar="SECTION.KEY=VALUE")
+]
+
 
 def column(text: str | None) -> int | str | None:
     """A column as the configuration has it: a number, or a name."""

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from tagkit.cli.options import Device, Encoding, Threads
+from tagkit.cli.options import Device, Encoding, InputFormat, Threads
 
 # \b keeps click from filling the lines.
 EXAMPLES = """\b
@@ -25,10 +25,7 @@ def predict_command(
         Path | None,
         typer.Option("--output", "-o", help="Write here, not to standard output.", metavar="FILE"),
     ] = None,
-    input_format: Annotated[
-        Literal["auto", "text", "columns"],
-        typer.Option(help="Raw text, of which each line is a text of its own, or columns."),
-    ] = "auto",
+    input_format: InputFormat = None,
     output_format: Annotated[
         Literal["columns", "jsonl"],
         typer.Option("--format", help="What to write: columns, or a JSON object a text."),
@@ -37,32 +34,34 @@ def predict_command(
         bool, typer.Option("--confidence", help="Write the probability of each tag and span.")
     ] = False,
     batch_size: Annotated[int, typer.Option(min=1, help="Sentences a batch.")] = 64,
+    max_length: Annotated[
+        int, typer.Option(min=2, help="Words; longer sentences are tagged in windows.")
+    ] = 4096,
     encoding: Encoding = None,
     device: Device = "auto",
     threads: Threads = None,
 ) -> None:
-    """Tag raw text or column files."""
+    """Tag raw text, column files, or a corpus in any other format."""
     from tagkit.cli.console import note
-    from tagkit.cli.output import open_output
-    from tagkit.config import check_encoding
+    from tagkit.config import load_config
     from tagkit.device import set_threads
+    from tagkit.output import open_output
     from tagkit.predictor import load
     from tagkit.stream import StreamOptions, tag_file
 
+    data = load_config(flags={"data.format": input_format, "data.encoding": encoding}).data
     options = StreamOptions(
-        input_format=input_format,
+        input_format=data.format,
         output_format=output_format,
-        encoding=check_encoding(encoding or "utf-8"),
+        encoding=data.encoding,
         confidence=confidence,
         batch_size=batch_size,
+        max_length=max_length,
+        note=note,
     )
     set_threads(threads or 0)
-
-    def tell(name: str, kind: str) -> None:
-        note(f"{name}: read as {kind} (--input-format says otherwise)")
-
     predictor = load(model, device)
     with open_output(output) as write:
         for path in files or ["-"]:
-            for piece in tag_file(predictor, path, options, tell):
+            for piece in tag_file(predictor, path, options):
                 write(piece)

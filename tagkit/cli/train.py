@@ -5,7 +5,16 @@ from typing import Annotated
 
 import typer
 
-from tagkit.cli.options import Encoding, TagColumn, Threads, TokenColumn, column
+from tagkit.cli.options import (
+    Encoding,
+    InputFormat,
+    OnMisaligned,
+    Set,
+    TagColumn,
+    Threads,
+    TokenColumn,
+    column,
+)
 
 _DEFAULT_CONFIG = Path("tagkit.toml")
 # \b keeps click from filling the lines.
@@ -40,10 +49,9 @@ def train_command(
         str | None,
         typer.Option("--output", "-o", help="Where the model goes.", metavar="DIR"),
     ] = None,
-    overrides: Annotated[
-        list[str] | None,
-        typer.Option("--set", help="Set any option.", metavar="SECTION.KEY=VALUE"),
-    ] = None,
+    overrides: Set = None,
+    input_format: InputFormat = None,
+    on_misaligned: OnMisaligned = None,
     token_column: TokenColumn = None,
     tag_column: TagColumn = None,
     encoding: Encoding = None,
@@ -67,6 +75,8 @@ def train_command(
         "data.train_file": train,
         "data.dev_file": dev,
         "data.test_file": test,
+        "data.format": input_format,
+        "data.on_misaligned": on_misaligned,
         "data.token_column": column(token_column),
         "data.tag_column": column(tag_column),
         "data.encoding": encoding,

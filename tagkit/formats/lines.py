@@ -5,21 +5,77 @@ U+2028 and the like are characters as any other. str.splitlines and text mode wo
 """
 
 import codecs
+import gzip
 import sys
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, cast
 
 from tagkit.errors import DataError, FormatError
 
 _PIECE = 1 << 17  # bytes read at once, at most
+_GZIP = b"\x1f\x8b"  # how every gzip file begins (RFC 1952), whatever its name
 STDIN = "-"
+
+
+class Source:
+    """A file, or standard input for '-', whose beginning can be looked at before it is read."""
+
+    def __init__(self, path: str, encoding: str) -> None:
+        """Nothing is opened yet; `encoding` is that of the text."""
+        self.path = path
+        self.name = source_name(path)
+        self.encoding = encoding
+        self.drained = True  # whether the next line of `numbered` has yet to be read
+        self._pieces: Iterator[list[str]] | None = None
+
+    def is_folder(self) -> bool:
+        """Whether it is a folder rather than a file."""
+        return self.path != STDIN and Path(self.path).is_dir()
+
+    def beginning(self) -> list[str]:
+        """What the first read brings, at least one line; empty for an empty file.
+
+        Raises:
+            DataError: the file cannot be read.
+            FormatError: bytes that are not of its encoding.
+        """
+        pieces = self.pieces()
+        first = next(pieces, [])
+        self._pieces = chain([first], pieces)
+        return first
+
+    def pieces(self) -> Iterator[list[str]]:
+        """Lines without their line feeds, as many at a time as one read brings; once alone.
+
+        Raises:
+            DataError: the file cannot be read.
+            FormatError: bytes that are not of its encoding.
+        """
+        if self._pieces is None:
+            self._pieces = self._read()
+        return self._pieces
+
+    def numbered(self) -> Iterator[tuple[int, str]]:
+        """Lines with their numbers, from 1, and without the CR of files from Windows."""
+        done = 0
+        for lines in self.pieces():
+            for number, line in enumerate(lines, 1):
+                self.drained = number == len(lines)
+                yield done + number, line.removesuffix("\r")
+            done += len(lines)
+
+    def _read(self) -> Iterator[list[str]]:
+        with open_bytes(self.path) as file:
+            yield from read_lines(file, self.name, self.encoding)
 
 
 @contextmanager
 def open_bytes(path: str) -> Iterator[BinaryIO]:
-    """A file, or standard input for '-', to read bytes from.
+    """A file, or standard input for '-', to read bytes from; what gzip has packed is unpacked.
 
     Raises:
         DataError: it cannot be opened.
@@ -34,7 +90,23 @@ def open_bytes(path: str) -> Iterator[BinaryIO]:
     except OSError as error:
         raise DataError(f"{path}: cannot be opened: {error.strerror}") from None
     with file:
-        yield cast(BinaryIO, file)
+        if file.peek(len(_GZIP)).startswith(_GZIP):
+            with gzip.open(file) as unpacked:
+                yield cast(BinaryIO, unpacked)
+        else:
+            yield cast(BinaryIO, file)
+
+
+def read_text(path: str, encoding: str) -> str:
+    """The whole of a file, its line ends as they are; without a byte order mark.
+
+    Raises:
+        DataError: the file cannot be read.
+        FormatError: bytes that are not of this encoding.
+    """
+    with open_bytes(path) as file:
+        pieces = read_lines(file, source_name(path), encoding, keep_ends=True)
+        return "".join(line for lines in pieces for line in lines)
 
 
 def source_name(path: str) -> str:
@@ -42,7 +114,9 @@ def source_name(path: str) -> str:
     return "standard input" if path == STDIN else path
 
 
-def read_lines(file: BinaryIO, source: str, encoding: str) -> Iterator[list[str]]:
+def read_lines(
+    file: BinaryIO, source: str, encoding: str, *, keep_ends: bool = False
+) -> Iterator[list[str]]:
     """Lines without their line feeds, as many at a time as one read brings.
 
     A reader that hands on each list before it asks for the next one never holds back a line that
@@ -52,6 +126,7 @@ def read_lines(file: BinaryIO, source: str, encoding: str) -> Iterator[list[str]
         file: read with `read1` where it has that, so that a pipe is not waited for.
         source: name of the file in messages.
         encoding: of the text; a byte order mark before UTF-8 is passed over.
+        keep_ends: whether lines keep their line feeds.
 
     Raises:
         FormatError: bytes that are not of this encoding.
@@ -64,6 +139,8 @@ def read_lines(file: BinaryIO, source: str, encoding: str) -> Iterator[list[str]
     while True:
         try:
             piece: bytes = read(_PIECE)
+        except (gzip.BadGzipFile, zlib.error, EOFError) as error:
+            raise DataError(f"{source}: is damaged or cut off: {error}") from None
         except OSError as error:
             raise DataError(f"{source}: cannot be read: {error.strerror}") from None
         try:
@@ -85,7 +162,7 @@ def read_lines(file: BinaryIO, source: str, encoding: str) -> Iterator[list[str]
             lines = ["".join(begun), *others]
             begun = [lines.pop()]
             number += len(lines)
-            yield lines
+            yield [f"{line}\n" for line in lines] if keep_ends else lines
         if not piece:
             if rest := "".join(begun):  # the last line of a file often lacks its end
                 yield [rest]

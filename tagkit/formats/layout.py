@@ -1,0 +1,191 @@
+"""Where things are in the lines of a column file: its width, its separator, its columns' roles."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from tagkit.config import Column, DataConfig
+from tagkit.errors import FormatError
+
+CONLLU_COLUMNS = (
+    "ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC",
+)  # fmt: skip
+DOCSTART = "-DOCSTART-"
+BLANK = " \t\r"
+ENDINGS = (".conll", ".conllu", ".iob", ".iob2", ".bio", ".bioes", ".bilou")
+# Columns of CoNLL-U that hold Key=Value pairs, and what a word without the key has.
+KEYED = {"FEATS": "_", "MISC": "O"}
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnOptions:
+    """Which columns to read, as a configuration or a command names them.
+
+    Attributes:
+        format: "columns", "conllu", or "auto".
+        token: index from 0, or from -1 at the end, or a CoNLL-U name; None for FORM or 0.
+        tag: likewise, or FEATS.Key or MISC.Key for the value of one key; None for UPOS or the
+            last. Not looked at where tags are not wanted.
+        features: likewise; None for all columns that are neither token nor tag, but none of
+            CoNLL-U.
+        with_tags: whether tags are wanted.
+    """
+
+    format: str
+    token: Column | None
+    tag: Column | None
+    features: tuple[Column, ...] | None
+    with_tags: bool
+
+
+def column_options(data: DataConfig, *, with_tags: bool) -> ColumnOptions:
+    """The configuration's options of how columns are read."""
+    return ColumnOptions(
+        format=data.format if data.format in ("columns", "conllu") else "auto",
+        token=data.token_column,
+        tag=data.tag_column,
+        features=data.feature_columns,
+        with_tags=with_tags,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where things are in the lines of one file.
+
+    Attributes:
+        width: number of columns.
+        conllu: whether the file is CoNLL-U.
+        token: index of the token's column.
+        tag: index of the tag's column; None where tags are not wanted.
+        features: indices of the feature columns.
+        tabs: whether columns are parted by tabs.
+        keys: (column, key) of each of token, tag and features that is the value of a key.
+    """
+
+    width: int
+    conllu: bool
+    token: int
+    tag: int | None
+    features: tuple[int, ...]
+    tabs: bool
+    keys: tuple[tuple[int, str], ...] = ()
+
+    def values(self, column: int, cells: Sequence[str]) -> tuple[str, ...]:
+        """What the cells of a column say: themselves, or the value of the key that was named."""
+        for keyed, key in self.keys:
+            if keyed == column:
+                absent = KEYED[CONLLU_COLUMNS[column]]
+                return tuple(value_of(cell, key, absent) for cell in cells)
+        return tuple(cells)
+
+
+def value_of(cell: str, key: str, absent: str) -> str:
+    """The value of one key in 'A=1|B=2'."""
+    start = f"{key}="
+    pairs = (pair for pair in cell.split("|") if pair.startswith(start))
+    return next(pairs, "").removeprefix(start) or absent
+
+
+def with_value(cell: str, key: str, value: str | None) -> str:
+    """The cell with another value for one key, or without the key for None; '_' of nothing."""
+    pairs = [pair for pair in cell.split("|") if pair != "_" and not pair.startswith(f"{key}=")]
+    if value is not None:
+        pairs.append(f"{key}={value}")
+    return "|".join(pairs) or "_"
+
+
+def find_layout(line: str, source: str, number: int, options: ColumnOptions) -> Layout:
+    """The layout of a file, from the first line that is surely a token's.
+
+    Raises:
+        FormatError: the file does not have the columns that the options name.
+    """
+    tabs = "\t" in line.rstrip(BLANK)  # a tab at the end parts nothing
+    columns = split_line(line, tabs)
+    width = len(columns)
+    conllu = options.format == "conllu" or (
+        options.format == "auto" and tabs and width == 10 and columns[0][:1].isdecimal()
+    )
+    try:
+        if conllu and width != len(CONLLU_COLUMNS):
+            raise ValueError(f"expected the 10 columns of CoNLL-U, found {width}")
+        token = options.token if options.token is not None else ("FORM" if conllu else 0)
+        tag = options.tag if options.tag is not None else ("UPOS" if conllu else -1)
+        named = [(token, "token")]
+        named += [(tag, "tag")] if options.with_tags else []
+        named += [(feature, "feature") for feature in options.features or ()]
+        found = [_find(column, width, conllu, role) for column, role in named]
+    except ValueError as error:
+        raise FormatError(source, number, str(error)) from None
+    indices = [index for index, _ in found]
+    features = indices[len(indices) - len(options.features or ()) :]
+    if options.features is None and not conllu:
+        features = [index for index in range(width) if index not in indices]
+    return Layout(
+        width=width,
+        conllu=conllu,
+        token=indices[0],
+        tag=indices[1] if options.with_tags else None,
+        features=tuple(features),
+        tabs=tabs,
+        keys=tuple((index, key) for index, key in found if key),
+    )
+
+
+def _find(column: Column, width: int, conllu: bool, role: str) -> tuple[int, str]:
+    """Index of a column, and the key that is named in it, if any."""
+    if isinstance(column, str):
+        if not conllu:
+            raise ValueError(
+                f"{role} column {column!r}: expected a number, as this is no CoNLL-U file"
+            )
+        name, dot, key = column.partition(".")
+        if name.upper() not in CONLLU_COLUMNS or (dot and name.upper() not in KEYED):
+            names = ", ".join((*CONLLU_COLUMNS, *(f"{name}.Key" for name in KEYED)))
+            raise ValueError(f"{role} column {column!r}: expected one of {names}")
+        return CONLLU_COLUMNS.index(name.upper()), key
+    if not -width <= column < width:
+        raise ValueError(
+            f"{role} column {column}: expected -{width} to {width - 1}, as the file has "
+            f"{width} columns"
+        )
+    if role == "tag" and width == 1:
+        raise ValueError("expected a token and a tag on each line, found one column")
+    return column % width, ""
+
+
+def split_line(line: str, tabs: bool) -> list[str]:
+    """The columns of a line."""
+    line = line.rstrip(BLANK)
+    if tabs:
+        return [column.strip(BLANK) for column in line.split("\t")]
+    columns = line.replace("\t", " ").split(" ")
+    return [column for column in columns if column] if "" in columns else columns
+
+
+def looks_like_columns(name: str, lines: Sequence[str]) -> bool:
+    """Whether an input is a column file rather than raw text, by its name and its beginning.
+
+    It is when it is named as one (.conll, .iob and the like), or when every line that is neither
+    blank nor begins with # has the same number of columns, and either tabs part them or blank
+    lines stand between groups of at least two such lines. Lines of equally many words without
+    blank lines between them are text: requests, names, verse; and so are lines with tabs, none of
+    them blank, of which most have a column of several words.
+    """
+    if name.lower().removesuffix(".gz").endswith(ENDINGS):
+        return True
+    full = [line for line in lines if line.strip(BLANK) and not line.startswith("#")]
+    full = [line for line in full if not line.startswith(DOCSTART)]
+    if not full:
+        return False
+    tabs = "\t" in full[0].rstrip(BLANK)
+    if len({len(split_line(line, tabs)) for line in full}) != 1:
+        return False
+    stripped = [bool(line.strip(BLANK)) for line in lines]
+    several = sum(any(" " in cell for cell in split_line(line, tabs)) for line in full)
+    if tabs and all(stripped) and 2 * several > len(full):
+        return False
+    in_groups = any(a and b for a, b in pairwise(stripped))
+    # The blank line may be the one that ends the only sentence.
+    return tabs or (in_groups and not all(stripped))

@@ -1,0 +1,48 @@
+"""How a file is to be read, and whom its reader tells what."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tagkit.config import DataConfig
+from tagkit.errors import FormatError
+from tagkit.sentence import Document, Sentence
+
+Item = Sentence | Document
+
+
+def silent(_: str) -> None:
+    """Hears a note and does nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What the readers of all formats are given.
+
+    Attributes:
+        data: the configuration of the corpus.
+        with_tags: whether tags are wanted; without, column files need none.
+        all_features: whether all that words have beside their tags is wanted as features, rather
+            than the columns that the configuration names.
+        with_text: whether the text behind a sentence's words is wanted, where a format knows it.
+        note: told, in a sentence, what the records that are read cannot hold.
+        on_error: told of each line that cannot be read, which is then passed over; where it is
+            None, the first such line is raised.
+    """
+
+    data: DataConfig
+    with_tags: bool = True
+    all_features: bool = False
+    with_text: bool = False
+    note: Callable[[str], None] = silent
+    on_error: Callable[[FormatError], None] | None = None
+
+    def refuse(self, source: str, line: int, problem: str) -> None:
+        """Raise what is wrong with a line, or tell of it.
+
+        Raises:
+            FormatError: nobody is there to be told.
+        """
+        error = FormatError(source, line, problem)
+        if self.on_error is None:
+            raise error
+        self.on_error(error)
