@@ -1,5 +1,6 @@
 """The command line: what it prints where, and how it ends."""
 
+import gzip
 import io
 import json
 import os
@@ -433,3 +434,118 @@ def test_a_folder_given_as_a_file_is_refused(tagkit: Program, model: Path) -> No
         "error: folder: expected a folder with seq.in, with .ann files, or with a folder or file "
         "for each class, found none of these\n"
     )
+
+
+def test_convert_writes_any_format_and_predict_eval_and_train_read_it(
+    tagkit: Program, model: Path, tmp_path: Path
+) -> None:
+    spans, pair = tmp_path / "test.jsonl", tmp_path / "test.ann"
+    ended = tagkit("convert", "test.conll", spans, "--to", "jsonl-spans")
+    assert (ended.code, ended.out) == (0, "")
+    assert ended.err == f"test.conll (columns) -> {spans} (jsonl-spans): 20 texts\n"
+    assert tagkit("convert", spans, pair).code == 0
+    assert (tmp_path / "test.txt").read_text("utf-8").count("\n") == 20
+    reports = [
+        json.loads(tagkit("eval", model, file, "--json").out)["micro"]
+        for file in ("test.conll", spans)
+    ]
+    assert reports[0] == reports[1]  # the tokens are given beside the spans
+    tagged = tagkit("predict", model, pair, "--input-format", "brat", "--format", "jsonl")
+    (record,) = tagged.out.splitlines()
+    assert json.loads(record)["document"] == str(pair)
+    trained = tagkit("train", "--train", pair, "--dev", spans, "-o", tmp_path / "m", *_SMALL,
+                     "--set=train.max_epochs=1", "--threads=1")  # fmt: skip
+    assert trained.code == 0, trained.err
+
+
+def test_convert_to_standard_output_is_data_alone(tagkit: Program, model: Path) -> None:
+    ended = tagkit("convert", "-", "-", "--to", "slash", "--scheme", "BIOES", stdin=b"Oslo\tB-LOC\n")
+    assert ended.out == "Oslo/S-LOC\n"
+    assert ended.err == (
+        "tags: IOB2 to IOBES\nstandard input (columns) -> - (slash): 1 sentences\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nothing.conll", "out.jsonl"], "nothing.conll: no such file"),
+        (["test.conll", "out.xyz"], "out.xyz: its name does not tell the format. Name one with"),
+        (["test.conll", "out.csv"], "test.conll:1: csv wants a class for each text"),
+        (["test.conll", "out", "--to", "conl"], "--to conl: expected one of columns, conllu"),
+        (["test.conll", "out.conll", "--scheme", "iob9"], "--scheme: expected one of iob1, iob2"),
+        (["test.conll", "out.conll", "--input-format", "x"], "data.format = \"x\": expected 'auto'"),
+        (["test.conll", ".", "--to", "brat"], ".: is there already. Remove it, or name another"),
+        (["test.conll", "no/folder/x.ann"], "no/folder/x.ann: cannot be written: No such file"),
+        (["test.conll", "no/folder/x.csv", "--to", "slash"], "no/folder/x.csv: cannot be written"),
+    ],
+)
+def test_what_convert_cannot_do_is_told_in_a_line_and_leaves_nothing_behind(
+    tagkit: Program, model: Path, arguments: list[str], message: str
+) -> None:
+    before = sorted(Path().rglob("*"))
+    ended = tagkit("convert", *arguments)
+    assert ended.code == 1
+    assert ended.out == ""
+    assert f"error: {message}" in ended.err.replace("configuration: ", "")
+    assert "Traceback" not in ended.err
+    assert sorted(Path().rglob("*")) == before
+
+
+def test_misaligned_spans_are_listed_and_settled_as_the_option_says(
+    tagkit: Program, model: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.jsonl"
+    spans = '[{"start": 1, "end": 4, "label": "LOC"}]'
+    path.write_text(f'{{"text": "Oslo is far", "spans": {spans}}}\n' * 2, encoding="utf-8")
+    refused = tagkit("convert", path, tmp_path / "a.conll")
+    assert refused.code == 1
+    told = "'slo' (LOC 1 4) does not fall on token edges: the tokens there are 'Oslo' (0 4)"
+    assert refused.err.splitlines()[:2] == [f"error: {path}:{n}: {told}" for n in (1, 2)]
+    settled = tagkit("convert", path, tmp_path / "a.conll", "--on-misaligned", "expand")
+    assert settled.err.splitlines()[0] == f"{path}:1: {told}; it becomes 'Oslo' (expand)"
+    assert (tmp_path / "a.conll").read_text("utf-8") == "Oslo\tB-LOC\nis\tO\nfar\tO\n\n" * 2
+
+
+def test_a_packed_output_is_the_same_bytes_each_time(
+    tagkit: Program, model: Path, tmp_path: Path
+) -> None:
+    for name in ("a.conll.gz", "b.conll.gz"):
+        assert tagkit("convert", "test.conll", tmp_path / name).code == 0
+    first, second = ((tmp_path / name).read_bytes() for name in ("a.conll.gz", "b.conll.gz"))
+    assert first == second
+    assert gzip.decompress(first) == Path("test.conll").read_bytes()
+
+
+def test_a_long_sentence_is_tagged_in_windows_and_that_is_said_once(
+    tagkit: Program, model: Path
+) -> None:
+    text = " ".join(["Ada Miller visits Cape Town ."] * 10)
+    ended = tagkit("predict", model, "--input-format", "text", "--max-length", "20", "--format",
+                   "jsonl", stdin=f"{text.replace(' .', '')}\n{text.replace(' .', '')}\n".encode())  # fmt: skip
+    records = [json.loads(line) for line in ended.out.splitlines()]
+    assert [len(record["tokens"]) for record in records] == [50, 50]
+    for record in records:
+        for part in record["tokens"] + record["spans"]:
+            assert record["text"][part["start"] : part["end"]] == part["text"]
+    assert ended.err == (
+        "standard input: a sentence has 50 words; those over 20 are tagged in overlapping windows "
+        "(--max-length)\n"
+    )
+
+
+def test_offsets_lead_into_the_file_whatever_its_line_ends(
+    tagkit: Program, model: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "raw.txt"
+    text = "Ada visits cafe\u0301.\r\n\r\n🧑🏽 Rome\u200b \u2028x\n\nBen\x85left.\r\n👩\u200d💻"
+    path.write_bytes(b"\xef\xbb\xbf" + text.encode())
+    ended = tagkit("predict", model, path, "--input-format", "text", "--format", "jsonl")
+    count = 0
+    for line in ended.out.split("\n")[:-1]:
+        record = json.loads(line)
+        for part in record["tokens"] + record["spans"]:
+            start = record["offset"] + part["start"]
+            assert text[start : start + len(part["text"])] == part["text"]
+            count += len(part["text"].strip())
+    assert count >= sum(not char.isspace() for char in text)
