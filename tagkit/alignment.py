@@ -12,7 +12,7 @@ from itertools import accumulate, pairwise
 from tagkit.errors import FormatError, SpanErrors, shorten
 from tagkit.formats.reading import Item, Reading
 from tagkit.schemes import from_spans, to_spans
-from tagkit.sentence import Document, Sentence, Span, TextSpan
+from tagkit.sentence import Document, Sentence, Span, TextSpan, joined
 from tagkit.tokenizer import tokenize
 
 Place = tuple[int, int]
@@ -208,11 +208,7 @@ def to_document(sentence: Sentence, *, plain: bool, source: str = "") -> Documen
     """
     text, places = sentence.text, sentence.places
     if text is None:
-        text = " ".join(sentence.words)
-        ends = list(accumulate(len(word) + 1 for word in sentence.words))
-        places = tuple(
-            (end - len(word) - 1, end - 1) for word, end in zip(sentence.words, ends, strict=True)
-        )
+        text, places = joined(sentence.words)
     spans = None
     if sentence.tags is not None and not plain:
         spans = tuple(

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from tagkit.errors import DataError
-from tagkit.formats.writing import Piece
+from tagkit.formats.writing import Piece, encoded
 
 _OPEN_FILES = 16  # of a folder that is being written
 
@@ -82,6 +82,16 @@ def write_folder(path: Path, pieces: Iterable[Piece]) -> None:
         shutil.rmtree(beside, ignore_errors=True)
 
 
+def make_folder(path: Path) -> None:
+    """Make a folder, unless it is there.
+
+    Raises:
+        DataError: it cannot be made.
+    """
+    with _refusals(path):
+        path.mkdir(parents=True, exist_ok=True)
+
+
 def _fill(folder: Path, pieces: Iterable[Piece]) -> None:
     """Append each piece to its file; the few that were written last stay open."""
     files: dict[str, BinaryIO] = {}
@@ -93,7 +103,8 @@ def _fill(folder: Path, pieces: Iterable[Piece]) -> None:
                 place = folder / piece.file
                 place.parent.mkdir(parents=True, exist_ok=True)
                 files[piece.file] = place.open("ab")
-            files[piece.file].write(piece.text.encode())
+            file = files[piece.file]
+            file.write(encoded(piece.text, first=file.tell() == 0))
     finally:
         for file in files.values():
             file.close()
@@ -109,8 +120,12 @@ def _refusals(path: Path) -> Iterator[None]:
 
 
 def _writer(file: BinaryIO) -> Callable[[str], None]:
+    first = True
+
     def write(text: str) -> None:
-        file.write(text.encode())
+        nonlocal first
+        file.write(encoded(text, first=first))
         file.flush()
+        first = first and not text
 
     return write

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
 from pathlib import Path
 from typing import overload
 
@@ -26,6 +25,7 @@ from tagkit.sentence import (
     TaggedText,
     TaggedToken,
     TextSpan,
+    joined,
 )
 from tagkit.vocab import Vocabulary
 from tagkit.windows import cut, join, windows
@@ -272,9 +272,8 @@ def _as_text(item: Input) -> _Text:
         raise DataError(f"expected at least one word and none that is empty, found {item!r}")
     if sentence.text is not None:
         return _Text(sentence.text, [sentence], [sentence.places])
-    ends = list(accumulate(len(word) + 1 for word in sentence.words))
-    places = [(end - len(w) - 1, end - 1) for w, end in zip(sentence.words, ends, strict=True)]
-    return _Text(" ".join(sentence.words), [sentence], [places])
+    text, places = joined(sentence.words)
+    return _Text(text, [sentence], [places])
 
 
 def _tagged(text: _Text, predictions: Sequence[Prediction]) -> TaggedText:

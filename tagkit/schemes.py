@@ -28,6 +28,8 @@ SYNONYMS = {"iob": "iob1", "bio": "iob2", "bioes": "iobes", "bmes": "iobes", "bi
 DISPLAY = {"iob1": "IOB1", "iob2": "IOB2", "iobes": "IOBES", "bilou": "BILOU", "labels": "labels"}
 OUTSIDE = "O"
 
+Step = tuple[str, str]  # a tag, and the one behind it
+
 # The prefixes of each scheme. M is the I of BMES; reading turns it into I.
 PREFIXES = {
     "iob1": frozenset("IB"),
@@ -93,9 +95,19 @@ def detect(sequences: Iterable[Sequence[str]]) -> Detection:
     Raises:
         SchemeError: most tags look like those of a span scheme and some do not.
     """
-    steps: Counter[tuple[str, str]] = Counter()
+    return detect_in(count_steps(sequences))
+
+
+def count_steps(sequences: Iterable[Sequence[str]]) -> Counter[Step]:
+    """How often each tag stands behind each other one; a sentence's edges count as O."""
+    steps: Counter[Step] = Counter()
     for tags in sequences:
         steps.update(pairwise((OUTSIDE, *tags, OUTSIDE)))
+    return steps
+
+
+def detect_in(steps: Counter[Step]) -> Detection:
+    """Scheme of a corpus's tags, of which the steps are counted; as `detect`."""
     total = steps.total()
     tags_seen: Counter[str] = Counter()
     for (before, _), count in steps.items():
@@ -104,7 +116,7 @@ def detect(sequences: Iterable[Sequence[str]]) -> Detection:
         return Detection("labels", total, 0)
     # Listed in order of preference: min() keeps the first of equals.
     candidates = [
-        Detection(scheme, total, _illegal_steps(steps, scheme))
+        Detection(scheme, total, illegal_in(steps, scheme))
         for scheme in ("iob2", "iobes", "bilou", "iob1")
     ]
     return min(candidates, key=lambda found: found.illegal)
@@ -112,10 +124,7 @@ def detect(sequences: Iterable[Sequence[str]]) -> Detection:
 
 def illegal_count(sequences: Iterable[Sequence[str]], scheme: str) -> int:
     """How many steps of these sequences a scheme forbids, sentence ends included."""
-    steps: Counter[tuple[str, str]] = Counter()
-    for tags in sequences:
-        steps.update(pairwise((OUTSIDE, *tags, OUTSIDE)))
-    return _illegal_steps(steps, scheme)
+    return illegal_in(count_steps(sequences), scheme)
 
 
 def _are_span_tags(tags_seen: Counter[str]) -> bool:
@@ -142,7 +151,8 @@ def _are_span_tags(tags_seen: Counter[str]) -> bool:
     )
 
 
-def _illegal_steps(steps: Counter[tuple[str, str]], scheme: str) -> int:
+def illegal_in(steps: Counter[Step], scheme: str) -> int:
+    """How many of these steps a scheme forbids."""
     return sum(count for (a, b), count in steps.items() if not may_follow(a, b, scheme))
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,13 @@ class Sentence:
     def __len__(self) -> int:
         """Number of words."""
         return len(self.words)
+
+
+def joined(words: Sequence[str]) -> tuple[str, tuple[tuple[int, int], ...]]:
+    """Words as a text, parted by blanks, and the place of each in it."""
+    ends = list(accumulate(len(word) + 1 for word in words))
+    places = tuple((end - len(w) - 1, end - 1) for w, end in zip(words, ends, strict=True))
+    return " ".join(words), places
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -10,7 +10,7 @@ from tagkit.config import DataConfig
 from tagkit.errors import TagkitError
 from tagkit.formats.lines import Source
 from tagkit.formats.reading import Item, Reading
-from tagkit.formats.writing import Piece, Writing
+from tagkit.formats.writing import Piece, Writing, encoded
 from tagkit.sentence import Document, Sentence, TextSpan
 
 Reader = Callable[[Source, Reading], Iterator[Item]]
@@ -64,7 +64,7 @@ def write(folder: Path, name: str, writer: Writer, items: Iterable[Any], **optio
         place = path / piece.file if piece.file else path
         place.parent.mkdir(parents=True, exist_ok=True)
         with place.open("ab") as file:
-            file.write(piece.text.encode())
+            file.write(encoded(piece.text, first=file.tell() == 0))
     return str(path)
 
 

@@ -459,7 +459,9 @@ def test_convert_writes_any_format_and_predict_eval_and_train_read_it(
 
 
 def test_convert_to_standard_output_is_data_alone(tagkit: Program, model: Path) -> None:
-    ended = tagkit("convert", "-", "-", "--to", "slash", "--scheme", "BIOES", stdin=b"Oslo\tB-LOC\n")
+    ended = tagkit(
+        "convert", "-", "-", "--to", "slash", "--scheme", "BIOES", stdin=b"Oslo\tB-LOC\n"
+    )
     assert ended.out == "Oslo/S-LOC\n"
     assert ended.err == (
         "tags: IOB2 to IOBES\nstandard input (columns) -> - (slash): 1 sentences\n"
@@ -474,7 +476,10 @@ def test_convert_to_standard_output_is_data_alone(tagkit: Program, model: Path) 
         (["test.conll", "out.csv"], "test.conll:1: csv wants a class for each text"),
         (["test.conll", "out", "--to", "conl"], "--to conl: expected one of columns, conllu"),
         (["test.conll", "out.conll", "--scheme", "iob9"], "--scheme: expected one of iob1, iob2"),
-        (["test.conll", "out.conll", "--input-format", "x"], "data.format = \"x\": expected 'auto'"),
+        (
+            ["test.conll", "out.conll", "--input-format", "x"],
+            "data.format = \"x\": expected 'auto'",
+        ),
         (["test.conll", ".", "--to", "brat"], ".: is there already. Remove it, or name another"),
         (["test.conll", "no/folder/x.ann"], "no/folder/x.ann: cannot be written: No such file"),
         (["test.conll", "no/folder/x.csv", "--to", "slash"], "no/folder/x.csv: cannot be written"),
@@ -520,9 +525,9 @@ def test_a_packed_output_is_the_same_bytes_each_time(
 def test_a_long_sentence_is_tagged_in_windows_and_that_is_said_once(
     tagkit: Program, model: Path
 ) -> None:
-    text = " ".join(["Ada Miller visits Cape Town ."] * 10)
-    ended = tagkit("predict", model, "--input-format", "text", "--max-length", "20", "--format",
-                   "jsonl", stdin=f"{text.replace(' .', '')}\n{text.replace(' .', '')}\n".encode())  # fmt: skip
+    text = " ".join(["Ada Miller visits Cape Town"] * 10) + "\n"
+    options = ["--input-format", "text", "--max-length", "20", "--format", "jsonl"]
+    ended = tagkit("predict", model, *options, stdin=(text * 2).encode())
     records = [json.loads(line) for line in ended.out.splitlines()]
     assert [len(record["tokens"]) for record in records] == [50, 50]
     for record in records:
@@ -549,3 +554,26 @@ def test_offsets_lead_into_the_file_whatever_its_line_ends(
             assert text[start : start + len(part["text"])] == part["text"]
             count += len(part["text"].strip())
     assert count >= sum(not char.isspace() for char in text)
+
+
+def test_check_reports_to_standard_output_and_fails_on_errors_alone(
+    tagkit: Program, model: Path, tmp_path: Path
+) -> None:
+    ended = tagkit("check", "train.conll", "dev.conll", "test.conll")
+    assert ended.code == 0
+    assert ended.err == ""
+    assert ended.out.startswith("train.conll\n  format   columns\n  labels   IOB2 (all ")
+    assert "fit to train on" in ended.out.splitlines()[-1]
+    bad = tmp_path / "bad.conll"
+    bad.write_text(Path("train.conll").read_text("utf-8") + "x\tI-LOC\n\ny\n", encoding="utf-8")
+    ended = tagkit("check", bad, "--fix", tmp_path / "good.conll")
+    assert ended.code == 1
+    assert "is illegal in IOB2: 1 time" in ended.out
+    assert f"wrote {tmp_path / 'good.conll'}; repairs:\n  I-LOC is now B-LOC: line" in ended.out
+    facts = json.loads(tagkit("check", tmp_path / "good.conll", "--json").out)
+    assert [f["kind"] for f in facts["findings"] if f["severity"] == "error"] == ["unreadable"]
+    assert tagkit("check", "nothing").code == 1
+    refused = tagkit("check", bad, "--fix", bad)
+    assert refused.err == (
+        f"error: {bad}: --fix writes copies. Name a file or folder that is not read\n"
+    )

@@ -12,7 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from tagkit.errors import DataError, FormatError, shorten
-from tagkit.formats.lines import Source, open_bytes, read_text
+from tagkit.formats.lines import Source, has_mark, read_text
 from tagkit.formats.reading import Reading
 from tagkit.formats.writing import Piece, Writing, cannot_hold
 from tagkit.sentence import Document, TextSpan
@@ -22,7 +22,6 @@ _OTHER = {
     "R": "relations", "E": "events", "A": "attributes", "M": "attributes", "N": "normalizations",
     "#": "notes", "*": "equivalences",
 }  # fmt: skip
-_BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,15 +133,14 @@ def _pair(text: str) -> tuple[int, int]:
 def _counting(text: str, text_file: Path, marks: Sequence[_Mark]) -> Callable[[int], int | None]:
     """How a file's offsets become places in its text: the first way that fits every mark."""
     ways = [_as_they_are(text)]
-    with open_bytes(str(text_file)) as file:
-        has_mark = file.read(len(_BOM)) == _BOM
-    if has_mark:
+    counts_mark = has_mark(str(text_file))
+    if counts_mark:
         ways.append(lambda at: ways[0](at - 1))
     if "\r\n" in text:
         # The \r stands for both, so that a span that ends with a line does not end behind its \r.
         starts = [at for at in range(len(text) + 1) if text[max(at - 1, 0) : at + 1] != "\r\n"]
         ways.append(lambda at: starts[at] if 0 <= at < len(starts) else None)
-        if has_mark:
+        if counts_mark:
             ways.append(lambda at: starts[at - 1] if 0 < at <= len(starts) else None)
     return next((way for way in ways if all(_fits(text, mark, way) for mark in marks)), ways[0])
 

@@ -1,37 +1,50 @@
-"""TSV and CSV: a text and its class on each row, in columns of their own.
+"""TSV and CSV: a text and its label in each row, and perhaps more columns.
 
 TSV has no quoting: a tab ends a cell, a line end a row, and a quote is a character as any other.
-CSV is that of RFC 4180: quoted cells may hold commas, quotes and line ends.
+CSV is that of RFC 4180: a quoted cell may hold commas, quotes and line ends. Which column is which
+is what the configuration says, else what a header says or, of two columns, what they hold.
 """
 
 import csv
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain
 
 from tagkit.config import Column, DataConfig
 from tagkit.errors import FormatError, shorten
-from tagkit.formats.lines import Source
+from tagkit.formats.lines import STDIN, Source
 from tagkit.formats.reading import Reading
+from tagkit.formats.text import noting_spans, require_label, require_line
 from tagkit.formats.writing import Piece, Writing, cannot_hold, one_file
 from tagkit.sentence import Document
 
+Row = tuple[int, list[str]]  # the number of its first line, and its cells
+
+# The first of each is preferred where a header has several of them.
 _TEXT_NAMES = (
-    "text", "sentence", "review", "utterance", "query", "question", "content", "document", "body",
-    "message", "tweet", "title",
+    "text", "texts", "sentence", "review", "utterance", "query", "question", "content", "title",
+    "body", "document", "message", "comment", "tweet", "headline", "description", "abstract",
 )  # fmt: skip
 _LABEL_NAMES = (
-    "label", "labels", "class", "category", "intent", "sentiment", "topic", "target", "polarity",
-    "type",
+    "label", "labels", "class", "category", "intent", "sentiment", "topic", "target", "y",
+    "polarity", "emotion", "rating", "tag",
 )  # fmt: skip
-_LOOKED_AT = 1000  # rows that tell what a file's columns are
-
-Row = tuple[int, list[str]]
+_HEADER = ("label", "text")  # what is written; the two names are a header wherever they stand
+_LOOKED_AT = 1000  # rows, at most, that tell what the columns are
+_LARGEST = 2**31 - 1  # characters in a cell: what a C long holds everywhere
+_REMEDY = "Name them, from 0: --set data.label_column=0 --set data.text_column=1"
 
 
 @dataclass(frozen=True, slots=True)
-class _Columns:
-    """Where the text and its class stand, and whether the first row names them."""
+class _Layout:
+    """Where things are in the rows of one file.
+
+    Attributes:
+        width: number of columns.
+        text: index of the text's column.
+        label: index of the label's column; None where there is none.
+        header: whether the first row is one.
+    """
 
     width: int
     text: int
@@ -40,176 +53,247 @@ class _Columns:
 
 
 def read_tsv(source: Source, reading: Reading) -> Iterator[Document]:
-    """The texts of a tab-separated file."""
-    rows = ((n, line.split("\t")) for n, line in source.numbered() if line.strip(" \t"))
+    """A document a row."""
+    rows = ((number, line.split("\t")) for number, line in source.numbered())
     return _documents(rows, source, reading)
 
 
 def read_csv(source: Source, reading: Reading) -> Iterator[Document]:
-    """The texts of a comma-separated file."""
+    """A document a row; a quoted text keeps its line ends as they are."""
     return _documents(_csv_rows(source, reading), source, reading)
 
 
 def _csv_rows(source: Source, reading: Reading) -> Iterator[Row]:
-    csv.field_size_limit(2**31 - 1)  # of the whole process; its own limit is 131,072 characters
-    # Line ends inside a quoted cell are the text's: they are not to be lost.
-    lines = (f"{line}\n" for piece in source.pieces() for line in piece)
-    rows = csv.reader(lines, strict=True)
-    number = 1
+    # The limit is the process's, and 131,072 characters unless somebody has raised it.
+    csv.field_size_limit(max(csv.field_size_limit(), _LARGEST))
+    rows = csv.reader(_with_ends(source), strict=True)
     while True:
+        number = rows.line_num + 1
         try:
-            row = next(rows)
+            cells = next(rows)
         except StopIteration:
             return
         except csv.Error as error:
-            reading.refuse(source.name, number, f"expected a row of CSV, found an error: {error}")
-            number = rows.line_num + 1
+            problem = f"the row that begins here is not CSV as RFC 4180 has it ({error})"
+            reading.refuse(source.name, number, problem)
             continue
-        if row:
-            yield number, row
-        number = rows.line_num + 1
+        yield number, cells
+
+
+def _with_ends(source: Source) -> Iterator[str]:
+    r"""Lines with their ends, as `Source.numbered` drops a \r that a quoted text may hold."""
+    for lines in source.pieces():
+        for number, line in enumerate(lines, 1):
+            source.drained = number == len(lines)
+            yield f"{line}\n"
 
 
 def _documents(rows: Iterator[Row], source: Source, reading: Reading) -> Iterator[Document]:
-    beginning = list(islice(rows, _LOOKED_AT))
+    rows = (row for row in rows if any(cell.strip() for cell in row[1]))
+    beginning = _beginning(rows, source)
     if not beginning:
         return
-    columns = _find_columns(beginning, source.name, reading.data)
-    for number, row in chain(beginning[1:] if columns.header else beginning, rows):
-        if len(row) != columns.width:
-            reading.refuse(
-                source.name,
-                number,
-                f"expected {columns.width} columns as on line {beginning[0][0]}, found {len(row)}: "
-                f"{shorten(str(row))}",
-            )
+    layout = _find_layout(beginning, source.name, reading)
+    for number, cells in chain(beginning[1:] if layout.header else beginning, rows):
+        problem = _problem(cells, layout, beginning[0][0], reading)
+        if problem:
+            reading.refuse(source.name, number, f"{problem}: {shorten(', '.join(cells))}")
             continue
-        text = row[columns.text]
-        label = "" if columns.label is None else row[columns.label]
-        if not text.strip() or (not label.strip() and reading.with_tags):
-            reading.refuse(
-                source.name, number, f"expected a text and a class, found {shorten(str(row))}"
-            )
-            continue
-        yield Document(
-            text, labels=(label,) if label.strip() else (), source=source.name, line=number
-        )
+        label = "" if layout.label is None else cells[layout.label]
+        labels = (label,) if label.strip() else ()
+        yield Document(cells[layout.text], labels=labels, source=source.name, line=number)
 
 
-def _find_columns(rows: Sequence[Row], source: str, data: DataConfig) -> _Columns:
-    """What the columns of a file are, from its first rows.
-
-    Raises:
-        FormatError: a column is named that is not there, or it does not show which is which.
-    """
-    number, first = rows[0]
-    names = [cell.strip().lower() for cell in first]
-    known = [name in _TEXT_NAMES or name in _LABEL_NAMES for name in names]
-    named = [c for c in (data.text_column, data.label_column) if isinstance(c, str)]
-    header = data.header == "yes" or (
-        data.header == "auto" and (bool(named) or (any(known) and len({*names}) == len(names) > 1))
-    )
-    body = [row for _, row in (rows[1:] if header else rows) if len(row) == len(first)]
-    guess = _guess(names if header else [], body)
-
-    def place(column: Column | None, role: str, guessed: int | None) -> int | None:
-        if column is None:
-            return guessed
-        if isinstance(column, str):
-            if not header or column.lower() not in names:
-                there = ", ".join(first) if header else "no header"
-                raise FormatError(source, number, f"{role} column {column!r}: found {there}")
-            return names.index(column.lower())
-        if not -len(first) <= column < len(first):
-            raise FormatError(
-                source,
-                number,
-                f"{role} column {column}: expected -{len(first)} to {len(first) - 1}, as the file "
-                f"has {len(first)} columns",
-            )
-        return column % len(first)
-
-    text = place(data.text_column, "text", guess[0])
-    label = place(data.label_column, "label", guess[1])
-    if len(first) == 2 and (text is None) != (label is None):
-        text, label = (1 - (label or 0) if text is None else text), (
-            1 - (text or 0) if label is None else label
-        )
-    if len(first) == 1:
-        return _Columns(1, 0, None, header)
-    if text is None or label is None or text == label:
-        raise FormatError(
-            source,
-            number,
-            f"it does not show which of the {len(first)} columns is the text and which the class. "
-            "Name them: --set data.text_column=N --set data.label_column=N, counted from 0",
-        )
-    return _Columns(len(first), text, label, header)
-
-
-def _guess(names: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[int | None, int | None]:
-    """Columns of text and class, by their names or, of two, by what they hold."""
-    text = next((i for i, name in enumerate(names) if name in _TEXT_NAMES), None)
-    label = next((i for i, name in enumerate(names) if name in _LABEL_NAMES), None)
-    if (text is None and label is None) and rows and len(rows[0]) == 2:
-        # Classes are shorter than texts, and fewer.
-        size = [sum(len(row[i].split()) for row in rows) for i in (0, 1)]
-        distinct = [len({row[i] for row in rows}) for i in (0, 1)]
-        for one, other in ((0, 1), (1, 0)):
-            if size[one] <= size[other] and distinct[one] <= distinct[other]:
-                if (size[one], distinct[one]) != (size[other], distinct[other]):
-                    return other, one
-        return None, None
-    return text, label
-
-
-def write_tsv(items: Iterable[Document], writing: Writing) -> Iterator[Piece]:
-    """A header, and a row a text."""
-    return one_file(chain(["text\tlabel"], (_row(item, writing, "tsv", _tabbed) for item in items)))
-
-
-def write_csv(items: Iterable[Document], writing: Writing) -> Iterator[Piece]:
-    """A header, and a row a text, quoted where that is needed."""
-    rows = (_row(item, writing, "csv", _quoted) for item in items)
-    return one_file(chain(["text,label"], rows))
-
-
-def _row(
-    item: Document, writing: Writing, name: str, row: Callable[[Document], str | None]
-) -> str:
-    if item.spans:
-        writing.note(f"{name} holds classes of texts: spans are left out")
-    if len(item.labels) != 1 or not item.labels[0].strip() or not item.text.strip():
-        raise cannot_hold(item, name, "other than one class of a text")
-    found = row(item)
-    if found is None:
-        raise cannot_hold(item, name, "a tab or a line end in a cell")
+def _beginning(rows: Iterator[Row], source: Source) -> list[Row]:
+    """The first rows of a file; of a pipe those that have come, as the next may take long."""
+    found = []
+    for row in rows:
+        found.append(row)
+        if len(found) == _LOOKED_AT or (source.path == STDIN and source.drained):
+            break
     return found
 
 
-def _tabbed(item: Document) -> str | None:
-    cells = (item.text, item.labels[0])
-    return "\t".join(cells) if not any(set(cell) & set("\t\n\r") for cell in cells) else None
+def _problem(cells: Sequence[str], layout: _Layout, first: int, reading: Reading) -> str:
+    """What is wrong with a row; empty where nothing is."""
+    if len(cells) != layout.width:
+        return f"expected {layout.width} columns, as on line {first}, found {len(cells)}"
+    if not cells[layout.text].strip():
+        return f"expected a text in column {layout.text}, found none"
+    if layout.label is not None and reading.with_tags and not cells[layout.label].strip():
+        return f"expected a label in column {layout.label}, found none"
+    return ""
 
 
-def _quoted(item: Document) -> str | None:
-    return ",".join('"' + cell.replace('"', '""') + '"' for cell in (item.text, item.labels[0]))
+def _find_layout(rows: Sequence[Row], source: str, reading: Reading) -> _Layout:
+    """What the columns are, by the configuration and the first rows.
+
+    Raises:
+        FormatError: a column is named that is not there, or nothing tells which is which.
+    """
+    data = reading.data
+    number, first = rows[0]
+    same = [cells for _, cells in rows if len(cells) == len(first)]
+    header = data.header == "yes" or (data.header == "auto" and _has_header(same, data))
+    try:
+        text = _named(data.text_column, "text_column", first, header)
+        label = _named(data.label_column, "label_column", first, header)
+        if header:
+            text = _known(first, _TEXT_NAMES, label) if text is None else text
+            label = _known(first, _LABEL_NAMES, text) if label is None else label
+        if reading.with_tags or (text is None and len(first) > 1):
+            text, label = _settle(text, label, len(first), same[1:] if header else same)
+    except ValueError as error:
+        raise FormatError(source, number, str(error)) from None
+    # Where labels are not wanted, a text alone is enough.
+    text = text or 0
+    return _Layout(len(first), text, None if label == text else label, header)
+
+
+def _has_header(rows: Sequence[Sequence[str]], data: DataConfig) -> bool:
+    """Whether the first row names the columns.
+
+    It does if it has a known name of a text and one of a label. With one of them alone, all of its
+    cells need to look like names, and the known one must not be a label that comes again.
+    """
+    if isinstance(data.text_column, str) or isinstance(data.label_column, str):
+        return True
+    names = [_plain(cell) for cell in rows[0]]
+    if set(names) & {*_TEXT_NAMES} and set(names) & {*_LABEL_NAMES}:
+        return True
+    if len(rows) == 1 or len({*names}) < len(names) or any(" " in name for name in names):
+        return False
+    known = [i for i, name in enumerate(names) if name in _TEXT_NAMES + _LABEL_NAMES]
+    return any(all(row[i] != rows[0][i] for row in rows[1:]) for i in known)
+
+
+def _plain(name: str) -> str:
+    return name.strip(" ").lower()
+
+
+def _named(column: Column | None, option: str, first: Sequence[str], header: bool) -> int | None:
+    """Index of a column that the configuration names.
+
+    Raises:
+        ValueError: there is no such column.
+    """
+    width = len(first)
+    if isinstance(column, int):
+        if not -width <= column < width:
+            raise ValueError(f"data.{option} = {column}: expected -{width} to {width - 1}, as the "
+                             f"file has {width} columns")  # fmt: skip
+        return column % width
+    if column is None:
+        return None
+    if not header:
+        raise ValueError(f"data.{option} = {column!r}: expected a number, as data.header is 'no'")
+    found = [i for i, name in enumerate(first) if name == column]
+    found = found or [i for i, name in enumerate(first) if _plain(name) == _plain(column)]
+    if len(found) != 1:
+        how = "several of this name" if found else "none of this name"
+        raise ValueError(f"data.{option} = {column!r}: expected one of the header's columns, found "
+                         f"{how} in {shorten(', '.join(first), 400)}")  # fmt: skip
+    return found[0]
+
+
+def _known(first: Sequence[str], known: Sequence[str], taken: int | None) -> int | None:
+    """The column, other than `taken`, whose name is known; the preferred name settles a tie."""
+    names = {i: _plain(name) for i, name in enumerate(first) if i != taken}
+    found = [i for i, name in names.items() if name in known]
+    if len(found) > 1:
+        found = [i for i in found if names[i] == known[0]]
+    return found[0] if len(found) == 1 else None
+
+
+def _settle(
+    text: int | None, label: int | None, width: int, rows: Sequence[Sequence[str]]
+) -> tuple[int, int]:
+    """The columns of text and label, where one or both are not known yet.
+
+    Raises:
+        ValueError: nothing tells which is which.
+    """
+    if width == 2:
+        if text is None and label is None:
+            label = _label_column(rows)
+        if label is None and text is not None:
+            label = 1 - text
+        if text is None and label is not None:
+            text = 1 - label
+    if text is None or label is None:
+        raise ValueError(
+            f"expected a label and a text, found {width} column{'s' * (width > 1)} and nothing "
+            f"that tells which is which. {_REMEDY}"
+        )
+    if text == label:
+        raise ValueError(f"expected a label and a text, found both in column {text}. {_REMEDY}")
+    return text, label
+
+
+def _label_column(rows: Sequence[Sequence[str]]) -> int | None:
+    """Of two columns the one with fewer words and fewer different cells; None for neither."""
+    words, kinds = (
+        [sum(len(row[i].split()) for row in rows) for i in (0, 1)],
+        [len({row[i] for row in rows}) for i in (0, 1)],
+    )
+    for this, other in ((0, 1), (1, 0)):
+        no_more = words[this] <= words[other] and kinds[this] <= kinds[other]
+        if no_more and (words[this] < words[other] or kinds[this] < kinds[other]):
+            return this
+    return None
+
+
+def write_tsv(items: Iterable[Document], writing: Writing) -> Iterator[Piece]:
+    """A header, which says for certain which column is which, and a row a document."""
+    rows = (_tsv_row(item) for item in noting_spans(items, "tsv", writing))
+    return one_file(chain(["\t".join(_HEADER)], rows))
+
+
+def _tsv_row(item: Document) -> str:
+    label = require_label(item, "tsv")
+    require_line(item, item.text, "tsv")
+    if any(char in label for char in "\t\n\r") or "\t" in item.text:
+        raise cannot_hold(item, "tsv", "a tab in the text, or a tab or line end in the label")
+    return f"{label}\t{item.text}"
+
+
+def write_csv(items: Iterable[Document], writing: Writing) -> Iterator[Piece]:
+    """A header, which says for certain which column is which, and a row a document."""
+    rows = (_csv_row(item) for item in noting_spans(items, "csv", writing))
+    return one_file(chain([",".join(_HEADER)], rows))
+
+
+def _csv_row(item: Document) -> str:
+    label = require_label(item, "csv")
+    if not item.text.strip():
+        raise cannot_hold(item, "csv", "a blank text")
+    return f"{_quoted(label)},{_quoted(item.text)}"
+
+
+def _quoted(cell: str) -> str:
+    # csv.writer leaves a lone \r without quotes, which its own reader refuses.
+    if any(char in cell for char in ',"\n\r'):
+        return '"' + cell.replace('"', '""') + '"'
+    return cell
 
 
 def looks_like_tsv(lines: Sequence[str]) -> bool:
-    """Whether all lines have equally many columns, two or more, and most several words in one."""
+    """Whether all lines have as many columns, two or more, and one has texts of several words."""
     lines = [line.removesuffix("\r") for line in lines]
+    while lines and not lines[-1].strip():
+        lines = lines[:-1]
     rows = [line.split("\t") for line in lines]
     if not rows or len(rows[0]) < 2 or any(len(row) != len(rows[0]) for row in rows):
         return False
-    if any(not line.strip() for line in lines):
+    if not all(line.strip() for line in lines):
         return False
-    several = sum(any(" " in cell.strip() for cell in row) for row in rows)
-    return 2 * several > len(rows)
+    several = [sum(" " in cell.strip(" ") for cell in column) for column in zip(*rows, strict=True)]
+    return 2 * max(several) > len(rows)
 
 
 def looks_like_csv(lines: Sequence[str]) -> bool:
-    """Whether the first line is a header with the name of a text and that of a class."""
-    names = [cell.strip(' "').lower() for cell in (lines or [""])[0].rstrip("\r").split(",")]
-    known = [any(name in kind for name in names) for kind in (_TEXT_NAMES, _LABEL_NAMES)]
-    return len(lines) > 1 and len(names) > 1 and all(known)
+    """Whether the first line is a header with the name of a text and that of a label."""
+    if len(lines) < 2 or "\t" in lines[0]:
+        return False
+    names = {_plain(cell.strip(' "')) for cell in lines[0].removesuffix("\r").split(",")}
+    return bool(names & {*_TEXT_NAMES} and names & {*_LABEL_NAMES})

@@ -1,104 +1,157 @@
-"""A folder for each class with a text in each file; or a file for each class, a text in each line.
+"""A folder for each class with a text in each file, or a file for each class with a text a line.
 
-In the second kind the class is what the files' names do not share: rt-polarity.neg and
-rt-polarity.pos hold the classes neg and pos.
+In the second kind a class is what its file's name does not share with the others: rt-polarity.neg
+and rt-polarity.pos hold the classes neg and pos. Hidden files and folders are passed over.
 """
 
-import os.path
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from tagkit.errors import DataError, shorten
 from tagkit.formats.lines import Source, read_text
 from tagkit.formats.reading import Reading
+from tagkit.formats.text import noting_spans, require_label
 from tagkit.formats.writing import Piece, Writing, cannot_hold
 from tagkit.sentence import Document
 
-_EDGES = "._-"
+_EDGE = re.compile(r"[._-]")
+_LONGEST = 200  # bytes in a name; file systems take 255, and a number or ending may follow
+_TEXT_ENDINGS = ("", ".txt")
+# Files that are parts of a corpus, rather than its classes.
+_PARTS = {"train", "dev", "test", "valid", "validation", "val", "testa", "testb"}
 
 
 def read_folder(source: Source, reading: Reading) -> Iterator[Document]:
-    """The texts of all classes, in the order of their names."""
+    """The texts of each class, classes and files by the order of their names."""
     path = Path(source.path)
     folders, files = _inside(path)
-    if folders and files:
-        raise DataError(
-            f"{files[0]}: expected a folder for each class in {path}, or files alone, found both"
-        )
-    if not folders and not files:
-        raise DataError(f"{path}: expected a folder or file for each class, found none")
-    for folder in folders:
-        yield from _texts_of_files(folder, reading)
-    for file, label in zip(files, _labels(files), strict=True):
-        for number, line in Source(str(file), reading.data.encoding).numbered():
-            if line.strip():
-                yield Document(line, labels=(label,), source=str(file), line=number)
+    if folders:
+        if files:
+            reading.note(f"{path}: the files beside the folders of classes are passed over")
+        for folder in folders:
+            yield from _files_of(folder, reading)
+        return
+    if not files:
+        raise DataError(f"{path}: expected a folder or a file for each class, found none")
+    for file, label in zip(files, _classes(files), strict=True):
+        yield from _lines_of(file, label, reading)
 
 
-def _texts_of_files(folder: Path, reading: Reading) -> Iterator[Document]:
+def _files_of(folder: Path, reading: Reading) -> Iterator[Document]:
     folders, files = _inside(folder)
     if folders:
-        raise DataError(f"{folders[0]}: expected a text in a file, found a folder")
+        raise DataError(f"{folders[0]}: expected a file with a text, found a folder")
+    if not files:
+        raise DataError(f"{folder}: expected a file for each text, found none")
     for file in files:
         text = read_text(str(file), reading.data.encoding)
         if not text.strip():
             reading.refuse(str(file), 1, "expected a text, found a blank file")
             continue
-        name = file.name.removesuffix(".gz")
-        yield Document(text, labels=(folder.name,), name=Path(name).stem, source=str(file))
+        name = Path(_unpacked(file)).stem
+        yield Document(text, labels=(folder.name,), name=name, source=str(file))
+
+
+def _lines_of(file: Path, label: str, reading: Reading) -> Iterator[Document]:
+    for number, line in Source(str(file), reading.data.encoding).numbered():
+        if line.strip():
+            yield Document(line, labels=(label,), source=str(file), line=number)
 
 
 def _inside(path: Path) -> tuple[list[Path], list[Path]]:
-    """Folders and files, by name, without hidden ones."""
+    """Folders and files that are not hidden, by the order of their names.
+
+    Raises:
+        DataError: the folder cannot be read, or a name in it is not text.
+    """
     try:
         entries = sorted(entry for entry in path.iterdir() if not entry.name.startswith("."))
     except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror}") from None
-    return [e for e in entries if e.is_dir()], [e for e in entries if e.is_file()]
+        raise DataError(f"{path}: cannot be read as a folder: {error.strerror}") from None
+    for entry in entries:
+        if not _is_unicode(entry.name):
+            raise DataError(f"{path}: expected names in UTF-8, found {shorten(entry.name)}")
+    folders = [entry for entry in entries if entry.is_dir()]
+    return folders, [entry for entry in entries if entry not in set(folders)]
 
 
-def _labels(files: list[Path]) -> list[str]:
-    """What tells the files' names apart, between the edges of their parts."""
-    names = [file.name.removesuffix(".gz") for file in files]
-    if len(names) < 2:
-        return [Path(name).stem or name for name in names]
-    prefix = os.path.commonprefix(names)
-    start = max((prefix.rfind(edge) for edge in _EDGES), default=-1) + 1
-    suffix = os.path.commonprefix([name[::-1] for name in names])[::-1]
-    ends = [at for at in (suffix.find(edge) for edge in _EDGES) if at >= 0]
-    kept = len(suffix) - min(ends) if ends else 0
-    labels = [name[start : len(name) - kept] for name in names]
-    return labels if all(labels) else names
+def _is_unicode(name: str) -> bool:
+    """Whether all of a name is text: Python has a lone surrogate for each byte that is not."""
+    return not any("\ud800" <= char <= "\udfff" for char in name)
+
+
+def _unpacked(file: Path) -> str:
+    return file.name.removesuffix(".gz")
+
+
+def _classes(files: Sequence[Path]) -> list[str]:
+    """What tells the names of the files apart, between the edges of their parts."""
+    names = [_unpacked(file) for file in files]
+    if len(names) == 1:
+        return [Path(names[0]).stem]
+    start = max((edge.end() for edge in _EDGE.finditer(_shared_start(names))), default=0)
+    shared = _shared_end([name[start:] for name in names])
+    classes = [name[start : len(name) - len(shared)] for name in names]
+    # A name that is all of what others have in common, as rt- and rt-pos have, stays whole.
+    return classes if all(classes) else names
+
+
+def _shared_start(names: Sequence[str]) -> str:
+    """The beginning that all names have: what the first and the last in order have."""
+    first, last = min(names), max(names)
+    at = next(
+        (at for at, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first)
+    )
+    return first[:at]
+
+
+def _shared_end(names: Sequence[str]) -> str:
+    """The end that all names have, from the first edge in it."""
+    shared = _shared_start([name[::-1] for name in names])[::-1]
+    edge = _EDGE.search(shared)
+    return shared[edge.start() :] if edge else ""
 
 
 def write_folder(items: Iterable[Document], writing: Writing) -> Iterator[Piece]:
     """A file a text, in the folder of its class."""
-    taken: set[str] = set()
-    for number, item in enumerate(items, 1):
-        if item.spans:
-            writing.note("a folder a class holds texts alone: spans are left out")
-        if len(item.labels) != 1:
-            raise cannot_hold(item, "folder", "other than one class of a text")
-        label = item.labels[0]
-        if not label or label[0] == "." or set(label) & set("/\\\0") or len(label.encode()) > 200:
-            raise cannot_hold(item, "folder", f"a class that is no name of a folder ({shorten(label)})")
-        if not item.text.strip() or item.text.startswith("\ufeff"):
-            raise cannot_hold(item, "folder", "a text that is blank or begins with U+FEFF")
-        file = f"{label}/{_safe(item.name) or f'{number:05d}'}.txt"
-        file = file if file not in taken else f"{label}/{number:05d}-.txt"
-        taken.add(file)
-        yield Piece(file, item.text)
+    taken: set[tuple[str, str]] = set()
+    for number, item in enumerate(noting_spans(items, "folder", writing), 1):
+        label = require_label(item, "folder")
+        if not _is_safe(label) or any(char in label for char in "/\\\0"):
+            what = f"a label that is no name for a folder ({shorten(label)})"
+            raise cannot_hold(item, "folder", what)
+        if not item.text.strip():
+            raise cannot_hold(item, "folder", "a blank text")
+        name = _file_name(item.name, number)
+        while (label, name.casefold()) in taken:  # some file systems take a.txt for A.txt
+            name += "-"
+        taken.add((label, name.casefold()))
+        yield Piece(f"{label}/{name}.txt", item.text)
 
 
-def _safe(name: str) -> str:
-    """A document's name where it can be a file's, else nothing."""
-    good = name[:1] not in ("", ".") and len(name) < 100
-    return name if good and all(char.isalnum() or char in "-_." for char in name) else ""
+def _file_name(name: str, number: int) -> str:
+    """A document's name where any file system takes it, else its number."""
+    plain = all(char.isalnum() or char in "-_." for char in name)
+    return name if name and plain and _is_safe(name) else f"{number:05d}"
+
+
+def _is_safe(name: str) -> bool:
+    return not name.startswith(".") and _is_unicode(name) and len(name.encode()) <= _LONGEST
 
 
 def looks_like_folder(path: Path) -> bool:
-    """Whether a folder holds nothing but folders with files, or nothing but several files."""
+    """Whether it holds folders that hold files alone, or files with names of classes."""
     folders, files = _inside(path)
     if folders:
-        return not files and any(_inside(folder)[1] for folder in folders)
-    return len(files) > 1
+        found = [_inside(folder) for folder in folders]
+        return all(inner_files and not inner for inner, inner_files in found)
+    if len(files) < 2:
+        return False
+    return not _PARTS & {*_classes(files)} and _ending(files) in _TEXT_ENDINGS
+
+
+def _ending(files: Sequence[Path]) -> str:
+    """The ending that all files share; empty where they share none."""
+    endings = {Path(_unpacked(file)).suffix for file in files}
+    return endings.pop() if len(endings) == 1 else ""

@@ -97,6 +97,15 @@ def open_bytes(path: str) -> Iterator[BinaryIO]:
             yield cast(BinaryIO, file)
 
 
+def has_mark(path: str) -> bool:
+    """Whether a file that can be read begins with the byte order mark of UTF-8."""
+    with open_bytes(path) as file:
+        try:
+            return file.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8
+        except (OSError, zlib.error, EOFError):  # whoever reads on will say so
+            return False
+
+
 def read_text(path: str, encoding: str) -> str:
     """The whole of a file, its line ends as they are; without a byte order mark.
 

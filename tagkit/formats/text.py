@@ -11,8 +11,6 @@ from tagkit.formats.reading import Item, Reading
 from tagkit.formats.writing import Piece, Writing, cannot_hold, one_file
 from tagkit.sentence import Document, Sentence
 
-BOM = "\ufeff"
-
 
 def read_text_lines(source: Source, reading: Reading) -> Iterator[Document]:
     """A document a line; blank ones are passed over."""
@@ -28,7 +26,7 @@ def write_text_lines(items: Iterable[Item], writing: Writing) -> Iterator[Piece]
 
 def _lines(items: Iterable[Item], writing: Writing) -> Iterator[str]:
     told: set[str] = set()
-    for number, item in enumerate(items):
+    for item in items:
         for what in _more_than_text(item):
             if what not in told:
                 told.add(what)
@@ -38,7 +36,7 @@ def _lines(items: Iterable[Item], writing: Writing) -> Iterator[str]:
         else:
             text = " ".join(item.words) if item.text is None else item.text
         require_line(item, text, "raw text")
-        yield text if number else keep_mark(text)
+        yield text
 
 
 def _more_than_text(item: Item) -> Iterator[str]:
@@ -51,14 +49,6 @@ def _more_than_text(item: Item) -> Iterator[str]:
         yield "spans"
     if item.labels:
         yield "labels"
-
-
-def keep_mark(text: str) -> str:
-    """The beginning of a file, such that it is read as it is here.
-
-    A reader takes the first byte order mark for the file's own: a text's own one needs a second.
-    """
-    return BOM + text if text.startswith(BOM) else text
 
 
 def require_line(item: Item, text: str, format: str) -> None:

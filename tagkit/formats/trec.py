@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from tagkit.errors import shorten
 from tagkit.formats.lines import Source
 from tagkit.formats.reading import Reading
-from tagkit.formats.text import BOM, noting_spans, require_label, require_line
+from tagkit.formats.text import noting_spans, require_label, require_line
 from tagkit.formats.writing import Piece, Writing, cannot_hold, one_file
 from tagkit.sentence import Document
 
@@ -29,6 +29,9 @@ def read_trec(source: Source, reading: Reading) -> Iterator[Document]:
             continue
         label, _, text = line.partition(" ")
         found = _LABEL.fullmatch(label)
+        if not found and not reading.with_tags:
+            yield Document(line, source=source.name, line=number)
+            continue
         if not found or not text.strip():
             reading.refuse(
                 source.name, number, f"expected COARSE:fine and a text, found {shorten(line)}"
@@ -50,8 +53,7 @@ def _line(item: Document) -> str:
         raise cannot_hold(
             item, "trec", f"a label without its fine class ({shorten(label)}; see data.label_level)"
         )
-    # A byte order mark at the beginning of a file would be taken for the file's own.
-    if not _LABEL.fullmatch(label) or label.startswith(BOM):
+    if not _LABEL.fullmatch(label):
         raise cannot_hold(item, "trec", f"a label that is not COARSE:fine ({shorten(label)})")
     return f"{label} {item.text}"
 

@@ -12,7 +12,7 @@ from tagkit.formats.lines import Source
 from tagkit.formats.reading import Reading
 from tagkit.formats.text import forbid_line_ends, noting_spans, require_label
 from tagkit.formats.writing import Piece, Writing, cannot_hold, one_file
-from tagkit.sentence import Document
+from tagkit.sentence import Document, joined
 
 _CLASSES = ("0", "1", "2", "3", "4")
 _BINARY = {"0": "negative", "1": "negative", "3": "positive", "4": "positive"}
@@ -54,11 +54,15 @@ def read_trees(source: Source, reading: Reading) -> Iterator[Document]:
                 neutral += 1
                 continue
             shown = _BINARY[label] if binary else label
-            text = " ".join(words[start:end])
-            yield Document(text, labels=(shown,), source=source.name, line=number)
+            yield _document(words[start:end], shown, source.name, number)
     if neutral:
         what = "phrases" if phrases else "trees"
-        reading.note(f"{source.name}: {neutral:,} neutral {what} are left out")
+        reading.note(f"{source.name}: {neutral:,} neutral {what} are left out (data.tree_labels)")
+
+
+def _document(words: Sequence[str], label: str, source: str, line: int) -> Document:
+    text, places = joined(words)
+    return Document(text, labels=(label,), tokens=places, source=source, line=line)
 
 
 def _parse(line: str) -> tuple[list[tuple[str, int, int]], list[str]]:

@@ -1,0 +1,106 @@
+"""`tagkit check`: all checks of all files of a corpus."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+
+from tagkit.config import DataConfig
+from tagkit.lint.labels import check_labels, check_unknown_labels
+from tagkit.lint.reading import ReadFile, is_at_line, read_file
+from tagkit.lint.repetition import check_duplicates, check_overlap, check_surfaces
+from tagkit.lint.report import CheckReport, FileFacts, Finding
+from tagkit.lint.tags import check_tags, scheme_told
+from tagkit.lint.text import check_characters, check_lengths, check_lines
+from tagkit.schemes import DISPLAY
+
+_ORDER = {"error": 0, "warning": 1, "note": 2}
+
+
+def check_files(paths: Sequence[str], data: DataConfig) -> CheckReport:
+    """What is in the files of a corpus, and what is odd there; nothing is raised.
+
+    Args:
+        paths: the training file first, then those of dev and test.
+        data: how they are read.
+    """
+    reads = [read_file(path, data) for path in paths]
+    findings = [
+        finding
+        for place, read in enumerate(reads)
+        for finding in _of_one(read, place == 0, data.encoding)
+    ]
+    findings += _of_several(reads)
+    return CheckReport(
+        files=tuple(_facts(read) for read in reads if read.sentences),
+        # Stable: of one severity, those of one file stay together.
+        findings=tuple(sorted(findings, key=lambda finding: _ORDER[finding.severity])),
+    )
+
+
+def _of_one(read: ReadFile, is_train: bool, encoding: str) -> Iterator[Finding]:
+    for error in read.errors:
+        line = is_at_line(error)
+        told = str(error).removeprefix(f"{read.path}:{line}: ")
+        yield Finding("error", "unreadable", read.path, told, 1, (line,) if line else ())
+    if read.refusal is not None:
+        line = is_at_line(read.refusal)
+        told = str(read.refusal).removeprefix(f"{read.path}:{line}: ")
+        told = told.removeprefix(f"{read.path}: ")
+        yield Finding("error", "unreadable", read.path, told, 1, (line,) if line else ())
+    elif not read.sentences and not read.errors:
+        yield Finding("error", "empty", read.path, "holds no sentence")
+    for note in read.notes:
+        yield Finding("note", "reader", read.path, note.removeprefix(f"{read.path}: "))
+    if read.sentences:
+        if read.scheme is None:
+            message = f"holds no tags, spans or classes: it is read as {read.format.name} "
+            message += "(--input-format says otherwise)"
+            yield Finding("error", "no-labels", read.path, message)
+        yield from check_tags(read)
+        yield from check_labels(read, is_train)
+        yield from check_lengths(read)
+        yield from check_characters(read)
+        yield from check_duplicates(read)
+        yield from check_surfaces(read)
+    yield from check_lines(read, encoding)
+
+
+def _of_several(reads: Sequence[ReadFile]) -> Iterator[Finding]:
+    full = [read for read in reads if read.sentences]
+    for one, other in combinations(full, 2):
+        if one is full[0]:
+            yield from _other_scheme(one, other)
+            yield from check_unknown_labels(one, other)
+        yield from check_overlap(one, other)
+
+
+def _other_scheme(train: ReadFile, other: ReadFile) -> Iterator[Finding]:
+    schemes = (train.scheme, other.scheme)
+    if None in schemes or schemes[0] == schemes[1] or other.only_outside():
+        return
+    names = [DISPLAY.get(str(scheme), str(scheme)) for scheme in schemes]
+    # Span schemes are converted; plain labels, classes and spans are not the same task.
+    severity = "note" if train.has_spans and other.has_spans else "error"
+    message = f"its tags are in {names[1]}, those of {train.path} in {names[0]}"
+    yield Finding(severity, "other-scheme", other.path, message)  # type: ignore[arg-type]
+
+
+def _facts(read: ReadFile) -> FileFacts:
+    lengths = sorted(len(sentence) for sentence in read.sentences)
+    quantiles = {
+        name: lengths[round(share * (len(lengths) - 1))]
+        for name, share in (("min", 0), ("50%", 0.5), ("90%", 0.9), ("99%", 0.99), ("max", 1))
+    }
+    return FileFacts(
+        file=read.path,
+        format=read.format.name,
+        scheme=read.scheme,
+        scheme_told=scheme_told(read),
+        sentences=len(read.sentences),
+        tokens=sum(lengths),
+        labels=dict(Counter(label for label, _ in read.labelled()).most_common()),
+        classes=dict(Counter(label for label, _ in read.classes()).most_common())
+        if read.has_tags
+        else {},
+        lengths=quantiles,
+    )

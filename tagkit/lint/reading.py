@@ -1,0 +1,145 @@
+"""A file as checks want it: all that can be read, and all that cannot."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from tagkit.alignment import to_sentences
+from tagkit.config import DataConfig
+from tagkit.errors import FormatError, SchemeError, TagkitError
+from tagkit.formats.lines import Source
+from tagkit.formats.reading import Reading
+from tagkit.formats.table import FORMATS, Format, recognise, settled
+from tagkit.schemes import OUTSIDE, Detection, Step, count_steps, detect_in, to_spans
+from tagkit.sentence import Document, Sentence, Span
+
+# What a file of a corpus with tags is, if it looks like nothing else.
+_FALLBACK = FORMATS["columns"]
+
+
+@dataclass(frozen=True)
+class ReadFile:
+    """A file's contents.
+
+    Attributes:
+        path: as it was given.
+        format: what it is read as.
+        sentences: its sentences; its texts, cut at white space, where it has classes alone.
+        errors: lines that cannot be read, spans that fit no tokens.
+        notes: what its reader had to say.
+        refusal: why it cannot be read on or at all; None where it can.
+    """
+
+    path: str
+    format: Format
+    sentences: tuple[Sentence, ...]
+    errors: tuple[TagkitError, ...] = ()
+    notes: tuple[str, ...] = ()
+    refusal: TagkitError | None = None
+
+    @cached_property
+    def has_tags(self) -> bool:
+        """Whether its tokens have tags."""
+        return any(sentence.tags for sentence in self.sentences)
+
+    @cached_property
+    def steps(self) -> Counter[Step]:
+        """How often each tag stands behind each other."""
+        return count_steps(sentence.tags or () for sentence in self.sentences if sentence.tags)
+
+    @cached_property
+    def detection(self) -> Detection | SchemeError | None:
+        """The scheme of its tags; the error of tags of which most are those of one."""
+        if not self.has_tags:
+            return None
+        try:
+            return detect_in(self.steps)
+        except SchemeError as error:
+            return error
+
+    @property
+    def scheme(self) -> str | None:
+        """A span scheme, "labels" for plain ones, "classes" for those of texts; None without."""
+        if isinstance(self.detection, Detection):
+            return self.detection.scheme
+        if self.detection is not None:
+            return "labels"
+        return "classes" if any(sentence.labels for sentence in self.sentences) else None
+
+    @property
+    def has_spans(self) -> bool:
+        """Whether its tags are those of spans."""
+        return self.scheme not in (None, "labels", "classes")
+
+    @cached_property
+    def spans(self) -> tuple[tuple[Sentence, tuple[Span, ...]], ...]:
+        """The spans of each sentence; none of plain labels."""
+        if not self.has_spans:
+            return ()
+        return tuple((sentence, to_spans(sentence.tags or ())) for sentence in self.sentences)
+
+    def labelled(self) -> Iterator[tuple[str, int]]:
+        """Each label with its line: of spans, of tokens with plain labels, of texts."""
+        if self.has_spans:
+            for sentence, spans in self.spans:
+                for span in spans:
+                    yield span.label, line_of(sentence, span.start)
+        elif self.has_tags:
+            for sentence in self.sentences:
+                for place, tag in enumerate(sentence.tags or ()):
+                    yield tag, line_of(sentence, place)
+        else:
+            yield from self.classes()
+
+    def classes(self) -> Iterator[tuple[str, int]]:
+        """Each class of a whole sentence or text, with its line."""
+        for sentence in self.sentences:
+            for label in sentence.labels:
+                yield label, line_of(sentence, 0)
+
+    def only_outside(self) -> bool:
+        """Whether no token has any tag but O."""
+        return self.has_tags and not any(step != (OUTSIDE, OUTSIDE) for step in self.steps)
+
+
+def line_of(sentence: Sentence, place: int) -> int:
+    """Number of the line that a word stands on; 0 where it comes from no line."""
+    return sentence.lines[place] if place < len(sentence.lines) else 0
+
+
+def read_file(path: str, data: DataConfig) -> ReadFile:
+    """All of a file that can be read; nothing is raised."""
+    errors: list[TagkitError] = []
+    notes: list[str] = []
+    sentences: list[Sentence] = []
+    format = FORMATS.get(data.format, _FALLBACK)
+    refusal = None
+    try:
+        source = Source(path, data.encoding)
+        format = recognise(source, data.format)
+        if data.format == "auto" and format.name == "text" and path.lower().endswith(_CORPUS):
+            format = _FALLBACK
+        reading = settled(Reading(data, note=notes.append, on_error=errors.append), format)
+        sentences.extend(_sentences(source, format, reading))
+    except TagkitError as error:
+        refusal = error
+    return ReadFile(path, format, tuple(sentences), tuple(errors), tuple(notes), refusal)
+
+
+_CORPUS = (".conll", ".iob", ".iob2", ".bio", ".bioes", ".bilou")
+
+
+def _sentences(source: Source, format: Format, reading: Reading) -> Iterator[Sentence]:
+    for item in format.read(source, reading):
+        if isinstance(item, Document) and item.spans is None:
+            # Classes and raw texts are not tokenised: it would take most of the time of a check.
+            words = tuple(item.text.split())
+            yield Sentence(words, labels=item.labels, lines=(item.line,) * len(words))
+        else:
+            yield from to_sentences([item], reading)
+
+
+def is_at_line(error: TagkitError) -> int:
+    """The line that an error is about; 0 where it is about none."""
+    return error.line if isinstance(error, FormatError) else 0

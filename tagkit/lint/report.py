@@ -1,0 +1,111 @@
+"""What a check finds: facts of each file, findings, a verdict."""
+
+from collections import Counter
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+Severity = Literal["error", "warning", "note"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One kind of thing that is odd in one file.
+
+    Attributes:
+        severity: an error makes a corpus unfit as it is, a warning may make it worse, a note is
+            good to know.
+        kind: a name for programs.
+        file: where it is.
+        message: a sentence about it.
+        count: how often it is there.
+        lines: numbers of lines where it is; empty where it has no line.
+    """
+
+    severity: Severity
+    kind: str
+    file: str
+    message: str
+    count: int = 1
+    lines: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FileFacts:
+    """What is in a file.
+
+    Attributes:
+        file: its path.
+        format: what it is read as.
+        scheme: of its tags, "labels" for plain ones, or "classes"; None without any.
+        scheme_told: how sure that is, for people.
+        sentences: how many, or how many texts.
+        tokens: how many; of texts with classes, words between blanks.
+        labels: how often each type of span, plain label or class of a text occurs.
+        classes: of sentences that have tags too, how often each class occurs.
+        lengths: tokens of the shortest sentence, of quantiles 0.5, 0.9, 0.99, of the longest one.
+    """
+
+    file: str
+    format: str
+    scheme: str | None
+    scheme_told: str
+    sentences: int
+    tokens: int
+    labels: dict[str, int]
+    classes: dict[str, int]
+    lengths: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReport:
+    """All that a check has found.
+
+    Attributes:
+        files: facts of each file that could be read.
+        findings: of all files; errors first.
+    """
+
+    files: tuple[FileFacts, ...]
+    findings: tuple[Finding, ...]
+
+    @property
+    def errors(self) -> int:
+        """How many findings are errors."""
+        return sum(finding.severity == "error" for finding in self.findings)
+
+    @property
+    def verdict(self) -> str:
+        """What it comes to, in a line."""
+        counts = Counter(finding.severity for finding in self.findings)
+        if not counts:
+            return "nothing odd found"
+        told = ", ".join(
+            f"{counts[severity]} {severity}{'s' if counts[severity] > 1 else ''}"
+            for severity in ("error", "warning", "note")
+            if counts[severity]
+        )
+        if counts["error"]:
+            return f"{told}: correct the errors before training on this"
+        return f"{told}: fit to train on"
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "verdict": self.verdict,
+            "files": [asdict(facts) for facts in self.files],
+            "findings": [asdict(finding) for finding in self.findings],
+        }
+
+
+def shown_lines(lines: tuple[int, ...] | list[int], most: int = 5) -> str:
+    """'line 7' or 'lines 7, 9, 12 and 30 more'."""
+    lines = tuple(dict.fromkeys(lines))
+    numbers = ", ".join(f"{line:,}" for line in lines[:most])
+    more = f" and {len(lines) - most:,} more" if len(lines) > most else ""
+    return f"line{'s' if len(lines) > 1 else ''} {numbers}{more}"
+
+
+def plural(count: int, what: str) -> str:
+    """'1 sentence', '1,200 sentences', '2 classes'."""
+    ending = "" if count == 1 else "es" if what.endswith("s") else "s"
+    return f"{count:,} {what}{ending}"

@@ -1,0 +1,381 @@
+"""`tagkit check`: what is odd in a corpus is found, and told with its line."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tagkit.config import DataConfig
+from tagkit.lint.check import check_files
+from tagkit.lint.labels import variants
+from tagkit.lint.render import report_lines
+from tagkit.lint.report import CheckReport, Finding, plural, shown_lines
+
+Files = dict[str, str]
+GOOD = "Ada B-PER\nMiller I-PER\nleft O\n\nBen B-PER\nsaw O\nRome B-LOC\n\n"
+
+
+def check(folder: Path, files: Files | str, **data: object) -> CheckReport:
+    """The report of files with this content, in this order."""
+    contents = files if isinstance(files, dict) else {"train.conll": files}
+    for name, content in contents.items():
+        (folder / name).write_text(content, encoding="utf-8", newline="")
+    return check_files([str(folder / name) for name in contents], DataConfig(**data))
+
+
+def told(report: CheckReport, kind: str, folder: Path) -> list[tuple[str, str, tuple[int, ...]]]:
+    """Severity, message and lines of the findings of one kind."""
+    return [
+        (f.severity, f.message.replace(f"{folder}/", ""), f.lines)
+        for f in report.findings
+        if f.kind == kind
+    ]
+
+
+def test_a_good_file_has_facts_and_no_errors(tmp_path: Path) -> None:
+    report = check(tmp_path, GOOD)
+    (facts,) = report.files
+    assert facts.format == "columns"
+    assert facts.scheme == "iob2"
+    assert facts.scheme_told == "IOB2 (all 8 transitions legal; next best is IOB1 with 3 illegal)"
+    assert (facts.sentences, facts.tokens) == (2, 6)
+    assert facts.labels == {"PER": 2, "LOC": 1}
+    assert facts.lengths == {"min": 3, "50%": 3, "90%": 3, "99%": 3, "max": 3}
+    assert report.errors == 0
+    assert report.verdict == "1 note: fit to train on"
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (
+            "a I-X\nb O\n\nc I-X\n",
+            "IOB1 (all 5 transitions legal; next best is IOB2 with 2 illegal)",
+        ),
+        ("a B-X\nb O\n", "IOB2 (all 3 transitions legal; next best is IOB1 with 1 illegal)"),
+        ("a S-X\nb O\n", "IOBES (all 3 transitions legal; next best is IOB1 with 2 illegal)"),
+        ("a DT\nb NN\n", "plain labels"),
+        ("a O\nb O\n", "every tag is O"),
+    ],
+)
+def test_a_scheme_is_told_with_its_rival(tmp_path: Path, content: str, expected: str) -> None:
+    assert check(tmp_path, content).files[0].scheme_told == expected
+
+
+def test_two_schemes_that_fit_alike_are_not_sure(tmp_path: Path) -> None:
+    (facts,) = check(tmp_path, "a B-X\nb E-X\nc O\n\n" * 3 + "d B-X\ne L-X\n\n" * 3).files
+    assert facts.scheme_told == "IOBES (6 of 21 transitions illegal; not sure: BILOU fits as well)"
+
+
+def test_every_line_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+    report = check(tmp_path, "a O\nb\nc O\n\nd O O\ne B-X\n")
+    message = "expected 2 columns as on line 1, found"
+    assert told(report, "unreadable", tmp_path) == [
+        ("error", f"{message} 1: 'b'", (2,)),
+        ("error", f"{message} 3: 'd O O'", (5,)),
+    ]
+    assert report.files[0].tokens == 3
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"a O\n\xff O\n", "byte 4 is not utf-8 (invalid start byte). Name the file's encoding"),
+        (b"\x1f\x8b\x00", "is damaged or cut off"),
+        (b"", "holds no sentence"),
+        (b"\n\n", "holds no sentence"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_an_error_and_the_others_are_checked(
+    tmp_path: Path, content: bytes, message: str
+) -> None:
+    (tmp_path / "bad.conll").write_bytes(content)
+    (tmp_path / "good.conll").write_text(GOOD, encoding="utf-8")
+    paths = [str(tmp_path / name) for name in ("bad.conll", "none.conll", "good.conll")]
+    report = check_files(paths, DataConfig())
+    errors = [f for f in report.findings if f.severity == "error"]
+    assert [Path(f.file).name for f in errors] == ["bad.conll", "none.conll"]
+    assert message in errors[0].message
+    assert errors[1].message == "no such file"
+    assert [Path(facts.file).name for facts in report.files] == ["good.conll"]
+
+
+def test_illegal_transitions_are_told_by_kind_with_their_lines(tmp_path: Path) -> None:
+    report = check(tmp_path, GOOD * 5 + "a O\nb I-PER\n\nc I-PER\nd B-LOC\ne I-PER\n")
+    assert told(report, "illegal-transition", tmp_path) == [
+        ("error", "O -> I-PER is illegal in IOB2: 2 times", (42, 44)),
+        ("error", "B-LOC -> I-PER is illegal in IOB2: 1 time", (46,)),
+    ]
+    ended = check(tmp_path, "a S-X\nb B-X\nc E-X\n\nd B-X\n")
+    assert told(ended, "illegal-transition", tmp_path) == [
+        ("error", "B-X -> O is illegal in IOBES: 1 time", (5,)),
+    ]
+
+
+def test_a_part_in_another_scheme_is_told(tmp_path: Path) -> None:
+    report = check(tmp_path, GOOD * 9 + "a I-PER\nb O\n\n" * 3)
+    assert told(report, "mixed-schemes", tmp_path) == [
+        ("error", "3 sentences in IOB1, not in IOB2 as the others", (73, 76, 79)),
+    ]
+    assert not told(check(tmp_path, GOOD * 9), "mixed-schemes", tmp_path)
+
+
+def test_tags_of_no_scheme_are_told(tmp_path: Path) -> None:
+    report = check(tmp_path, GOOD * 3 + "a B_PER\n")
+    assert told(report, "tag-of-no-scheme", tmp_path) == [
+        ("error", "tag 'B_PER' is none of a span scheme, as most here are (B-LABEL, I-LABEL, O): "
+         "1 time", (25,)),
+    ]  # fmt: skip
+
+
+def counted(**counts: int) -> dict[str, int]:
+    return {name.replace("_", "-"): count for name, count in counts.items()}
+
+
+@pytest.mark.parametrize(
+    ("counts", "plain", "expected"),
+    [
+        ({"PER": 9, "Per": 1}, False, [("PER", "Per")]),
+        ({"B-loc": 9, "b_loc": 2}, False, [("B-loc", "b_loc")]),
+        ({"location": 500, "locaton": 2}, False, [("location", "locaton")]),
+        ({"location": 500, "locatoin": 2}, False, []),
+        ({"location": 50, "locaton": 2}, False, []),
+        ({"layer1": 500, "layer2": 2}, False, []),
+        ({"NN": 900, "NNS": 2, "NNP": 1}, False, []),
+        ({"number": 900, "numbers": 2}, True, []),
+        ({"NOUN": 9, "Noun": 1, ".": 4, ",": 4, "-": 1}, True, [("NOUN", "Noun")]),
+        ({"LOC": 5, "ORG": 5}, False, []),
+    ],
+)
+def test_spellings_of_one_label_are_found(
+    counts: dict[str, int], plain: bool, expected: list[tuple[str, str]]
+) -> None:
+    from collections import Counter
+
+    assert variants(Counter(counts), plain=plain) == expected
+
+
+def test_a_variant_is_told_with_its_lines(tmp_path: Path) -> None:
+    report = check(tmp_path, GOOD + "a B-Per\n")
+    assert told(report, "label-spelling", tmp_path) == [
+        ("warning", "'PER' (2) and 'Per' (1) may be the same label", (9,)),
+    ]
+
+
+def test_repeated_sentences_are_told_and_contradictions_too(tmp_path: Path) -> None:
+    long = "a B-X\nb O\nc O\nd O\ne O\n\n"
+    report = check(tmp_path, long + "x B-X\n\n" + long.replace("a B-X", "a O") + "x B-X\n\n")
+    assert told(report, "duplicate", tmp_path) == [
+        ("warning", "1 sentence of 5 tokens or more repeats an earlier one", (9,)),
+        ("note", "1 sentence under 5 tokens repeats an earlier one", (15,)),
+    ]
+    assert told(report, "contradiction", tmp_path) == [
+        ("warning", "1 sentence occurs with different labels", (1, 9)),
+    ]
+
+
+def test_overlap_of_splits_and_unknown_labels_are_told(tmp_path: Path) -> None:
+    long = "a B-X\nb O\nc O\nd O\ne O\n\n"
+    files = {"train.conll": long + GOOD, "dev.conll": long + "y B-NEW\nRome B-LOC\n\n"}
+    report = check(tmp_path, files)
+    assert told(report, "overlap", tmp_path) == [
+        ("warning", "1 sentence of 5 tokens or more (100.0 %) occurs in train.conll too: scores "
+         "will be too good", (1,)),
+    ]  # fmt: skip
+    assert told(report, "unknown-label", tmp_path) == [
+        ("warning", "1 label that train.conll lacks, so that no model can find it: NEW (1)", (7,)),
+    ]
+    assert told(report, "entity-overlap", tmp_path) == [
+        ("note", "67 % of its 3 distinct entities occur in train.conll", ()),
+    ]
+
+
+def test_one_surface_with_several_labels_is_told(tmp_path: Path) -> None:
+    report = check(tmp_path, "Rome B-LOC\nsaw O\n\n" * 3 + "Rome B-ORG\nwon O\n\n")
+    assert told(report, "ambiguous-surface", tmp_path) == [
+        ("note", "1 of 1 distinct entities occur with several labels: 'Rome' (LOC 3, ORG 1)", ()),
+    ]
+
+
+def test_a_sentence_that_runs_on_is_told(tmp_path: Path) -> None:
+    report = check(tmp_path, GOOD * 30 + "w O\n" * 300 + "\n")
+    assert told(report, "long-sentence", tmp_path) == [
+        ("warning", "1 sentence over 200 tokens, the longest of 300 (are blank lines missing?)",
+         (241,)),
+    ]  # fmt: skip
+
+
+def test_odd_characters_are_named(tmp_path: Path) -> None:
+    report = check(tmp_path, "a\u200b B-X\nb\ufffd O\nc\x96 O\nd\xad O\ne\x07 O\nfine\u0301 O\n")
+    found = {
+        f.message.split(" in ")[0]: f.lines for f in report.findings if f.severity == "warning"
+    }
+    assert found == {
+        "U+200B (ZERO WIDTH SPACE)": (1,),
+        "U+FFFD (REPLACEMENT CHARACTER)": (2,),
+        "U+0096 (a control character, where Windows-1252 has quotes and dashes: a wrong "
+        "encoding?)": (3,),
+        "U+00AD (SOFT HYPHEN)": (4,),
+        "U+0007 (a control character)": (5,),
+    }
+    assert told(report, "not-NFC", tmp_path)[0][2] == (6,)
+
+
+def test_ordinary_characters_of_all_scripts_are_not_odd(tmp_path: Path) -> None:
+    words = ["Åse", "日本", "हिन्दी", "🧑🏽", "👩\u200d💻", "“x”", "a\xa0b", "naïve", "Ω", "مرحبا"]
+    report = check(tmp_path, "".join(f"{word} B-X\n" for word in words))
+    assert not [f for f in report.findings if f.kind == "odd-character"]
+
+
+def test_lines_that_are_odd_are_noted(tmp_path: Path) -> None:
+    report = check(tmp_path, "\ufeffa B-X\r\nb O \n\t\nc O\n")
+    assert told(report, "byte-order-mark", tmp_path) == [
+        ("note", "begins with a byte order mark", (1,))
+    ]
+    assert told(report, "crlf", tmp_path) == [
+        ("note", "1 line with the line end of Windows (CRLF)", (1,))
+    ]
+    assert told(report, "trailing-blank", tmp_path) == [
+        ("note", "1 line with blanks or tabs at the end", (2,))
+    ]
+    assert told(report, "blank-separator", tmp_path) == [
+        ("note", "1 line between sentences with blanks or tabs in it", (3,))
+    ]
+
+
+def test_spans_that_fit_no_tokens_are_errors(tmp_path: Path) -> None:
+    line = '{"text": "New York", "spans": [[1, 3, "A"]]}\n{"text": "ab", "spans": [[0, 2, "A"]]}\n'
+    report = check(tmp_path, {"a.jsonl": line})
+    ((severity, message, lines),) = told(report, "unreadable", tmp_path)
+    assert (severity, lines) == ("error", (1,))
+    assert "'ew' (A 1 3) does not fall on token edges" in message
+
+
+def test_classes_are_checked_as_tags_are(tmp_path: Path) -> None:
+    files = {
+        "train.tsv": "a\tone two three four five\nb\tanother text of a few words\n" * 2
+        + "b\tone two three four five\n",
+        "test.tsv": "c\tsomething that is quite different\na\tanother text of a few words\n",
+    }
+    report = check(tmp_path, files, label_column=0, text_column=1)
+    assert [facts.scheme for facts in report.files] == ["classes", "classes"]
+    assert told(report, "contradiction", tmp_path) == [
+        ("warning", "1 sentence occurs with different labels", (1, 3, 5)),
+    ]
+    assert told(report, "unknown-label", tmp_path) == [
+        ("warning", "1 label that train.tsv lacks, so that no model can find it: c (1)", (1,)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "kind", "severity"),
+    [
+        ("a O\nb O\n\nc O\n", "only-O", "error"),
+        ("a NN\nb NN\n\nc NN\n", "one-label", "error"),
+        ("just a text\nof two lines and more\n", "no-labels", "error"),
+    ],
+)
+def test_a_corpus_from_which_nothing_can_be_learnt_is_an_error(
+    tmp_path: Path, content: str, kind: str, severity: str
+) -> None:
+    report = check(tmp_path, {"train.txt": content})
+    assert [f.severity for f in report.findings if f.kind == kind] == [severity]
+
+
+def test_files_of_different_kinds_are_an_error_and_other_schemes_a_note(tmp_path: Path) -> None:
+    files = {"a.conll": GOOD, "b.conll": "a S-PER\nb B-LOC\nc E-LOC\n", "c.conll": "a DT\nb NN\n"}
+    report = check(tmp_path, files)
+    assert told(report, "other-scheme", tmp_path) == [
+        ("error", "its tags are in labels, those of a.conll in IOB2", ()),
+        ("note", "its tags are in IOBES, those of a.conll in IOB2", ()),
+    ]
+
+
+def test_a_report_is_lines_for_people_and_json_for_programs(tmp_path: Path) -> None:
+    report = check(tmp_path, GOOD + "a O\nb\n" + "x\n" * 30)
+    lines = [line.replace(f"{tmp_path}/", "") for line in report_lines(report)]
+    assert lines[0] == "train.conll"
+    assert lines[-1] == "verdict: 31 errors, 1 note: correct the errors before training on this"
+    assert (
+        lines.count("error:   train.conll:10: expected 2 columns as on line 1, found 1: 'b'") == 1
+    )
+    assert "         train.conll: 21 more of the kind unreadable (--json)" in lines
+    facts = json.loads(json.dumps(report.to_dict()))
+    assert len(facts["findings"]) == 32
+    assert facts["files"][0]["labels"] == {"PER": 2, "LOC": 1}
+
+
+def test_numbers_and_lines_are_told_in_words() -> None:
+    assert [plural(n, "class") for n in (0, 1, 2)] == ["0 classes", "1 class", "2 classes"]
+    assert shown_lines((7,)) == "line 7"
+    assert shown_lines((1, 1, 2000)) == "lines 1, 2,000"
+    assert shown_lines(tuple(range(1, 9))) == "lines 1, 2, 3, 4, 5 and 3 more"
+    note, warning, error = (
+        Finding(severity, "k", "f", "m")  # type: ignore[arg-type]
+        for severity in ("note", "warning", "error")
+    )
+    verdicts = [
+        CheckReport((), findings).verdict
+        for findings in ((), (note,), (warning, warning), (error, note))
+    ]
+    assert verdicts == [
+        "nothing odd found",
+        "1 note: fit to train on",
+        "2 warnings: fit to train on",
+        "1 error, 1 note: correct the errors before training on this",
+    ]
+
+
+parts = st.sampled_from(["a", "O", "B-X", "I-X", "NN", "\t", " ", "\n", "\n\n", "\r\n", "#", "\ufeff",
+    "-DOCSTART-", "1\ta\t_\tX" + "\t_" * 6, "\x00", "__label__x ",
+    '{"text": "ab", "spans": [[0, 1, "X"]]}',
+    "\u200b", "(3 a)", "NUM:x y"])  # fmt: skip
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    st.lists(
+        st.lists(parts, max_size=25).map("".join).map(str.encode) | st.binary(max_size=80),
+        min_size=1,
+        max_size=3,
+    )
+)
+def test_whatever_files_hold_there_is_a_report(
+    tmp_path_factory: pytest.TempPathFactory, contents: list[bytes]
+) -> None:
+    folder = tmp_path_factory.getbasetemp()
+    paths = []
+    for number, content in enumerate(contents):
+        (folder / f"fuzz{number}").write_bytes(content)
+        paths.append(str(folder / f"fuzz{number}"))
+    report = check_files(paths, DataConfig())
+    assert "\n".join(report_lines(report)).count("verdict: ") >= 1
+    json.dumps(report.to_dict()).encode()
+
+
+def of(report: CheckReport, kind: str, name: str) -> list[int]:
+    return [f.count for f in report.findings if f.kind == kind and f.file.endswith(name)]
+
+
+def test_what_the_readme_says_of_the_real_corpora_is_found(corpora: Path) -> None:
+    def checked(folder: str, *names: str, **data: object) -> CheckReport:
+        return check_files([str(corpora / folder / name) for name in names], DataConfig(**data))
+
+    atis = checked("atis", "train", "test")
+    assert of(atis, "unknown-class", "test") == [5]
+    classes = [f.message for f in atis.findings if f.kind == "unknown-class"]
+    assert classes[0].startswith("4 classes that ")
+    assert of(atis, "unknown-label", "test") == [4]
+    trec = checked("trec", "train.txt", encoding="latin-1")
+    assert sum(of(trec, "duplicate", "train.txt")) == 71
+    dutch = checked("conll2002", "ned.train", encoding="latin-1")
+    assert [f.message for f in dutch.findings if f.kind == "long-sentence"] == [
+        "4 sentences over 280 tokens, the longest of 859 (are blank lines missing?)"
+    ]
+    wnut = checked("wnut17", "train.conll")
+    assert of(wnut, "blank-separator", "train.conll") == [2394]
+    assert dutch.errors == trec.errors == atis.errors == wnut.errors == 0
+    unread = checked("trec", "train.txt")
+    assert "--encoding" in unread.findings[0].message

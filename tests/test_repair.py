@@ -1,0 +1,118 @@
+"""`tagkit check --fix`: repaired copies, every repair told, nothing else touched."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tagkit.config import DataConfig
+from tagkit.errors import DataError
+from tagkit.lint.check import check_files
+from tagkit.lint.render import repair_lines
+from tagkit.lint.repair import Repaired, repair_file, write_repaired
+
+FINE = "Ada\tB-PER\nleft\tO\n\n" * 5
+
+
+def repaired(folder: Path, content: str, **data: object) -> tuple[str, list[str], Repaired]:
+    """The repaired text, what is told of it, and all of the result."""
+    path = folder / "a.conll"
+    path.write_text(content, encoding="utf-8", newline="")
+    done = repair_file(str(path), DataConfig(**data))
+    return "".join(f"{line}\n" for line in done.lines), [*repair_lines("b", done)][2:], done
+
+
+@pytest.mark.parametrize(
+    ("content", "expected", "repairs"),
+    [
+        (FINE, FINE, []),
+        ("# c\n\n" + FINE, "# c\n\n" + FINE, []),
+        (FINE + "x\tI-PER\ny\tI-PER\n\n", FINE + "x\tB-PER\ny\tI-PER\n\n",
+         ["  I-PER is now B-PER: line 16"]),
+        (FINE + "x  X\tB-Per", FINE + "x  X\tB-PER\n",
+         ["  ended the last line: line 16", "  B-Per is now B-PER: line 16"]),
+        ("\ufeff" + FINE.replace("\n", "\r\n"), FINE,
+         ["  left out the byte order mark: line 1",
+          "  ended lines with LF alone: lines 1, 2, 3, 4, 5 and 10 more"]),
+        (FINE + "x\tO \t\n \t\ny\tO\n", FINE + "x\tO\n\ny\tO\n",
+         ["  left out blanks at the end of lines: line 16",
+          "  left out blanks in lines between sentences: line 17"]),
+        (FINE + "ragged line here\nx\tO\n", FINE + "ragged line here\nx\tO\n",
+         ["  left for you to correct: F:16: expected 2 columns as on line 1, found 1: 'ragged line "
+          "here'"]),
+        ("a\tNN\nb\tNN\nc\tNN\nd\tNN\ne\tnn\n", "a\tNN\nb\tNN\nc\tNN\nd\tNN\ne\tNN\n",
+         ["  nn is now NN: line 5"]),
+        ("a\tNN\nb\tnn\n", "a\tNN\nb\tnn\n", []),
+    ],
+)  # fmt: skip
+def test_repairs_are_done_and_told(
+    tmp_path: Path, content: str, expected: str, repairs: list[str]
+) -> None:
+    text, told, _ = repaired(tmp_path, content)
+    assert text == expected
+    assert [line.replace(str(tmp_path / "a.conll"), "F") for line in told] == repairs
+
+
+def test_other_columns_comments_and_keys_stay(tmp_path: Path) -> None:
+    lines = [
+        "# text = EU's",
+        "1-2\tEU's\t_\t_\t_\t_\t_\t_\t_\t_",
+        "1\tEU\t_\tX\t_\t_\t_\t_\t_\tNER=I-ORG|A=1",
+        "2\t's\t_\tX\t_\t_\t_\t_\t_\tB=2",
+        "",
+    ]
+    good = ["1\ta\t_\tX\t_\t_\t_\t_\t_\tNER=B-ORG", "2\tb\t_\tX\t_\t_\t_\t_\t_\tNER=I-ORG", ""] * 3
+    path = tmp_path / "a.conllu"
+    path.write_text("\n".join([*lines, *good]) + "\n", encoding="utf-8")
+    done = repair_file(str(path), DataConfig(tag_column="MISC.NER"))
+    assert done.lines[:5] == (*lines[:2], "1\tEU\t_\tX\t_\t_\t_\t_\t_\tA=1|NER=B-ORG", *lines[3:])
+
+
+tokens = st.tuples(st.sampled_from(["a", "b\x85", "日"]),
+                   st.sampled_from(["O", "B-X", "I-X", "B-Y", "I-Y", "B-x", "S-X"]))  # fmt: skip
+content = st.lists(st.lists(tokens, min_size=1, max_size=4), min_size=1, max_size=6)
+
+
+@given(content, st.sampled_from(["\n", "\r\n"]), st.booleans())
+def test_a_repaired_file_needs_no_repair_and_has_the_same_words(
+    tmp_path_factory: pytest.TempPathFactory,
+    sentences: list[list[tuple[str, str]]],
+    end: str,
+    mark: bool,
+) -> None:
+    folder = tmp_path_factory.mktemp("r")
+    text = "".join("".join(f"{word}\t{tag}{end}" for word, tag in rows) + end for rows in sentences)
+    once, _, _ = repaired(folder, ("\ufeff" if mark else "") + text)
+    twice, told, _ = repaired(folder, once)
+    assert (twice, told) == (once, [])
+    kinds = {
+        finding.kind for finding in check_files([str(folder / "a.conll")], DataConfig()).findings
+    }
+    assert not kinds & {"crlf", "byte-order-mark", "illegal-transition", "trailing-blank"}
+    words = [line.split("\t")[0] for line in once.split("\n") if line]
+    assert words == [word for rows in sentences for word, _ in rows]
+
+
+def test_copies_of_several_files_go_into_a_folder(tmp_path: Path) -> None:
+    for name in ("train.conll", "dev.conll"):
+        (tmp_path / name).write_text(FINE + "x\tI-PER\n", encoding="utf-8")
+    paths = [str(tmp_path / name) for name in ("train.conll", "dev.conll")]
+    done = write_repaired(paths, tmp_path / "out", DataConfig())
+    assert [*done] == [str(tmp_path / "out" / name) for name in ("train.conll", "dev.conll")]
+    assert (tmp_path / "out" / "dev.conll").read_text("utf-8") == FINE + "x\tB-PER\n"
+    assert (tmp_path / "dev.conll").read_text("utf-8") == FINE + "x\tI-PER\n"
+
+
+def test_a_file_that_is_read_is_not_written(tmp_path: Path) -> None:
+    path = tmp_path / "a.conll"
+    path.write_text(FINE, encoding="utf-8")
+    with pytest.raises(DataError, match=r"a.conll: --fix writes copies. Name a file or folder"):
+        write_repaired([str(path)], path, DataConfig())
+
+
+def test_other_formats_are_refused_with_the_way_out(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"tokens": ["a"], "tags": ["O"]}\n', encoding="utf-8")
+    with pytest.raises(DataError, match=r"--fix writes column files, and this is jsonl-tokens; "):
+        repair_file(str(path), DataConfig())
