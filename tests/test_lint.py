@@ -328,8 +328,8 @@ def test_numbers_and_lines_are_told_in_words() -> None:
     ]
 
 
-parts = st.sampled_from(["a", "O", "B-X", "I-X", "NN", "\t", " ", "\n", "\n\n", "\r\n", "#", "\ufeff",
-    "-DOCSTART-", "1\ta\t_\tX" + "\t_" * 6, "\x00", "__label__x ",
+parts = st.sampled_from(["a", "O", "B-X", "I-X", "NN", "\t", " ", "\n", "\n\n", "\r\n", "#",
+    "\ufeff", "-DOCSTART-", "1\ta\t_\tX" + "\t_" * 6, "\x00", "__label__x ",
     '{"text": "ab", "spans": [[0, 1, "X"]]}',
     "\u200b", "(3 a)", "NUM:x y"])  # fmt: skip
 

@@ -12,7 +12,7 @@ as many columns as the file (tweets), else a comment when it stands between sent
 token is -DOCSTART- is no token wherever it stands.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tagkit.errors import DataError, FormatError, shorten
@@ -45,6 +45,12 @@ class Block:
     first_line: int
 
 
+# Places of a block's tokens among its lines, and the cells of the columns that are wanted.
+_ODD_IN_CONLLU = ("\r", "\t\t", " \t", "\t ", "\n ", "\n\t", " \n", "\t\n", DOCSTART)
+_NO_MARKS = str.maketrans("", "", "-.")  # of IDs such as 1-2 and 1.1
+_Table = tuple[Sequence[int], Mapping[int, Sequence[str]]]
+
+
 class ColumnReader:
     """Turns lines into blocks, fed with as many lines at a time as there are."""
 
@@ -63,6 +69,7 @@ class ColumnReader:
         self.options = options
         self.on_error = on_error
         self.layout: Layout | None = None
+        self._wanted: tuple[int, ...] = ()
         self._layout_line = 0
         self._held: list[str] = []  # lines before the first that tells the columns
         self._lines: list[str] = []  # of the block that has begun
@@ -121,6 +128,7 @@ class ColumnReader:
     def _set_layout(self, line: str, number: int) -> None:
         self._layout_line = number
         self.layout = find_layout(line, self.source, number, self.options)
+        self._wanted = self.layout.wanted
 
     def _block(self) -> Block:
         """The lines that have gathered, as a block."""
@@ -131,27 +139,27 @@ class ColumnReader:
         layout = self.layout
         if layout is None:
             return Block(lines, (), None, first)
-        table = _regular(lines, layout)
-        if table is not None:
-            start, end, columns = table
-            rows = tuple(range(start, end))
-            numbers: Sequence[int] = range(first + start, first + end)
-        else:
-            found = [(place, cells) for place, cells in self._tokens(lines, first, layout)]
-            if not found:
-                return Block(lines, (), None, first)
-            rows = tuple(place for place, _ in found)
-            columns = list(zip(*(cells for _, cells in found), strict=True))
+        regular = _regular_conllu if layout.conllu else _regular
+        rows, columns = regular(lines, layout, self._wanted) or self._looked_at(
+            lines, first, layout
+        )
+        if not rows:
+            return Block(lines, (), None, first)
+        numbers: Sequence[int] = range(first + rows[0], first + rows[-1] + 1)
+        if len(numbers) != len(rows):  # other lines stand between its tokens
             numbers = [first + place for place in rows]
-            if numbers[-1] - numbers[0] + 1 == len(numbers):
-                numbers = range(numbers[0], numbers[-1] + 1)
         sentence = Sentence(
             words=tuple(columns[layout.token]),
             tags=None if layout.tag is None else layout.values(layout.tag, columns[layout.tag]),
             features=tuple(layout.values(column, columns[column]) for column in layout.features),
             lines=numbers,
         )
-        return Block(lines, rows, sentence, first)
+        return Block(lines, tuple(rows), sentence, first)
+
+    def _looked_at(self, lines: Sequence[str], first: int, layout: Layout) -> _Table:
+        found = list(self._tokens(lines, first, layout))
+        columns = dict(enumerate(zip(*(cells for _, cells in found), strict=True)))
+        return [place for place, _ in found], columns
 
     def _tokens(
         self, lines: Sequence[str], first: int, layout: Layout
@@ -173,21 +181,15 @@ class ColumnReader:
                 self.on_error(error)
 
 
-def _regular(lines: tuple[str, ...], layout: Layout) -> tuple[int, int, list[Sequence[str]]] | None:
-    """First row, row behind the last, and columns of a block whose lines are all plain tokens.
+def _regular(lines: Sequence[str], layout: Layout, wanted: Iterable[int]) -> _Table | None:
+    """The tokens of a block whose lines are all plain tokens; None where each needs a look.
 
-    None where a look at each line is needed. Here no line is looked at alone: cut at every
-    separator, with line ends as cells of their own, the block is regular just where each line end
-    stands in its place and no cell is empty. That is several times faster.
+    Here no line is looked at alone: cut at every separator, with line ends as cells of their own,
+    the block is regular just where each line end stands in its place and no cell is empty. That is
+    several times faster.
     """
-    end = len(lines)
-    while end and not lines[end - 1].strip(BLANK):
-        end -= 1
-    start = 0
-    if layout.conllu:
-        while start < end and lines[start].startswith("#"):
-            start += 1
-    text = "\n".join(lines[start:end])
+    count = _filled(lines)
+    text = "\n".join(lines[:count])
     if "\r" in text:
         text = f"{text}\n".replace("\r\n", "\n")[:-1]
     separator, foreign = ("\t", " ") if layout.tabs else (" ", "\t")
@@ -195,16 +197,45 @@ def _regular(lines: tuple[str, ...], layout: Layout) -> tuple[int, int, list[Seq
         return None
     cells = text.replace("\n", f"{separator}\n{separator}").split(separator)
     step = layout.width + 1
-    count = end - start
     ends = cells[layout.width :: step]
     if len(cells) != count * step - 1 or ends.count("\n") != count - 1 or "" in cells:
         return None
-    columns: list[Sequence[str]] = [cells[column::step] for column in range(layout.width)]
-    if DOCSTART in columns[layout.token]:
+    columns = {column: tuple(cells[column::step]) for column in wanted}
+    return None if DOCSTART in columns[layout.token] else (range(count), columns)
+
+
+def _regular_conllu(lines: Sequence[str], layout: Layout, wanted: Sequence[int]) -> _Table | None:
+    """The tokens of a block of CoNLL-U whose lines hold nothing odd; None where each needs a look.
+
+    Ten columns a line are many, and few of them are wanted: lines are cut no further than these.
+    """
+    start, end = 0, _filled(lines)
+    while start < end and lines[start].startswith("#"):
+        start += 1
+    body = lines[start:end]
+    text = "\n".join(["", *body, ""])
+    # Empty cells, blanks at the edges of cells and lines: rare enough to be left to the slow way.
+    if any(odd in text for odd in _ODD_IN_CONLLU):
         return None
-    if layout.conllu and not "".join(columns[0]).isdecimal():
+    if [line.count("\t") for line in body] != [layout.width - 1] * len(body):
         return None
-    return start, end, columns
+    last = max(wanted) + 1
+    found = [line.split("\t", last) for line in body]
+    rows: Sequence[int] = range(start, end)
+    if not "".join([cells[0] for cells in found]).isdecimal():  # ranges and empty nodes
+        if not all(cells[0].translate(_NO_MARKS).isdecimal() for cells in found):
+            return None
+        rows = [place for place, cells in zip(rows, found, strict=True) if cells[0].isdecimal()]
+        found = [cells for cells in found if cells[0].isdecimal()]
+    return rows, {column: tuple([cells[column] for cells in found]) for column in wanted}
+
+
+def _filled(lines: Sequence[str]) -> int:
+    """Number of lines up to the last that is not blank."""
+    end = len(lines)
+    while end and not lines[end - 1].strip(BLANK):
+        end -= 1
+    return end
 
 
 def _problem(
@@ -224,7 +255,7 @@ def _problem(
     if columns[layout.token] == DOCSTART:
         return ""
     if layout.conllu and not columns[0].isdecimal():
-        if columns[0].replace("-", "").replace(".", "").isdecimal():
+        if columns[0].translate(_NO_MARKS).isdecimal():
             return ""
         return f"expected a CoNLL-U ID such as 1, 1-2 or 1.1, found {shorten(columns[0])}"
     if "" in columns:

@@ -71,6 +71,12 @@ class Layout:
     tabs: bool
     keys: tuple[tuple[int, str], ...] = ()
 
+    @property
+    def wanted(self) -> tuple[int, ...]:
+        """Indices of the columns that are read."""
+        tag = () if self.tag is None else (self.tag,)
+        return tuple({0: 0, self.token: 0, **dict.fromkeys((*tag, *self.features), 0)})
+
     def values(self, column: int, cells: Sequence[str]) -> tuple[str, ...]:
         """What the cells of a column say: themselves, or the value of the key that was named."""
         for keyed, key in self.keys:
