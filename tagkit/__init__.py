@@ -27,6 +27,7 @@ _PUBLIC = {
     "Config": "tagkit.config",
     "load_config": "tagkit.config",
     "TagkitError": "tagkit.errors",
+    "Document": "tagkit.sentence",
     "Prediction": "tagkit.sentence",
     "Sentence": "tagkit.sentence",
     "Span": "tagkit.sentence",

@@ -3,7 +3,7 @@
 Training, `tagkit eval` and `tagkit predict` all tag through `Predictor`, so they never differ.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
@@ -35,9 +35,14 @@ def evaluate(
 
 
 def score_model(
-    predictor: Predictor, path: str, data: DataConfig, strict: bool, batch_size: int
+    predictor: Predictor,
+    path: str,
+    data: DataConfig,
+    strict: bool,
+    batch_size: int,
+    note: Callable[[str], None],
 ) -> Report:
-    """Report of a model's predictions for a column file with gold tags.
+    """Report of a model's predictions for a corpus with gold tags.
 
     Args:
         predictor: the model.
@@ -45,6 +50,7 @@ def score_model(
         data: how its columns are read; columns that it does not name are those of training.
         strict: count well-formed spans only.
         batch_size: sentences a batch, at most.
+        note: told, in a sentence, what the corpus's reader had to say.
 
     Raises:
         DataError: the file cannot be read, or holds tags of another kind than the model's.
@@ -56,6 +62,8 @@ def score_model(
         "feature_columns": trained.feature_columns,
     }
     split = read_split(path, data.model_copy(update=named), trained.scheme)
+    for text in split.notes:
+        note(text)
     return evaluate(predictor, split, batch_size=batch_size, strict=strict)
 
 

@@ -98,7 +98,8 @@ def test_the_public_names_are_these_and_all_can_be_imported() -> None:
     import tagkit
 
     assert sorted(tagkit.__all__) == [
-        "Config", "Prediction", "Predictor", "Sentence", "Span", "TaggedText", "TaggedToken",
+        "Config", "Document", "Prediction", "Predictor", "Sentence", "Span", "TaggedText",
+        "TaggedToken",
         "TagkitError", "TextSpan", "__version__", "load", "load_config", "train",
     ]  # fmt: skip
     for name in tagkit.__all__:

@@ -246,7 +246,7 @@ def test_whatever_a_pair_of_brat_holds_its_reader_fails_in_no_other_way(
 )
 def test_a_hundred_megabytes_on_one_line_end_in_a_sentence(tmp_path: Path, name: str) -> None:
     path = tmp_path / "input"
-    path.write_bytes(b"x " * 50_000_000)
+    path.write_bytes(b"x" * 100_000_000)
     if name == "auto":  # it is a text
         (found,) = items_of(path)
         assert isinstance(found, Document)

@@ -1,6 +1,8 @@
 """`tagkit check`: what is odd in a corpus is found, and told with its line."""
 
 import json
+import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -9,9 +11,9 @@ from hypothesis import strategies as st
 
 from tagkit.config import DataConfig
 from tagkit.lint.check import check_files
-from tagkit.lint.labels import variants
 from tagkit.lint.render import report_lines
 from tagkit.lint.report import CheckReport, Finding, plural, shown_lines
+from tagkit.lint.spelling import variants
 
 Files = dict[str, str]
 GOOD = "Ada B-PER\nMiller I-PER\nleft O\n\nBen B-PER\nsaw O\nRome B-LOC\n\n"
@@ -102,6 +104,18 @@ def test_a_file_that_cannot_be_read_is_an_error_and_the_others_are_checked(
     assert [Path(facts.file).name for facts in report.files] == ["good.conll"]
 
 
+def test_utf_16_without_its_mark_is_told(tmp_path: Path) -> None:
+    (tmp_path / "a.conll").write_bytes(b"a B-X\n")
+    path = str(tmp_path / "a.conll")
+    (finding,) = check_files([path], DataConfig(encoding="utf-16")).findings
+    assert (finding.severity, finding.message, finding.lines) == (
+        "error",
+        "is not utf-16 (UTF-16 stream does not start with BOM). Name the file's encoding with "
+        "--encoding",
+        (1,),
+    )
+
+
 def test_illegal_transitions_are_told_by_kind_with_their_lines(tmp_path: Path) -> None:
     report = check(tmp_path, GOOD * 5 + "a O\nb I-PER\n\nc I-PER\nd B-LOC\ne I-PER\n")
     assert told(report, "illegal-transition", tmp_path) == [
@@ -126,8 +140,35 @@ def test_tags_of_no_scheme_are_told(tmp_path: Path) -> None:
     report = check(tmp_path, GOOD * 3 + "a B_PER\n")
     assert told(report, "tag-of-no-scheme", tmp_path) == [
         ("error", "tag 'B_PER' is none of a span scheme, as most here are (B-LABEL, I-LABEL, O): "
-         "1 time", (25,)),
+         "1 time; is B-PER meant?", (25,)),
     ]  # fmt: skip
+
+
+def test_one_odd_tag_leaves_the_rest_to_be_checked_as_spans(tmp_path: Path) -> None:
+    files = {"train.conll": GOOD, "dev.conll": GOOD * 3 + "a B_PER\nb I-PER\n\nc I-PER\n"}
+    report = check(tmp_path, files)
+    found = [(f.kind, f.lines) for f in report.findings if f.severity != "note"]
+    # What stands behind B_PER is not judged: nobody knows what that tag is.
+    assert found == [("tag-of-no-scheme", (25,)), ("illegal-transition", (28,))]
+    assert report.files[1].scheme == "iob2"
+    assert report.files[1].labels == {"PER": 8, "LOC": 3}
+    assert report.files[1].scheme_told == (
+        "IOB2 (1 of 27 transitions illegal; next best is IOB1 with 9 illegal; 1 tag of no scheme)"
+    )
+
+
+def test_the_scheme_that_the_configuration_names_is_the_one_that_counts(tmp_path: Path) -> None:
+    report = check(tmp_path, GOOD, scheme="iob1")
+    assert report.files[0].scheme_told == ("IOB1, as data.scheme says (3 of 8 transitions illegal)")
+    assert told(report, "illegal-transition", tmp_path) == [
+        ("error", "O -> B-PER is illegal in IOB1: 2 times", (1, 5)),
+        ("error", "O -> B-LOC is illegal in IOB1: 1 time", (7,)),
+    ]
+    assert check(tmp_path, GOOD, scheme="labels").files[0].labels["B-PER"] == 2
+    words = check(tmp_path, "a DT\nb NN\n", scheme="iob2")
+    assert told(words, "tag-of-no-scheme", tmp_path)[0] == (
+        "error", "tag 'DT' is none of IOB2, which data.scheme names: 1 time", (1,)
+    )  # fmt: skip
 
 
 def counted(**counts: int) -> dict[str, int]:
@@ -141,7 +182,11 @@ def counted(**counts: int) -> dict[str, int]:
         ({"B-loc": 9, "b_loc": 2}, False, [("B-loc", "b_loc")]),
         ({"location": 500, "locaton": 2}, False, [("location", "locaton")]),
         ({"location": 500, "locatoin": 2}, False, []),
-        ({"location": 50, "locaton": 2}, False, []),
+        ({"location": 50, "locaton": 2}, False, [("location", "locaton")]),
+        ({"location": 500, "locaton": 5}, False, [("location", "locaton")]),
+        ({"location": 500, "locaton": 6}, False, []),
+        ({"location": 3, "locaton": 1}, False, []),
+        ({"1.1": 9, "11": 1, "1-1": 1, "V-1": 4, "v1": 1}, False, [("V-1", "v1")]),
         ({"layer1": 500, "layer2": 2}, False, []),
         ({"NN": 900, "NNS": 2, "NNP": 1}, False, []),
         ({"number": 900, "numbers": 2}, True, []),
@@ -182,13 +227,42 @@ def test_overlap_of_splits_and_unknown_labels_are_told(tmp_path: Path) -> None:
     report = check(tmp_path, files)
     assert told(report, "overlap", tmp_path) == [
         ("warning", "1 sentence of 5 tokens or more (100.0 %) occurs in train.conll too: scores "
-         "will be too good", (1,)),
+         "may be too good", (1,)),
     ]  # fmt: skip
     assert told(report, "unknown-label", tmp_path) == [
         ("warning", "1 label that train.conll lacks, so that no model can find it: NEW (1)", (7,)),
     ]
     assert told(report, "entity-overlap", tmp_path) == [
         ("note", "67 % of its 3 distinct entities occur in train.conll", ()),
+    ]
+
+
+def test_a_small_overlap_and_one_that_leaves_train_out_are_notes(tmp_path: Path) -> None:
+    long = "a B-X\nb O\nc O\nd O\ne O\n\n"
+    others = "".join(long.replace("a ", f"{number} ") for number in range(150))
+    files = {
+        "train.conll": long + GOOD,
+        "dev.conll": others + long,
+        "test.conll": others.replace("b O", "c O") + long + "Ben B-PER\nsaw O\nRome B-LOC\n",
+    }
+    assert [(s, m) for s, m, _ in told(check(tmp_path, files), "overlap", tmp_path)] == [
+        ("note", "1 sentence of 5 tokens or more (0.7 %) occurs in train.conll too"),
+        ("note", "1 sentence of 5 tokens or more (0.7 %) occurs in train.conll too"),
+        ("note", "1 sentence under 5 tokens (100.0 %) occurs in train.conll too"),
+        ("note", "1 sentence of 5 tokens or more (0.7 %) occurs in dev.conll too"),
+    ]
+
+
+def test_without_a_training_file_nothing_is_told_of_what_it_lacks(tmp_path: Path) -> None:
+    files = {"train.conll": "\n", "dev.conll": GOOD, "test.conll": "y B-NEW\n\n"}
+    kinds = {finding.kind for finding in check(tmp_path, files).findings}
+    assert not kinds & {"unknown-label", "entity-overlap", "other-scheme"}
+
+
+def test_of_plain_labels_ambiguous_words_are_counted_alone(tmp_path: Path) -> None:
+    report = check(tmp_path, "to TO\nrun VB\n\na DT\nrun NN\n\n")
+    assert told(report, "ambiguous-surface", tmp_path) == [
+        ("note", "1 of 3 distinct words occur with several labels", ()),
     ]
 
 
@@ -223,14 +297,34 @@ def test_odd_characters_are_named(tmp_path: Path) -> None:
     assert told(report, "not-NFC", tmp_path)[0][2] == (6,)
 
 
+def test_odd_characters_in_labels_and_non_joiners_out_of_place_are_told(tmp_path: Path) -> None:
+    report = check(tmp_path, "a B-X\u200b\n\u200cb O\nAuf\u200clage O\n")
+    assert told(report, "odd-character", tmp_path) == [
+        ("warning", "U+200C (ZERO WIDTH NON-JOINER) in 2 words such as '\\u200cb'", (2, 3)),
+        ("warning", "U+200B (ZERO WIDTH SPACE) in 1 label such as 'B-X\\u200b'", (1,)),
+    ]
+
+
 def test_ordinary_characters_of_all_scripts_are_not_odd(tmp_path: Path) -> None:
-    words = ["Åse", "日本", "हिन्दी", "🧑🏽", "👩\u200d💻", "“x”", "a\xa0b", "naïve", "Ω", "مرحبا"]
+    words = [
+        "Åse",
+        "می\u200cخواهم",
+        "日本",
+        "हिन्दी",
+        "🧑🏽",
+        "👩\u200d💻",
+        "“x”",
+        "a\xa0b",
+        "naïve",
+        "Ω",
+        "مرحبا",
+    ]
     report = check(tmp_path, "".join(f"{word} B-X\n" for word in words))
     assert not [f for f in report.findings if f.kind == "odd-character"]
 
 
 def test_lines_that_are_odd_are_noted(tmp_path: Path) -> None:
-    report = check(tmp_path, "\ufeffa B-X\r\nb O \n\t\nc O\n")
+    report = check(tmp_path, "\ufeffa B-X\r\nb O \n\t\nc\rc O\nd O")
     assert told(report, "byte-order-mark", tmp_path) == [
         ("note", "begins with a byte order mark", (1,))
     ]
@@ -243,6 +337,18 @@ def test_lines_that_are_odd_are_noted(tmp_path: Path) -> None:
     assert told(report, "blank-separator", tmp_path) == [
         ("note", "1 line between sentences with blanks or tabs in it", (3,))
     ]
+    assert told(report, "cr-inside", tmp_path) == [
+        ("warning", "1 line with a carriage return inside (the line end of an old Mac?)", (4,))
+    ]
+    assert told(report, "last-line", tmp_path) == [("note", "the last line has no line end", (5,))]
+
+
+def test_lines_that_are_not_odd_are_not_noted(tmp_path: Path) -> None:
+    kinds = {"byte-order-mark", "crlf", "blank-separator", "trailing-blank", "last-line"}
+    assert not kinds & {finding.kind for finding in check(tmp_path, GOOD).findings}
+    (tmp_path / "wide.conll").write_bytes(GOOD.encode("utf-16"))
+    wide = check_files([str(tmp_path / "wide.conll")], DataConfig(encoding="utf-16"))
+    assert not kinds & {finding.kind for finding in wide.findings}
 
 
 def test_spans_that_fit_no_tokens_are_errors(tmp_path: Path) -> None:
@@ -262,7 +368,7 @@ def test_classes_are_checked_as_tags_are(tmp_path: Path) -> None:
     report = check(tmp_path, files, label_column=0, text_column=1)
     assert [facts.scheme for facts in report.files] == ["classes", "classes"]
     assert told(report, "contradiction", tmp_path) == [
-        ("warning", "1 sentence occurs with different labels", (1, 3, 5)),
+        ("warning", "1 text occurs with different labels", (1, 3, 5)),
     ]
     assert told(report, "unknown-label", tmp_path) == [
         ("warning", "1 label that train.tsv lacks, so that no model can find it: c (1)", (1,)),
@@ -288,9 +394,57 @@ def test_files_of_different_kinds_are_an_error_and_other_schemes_a_note(tmp_path
     files = {"a.conll": GOOD, "b.conll": "a S-PER\nb B-LOC\nc E-LOC\n", "c.conll": "a DT\nb NN\n"}
     report = check(tmp_path, files)
     assert told(report, "other-scheme", tmp_path) == [
-        ("error", "its tags are in labels, those of a.conll in IOB2", ()),
-        ("note", "its tags are in IOBES, those of a.conll in IOB2", ()),
+        ("error", "it holds plain labels, and a.conll holds spans in IOB2", ()),
+        ("note", "it holds spans in IOBES, and a.conll holds spans in IOB2", ()),
     ]
+
+
+def test_a_file_that_fits_two_schemes_is_not_told_to_be_in_the_other(tmp_path: Path) -> None:
+    files = {"a.conll": "a B-X\nb E-X\nc S-Y\n", "b.conll": "a B-X\nb B-X\n"}
+    assert told(check(tmp_path, files), "other-scheme", tmp_path) == [
+        ("note", "it holds spans in IOB2, and a.conll holds spans in IOBES", ()),
+    ]
+    both = {"a.conll": "a B-X\nb B-X\n\nc I-X\nd I-X\n" * 2, "b.conll": "a O\nb I-X\nc B-X\n"}
+    assert not told(check(tmp_path, both), "other-scheme", tmp_path)
+
+
+def test_one_class_alone_is_an_error_in_train_and_a_warning_elsewhere(tmp_path: Path) -> None:
+    files = {"train.tsv": "a\tx y\na\tz\n", "test.tsv": "a\tw\na\tv\n"}
+    report = check(tmp_path, files)
+    assert [severity for severity, _, _ in told(report, "one-label", tmp_path)] == [
+        "error",
+        "warning",
+    ]
+
+
+def test_a_column_of_texts_is_not_taken_for_labels_without_a_word(tmp_path: Path) -> None:
+    rows = "".join(f"the label of row {n} and so on\ttext {n}\n" for n in range(3000))
+    report = check(tmp_path, {"train.tsv": rows}, label_column=0, text_column=1)
+    assert told(report, "many-labels", tmp_path) == [
+        ("warning", "3,000 distinct labels in 3,000: are they those of a column that holds no "
+         "labels?", ()),
+    ]  # fmt: skip
+
+
+def test_utf_8_that_is_read_as_something_else_is_told(tmp_path: Path) -> None:
+    report = check(tmp_path, "Mísia B-PER\n", encoding="latin-1")
+    assert told(report, "encoding", tmp_path) == [
+        ("warning", "it is read in latin-1, and all of it is UTF-8 too: is that its encoding?", ()),
+    ]
+    (tmp_path / "b.conll").write_bytes("café B-X\n".encode("latin-1"))
+    (tmp_path / "c.conll").write_bytes(b"plain B-X\n")
+    for name in ("b.conll", "c.conll"):
+        others = check_files([str(tmp_path / name)], DataConfig(encoding="latin-1"))
+        assert not told(others, "encoding", tmp_path)
+
+
+def test_a_pipe_is_read_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    writer = threading.Thread(target=(tmp_path / "pipe").write_text, args=(GOOD,))
+    writer.start()
+    report = check_files([str(tmp_path / "pipe")], DataConfig())
+    writer.join(10)
+    assert report.files[0].sentences == 2
 
 
 def test_a_report_is_lines_for_people_and_json_for_programs(tmp_path: Path) -> None:
@@ -328,7 +482,8 @@ def test_numbers_and_lines_are_told_in_words() -> None:
     ]
 
 
-parts = st.sampled_from(["a", "O", "B-X", "I-X", "NN", "\t", " ", "\n", "\n\n", "\r\n", "#",
+parts = st.sampled_from(["a", "7", "O", "B-X", "B_X", "I-X", "NN", "\r", "\t", " ", "\n", "\n\n",
+    "\r\n", "#",
     "\ufeff", "-DOCSTART-", "1\ta\t_\tX" + "\t_" * 6, "\x00", "__label__x ",
     '{"text": "ab", "spans": [[0, 1, "X"]]}',
     "\u200b", "(3 a)", "NUM:x y"])  # fmt: skip
@@ -370,7 +525,12 @@ def test_what_the_readme_says_of_the_real_corpora_is_found(corpora: Path) -> Non
     assert of(atis, "unknown-label", "test") == [4]
     trec = checked("trec", "train.txt", encoding="latin-1")
     assert sum(of(trec, "duplicate", "train.txt")) == 71
-    dutch = checked("conll2002", "ned.train", encoding="latin-1")
+    chunks = checked("conll2000", "train.txt", "dev.txt")
+    assert of(chunks, "overlap", "dev.txt") == [34, 4]
+    dutch = checked("conll2002", "ned.train")
+    assert not {f.kind for f in dutch.findings} & {"odd-character", "encoding"}
+    wrong = checked("conll2002", "ned.testa", encoding="latin-1")
+    assert [f.severity for f in wrong.findings if f.kind == "encoding"] == ["warning"]
     assert [f.message for f in dutch.findings if f.kind == "long-sentence"] == [
         "4 sentences over 280 tokens, the longest of 859 (are blank lines missing?)"
     ]
@@ -378,4 +538,8 @@ def test_what_the_readme_says_of_the_real_corpora_is_found(corpora: Path) -> Non
     assert of(wnut, "blank-separator", "train.conll") == [2394]
     assert dutch.errors == trec.errors == atis.errors == wnut.errors == 0
     unread = checked("trec", "train.txt")
+    assert unread.findings[0].message.startswith("byte 3,695 is not utf-8 (")
     assert "--encoding" in unread.findings[0].message
+    english = checked("conll2003", "eng.train", "eng.testa", "eng.testb")
+    assert english.errors == 0
+    assert [facts.scheme for facts in english.files] == ["iob1"] * 3

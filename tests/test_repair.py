@@ -1,5 +1,8 @@
 """`tagkit check --fix`: repaired copies, every repair told, nothing else touched."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -44,6 +47,16 @@ def repaired(folder: Path, content: str, **data: object) -> tuple[str, list[str]
         ("a\tNN\nb\tNN\nc\tNN\nd\tNN\ne\tnn\n", "a\tNN\nb\tNN\nc\tNN\nd\tNN\ne\tNN\n",
          ["  nn is now NN: line 5"]),
         ("a\tNN\nb\tnn\n", "a\tNN\nb\tnn\n", []),
+        ("a\t1.1\n" * 9 + "b\t11\n", "a\t1.1\n" * 9 + "b\t11\n", []),
+        (FINE + "x\tB_PER\ny\tI-PER\n\nz\tI-PER\n", FINE + "x\tB-PER\ny\tI-PER\n\nz\tB-PER\n",
+         ["  B_PER is now B-PER: line 16", "  I-PER is now B-PER: line 19"]),
+        (FINE + "x\tI-PER\ny\tB/PER\n", FINE + "x\tB-PER\ny\tB/PER\n",
+         ["  I-PER is now B-PER: line 16"]),
+        ("\ufeff\ufeff" + FINE, FINE, ["  left out the byte order mark: line 1"]),
+        (FINE + "z\t\r\r\n", FINE + "z\t\n",
+         ["  ended lines with LF alone: line 16",
+          "  left for you to correct: F:16: expected 2 columns as on line 1, found 1: "
+          "'z\\t\\r\\r'"]),
     ],
 )  # fmt: skip
 def test_repairs_are_done_and_told(
@@ -70,7 +83,8 @@ def test_other_columns_comments_and_keys_stay(tmp_path: Path) -> None:
 
 
 tokens = st.tuples(st.sampled_from(["a", "b\x85", "日"]),
-                   st.sampled_from(["O", "B-X", "I-X", "B-Y", "I-Y", "B-x", "S-X"]))  # fmt: skip
+                   st.sampled_from(["O", "B-X", "I-X", "B-Y", "I-Y", "B-x", "S-X", "B_X", "?"]),
+)  # fmt: skip
 content = st.lists(st.lists(tokens, min_size=1, max_size=4), min_size=1, max_size=6)
 
 
@@ -89,7 +103,8 @@ def test_a_repaired_file_needs_no_repair_and_has_the_same_words(
     kinds = {
         finding.kind for finding in check_files([str(folder / "a.conll")], DataConfig()).findings
     }
-    assert not kinds & {"crlf", "byte-order-mark", "illegal-transition", "trailing-blank"}
+    assert not kinds & {"crlf", "byte-order-mark", "illegal-transition", "mixed-schemes",
+                        "trailing-blank", "blank-separator", "last-line"}  # fmt: skip
     words = [line.split("\t")[0] for line in once.split("\n") if line]
     assert words == [word for rows in sentences for word, _ in rows]
 
@@ -116,3 +131,49 @@ def test_other_formats_are_refused_with_the_way_out(tmp_path: Path) -> None:
     path.write_text('{"tokens": ["a"], "tags": ["O"]}\n', encoding="utf-8")
     with pytest.raises(DataError, match=r"--fix writes column files, and this is jsonl-tokens; "):
         repair_file(str(path), DataConfig())
+
+
+def test_a_file_is_repaired_as_what_it_is_checked_as(tmp_path: Path) -> None:
+    path = tmp_path / "a.conllu"
+    path.write_text("a\tB-X\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"a.conllu:1: expected the 10 columns of CoNLL-U, found 2"):
+        repair_file(str(path), DataConfig())
+
+
+def test_raw_text_is_refused_unless_it_is_said_to_be_columns(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("One line of prose.\nAnd one more, a little longer.\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"this is text; --input-format columns says that it is me"):
+        repair_file(str(path), DataConfig())
+    assert len(repair_file(str(path), DataConfig(format="columns")).left) == 1
+
+
+def test_a_copy_in_another_encoding_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "a.conll"
+    path.write_bytes("café\tB-X\n".encode("utf-16"))
+    done = repair_file(str(path), DataConfig(encoding="utf-16"))
+    assert done.lines == ("café\tB-X",)
+    assert [*repair_lines("b", done)][2:] == ["  wrote it in UTF-8, no longer in utf-16"]
+
+
+def test_what_comes_through_a_pipe_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in ("-", str(tmp_path / "pipe")):
+        with pytest.raises(DataError, match=r": --fix reads a file again: name one, and not a pi"):
+            write_repaired([path], tmp_path / "out", DataConfig())
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_command_reports_before_it_refuses_to_repair(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"tokens": ["a"], "tags": ["B-X"]}\n', encoding="utf-8")
+    program = [sys.executable, "-c", "from tagkit.cli.main import main; main()"]
+    arguments = ["check", "a.jsonl", "--fix", "b.conll"]
+    ended = subprocess.run(
+        [*program, *arguments], cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
+    assert ended.returncode == 1
+    assert "verdict: 1 note: fit to train on" in ended.stdout
+    assert ended.stderr == (
+        "error: a.jsonl: --fix writes column files, and this is jsonl-tokens; `tagkit convert` "
+        "makes one of it\n"
+    )

@@ -48,6 +48,9 @@ def check_command(
     }
     data = load_config(flags=flags, overrides=overrides or ()).data
     report = check_files(files, data)
+    if not as_json:
+        # Before any repair: of a file that cannot be repaired it tells why.
+        typer.echo("\n".join(report_lines(report)))
     repaired = write_repaired(files, Path(fix), data) if fix else {}
     if as_json:
         facts: dict[str, Any] = report.to_dict()
@@ -55,7 +58,6 @@ def check_command(
             facts["repairs"] = {file: done.to_dict() for file, done in repaired.items()}
         typer.echo(json.dumps(facts, ensure_ascii=False))
     else:
-        typer.echo("\n".join(report_lines(report)))
         for file, done in repaired.items():
             typer.echo("\n".join(repair_lines(file, done)))
     if report.errors:

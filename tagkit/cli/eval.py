@@ -63,7 +63,7 @@ def eval_command(
 
     With --gold alone the file holds both, the gold tags in the last column but one.
     """
-    from tagkit.cli.console import print_report
+    from tagkit.cli.console import note, print_report
     from tagkit.config import load_config
 
     by_model = model is not None and file is not None
@@ -91,7 +91,7 @@ def eval_command(
 
         set_threads(threads or 0)
         predictor = load(model or "", device)
-        report = score_model(predictor, file or "", data, strict, batch_size)
+        report = score_model(predictor, file or "", data, strict, batch_size, note)
     if as_json:
         typer.echo(json.dumps(report.to_dict(), ensure_ascii=False))
     else:

@@ -164,6 +164,9 @@ def read_lines(
                 f"byte {at:,} is not {encoding} ({error.reason}). Name the file's encoding with "
                 "--encoding, latin-1 for one",
             ) from None
+        except UnicodeError as error:  # UTF-16 without its mark has no byte that is to blame
+            problem = f"is not {encoding} ({error}). Name the file's encoding with --encoding"
+            raise FormatError(source, number, problem) from None
         offset += len(piece)
         first, *others = text.split("\n")
         begun.append(first)

@@ -6,11 +6,17 @@ from itertools import combinations
 
 from tagkit.config import DataConfig
 from tagkit.lint.labels import check_labels, check_unknown_labels
+from tagkit.lint.lines import check_encoding, check_lines
 from tagkit.lint.reading import ReadFile, is_at_line, read_file
-from tagkit.lint.repetition import check_duplicates, check_overlap, check_surfaces
-from tagkit.lint.report import CheckReport, FileFacts, Finding
+from tagkit.lint.repetition import (
+    check_duplicates,
+    check_entities,
+    check_overlap,
+    check_surfaces,
+)
+from tagkit.lint.report import CheckReport, FileFacts, Finding, Severity
 from tagkit.lint.tags import check_tags, scheme_told
-from tagkit.lint.text import check_characters, check_lengths, check_lines
+from tagkit.lint.text import check_characters, check_lengths
 from tagkit.schemes import DISPLAY
 
 _ORDER = {"error": 0, "warning": 1, "note": 2}
@@ -63,26 +69,44 @@ def _of_one(read: ReadFile, is_train: bool, encoding: str) -> Iterator[Finding]:
         yield from check_duplicates(read)
         yield from check_surfaces(read)
     yield from check_lines(read, encoding)
+    yield from check_encoding(read, encoding)
 
 
 def _of_several(reads: Sequence[ReadFile]) -> Iterator[Finding]:
     full = [read for read in reads if read.sentences]
+    # Without a training file that can be read nothing is known of what it holds.
+    train = reads[0] if reads and reads[0].sentences else None
     for one, other in combinations(full, 2):
-        if one is full[0]:
+        if one is train:
             yield from _other_scheme(one, other)
             yield from check_unknown_labels(one, other)
-        yield from check_overlap(one, other)
+            yield from check_entities(one, other)
+        yield from check_overlap(one, other, is_train=one is train)
 
 
 def _other_scheme(train: ReadFile, other: ReadFile) -> Iterator[Finding]:
-    schemes = (train.scheme, other.scheme)
-    if None in schemes or schemes[0] == schemes[1] or other.only_outside():
+    if None in (train.scheme, other.scheme) or train.scheme == other.scheme:
         return
-    names = [DISPLAY.get(str(scheme), str(scheme)) for scheme in schemes]
+    if train.has_spans and other.has_spans and _fits_too(train, other):
+        return
     # Span schemes are converted; plain labels, classes and spans are not the same task.
-    severity = "note" if train.has_spans and other.has_spans else "error"
-    message = f"its tags are in {names[1]}, those of {train.path} in {names[0]}"
-    yield Finding(severity, "other-scheme", other.path, message)  # type: ignore[arg-type]
+    severity: Severity = "note" if train.has_spans and other.has_spans else "error"
+    message = f"it holds {_held(other)}, and {train.path} holds {_held(train)}"
+    yield Finding(severity, "other-scheme", other.path, message)
+
+
+def _fits_too(train: ReadFile, other: ReadFile) -> bool:
+    """Whether the scheme of train allows as much: of few tags several schemes may be."""
+    judged = other.judged
+    if judged is None or train.scheme is None:
+        return False
+    return judged.fits(other.steps, train.scheme) <= judged.detection.illegal
+
+
+def _held(read: ReadFile) -> str:
+    if read.scheme == "classes":
+        return "classes of texts"
+    return f"spans in {DISPLAY[str(read.scheme)]}" if read.has_spans else "plain labels"
 
 
 def _facts(read: ReadFile) -> FileFacts:

@@ -4,14 +4,16 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 from tagkit.alignment import to_sentences
 from tagkit.config import DataConfig
-from tagkit.errors import FormatError, SchemeError, TagkitError
-from tagkit.formats.lines import Source
+from tagkit.errors import FormatError, TagkitError
+from tagkit.formats.lines import STDIN, Source
 from tagkit.formats.reading import Reading
 from tagkit.formats.table import FORMATS, Format, recognise, settled
-from tagkit.schemes import OUTSIDE, Detection, Step, count_steps, detect_in, to_spans
+from tagkit.lint.judging import Judged, judge
+from tagkit.schemes import OUTSIDE, Step, count_steps, to_spans
 from tagkit.sentence import Document, Sentence, Span
 
 # What a file of a corpus with tags is, if it looks like nothing else.
@@ -29,6 +31,7 @@ class ReadFile:
         errors: lines that cannot be read, spans that fit no tokens.
         notes: what its reader had to say.
         refusal: why it cannot be read on or at all; None where it can.
+        named_scheme: `data.scheme`, of its tags.
     """
 
     path: str
@@ -37,6 +40,7 @@ class ReadFile:
     errors: tuple[TagkitError, ...] = ()
     notes: tuple[str, ...] = ()
     refusal: TagkitError | None = None
+    named_scheme: str = "auto"
 
     @cached_property
     def has_tags(self) -> bool:
@@ -49,23 +53,21 @@ class ReadFile:
         return count_steps(sentence.tags or () for sentence in self.sentences if sentence.tags)
 
     @cached_property
-    def detection(self) -> Detection | SchemeError | None:
-        """The scheme of its tags; the error of tags of which most are those of one."""
-        if not self.has_tags:
-            return None
-        try:
-            return detect_in(self.steps)
-        except SchemeError as error:
-            return error
+    def judged(self) -> Judged | None:
+        """The scheme of its tags; None without any."""
+        return judge(self.steps, self.named_scheme) if self.has_tags else None
 
     @property
     def scheme(self) -> str | None:
         """A span scheme, "labels" for plain ones, "classes" for those of texts; None without."""
-        if isinstance(self.detection, Detection):
-            return self.detection.scheme
-        if self.detection is not None:
-            return "labels"
+        if self.judged is not None:
+            return self.judged.scheme
         return "classes" if any(sentence.labels for sentence in self.sentences) else None
+
+    @property
+    def unit(self) -> str:
+        """What people call one of its sentences."""
+        return "sentence" if self.has_tags else "text"
 
     @property
     def has_spans(self) -> bool:
@@ -75,9 +77,12 @@ class ReadFile:
     @cached_property
     def spans(self) -> tuple[tuple[Sentence, tuple[Span, ...]], ...]:
         """The spans of each sentence; none of plain labels."""
-        if not self.has_spans:
+        if self.judged is None or not self.has_spans:
             return ()
-        return tuple((sentence, to_spans(sentence.tags or ())) for sentence in self.sentences)
+        clean = self.judged.without_odd if self.judged.odd else tuple
+        return tuple(
+            (sentence, to_spans(clean(sentence.tags or ()))) for sentence in self.sentences
+        )
 
     def labelled(self) -> Iterator[tuple[str, int]]:
         """Each label with its line: of spans, of tokens with plain labels, of texts."""
@@ -114,17 +119,34 @@ def read_file(path: str, data: DataConfig) -> ReadFile:
     notes: list[str] = []
     sentences: list[Sentence] = []
     format = FORMATS.get(data.format, _FALLBACK)
-    refusal = None
+    refusal: TagkitError | None = None
     try:
         source = Source(path, data.encoding)
-        format = recognise(source, data.format)
-        if data.format == "auto" and format.name == "text" and path.lower().endswith(_CORPUS):
-            format = _FALLBACK
+        format = format_of(source, data)
         reading = settled(Reading(data, note=notes.append, on_error=errors.append), format)
         sentences.extend(_sentences(source, format, reading))
     except TagkitError as error:
         refusal = error
-    return ReadFile(path, format, tuple(sentences), tuple(errors), tuple(notes), refusal)
+    return ReadFile(
+        path, format, tuple(sentences), tuple(errors), tuple(notes), refusal, data.scheme
+    )
+
+
+def format_of(source: Source, data: DataConfig) -> Format:
+    """What a corpus is; by its name a column file where its lines look like nothing.
+
+    Raises:
+        DataError: it cannot be read.
+    """
+    format = recognise(source, data.format)
+    if data.format == "auto" and format.name == "text" and source.path.lower().endswith(_CORPUS):
+        return _FALLBACK
+    return format
+
+
+def can_be_read_again(path: str) -> bool:
+    """Whether it is a file; what comes through a pipe is gone once it has been read."""
+    return path != STDIN and Path(path).is_file()
 
 
 _CORPUS = (".conll", ".iob", ".iob2", ".bio", ".bioes", ".bilou")

@@ -36,7 +36,8 @@ def repair_lines(file: str, done: Repaired) -> Iterator[str]:
     yield ""
     yield f"wrote {file}{'; repairs:' if done.repairs else '; there was nothing to repair'}"
     for repair in done.repairs[:_MOST_REPAIRS]:
-        yield f"  {repair.message}: {shown_lines(repair.lines)}"
+        where = f": {shown_lines(repair.lines)}" if repair.lines else ""
+        yield f"  {repair.message}{where}"
     if len(done.repairs) > _MOST_REPAIRS:
         yield f"  {len(done.repairs) - _MOST_REPAIRS:,} more (--json)"
     for error in done.left[:_MOST_REPAIRS]:

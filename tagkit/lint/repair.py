@@ -3,34 +3,31 @@
 Mended are tags that the file's scheme forbids or that are in another scheme (read as conlleval
 does), labels that differ from a far more frequent one in case or punctuation alone, byte order
 marks, CRLF, blanks at the ends of lines and in the lines between sentences, and a last line without
-its end. What a person has to decide, such as a line with too few columns, stays as it is.
+its end. Copies are in UTF-8. What a person has to decide, such as a line with too few columns or a
+tag of no scheme, stays as it is.
 """
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from tagkit.config import DataConfig
-from tagkit.errors import DataError, FormatError, SchemeError
+from tagkit.errors import DataError, FormatError
 from tagkit.formats.columns import Block, ColumnReader
 from tagkit.formats.columns_out import replace_tags
 from tagkit.formats.layout import BLANK, Layout, column_options
-from tagkit.formats.lines import STDIN, Source, has_mark, open_bytes
-from tagkit.formats.table import recognise
-from tagkit.lint.labels import variants
+from tagkit.formats.lines import STDIN, Source, has_mark
+from tagkit.lint.judging import Judged, judge, meant
+from tagkit.lint.lines import ends_its_last_line, is_utf_8
+from tagkit.lint.reading import can_be_read_again, format_of
+from tagkit.lint.spelling import variants
 from tagkit.output import make_folder, open_output
-from tagkit.schemes import (
-    Detection,
-    convert,
-    detect,
-    illegal_count,
-    join_tag,
-    split_tag,
-    to_spans,
-)
+from tagkit.schemes import convert, count_steps, join_tag, split_tag, to_spans
 
+_MARK = "\ufeff"
 _SURE = 4  # times as frequent as its variant must a spelling be to replace it
 
 
@@ -100,15 +97,19 @@ def repair_file(path: str, data: DataConfig) -> Repaired:
     Raises:
         DataError: it is no column file, or cannot be read.
     """
+    if path == STDIN or (Path(path).exists() and not Path(path).is_dir()
+                         and not can_be_read_again(path)):  # fmt: skip
+        raise DataError(f"{path}: --fix reads a file again: name one, and not a pipe")
     source = Source(path, data.encoding)
-    format = recognise(source, data.format)
-    # Raw text is a column file that is broken, or so it is meant to be.
-    if format.name not in ("columns", "conllu", "text"):
-        raise DataError(
-            f"{path}: --fix writes column files, and this is {format.name}; `tagkit convert` makes "
-            "one of it"
-        )
-    return _Repair(source, data).repaired()
+    format = format_of(source, data)
+    if format.name not in ("columns", "conllu"):
+        remedy = "`tagkit convert` makes one of it"
+        if format.holds == "text":
+            remedy = "--input-format columns says that it is meant to be one"
+        message = f"--fix writes column files, and this is {format.name}; {remedy}"
+        raise DataError(f"{path}: {message}")
+    # As the check reads it: in a .conllu file ten columns are wanted, whatever it begins with.
+    return _Repair(source, data.model_copy(update={"format": format.name})).repaired()
 
 
 class _Repair:
@@ -123,58 +124,48 @@ class _Repair:
         self.blocks += list(reader.close())
         self.layout = reader.layout
         self.done: dict[tuple[str, str], list[int]] = {}
+        tags = [block.sentence.tags or () for block in self.blocks if block.sentence]
+        self.judged = judge(count_steps(tags), data.scheme)
+        self.spelling = _spelling(tags, self.judged)
+        # Tags that are spelt as they are meant may be of another scheme, and odd no longer.
+        steps = count_steps(tuple(self.spelling.get(tag, tag) for tag in each) for each in tags)
+        self.judged = judge(steps, data.scheme)
 
     def repaired(self) -> Repaired:
         """The file's lines with all repairs."""
-        self._note_file_ends()
-        sentences = [block.sentence for block in self.blocks if block.sentence]
-        try:
-            detection = detect([sentence.tags or () for sentence in sentences])
-        except SchemeError:  # a person must say what is meant
-            detection = Detection("labels", 0, 0)
-        labels = self._labels(detection.scheme)
-        spelling = {
-            other: one
-            for one, other in variants(labels, plain=True)
-            if labels[one] >= _SURE * labels[other]
-        }
+        self._note_file()
+        unread = {error.line for error in self.left}
         lines: list[str] = []
         for block in self.blocks:
             if self.layout is not None and block.sentence is not None:
-                block = self._with_tags(block, self.layout, detection.scheme, spelling)
-            lines += self._clean(block)
+                block = self._with_tags(block, self.layout)
+            lines += self._clean(block, unread)
         return Repaired(
             tuple(lines),
             tuple(Repair(kind, told, tuple(at)) for (kind, told), at in self.done.items()),
             tuple(self.left),
         )
 
-    def _note_file_ends(self) -> None:
-        if self.source.path == STDIN:
-            return
-        with open_bytes(self.source.path) as file:
-            content = file.read()
-        if has_mark(self.source.path):
+    def _note_file(self) -> None:
+        path, encoding = self.source.path, self.source.encoding
+        if not is_utf_8(encoding):
+            self.done["encoding", f"wrote it in UTF-8, no longer in {encoding}"] = []
+        if has_mark(path) and not self._begins_with_mark():
             self._say("byte-order-mark", "left out the byte order mark", 1)
-        if content and not content.endswith(b"\n"):
-            number = content.count(b"\n") + 1
+        if self.blocks and not ends_its_last_line(path, encoding):
+            last = self.blocks[-1]
+            number = last.first_line + len(last.lines) - 1
             self._say("last-line", "ended the last line", number)
 
-    def _labels(self, scheme: str) -> Counter[str]:
-        tags = [block.sentence.tags or () for block in self.blocks if block.sentence]
-        if scheme == "labels":
-            return Counter(tag for sequence in tags for tag in sequence)
-        return Counter(span.label for sequence in tags for span in to_spans(sequence))
+    def _begins_with_mark(self) -> bool:
+        """Whether a mark is left of which the repair of lines tells."""
+        return bool(self.blocks) and self.blocks[0].lines[0].startswith(_MARK)
 
-    def _with_tags(
-        self, block: Block, layout: Layout, scheme: str, spelling: dict[str, str]
-    ) -> Block:
+    def _with_tags(self, block: Block, layout: Layout) -> Block:
         assert block.sentence is not None  # callers have looked
         old = block.sentence.tags or ()
-        spelt = tuple(self._spelt(tag, scheme, spelling) for tag in old)
-        new = spelt
-        if scheme != "labels" and illegal_count([spelt], scheme):
-            new = convert(spelt, scheme)
+        spelt = tuple(self.spelling.get(tag, tag) for tag in old)
+        new = _mended(spelt, self.judged)
         for row, before, named, after in zip(block.rows, old, spelt, new, strict=True):
             if before != named:
                 self._say("label-spelling", f"{before} is now {named}", block.first_line + row)
@@ -184,21 +175,56 @@ class _Repair:
             return block
         return replace(block, lines=tuple(replace_tags(block, layout, new)))
 
-    def _spelt(self, tag: str, scheme: str, spelling: dict[str, str]) -> str:
-        if scheme == "labels":
-            return spelling.get(tag, tag)
-        prefix, label = split_tag(tag)
-        return join_tag(prefix, spelling[label]) if label in spelling else tag
-
-    def _clean(self, block: Block) -> Iterator[str]:
+    def _clean(self, block: Block, unread: set[int]) -> Iterator[str]:
         for number, line in enumerate(block.lines, block.first_line):
-            clean = line.rstrip(BLANK)
-            if line.endswith("\r"):
+            if number == 1 and line.startswith(_MARK):  # one more than the decoder takes away
+                line = line.lstrip(_MARK)
+                self._say("byte-order-mark", "left out the byte order mark", number)
+            clean = body = line.rstrip("\r")
+            if body != line:
                 self._say("crlf", "ended lines with LF alone", number)
-            if line.removesuffix("\r") != clean:
+            if number not in unread:  # there a tab at the end may tell which cell is missing
+                clean = body.rstrip(BLANK)
+            if body != clean:
                 what = "at the end of lines" if clean else "in lines between sentences"
                 self._say("blanks", f"left out blanks {what}", number)
             yield clean
 
     def _say(self, kind: str, message: str, line: int) -> None:
         self.done.setdefault((kind, message), []).append(line)
+
+
+def _spelling(sentences: Sequence[Sequence[str]], judged: Judged) -> dict[str, str]:
+    """For each tag that is spelt as no other one, the tag that it becomes."""
+    tags = Counter(tag for sentence in sentences for tag in sentence)
+    if judged.scheme == "labels":
+        return _far_more_frequent(tags)
+    spans = (to_spans(judged.without_odd(sentence)) for sentence in sentences)
+    labels = _far_more_frequent(Counter(span.label for each in spans for span in each))
+    spelling = {}
+    for tag in set(tags) - judged.odd:
+        prefix, label = split_tag(tag)
+        if label in labels:
+            spelling[tag] = join_tag(prefix, labels[label])
+    for tag, known in meant(judged.odd, tags, _SURE).items():
+        spelling[tag] = spelling.get(known, known)
+    return spelling
+
+
+def _far_more_frequent(counts: Counter[str]) -> dict[str, str]:
+    return {
+        other: one
+        for one, other in variants(counts, plain=True)
+        if counts[one] >= _SURE * counts[other]
+    }
+
+
+def _mended(tags: Sequence[str], judged: Judged) -> tuple[str, ...]:
+    """The tags in the file's scheme, those of no scheme as they are."""
+    if judged.scheme == "labels" or not any(map(judged.forbids, judged.steps_of(tags))):
+        return tuple(tags)
+    mended: list[str] = []
+    for is_odd, some in groupby(tags, judged.odd.__contains__):
+        part = tuple(some)
+        mended += part if is_odd else convert(part, judged.scheme)
+    return tuple(mended)

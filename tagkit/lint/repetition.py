@@ -7,9 +7,9 @@ from typing import NamedTuple
 from tagkit.errors import shorten
 from tagkit.lint.reading import ReadFile, line_of
 from tagkit.lint.report import Finding, plural
-from tagkit.sentence import Sentence
 
 _LONG = 5  # tokens from which a sentence is seldom said twice by chance
+_SHARED = 0.01  # share of long sentences that are in train too, likewise
 _MANY = 0.02  # share of long sentences that are repeated, from which it is worth a warning
 _MOST_SHOWN = 10
 
@@ -38,7 +38,7 @@ def check_duplicates(read: ReadFile) -> Iterator[Finding]:
                 "warning" if many else "note",
                 "duplicate",
                 read.path,
-                f"{plural(len(lines), 'sentence')} {what} {_repeat(len(lines))} an earlier one",
+                f"{plural(len(lines), read.unit)} {what} {_repeat(len(lines))} an earlier one",
                 len(lines),
                 tuple(lines),
             )
@@ -49,7 +49,7 @@ def check_duplicates(read: ReadFile) -> Iterator[Finding]:
             "warning",
             "contradiction",
             read.path,
-            f"{plural(len(other), 'sentence')} {'occur' if len(other) > 1 else 'occurs'} with "
+            f"{plural(len(other), read.unit)} {'occur' if len(other) > 1 else 'occurs'} with "
             f"different labels",
             len(other),
             tuple(lines),
@@ -69,33 +69,39 @@ def _places(read: ReadFile) -> dict[tuple[str, ...], _Places]:
     return places
 
 
-def check_overlap(one: ReadFile, other: ReadFile) -> Iterator[Finding]:
-    """Sentences of a file that occur in another one too, and entities."""
+def check_overlap(one: ReadFile, other: ReadFile, *, is_train: bool) -> Iterator[Finding]:
+    """Sentences of a file that occur in another one, which may be the training file, too."""
     known = {sentence.words for sentence in one.sentences}
-    long = [s for s in other.sentences if len(s) >= _LONG]
-    found = [sentence for sentence in long if sentence.words in known]
-    if found:
-        lines = [line_of(sentence, 0) for sentence in found]
-        share = 100 * len(found) / len(long)
+    for is_long, what in ((True, f"of {_LONG} tokens or more"), (False, f"under {_LONG} tokens")):
+        all_such = [s for s in other.sentences if (len(s) >= _LONG) == is_long]
+        found = [sentence for sentence in all_such if sentence.words in known]
+        if not found:
+            continue
+        share = len(found) / len(all_such)
+        many = is_train and is_long and share > _SHARED
         yield Finding(
-            "warning",
+            "warning" if many else "note",
             "overlap",
             other.path,
-            f"{plural(len(found), 'sentence')} of {_LONG} tokens or more ({share:.1f} %) "
-            f"{'occur' if len(found) > 1 else 'occurs'} in {one.path} too: scores will be too "
-            f"good",
+            f"{plural(len(found), other.unit)} {what} ({100 * share:.1f} %) "
+            f"{'occur' if len(found) > 1 else 'occurs'} in {one.path} too"
+            f"{': scores may be too good' if many else ''}",
             len(found),
-            tuple(lines),
+            tuple(line_of(sentence, 0) for sentence in found),
         )
+
+
+def check_entities(train: ReadFile, other: ReadFile) -> Iterator[Finding]:
+    """How many entities of a file are in the training file."""
     entities = _entities(other)
     if entities:
-        seen = len(entities & _entities(one))
+        seen = len(entities & _entities(train))
         yield Finding(
             "note",
             "entity-overlap",
             other.path,
             f"{100 * seen / len(entities):.0f} % of its {len(entities):,} distinct entities occur "
-            f"in {one.path}",
+            f"in {train.path}",
             seen,
         )
 
@@ -111,28 +117,24 @@ def _entities(read: ReadFile) -> set[tuple[str, tuple[str, ...]]]:
 def check_surfaces(read: ReadFile) -> Iterator[Finding]:
     """Words that are labelled now so, now so."""
     labels: dict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
-    lines: dict[tuple[str, ...], list[int]] = defaultdict(list)
-    for words, label, line in _surfaces(read):
+    for words, label in _surfaces(read):
         labels[words][label] += 1
-        lines[words].append(line)
     several = {words: counts for words, counts in labels.items() if len(counts) > 1}
     if not several:
         return
-    # The ones where the rarer labels are many matter most.
-    by_weight = sorted(
-        several, key=lambda words: several[words].total() - max(several[words].values())
-    )[::-1]
-    shown = [_shown(words, several[words]) for words in by_weight[:_MOST_SHOWN]]
-    what = "entities occur" if read.has_spans else "words occur"
-    more = len(several) - len(shown)
-    yield Finding(
-        "note",
-        "ambiguous-surface",
-        read.path,
-        f"{len(several):,} of {len(labels):,} distinct {what} with several labels: "
-        f"{', '.join(shown)}{f' and {more:,} more' if more else ''}",
-        len(several),
-    )
+    told = f"{len(several):,} of {len(labels):,} distinct "
+    told += f"{'entities' if read.has_spans else 'words'} occur with several labels"
+    if read.has_spans:  # among parts of speech that is nothing odd
+        told += f": {_worst(several)}"
+    yield Finding("note", "ambiguous-surface", read.path, told, len(several))
+
+
+def _worst(several: dict[tuple[str, ...], Counter[str]]) -> str:
+    """The words of which the rarer labels are many."""
+    ordered = sorted(several.items(), key=lambda pair: max(pair[1].values()) - pair[1].total())
+    shown = ", ".join(_shown(words, counts) for words, counts in ordered[:_MOST_SHOWN])
+    more = len(several) - _MOST_SHOWN
+    return f"{shown} and {more:,} more" if more > 0 else shown
 
 
 def _shown(words: tuple[str, ...], counts: Counter[str]) -> str:
@@ -140,17 +142,12 @@ def _shown(words: tuple[str, ...], counts: Counter[str]) -> str:
     return f"{shorten(' '.join(words), 40)} ({labels})"
 
 
-def _surfaces(read: ReadFile) -> Iterator[tuple[tuple[str, ...], str, int]]:
+def _surfaces(read: ReadFile) -> Iterator[tuple[tuple[str, ...], str]]:
     if read.has_spans:
         for sentence, spans in read.spans:
             for span in spans:
-                words = sentence.words[span.start : span.end]
-                yield words, span.label, line_of(sentence, span.start)
+                yield sentence.words[span.start : span.end], span.label
     elif read.has_tags:
         for sentence in read.sentences:
-            yield from _tokens(sentence)
-
-
-def _tokens(sentence: Sentence) -> Iterator[tuple[tuple[str, ...], str, int]]:
-    for place, (word, tag) in enumerate(zip(sentence.words, sentence.tags or (), strict=False)):
-        yield (word,), tag, line_of(sentence, place)
+            for word, tag in zip(sentence.words, sentence.tags or (), strict=False):
+                yield (word,), tag

@@ -2,81 +2,89 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from itertools import pairwise
 
-from tagkit.errors import SchemeError
+from tagkit.lint.judging import Judged, meant
 from tagkit.lint.reading import ReadFile, line_of
 from tagkit.lint.report import Finding, plural
-from tagkit.schemes import (
-    DISPLAY,
-    OUTSIDE,
-    SPAN_SCHEMES,
-    Detection,
-    Step,
-    illegal_in,
-    is_span_tag,
-    may_follow,
-)
+from tagkit.schemes import DISPLAY, SPAN_SCHEMES, Step
 
 _MOST_KINDS = 8  # of forbidden steps that are told one by one
 
 
 def scheme_told(read: ReadFile) -> str:
     """The scheme of a file's tags and how sure it is, for people."""
-    found = read.detection
-    if found is None:
+    judged = read.judged
+    if judged is None:
         return "classes" if read.scheme == "classes" else "no labels"
-    if isinstance(found, SchemeError):
-        return "unsure: most tags are those of a span scheme, some are not"
-    if found.scheme == "labels":
+    if judged.scheme == "labels":
         return "plain labels"
     if read.only_outside():
         return "every tag is O"
-    others = {
-        scheme: illegal_in(read.steps, scheme) for scheme in SPAN_SCHEMES if scheme != found.scheme
-    }
-    next_best = min(others, key=others.__getitem__)
+    found = judged.detection
     steps = plural(found.transitions, "transition")
     mine = f"{found.illegal:,} of {steps} illegal" if found.illegal else f"all {steps} legal"
-    name, other = DISPLAY[found.scheme], DISPLAY[next_best]
-    if others[next_best] == found.illegal:
-        return f"{name} ({mine}; not sure: {other} fits as well)"
-    return f"{name} ({mine}; next best is {other} with {others[next_best]:,} illegal)"
+    odd = f"; {plural(len(judged.odd), 'tag')} of no scheme" if judged.odd else ""
+    if judged.is_named:
+        return f"{DISPLAY[found.scheme]}, as data.scheme says ({mine}{odd})"
+    return f"{DISPLAY[found.scheme]} ({mine}; {_rival(read, judged)}{odd})"
+
+
+def _rival(read: ReadFile, judged: Judged) -> str:
+    """The scheme that fits next best, or all that fit as well."""
+    others = {
+        scheme: judged.fits(read.steps, scheme)
+        for scheme in SPAN_SCHEMES
+        if scheme != judged.scheme
+    }
+    least = min(others.values())
+    names = [DISPLAY[scheme] for scheme, count in others.items() if count == least]
+    if least == judged.detection.illegal:
+        return f"not sure: {' and '.join(names)} fit{'s' if len(names) == 1 else ''} as well"
+    return f"next best is {names[0]} with {least:,} illegal"
 
 
 def check_tags(read: ReadFile) -> Iterator[Finding]:
     """Tags of no scheme, and steps that the file's scheme forbids."""
-    if isinstance(read.detection, SchemeError):
-        yield from _odd_tags(read)
-    elif read.has_spans and isinstance(read.detection, Detection) and read.detection.illegal:
-        yield from _illegal_steps(read, read.detection.scheme)
-        yield from _mixed_schemes(read, read.detection.scheme)
+    judged = read.judged
+    if judged is None or judged.scheme == "labels":
+        return
+    if judged.odd:
+        yield from _odd_tags(read, judged)
+    if judged.detection.illegal:
+        yield from _illegal_steps(read, judged)
+        yield from _mixed_schemes(read, judged)
 
 
-def _odd_tags(read: ReadFile) -> Iterator[Finding]:
+def _odd_tags(read: ReadFile, judged: Judged) -> Iterator[Finding]:
     lines: dict[str, list[int]] = {}
+    counts: Counter[str] = Counter()
     for sentence in read.sentences:
+        counts.update(sentence.tags or ())
         for place, tag in enumerate(sentence.tags or ()):
-            if not is_span_tag(tag):
+            if tag in judged.odd:
                 lines.setdefault(tag, []).append(line_of(sentence, place))
+    known = meant(judged.odd, counts, 1)
+    expected = "a span scheme, as most here are (B-LABEL, I-LABEL, O)"
+    if judged.is_named:
+        expected = f"{DISPLAY[judged.scheme]}, which data.scheme names"
     for tag, found in sorted(lines.items(), key=lambda pair: -len(pair[1])):
+        guess = f"; is {known[tag]} meant?" if tag in known else ""
         yield Finding(
             "error",
             "tag-of-no-scheme",
             read.path,
-            f"tag {tag!r} is none of a span scheme, as most here are (B-LABEL, I-LABEL, O): "
-            f"{plural(len(found), 'time')}",
+            f"tag {tag!r} is none of {expected}: {plural(len(found), 'time')}{guess}",
             len(found),
             tuple(found),
         )
 
 
-def _illegal_steps(read: ReadFile, scheme: str) -> Iterator[Finding]:
-    forbidden = {step for step in read.steps if not may_follow(*step, scheme)}
+def _illegal_steps(read: ReadFile, judged: Judged) -> Iterator[Finding]:
+    scheme = judged.scheme
+    forbidden = {step for step in read.steps if judged.forbids(step)}
     lines: dict[Step, list[int]] = {}
     for sentence in read.sentences:
-        steps = pairwise((OUTSIDE, *(sentence.tags or ()), OUTSIDE))
-        for place, step in enumerate(steps):
+        for place, step in enumerate(judged.steps_of(sentence.tags or ())):
             if step in forbidden:
                 # The end of a sentence is told on its last line.
                 last = min(place, len(sentence) - 1)
@@ -104,18 +112,19 @@ def _illegal_steps(read: ReadFile, scheme: str) -> Iterator[Finding]:
         )
 
 
-def _mixed_schemes(read: ReadFile, scheme: str) -> Iterator[Finding]:
+def _mixed_schemes(read: ReadFile, judged: Judged) -> Iterator[Finding]:
     """Sentences that another scheme allows, where it allows most that this one does not."""
+    scheme = judged.scheme
     others: Counter[str] = Counter()
     lines: dict[str, list[int]] = {}
     bad = 0
     for sentence in read.sentences:
-        steps = set(pairwise((OUTSIDE, *(sentence.tags or ()), OUTSIDE)))
-        if all(may_follow(*step, scheme) for step in steps):
+        steps = set(judged.steps_of(sentence.tags or ()))
+        if not any(judged.forbids(step) for step in steps):
             continue
         bad += 1
         for other in SPAN_SCHEMES:
-            if other != scheme and all(may_follow(*step, other) for step in steps):
+            if other != scheme and not any(judged.forbids(step, other) for step in steps):
                 others[other] += 1
                 lines.setdefault(other, []).append(line_of(sentence, 0))
     if not others:

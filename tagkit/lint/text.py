@@ -1,15 +1,16 @@
-"""Characters and lines: what nobody means to have in a corpus, and sentences that run on."""
+"""Characters that nobody means to have in a corpus, and sentences that run on."""
 
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from itertools import pairwise
 
-from tagkit.errors import TagkitError, shorten
-from tagkit.formats.layout import BLANK
-from tagkit.formats.lines import STDIN, Source, has_mark
+from tagkit.errors import shorten
 from tagkit.lint.reading import ReadFile, line_of
 from tagkit.lint.report import Finding, plural
+from tagkit.sentence import Sentence
 
-_INVISIBLE = frozenset("\u00ad\u200b\u200c\u200e\u200f\u2060\ufeff\u180e")
+_NON_JOINER = "\u200c"
+_INVISIBLE = frozenset("\u00ad\u200b\u200e\u200f\u2060\ufeff\u180e")
 _MOST_KINDS = 10
 
 
@@ -17,29 +18,24 @@ def check_characters(read: ReadFile) -> Iterator[Finding]:
     """Characters in words that are controls, invisible, private or signs of a wrong encoding."""
     # Distinct words are few; only those that hold something are looked up again.
     distinct = {word for sentence in read.sentences for word in sentence.words}
-    odd_words = {word: odd for word in distinct if (odd := {c for c in word if _is_odd(c)})}
-    lines: dict[str, list[int]] = {}
-    example: dict[str, str] = {}
-    if odd_words:
-        for sentence in read.sentences:
-            for place, word in enumerate(sentence.words):
-                for char in odd_words.get(word, ()):
-                    lines.setdefault(char, []).append(line_of(sentence, place))
-                    example.setdefault(char, word)
-    ordered = sorted(lines, key=lambda char: -len(lines[char]))
-    for char in ordered[:_MOST_KINDS]:
-        yield Finding(
-            "warning",
-            "odd-character",
-            read.path,
-            f"U+{ord(char):04X} ({_name(char)}) in "
-            f"{plural(len(lines[char]), 'word')} such as {shorten(example[char], 40)}",
-            len(lines[char]),
-            tuple(lines[char]),
-        )
+    labels = {label for sentence in read.sentences for label in _labels(sentence)}
+    odd_in = {word: odd for word in distinct | labels if (odd := _odd_characters(word))}
+    lines: dict[tuple[str, str], list[int]] = {}
+    example: dict[tuple[str, str], str] = {}
+    if odd_in:
+        for what, text, line in _texts(read):
+            for char in odd_in.get(text, ()):
+                lines.setdefault((char, what), []).append(line)
+                example.setdefault((char, what), text)
+    ordered = sorted(lines, key=lambda place: -len(lines[place]))
+    for char, what in ordered[:_MOST_KINDS]:
+        found = lines[char, what]
+        message = f"U+{ord(char):04X} ({_name(char)}) in {plural(len(found), what)} such as "
+        message += shorten(example[char, what], 40)
+        yield Finding("warning", "odd-character", read.path, message, len(found), tuple(found))
     if rest := ordered[_MOST_KINDS:]:
-        numbers = sorted(line for char in rest for line in lines[char])
-        message = f"{plural(len(rest), 'more odd character')}"
+        numbers = sorted(line for place in rest for line in lines[place])
+        message = f"{plural(len({char for char, _ in rest}), 'more odd character')}"
         yield Finding("warning", "odd-character", read.path, message, len(numbers), tuple(numbers))
     yield from _not_composed(read, distinct)
 
@@ -50,11 +46,43 @@ def _name(char: str) -> str:
     return unicodedata.name(char, "a control character")
 
 
+def _odd_characters(word: str) -> set[str]:
+    """Those of a word; the non-joiner is one unless it parts letters, as in Persian and Hindi."""
+    if word.isascii() and word.isprintable():  # most words of most corpora
+        return set()
+    odd = {char for char in word if _is_odd(char)}
+    if _NON_JOINER in word and not all(
+        before and after and _is_letter(before[-1]) and _is_letter(after[0])
+        for before, after in pairwise(word.split(_NON_JOINER))
+    ):
+        odd.add(_NON_JOINER)
+    return odd
+
+
+def _is_letter(char: str) -> bool:
+    return char > "\u024f" and unicodedata.category(char)[0] in "LM"  # not of the Latin script
+
+
 def _is_odd(char: str) -> bool:
-    if char < "\x7f" and char >= " ":  # most characters of most corpora
+    if " " <= char < "\x7f":
         return False
     kind = unicodedata.category(char)
     return kind in ("Cc", "Co", "Cn", "Zl", "Zp") or char in _INVISIBLE or char == "\ufffd"
+
+
+def _labels(sentence: Sentence) -> tuple[str, ...]:
+    return (*(sentence.tags or ()), *sentence.labels)
+
+
+def _texts(read: ReadFile) -> Iterator[tuple[str, str, int]]:
+    """Each word and label, what it is, and its line."""
+    for sentence in read.sentences:
+        for place, word in enumerate(sentence.words):
+            yield "word", word, line_of(sentence, place)
+        for place, tag in enumerate(sentence.tags or ()):
+            yield "label", tag, line_of(sentence, place)
+        for label in sentence.labels:
+            yield "label", label, line_of(sentence, 0)
 
 
 def _not_composed(read: ReadFile, distinct: set[str]) -> Iterator[Finding]:
@@ -99,40 +127,3 @@ def check_lengths(read: ReadFile) -> Iterator[Finding]:
             len(long),
             tuple(lines),
         )
-
-
-_LINES: dict[str, tuple[str, Callable[[str], bool]]] = {
-    "crlf": ("with the line end of Windows (CRLF)", lambda line: line.endswith("\r")),
-    "blank-separator": (
-        "between sentences with blanks or tabs in it",
-        lambda line: bool(line.removesuffix("\r")) and not line.strip(BLANK),
-    ),
-    "trailing-blank": (
-        "with blanks or tabs at the end",
-        lambda line: line.rstrip("\r").endswith((" ", "\t")) and bool(line.strip(BLANK)),
-    ),
-}
-
-
-def check_lines(read: ReadFile, encoding: str) -> Iterator[Finding]:
-    """Line ends, blanks and the byte order mark of a column file."""
-    if read.format.name not in ("columns", "conllu") or read.path == STDIN:
-        return
-    lines: dict[str, list[int]] = {}
-    number = 0
-    try:
-        mark = has_mark(read.path)
-        for piece in Source(read.path, encoding).pieces():
-            for number, line in enumerate(piece, number + 1):  # noqa: B020 - it goes on counting
-                if line and line[-1] in BLANK:
-                    for kind, (_, holds) in _LINES.items():
-                        if holds(line):
-                            lines.setdefault(kind, []).append(number)
-    except TagkitError:  # which is told of elsewhere
-        return
-    if mark:
-        message = "begins with a byte order mark"
-        yield Finding("note", "byte-order-mark", read.path, message, 1, (1,))
-    for kind, found in lines.items():
-        message = f"{plural(len(found), 'line')} {_LINES[kind][0]}"
-        yield Finding("note", kind, read.path, message, len(found), tuple(found))
