@@ -463,9 +463,7 @@ def test_convert_to_standard_output_is_data_alone(tagkit: Program, model: Path) 
         "convert", "-", "-", "--to", "slash", "--scheme", "BIOES", stdin=b"Oslo\tB-LOC\n"
     )
     assert ended.out == "Oslo/S-LOC\n"
-    assert ended.err == (
-        "tags: IOB2 to IOBES\nstandard input (columns) -> - (slash): 1 sentences\n"
-    )
+    assert ended.err == ("tags: IOB2 to IOBES\nstandard input (columns) -> - (slash): 1 sentence\n")
 
 
 @pytest.mark.parametrize(
@@ -481,6 +479,8 @@ def test_convert_to_standard_output_is_data_alone(tagkit: Program, model: Path) 
             "data.format = \"x\": expected 'auto'",
         ),
         (["test.conll", ".", "--to", "brat"], ".: is there already. Remove it, or name another"),
+        (["test.conll", "-", "--to", "brat"], "brat fills files: name a file or folder, and not -"),
+        (["test.conll", ".", "--to", "slash"], ".: is a folder, and slash fills a file: name one"),
         (["test.conll", "no/folder/x.ann"], "no/folder/x.ann: cannot be written: No such file"),
         (["test.conll", "no/folder/x.csv", "--to", "slash"], "no/folder/x.csv: cannot be written"),
     ],

@@ -56,6 +56,7 @@ def convert_command(
     from tagkit.cli.console import note
     from tagkit.config import load_config, parse_span_scheme
     from tagkit.conversion import Conversion
+    from tagkit.errors import DataError
     from tagkit.formats.table import target_format
     from tagkit.output import open_output, write_folder, write_pair
 
@@ -77,6 +78,10 @@ def convert_command(
         note=note,
     )
     target = conversion.target
+    if target.many_files and output == "-":
+        raise DataError(f"{target.name} fills files: name a file or folder, and not -")
+    if not target.many_files and Path(output).is_dir():
+        raise DataError(f"{output}: is a folder, and {target.name} fills a file: name one")
     if not target.many_files:
         with open_output(None if output == "-" else Path(output)) as write:
             for piece in conversion.pieces():
@@ -85,8 +90,8 @@ def convert_command(
         write_pair(Path(output), conversion.pieces())
     else:
         write_folder(Path(output), conversion.pieces())
-    kind = "sentences" if target.holds == "tags" else "texts"
+    kind = "sentence" if target.holds == "tags" else "text"
     note(
         f"{conversion.source.name} ({conversion.format.name}) -> {output} ({target.name}): "
-        f"{conversion.records:,} {kind}"
+        f"{conversion.records:,} {kind}{'' if conversion.records == 1 else 's'}"
     )

@@ -61,7 +61,7 @@ def read_brat(source: Source, reading: Reading) -> Iterator[Document]:
     for file in files:
         yield _document(file, reading, others)
     if others:
-        found = ", ".join(f"{count:,} {name}" for name, count in others.items())
+        found = ", ".join(f"{name} ({count:,})" for name, count in others.items())
         reading.note(f"{path}: spans alone are read; passed over are {found}")
 
 

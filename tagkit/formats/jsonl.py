@@ -89,8 +89,10 @@ def read_jsonl(source: Source, reading: Reading) -> Iterator[Item]:
             continue
         yield item
     if passed_over:
-        reading.note(f"{source.name}: {passed_over:,} records that Prodigy marks as rejected or "
-                     "ignored are passed over")  # fmt: skip
+        reading.note(
+            f"{source.name}: records that Prodigy marks as rejected or ignored are passed over "
+            f"({passed_over:,})"
+        )
 
 
 def _parse(line: str) -> dict[str, Any]:
