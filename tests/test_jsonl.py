@@ -182,6 +182,9 @@ def test_a_record_that_cannot_be_read_is_named(tmp_path: Path, line: str, messag
 
 
 def test_the_kind_is_told_from_the_first_records() -> None:
+    for line in ("7", "null", '"a"', "[1]", "true", "1.5"):  # JSON, but no records
+        assert kind_of_lines([line, '{"tokens": ["a"], "tags": ["O"]}']) == "jsonl-tokens"
+        assert kind_of_lines([line]) == "jsonl-texts"
     assert kind_of_lines(["", "nonsense", '{"tokens": ["a"], "tags": ["O"]}']) == "jsonl-tokens"
     assert kind_of_lines(
         ['{"text": "a", "label": []}', '{"text": "a", "label": [[0, 1, "X"]]}']

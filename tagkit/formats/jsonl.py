@@ -64,8 +64,10 @@ def kind_of_lines(lines: Sequence[str]) -> str:
     kinds = set()
     for line in lines:
         try:
-            kinds.add(kind_of(json.loads(line)))
-        except (ValueError, AttributeError, RecursionError):
+            record = json.loads(line)
+            if isinstance(record, dict):
+                kinds.add(kind_of(record))
+        except (ValueError, RecursionError):
             continue
     # A text without spans may look as if it had no class.
     return next((kind for kind in ("jsonl-spans", "jsonl-tokens") if kind in kinds), "jsonl-texts")
