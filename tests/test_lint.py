@@ -3,6 +3,7 @@
 import json
 import os
 import threading
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -134,6 +135,9 @@ def test_a_part_in_another_scheme_is_told(tmp_path: Path) -> None:
         ("error", "3 sentences in IOB1, not in IOB2 as the others", (73, 76, 79)),
     ]
     assert not told(check(tmp_path, GOOD * 9), "mixed-schemes", tmp_path)
+    # Most of what is wrong here is right in no scheme.
+    wrong = "a I-PER\nb O\n\n" * 2 + "a I-PER\nb E-PER\n\n" * 3
+    assert not told(check(tmp_path, GOOD * 9 + wrong), "mixed-schemes", tmp_path)
 
 
 def test_tags_of_no_scheme_are_told(tmp_path: Path) -> None:
@@ -197,9 +201,13 @@ def counted(**counts: int) -> dict[str, int]:
 def test_spellings_of_one_label_are_found(
     counts: dict[str, int], plain: bool, expected: list[tuple[str, str]]
 ) -> None:
-    from collections import Counter
-
     assert variants(Counter(counts), plain=plain) == expected
+
+
+def test_of_more_labels_than_a_set_of_them_has_single_letters_are_not_compared() -> None:
+    counts = Counter({f"label{'x' * n}": 9 for n in range(1, 1000)} | {"place": 90, "plaice": 1})
+    assert variants(counts, plain=False) == []
+    assert variants(Counter({"place": 90, "plaice": 1}), plain=False) == [("place", "plaice")]
 
 
 def test_a_variant_is_told_with_its_lines(tmp_path: Path) -> None:
@@ -253,6 +261,17 @@ def test_a_small_overlap_and_one_that_leaves_train_out_are_notes(tmp_path: Path)
     ]
 
 
+def test_a_large_overlap_is_a_warning_where_it_is_one_with_train(tmp_path: Path) -> None:
+    long = "a B-X\nb O\nc O\nd O\ne O\n\n"
+    other = "v B-X\nw O\nx O\ny O\nz O\n\n"
+    files = {"train.conll": long, "dev.conll": other, "test.conll": long + other}
+    assert [(s, m) for s, m, _ in told(check(tmp_path, files), "overlap", tmp_path)] == [
+        ("warning", "1 sentence of 5 tokens or more (50.0 %) occurs in train.conll too: scores may "
+         "be too good"),
+        ("note", "1 sentence of 5 tokens or more (50.0 %) occurs in dev.conll too"),
+    ]  # fmt: skip
+
+
 def test_without_a_training_file_nothing_is_told_of_what_it_lacks(tmp_path: Path) -> None:
     files = {"train.conll": "\n", "dev.conll": GOOD, "test.conll": "y B-NEW\n\n"}
     kinds = {finding.kind for finding in check(tmp_path, files).findings}
@@ -271,6 +290,21 @@ def test_one_surface_with_several_labels_is_told(tmp_path: Path) -> None:
     assert told(report, "ambiguous-surface", tmp_path) == [
         ("note", "1 of 1 distinct entities occur with several labels: 'Rome' (LOC 3, ORG 1)", ()),
     ]
+
+
+def test_the_surfaces_whose_rarer_labels_are_many_come_first(tmp_path: Path) -> None:
+    def said(word: str, **counts: int) -> str:
+        return "".join(f"{word} B-{label}\n\n" * n for label, n in counts.items())
+
+    report = check(tmp_path, said("a", X=90, Y=1) + said("b", X=4, Y=3) + said("c", X=5, Y=2))
+    ((_, message, _),) = told(report, "ambiguous-surface", tmp_path)
+    assert message.endswith(": 'b' (X 4, Y 3), 'c' (X 5, Y 2), 'a' (X 90, Y 1)")
+
+
+def test_over_512_tokens_a_sentence_is_long_among_long_ones(tmp_path: Path) -> None:
+    report = check(tmp_path, ("w O\n" * 99 + "x B-X\n\n") * 20 + "w O\n" * 513 + "\n")
+    ((_, message, _),) = told(report, "long-sentence", tmp_path)
+    assert message.startswith("1 sentence over 512 tokens, the longest of 513 (")
 
 
 def test_a_sentence_that_runs_on_is_told(tmp_path: Path) -> None:
@@ -344,6 +378,7 @@ def test_lines_that_are_odd_are_noted(tmp_path: Path) -> None:
 
 
 def test_lines_that_are_not_odd_are_not_noted(tmp_path: Path) -> None:
+    assert [finding.kind for finding in check(tmp_path, "").findings] == ["empty"]
     kinds = {"byte-order-mark", "crlf", "blank-separator", "trailing-blank", "last-line"}
     assert not kinds & {finding.kind for finding in check(tmp_path, GOOD).findings}
     (tmp_path / "wide.conll").write_bytes(GOOD.encode("utf-16"))
@@ -404,7 +439,9 @@ def test_a_file_that_fits_two_schemes_is_not_told_to_be_in_the_other(tmp_path: P
     assert told(check(tmp_path, files), "other-scheme", tmp_path) == [
         ("note", "it holds spans in IOB2, and a.conll holds spans in IOBES", ()),
     ]
-    both = {"a.conll": "a B-X\nb B-X\n\nc I-X\nd I-X\n" * 2, "b.conll": "a O\nb I-X\nc B-X\n"}
+    # Each of the two schemes forbids one step of b.conll.
+    both = {"a.conll": "a I-X\nb I-X\nc B-X\n", "b.conll": "a I-X\nb O\nc B-Y\n"}
+    assert check(tmp_path, both).files[1].scheme_told.startswith("IOB2 (1 of 4 transitions illegal")
     assert not told(check(tmp_path, both), "other-scheme", tmp_path)
 
 
@@ -424,6 +461,8 @@ def test_a_column_of_texts_is_not_taken_for_labels_without_a_word(tmp_path: Path
         ("warning", "3,000 distinct labels in 3,000: are they those of a column that holds no "
          "labels?", ()),
     ]  # fmt: skip
+    few = "".join(f"{'ab'[n % 2]}\ttext {n}\n" for n in range(30))
+    assert not told(check(tmp_path, {"t.tsv": few}), "many-labels", tmp_path)
 
 
 def test_utf_8_that_is_read_as_something_else_is_told(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """`tagkit check --fix`: repaired copies, every repair told, nothing else touched."""
 
+import json
 import os
 import subprocess
 import sys
@@ -133,6 +134,28 @@ def test_other_formats_are_refused_with_the_way_out(tmp_path: Path) -> None:
         repair_file(str(path), DataConfig())
 
 
+def test_a_doubled_mark_is_one_repair(tmp_path: Path) -> None:
+    _, _, done = repaired(tmp_path, "\ufeff\ufeff" + FINE)
+    assert [(repair.kind, repair.lines) for repair in done.repairs] == [("byte-order-mark", (1,))]
+
+
+def test_an_odd_tag_does_not_become_another_odd_one(tmp_path: Path) -> None:
+    odd = "x\tB/Y\n\n" * 4 + "y\tB/y\n\n"
+    text, told, _ = repaired(tmp_path, FINE * 9 + odd)
+    assert (text, told) == (FINE * 9 + odd, [])
+
+
+def test_copies_of_files_of_one_name_are_refused(tmp_path: Path) -> None:
+    paths = []
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "train.conll").write_text(FINE, encoding="utf-8")
+        paths.append(str(tmp_path / name / "train.conll"))
+    with pytest.raises(DataError, match=r"out/train.conll: --fix writes copies"):
+        write_repaired(paths, tmp_path / "out", DataConfig())
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_file_is_repaired_as_what_it_is_checked_as(tmp_path: Path) -> None:
     path = tmp_path / "a.conllu"
     path.write_text("a\tB-X\n", encoding="utf-8")
@@ -177,3 +200,18 @@ def test_the_command_reports_before_it_refuses_to_repair(tmp_path: Path) -> None
         "error: a.jsonl: --fix writes column files, and this is jsonl-tokens; `tagkit convert` "
         "makes one of it\n"
     )
+
+
+@pytest.mark.parametrize(("content", "status"), [("a\tB-X\n", 0), ("a\tB-X\nb\n", 1)])
+def test_the_exit_status_tells_of_errors(tmp_path: Path, content: str, status: int) -> None:
+    from typer.testing import CliRunner
+
+    from tagkit.cli.main import app
+
+    (tmp_path / "a.conll").write_text(content, encoding="utf-8")
+    arguments = ["check", str(tmp_path / "a.conll"), "--json", "--fix", str(tmp_path / "b.conll")]
+    ended = CliRunner().invoke(app, arguments)
+    assert ended.exit_code == status
+    facts = json.loads(ended.stdout)
+    left = facts["repairs"][str(tmp_path / "b.conll")]["left"]
+    assert len(left) == status

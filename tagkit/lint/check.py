@@ -74,14 +74,13 @@ def _of_one(read: ReadFile, is_train: bool, encoding: str) -> Iterator[Finding]:
 
 def _of_several(reads: Sequence[ReadFile]) -> Iterator[Finding]:
     full = [read for read in reads if read.sentences]
-    # Without a training file that can be read nothing is known of what it holds.
-    train = reads[0] if reads and reads[0].sentences else None
     for one, other in combinations(full, 2):
-        if one is train:
+        # Where the training file cannot be read, nothing is known of what it holds.
+        if one is reads[0]:
             yield from _other_scheme(one, other)
             yield from check_unknown_labels(one, other)
             yield from check_entities(one, other)
-        yield from check_overlap(one, other, is_train=one is train)
+        yield from check_overlap(one, other, is_train=one is reads[0])
 
 
 def _other_scheme(train: ReadFile, other: ReadFile) -> Iterator[Finding]:

@@ -73,8 +73,6 @@ def judge(steps: Counter[Step], named: str) -> Judged:
         odd = frozenset(tag for step in steps for tag in step if not is_span_tag(tag))
         found = detect_in(_beside_none(steps, odd))
     scheme = named if named != "auto" else found.scheme
-    if scheme == "labels" and odd:  # no two span tags stand side by side
-        scheme = "iob2"
     fit = _beside_none(steps, odd)
     return Judged(Detection(scheme, fit.total(), illegal_in(fit, scheme)), odd, named != "auto")
 
