@@ -1,6 +1,7 @@
 """Train a configuration with several seeds; print mean and deviation of its scores.
 
     python benchmarks/accuracy.py benchmarks/configs/conll2000.toml --seeds 1 2 3 --threads 1
+    python benchmarks/accuracy.py benchmarks/configs/trec.toml --set head.pooling=last
 
 The corpora are not part of the project: each configuration names where it expects them, from the
 project's root. Results and models go to benchmarks/runs/ (not tracked), one JSON file a run; runs
@@ -20,6 +21,8 @@ import torch
 
 from tagkit import __version__
 from tagkit.config import load_config
+from tagkit.evaluation.classes import JointReport
+from tagkit.scoring import AnyReport
 from tagkit.trainer import Epoch, Listener, train
 
 RUNS = Path(__file__).parent / "runs"
@@ -37,9 +40,10 @@ class Log(Listener):
         )
 
 
-def run(path: Path, seed: int, threads: int) -> dict[str, Any]:
+def run(path: Path, seed: int, threads: int, overrides: list[str]) -> dict[str, Any]:
     """Train and score one seed, or read what it gave before."""
-    name = f"{path.stem}-{seed}"
+    changed = "".join(f"-{text.rpartition('.')[2]}" for text in overrides)
+    name = f"{path.stem}{changed}-{seed}"
     result = RUNS / f"{name}.json"
     if result.exists():
         return dict(json.loads(result.read_text("utf-8")))
@@ -48,15 +52,16 @@ def run(path: Path, seed: int, threads: int) -> dict[str, Any]:
         "train.threads": threads,
         "output.dir": str(RUNS / name),
     }
-    config = load_config(path, flags=flags)
+    config = load_config(path, overrides, flags)
     print(f"{name}: training on {config.data.train_file}", flush=True)
     start = time.perf_counter()
     trained = train(config, Log())
     facts = {
-        "config": path.name,
+        "config": f"{path.stem}{changed}",
         "seed": seed,
         "dev": trained.dev.headline,
         "test": trained.test.headline if trained.test else None,
+        "parts": {"dev": parts(trained.dev), "test": parts(trained.test)},
         "best_epoch": trained.best.number,
         "epochs": len(trained.epochs),
         "minutes": (time.perf_counter() - start) / 60,
@@ -70,17 +75,32 @@ def run(path: Path, seed: int, threads: int) -> dict[str, Any]:
     return facts
 
 
+def parts(report: AnyReport | None) -> dict[str, float]:
+    """A joint report's figures by name; nothing of another."""
+    if not isinstance(report, JointReport):
+        return {}
+    return {"tags": report.tags.headline, "classes": report.classes.headline, "whole": report.whole}
+
+
 def summary(results: list[dict[str, Any]]) -> str:
     """Mean and sample deviation of dev and test, in per cent."""
-    parts = [results[0]["config"].removesuffix(".toml")]
+    figures = [results[0]["config"].removesuffix(".toml")]
     for split in ("dev", "test"):
-        scores = [100 * result[split] for result in results if result[split] is not None]
-        if scores:
-            spread = f" +- {statistics.stdev(scores):.2f}" if len(scores) > 1 else ""
-            each = " ".join(f"{score:.2f}" for score in scores)
-            parts.append(f"{split} {statistics.mean(scores):.2f}{spread} ({each})")
-    parts.append(f"{statistics.median(result['minutes'] for result in results):.1f} min a seed")
-    return "  ".join(parts)
+        if results[0][split] is not None:
+            figures.append(shown(split, [result[split] for result in results]))
+        for name in results[0].get("parts", {}).get(split, ()):
+            values = [result["parts"][split][name] for result in results]
+            figures.append(shown(f"{split} {name}", values))
+    figures.append(f"{statistics.median(result['minutes'] for result in results):.1f} min a seed")
+    return "  ".join(figures)
+
+
+def shown(name: str, values: list[float]) -> str:
+    """Mean and sample deviation, and each value, in per cent."""
+    scores = [100 * value for value in values]
+    spread = f" +- {statistics.stdev(scores):.2f}" if len(scores) > 1 else ""
+    each = " ".join(f"{score:.2f}" for score in scores)
+    return f"{name} {statistics.mean(scores):.2f}{spread} ({each})"
 
 
 def main() -> None:
@@ -89,10 +109,11 @@ def main() -> None:
     parser.add_argument("configs", nargs="+", type=Path)
     parser.add_argument("--seeds", nargs="+", type=int, default=[1, 2, 3])
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE")
     arguments = parser.parse_args()
     RUNS.mkdir(exist_ok=True)
     for path in arguments.configs:
-        results = [run(path, seed, arguments.threads) for seed in arguments.seeds]
+        results = [run(path, seed, arguments.threads, arguments.set) for seed in arguments.seeds]
         print(summary(results), flush=True)
 
 

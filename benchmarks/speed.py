@@ -62,7 +62,7 @@ def ours(limit: int) -> dict[str, float]:
     speeds = []
     for _ in range(2):
         start = time.perf_counter()
-        predictor.tag(test.sentences, batch_size=32, confidence=False)
+        predictor.annotate(test.sentences, batch_size=32, confidence=False)
         speeds.append(test.tokens / (time.perf_counter() - start))
     return {"train": listener.speed, "decode": max(speeds)}
 

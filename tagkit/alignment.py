@@ -13,7 +13,7 @@ from tagkit.errors import FormatError, SpanErrors, shorten
 from tagkit.formats.reading import Item, Reading
 from tagkit.schemes import from_spans, to_spans
 from tagkit.sentence import Document, Sentence, Span, TextSpan, joined
-from tagkit.tokenizer import tokenize
+from tagkit.tokenizer import TOKENIZERS
 
 Place = tuple[int, int]
 
@@ -49,7 +49,10 @@ def to_sentences(items: Iterable[Item], reading: Reading) -> Iterator[Sentence]:
             yield item
             continue
         overlapping = overlaps(item)
-        places = tokens_of(item)
+        places = tokens_of(item, reading.data.tokenizer, whole=reading.whole)
+        if not places and (item.labels or reading.whole):
+            reading.refuse(item.source or "input", item.line, "expected a text, found no token")
+            continue
         flat = [place for sentence in places for place in sentence]
         fitted = _fit(item, flat, reading.data.on_misaligned, bool(overlapping))
         errors += overlapping + fitted.errors
@@ -90,16 +93,23 @@ def _error(document: Document, index: int, problem: str) -> FormatError:
     return FormatError(document.source or "input", line, problem)
 
 
-def tokens_of(document: Document) -> list[list[Place]]:
-    """Places of the tokens of each sentence; a span is in one sentence alone."""
+def tokens_of(document: Document, tokenizer: str, *, whole: bool) -> list[list[Place]]:
+    """Places of the tokens of each sentence; a span is in one sentence alone.
+
+    Args:
+        document: its own tokens are taken where it has some.
+        tokenizer: a name in `TOKENIZERS`.
+        whole: whether its tokens are one sequence, as they are where it has classes.
+    """
+    whole = whole or bool(document.labels)
     if document.tokens is not None:
         return [list(document.tokens)] if document.tokens else []
     inside = _inside(document.spans or ())
     sentences: list[list[Place]] = []
     for start, line in _lines(document.text, inside):
-        for found in tokenize(line):
+        for found in TOKENIZERS[tokenizer](line):
             places = [(token.start + start, token.end + start) for token in found]
-            if sentences and (document.labels or inside(places[0][0])):
+            if sentences and (whole or inside(places[0][0])):
                 sentences[-1] += places
             else:
                 sentences.append(places)

@@ -21,6 +21,8 @@ Ids = npt.NDArray[np.int64]
 # Distinct words of a batch are padded to one length until so many steps of padding have been
 # added; then a new group begins. A group costs two more calls of the network.
 _CHAR_PADDING = 1000
+# Padded tokens of a batch that is measured in sentences: bounds memory where texts are long.
+_MOST_TOKENS = 65_536
 # Batches that are shuffled as one: sentences of similar length come from among so many.
 _POOL_BATCHES = 64
 
@@ -39,6 +41,7 @@ class Batch:
         word_rows: (batch, time) int64, the row of each token's word in the groups laid end to end.
         feature_ids: one (batch, time) int64 a feature column.
         tag_ids: (batch, time) int64, 0 where padded; None when the tags are to be predicted.
+        classes: (batch, classes) bool, True of the gold classes; None when there are none.
     """
 
     word_ids: Tensor
@@ -48,6 +51,7 @@ class Batch:
     word_rows: Tensor
     feature_ids: tuple[Tensor, ...]
     tag_ids: Tensor | None
+    classes: Tensor | None
 
     def to(self, device: torch.device) -> "Batch":
         """The same batch on another device."""
@@ -61,6 +65,7 @@ class Batch:
             self.word_rows.to(device, non_blocking=True),
             tuple(ids.to(device, non_blocking=True) for ids in self.feature_ids),
             None if self.tag_ids is None else self.tag_ids.to(device, non_blocking=True),
+            None if self.classes is None else self.classes.to(device, non_blocking=True),
         )
 
     def with_words(self, word_ids: Tensor) -> "Batch":
@@ -79,6 +84,7 @@ class Encoded:
         spellings: character ids of each distinct word; empty where no characters are read.
         feature_ids: one (columns, words) array a sentence.
         tag_ids: one (words,) array a sentence; None when the tags are to be predicted.
+        classes: (sentences, classes) bool, True of the gold classes; None when there are none.
     """
 
     word_ids: list[Ids]
@@ -87,6 +93,7 @@ class Encoded:
     spellings: list[Ids]
     feature_ids: list[Ids]
     tag_ids: list[Ids] | None
+    classes: npt.NDArray[np.bool_] | None
 
     def __len__(self) -> int:
         """Number of sentences."""
@@ -120,6 +127,7 @@ class Encoded:
                 for column in range(columns)
             ),
             tag_ids=_pad([tags[i] for i in indices], filled) if tags is not None else None,
+            classes=None if self.classes is None else torch.from_numpy(self.classes[indices]),
         )
 
     def _chars(self, surfaces: list[Ids]) -> tuple[tuple[Tensor, ...], Ids]:
@@ -140,15 +148,16 @@ class Encoded:
 
 
 def encode(sentences: Sequence[Sentence], vocabulary: Vocabulary, *, chars: bool) -> Encoded:
-    """Sentences as ids; their tags too where every sentence has some.
+    """Sentences as ids; their tags and classes too, where the model has such.
 
     Args:
-        sentences: with tags in the training scheme, all of them in `vocabulary`, or without.
+        sentences: with tags in the training scheme, all of them in `vocabulary`, or without; their
+            labels likewise.
         vocabulary: of the model.
         chars: whether the model reads characters.
 
     Raises:
-        KeyError: a tag that is not in the vocabulary.
+        KeyError: a tag or class that is not in the vocabulary.
     """
     number: dict[str, int] = {}
     surfaces = [
@@ -159,7 +168,7 @@ def encode(sentences: Sequence[Sentence], vocabulary: Vocabulary, *, chars: bool
     rows_of = np.array([vocabulary.vector_row(word) for word in number], dtype=np.int64)
     # A word of no characters cannot be; a word of unknown ones still has some.
     spellings = [np.array(vocabulary.char_ids(word), dtype=np.int64) for word in number]
-    tagged = all(sentence.tags is not None for sentence in sentences)
+    tagged = bool(vocabulary.tags) and all(sentence.tags is not None for sentence in sentences)
     return Encoded(
         word_ids=[ids_of[surface] for surface in surfaces],
         vector_rows=[rows_of[surface] for surface in surfaces],
@@ -167,6 +176,7 @@ def encode(sentences: Sequence[Sentence], vocabulary: Vocabulary, *, chars: bool
         spellings=spellings if chars else [],
         feature_ids=[_features(sentence, vocabulary) for sentence in sentences],
         tag_ids=[_tags(sentence, vocabulary) for sentence in sentences] if tagged else None,
+        classes=_classes(sentences, vocabulary) if vocabulary.classes else None,
     )
 
 
@@ -177,7 +187,7 @@ def batches_in_order(lengths: Ids, batch_size: int, batch_tokens: int) -> list[I
         lengths: (sentences,) number of words of each.
         batch_size: sentences a batch, at most.
         batch_tokens: tokens a batch, padding included, at most, where a sentence is no longer
-            than that; 0 for no limit.
+            than that.
     """
     return _cut(np.argsort(lengths, kind="stable"), lengths, batch_size, batch_tokens)
 
@@ -188,7 +198,8 @@ def batches_at_random(
     """Indices of an epoch's batches: sentences of similar length, otherwise in random order.
 
     The corpus is shuffled, cut into pools, each pool sorted by length and cut into batches, and
-    the batches shuffled.
+    the batches shuffled. A batch has `batch_tokens` tokens, padding included, or, where that is 0,
+    `batch_size` sentences (fewer where they are so long that memory is at risk).
     """
     shuffled = generator.permutation(len(lengths))
     # With a token budget alone a batch of average sentences sets the size of a pool.
@@ -199,7 +210,7 @@ def batches_at_random(
     for pool in np.array_split(shuffled, pools):
         ordered = pool[np.argsort(lengths[pool], kind="stable")]
         limit = len(lengths) if batch_tokens else batch_size
-        batches += _cut(ordered, lengths, limit, batch_tokens)
+        batches += _cut(ordered, lengths, limit, batch_tokens or _MOST_TOKENS)
     return [batches[i] for i in generator.permutation(len(batches))]
 
 
@@ -218,7 +229,7 @@ def _slices(ordered: Ids, lengths: Ids, batch_size: int, batch_tokens: int) -> I
     start = 0
     for end in range(len(ordered)):
         rows = end - start
-        too_wide = batch_tokens and (rows + 1) * int(lengths[ordered[end]]) > batch_tokens
+        too_wide = (rows + 1) * int(lengths[ordered[end]]) > batch_tokens
         if rows and (rows == batch_size or too_wide):
             yield ordered[start:end]
             start = end
@@ -257,3 +268,14 @@ def _tags(sentence: Sentence, vocabulary: Vocabulary) -> Ids:
         unknown = (sentence.tags or ())[ids.index(None)]
         raise KeyError(unknown)
     return np.array(ids, dtype=np.int64)
+
+
+def _classes(sentences: Sequence[Sentence], vocabulary: Vocabulary) -> npt.NDArray[np.bool_]:
+    classes = np.zeros((len(sentences), len(vocabulary.classes)), dtype=np.bool_)
+    for row, sentence in enumerate(sentences):
+        for label in sentence.labels:
+            number = vocabulary.class_id(label)
+            if number is None:
+                raise KeyError(label)
+            classes[row, number] = True
+    return classes

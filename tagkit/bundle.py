@@ -26,7 +26,7 @@ from safetensors.torch import load, save_file
 from tagkit import __version__
 from tagkit.config import Config, parse_config, to_toml
 from tagkit.errors import BundleError, ConfigError
-from tagkit.model import Tagger, build_tagger
+from tagkit.model import Model, build_model
 from tagkit.vocab import Vocabulary
 
 FORMAT_VERSION = 1
@@ -50,7 +50,7 @@ class Bundle:
         metadata: of `metadata.json`.
     """
 
-    model: Tagger
+    model: Model
     vocabulary: Vocabulary
     config: Config
     metadata: dict[str, Any]
@@ -78,7 +78,7 @@ def find_bundle(path: Path) -> Path:
 
 def save_bundle(
     folder: Path,
-    model: Tagger,
+    model: Model,
     vocabulary: Vocabulary,
     config: Config,
     facts: dict[str, Any],
@@ -142,7 +142,7 @@ def load_bundle(path: Path) -> Bundle:
         raise BundleError(f"{folder}: cannot be read: {error!r}") from None
     # Fresh weights are drawn only to be overwritten: leave the caller's random state alone.
     with torch.random.fork_rng(devices=[]):
-        model = build_tagger(config, vocabulary)
+        model = build_model(config, vocabulary)
     _fill(model, weights, folder / WEIGHTS)
     return Bundle(model, vocabulary, config, metadata)
 
@@ -193,7 +193,7 @@ def _checked(folder: Path, name: str, metadata: dict[str, Any]) -> bytes:
     return content
 
 
-def _fill(model: Tagger, weights: dict[str, torch.Tensor], path: Path) -> None:
+def _fill(model: Model, weights: dict[str, torch.Tensor], path: Path) -> None:
     """Put weights into a model; names and shapes must be its own."""
     wanted = model.state_dict()
     for name in sorted(wanted.keys() ^ weights.keys()):

@@ -1,14 +1,11 @@
 """The corpora of a run: read as configured, their scheme told, split and converted for training."""
 
-import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
-from pathlib import Path
 
 from tagkit.alignment import to_sentences
 from tagkit.config import Config, DataConfig
-from tagkit.errors import DataError, FormatError, SchemeError
+from tagkit.errors import DataError, FormatError, SchemeError, shorten
 from tagkit.formats.columns import read_layout
 from tagkit.formats.layout import Layout, column_options
 from tagkit.formats.lines import Source, source_name
@@ -16,43 +13,8 @@ from tagkit.formats.reading import Reading
 from tagkit.formats.table import FORMATS, Format, recognise, settled
 from tagkit.schemes import Detection, convert, detect, illegal_count, to_spans
 from tagkit.sentence import Sentence
+from tagkit.split import Split, hold_out
 from tagkit.windows import cut, windows, windows_between_spans
-
-
-@dataclass(frozen=True)
-class Split:
-    """One corpus file, or the part of it that one is made of.
-
-    Attributes:
-        path: of the file.
-        sentences: with the tags of the file.
-        detection: the scheme that these are in.
-        notes: what the reader had to say.
-    """
-
-    path: str
-    sentences: tuple[Sentence, ...]
-    detection: Detection
-    notes: tuple[str, ...] = ()
-
-    @property
-    def tokens(self) -> int:
-        """Number of tokens."""
-        return sum(len(sentence) for sentence in self.sentences)
-
-    def labels(self) -> set[str]:
-        """Types of the spans, or plain labels."""
-        if self.detection.scheme == "labels":
-            return {tag for sentence in self.sentences for tag in sentence.tags or ()}
-        return {label for label, _ in self.entities()}
-
-    def entities(self) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """Label and words of each span."""
-        if self.detection.scheme == "labels":
-            return
-        for sentence in self.sentences:
-            for span in to_spans(sentence.tags or ()):
-                yield span.label, sentence.words[span.start : span.end]
 
 
 @dataclass(frozen=True)
@@ -73,9 +35,9 @@ class Corpus:
     layout: Layout | None
 
     @property
-    def scheme(self) -> str:
+    def scheme(self) -> str | None:
         """The training file's scheme, which predictions are written in."""
-        return self.train.detection.scheme
+        return self.train.scheme
 
     def unseen_share(self) -> float | None:
         """Share of dev's entities whose label and words never occur in train; None without any."""
@@ -91,23 +53,102 @@ def load_corpus(config: Config) -> Corpus:
         DataError: a file is missing, empty, or unfit to learn from.
         FormatError: a line cannot be read.
     """
-    data = config.data
+    data, task = config.data, config.task
     if not data.train_file:
         raise DataError("no training corpus: name one with --train FILE or data.train_file")
-    train = _read(data.train_file, data, None)
+    train = read_split(data.train_file, data, task, None)
+    if data.tree_phrases:
+        train = _distinct(train)
+    scored = data.model_copy(update={"tree_phrases": False})
     if data.dev_file:
-        dev = _read(data.dev_file, data, train.detection.scheme)
+        dev = read_split(data.dev_file, scored, task, train.scheme)
     else:
-        train, dev = _split_off(train, data.dev_fraction, config.train.seed)
-    test = _read(data.test_file, data, train.detection.scheme) if data.test_file else None
-    if len(train.labels()) < 1:
+        train, dev = hold_out(train, data.dev_fraction, config.train.seed)
+    test = read_split(data.test_file, scored, task, train.scheme) if data.test_file else None
+    if task != "classify" and len(train.labels()) < 1:
         raise DataError(f"{train.path}: every tag is O, so there is nothing to learn")
-    return Corpus(train, dev, test, _layout(data.train_file, data))
+    if task != "tag":
+        for split in (train, dev, test):
+            if split:
+                check_classes(split, several=several_classes(config, train))
+        _check_variety(train, dev)
+    return Corpus(train, dev, test, _layout(data, task))
 
 
-def read_split(path: str, data: DataConfig, expected: str | None) -> Split:
-    """One corpus file; its scheme is `expected` unless another fits its tags better."""
-    return _read(path, data, expected)
+def read_split(path: str, data: DataConfig, task: str, expected: str | None) -> Split:
+    """One corpus file.
+
+    Args:
+        path: of the file.
+        data: how it is read.
+        task: "tag", "classify" or "both": which of tags and classes it must have.
+        expected: the scheme that its tags are in, unless another fits them better.
+    """
+    notes: list[str] = []
+    reading = Reading(data, whole=task != "tag", note=notes.append)
+    sentences = tuple(_labelled(path, reading, task))
+    if not sentences:
+        raise DataError(f"{source_name(path)}: holds no {'text' if task != 'tag' else 'sentence'}")
+    detection = None
+    if task != "classify":
+        tags = [sentence.tags or () for sentence in sentences]
+        try:
+            detection = judge_scheme(tags, path, data.scheme, expected)
+        except SchemeError as error:
+            raise FormatError(path, _line_of(error.tag, sentences), error.problem) from None
+    return Split(path, sentences, detection, tuple(dict.fromkeys(notes)))
+
+
+def _distinct(split: Split) -> Split:
+    """Each phrase with its class once: single words occur thousands of times as phrases."""
+    phrases = {(sentence.words, sentence.labels): sentence for sentence in split.sentences}
+    repeated = len(split.sentences) - len(phrases)
+    said = f"{split.path}: {repeated:,} phrases that repeat another are left out"
+    return replace(split, sentences=tuple(phrases.values()), notes=(*split.notes, said))
+
+
+def several_classes(config: Config, train: Split) -> bool:
+    """Whether a text may have several classes: as configured, or as some training text has."""
+    if config.head.multi_label == "auto":
+        return any(len(sentence.labels) > 1 for sentence in train.sentences)
+    return config.head.multi_label == "yes"
+
+
+def check_classes(split: Split, *, several: bool) -> None:
+    """Raise where a text has not as many classes as it may have.
+
+    Raises:
+        FormatError: a text without a class, or with several.
+    """
+    if several:
+        return
+    for sentence in split.sentences:
+        if len(sentence.labels) != 1:
+            found = ", ".join(shorten(label) for label in sentence.labels) or "none"
+            raise FormatError(
+                split.path, sentence.lines[0] if sentence.lines else 1,
+                f"expected one class, found {found} (head.multi_label says how many a text has)",
+            )  # fmt: skip
+
+
+def _check_variety(train: Split, dev: Split) -> None:
+    """Raise where there is nothing to tell apart, or dev has classes of another kind."""
+    known = train.classes()
+    always = [label for label, count in known.items() if count == len(train.sentences)]
+    if always and len(known) == 1:
+        raise DataError(
+            f"{train.path}: every text is of the class {shorten(always[0])}: expected two classes "
+            "or more"
+        )
+    if not known:
+        raise DataError(f"{train.path}: no text has a class, so there is nothing to learn")
+    found = dev.classes()
+    if found and not found.keys() & known.keys():
+        raise DataError(
+            f"{dev.path}: expected the classes of {train.path} "
+            f"({', '.join(sorted(known)[:5])}, ...), found none of them "
+            f"({', '.join(sorted(found)[:5])}, ...)"
+        )
 
 
 def judge_scheme(
@@ -146,15 +187,19 @@ def training_scheme(config: Config) -> str:
     return "labels" if config.data.scheme == "labels" else config.data.train_scheme
 
 
-def for_training(sentences: Sequence[Sentence], scheme: str, max_length: int) -> list[Sentence]:
+def for_training(
+    sentences: Sequence[Sentence], scheme: str, max_length: int | None
+) -> list[Sentence]:
     """Sentences with tags in the training scheme, those over `max_length` cut into windows.
 
     The windows overlap, so that every word is seen with its neighbours; words that two of them
-    share count twice.
+    share count twice. With a `max_length` of None nothing is cut.
     """
     pieces: list[Sentence] = []
     for sentence in sentences:
-        if scheme == "labels":
+        if max_length is None:
+            found = [(0, len(sentence))]
+        elif scheme == "labels":
             found = windows(len(sentence), max_length)
         else:
             found = windows_between_spans(sentence.tags or (), max_length)
@@ -164,43 +209,41 @@ def for_training(sentences: Sequence[Sentence], scheme: str, max_length: int) ->
     return pieces
 
 
-def _read(path: str, data: DataConfig, expected: str | None) -> Split:
-    notes: list[str] = []
-    sentences = tuple(_tagged(path, Reading(data, note=notes.append)))
-    if not sentences:
-        raise DataError(f"{source_name(path)}: holds no sentence")
-    tags = [sentence.tags or () for sentence in sentences]
-    try:
-        detection = judge_scheme(tags, path, data.scheme, expected)
-    except SchemeError as error:
-        raise FormatError(path, _line_of(error.tag, sentences), error.problem) from None
-    return Split(path, sentences, detection, tuple(dict.fromkeys(notes)))
-
-
-def _tagged(path: str, reading: Reading) -> Iterator[Sentence]:
-    """The sentences of a corpus, all of them with tags."""
+def _labelled(path: str, reading: Reading, task: str) -> Iterator[Sentence]:
+    """The sentences of a corpus, all of them with tags, or whole texts with classes, or both."""
     source = Source(path, reading.data.encoding)
-    format = _recognise(source, reading.data)
-    if format.holds in ("classes", "text"):
+    format = _recognise(source, reading.data, task)
+    if format.holds in _UNFIT[task] or (task == "classify" and format.name in _WITHOUT_CLASSES):
         raise DataError(
-            f"{source.name}: expected tokens with tags or texts with spans, found {format.about} "
+            f"{source.name}: expected {_WANTED[task]}, found {format.about} "
             f"(read as {format.name}; data.format or --input-format says otherwise)"
         )
     for sentence in to_sentences(format.read(source, settled(reading, format)), reading):
-        if sentence.tags is None:
+        if task != "classify" and sentence.tags is None:
             raise FormatError(source.name, sentence.lines[0], "expected tags, found none")
-        yield sentence
+        yield replace(sentence, tags=None) if task == "classify" else sentence
 
 
-def _recognise(source: Source, data: DataConfig) -> Format:
-    """The format of a corpus with tags: what looks like nothing else is to be a column file."""
+_WANTED = {
+    "tag": "tokens with tags or texts with spans",
+    "classify": "texts with classes",
+    "both": "tokens with tags and a class of the whole",
+}
+_UNFIT = {"tag": ("classes", "text"), "classify": ("text",), "both": ("classes", "text")}
+_WITHOUT_CLASSES = ("columns", "conllu", "brat", "slash")
+
+
+def _recognise(source: Source, data: DataConfig, task: str) -> Format:
+    """The format of a corpus; with tags, what looks like nothing else is to be a column file."""
     format = recognise(source, data.format)
-    return FORMATS["columns"] if data.format == "auto" and format.name == "text" else format
+    if task == "tag" and data.format == "auto" and format.name == "text":
+        return FORMATS["columns"]
+    return format
 
 
-def _layout(path: str, data: DataConfig) -> Layout | None:
-    source = Source(path, data.encoding)
-    if _recognise(source, data).name not in ("columns", "conllu"):
+def _layout(data: DataConfig, task: str) -> Layout | None:
+    source = Source(data.train_file, data.encoding)
+    if _recognise(source, data, task).name not in ("columns", "conllu"):
         return None
     return read_layout(source, column_options(data, with_tags=True))
 
@@ -213,21 +256,3 @@ def _line_of(tag: str, sentences: Sequence[Sentence]) -> int:
         if tag in (sentence.tags or ())
     )
     return next(lines, 1)
-
-
-def _split_off(train: Split, fraction: float, seed: int) -> tuple[Split, Split]:
-    """Train without a random part of its sentences, and that part."""
-    if len(train.sentences) < 2:
-        raise DataError(
-            f"{train.path}: one sentence is not enough to split off a dev corpus; name one with "
-            "--dev FILE"
-        )
-    # At least one sentence is held out, and at least one kept.
-    count = min(max(1, round(len(train.sentences) * fraction)), len(train.sentences) - 1)
-    order = list(range(len(train.sentences)))
-    random.Random(seed).shuffle(order)
-    chosen = set(islice(order, count))
-    kept = tuple(s for i, s in enumerate(train.sentences) if i not in chosen)
-    held_out = tuple(s for i, s in enumerate(train.sentences) if i in chosen)
-    name = f"{Path(train.path).name} (split off)"
-    return replace(train, sentences=kept), replace(train, path=name, sentences=held_out)

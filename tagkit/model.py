@@ -1,4 +1,4 @@
-"""Embedding, encoder and head as one module, and the tables of what varies by name."""
+"""Embedding, encoder and heads as one module, and the tables of what varies by name."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,9 @@ from tagkit.batch import Batch
 from tagkit.config import Config
 from tagkit.corpus import training_scheme
 from tagkit.nn.chain import Chain, forward_backward, step_log_probs
+from tagkit.nn.classifiers import ClassHead
 from tagkit.nn.embed import CharEncoder, TokenEmbedding, WordEmbedding
+from tagkit.nn.pooling import Pooling
 from tagkit.nn.recurrent import Encoder
 from tagkit.nn.taggers import CrfHead, Head, SoftmaxHead, StepScores, ViterbiHead
 from tagkit.schemes import OUTSIDE, join_tag, may_follow, split_tag
@@ -19,11 +21,10 @@ HEADS: dict[str, type[Head]] = {"crf": CrfHead, "softmax": SoftmaxHead, "viterbi
 
 
 @dataclass(frozen=True, slots=True)
-class Decoded:
-    """Best paths, and how sure the model is of them.
+class Certainty:
+    """How sure the model is of best paths.
 
     Attributes:
-        tag_ids: (batch, time) int64, 0 on padding.
         probs: (batch, time) marginal probability of each token's tag.
         step_log_probs: (batch, time) log P(tag | tag before, sentence), the first column
             log P(tag | sentence): summed over a stretch behind its first token's `probs`, the
@@ -32,58 +33,131 @@ class Decoded:
             this tag; 0 at the last token and where the tag itself says where its span ends.
     """
 
-    tag_ids: Tensor
     probs: Tensor
     step_log_probs: Tensor
     goes_on: Tensor
 
 
-class Tagger(nn.Module):
-    """words, characters, features -> vectors -> hidden states -> emissions -> tags."""
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the model says of a batch.
+
+    Attributes:
+        tag_ids: (batch, time) int64 best paths, 0 on padding; None of a model without tags.
+        certainty: of these; None where it was not asked for.
+        class_probs: (batch, classes); None of a model without classes.
+        attention: (batch, time) share of each token in a text's vector, 0 on padding; None where
+            the pooling is another.
+    """
+
+    tag_ids: Tensor | None
+    certainty: Certainty | None
+    class_probs: Tensor | None
+    attention: Tensor | None
+
+
+def on_cpu(answer: Answer) -> Answer:
+    """The same answer on the CPU, one copy a tensor."""
+    certainty = answer.certainty
+    if certainty is not None:
+        certainty = Certainty(
+            certainty.probs.cpu(), certainty.step_log_probs.cpu(), certainty.goes_on.cpu()
+        )
+    parts = (answer.class_probs, answer.attention)
+    class_probs, attention = (None if part is None else part.cpu() for part in parts)
+    tag_ids = None if answer.tag_ids is None else answer.tag_ids.cpu()
+    return Answer(tag_ids, certainty, class_probs, attention)
+
+
+class Model(nn.Module):
+    """words, characters, features -> vectors -> hidden states -> tags, classes, or both."""
 
     continuation: Tensor
 
-    def __init__(self, embed: TokenEmbedding, encoder: Encoder, head: Head, continuation: Tensor):
-        """`continuation`: (tags,) id of the tag that continues each tag's span, or -1."""
+    def __init__(
+        self,
+        *,
+        embed: TokenEmbedding,
+        encoder: Encoder,
+        head: Head | None,
+        class_head: ClassHead | None,
+        class_loss: float,
+        continuation: Tensor,
+    ) -> None:
+        """At least one of the heads is there.
+
+        Args:
+            embed: gives vectors of words.
+            encoder: gives hidden states.
+            head: of tags.
+            class_head: of classes.
+            class_loss: weight of the classes' loss beside that of the tags.
+            continuation: (tags,) id of the tag that continues each tag's span, or -1.
+        """
         super().__init__()
         self.embed = embed
         self.encoder = encoder
         self.head = head
+        self.class_head = class_head
+        self.class_loss = class_loss
         self.register_buffer("continuation", continuation, persistent=False)
 
     def states(self, batch: Batch) -> Tensor:
         """(batch, time, hidden) hidden states of the encoder."""
-        vectors = self.embed(
-            batch.word_ids, batch.vector_rows, batch.char_ids, batch.word_rows, batch.feature_ids
-        )
-        hidden: Tensor = self.encoder(vectors, batch.mask)
+        hidden: Tensor = self.encoder(self._vectors(batch), batch.mask)
         return hidden
 
     def loss(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """Negative log-likelihood of the batch's tags, summed, and the number of tokens."""
-        if batch.tag_ids is None:
+        """Negative log-likelihood in nats, summed, and the number of targets.
+
+        Targets are tokens, or texts where there are no tags. With both it is that of a text's tags
+        and class together, log p(tags | x) + log p(class | x), the class's times `class_loss`.
+        """
+        if self.head is not None and batch.tag_ids is None:
             raise ValueError("the batch holds no tags to learn from")
-        return self.head.loss(self.states(batch), batch.mask, batch.tag_ids)
+        if self.class_head is None:
+            assert self.head is not None
+            assert batch.tag_ids is not None
+            return self.head.loss(self.states(batch), batch.mask, batch.tag_ids)
+        if batch.classes is None:
+            raise ValueError("the batch holds no classes to learn from")
+        states, final = self.encoder.read(self._vectors(batch), batch.mask)
+        total, count = self.class_head.loss(states, final, batch.mask, batch.classes)
+        if self.head is None or batch.tag_ids is None:
+            return total, count
+        of_tags, tokens = self.head.loss(states, batch.mask, batch.tag_ids)
+        return of_tags + self.class_loss * total, tokens
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """As `loss`: what wrappers of modules call."""
         return self.loss(batch)
 
     @torch.inference_mode()
-    def decode(self, batch: Batch) -> Tensor:
-        """The best path of each sentence, (batch, time) int64, 0 on padding."""
-        return self.head.decode(self.states(batch), batch.mask)
+    def answer(self, batch: Batch, *, confidence: bool) -> Answer:
+        """Tags, classes, or both; with `confidence` how sure the tags are."""
+        tag_ids = certainty = class_probs = attention = None
+        if self.class_head is None:
+            states = self.states(batch)
+        else:
+            states, final = self.encoder.read(self._vectors(batch), batch.mask)
+            class_probs = self.class_head.probs(states, final, batch.mask)
+            if self.class_head.pooling.kind == "attention":
+                attention = self.class_head.pooling.weights(states, batch.mask)
+        if self.head is not None:
+            tag_ids = self.head.decode(states, batch.mask)
+            if confidence:
+                chain = self.head.chain(states, batch.mask)
+                certainty = _certainty(chain, tag_ids, self.continuation)
+        return Answer(tag_ids, certainty, class_probs, attention)
 
-    @torch.inference_mode()
-    def decode_with_confidence(self, batch: Batch) -> Decoded:
-        """The best path of each sentence and its tokens' marginals."""
-        states = self.states(batch)
-        chain = self.head.chain(states, batch.mask)
-        tag_ids = self.head.decode(states, batch.mask)
-        return _confidence(chain, tag_ids, self.continuation)
+    def _vectors(self, batch: Batch) -> Tensor:
+        vectors: Tensor = self.embed(
+            batch.word_ids, batch.vector_rows, batch.char_ids, batch.word_rows, batch.feature_ids
+        )
+        return vectors
 
 
-def _confidence(chain: Chain, tag_ids: Tensor, continuation: Tensor) -> Decoded:
+def _certainty(chain: Chain, tag_ids: Tensor, continuation: Tensor) -> Certainty:
     messages = forward_backward(chain)
     chosen = tag_ids.unsqueeze(2)
     log_probs = (messages.alpha.gather(2, chosen) + messages.beta.gather(2, chosen)).squeeze(
@@ -95,23 +169,26 @@ def _confidence(chain: Chain, tag_ids: Tensor, continuation: Tensor) -> Decoded:
     going = steps.gather(2, next_id.clamp(min=0).unsqueeze(2)).squeeze(2).exp()
     within = chain.mask[:, 1:] & (next_id >= 0)
     nothing = torch.zeros_like(log_probs[:, :1])
-    return Decoded(
-        tag_ids=tag_ids,
+    return Certainty(
         probs=log_probs.exp().clamp(max=1),
         step_log_probs=torch.cat((log_probs[:, :1], taken), dim=1),
         goes_on=torch.cat((going.masked_fill(~within, 0), nothing), dim=1).clamp(max=1),
     )
 
 
-def build_tagger(
-    config: Config, vocabulary: Vocabulary, bigrams: StepScores | None = None
-) -> Tagger:
-    """A tagger with fresh weights, of a configuration whose data.scheme is resolved.
+def build_model(
+    config: Config,
+    vocabulary: Vocabulary,
+    bigrams: StepScores | None = None,
+    class_weights: Tensor | None = None,
+) -> Model:
+    """A model with fresh weights, of a configuration that its corpus has resolved.
 
     Args:
         config: sizes and names.
-        vocabulary: numbers of words, characters, tags and feature values.
+        vocabulary: numbers of words, characters, tags, classes and feature values.
         bigrams: of the training tags, for the viterbi head; None where weights are loaded next.
+        class_weights: (classes,) in the loss; None for ones.
     """
     embeddings, encoder = config.embeddings, config.encoder
     chars = None
@@ -141,12 +218,38 @@ def build_tagger(
         layers=encoder.layers,
         bidirectional=encoder.bidirectional,
         merge=encoder.merge,
+        segment=config.train.bptt,
         dropout=encoder.dropout,
         locked_dropout=encoder.locked_dropout,
         word_dropout=encoder.word_dropout,
     )
-    head = _build_head(config, vocabulary, layers.outputs, bigrams)
-    return Tagger(embed, layers, head, _continuation(vocabulary.tags, training_scheme(config)))
+    tags, classes = config.task != "classify", config.task != "tag"
+    return Model(
+        embed=embed,
+        encoder=layers,
+        head=_build_head(config, vocabulary, layers.outputs, bigrams) if tags else None,
+        class_head=_build_class_head(config, vocabulary, layers.outputs, class_weights)
+        if classes
+        else None,
+        class_loss=config.head.class_loss,
+        continuation=_continuation(vocabulary.tags, training_scheme(config)),
+    )
+
+
+def _build_class_head(
+    config: Config, vocabulary: Vocabulary, inputs: int, weights: Tensor | None
+) -> ClassHead:
+    options, classes = config.head, len(vocabulary.classes)
+    return ClassHead(
+        pooling=Pooling(kind=options.pooling, inputs=inputs),
+        hidden=options.hidden,
+        activation=options.activation,
+        dropout=options.dropout,
+        classes=classes,
+        several=options.multi_label == "yes",
+        label_smoothing=options.label_smoothing,
+        class_weights=torch.ones(classes) if weights is None else weights,
+    )
 
 
 def _build_head(

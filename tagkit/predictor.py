@@ -1,32 +1,23 @@
-"""Text or Sentences -> tags, spans, probabilities, offsets: the whole road."""
+"""Text or Sentences -> tags, spans, classes, probabilities, offsets: the whole road."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import overload
 
 import torch
 
-from tagkit.alignment import tokens_of
-from tagkit.batch import Batch, batches_in_order, encode
+from tagkit.batch import batches_in_order, encode
 from tagkit.bundle import load_bundle
 from tagkit.config import Config
 from tagkit.corpus import training_scheme
 from tagkit.device import choose_device
 from tagkit.errors import DataError
-from tagkit.model import Decoded, Tagger
+from tagkit.model import Answer, Certainty, Model, on_cpu
 from tagkit.schemes import OUTSIDE, from_spans, split_tag, to_spans
-from tagkit.sentence import (
-    Document,
-    Prediction,
-    Sentence,
-    Span,
-    TaggedText,
-    TaggedToken,
-    TextSpan,
-    joined,
-)
+from tagkit.sentence import LabelScore, Prediction, Sentence, Span, TaggedText
+from tagkit.texts import Input, as_tagged, as_text
 from tagkit.vocab import Vocabulary
 from tagkit.windows import cut, join, windows
 
@@ -35,24 +26,13 @@ _BATCH_TOKENS = 16_384
 BATCH_SIZE = 64  # sentences a batch
 MAX_LENGTH = 4096  # words; longer sentences are tagged in windows
 
-Input = str | Sequence[str] | Sentence | Document
-
 
 def _silent(_: int) -> None:
     """Hears of a long sentence and does nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Text:
-    """A text and its sentences, and where their words stand in it."""
-
-    text: str
-    sentences: list[Sentence]
-    places: list[Sequence[tuple[int, int]]]
-
-
 def load(path: str | Path, device: str = "auto") -> "Predictor":
-    """The model in a folder, ready to tag.
+    """The model in a folder, ready to read texts.
 
     Args:
         path: of the model, or of the training run that wrote it.
@@ -67,10 +47,10 @@ def load(path: str | Path, device: str = "auto") -> "Predictor":
 
 
 class Predictor:
-    """A trained model with its vocabulary and configuration, ready to tag."""
+    """A trained model with its vocabulary and configuration, ready to read texts."""
 
     def __init__(
-        self, model: Tagger, vocabulary: Vocabulary, config: Config, device: torch.device
+        self, model: Model, vocabulary: Vocabulary, config: Config, device: torch.device
     ) -> None:
         """`config` is the model's resolved one; the model is moved to `device`."""
         self.model = model.to(device)
@@ -86,6 +66,7 @@ class Predictor:
         batch_size: int = ...,
         confidence: bool = ...,
         max_length: int = ...,
+        threshold: float | None = ...,
         on_long: Callable[[int], None] = ...,
     ) -> TaggedText: ...
 
@@ -97,6 +78,7 @@ class Predictor:
         batch_size: int = ...,
         confidence: bool = ...,
         max_length: int = ...,
+        threshold: float | None = ...,
         on_long: Callable[[int], None] = ...,
     ) -> list[TaggedText]: ...
 
@@ -107,57 +89,66 @@ class Predictor:
         batch_size: int = BATCH_SIZE,
         confidence: bool = False,
         max_length: int = MAX_LENGTH,
+        threshold: float | None = None,
         on_long: Callable[[int], None] = _silent,
     ) -> TaggedText | list[TaggedText]:
-        """Tokens with tags, and spans, each with its place in its text.
+        """Tokens with tags, and spans, each with its place in its text; classes of the text.
 
         Args:
             inputs: one raw text, or several inputs, each a raw text (its sentences and tokens are
                 found), a sequence of words, a `Sentence`, or a `Document`. A line's end is a
-                sentence's end.
+                sentence's end; where texts have classes each is read as one sequence.
             batch_size: sentences a batch, at most.
             confidence: whether to compute probabilities.
-            max_length: words; longer sentences are cut into windows that overlap, whose tags are
-                joined as `tagkit.windows` says.
+            max_length: words; a model of tags alone reads longer sentences in windows that overlap,
+                and their tags are joined as `tagkit.windows` says.
+            threshold: probability from which on a class is among the labels; None for the
+                configured one, or, where a text has one class, for the likeliest in any case.
             on_long: told the number of words of each such sentence.
 
         Returns:
-            What is tagged of the one text; a list with one for each of several inputs.
+            What is said of the one text; a list with one for each of several inputs.
 
         Raises:
             DataError: a sequence without words, an empty word, or a `Sentence` without the
                 feature columns that the model was trained with.
         """
-        texts = [_as_text(item) for item in ([inputs] if isinstance(inputs, str) else inputs)]
-        predictions = self.tag(
+        items = [inputs] if isinstance(inputs, str) else inputs
+        tokenizer = self.config.data.tokenizer
+        texts = [as_text(item, tokenizer, whole=self.config.task != "tag") for item in items]
+        predictions = self.annotate(
             [sentence for text in texts for sentence in text.sentences],
             batch_size=batch_size,
             confidence=confidence,
             max_length=max_length,
+            threshold=threshold,
             on_long=on_long,
         )
         found = iter(predictions)
-        tagged = [_tagged(text, [next(found) for _ in text.sentences]) for text in texts]
+        tagged = [as_tagged(text, [next(found) for _ in text.sentences]) for text in texts]
         return tagged[0] if isinstance(inputs, str) else tagged
 
-    def tag(
+    def annotate(
         self,
         sentences: Sequence[Sentence],
         *,
         batch_size: int,
         confidence: bool,
         max_length: int = MAX_LENGTH,
+        threshold: float | None = None,
         on_long: Callable[[int], None] = _silent,
     ) -> list[Prediction]:
-        """Tags and spans of each sentence, in the sentences' order.
+        """Tags and spans of each sentence, or its classes, in the sentences' order.
 
         Args:
-            sentences: their own tags are not looked at; their feature columns are those of
-                training.
+            sentences: their own tags and classes are not looked at; their feature columns are
+                those of training.
             batch_size: sentences a batch, at most.
             confidence: whether to compute probabilities.
-            max_length: words; longer sentences are cut into windows that overlap, whose tags are
-                joined as `tagkit.windows` says.
+            max_length: words; a model of tags alone reads longer sentences in windows that overlap,
+                and their tags are joined as `tagkit.windows` says.
+            threshold: probability from which on a class is among the labels; None for the
+                configured one, or, where a text has one class, for the likeliest in any case.
             on_long: told the number of words of each such sentence.
         """
         if not sentences:
@@ -168,16 +159,18 @@ class Predictor:
                 f"this model reads {columns} feature columns beside the words "
                 f"({list(self.config.data.feature_columns)}): give it column files that have them"
             )
+        if self.config.task != "tag":  # a class is of the whole
+            max_length = max(len(sentence) for sentence in sentences)
         for sentence in sentences:
             if len(sentence) > max_length:
                 on_long(len(sentence))
         plans = [windows(len(sentence), max_length) for sentence in sentences]
         bare = [
-            cut(replace(sentence, tags=None), window)
+            cut(replace(sentence, tags=None, labels=()), window)
             for sentence, plan in zip(sentences, plans, strict=True)
             for window in plan
         ]
-        found = iter(self._tag(bare, batch_size, confidence))
+        found = iter(self._read(bare, batch_size, confidence, threshold))
         predictions = []
         for sentence, plan in zip(sentences, plans, strict=True):
             parts = [(start, next(found)) for start, _ in plan]
@@ -185,20 +178,36 @@ class Predictor:
             predictions.append(whole or join(sentence.words, parts, self.config.data.scheme))
         return predictions
 
-    def _tag(
-        self, sentences: Sequence[Sentence], batch_size: int, confidence: bool
+    def _read(
+        self,
+        sentences: Sequence[Sentence],
+        batch_size: int,
+        confidence: bool,
+        threshold: float | None,
     ) -> list[Prediction]:
         encoded = encode(sentences, self.vocabulary, chars=self.model.embed.chars is not None)
         batches = batches_in_order(encoded.lengths, batch_size, _BATCH_TOKENS)
-        decode = self._sure if confidence else self._plain
+        thresholds = self._thresholds(threshold)
         predictions: list[Prediction | None] = [None] * len(sentences)
         self.model.eval()
         for indices in batches:
             batch = encoded.batch(indices).to(self.device)
-            found = decode([sentences[i] for i in indices], batch)
-            for i, prediction in zip(indices, found, strict=True):
-                predictions[i] = prediction
+            answer = on_cpu(self.model.answer(batch, confidence=confidence))
+            for row, i in enumerate(indices):
+                predictions[i] = self._prediction(sentences[i], answer, row, thresholds)
         return [prediction for prediction in predictions if prediction is not None]
+
+    def _thresholds(self, given: float | None) -> list[float]:
+        """Probability from which on a text has each class."""
+        configured = self.config.head.threshold
+        several = self.config.head.multi_label == "yes"
+        if given is not None:
+            configured = given
+        elif not several:
+            configured = 0.0
+        if isinstance(configured, dict):
+            return [configured.get(label, 0.5) for label in self.vocabulary.classes]
+        return [configured] * len(self.vocabulary.classes)
 
     def tags_in(self, prediction: Prediction, scheme: str) -> tuple[str, ...]:
         """A prediction's tags in a scheme, which may differ from that of the training corpus."""
@@ -214,86 +223,55 @@ class Predictor:
         # seqeval's name for the label of a bare prefix
         return frozenset(split_tag(tag)[1] or "_" for tag in tags if tag != OUTSIDE)
 
-    def _plain(self, sentences: Sequence[Sentence], batch: Batch) -> Iterator[Prediction]:
-        paths = self.model.decode(batch).cpu().numpy()
-        for sentence, path in zip(sentences, paths, strict=True):
-            yield self._prediction(sentence, path[: len(sentence)].tolist())
-
-    def _sure(self, sentences: Sequence[Sentence], batch: Batch) -> Iterator[Prediction]:
-        decoded = self.model.decode_with_confidence(batch)
-        decoded = Decoded(
-            decoded.tag_ids.cpu(),
-            decoded.probs.cpu(),
-            decoded.step_log_probs.cpu(),
-            decoded.goes_on.cpu(),
-        )
-        for row, sentence in enumerate(sentences):
-            yield self._sure_prediction(sentence, decoded, row)
-
-    def _sure_prediction(self, sentence: Sentence, decoded: Decoded, row: int) -> Prediction:
-        length = len(sentence)
-        probs = decoded.probs[row, :length].tolist()
-        steps = decoded.step_log_probs[row, :length].tolist()
-        goes_on = decoded.goes_on[row, :length].tolist()
-
-        def probability(span: Span) -> float:
-            within = math.exp(sum(steps[span.start + 1 : span.end]))
-            return float(probs[span.start] * within * (1 - goes_on[span.end - 1]))
-
-        tag_ids = decoded.tag_ids[row, :length].tolist()
-        return self._prediction(sentence, tag_ids, probs, probability)
+    def classes(self) -> frozenset[str]:
+        """Classes of texts that the model can predict."""
+        return frozenset(self.vocabulary.classes)
 
     def _prediction(
-        self,
-        sentence: Sentence,
-        tag_ids: list[int],
-        probs: list[float] | None = None,
-        probability: Callable[[Span], float] | None = None,
+        self, sentence: Sentence, answer: Answer, row: int, thresholds: Sequence[float]
     ) -> Prediction:
+        length = len(sentence)
+        prediction = Prediction(sentence.words, ())
+        if answer.tag_ids is not None:
+            prediction = self._tagged(sentence, answer.tag_ids[row, :length].tolist())
+            if answer.certainty is not None:
+                prediction = _with_certainty(prediction, answer.certainty, row)
+        if answer.class_probs is None:
+            return prediction
+        names = self.vocabulary.classes
+        found = zip(names, answer.class_probs[row].tolist(), thresholds, strict=True)
+        ranked = sorted(found, key=lambda score: -score[1])
+        likely = tuple(label for label, probability, least in ranked if probability >= least)
+        attention = None
+        if answer.attention is not None:
+            attention = tuple(answer.attention[row, :length].tolist())
+        return replace(
+            prediction,
+            labels=likely if self.config.head.multi_label == "yes" else likely[:1],
+            scores=tuple(LabelScore(label, probability) for label, probability, _ in ranked),
+            attention=attention,
+        )
+
+    def _tagged(self, sentence: Sentence, tag_ids: list[int]) -> Prediction:
         tags = tuple(self.vocabulary.tags[number] for number in tag_ids)
-        spans: tuple[Span, ...] = ()
-        if training_scheme(self.config) != "labels":
-            spans = to_spans(tags)
-            tags = from_spans(spans, len(tags), self.config.data.scheme)
-            if probability:
-                spans = tuple(replace(span, probability=probability(span)) for span in spans)
-        return Prediction(sentence.words, tags, spans, tuple(probs) if probs else None)
+        if training_scheme(self.config) == "labels":
+            return Prediction(sentence.words, tags)
+        spans = to_spans(tags)
+        tags = from_spans(spans, len(tags), self.config.data.scheme)
+        return Prediction(sentence.words, tags, spans)
 
 
-def _as_text(item: Input) -> _Text:
-    if isinstance(item, str):
-        item = Document(item)
-    if isinstance(item, Document):
-        text, found = item.text, tokens_of(item)
-        sentences = [Sentence(tuple(text[start:end] for start, end in places)) for places in found]
-        return _Text(text, sentences, [*found])
-    sentence = item if isinstance(item, Sentence) else Sentence(tuple(item))
-    if not sentence.words or "" in sentence.words:
-        raise DataError(f"expected at least one word and none that is empty, found {item!r}")
-    if sentence.text is not None:
-        return _Text(sentence.text, [sentence], [sentence.places])
-    text, places = joined(sentence.words)
-    return _Text(text, [sentence], [places])
+def _with_certainty(prediction: Prediction, certainty: Certainty, row: int) -> Prediction:
+    """The prediction with the probabilities of its tags and spans."""
+    length = len(prediction.words)
+    probs = certainty.probs[row, :length].tolist()
+    steps = certainty.step_log_probs[row, :length].tolist()
+    goes_on = certainty.goes_on[row, :length].tolist()
 
+    def sure(span: Span) -> Span:
+        within = math.exp(sum(steps[span.start + 1 : span.end]))
+        probability = float(probs[span.start] * within * (1 - goes_on[span.end - 1]))
+        return replace(span, probability=probability)
 
-def _tagged(text: _Text, predictions: Sequence[Prediction]) -> TaggedText:
-    sentences, spans = [], []
-    for places, prediction in zip(text.places, predictions, strict=True):
-        rows = zip(
-            prediction.words,
-            places,
-            prediction.tags,
-            prediction.probabilities or [None] * len(places),
-            strict=True,
-        )
-        sentences.append(
-            tuple(
-                TaggedToken(word, start, end, tag, probability)
-                for word, (start, end), tag, probability in rows
-            )
-        )
-        for span in prediction.spans:
-            start, end = places[span.start][0], places[span.end - 1][1]
-            found = text.text[start:end]
-            spans.append(TextSpan(found, start, end, span.label, span.probability))
-    return TaggedText(text.text, tuple(sentences), tuple(spans))
+    spans = tuple(sure(span) for span in prediction.spans)
+    return replace(prediction, spans=spans, probabilities=tuple(probs))

@@ -9,8 +9,10 @@ import torch
 
 from tagkit.batch import Encoded, encode
 from tagkit.config import Config
-from tagkit.corpus import Corpus, for_training, load_corpus, training_scheme
-from tagkit.model import Tagger, build_tagger
+from tagkit.corpus import Corpus, for_training, load_corpus, several_classes, training_scheme
+from tagkit.errors import DataError
+from tagkit.model import Model, build_model
+from tagkit.nn.classifiers import balanced_weights
 from tagkit.nn.taggers import estimate_bigrams
 from tagkit.schemes import OUTSIDE
 from tagkit.sentence import Sentence
@@ -38,7 +40,7 @@ class Prepared:
     config: Config
     corpus: Corpus
     vocabulary: Vocabulary
-    model: Tagger
+    model: Model
     encoded: Encoded
     singletons: torch.Tensor
     device: torch.device
@@ -61,13 +63,17 @@ def prepare(config: Config, device: torch.device) -> Prepared:
     if config.embeddings.vectors:
         vectors = load_vectors(Path(config.embeddings.vectors), config.embeddings.max_vectors)
         config = _with(config, "embeddings", word_dim=vectors.dim)
-    scheme = training_scheme(config)
-    sentences = for_training(corpus.train.sentences, scheme, config.data.max_length)
+    sentences = _examples(config, corpus)
     counts = count_words(sentences, config.embeddings.lowercase, config.embeddings.normalize_digits)
     vocabulary = _vocabulary(config, sentences, counts, vectors)
     encoded = encode(sentences, vocabulary, chars=config.embeddings.char_cell != "none")
     paths = [ids.tolist() for ids in encoded.tag_ids or ()]
-    model = build_tagger(config, vocabulary, estimate_bigrams(paths, len(vocabulary.tags)))
+    model = build_model(
+        config,
+        vocabulary,
+        estimate_bigrams(paths, len(vocabulary.tags)),
+        _class_weights(config, vocabulary, encoded, corpus.train.path),
+    )
     covered = None
     if vectors:
         _place_vectors(model, vocabulary, vectors)
@@ -81,12 +87,29 @@ def prepare(config: Config, device: torch.device) -> Prepared:
         singletons=_singletons(vocabulary, counts),
         device=device,
         vectors=covered,
-        cut=sum(len(s) > config.data.max_length for s in corpus.train.sentences),
+        cut=sum(len(s) > config.data.max_length for s in corpus.train.sentences)
+        if config.task == "tag"
+        else 0,
     )
+
+
+def _examples(config: Config, corpus: Corpus) -> list[Sentence]:
+    """What the model learns from: sentences in the training scheme, or whole texts."""
+    sentences = list(corpus.train.sentences)
+    if config.task == "classify":
+        return sentences
+    # A class is of the whole text: with one, no text is cut.
+    longest = config.data.max_length if config.task == "tag" else None
+    return for_training(sentences, training_scheme(config), longest)
 
 
 def _resolved(config: Config, corpus: Corpus) -> Config:
     """The configuration with what the corpus has told: its scheme, columns from the left."""
+    if config.task != "tag":
+        several = "yes" if several_classes(config, corpus.train) else "no"
+        config = _with(config, "head", multi_label=several)
+    if corpus.scheme is None:
+        return config
     if corpus.layout is None:
         return _with(config, "data", scheme=corpus.scheme)
     width = corpus.layout.width
@@ -116,7 +139,7 @@ def _vocabulary(
         rows = dict.fromkeys(vector_words, 1)
         keys = [key for key in keys if first_known(key, rows.get) is None]
     tags = most_frequent(tag for sentence in sentences for tag in sentence.tags or ())
-    if training_scheme(config) != "labels" and OUTSIDE not in tags:
+    if config.task != "classify" and training_scheme(config) != "labels" and OUTSIDE not in tags:
         tags = (OUTSIDE, *tags)  # without it a scheme may leave short sentences no legal path
     return Vocabulary(
         words=tuple(keys),
@@ -124,6 +147,9 @@ def _vocabulary(
         only_vectors=options.freeze_vectors,
         chars=most_frequent(char for s in sentences for word in s.words for char in word),
         tags=tags,
+        classes=most_frequent(label for sentence in sentences for label in sentence.labels)
+        if config.task != "tag"
+        else (),
         features=tuple(
             most_frequent(value for s in sentences for value in s.features[column])
             for column in range(len(config.data.feature_columns))
@@ -133,7 +159,32 @@ def _vocabulary(
     )
 
 
-def _place_vectors(model: Tagger, vocabulary: Vocabulary, vectors: Vectors) -> None:
+def _class_weights(
+    config: Config, vocabulary: Vocabulary, encoded: Encoded, path: str
+) -> torch.Tensor | None:
+    """(classes,) weights of the classes in the loss; None where all weigh the same.
+
+    Raises:
+        DataError: an option names a class that the training corpus lacks.
+    """
+    if config.task == "tag":
+        return None
+    for option in ("class_weights", "threshold"):
+        for label in named if isinstance(named := getattr(config.head, option), dict) else ():
+            if vocabulary.class_id(label) is None:
+                known = ", ".join(vocabulary.classes[:10])
+                raise DataError(
+                    f"head.{option}: no text of {path} has the class {label!r}; there are: {known}"
+                )
+    weights = config.head.class_weights
+    if isinstance(weights, dict):
+        return torch.tensor([weights.get(label, 1.0) for label in vocabulary.classes])
+    if weights == "balanced" and encoded.classes is not None:
+        return balanced_weights(torch.from_numpy(encoded.classes))
+    return None
+
+
+def _place_vectors(model: Model, vocabulary: Vocabulary, vectors: Vectors) -> None:
     rows = [0] * RESERVED + [vocabulary.vector_row(word) for word in vocabulary.words]
     model.embed.words.place(torch.from_numpy(vectors.matrix), torch.tensor(rows))
 

@@ -8,30 +8,64 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 
 from tagkit.config import Column, DataConfig
-from tagkit.corpus import Split, judge_scheme, read_split
+from tagkit.corpus import check_classes, judge_scheme, read_split
 from tagkit.errors import DataError, FormatError, SchemeError, shorten
+from tagkit.evaluation.classes import (
+    ClassReport,
+    JointReport,
+    make_class_report,
+    whole_accuracy,
+)
 from tagkit.evaluation.report import Report, make_report
 from tagkit.evaluation.scores import accuracy, span_f1
 from tagkit.formats.columns import Block, read_blocks
 from tagkit.formats.layout import column_options
 from tagkit.formats.lines import Source
 from tagkit.predictor import Predictor
+from tagkit.split import Split
+
+AnyReport = Report | ClassReport | JointReport
 
 
 def headline(predictor: Predictor, split: Split, batch_size: int) -> float:
-    """Micro F1 of spans, or accuracy of plain labels, of a model on a corpus; 0 to 1."""
-    gold, predicted = _gold_and_predicted(predictor, split, batch_size)
-    measure = accuracy if split.detection.scheme == "labels" else span_f1
-    return measure(gold, predicted)
+    """The one number of a model on a corpus, 0 to 1.
+
+    Micro F1 of spans or accuracy of plain labels; accuracy of classes (micro F1 where a text may
+    have several); with both, the mean of the two.
+    """
+    answers = _answers(predictor, split, batch_size)
+    numbers = []
+    if answers.tags is not None:
+        # Not by way of a report: seqeval brings scikit-learn, most of a second.
+        measure = accuracy if split.scheme == "labels" else span_f1
+        numbers.append(measure(answers.gold_tags, answers.tags))
+    if answers.classes is not None:
+        numbers.append(answers.classes.headline)
+    return sum(numbers) / len(numbers)
 
 
 def evaluate(
     predictor: Predictor, split: Split, *, batch_size: int, strict: bool = False
-) -> Report:
-    """Report of a model's predictions for a corpus with gold tags."""
-    gold, predicted = _gold_and_predicted(predictor, split, batch_size)
-    scheme = split.detection.scheme
-    return make_report(gold, predicted, scheme, strict=strict, known=predictor.labels())
+) -> AnyReport:
+    """Report of a model's predictions for a corpus with gold tags, classes, or both."""
+    answers = _answers(predictor, split, batch_size)
+    if answers.tags is None:
+        assert answers.classes is not None
+        return answers.classes
+    scheme = split.scheme or "labels"
+    report = make_report(
+        answers.gold_tags, answers.tags, scheme, strict=strict, known=predictor.labels()
+    )
+    if answers.classes is None:
+        return report
+    whole = whole_accuracy(
+        answers.gold_tags,
+        answers.tags,
+        [sentence.labels for sentence in split.sentences],
+        answers.labels,
+        plain=scheme == "labels",
+    )
+    return JointReport(report, answers.classes, whole)
 
 
 def score_model(
@@ -41,8 +75,8 @@ def score_model(
     strict: bool,
     batch_size: int,
     note: Callable[[str], None],
-) -> Report:
-    """Report of a model's predictions for a corpus with gold tags.
+) -> AnyReport:
+    """Report of a model's predictions for a corpus with gold tags, classes, or both.
 
     Args:
         predictor: the model.
@@ -56,24 +90,57 @@ def score_model(
         DataError: the file cannot be read, or holds tags of another kind than the model's.
     """
     trained = predictor.config.data
+    config = predictor.config
+    trained = config.data
+    columns = ("token_column", "tag_column", "text_column", "label_column")
     named = {
-        "token_column": trained.token_column if data.token_column is None else data.token_column,
-        "tag_column": trained.tag_column if data.tag_column is None else data.tag_column,
-        "feature_columns": trained.feature_columns,
+        column: getattr(trained if getattr(data, column) is None else data, column)
+        for column in columns
     }
-    split = read_split(path, data.model_copy(update=named), trained.scheme)
+    named["feature_columns"] = trained.feature_columns
+    # What is no layout of a file is as it was in training.
+    for option in ("tokenizer", "label_level", "tree_labels"):
+        named[option] = getattr(trained, option)
+    split = read_split(path, data.model_copy(update=named), config.task, trained.scheme)
+    if config.task != "tag":
+        check_classes(split, several=config.head.multi_label == "yes")
     for text in split.notes:
         note(text)
     return evaluate(predictor, split, batch_size=batch_size, strict=strict)
 
 
-def _gold_and_predicted(
-    predictor: Predictor, split: Split, batch_size: int
-) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
-    found = predictor.tag(split.sentences, batch_size=batch_size, confidence=False)
+@dataclass(frozen=True)
+class _Answers:
+    """What a model says of a corpus, beside its gold.
+
+    Attributes:
+        gold_tags: as the corpus has them; empty sequences where it has none.
+        tags: in the corpus's scheme; None of a model without tags.
+        labels: predicted classes; none of a model without classes.
+        classes: report of these; None of a model without classes.
+    """
+
+    gold_tags: list[tuple[str, ...]]
+    tags: list[tuple[str, ...]] | None
+    labels: list[tuple[str, ...]]
+    classes: ClassReport | None
+
+
+def _answers(predictor: Predictor, split: Split, batch_size: int) -> _Answers:
+    found = predictor.annotate(split.sentences, batch_size=batch_size, confidence=False)
+    labels = [prediction.labels for prediction in found]
+    tags = classes = None
+    if split.scheme is not None:
+        tags = [predictor.tags_in(prediction, split.scheme) for prediction in found]
+    if predictor.config.task != "tag":
+        classes = make_class_report(
+            [sentence.labels for sentence in split.sentences],
+            labels,
+            several=predictor.config.head.multi_label == "yes",
+            known=predictor.classes(),
+        )
     gold = [sentence.tags or () for sentence in split.sentences]
-    scheme = split.detection.scheme
-    return gold, [predictor.tags_in(prediction, scheme) for prediction in found]
+    return _Answers(gold, tags, labels, classes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The records that cross borders as text: Sentence, Document, Span, Prediction."""
+"""The records that cross borders as text: Sentence, Document, Span, Prediction, and their parts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -58,20 +58,36 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
+class LabelScore:
+    """A class and its probability, 0 to 1."""
+
+    label: str
+    probability: float
+
+
+@dataclass(frozen=True, slots=True)
 class Prediction:
-    """What a model says of one sentence.
+    """What a model says of one sentence, or of one text that is classified.
 
     Attributes:
-        words: the words that were tagged.
-        tags: one a word, in the scheme of the corpus that the model learnt from.
+        words: the words that were read.
+        tags: one a word, in the scheme of the corpus that the model learnt from; empty of a model
+            without tags.
         spans: the spans that the tags mean; empty for plain labels.
         probabilities: marginal probability of each word's tag; None where not asked for.
+        labels: classes of the whole; empty of a model without classes, or where none is likely.
+        scores: every class with its probability, the likeliest first; empty without classes.
+        attention: share of each word in the vector that the class is told from, 0 to 1; None
+            where the model pools in another way.
     """
 
     words: tuple[str, ...]
     tags: tuple[str, ...]
     spans: tuple[Span, ...] = ()
     probabilities: tuple[float, ...] | None = None
+    labels: tuple[str, ...] = ()
+    scores: tuple[LabelScore, ...] = ()
+    attention: tuple[float, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,15 +98,17 @@ class TaggedToken:
         text: its characters.
         start: offset of the first of them in the text, in code points.
         end: offset behind the last of them.
-        tag: in the scheme of the corpus that the model learnt from.
+        tag: in the scheme of the corpus that the model learnt from; None of a model without tags.
         probability: of the tag, 0 to 1; None where it was not asked for.
+        attention: as in `Prediction`.
     """
 
     text: str
     start: int
     end: int
-    tag: str
+    tag: str | None
     probability: float | None = None
+    attention: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,17 +157,21 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class TaggedText:
-    """A text with its tokens and spans; `text[start:end]` is the text of each.
+    """A text with its tokens, spans and classes; `text[start:end]` is the text of each.
 
     Attributes:
         text: as it was given; words that were given apart are joined by blanks.
         sentences: tokens of each sentence.
         spans: of all sentences, in the text's order; empty for plain labels.
+        labels: classes of the text; empty of a model without classes, or where none is likely.
+        scores: every class with its probability, the likeliest first; empty without classes.
     """
 
     text: str
     sentences: tuple[tuple[TaggedToken, ...], ...]
     spans: tuple[TextSpan, ...]
+    labels: tuple[str, ...] = ()
+    scores: tuple[LabelScore, ...] = ()
 
     @property
     def tokens(self) -> tuple[TaggedToken, ...]:

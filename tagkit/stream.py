@@ -7,17 +7,18 @@ begins before the input ends, and nothing that has arrived waits for what has no
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
+from tagkit.errors import DataError, FormatError
+from tagkit.formats.answers import Origin, Style, answer_lines, class_cells
 from tagkit.formats.columns import Block, ColumnReader
 from tagkit.formats.columns_out import append_column
-from tagkit.formats.jsonl import to_json
 from tagkit.formats.layout import column_options
 from tagkit.formats.lines import Source
 from tagkit.formats.reading import Item, Reading
 from tagkit.formats.table import recognise, settled
 from tagkit.predictor import Predictor
-from tagkit.sentence import Document, Prediction, TaggedText
+from tagkit.sentence import Document, TaggedText
 
 # Words that are tagged together: enough for batches of similar length.
 _WINDOW_WORDS = 20_000
@@ -31,21 +32,48 @@ class StreamOptions:
 
     Attributes:
         input_format: a format's name, or "auto".
-        output_format: "columns" or "jsonl".
+        output_format: "columns", "tsv" (of a model of classes alone) or "jsonl".
         encoding: of the inputs.
-        confidence: whether probabilities are computed and, in JSON Lines, written.
+        confidence: whether probabilities are computed and written.
+        top: so many of a text's classes, the likeliest; 0 for those that are its own.
+        threshold: probability from which on a class is one of a text's; None for the model's.
         batch_size: sentences a batch, at most.
         max_length: words of a sentence that is tagged in one.
         note: told what a person should know, in a sentence.
     """
 
     input_format: str
-    output_format: str
+    output_format: Literal["columns", "tsv", "jsonl"]
     encoding: str
     confidence: bool
+    top: int
+    threshold: float | None
     batch_size: int
     max_length: int
     note: Callable[[str], None]
+
+
+def style_of(predictor: Predictor, options: StreamOptions) -> Style:
+    """How the model's answers are written.
+
+    Raises:
+        DataError: the model does not give what is asked for.
+    """
+    config = predictor.config
+    classes = config.task != "tag"
+    if not classes and (options.top or options.threshold is not None):
+        raise DataError("this model tags: --top and --threshold are for classes of texts")
+    if config.task != "classify" and options.output_format == "tsv":
+        raise DataError("this model tags: expected --format columns or jsonl, found tsv")
+    return Style(
+        format=options.output_format,
+        confidence=options.confidence,
+        tags=config.task != "classify",
+        classes=classes,
+        several=config.head.multi_label == "yes",
+        top=options.top,
+        threshold=options.threshold or 0.0,
+    )
 
 
 def tag_file(predictor: Predictor, path: str, options: StreamOptions) -> Iterator[str]:
@@ -78,6 +106,7 @@ class _Tagger:
         self.predictor = predictor
         self.source = source
         self.options = options
+        self.style = style_of(predictor, options)
         self._said = False
 
     def has_content(self) -> bool:
@@ -85,12 +114,16 @@ class _Tagger:
         return self.source.is_folder() or bool(self.source.beginning())
 
     def text(self) -> Iterator[str]:
-        """Each line is a text of its own; a blank one is passed over."""
+        """Each line is a text of its own; a blank one is passed over.
+
+        Where a text's classes are a line, a blank line stays one, so that lines keep their numbers.
+        """
+        keep = not self.style.tags and self.style.format == "columns"
         number, offset = 0, 0
         for lines in self.source.pieces():
             texts: list[tuple[int, int, str]] = []
             for number, line in enumerate(lines, number + 1):  # noqa: B020 - it goes on counting
-                if line.strip():
+                if keep or line.strip():
                     texts.append((number, offset, line.removesuffix("\r")))
                 offset += len(line) + 1
             for window in _windows(texts, [len(line) // 5 + 1 for _, _, line in texts]):
@@ -98,7 +131,7 @@ class _Tagger:
                 yield _joined(
                     line
                     for (place, start, _), text in zip(window, tagged, strict=True)
-                    for line in self._lines(text, self.source.name, place, start)
+                    for line in self._lines(text, Origin(self.source.name, place, start))
                 )
 
     def columns(self) -> Iterator[str]:
@@ -128,14 +161,13 @@ class _Tagger:
         return _joined(
             line
             for item, text in zip(items, self._predict(items), strict=True)
-            for line in self._lines(text, *self._origin(item))
+            for line in self._lines(text, self._origin(item))
         )
 
-    def _origin(self, item: Item) -> tuple[str, int]:
-        """File and line that a record comes from."""
+    def _origin(self, item: Item) -> Origin:
         if isinstance(item, Document):
-            return item.source or self.source.name, item.line
-        return self.source.name, item.lines[0] if item.lines else 1
+            return Origin(item.source or self.source.name, item.line)
+        return Origin(self.source.name, item.lines[0] if item.lines else 1)
 
     def _predict(self, inputs: Sequence[Any]) -> list[TaggedText]:
         return self.predictor.predict(
@@ -143,6 +175,7 @@ class _Tagger:
             batch_size=self.options.batch_size,
             confidence=self.options.confidence,
             max_length=self.options.max_length,
+            threshold=self.options.threshold,
             on_long=self._say_long,
         )
 
@@ -154,50 +187,50 @@ class _Tagger:
                 f"{self.options.max_length:,} are tagged in overlapping windows (--max-length)"
             )
 
-    def _lines(
-        self, tagged: TaggedText, document: str, line: int, offset: int | None = None
-    ) -> Iterator[str]:
-        if self.options.output_format == "jsonl":
-            yield to_json(tagged, document, line, offset)
+    def _lines(self, answer: TaggedText, origin: Origin) -> Iterator[str]:
+        if not answer.text.strip():
+            yield ""  # a blank line, which is only here where it is to stay one
             return
-        for sentence in tagged.sentences:
-            for token in sentence:
-                sure = f"\t{token.probability:.4f}" if self.options.confidence else ""
-                yield f"{token.text}\t{token.tag}{sure}"
-            yield ""
+        yield from answer_lines(answer, self.style, origin)
 
     def _block_lines(self, reader: ColumnReader, blocks: Sequence[Block]) -> Iterator[str]:
         sentences = [block.sentence for block in blocks if block.sentence]
-        if self.options.output_format == "jsonl":
-            for sentence, text in zip(sentences, self._predict(sentences), strict=True):
-                yield to_json(text, self.source.name, sentence.lines[0])
+        answers = self._predict(sentences)
+        if self.style.format != "columns" or not self.style.tags:
+            for sentence, answer in zip(sentences, answers, strict=True):
+                yield from self._lines(answer, self._origin(sentence))
             return
-        found = iter(
-            self.predictor.tag(
-                sentences,
-                batch_size=self.options.batch_size,
-                confidence=self.options.confidence,
-                max_length=self.options.max_length,
-                on_long=self._say_long,
-            )
-        )
+        found = zip(sentences, answers, strict=True)
         for block in blocks:
-            columns = _columns(next(found), reader) if block.sentence else ()
+            columns: Sequence[str] = ()
+            if block.sentence:
+                sentence, answer = next(found)
+                columns = self._columns(answer, reader, self._origin(sentence))
             yield from append_column(block, reader.layout, columns)
+
+    def _columns(self, answer: TaggedText, reader: ColumnReader, origin: Origin) -> Sequence[str]:
+        """What stands behind each token's line."""
+        separator = "\t" if reader.layout is None or reader.layout.tabs else " "
+        of_text = class_cells(answer, self.style, origin)
+        if any(" " in cell for cell in of_text) and separator == " ":
+            raise FormatError(
+                origin.file, origin.line, f"columns that blanks part cannot hold the class "
+                f"{of_text[0]!r}; try --format jsonl"
+            )  # fmt: skip
+        return [
+            separator.join(
+                [
+                    token.tag or "",
+                    *([] if token.probability is None else [f"{token.probability:.4f}"]),
+                    *of_text,
+                ]
+            )
+            for token in answer.tokens
+        ]
 
 
 def _joined(lines: Iterable[str]) -> str:
     return "".join(f"{line}\n" for line in lines)
-
-
-def _columns(prediction: Prediction, reader: ColumnReader) -> Sequence[str]:
-    if prediction.probabilities is None:
-        return prediction.tags
-    separator = "\t" if reader.layout is None or reader.layout.tabs else " "
-    return [
-        f"{tag}{separator}{probability:.4f}"
-        for tag, probability in zip(prediction.tags, prediction.probabilities, strict=True)
-    ]
 
 
 def _windows(items: Sequence[_Item], words: Sequence[int]) -> Iterator[Sequence[_Item]]:

@@ -59,6 +59,15 @@ def tokenize(text: str) -> list[list[Token]]:
     return sentences
 
 
+def split_at_blanks(text: str) -> list[list[Token]]:
+    """Stretches between white space as the tokens of one sentence; no sentence of a blank text."""
+    tokens = list(_skipped(text, 0, len(text)))
+    return [tokens] if tokens else []
+
+
+TOKENIZERS = {"syntok": tokenize, "blanks": split_at_blanks}
+
+
 def _without_marks(text: str) -> str:
     """The text with a letter in place of each combining mark, offset by offset.
 

@@ -15,14 +15,12 @@ from tagkit.averaging import RunningMean
 from tagkit.batch import Batch, Ids, batches_at_random
 from tagkit.bundle import digest_of, save_bundle
 from tagkit.config import Config, TrainConfig
-from tagkit.corpus import Corpus
 from tagkit.device import choose_device, set_threads
-from tagkit.evaluation.report import Report
 from tagkit.nn.dropout import replace_at_random
 from tagkit.predictor import Predictor
 from tagkit.preparation import Prepared, prepare
 from tagkit.schedule import Schedule
-from tagkit.scoring import evaluate, headline
+from tagkit.scoring import AnyReport, evaluate, headline
 from tagkit.vocab import UNKNOWN_ID
 
 OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
@@ -39,8 +37,8 @@ class Epoch:
 
     Attributes:
         number: from 1.
-        loss: mean negative log-likelihood a token, in nats.
-        score: of dev: micro F1 of spans, accuracy of plain labels; 0 to 1.
+        loss: mean negative log-likelihood in nats of a token, or of a text that is classified.
+        score: of dev, as `scoring.headline` has it; 0 to 1.
         lr: learning rate of its last step.
         tokens_per_s: of training, scoring dev not counted.
         seconds: of training and scoring.
@@ -73,8 +71,8 @@ class Trained:
     predictor: Predictor
     epochs: tuple[Epoch, ...]
     best: Epoch
-    dev: Report
-    test: Report | None
+    dev: AnyReport
+    test: AnyReport | None
     folder: Path
     stopped_early: bool
 
@@ -132,7 +130,7 @@ class _Run:
         steps = len(self._batches(np.random.default_rng(settings.seed)))
         self.schedule = Schedule(settings, steps * settings.max_epochs)
         self.folder = Path(prepared.config.output.dir)
-        self.facts = _facts(prepared.corpus)
+        self.facts = _facts(prepared)
 
     def run(self) -> Trained:
         """All epochs, until the last or until dev stops getting better."""
@@ -171,13 +169,14 @@ class _Run:
         return self._finish(tuple(epochs), best)
 
     def _train_once(self) -> tuple[float, int]:
-        """One pass over the corpus: mean loss a token in nats, and the number of tokens."""
+        """One pass over the corpus: mean loss of a target in nats, and the number of tokens."""
         settings, encoded = self.settings, self.prepared.encoded
         self.model.train()
         batches = self._batches(self.shuffler)
-        # Every token counts the same. Batches hold sentences of similar length: divided by its own
+        # Every target counts the same. Batches hold sentences of similar length: divided by its own
         # number of tokens, one of short sentences would pull as hard as one of long ones.
-        share = int(encoded.lengths.sum()) / len(batches)
+        targets = len(encoded) if self.config.task == "classify" else int(encoded.lengths.sum())
+        share = targets / len(batches)
         loss_sum, tokens = 0.0, 0
         for done, indices in enumerate(batches, 1):
             lr = self.schedule.next_step()
@@ -194,7 +193,7 @@ class _Run:
             loss_sum += float(total.detach())
             tokens += int(encoded.lengths[indices].sum())
             self.listener.on_step(done, len(batches))
-        return loss_sum / tokens, tokens
+        return loss_sum / targets, tokens
 
     def _batches(self, generator: np.random.Generator) -> list[Ids]:
         settings = self.settings
@@ -243,8 +242,9 @@ def _optimizer(settings: TrainConfig, model: torch.nn.Module) -> torch.optim.Opt
     return OPTIMIZERS[settings.optimizer](model.parameters(), **options)
 
 
-def _facts(corpus: Corpus) -> dict[str, Any]:
+def _facts(prepared: Prepared) -> dict[str, Any]:
     """What the model is made of, for its metadata."""
+    corpus = prepared.corpus
     splits = {"train": corpus.train, "dev": corpus.dev, "test": corpus.test}
     return {
         "data": {
@@ -252,11 +252,12 @@ def _facts(corpus: Corpus) -> dict[str, Any]:
                 "file": split.path,
                 "sentences": len(split.sentences),
                 "tokens": split.tokens,
-                "scheme": split.detection.scheme,
+                "scheme": split.scheme,
                 "sha256": digest_of(Path(split.path)) if Path(split.path).is_file() else None,
             }
             for name, split in splits.items()
             if split
         },
-        "labels": sorted(corpus.train.labels()),
+        "labels": sorted(corpus.train.labels()) if corpus.scheme else [],
+        "classes": sorted(corpus.train.classes()) if prepared.vocabulary.classes else [],
     }

@@ -1,7 +1,8 @@
-"""Strings <-> ids: words, characters, tags, values of feature columns.
+"""Strings <-> ids: words, characters, tags, classes, values of feature columns.
 
-Words, characters and features keep two ids for themselves, the padding and the unknown; tags need
-neither. Everything is counted in the training corpus alone; pretrained vectors may add words.
+Words, characters and features keep two ids for themselves, the padding and the unknown; tags and
+classes need neither. Everything is counted in the training corpus alone; pretrained vectors may
+add words.
 """
 
 from collections import Counter
@@ -28,6 +29,7 @@ class Vocabulary:
         only_vectors: whether a word that has a vector has no embedding beside it.
         chars: in the order of their ids, from `RESERVED` on.
         tags: in the order of their ids, from 0 on.
+        classes: of whole texts, in the order of their ids, from 0 on.
         features: values of each feature column, each in the order of their ids, from `RESERVED`.
         lowercase: whether words are looked up in lower case.
         normalize_digits: whether they are looked up with every digit as 0.
@@ -38,6 +40,7 @@ class Vocabulary:
     only_vectors: bool
     chars: tuple[str, ...]
     tags: tuple[str, ...]
+    classes: tuple[str, ...]
     features: tuple[tuple[str, ...], ...]
     lowercase: bool
     normalize_digits: bool
@@ -45,6 +48,7 @@ class Vocabulary:
     _vector_rows: dict[str, int] = field(init=False, repr=False, compare=False)
     _char_ids: dict[str, int] = field(init=False, repr=False, compare=False)
     _tag_ids: dict[str, int] = field(init=False, repr=False, compare=False)
+    _class_ids: dict[str, int] = field(init=False, repr=False, compare=False)
     _feature_ids: tuple[dict[str, int], ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -54,6 +58,7 @@ class Vocabulary:
             "_vector_rows": _numbered(self.vector_words, 1),
             "_char_ids": _numbered(self.chars, RESERVED),
             "_tag_ids": _numbered(self.tags, 0),
+            "_class_ids": _numbered(self.classes, 0),
             "_feature_ids": tuple(_numbered(values, RESERVED) for values in self.features),
         }
         for name, table in tables.items():
@@ -85,6 +90,10 @@ class Vocabulary:
         """Id of a tag; None of one that the training corpus lacks."""
         return self._tag_ids.get(tag)
 
+    def class_id(self, label: str) -> int | None:
+        """Id of a class; None of one that the training corpus lacks."""
+        return self._class_ids.get(label)
+
     def feature_ids(self, column: int, values: Sequence[str]) -> list[int]:
         """Ids of values of one feature column."""
         known = self._feature_ids[column]
@@ -107,6 +116,7 @@ class Vocabulary:
             only_vectors=bool(values["only_vectors"]),
             chars=tuple(values["chars"]),
             tags=tuple(values["tags"]),
+            classes=tuple(values["classes"]),
             features=tuple(tuple(column) for column in values["features"]),
             lowercase=bool(values["lowercase"]),
             normalize_digits=bool(values["normalize_digits"]),

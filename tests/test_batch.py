@@ -12,7 +12,7 @@ from tagkit.vocab import RESERVED, Vocabulary
 CHARS = "abcdef"
 VOCABULARY = Vocabulary(
     words=("aa", "b"), vector_words=("b", "cc"), only_vectors=False, chars=tuple(CHARS),
-    tags=("O", "B-X"), features=(("N", "V"),), lowercase=True, normalize_digits=True,
+    tags=("O", "B-X"), classes=(), features=(("N", "V"),), lowercase=True, normalize_digits=True,
 )  # fmt: skip
 
 lengths = st.lists(st.integers(1, 60), min_size=1, max_size=200).map(np.array)

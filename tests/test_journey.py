@@ -10,7 +10,7 @@ from tagkit.config import load_config
 from tagkit.formats.columns import ColumnReader
 from tagkit.formats.columns_out import append_column
 from tagkit.formats.layout import ColumnOptions
-from tagkit.model import build_tagger
+from tagkit.model import build_model
 from tagkit.schemes import convert, from_spans, to_spans
 from tagkit.sentence import Sentence, Span
 from tagkit.vocab import PAD_ID, RESERVED, Vocabulary
@@ -34,7 +34,7 @@ def test_one_line_travels_from_a_file_and_back() -> None:
     # vocab.py -> ints
     vocabulary = Vocabulary(
         words=("the", "eu"), vector_words=(), only_vectors=False, chars=("E", "U"),
-        tags=("O", "S-ORG"), features=(), lowercase=True, normalize_digits=True,
+        tags=("O", "S-ORG"), classes=(), features=(), lowercase=True, normalize_digits=True,
     )  # fmt: skip
     assert vocabulary.word_id("EU") == RESERVED + 1
     assert vocabulary.char_ids("EU") == [RESERVED, RESERVED + 1]
@@ -51,7 +51,7 @@ def test_one_line_travels_from_a_file_and_back() -> None:
 
     # nn/embed.py, nn/recurrent.py, nn/taggers.py, nn/chain.py
     config = load_config(overrides=["data.scheme=iob2", "encoder.hidden=5"])
-    model = build_tagger(config, vocabulary).eval()
+    model = build_model(config, vocabulary).eval()
     vectors = model.embed(
         batch.word_ids, batch.vector_rows, batch.char_ids, batch.word_rows, batch.feature_ids
     )

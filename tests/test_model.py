@@ -9,7 +9,7 @@ from torch import nn
 
 from tagkit.batch import Encoded, encode
 from tagkit.config import load_config
-from tagkit.model import HEADS, Tagger, build_tagger, illegal_steps
+from tagkit.model import HEADS, Model, build_model, illegal_steps
 from tagkit.nn.taggers import ViterbiHead, estimate_bigrams
 from tagkit.predictor import Predictor
 from tagkit.schemes import OUTSIDE, may_follow
@@ -19,7 +19,7 @@ from tagkit.vocab import Vocabulary
 TAGS = ("O", "B-X", "E-X", "S-X", "I-X", "S-Y")
 VOCABULARY = Vocabulary(
     words=tuple("abcdefg"), vector_words=("a", "zz"), only_vectors=False, chars=tuple("abcdefgxyz"),
-    tags=TAGS, features=(("N", "V"),), lowercase=True, normalize_digits=True,
+    tags=TAGS, classes=(), features=(("N", "V"),), lowercase=True, normalize_digits=True,
 )  # fmt: skip
 
 
@@ -37,7 +37,7 @@ def encoded() -> Encoded:
     return encode(ten_sentences(), VOCABULARY, chars=True)
 
 
-def tagger(head: str = "crf", *overrides: str) -> Tagger:
+def tagger(head: str = "crf", *overrides: str) -> Model:
     torch.manual_seed(1)
     config = load_config(
         overrides=["data.scheme=iob2", f"head.kind={head}", "encoder.hidden=12",
@@ -45,7 +45,7 @@ def tagger(head: str = "crf", *overrides: str) -> Tagger:
                    "embeddings.char_hidden=6", *overrides]
     )  # fmt: skip
     paths = [ids.tolist() for ids in encoded().tag_ids or ()]
-    model = build_tagger(config, VOCABULARY, estimate_bigrams(paths, len(TAGS)))
+    model = build_model(config, VOCABULARY, estimate_bigrams(paths, len(TAGS)))
     model.embed.words.place(torch.randn(2, 8), torch.tensor([0, 0, 1, 0, 0, 0, 0, 0, 0]))
     return model
 
@@ -91,14 +91,14 @@ def test_a_sentence_gets_the_same_spans_and_probabilities_alone_and_in_a_batch(
     vocabulary = VOCABULARY if scheme == "iobes" else replace(VOCABULARY, tags=("O", "B-X", "I-X"))
     config = load_config(overrides=[*settings, "embeddings.word_dim=8", "encoder.hidden=12"])
     torch.manual_seed(3)
-    model = build_tagger(config, vocabulary)
+    model = build_model(config, vocabulary)
     with torch.no_grad():
         model.head.linear.weight.mul_(6)
     predictor = Predictor(model, vocabulary, config, torch.device("cpu"))
-    together = predictor.tag(ten_sentences(), batch_size=10, confidence=True)
+    together = predictor.annotate(ten_sentences(), batch_size=10, confidence=True)
     spans = 0
     for sentence, found in zip(ten_sentences(), together, strict=True):
-        (alone,) = predictor.tag([sentence], batch_size=1, confidence=True)
+        (alone,) = predictor.annotate([sentence], batch_size=1, confidence=True)
         assert found.words == sentence.words
         assert found.tags == alone.tags
         assert found.probabilities == pytest.approx(alone.probabilities, abs=1e-5)
@@ -118,7 +118,7 @@ def test_the_same_weights_in_a_fresh_model_give_the_same_numbers() -> None:
             overrides=["data.scheme=iob2", f"head.kind={head}", "encoder.hidden=12",
                        "embeddings.word_dim=8", "embeddings.char_hidden=6"]
         )  # fmt: skip
-        fresh = build_tagger(config, VOCABULARY).eval()
+        fresh = build_model(config, VOCABULARY).eval()
         fresh.load_state_dict(model.state_dict())
         assert torch.equal(fresh.states(batch), model.states(batch))
         assert torch.equal(fresh.decode(batch), model.decode(batch))
@@ -134,7 +134,7 @@ def test_every_option_of_the_encoder_and_the_characters_reaches_its_place() -> N
                    "embeddings.char_hidden=6", "embeddings.char_dropout=0.7",
                    "embeddings.word_dim=9", "embeddings.feature_dim=2", "data.scheme=iob2"]
     )  # fmt: skip
-    model = build_tagger(config, VOCABULARY)
+    model = build_model(config, VOCABULARY)
     encoder, chars = model.encoder, model.embed.chars
     drops = (
         encoder.dropout.p,
@@ -153,7 +153,7 @@ def test_every_option_of_the_encoder_and_the_characters_reaches_its_place() -> N
     plain = load_config(
         overrides=["encoder.bidirectional=false", "embeddings.char_cell=none", "data.scheme=iob2"]
     )
-    model = build_tagger(plain, VOCABULARY)
+    model = build_model(plain, VOCABULARY)
     assert model.encoder.layers[0].backwards is None
     assert model.embed.chars is None
 

@@ -25,7 +25,9 @@ def inputs() -> Tensor:
 
 def layer(cell: str, *, bidirectional: bool = True, merge: str = "concat") -> RecurrentLayer:
     torch.manual_seed(2)
-    return RecurrentLayer(cell=cell, inputs=3, hidden=4, bidirectional=bidirectional, merge=merge)
+    return RecurrentLayer(
+        cell=cell, inputs=3, hidden=4, bidirectional=bidirectional, merge=merge, segment=0
+    )
 
 
 def encoder(cell: str = "lstm", **changes: object) -> Encoder:

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from tagkit.batch import encode
 from tagkit.config import load_config
-from tagkit.model import build_tagger, illegal_steps
+from tagkit.model import build_model, illegal_steps
 from tagkit.nn.chain import Chain, marginals
 from tagkit.nn.taggers import CrfHead, Head, SoftmaxHead, StepScores, ViterbiHead, estimate_bigrams
 from tagkit.predictor import Predictor
@@ -289,7 +289,7 @@ def test_constrained_training_sums_over_legal_paths_alone(states: Tensor) -> Non
 def make_predictor(scheme: str, kind: str, seed: int) -> Predictor:
     vocabulary = Vocabulary(
         words=("a", "b", "c"), vector_words=(), only_vectors=False, chars=("a", "b", "c"),
-        tags=TAGS[scheme], features=(), lowercase=True, normalize_digits=True,
+        tags=TAGS[scheme], classes=(), features=(), lowercase=True, normalize_digits=True,
     )  # fmt: skip
     config = load_config(
         overrides=["data.scheme=iob2", f"data.train_scheme={scheme}", f"head.kind={kind}",
@@ -299,7 +299,7 @@ def make_predictor(scheme: str, kind: str, seed: int) -> Predictor:
     torch.manual_seed(seed)
     size = len(vocabulary.tags)
     bigrams = StepScores(torch.randn(size, size), torch.randn(size), torch.randn(size))
-    model = build_tagger(config, vocabulary, bigrams)
+    model = build_model(config, vocabulary, bigrams)
     with torch.no_grad():
         model.head.linear.weight.mul_(6)
         for parameter in getattr(model.head, "crf", torch.nn.Module()).parameters():
@@ -330,7 +330,7 @@ def test_the_probability_of_a_span_is_that_of_all_paths_with_just_this_span(
     lengths = set()
     for seed in range(3):
         predictor = make_predictor(scheme, kind, seed)
-        predictions = predictor.tag(SENTENCES, batch_size=5, confidence=True)
+        predictions = predictor.annotate(SENTENCES, batch_size=5, confidence=True)
         for sentence, found in zip(SENTENCES, predictions, strict=True):
             probs = probabilities_of(predictor, sentence)
             best = max(probs, key=lambda path: probs[path])
@@ -359,7 +359,7 @@ def test_token_probabilities_are_the_marginals_of_the_tags(kind: str) -> None:
         chain = model.head.chain(model.states(batch), batch.mask)
     paths = model.decode(batch)
     expected = marginals(chain).gather(2, paths.unsqueeze(2)).squeeze(2)
-    for row, found in enumerate(predictor.tag(SENTENCES, batch_size=3, confidence=True)):
+    for row, found in enumerate(predictor.annotate(SENTENCES, batch_size=3, confidence=True)):
         length = len(SENTENCES[row])
         assert found.probabilities == pytest.approx(expected[row, :length].tolist(), abs=1e-5)
 
@@ -367,7 +367,7 @@ def test_token_probabilities_are_the_marginals_of_the_tags(kind: str) -> None:
 def test_predict_hands_on_the_probabilities_of_tag() -> None:
     predictor = make_predictor("iobes", "viterbi", seed=1)
     tagged = predictor.predict(SENTENCES, confidence=True)
-    found = predictor.tag(SENTENCES, batch_size=64, confidence=True)
+    found = predictor.annotate(SENTENCES, batch_size=64, confidence=True)
     assert any(prediction.spans for prediction in found)
     for ours, theirs in zip(tagged, found, strict=True):
         assert [s.probability for s in ours.spans] == [s.probability for s in theirs.spans]

@@ -7,17 +7,22 @@ is no terminal there is no colour and no progress bar, and lines come out plain.
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
+from rich.table import Table
 
 from tagkit.bundle import Bundle
+from tagkit.cli.reports import NOBODY, report_lines
 from tagkit.config import Config
-from tagkit.corpus import Corpus, Split
-from tagkit.evaluation.report import Report, Score
+from tagkit.corpus import Corpus
+from tagkit.evaluation.classes import ClassReport, JointReport
 from tagkit.preparation import Prepared
+from tagkit.scoring import AnyReport
+from tagkit.split import Split
 from tagkit.trainer import Epoch, Listener, Trained
 
 _ERRORS = Console(stderr=True, highlight=False, soft_wrap=True)
@@ -25,14 +30,42 @@ _CELLS = {"lstm": "LSTM", "gru": "GRU", "elman": "Elman RNN"}
 _HEADS = {"crf": "CRF", "softmax": "softmax", "viterbi": "softmax + tag bigrams"}
 
 
+_MOST_CLASSES = 10  # of a confusion matrix; with more, its largest cells
+
+
 def note(text: str) -> None:
     """A line for the person, beside the data."""
     _ERRORS.print(text, markup=False)
 
 
-def print_report(report: Report) -> None:
+def print_report(report: AnyReport) -> None:
     """A report as a table, to standard output: it is what was asked for."""
-    typer.echo("\n".join(_report_lines(report)))
+    typer.echo("\n".join(report_lines(report)))
+    classes = report.classes if isinstance(report, JointReport) else report
+    if isinstance(classes, ClassReport) and classes.confused():
+        _print_confusion(classes)
+
+
+def _print_confusion(report: ClassReport) -> None:
+    """The confusion matrix, or, of many classes, the pairs that are confused most often."""
+    predicted = {label for row in report.confusion.values() for label in row}
+    labels = sorted(predicted | report.confusion.keys())
+    if len(labels) <= _MOST_CLASSES:
+        table = Table("gold \\ predicted", *(label or NOBODY for label in labels))
+        for gold, row in report.confusion.items():
+            table.add_row(gold, *(f"{row.get(label, 0):,}" for label in labels))
+    else:
+        pairs = report.confused()[:_MOST_CLASSES]
+        table = Table("gold", "predicted", "texts", title="confused most often")
+        for gold, other, count in pairs:
+            table.add_row(gold, other or NOBODY, f"{count:,}")
+    for column in table.columns[1:] if len(labels) <= _MOST_CLASSES else table.columns[2:]:
+        column.justify = "right"
+    # A matrix is as wide as it is: where there is no terminal nothing is to be cut.
+    console = Console(highlight=False, markup=False)
+    if not console.is_terminal:
+        console.width = 1000
+    console.print(table)
 
 
 def print_info(name: str, bundle: Bundle) -> None:
@@ -78,8 +111,7 @@ class Progress(Listener):
         for line in _start_lines(prepared, threads):
             note(line)
         self._epochs = prepared.config.train.max_epochs
-        if prepared.corpus.scheme == "labels":
-            self._measure = "acc."
+        self._measure = _measure(prepared)
         note(f"\nepoch      loss  dev {self._measure:<4}        lr  tokens/s")
 
     def on_step(self, done: int, total: int) -> None:
@@ -108,7 +140,7 @@ class Progress(Listener):
             f"best epoch {best.number}, dev {self._measure} {100 * best.score:.2f}{stopped}{ending}"
         )
         if trained.test:
-            for line in _report_lines(trained.test):
+            for line in report_lines(trained.test):
                 note(line)
         size = sum(file.stat().st_size for file in (trained.folder / "best").iterdir())
         note(
@@ -131,7 +163,8 @@ def _start_lines(prepared: Prepared, threads: int) -> Iterator[str]:
     width = max(len(split.path) for split in splits.values() if split)
     for name, split in splits.items():
         if split:
-            yield f"{name:<6} {split.path:<{width}}  {_split_facts(name, split, corpus)}"
+            facts = _split_facts(name, split, corpus, with_classes=config.task != "tag")
+            yield f"{name:<6} {split.path:<{width}}  {facts}"
     for note in dict.fromkeys(note for split in splits.values() if split for note in split.notes):
         yield f"       {note}"
     if prepared.cut:
@@ -151,13 +184,29 @@ def _start_lines(prepared: Prepared, threads: int) -> Iterator[str]:
         yield f"       {covered:,} of {total:,} training words have a vector in {name}"
 
 
-def _split_facts(name: str, split: Split, corpus: Corpus) -> str:
-    kinds = "labels" if split.detection.scheme == "labels" else "types"
-    scheme = "plain" if split.detection.scheme == "labels" else str(split.detection)
-    facts = (
-        f"{len(split.sentences):>7,} sentences {split.tokens:>9,} tokens  "
-        f"{scheme}, {len(split.labels())} {kinds}"
-    )
+def _measure(prepared: Prepared) -> str:
+    """What dev's score is called."""
+    config = prepared.config
+    if config.task == "both":
+        return "mean"
+    if config.task == "classify":
+        return "F1" if config.head.multi_label == "yes" else "acc."
+    return "acc." if prepared.corpus.scheme == "labels" else "F1"
+
+
+def _split_facts(name: str, split: Split, corpus: Corpus, *, with_classes: bool) -> str:
+    kinds = []
+    if split.detection:
+        plain = split.scheme == "labels"
+        kinds.append(
+            f"plain, {len(split.labels())} labels"
+            if plain
+            else f"{split.detection}, {len(split.labels())} types"
+        )
+    if with_classes:
+        kinds.append(f"{len(split.classes())} classes")
+    unit = "sentences" if split.detection else "texts"
+    facts = f"{len(split.sentences):>7,} {unit} {split.tokens:>9,} tokens  {', '.join(kinds)}"
     unseen = corpus.unseen_share()
     if name == "dev" and unseen is not None:
         facts += f"; {100 * unseen:.0f} % of its entities never seen in train"
@@ -168,31 +217,12 @@ def _architecture(config: Config) -> str:
     encoder = config.encoder
     both = "Bi" if encoder.bidirectional else ""
     layers = f"{encoder.layers}-layer " if encoder.layers > 1 else ""
-    return f"{layers}{both}{_CELLS[encoder.cell]} with {_HEADS[config.head.kind]}"
-
-
-def _report_lines(report: Report) -> Iterator[str]:
-    rows: Mapping[str, Score] = {
-        **report.types,
-        "micro avg": report.micro,
-        "macro avg": report.macro,
-        "weighted avg": report.weighted,
-    }
-    width = max(len(label) for label in rows)
-    yield f"{'':<{width}}  precision  recall      f1  support"
-    for label, score in rows.items():
-        if label == "micro avg":
-            yield ""
-        yield (
-            f"{label:<{width}}  {score.precision:>9.4f}  {score.recall:>6.4f}  {score.f1:>6.4f}  "
-            f"{score.support:>7,}"
-        )
-    yield ""
-    kind = "tags" if report.scheme == "labels" else f"{report.scheme} spans"
-    yield f"{kind}, {report.mode}; token accuracy {report.accuracy:.4f} of {report.tokens:,} tokens"
-    if report.unknown:
-        unknown = ", ".join(f"{label} ({count:,})" for label, count in report.unknown.items())
-        yield f"gold labels that the model does not know, all counted as errors: {unknown}"
+    heads = []
+    if config.task != "classify":
+        heads.append(_HEADS[config.head.kind])
+    if config.task != "tag":
+        heads.append(f"{config.head.pooling} pooling")
+    return f"{layers}{both}{_CELLS[encoder.cell]} with {' and '.join(heads)}"
 
 
 def _info_lines(name: str, bundle: Bundle) -> Iterator[str]:
@@ -202,7 +232,7 @@ def _info_lines(name: str, bundle: Bundle) -> Iterator[str]:
     for split, facts in metadata.get("data", {}).items():
         yield (
             f"{split:<11} {facts['file']}: {facts['sentences']:,} sentences, "
-            f"{facts['tokens']:,} tokens, {facts['scheme']}"
+            f"{facts['tokens']:,} tokens, {facts['scheme'] or 'classes'}"
         )
     vectors = len(vocabulary.vector_words)
     beyond = f" and {vectors:,} with pretrained vectors" if vectors else ""
@@ -210,12 +240,23 @@ def _info_lines(name: str, bundle: Bundle) -> Iterator[str]:
         f"vocabulary  {len(vocabulary.words):,} trained words{beyond}, "
         f"{len(vocabulary.chars):,} characters"
     )
-    yield f"labels      {', '.join(metadata.get('labels', []))}"
-    columns = [config.data.token_column or "FORM or 0", *config.data.feature_columns]
-    yield f"reads       columns {', '.join(str(column) for column in columns)}"
+    for what in ("labels", "classes"):
+        if metadata.get(what):
+            yield f"{what:<11} {', '.join(metadata[what])}"
+    if config.task != "classify":
+        columns = [config.data.token_column or "FORM or 0", *config.data.feature_columns]
+        yield f"reads       columns {', '.join(str(column) for column in columns)}"
     yield f"epoch       {metadata['epoch']} of {config.train.max_epochs}, seed {config.train.seed}"
     for split, scores in (metadata.get("scores") or {}).items():
-        if scores:
-            measure = "accuracy" if scores["scheme"] == "labels" else "F1"
-            value = scores["accuracy"] if measure == "accuracy" else scores["micro"]["f1"]
-            yield f"{split + ' ' + measure:<11} {100 * value:.2f} ({scores['mode']})"
+        for kind in ("tags", "classes") if scores and "whole" in scores else (None,):
+            if scores:
+                yield _score_line(split, scores[kind] if kind else scores)
+
+
+def _score_line(split: str, scores: Mapping[str, Any]) -> str:
+    """One line on a report as `metadata.json` has it."""
+    by_tags = "scheme" in scores
+    plain = scores["scheme"] == "labels" if by_tags else not scores["several"]
+    measure, value = ("accuracy", scores["accuracy"]) if plain else ("F1", scores["micro"]["f1"])
+    mode = scores["mode"] if by_tags else "classes"
+    return f"{split + ' ' + measure:<11} {100 * value:.2f} ({mode})"

@@ -81,9 +81,9 @@ def eval_command(
     }
     data = load_config(flags=flags).data
     if gold:
-        from tagkit.scoring import compare_files
+        from tagkit.scoring import AnyReport, compare_files
 
-        report = compare_files(gold, pred, data, column(pred_column) or 0, strict)
+        report: AnyReport = compare_files(gold, pred, data, column(pred_column) or 0, strict)
     else:
         from tagkit.device import set_threads
         from tagkit.predictor import load

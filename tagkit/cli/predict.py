@@ -12,6 +12,7 @@ EXAMPLES = """\b
 Examples:
   echo "Any flight from Oslo to Rome?" | tagkit predict models/travel - --format jsonl
   tagkit predict models/mine test.conll -o tagged.conll
+  tagkit predict models/intent texts.txt --top 3
 """
 
 
@@ -27,12 +28,24 @@ def predict_command(
     ] = None,
     input_format: InputFormat = None,
     output_format: Annotated[
-        Literal["columns", "jsonl"],
-        typer.Option("--format", help="What to write: columns, or a JSON object a text."),
+        Literal["columns", "tsv", "jsonl"],
+        typer.Option(
+            "--format", help="What to write: columns, class and text, or a JSON object a text."
+        ),
     ] = "columns",
     confidence: Annotated[
-        bool, typer.Option("--confidence", help="Write the probability of each tag and span.")
+        bool,
+        typer.Option("--confidence", help="Write the probability of each tag, span and class."),
     ] = False,
+    top: Annotated[
+        int, typer.Option(min=0, help="Likeliest classes of each text.", show_default="its own")
+    ] = 0,
+    threshold: Annotated[
+        float | None,
+        typer.Option(
+            min=0, max=1, help="Only classes as likely as that.", show_default="the model's"
+        ),
+    ] = None,
     batch_size: Annotated[int, typer.Option(min=1, help="Sentences a batch.")] = 64,
     max_length: Annotated[
         int, typer.Option(min=2, help="Words; longer sentences are tagged in windows.")
@@ -41,13 +54,14 @@ def predict_command(
     device: Device = "auto",
     threads: Threads = None,
 ) -> None:
-    """Tag raw text, column files, or a corpus in any other format."""
+    """Tag or classify raw text, column files, or a corpus in any other format."""
     from tagkit.cli.console import note
     from tagkit.config import load_config
     from tagkit.device import set_threads
+    from tagkit.formats.answers import header
     from tagkit.output import open_output
     from tagkit.predictor import load
-    from tagkit.stream import StreamOptions, tag_file
+    from tagkit.stream import StreamOptions, style_of, tag_file
 
     data = load_config(flags={"data.format": input_format, "data.encoding": encoding}).data
     options = StreamOptions(
@@ -55,13 +69,18 @@ def predict_command(
         output_format=output_format,
         encoding=data.encoding,
         confidence=confidence,
+        top=top,
+        threshold=threshold,
         batch_size=batch_size,
         max_length=max_length,
         note=note,
     )
     set_threads(threads or 0)
     predictor = load(model, device)
+    first = header(style_of(predictor, options))
     with open_output(output) as write:
+        for line in first:
+            write(f"{line}\n")
         for path in files or ["-"]:
             for piece in tag_file(predictor, path, options):
                 write(piece)

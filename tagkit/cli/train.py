@@ -33,6 +33,12 @@ def train_command(
             help="Configuration.", metavar="FILE", show_default="tagkit.toml, without --train"
         ),
     ] = None,
+    task: Annotated[
+        str | None,
+        typer.Option(
+            help="tag (tokens), classify (texts) or both.", metavar="TASK", show_default="tag"
+        ),
+    ] = None,
     train: Annotated[
         str | None, typer.Option("--train", help="Corpus to learn from.", metavar="FILE")
     ] = None,
@@ -72,6 +78,7 @@ def train_command(
     if config is None and train is None:
         config = _DEFAULT_CONFIG
     flags = {
+        "task": task,
         "data.train_file": train,
         "data.dev_file": dev,
         "data.test_file": test,

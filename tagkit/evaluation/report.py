@@ -4,27 +4,16 @@ The default mode counts spans as conlleval does, strict mode only spans that are
 scheme; a report always says which. Plain labels are scored token by token.
 """
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from tagkit.evaluation.scores import Tags, accuracy
+from tagkit.evaluation.scores import Averages, Score, Tags, accuracy, averages, label_scores
 from tagkit.schemes import DISPLAY, OUTSIDE, PREFIXES, join_tag, normalize, split_tag, to_spans
 
 CONLLEVAL = "conlleval-compatible"
 STRICT = "strict"
 TOKENS = "per token"
-
-
-@dataclass(frozen=True, slots=True)
-class Score:
-    """Precision, recall and F1, 0 to 1, and how many gold spans or tokens there are."""
-
-    precision: float
-    recall: float
-    f1: float
-    support: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +73,11 @@ def make_report(
         known: labels that the model can predict; None where that is not known.
     """
     if scheme == "labels":
-        types, averages = _token_scores(gold, predicted)
+        tokens = ([(tag,) for sequence in tags for tag in sequence] for tags in (gold, predicted))
+        types, found = label_scores(*tokens)
         mode = TOKENS
     else:
-        types, averages = _span_scores(gold, predicted, scheme, strict)
+        types, found = _span_scores(gold, predicted, scheme, strict)
         mode = STRICT if strict else CONLLEVAL
     unknown = {
         label: score.support
@@ -102,24 +92,28 @@ def make_report(
         accuracy=accuracy(gold, predicted),
         types=types,
         unknown=unknown,
-        **averages,
+        micro=found.micro,
+        macro=found.macro,
+        weighted=found.weighted,
     )
 
 
 def _span_scores(
     gold: Tags, predicted: Tags, scheme: str, strict: bool
-) -> tuple[dict[str, Score], dict[str, Score]]:
+) -> tuple[dict[str, Score], Averages]:
     # Imported here: seqeval brings scikit-learn, most of a second.
     from seqeval import scheme as seqeval_schemes
     from seqeval.metrics import classification_report
 
     if not any(to_spans(tags) for tags in (*gold, *predicted)):
-        return {}, _averages({})  # seqeval has no answer for a corpus without spans
+        return {}, averages(
+            {}, Score(0.0, 0.0, 0.0, 0)
+        )  # seqeval has no answer for a corpus without spans
     if strict:
         kind = getattr(seqeval_schemes, scheme.upper())
         gold, predicted = _spelled(gold, scheme), _spelled(predicted, scheme)
         if not any(seqeval_schemes.Entities(tags, kind).unique_tags for tags in (gold, predicted)):
-            return {}, _averages({})
+            return {}, averages({}, Score(0.0, 0.0, 0.0, 0))
         table = classification_report(
             gold,
             predicted,
@@ -136,8 +130,8 @@ def _span_scores(
             zero_division=0,
         )
     scores = {label: _score(row) for label, row in table.items()}
-    averages = {name: scores.pop(f"{name} avg") for name in ("micro", "macro", "weighted")}
-    return dict(sorted(scores.items())), averages
+    found = Averages(*(scores.pop(f"{name} avg") for name in ("micro", "macro", "weighted")))
+    return dict(sorted(scores.items())), found
 
 
 def _spelled(sequences: Tags, scheme: str) -> list[list[str]]:
@@ -158,50 +152,4 @@ def _spelled(sequences: Tags, scheme: str) -> list[list[str]]:
 def _score(row: Mapping[str, Any]) -> Score:
     return Score(
         float(row["precision"]), float(row["recall"]), float(row["f1-score"]), int(row["support"])
-    )
-
-
-def _token_scores(gold: Tags, predicted: Tags) -> tuple[dict[str, Score], dict[str, Score]]:
-    wanted = Counter(tag for tags in gold for tag in tags)
-    found = Counter(tag for tags in predicted for tag in tags)
-    pairs = (pair for both in zip(gold, predicted, strict=True) for pair in zip(*both, strict=True))
-    correct = Counter(tag for tag, other in pairs if tag == other)
-    types = {
-        label: _ratio(correct[label], found[label], wanted[label])
-        for label in sorted(wanted.keys() | found.keys())
-    }
-    micro = _ratio(correct.total(), found.total(), wanted.total())
-    return types, {**_averages(types), "micro": micro}
-
-
-def _ratio(correct: int, found: int, wanted: int) -> Score:
-    precision = correct / found if found else 0.0
-    recall = correct / wanted if wanted else 0.0
-    f1 = 2 * correct / (found + wanted) if correct else 0.0
-    return Score(precision, recall, f1, wanted)
-
-
-def _averages(types: Mapping[str, Score]) -> dict[str, Score]:
-    scores = list(types.values())
-    support = sum(score.support for score in scores)
-    return {
-        "micro": Score(0.0, 0.0, 0.0, support),
-        "macro": _mean(scores, [1] * len(scores), support),
-        "weighted": _mean(scores, [score.support for score in scores], support),
-    }
-
-
-def _mean(scores: Sequence[Score], weights: Sequence[int], support: int) -> Score:
-    total = sum(weights)
-    if not total:
-        return Score(0.0, 0.0, 0.0, support)
-
-    def mean(values: Iterable[float]) -> float:
-        return sum(v * w for v, w in zip(values, weights, strict=True)) / total
-
-    return Score(
-        mean(score.precision for score in scores),
-        mean(score.recall for score in scores),
-        mean(score.f1 for score in scores),
-        support,
     )

@@ -11,14 +11,13 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
 from tagkit.errors import shorten
 from tagkit.formats.lines import Source
 from tagkit.formats.reading import Item, Reading
 from tagkit.formats.writing import Piece, Writing, cannot_hold, one_file
-from tagkit.sentence import Document, Sentence, TaggedText, TaggedToken, TextSpan
+from tagkit.sentence import Document, Sentence, TextSpan
 
 _TOKENS = ("tokens", "words")
 _TAGS = ("tags", "ner_tags", "pos_tags", "chunk_tags")
@@ -142,8 +141,10 @@ def _item(record: dict[str, Any], source: str, number: int, reading: Reading) ->
 
 def _sentence(record: dict[str, Any], number: int, reading: Reading) -> Sentence:
     words = _strings(_get(record, _TOKENS), "tokens")
+    labels = _labels(record, False)
     tags: tuple[str, ...] | None = None
-    if reading.with_tags:
+    # Tokens of one class need no tags.
+    if reading.with_tags and not (labels and _get(record, _TAGS) is None):
         tags = _strings(_get(record, _TAGS), "tags")
         if len(tags) != len(words):
             raise _Bad(f"expected as many tags as tokens ({len(words)}), found {len(tags)}")
@@ -156,7 +157,7 @@ def _sentence(record: dict[str, Any], number: int, reading: Reading) -> Sentence
             raise _Bad(
                 f"features: expected those at {named}, found {len(features)} lists"
             ) from None
-    return Sentence(words, tags, features, _labels(record, False), lines=(number,) * len(words))
+    return Sentence(words, tags, features, labels, lines=(number,) * len(words))
 
 
 def _features(columns: Any, length: int) -> tuple[tuple[str, ...], ...]:
@@ -267,7 +268,7 @@ def _spans_record(item: Document) -> dict[str, Any]:
         record["tokens"] = [
             {"text": item.text[start:end], "start": start, "end": end} for start, end in item.tokens
         ]
-    record["spans"] = [_without_none(span) for span in item.spans or ()]
+    record["spans"] = [_span_record(span) for span in item.spans or ()]
     return {**record, **_classes(item.labels)}
 
 
@@ -294,27 +295,5 @@ def _dump(record: dict[str, Any]) -> str:
     return json.dumps(record, ensure_ascii=False)
 
 
-def to_json(tagged: TaggedText, document: str, line: int, offset: int | None = None) -> str:
-    """One line of JSON: document, line, text, tokens, spans; without the line's end.
-
-    Args:
-        tagged: the text with its tokens and spans.
-        document: the name of the file that it comes from.
-        line: number of its first line in that file, from 1.
-        offset: where the text begins in the file's text, in code points; None where it is not a
-            stretch of it.
-    """
-    record: dict[str, Any] = {"document": document, "line": line}
-    if offset is not None:
-        record["offset"] = offset
-    record["text"] = tagged.text
-    record["tokens"] = [_without_none(token) for token in tagged.tokens]
-    record["spans"] = [_without_none(span) for span in tagged.spans]
-    return _dump(record)
-
-
-def _without_none(part: TaggedToken | TextSpan) -> dict[str, Any]:
-    """Its values; a probability only where there is one, to six places."""
-    values = asdict(part)
-    probability = values.pop("probability")
-    return values if probability is None else {**values, "probability": round(probability, 6)}
+def _span_record(span: TextSpan) -> dict[str, Any]:
+    return {"text": span.text, "start": span.start, "end": span.end, "label": span.label}

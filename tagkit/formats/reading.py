@@ -24,6 +24,7 @@ class Reading:
         all_features: whether all that words have beside their tags is wanted as features, rather
             than the columns that the configuration names.
         with_text: whether the text behind a sentence's words is wanted, where a format knows it.
+        whole: whether a document is one sequence of tokens, however many sentences it has.
         note: told, in a sentence, what the records that are read cannot hold.
         on_error: told of each line that cannot be read, which is then passed over; where it is
             None, the first such line is raised.
@@ -33,6 +34,7 @@ class Reading:
     with_tags: bool = True
     all_features: bool = False
     with_text: bool = False
+    whole: bool = False
     note: Callable[[str], None] = silent
     on_error: Callable[[FormatError], None] | None = None
 

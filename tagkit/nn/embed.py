@@ -77,7 +77,7 @@ class CharEncoder(nn.Module):
         self.embedding = _embedding(chars, dim)
         self.dropout = nn.Dropout(dropout)
         self.layer = RecurrentLayer(
-            cell=cell, inputs=dim, hidden=hidden, bidirectional=True, merge="concat"
+            cell=cell, inputs=dim, hidden=hidden, bidirectional=True, merge="concat", segment=0
         )
         self.outputs = self.layer.outputs
 

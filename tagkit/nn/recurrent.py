@@ -11,12 +11,20 @@ directions), 13.20-13.27 (LSTM); Goodfellow, Bengio and Courville, sections 10.2
 Two directions are two one-way networks, the second over each sequence turned around within its own
 length. That is exact under padding without packed sequences, which leave torch's fast kernels on a
 CPU: training with them took 1.3 to 2 times as long.
+
+Long sequences are read in segments: a segment begins with the state that the one before it ended
+with, so that the states are those of reading in one go, but no gradient crosses the border
+(truncated back-propagation through time: Williams and Peng 1990; Jurafsky and Martin, "RNNs and
+LSTMs", section 13.2.2 on training in chunks; Goodfellow, Bengio and Courville, section 10.2.2 on
+its cost). What a segment's backward pass needs is worked out again when its turn comes, so that
+memory holds one segment's gates, not all.
 """
 
 from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
 from tagkit.nn.dropout import LockedDropout, WordDropout
 
@@ -64,11 +72,15 @@ class RecurrentLayer(nn.Module):
     """One layer of one or two directions."""
 
     def __init__(
-        self, *, cell: str, inputs: int, hidden: int, bidirectional: bool, merge: str
+        self, *, cell: str, inputs: int, hidden: int, bidirectional: bool, merge: str, segment: int
     ) -> None:
-        """`hidden` units in each direction; `merge` of the two is one of `MERGES`."""
+        """`hidden` units in each direction; `merge` of the two is one of `MERGES`.
+
+        Gradients go back through `segment` steps at most; 0 for all.
+        """
         super().__init__()
         self.merge = merge
+        self.segment = segment
         self.forwards = _one_way(cell, inputs, hidden)
         self.backwards = _one_way(cell, inputs, hidden) if bidirectional else None
         self.outputs = hidden * (2 if bidirectional and merge == "concat" else 1)
@@ -83,10 +95,12 @@ class RecurrentLayer(nn.Module):
         Returns:
             (batch, time, outputs).
         """
+        return self._merged(*self._directions(inputs, mask), mask)
+
+    def read(self, inputs: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """What `forward` and what `final_states` give, in one reading."""
         ahead, back = self._directions(inputs, mask)
-        if back is None:
-            return _blank(ahead, mask)
-        return _blank(merge_directions(ahead, reverse_each(back, mask), self.merge), mask)
+        return self._merged(ahead, back, mask), self._final(ahead, back, mask)
 
     def final_states(self, inputs: Tensor, mask: Tensor) -> Tensor:
         """The state behind the last token of each direction: the first token's, going backwards.
@@ -98,7 +112,14 @@ class RecurrentLayer(nn.Module):
         Returns:
             (batch, outputs).
         """
-        ahead, back = self._directions(inputs, mask)
+        return self._final(*self._directions(inputs, mask), mask)
+
+    def _merged(self, ahead: Tensor, back: Tensor | None, mask: Tensor) -> Tensor:
+        if back is None:
+            return _blank(ahead, mask)
+        return _blank(merge_directions(ahead, reverse_each(back, mask), self.merge), mask)
+
+    def _final(self, ahead: Tensor, back: Tensor | None, mask: Tensor) -> Tensor:
         last = (mask.sum(1) - 1).clamp(min=0)[:, None, None].expand(-1, 1, ahead.shape[2])
         ended = ahead.gather(1, last).squeeze(1)
         if back is None:
@@ -109,11 +130,10 @@ class RecurrentLayer(nn.Module):
         """States of both directions, each in its own reading order."""
         # A NaN on padding would turn the weights' gradient NaN even where its own gradient is 0.
         inputs = _blank(inputs, mask)
-        ahead: Tensor = self.forwards(inputs)[0]
+        ahead = _states(self.forwards, inputs, self.segment)
         if self.backwards is None:
             return ahead, None
-        back: Tensor = self.backwards(reverse_each(inputs, mask))[0]
-        return ahead, back
+        return ahead, _states(self.backwards, reverse_each(inputs, mask), self.segment)
 
 
 class Encoder(nn.Module):
@@ -128,6 +148,7 @@ class Encoder(nn.Module):
         layers: int,
         bidirectional: bool,
         merge: str,
+        segment: int,
         dropout: float,
         locked_dropout: float,
         word_dropout: float,
@@ -145,6 +166,7 @@ class Encoder(nn.Module):
                 hidden=hidden,
                 bidirectional=bidirectional,
                 merge=merge,
+                segment=segment,
             )
             self.layers.append(layer)
             inputs = layer.outputs
@@ -160,8 +182,21 @@ class Encoder(nn.Module):
         Returns:
             (batch, time, outputs), zero on padding.
         """
+        return self._drop(self.layers[-1](self._below(inputs, mask), mask))
+
+    def read(self, inputs: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """What `forward` gives, and the topmost layer's last states, (batch, outputs)."""
+        top = self.layers[-1]
+        assert isinstance(top, RecurrentLayer)
+        states, final = top.read(self._below(inputs, mask), mask)
+        # One step more, so that the same features are dropped in both.
+        dropped = self._drop(torch.cat((states, final.unsqueeze(1)), dim=1))
+        return dropped[:, :-1], dropped[:, -1]
+
+    def _below(self, inputs: Tensor, mask: Tensor) -> Tensor:
+        """What the topmost layer reads."""
         states = self._drop(self.word_dropout(inputs))
-        for layer in self.layers:
+        for layer in self.layers[:-1]:
             states = self._drop(layer(states, mask))
         return states
 
@@ -173,6 +208,25 @@ class Encoder(nn.Module):
 def _blank(sequences: Tensor, mask: Tensor) -> Tensor:
     """`sequences` with zeros on padding."""
     return sequences.masked_fill(~mask.unsqueeze(-1), 0)
+
+
+def _states(network: nn.RNNBase, inputs: Tensor, segment: int) -> Tensor:
+    """States at every step; a gradient goes back `segment` steps at most, 0 for all."""
+    if not segment or inputs.shape[1] <= segment:
+        whole: Tensor = network(inputs)[0]
+        return whole
+    parts: list[Tensor] = []
+    carried = None
+    for part in torch.split(inputs, segment, dim=1):
+        if torch.is_grad_enabled():
+            states, carried = checkpoint(
+                network, part, carried, use_reentrant=False, preserve_rng_state=False
+            )
+        else:
+            states, carried = network(part, carried)
+        carried = tuple(s.detach() for s in carried) if type(carried) is tuple else carried.detach()
+        parts.append(states)
+    return torch.cat(parts, dim=1)
 
 
 def _one_way(cell: str, inputs: int, hidden: int) -> nn.RNNBase:

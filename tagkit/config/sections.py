@@ -1,29 +1,9 @@
-"""tagkit.toml: every option's name, type, default, unit and limit; here and nowhere else.
+"""tagkit.toml: every option's name, type, default, unit and limit; here and nowhere else."""
 
-A configuration comes from a TOML file, then `--set section.key=value`, then the commands' own
-flags. All problems are gathered and reported at once, each with the nearest known name where one
-is misspelled.
-"""
-
-import difflib
-import json
 import os
-import tomllib
-from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
-import tomli_w
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    ValidationError,
-    model_validator,
-)
-from pydantic_core import ErrorDetails
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from tagkit.errors import ConfigError
 from tagkit.schemes import SPAN_SCHEMES, SYNONYMS
@@ -37,6 +17,9 @@ CharCell = Literal["lstm", "gru", "elman", "none"]
 Column = int | str
 Probability = Annotated[float, Field(ge=0, lt=1)]
 Size = Annotated[int, Field(ge=1, le=100_000)]
+Share = Annotated[float, Field(ge=0, le=1)]
+Weight = Annotated[float, Field(gt=0)]
+Pooling = Literal["last", "mean", "max", "mean+max", "attention"]
 
 
 def _established(name: Any) -> Any:
@@ -90,11 +73,12 @@ class DataConfig(Section):
     header: Literal["auto", "yes", "no"] = "auto"  # whether TSV and CSV begin with column names
     label_level: Literal["coarse", "fine"] = "coarse"  # of TREC: NUM or NUM:dist
     tree_labels: Literal["fine", "binary"] = "fine"  # of SST: 0 to 4, or without neutral trees
-    tree_phrases: bool = False  # of SST: every phrase a text of its own, not whole sentences alone
+    tree_phrases: bool = False  # of SST: every phrase of train_file a text of its own
+    tokenizer: Literal["syntok", "blanks"] = "syntok"  # of raw texts; blanks: tokens already
     on_misaligned: Literal["error", "expand", "shrink", "drop"] = "error"  # spans inside tokens
     scheme: Scheme = "auto"  # of the files
     train_scheme: TrainScheme = "iobes"  # what the model learns; spans are the same in all
-    max_length: Annotated[int, Field(ge=2)] = 512  # tokens; longer: windows, in training
+    max_length: Annotated[int, Field(ge=2)] = 512  # tokens; longer: windows, in training of tags
 
 
 class EmbeddingsConfig(Section):
@@ -129,10 +113,19 @@ class EncoderConfig(Section):
 
 
 class HeadConfig(Section):
-    """[head]: from hidden states to tags."""
+    """[head]: from hidden states to tags, or to classes of whole texts."""
 
     kind: Literal["crf", "softmax", "viterbi"] = "crf"  # how a path of tags is scored and found
     constrain: Literal["auto", "none", "decode", "train"] = "auto"  # to the scheme's legal steps
+    pooling: Pooling = "max"  # of a text's states into one vector, for classes
+    hidden: tuple[Size, ...] = ()  # units of feed-forward layers between that and the classes
+    activation: Literal["relu", "tanh", "gelu"] = "relu"  # behind each feed-forward layer
+    dropout: Probability = 0.3  # before each linear layer of the classes
+    multi_label: Literal["auto", "yes", "no"] = "auto"  # several classes a text; auto: if some do
+    threshold: Share | dict[str, Share] = 0.5  # of several classes, each as likely; or one a class
+    label_smoothing: Probability = 0.0  # of the gold class that goes to all classes alike
+    class_weights: Literal["none", "balanced"] | dict[str, Weight] = "none"  # in the loss
+    class_loss: Annotated[float, Field(gt=0)] = 1.0  # of the class beside the tags, task = "both"
 
 
 class TrainConfig(Section):
@@ -150,6 +143,7 @@ class TrainConfig(Section):
     batch_tokens: Annotated[int, Field(ge=0)] = 0  # tokens a step, padding included; 0: batch_size
     max_epochs: Annotated[int, Field(ge=1)] = 20  # passes over the training corpus
     patience: Annotated[int, Field(ge=0)] = 8  # epochs without a better dev score; 0 for no limit
+    bptt: Annotated[int, Field(ge=0)] = 512  # tokens that gradients go back at most; 0: all
     max_grad_norm: Annotated[float, Field(ge=0)] = 5.0  # gradients are scaled down to it; 0: off
     average_decay: Probability = 0.999  # of the running mean of the weights that is kept; 0: off
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 1  # of all that is random
@@ -166,7 +160,7 @@ class OutputConfig(Section):
 class Config(Section):
     """The whole of tagkit.toml."""
 
-    task: Literal["tag"] = "tag"
+    task: Literal["tag", "classify", "both"] = "tag"  # tags of tokens, classes of texts
     data: DataConfig = DataConfig()
     embeddings: EmbeddingsConfig = EmbeddingsConfig()
     encoder: EncoderConfig = EncoderConfig()
@@ -182,138 +176,6 @@ class Config(Section):
                 "encoder.bidirectional = true"
             )
         return self
-
-
-def load_config(
-    path: Path | None = None,
-    overrides: Iterable[str] = (),
-    flags: Mapping[str, Any] | None = None,
-) -> Config:
-    """Configuration from a file, `section.key=value` texts, and values by dotted name.
-
-    Args:
-        path: a TOML file; None for the defaults alone.
-        overrides: as behind `--set`; a value is read as TOML, and as plain text where it is none.
-        flags: dotted name -> value; a None is passed over.
-
-    Raises:
-        ConfigError: the file cannot be read, or any option is unknown or has a wrong value.
-    """
-    source = str(path) if path else "configuration"
-    table = _read_toml(path) if path else {}
-    problems: list[str] = []
-    for text in overrides:
-        name, equals, value = text.partition("=")
-        if not equals:
-            raise ConfigError("--set", [f"expected section.key=value, found {text!r}"])
-        problems += _put(table, name.strip(), _toml_value(value.strip()))
-    for name, value in (flags or {}).items():
-        if value is not None:
-            problems += _put(table, name, value)
-    try:
-        config = parse_config(table, source)
-    except ConfigError as error:
-        raise ConfigError(source, [*problems, *error.problems]) from None
-    if problems:
-        raise ConfigError(source, problems)
-    return config
-
-
-def parse_config(table: Mapping[str, Any], source: str) -> Config:
-    """Configuration from nested dictionaries; `source` names them in messages.
-
-    Raises:
-        ConfigError: any option is unknown or has a wrong value.
-    """
-    try:
-        return Config.model_validate(table)
-    except ValidationError as error:
-        raise ConfigError(source, [_explain(details) for details in error.errors()]) from None
-
-
-def to_toml(config: Config) -> str:
-    """The whole configuration as TOML, defaults included; options without a value are left out."""
-    return tomli_w.dumps(config.model_dump(mode="json", exclude_none=True))
-
-
-def option_names() -> list[str]:
-    """Every option's dotted name."""
-    names = []
-    for name, field in Config.model_fields.items():
-        section = field.annotation
-        if isinstance(section, type) and issubclass(section, Section):
-            names += [f"{name}.{key}" for key in section.model_fields]
-        else:
-            names.append(name)
-    return names
-
-
-def _read_toml(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except FileNotFoundError:
-        raise ConfigError(str(path), ["no such file. Name another with --config"]) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(str(path), [f"cannot be read: {error}"]) from None
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(str(path), [f"is not TOML: {error}"]) from None
-
-
-def _toml_value(text: str) -> Any:
-    """What `text` is in TOML; the text itself where it is no TOML: --set data.train_file=a.txt."""
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        return text
-
-
-def _put(table: dict[str, Any], name: str, value: Any) -> list[str]:
-    """Set a dotted name; a list with the problem where there is no such option."""
-    if name not in option_names():
-        return [_unknown(name)]
-    *sections, key = name.split(".")
-    for section in sections:
-        table = table.setdefault(section, {})
-        if not isinstance(table, dict):
-            return [f"{section}: expected a table, found {table!r}"]
-    table[key] = value
-    return []
-
-
-def _unknown(name: str) -> str:
-    inside = [option for option in option_names() if option.startswith(f"{name}.")]
-    if inside:
-        return f"{name} is a table; name one of its options, such as {inside[0]}"
-    return f"unknown option {name}{_did_you_mean(name)}"
-
-
-def _did_you_mean(name: str) -> str:
-    """'; did you mean encoder.hidden?' where a known name is near, in this section or another."""
-    names = option_names()
-    key = name.rpartition(".")[2]
-    sections = [option.partition(".")[0] for option in names]
-    near = difflib.get_close_matches(name, names + sections, n=1, cutoff=0.75)
-    same_key = [option for option in names if option.rpartition(".")[2] == key]
-    near = near or same_key or difflib.get_close_matches(name, names, n=1, cutoff=0.6)
-    return f"; did you mean {near[0]}?" if near else f". There are: {', '.join(sorted(names))}"
-
-
-def _explain(details: ErrorDetails) -> str:
-    """One of pydantic's findings as a sentence in tagkit's manner."""
-    # A union's or a list's place ends in the branch's name or the index: not part of the option.
-    depth = 2 if len(details["loc"]) > 1 else 1
-    name = ".".join(str(part) for part in details["loc"][:depth])
-    if details["type"] == "extra_forbidden":
-        return _unknown(name)
-    message = details["msg"]
-    if details["type"] == "value_error":
-        message = message.removeprefix("Value error, ")
-    if not name:  # a rule between options names them itself
-        return message
-    found = json.dumps(details["input"], ensure_ascii=False, default=str)
-    wanted = message[0].lower() + message[1:]
-    wanted = wanted.removeprefix("input should be ").removeprefix("expected ")
-    return f"{name} = {found}: expected {wanted}"
 
 
 def allowed(section: type[Section], key: str) -> tuple[str, ...]:

@@ -1,0 +1,96 @@
+"""One part of a corpus, and how a smaller part is held out of it."""
+
+import random
+from collections import Counter
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tagkit.errors import DataError
+from tagkit.schemes import Detection, to_spans
+from tagkit.sentence import Sentence
+
+
+@dataclass(frozen=True)
+class Split:
+    """One corpus file, or the part of it that one is made of.
+
+    Attributes:
+        path: of the file.
+        sentences: with the tags of the file, its classes, or both, as the task has them.
+        detection: the scheme that the tags are in; None where the task is to classify.
+        notes: what the reader had to say.
+    """
+
+    path: str
+    sentences: tuple[Sentence, ...]
+    detection: Detection | None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def scheme(self) -> str | None:
+        """That of the tags; None where there are none."""
+        return self.detection.scheme if self.detection else None
+
+    @property
+    def tokens(self) -> int:
+        """Number of tokens."""
+        return sum(len(sentence) for sentence in self.sentences)
+
+    def labels(self) -> set[str]:
+        """Types of the spans, or plain labels."""
+        if self.scheme == "labels":
+            return {tag for sentence in self.sentences for tag in sentence.tags or ()}
+        return {label for label, _ in self.entities()}
+
+    def classes(self) -> Counter[str]:
+        """Classes of the texts, each with the number of these; empty where there are none."""
+        return Counter(label for sentence in self.sentences for label in sentence.labels)
+
+    def entities(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Label and words of each span."""
+        if self.scheme in (None, "labels"):
+            return
+        for sentence in self.sentences:
+            for span in to_spans(sentence.tags or ()):
+                yield span.label, sentence.words[span.start : span.end]
+
+
+def hold_out(train: Split, fraction: float, seed: int) -> tuple[Split, Split]:
+    """Train without a random part of its sentences, and that part.
+
+    Each class has its share of that part, as near as whole texts allow.
+
+    Raises:
+        DataError: there is but one sentence.
+    """
+    total = len(train.sentences)
+    if total < 2:
+        raise DataError(
+            f"{train.path}: one sentence is not enough to split off a dev corpus; name one with "
+            "--dev FILE"
+        )
+    # At least one sentence is held out, and at least one kept.
+    count = min(max(1, round(total * fraction)), total - 1)
+    order = list(range(total))
+    random.Random(seed).shuffle(order)
+    chosen = set(_evenly([train.sentences[i].labels for i in order], order, count))
+    kept = tuple(s for i, s in enumerate(train.sentences) if i not in chosen)
+    held_out = tuple(s for i, s in enumerate(train.sentences) if i in chosen)
+    name = f"{Path(train.path).name} (split off)"
+    return replace(train, sentences=kept), replace(train, path=name, sentences=held_out)
+
+
+def _evenly(labels: Sequence[Hashable], items: Sequence[int], count: int) -> list[int]:
+    """`count` of the items, of each label as near to its share as can be, the first of each."""
+    groups: dict[Hashable, list[int]] = {}
+    for label, item in zip(labels, items, strict=True):
+        groups.setdefault(label, []).append(item)
+    # The k-th item of a group of n stands at (k - 1/2) / n of the way through all: those that
+    # stand first are taken, so that no group is more than one item away from its share.
+    places = [
+        ((place + 0.5) / len(group), turn, item)
+        for turn, group in enumerate(groups.values())
+        for place, item in enumerate(group)
+    ]
+    return [item for _, _, item in sorted(places)[:count]]
