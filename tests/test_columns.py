@@ -394,7 +394,7 @@ def test_a_file_without_a_sentence_is_refused(tmp_path: Path, text: str) -> None
     path.write_text(text, encoding="utf-8")
     assert read_sentences(str(path), options(), "utf-8") == []
     with pytest.raises(DataError) as caught:
-        read_split(str(path), DataConfig(format="columns"), None)
+        read_split(str(path), DataConfig(format="columns"), "tag", None)
     assert str(caught.value) == f"{path}: holds no sentence"
 
 

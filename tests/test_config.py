@@ -55,9 +55,9 @@ SIZES = ("embeddings.word_dim", "embeddings.char_dim", "embeddings.char_hidden",
          "embeddings.feature_dim", "encoder.hidden")  # fmt: skip
 PROBABILITIES = ("embeddings.singleton_dropout", "embeddings.char_dropout", "encoder.dropout",
                  "encoder.locked_dropout", "encoder.word_dropout", "train.momentum",
-                 "train.average_decay")  # fmt: skip
+                 "train.average_decay", "head.dropout", "head.label_smoothing")  # fmt: skip
 FROM_0 = ("embeddings.max_vectors", "train.warmup_steps", "train.anneal_patience",
-          "train.batch_tokens", "train.patience")  # fmt: skip
+          "train.bptt", "train.batch_tokens", "train.patience")  # fmt: skip
 FROM_1 = ("embeddings.min_count", "train.batch_size", "train.max_epochs")
 
 # Option, the values at its limits, and what is refused on either side with what is expected.
@@ -67,6 +67,8 @@ LIMITS: list[tuple[str, list[str], list[tuple[str, str]]]] = [
     *((name, ["0", "9"], [("-1", NOT_BELOW_0)]) for name in FROM_0),
     *((name, ["1", "9"], [("0", NOT_BELOW_1)]) for name in FROM_1),
     ("data.dev_fraction", ["0.001", "0.999"], [("0", "greater than 0"), ("1", "less than 1")]),
+    ("head.class_loss", ["1e-9", "9"], [("0", "greater than 0"), ("inf", FINITE)]),
+    ("head.threshold", ["0", "1"], []),
     ("data.max_length", ["2"], [("1", "greater than or equal to 2")]),
     ("encoder.layers", ["1", "100"], [("0", NOT_BELOW_1), ("101", "less than or equal to 100")]),
     ("train.lr", ["1e-9", "7"], [("0", "greater than 0"), ("-1", "greater than 0"), ("inf", FINITE)]),  # noqa: E501
@@ -101,7 +103,8 @@ def test_the_limits_above_are_those_of_all_options_with_a_number() -> None:
 
 
 CHOICES = {
-    "task": ("tag",),
+    "task": ("tag", "classify", "both"),
+    "data.tokenizer": ("syntok", "blanks"),
     "data.format": get_args(Format),
     "data.header": ("auto", "yes", "no"),
     "data.label_level": ("coarse", "fine"),
@@ -113,6 +116,9 @@ CHOICES = {
     "encoder.cell": ("lstm", "gru", "elman"),
     "encoder.merge": ("concat", "sum", "mean", "product"),
     "head.kind": ("crf", "softmax", "viterbi"),
+    "head.pooling": ("last", "mean", "max", "mean+max", "attention"),
+    "head.activation": ("relu", "tanh", "gelu"),
+    "head.multi_label": ("auto", "yes", "no"),
     "head.constrain": ("auto", "none", "decode", "train"),
     "train.optimizer": ("adam", "adamw", "nadam", "sgd"),
     "train.schedule": ("constant", "linear", "cosine", "plateau"),
@@ -131,7 +137,10 @@ def test_a_choice_that_there_is_not_is_answered_with_those_that_there_are(name: 
 
 def test_the_names_in_the_config_are_the_keys_of_the_tables() -> None:
     from tagkit.model import HEADS
+    from tagkit.nn.classifiers import ACTIVATIONS
+    from tagkit.nn.pooling import POOLINGS
     from tagkit.nn.recurrent import CELLS, MERGES
+    from tagkit.tokenizer import TOKENIZERS
     from tagkit.trainer import OPTIMIZERS
 
     assert allowed(EncoderConfig, "cell") == tuple(CELLS)
@@ -139,6 +148,9 @@ def test_the_names_in_the_config_are_the_keys_of_the_tables() -> None:
     assert allowed(EncoderConfig, "merge") == MERGES
     assert allowed(HeadConfig, "kind") == tuple(HEADS)
     assert set(allowed(TrainConfig, "optimizer")) == set(OPTIMIZERS)
+    assert allowed(HeadConfig, "pooling") == POOLINGS
+    assert set(allowed(HeadConfig, "activation")) == set(ACTIVATIONS)
+    assert set(allowed(DataConfig, "tokenizer")) == set(TOKENIZERS)
 
 
 @pytest.mark.parametrize(
@@ -235,7 +247,7 @@ def test_all_problems_of_a_file_and_of_the_command_line_are_reported_at_once(
     assert sorted(found) == sorted(
         [
             "unknown option train.sede; did you mean train.seed?",
-            "unknown option data.nope; did you mean data.scheme?",
+            "unknown option data.nope; did you mean data.tokenizer?",
             "train.seed = -1: expected greater than or equal to 0",
             "unknown option encoder.hiden; did you mean encoder.hidden?",
             "encoder.dropout = 1.5: expected less than 1",

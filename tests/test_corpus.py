@@ -188,7 +188,7 @@ def test_dev_in_another_scheme_than_train_keeps_its_own(tmp_path: Path) -> None:
     dev = corpus_file(tmp_path, "dev", "EU/S-ORG is/O", "a/B-X b/E-X")
     found = load_corpus(config(train_file=train, dev_file=dev))
     assert (found.scheme, found.dev.detection.scheme) == ("iob2", "iobes")
-    assert read_split(dev, config().data, "iob2").detection.scheme == "iobes"
+    assert read_split(dev, config().data, "tag", "iob2").detection.scheme == "iobes"
 
 
 def test_the_columns_of_the_config_are_those_of_the_reader() -> None:
@@ -263,6 +263,6 @@ def test_real_corpora_have_the_spans_of_their_owners(
 
 
 def test_a_real_corpus_of_parts_of_speech_has_plain_labels(corpora: Path) -> None:
-    split = read_split(str(corpora / "ud-english-ewt" / "dev.conllu"), config().data, None)
+    split = read_split(str(corpora / "ud-english-ewt" / "dev.conllu"), config().data, "tag", None)
     assert split.detection.scheme == "labels"
     assert len(split.labels()) == 17

@@ -60,7 +60,7 @@ def test_a_tagger_overfits_ten_sentences(head: str) -> None:
         optimizer.step()
         optimizer.zero_grad()
     assert float(total.detach() / count) < 0.02
-    assert torch.equal(model.eval().decode(batch), batch.tag_ids)
+    assert torch.equal(model.eval().answer(batch, confidence=False).tag_ids, batch.tag_ids)
 
 
 @pytest.mark.parametrize("head", sorted(HEADS))
@@ -121,9 +121,9 @@ def test_the_same_weights_in_a_fresh_model_give_the_same_numbers() -> None:
         fresh = build_model(config, VOCABULARY).eval()
         fresh.load_state_dict(model.state_dict())
         assert torch.equal(fresh.states(batch), model.states(batch))
-        assert torch.equal(fresh.decode(batch), model.decode(batch))
-        ours, theirs = model.decode_with_confidence(batch), fresh.decode_with_confidence(batch)
-        assert torch.equal(ours.probs, theirs.probs)
+        ours, theirs = (m.answer(batch, confidence=True) for m in (model, fresh))
+        assert torch.equal(ours.tag_ids, theirs.tag_ids)
+        assert torch.equal(ours.certainty.probs, theirs.certainty.probs)
 
 
 def test_every_option_of_the_encoder_and_the_characters_reaches_its_place() -> None:

@@ -23,10 +23,12 @@ def inputs() -> Tensor:
     return torch.randn(4, 5, 3, generator=torch.Generator().manual_seed(1))
 
 
-def layer(cell: str, *, bidirectional: bool = True, merge: str = "concat") -> RecurrentLayer:
+def layer(
+    cell: str, *, bidirectional: bool = True, merge: str = "concat", segment: int = 0
+) -> RecurrentLayer:
     torch.manual_seed(2)
     return RecurrentLayer(
-        cell=cell, inputs=3, hidden=4, bidirectional=bidirectional, merge=merge, segment=0
+        cell=cell, inputs=3, hidden=4, bidirectional=bidirectional, merge=merge, segment=segment
     )
 
 
@@ -34,7 +36,7 @@ def encoder(cell: str = "lstm", **changes: object) -> Encoder:
     torch.manual_seed(2)
     options = {
         "cell": cell, "inputs": 3, "hidden": 4, "layers": 2, "bidirectional": True,
-        "merge": "concat", "dropout": 0.0, "locked_dropout": 0.0, "word_dropout": 0.0,
+        "merge": "concat", "segment": 0, "dropout": 0.0, "locked_dropout": 0.0, "word_dropout": 0.0,
     }  # fmt: skip
     return Encoder(**{**options, **changes})  # type: ignore[arg-type]
 
@@ -89,6 +91,77 @@ def test_a_sentence_gets_the_same_states_alone_and_in_a_batch(
         torch.testing.assert_close(ours(alone, mask)[0], together[row, :length])
         torch.testing.assert_close(ours.final_states(alone, mask)[0], final[row])
         assert not together[row, length:].any()
+
+
+@pytest.mark.parametrize("both", [True, False])
+@pytest.mark.parametrize("segment", [1, 2, 3, 5, 9])
+@pytest.mark.parametrize("cell", sorted(CELLS))
+def test_reading_in_segments_gives_the_states_of_reading_whole(
+    cell: str, segment: int, both: bool, inputs: Tensor
+) -> None:
+    whole = layer(cell, bidirectional=both).read(inputs, MASK)
+    parts = layer(cell, bidirectional=both, segment=segment)
+    for ours, theirs in zip(parts.read(inputs, MASK), whole, strict=True):
+        torch.testing.assert_close(ours, theirs)
+    with torch.no_grad():
+        for ours, theirs in zip(parts.read(inputs, MASK), whole, strict=True):
+            torch.testing.assert_close(ours, theirs)
+
+
+@pytest.mark.parametrize("segment", [1, 2, 3, 5])
+@pytest.mark.parametrize("cell", sorted(CELLS))
+def test_no_gradient_goes_back_beyond_its_segment(cell: str, segment: int, inputs: Tensor) -> None:
+    ours = layer(cell, bidirectional=False, segment=segment)
+    length = inputs.shape[1]
+    mask = torch.ones(4, length, dtype=torch.bool)
+    for t in range(length):
+        given = inputs.clone().requires_grad_()
+        (gradient,) = torch.autograd.grad(ours(given, mask)[:, t].sum(), given)
+        reached = (gradient.abs().sum(2) > 0)[0].tolist()
+        first = t - t % segment
+        assert reached == [first <= step <= t for step in range(length)]
+
+
+@pytest.mark.parametrize("segment", [2, 3])
+@pytest.mark.parametrize("cell", sorted(CELLS))
+def test_gradients_of_segments_are_those_of_reading_each_from_a_given_state(
+    cell: str, segment: int, inputs: Tensor
+) -> None:
+    ours = layer(cell, bidirectional=False, segment=segment)
+    mask = torch.ones(4, inputs.shape[1], dtype=torch.bool)
+    ours(inputs, mask).square().sum().backward()
+    plain = layer(cell, bidirectional=False).forwards
+    state = None
+    for part in inputs.split(segment, dim=1):
+        states, state = plain(part, state)
+        states.square().sum().backward()
+        state = tuple(s.detach() for s in state) if cell == "lstm" else state.detach()
+    for (name, theirs), mine in zip(
+        plain.named_parameters(), ours.forwards.parameters(), strict=True
+    ):
+        torch.testing.assert_close(mine.grad, theirs.grad, msg=name)
+
+
+@pytest.mark.parametrize("merge", MERGES)
+@pytest.mark.parametrize("cell", sorted(CELLS))
+def test_one_reading_gives_the_states_and_the_last_ones(
+    cell: str, merge: str, inputs: Tensor
+) -> None:
+    ours = layer(cell, merge=merge)
+    states, final = ours.read(inputs, MASK)
+    assert torch.equal(states, ours(inputs, MASK))
+    assert torch.equal(final, ours.final_states(inputs, MASK))
+
+
+def test_an_encoder_drops_the_same_features_of_states_and_last_states(inputs: Tensor) -> None:
+    network = encoder(locked_dropout=0.5, layers=2).eval()
+    states, final = network.read(inputs, MASK)
+    assert torch.equal(states, network(inputs, MASK))
+    assert torch.equal(final, network.layers[1].final_states(network.layers[0](inputs, MASK), MASK))
+    network.train()
+    states, final = network.read(inputs, MASK)
+    assert torch.equal((states == 0).all(1), final == 0)
+    assert bool((final == 0).any())
 
 
 @pytest.mark.parametrize("cell", sorted(CELLS))

@@ -29,6 +29,8 @@ def options(**changes: object) -> StreamOptions:
         "output_format": "columns",
         "encoding": "utf-8",
         "confidence": False,
+        "top": 0,
+        "threshold": None,
         "batch_size": 4,
         "max_length": 512,
         "note": lambda _: None,

@@ -357,7 +357,7 @@ def test_token_probabilities_are_the_marginals_of_the_tags(kind: str) -> None:
     batch = encode(SENTENCES, predictor.vocabulary, chars=True).batch(range(len(SENTENCES)))
     with torch.no_grad():
         chain = model.head.chain(model.states(batch), batch.mask)
-    paths = model.decode(batch)
+    paths = model.answer(batch, confidence=False).tag_ids
     expected = marginals(chain).gather(2, paths.unsqueeze(2)).squeeze(2)
     for row, found in enumerate(predictor.annotate(SENTENCES, batch_size=3, confidence=True)):
         length = len(SENTENCES[row])
