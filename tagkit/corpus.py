@@ -59,6 +59,9 @@ def load_corpus(config: Config) -> Corpus:
     train = read_split(data.train_file, data, task, None)
     if data.tree_phrases:
         train = _distinct(train)
+    several = task != "tag" and several_classes(config, train)
+    if task != "tag":  # before a part is held out, whose lines are those of the file
+        check_classes(train, several=several)
     scored = data.model_copy(update={"tree_phrases": False})
     if data.dev_file:
         dev = read_split(data.dev_file, scored, task, train.scheme)
@@ -68,9 +71,9 @@ def load_corpus(config: Config) -> Corpus:
     if task != "classify" and len(train.labels()) < 1:
         raise DataError(f"{train.path}: every tag is O, so there is nothing to learn")
     if task != "tag":
-        for split in (train, dev, test):
+        for split in (dev, test):
             if split:
-                check_classes(split, several=several_classes(config, train))
+                check_classes(split, several=several)
         _check_variety(train, dev)
     return Corpus(train, dev, test, _layout(data, task))
 
@@ -144,10 +147,10 @@ def _check_variety(train: Split, dev: Split) -> None:
         raise DataError(f"{train.path}: no text has a class, so there is nothing to learn")
     found = dev.classes()
     if found and not found.keys() & known.keys():
+        ours, theirs = (", ".join(sorted(labels)[:5]) for labels in (known, found))
         raise DataError(
-            f"{dev.path}: expected the classes of {train.path} "
-            f"({', '.join(sorted(known)[:5])}, ...), found none of them "
-            f"({', '.join(sorted(found)[:5])}, ...)"
+            f"{dev.path}: expected classes of {train.path}, such as {ours}; found none of them, "
+            f"but {theirs}"
         )
 
 

@@ -21,7 +21,9 @@ from tagkit.evaluation.scores import accuracy, span_f1
 from tagkit.formats.columns import Block, read_blocks
 from tagkit.formats.layout import column_options
 from tagkit.formats.lines import Source
+from tagkit.formats.table import recognise
 from tagkit.predictor import Predictor
+from tagkit.sentence import Sentence
 from tagkit.split import Split
 
 AnyReport = Report | ClassReport | JointReport
@@ -154,13 +156,15 @@ class _Row:
 
 def compare_files(
     gold_file: str, predicted_file: str | None, data: DataConfig, pred_column: Column, strict: bool
-) -> Report:
-    """Report of predicted tags against gold ones.
+) -> Report | ClassReport:
+    """Report of predicted tags against gold ones, or of predicted classes.
 
     Args:
-        gold_file: column file with gold tags, in its last column unless `data` says otherwise.
+        gold_file: column file with gold tags, in its last column unless `data` says otherwise; or
+            a file of texts with classes.
         predicted_file: column file with the same tokens and predicted tags; None where they stand
-            in `gold_file` too, and gold ones then in the last column but one.
+            in `gold_file` too, and gold ones then in the last column but one. Or a file of the
+            same texts with predicted classes.
         data: how columns are read; `tag_column` is the gold tags'.
         pred_column: of the predicted tags.
         strict: count well-formed spans only.
@@ -168,6 +172,8 @@ def compare_files(
     Raises:
         DataError: the files hold different tokens or sentences, or tags of different kinds.
     """
+    if recognise(Source(gold_file, data.encoding), data.format).holds == "classes":
+        return _compare_classes(gold_file, predicted_file, data)
     if predicted_file is None and data.tag_column is None:
         data = data.model_copy(update={"tag_column": -2})
     gold = list(_sentences(gold_file, data))
@@ -186,6 +192,33 @@ def compare_files(
     if (found == "labels") != (scheme == "labels"):
         raise DataError(f"{beside}: expected tags in the scheme {scheme}, found {found}")
     return make_report(gold_tags, predicted_tags, scheme, strict=strict)
+
+
+def _compare_classes(gold_file: str, predicted_file: str | None, data: DataConfig) -> ClassReport:
+    if predicted_file is None:
+        raise DataError(f"{gold_file}: holds texts with classes; name predicted ones with --pred")
+    gold = read_split(gold_file, data, "classify", None).sentences
+    named = data.model_copy(update={"format": "auto"})  # it need not be that of gold
+    found = read_split(predicted_file, named, "classify", None).sentences
+    end = Sentence(())
+    for ours, theirs in zip_longest(gold, found, fillvalue=end):
+        if ours.words != theirs.words:
+            place = f" as on {gold_file}:{ours.lines[0]}" if ours.lines else ""
+            raise FormatError(
+                predicted_file,
+                theirs.lines[0] if theirs.lines else found[-1].lines[-1],
+                f"expected {_text(ours)}{place}, found {_text(theirs)}",
+            )
+    several = any(len(sentence.labels) != 1 for sentence in (*gold, *found))
+    return make_class_report(
+        [sentence.labels for sentence in gold],
+        [sentence.labels for sentence in found],
+        several=several,
+    )
+
+
+def _text(sentence: Sentence) -> str:
+    return shorten(" ".join(sentence.words)) if sentence.words else "the end of the file"
 
 
 def _scheme_of(sentences: list[list[_Row]], path: str, named: str, expected: str | None) -> str:

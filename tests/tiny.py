@@ -66,3 +66,38 @@ def config(folder: Path, *overrides: str, columns: int = 2, **flags: object) -> 
         f"output.dir={folder / 'model'}",
     ]
     return load_config(overrides=[*small, *overrides], flags={**corpus(folder, columns), **flags})
+
+
+_ASKS = {
+    "greet": ["hello there", "good morning", "hi you"],
+    "leave": ["goodbye now", "see you later", "so long"],
+    "order": ["bring me tea", "one coffee please", "order a cake"],
+}
+
+
+def texts(count: int, seed: int) -> list[tuple[str, str]]:
+    """A class and a text that tells it, each."""
+    dice = random.Random(seed)
+    chosen = [dice.choice(sorted(_ASKS)) for _ in range(count)]
+    return [(label, f"{dice.choice(_ASKS[label])} , {dice.choice(_FIRST)} .") for label in chosen]
+
+
+def classified(folder: Path) -> dict[str, str]:
+    """train, dev and test files of texts with classes; dotted names of their options."""
+    for name, (count, seed) in {"train": (90, 1), "dev": (20, 2), "test": (20, 3)}.items():
+        rows = "".join(f"{label}\t{text}\n" for label, text in texts(count, seed))
+        (folder / f"{name}.tsv").write_text(f"label\ttext\n{rows}", encoding="utf-8")
+    return {f"data.{name}_file": str(folder / f"{name}.tsv") for name in ("train", "dev", "test")}
+
+
+def joint(folder: Path) -> dict[str, str]:
+    """Folders of sentences with tags and a class: whether a place has two words."""
+    for name, (count, seed) in {"train": (80, 1), "dev": (20, 2), "test": (20, 3)}.items():
+        part = folder / name
+        part.mkdir()
+        rows = [[line.split("\t") for line in sentence] for sentence in lines(count, seed)]
+        words, tags = ([" ".join(row[i] for row in rows_) for rows_ in rows] for i in (0, 1))
+        labels = ["long" if "I-LOC" in line else "short" for line in tags]
+        for file, content in (("seq.in", words), ("seq.out", tags), ("label", labels)):
+            (part / file).write_text("\n".join(content) + "\n", encoding="utf-8")
+    return {f"data.{name}_file": str(folder / name) for name in ("train", "dev", "test")}

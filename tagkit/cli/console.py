@@ -229,9 +229,10 @@ def _info_lines(name: str, bundle: Bundle) -> Iterator[str]:
     metadata, config, vocabulary = bundle.metadata, bundle.config, bundle.vocabulary
     yield f"model       {name}: {_architecture(config)}, {metadata['parameters']:,} parameters"
     yield f"made by     tagkit {metadata['tagkit']}, torch {metadata['torch']}"
+    unit = "texts" if config.task == "classify" else "sentences"
     for split, facts in metadata.get("data", {}).items():
         yield (
-            f"{split:<11} {facts['file']}: {facts['sentences']:,} sentences, "
+            f"{split:<11} {facts['file']}: {facts['sentences']:,} {unit}, "
             f"{facts['tokens']:,} tokens, {facts['scheme'] or 'classes'}"
         )
     vectors = len(vocabulary.vector_words)

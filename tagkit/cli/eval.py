@@ -31,15 +31,18 @@ def eval_command(
     ] = None,
     file: Annotated[
         str | None,
-        typer.Argument(help="Corpus with gold tags.", metavar="FILE]", show_default=False),
+        typer.Argument(
+            help="Corpus with gold tags or classes.", metavar="FILE]", show_default=False
+        ),
     ] = None,
     gold: Annotated[
-        str | None, typer.Option(help="Column file with gold tags.", metavar="FILE")
+        str | None,
+        typer.Option(help="Column file with gold tags, or texts with classes.", metavar="FILE"),
     ] = None,
     pred: Annotated[
         str | None,
         typer.Option(
-            help="Column file with predicted tags.", metavar="FILE", show_default="the gold file"
+            help="The same with predicted ones.", metavar="FILE", show_default="the gold file"
         ),
     ] = None,
     input_format: InputFormat = None,
@@ -59,9 +62,9 @@ def eval_command(
     device: Device = "auto",
     threads: Threads = None,
 ) -> None:
-    """Score a model on a corpus, or predicted tags against gold ones.
+    """Score a model on a corpus, or predicted tags or classes against gold ones.
 
-    With --gold alone the file holds both, the gold tags in the last column but one.
+    With --gold alone a column file holds both, the gold tags in the last column but one.
     """
     from tagkit.cli.console import note, print_report
     from tagkit.config import load_config
