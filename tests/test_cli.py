@@ -577,3 +577,149 @@ def test_check_reports_to_standard_output_and_fails_on_errors_alone(
     assert refused.err == (
         f"error: {bad}: --fix writes copies. Name a file or folder that is not read\n"
     )
+
+
+@pytest.fixture(scope="module")
+def intents(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a tiny corpus of texts with classes and a model of them."""
+    folder = tmp_path_factory.mktemp("intents")
+    files = tiny.classified(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        train, dev, test = files.values()
+        arguments = ["train", "--task", "classify", "--train", train, "--dev", dev, "--test", test]
+        patch.setattr(sys, "argv", ["tagkit", *arguments, "-o", str(folder / "model"), *_SMALL])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert not ended.value.code
+    return folder
+
+
+def test_training_of_a_classifier_speaks_of_texts_and_classes(
+    tagkit: Program, intents: Path, tmp_path: Path
+) -> None:
+    train, test = intents / "train.tsv", intents / "test.tsv"
+    ended = tagkit(
+        "train", "--task", "classify", "--train", train, "--test", test, "-o", tmp_path / "m",
+        *_SMALL, "--set", "head.pooling=mean+max",
+    )  # fmt: skip
+    assert (ended.code, ended.out) == (0, "")
+    assert re.search(r"train +\S+train.tsv +81 texts +\d+ tokens  3 classes\n", ended.err)
+    assert re.search(r"dev +train.tsv \(split off\) +9 texts", ended.err)
+    assert "model  BiLSTM with mean+max pooling, " in ended.err
+    assert "epoch      loss  dev acc.        lr  tokens/s\n" in ended.err
+    assert re.search(r"classes; accuracy [01]\.\d{4} of 20 texts\n", ended.err)
+
+
+def test_predict_of_a_classifier_writes_a_line_for_each_line(
+    tagkit: Program, intents: Path
+) -> None:
+    stdin = b"hello there , Ada .\n\ngoodbye now , Ben .\n"
+    ended = tagkit("predict", intents / "model", stdin=stdin)
+    assert (ended.code, ended.out) == (0, "greet\n\nleave\n")
+    top = tagkit("predict", intents / "model", "--top", "2", stdin=stdin).out.split("\n")
+    assert re.fullmatch(r"greet\t0\.\d{4}\t(leave|order)\t0\.\d{4}", top[0])
+    assert tagkit("predict", intents / "model", "--threshold", "1", stdin=stdin).out == "\n" * 3
+    rows = tagkit("predict", intents / "model", "--format", "tsv", stdin=stdin).out
+    assert rows == "label\ttext\ngreet\thello there , Ada .\nleave\tgoodbye now , Ben .\n"
+    record = json.loads(
+        tagkit("predict", intents / "model", "--format", "jsonl", "--confidence", stdin=stdin)
+        .out.split("\n")[1]
+    )  # fmt: skip
+    assert (record["line"], record["offset"], record["label"]) == (3, 21, "leave")
+    assert sum(record["probabilities"].values()) == pytest.approx(1, abs=1e-4)
+    assert "tokens" not in record
+
+
+def test_classes_of_a_column_file_are_a_line_a_sentence(
+    tagkit: Program, intents: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.conll"
+    path.write_text("hello\tO\nthere\tO\n\ngoodbye\tO\nnow\tO\n\n", encoding="utf-8")
+    assert tagkit("predict", intents / "model", path).out == "greet\nleave\n"
+
+
+def test_eval_of_a_classifier_prints_its_matrix_and_files_are_compared(
+    tagkit: Program, intents: Path, tmp_path: Path
+) -> None:
+    test = intents / "test.tsv"
+    printed = tagkit("eval", intents / "model", test)
+    assert printed.code == 0
+    assert re.search(r"^classes; accuracy [01]\.\d{4} of 20 texts$", printed.out, re.M)
+    scores = json.loads(tagkit("eval", intents / "model", test, "--json").out)
+    cells = [cell for row in scores["confusion"].values() for cell in row.values()]
+    assert sum(cells) == scores["texts"] == 20
+    predicted = tmp_path / "found.jsonl"
+    tagkit("predict", intents / "model", test, "--format", "jsonl", "-o", predicted)
+    compared = json.loads(tagkit("eval", "--gold", test, "--pred", predicted, "--json").out)
+    assert compared == scores
+
+
+def test_a_matrix_is_printed_whole_or_as_its_largest_cells(tagkit: Program, tmp_path: Path) -> None:
+    def compare(pairs: list[tuple[str, str]]) -> str:
+        for name, side in (("gold", 0), ("found", 1)):
+            rows = "".join(f"{pair[side]}\ttext {n}\n" for n, pair in enumerate(pairs))
+            (tmp_path / f"{name}.tsv").write_text(f"label\ttext\n{rows}", encoding="utf-8")
+        return tagkit("eval", "--gold", tmp_path / "gold.tsv", "--pred", tmp_path / "found.tsv").out
+
+    small = compare([("a", "a"), ("a", "b"), ("b", "b"), ("b", "b")])
+    rows = [re.findall(r"[\w\\ ]+", line) for line in small.split("\n") if "│" in line]
+    assert [[cell.strip() for cell in row] for row in rows] == [["a", "1", "1"], ["b", "0", "2"]]
+    names = [chr(ord("a") + n) for n in range(12)]
+    large = compare([*zip(names, names[1:] + names[:1], strict=True), ("b", "c"), ("a", "a")])
+    rows = [re.findall(r"\w+", line) for line in large.split("\n") if "│" in line]
+    assert rows[0] == ["b", "c", "2"]
+    assert len(rows) == 10
+    right = compare([("a", "a"), ("b", "b")])
+    assert "│" not in right
+
+
+def test_info_tells_the_classes(tagkit: Program, intents: Path) -> None:
+    out = tagkit("info", intents / "model").out
+    assert re.search(r"^classes +greet, leave, order$", out, re.M)
+    assert re.search(r"^test accuracy [01\d]+\.\d\d \(classes\)$", out, re.M)
+    assert re.search(r"^train +\S+train.tsv: 90 texts, ", out, re.M)
+    assert "reads" not in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--top", "2"], "this model tags: --top and --threshold are for classes of texts"),
+        (["--threshold", "0.5"], "this model tags: --top and --threshold are for classes of texts"),
+        (["--format", "tsv"], "this model tags: expected --format columns or jsonl, found tsv"),
+    ],
+)
+def test_a_tagger_is_not_asked_for_classes(
+    tagkit: Program, model: Path, arguments: list[str], message: str
+) -> None:
+    ended = tagkit("predict", model, *arguments, stdin=b"Ada visits Rome .\n")
+    assert (ended.code, ended.out, ended.err) == (1, "", f"error: {message}\n")
+
+
+def test_a_model_of_both_writes_the_class_behind_each_tag(tagkit: Program, tmp_path: Path) -> None:
+    train, dev, test = tiny.joint(tmp_path).values()
+    ended = tagkit(
+        "train", "--task", "both", "--train", train, "--dev", dev, "--test", test,
+        "-o", tmp_path / "model", *_SMALL,
+    )  # fmt: skip
+    assert ended.code == 0
+    assert "epoch      loss  dev mean        lr  tokens/s\n" in ended.err
+    assert "model  BiLSTM with CRF and max pooling, " in ended.err
+    assert re.search(r"whole texts right, tags and class: [01]\.\d{4}\n", ended.err)
+    stdin = b"Ada visits Cape Town .\n"
+    columns = tagkit("predict", tmp_path / "model", stdin=stdin).out.split("\n")
+    assert columns[0] == "Ada\tB-PER\tlong"
+    record = json.loads(tagkit("predict", tmp_path / "model", "--format", "jsonl", stdin=stdin).out)
+    assert record["label"] == "long"
+    assert [span["label"] for span in record["spans"]] == ["PER", "LOC"]
+    path = tmp_path / "a.conll"
+    path.write_text("Ada O\nvisits O\nRome O\n", encoding="utf-8")
+    kept = tagkit("predict", tmp_path / "model", path, "--confidence").out.split("\n")
+    assert re.fullmatch(r"Ada O B-PER \d\.\d{4} short \d\.\d{4}", kept[0])
+    report = tagkit("eval", tmp_path / "model", test)
+    assert report.code == 0
+    assert re.search(r"^whole texts right, tags and class: [01]\.\d{4}$", report.out, re.M)
+    info = tagkit("info", tmp_path / "model").out
+    assert re.search(
+        r"^test F1 +[\d.]+ \(conlleval-compatible\)\ntest accuracy [\d.]+ \(cl", info, re.M
+    )
