@@ -5,12 +5,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from tagkit.batch import Batch
+from tagkit.batch import Batch, Tokens, Words
 from tagkit.config import Config
 from tagkit.corpus import training_scheme
 from tagkit.nn.chain import Chain, forward_backward, step_log_probs
 from tagkit.nn.classifiers import ClassHead
 from tagkit.nn.embed import CharEncoder, TokenEmbedding, WordEmbedding
+from tagkit.nn.lookup import FEWEST, RowReader
 from tagkit.nn.pooling import Pooling
 from tagkit.nn.recurrent import Encoder
 from tagkit.nn.taggers import CrfHead, Head, SoftmaxHead, StepScores, ViterbiHead
@@ -36,6 +37,23 @@ class Certainty:
     probs: Tensor
     step_log_probs: Tensor
     goes_on: Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Distinct words as a model sees them.
+
+    Attributes:
+        vectors: (words, features).
+        reader: of the encoder's lowest layer; None where rows are not to be read (on a GPU).
+        projected: (words, outputs of `reader`), empty without it.
+        features: tables of the feature columns, projected likewise.
+    """
+
+    vectors: Tensor
+    reader: RowReader | None
+    projected: Tensor
+    features: tuple[Tensor, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +120,13 @@ class Model(nn.Module):
         self.class_loss = class_loss
         self.register_buffer("continuation", continuation, persistent=False)
 
+    def vectors(self, words: Words) -> Tensor:
+        """(words, features) vectors of distinct words."""
+        return self.embed.vectors(words.word_ids, words.vector_rows, words.char_ids)
+
     def states(self, batch: Batch) -> Tensor:
         """(batch, time, hidden) hidden states of the encoder."""
-        hidden: Tensor = self.encoder(self._vectors(batch), batch.mask)
+        hidden: Tensor = self.encoder(self._inputs(batch), batch.tokens.mask)
         return hidden
 
     def loss(self, batch: Batch) -> tuple[Tensor, Tensor]:
@@ -113,19 +135,20 @@ class Model(nn.Module):
         Targets are tokens, or texts where there are no tags. With both it is that of a text's tags
         and class together, log p(tags | x) + log p(class | x), the class's times `class_loss`.
         """
+        mask = batch.tokens.mask
         if self.head is not None and batch.tag_ids is None:
             raise ValueError("the batch holds no tags to learn from")
         if self.class_head is None:
             assert self.head is not None
             assert batch.tag_ids is not None
-            return self.head.loss(self.states(batch), batch.mask, batch.tag_ids)
+            return self.head.loss(self.states(batch), mask, batch.tag_ids)
         if batch.classes is None:
             raise ValueError("the batch holds no classes to learn from")
-        states, final = self.encoder.read(self._vectors(batch), batch.mask)
-        total, count = self.class_head.loss(states, final, batch.mask, batch.classes)
+        states, final = self.encoder.read(self._inputs(batch), mask)
+        total, count = self.class_head.loss(states, final, mask, batch.classes)
         if self.head is None or batch.tag_ids is None:
             return total, count
-        of_tags, tokens = self.head.loss(states, batch.mask, batch.tag_ids)
+        of_tags, tokens = self.head.loss(states, mask, batch.tag_ids)
         return of_tags + self.class_loss * total, tokens
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
@@ -133,28 +156,38 @@ class Model(nn.Module):
         return self.loss(batch)
 
     @torch.inference_mode()
-    def answer(self, batch: Batch, *, confidence: bool) -> Answer:
-        """Tags, classes, or both; with `confidence` how sure the tags are."""
-        tag_ids = certainty = class_probs = attention = None
-        if self.class_head is None:
-            states = self.states(batch)
+    def answer(self, tokens: Tokens, table: Table, *, confidence: bool) -> Answer:
+        """Tags, classes, or both; with `confidence` how sure the tags are.
+
+        Args:
+            tokens: whose rows are those of `table`.
+            table: the distinct words.
+            confidence: whether probabilities of tags are wanted.
+        """
+        mask = tokens.mask
+        if table.reader is not None and len(mask) >= FEWEST:
+            projected = (table.projected, *table.features)
+            rows = (tokens.rows, *tokens.feature_ids)
+            states, final = self.encoder.look_up(table.reader, projected, rows, mask)
         else:
-            states, final = self.encoder.read(self._vectors(batch), batch.mask)
-            class_probs = self.class_head.probs(states, final, batch.mask)
+            inputs = self.embed(table.vectors, tokens.rows, tokens.feature_ids)
+            states, final = self.encoder.read(inputs, mask)
+        tag_ids = certainty = class_probs = attention = None
+        if self.class_head is not None:
+            class_probs = self.class_head.probs(states, final, mask)
             if self.class_head.pooling.kind == "attention":
-                attention = self.class_head.pooling.weights(states, batch.mask)
+                attention = self.class_head.pooling.weights(states, mask)
         if self.head is not None:
-            tag_ids = self.head.decode(states, batch.mask)
+            tag_ids = self.head.decode(states, mask)
             if confidence:
-                chain = self.head.chain(states, batch.mask)
+                chain = self.head.chain(states, mask)
                 certainty = _certainty(chain, tag_ids, self.continuation)
         return Answer(tag_ids, certainty, class_probs, attention)
 
-    def _vectors(self, batch: Batch) -> Tensor:
-        vectors: Tensor = self.embed(
-            batch.word_ids, batch.vector_rows, batch.char_ids, batch.word_rows, batch.feature_ids
-        )
-        return vectors
+    def _inputs(self, batch: Batch) -> Tensor:
+        tokens = batch.tokens
+        inputs: Tensor = self.embed(self.vectors(batch.words), tokens.rows, tokens.feature_ids)
+        return inputs
 
 
 def _certainty(chain: Chain, tag_ids: Tensor, continuation: Tensor) -> Certainty:

@@ -8,7 +8,8 @@ from typing import overload
 
 import torch
 
-from tagkit.batch import batches_in_order, encode
+from tagkit.batch import index
+from tagkit.buckets import batches_in_order
 from tagkit.bundle import load_bundle
 from tagkit.config import Config
 from tagkit.corpus import training_scheme
@@ -20,10 +21,11 @@ from tagkit.sentence import LabelScore, Prediction, Sentence, Span, TaggedText
 from tagkit.texts import Input, as_tagged, as_text
 from tagkit.vocab import Vocabulary
 from tagkit.windows import cut, join, windows
+from tagkit.wordtable import WordTable
 
 # Tokens of one batch of prediction, padding included: bounds memory where sentences are long.
 _BATCH_TOKENS = 16_384
-BATCH_SIZE = 64  # sentences a batch
+BATCH_SIZE = 128  # sentences a batch
 MAX_LENGTH = 4096  # words; longer sentences are tagged in windows
 
 
@@ -43,20 +45,32 @@ def load(path: str | Path, device: str = "auto") -> "Predictor":
         DeviceError: that device is not there.
     """
     bundle = load_bundle(Path(path))
-    return Predictor(bundle.model, bundle.vocabulary, bundle.config, choose_device(device))
+    chosen = choose_device(device)
+    return Predictor(bundle.model, bundle.vocabulary, bundle.config, chosen, keep_words=True)
 
 
 class Predictor:
     """A trained model with its vocabulary and configuration, ready to read texts."""
 
     def __init__(
-        self, model: Model, vocabulary: Vocabulary, config: Config, device: torch.device
+        self,
+        model: Model,
+        vocabulary: Vocabulary,
+        config: Config,
+        device: torch.device,
+        *,
+        keep_words: bool = False,
     ) -> None:
-        """`config` is the model's resolved one; the model is moved to `device`."""
+        """`config` is the model's resolved one; the model is moved to `device`.
+
+        With `keep_words` what is known of a word is kept from call to call: the model's weights
+        must not change.
+        """
         self.model = model.to(device)
         self.vocabulary = vocabulary
         self.config = config
         self.device = device
+        self._words = WordTable(self.model, vocabulary, device) if keep_words else None
 
     @overload  # a str is an iterable of str too, but is meant as one text
     def predict(  # type: ignore[overload-overlap]
@@ -185,16 +199,20 @@ class Predictor:
         confidence: bool,
         threshold: float | None,
     ) -> list[Prediction]:
-        encoded = encode(sentences, self.vocabulary, chars=self.model.embed.chars is not None)
-        batches = batches_in_order(encoded.lengths, batch_size, _BATCH_TOKENS)
+        words = self._words or WordTable(self.model, self.vocabulary, self.device)
+        indexed = index(sentences, self.vocabulary)
+        row_of = words.rows(indexed.distinct)
+        table = words.table()
         thresholds = self._thresholds(threshold)
         predictions: list[Prediction | None] = [None] * len(sentences)
         self.model.eval()
-        for indices in batches:
-            batch = encoded.batch(indices).to(self.device)
-            answer = on_cpu(self.model.answer(batch, confidence=confidence))
+        for indices in batches_in_order(indexed.lengths, batch_size, _BATCH_TOKENS):
+            tokens = indexed.tokens(indices, row_of).to(self.device)
+            answer = on_cpu(self.model.answer(tokens, table, confidence=confidence))
+            paths = [] if answer.tag_ids is None else answer.tag_ids.tolist()
             for row, i in enumerate(indices):
-                predictions[i] = self._prediction(sentences[i], answer, row, thresholds)
+                path = paths[row][: len(sentences[i])] if paths else []
+                predictions[i] = self._prediction(sentences[i], path, answer, row, thresholds)
         return [prediction for prediction in predictions if prediction is not None]
 
     def _thresholds(self, given: float | None) -> list[float]:
@@ -228,12 +246,17 @@ class Predictor:
         return frozenset(self.vocabulary.classes)
 
     def _prediction(
-        self, sentence: Sentence, answer: Answer, row: int, thresholds: Sequence[float]
+        self,
+        sentence: Sentence,
+        path: list[int],
+        answer: Answer,
+        row: int,
+        thresholds: Sequence[float],
     ) -> Prediction:
         length = len(sentence)
         prediction = Prediction(sentence.words, ())
-        if answer.tag_ids is not None:
-            prediction = self._tagged(sentence, answer.tag_ids[row, :length].tolist())
+        if path:
+            prediction = self._tagged(sentence, path)
             if answer.certainty is not None:
                 prediction = _with_certainty(prediction, answer.certainty, row)
         if answer.class_probs is None:

@@ -67,11 +67,10 @@ def prepare(config: Config, device: torch.device) -> Prepared:
     counts = count_words(sentences, config.embeddings.lowercase, config.embeddings.normalize_digits)
     vocabulary = _vocabulary(config, sentences, counts, vectors)
     encoded = encode(sentences, vocabulary, chars=config.embeddings.char_cell != "none")
-    paths = [ids.tolist() for ids in encoded.tag_ids or ()]
     model = build_model(
         config,
         vocabulary,
-        estimate_bigrams(paths, len(vocabulary.tags)),
+        estimate_bigrams(encoded.paths(), len(vocabulary.tags)),
         _class_weights(config, vocabulary, encoded, corpus.train.path),
     )
     covered = None

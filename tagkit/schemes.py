@@ -17,6 +17,7 @@ scorer of the CoNLL shared tasks.
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
 from tagkit.errors import SchemeError, shorten
@@ -201,6 +202,13 @@ def normalize(tag: str) -> str:
     return join_tag(_AS_IOBES.get(prefix, prefix), label)
 
 
+@lru_cache(maxsize=65_536)
+def _parts(tag: str) -> tuple[str, str]:
+    """Prefix of IOBES and label: a corpus has few tags, each of them many times."""
+    prefix, label = split_tag(tag)
+    return _AS_IOBES.get(prefix, prefix), label
+
+
 def to_spans(tags: Sequence[str]) -> tuple[Span, ...]:
     """Spans of a sequence of tags by the rules of conlleval, whatever the scheme.
 
@@ -211,18 +219,19 @@ def to_spans(tags: Sequence[str]) -> tuple[Span, ...]:
     spans: list[Span] = []
     start, label, closed = 0, "", True
     for index, tag in enumerate(tags):
-        prefix, this_label = split_tag(tag)
-        prefix = _AS_IOBES.get(prefix, prefix)
-        inside = prefix != OUTSIDE
-        begins = inside and (closed or prefix in "BS" or this_label != label)
-        if not closed and (begins or not inside):
-            spans.append(Span(start, index, label))
-        if begins:
+        prefix, this_label = _parts(tag)
+        if prefix == OUTSIDE:
+            if not closed:
+                spans.append(Span(start, index, label))
+                closed = True
+            continue
+        if closed or prefix in "BS" or this_label != label:
+            if not closed:
+                spans.append(Span(start, index, label))
             start, label = index, this_label
-        closed = not inside
-        if inside and prefix in "ES":
+        closed = prefix in "ES"
+        if closed:
             spans.append(Span(start, index + 1, label))
-            closed = True
     if not closed:
         spans.append(Span(start, len(tags), label))
     return tuple(spans)
@@ -236,15 +245,23 @@ def from_spans(spans: Iterable[Span], length: int, scheme: str) -> tuple[str, ..
     """
     tags = [OUTSIDE] * length
     last: Span | None = None
-    for span in sorted(spans):
+    for span in sorted(spans, key=_place):
         if not 0 <= span.start < span.end <= length or (last and span.start < last.end):
             raise ValueError(f"span {span} overlaps {last} or leaves a sentence of {length} words")
         touches = last is not None and last.end == span.start and last.label == span.label
-        for index in range(span.start, span.end):
-            first, final = index == span.start, index == span.end - 1
-            tags[index] = join_tag(_prefix(scheme, first, final, touches), span.label)
+        start, behind = span.start, span.end - 1
+        if behind - start > 1:
+            inner = join_tag(_prefix(scheme, False, False, touches), span.label)
+            tags[start + 1 : behind] = [inner] * (behind - start - 1)
+        tags[behind] = join_tag(_prefix(scheme, start == behind, True, touches), span.label)
+        if start < behind:
+            tags[start] = join_tag(_prefix(scheme, True, False, touches), span.label)
         last = span
     return tuple(tags)
+
+
+def _place(span: Span) -> tuple[int, int]:
+    return span.start, span.end
 
 
 def _prefix(scheme: str, first: bool, final: bool, touches: bool) -> str:

@@ -12,7 +12,8 @@ import torch
 from accelerate import Accelerator
 
 from tagkit.averaging import RunningMean
-from tagkit.batch import Batch, Ids, batches_at_random
+from tagkit.batch import Batch
+from tagkit.buckets import Ids, batches_at_random
 from tagkit.bundle import digest_of, save_bundle
 from tagkit.config import Config, TrainConfig
 from tagkit.device import choose_device, set_threads
@@ -207,7 +208,7 @@ class _Run:
             return batch
         singletons = self.prepared.singletons
         return batch.with_words(
-            replace_at_random(batch.word_ids, singletons, UNKNOWN_ID, probability, self.dice)
+            replace_at_random(batch.words.word_ids, singletons, UNKNOWN_ID, probability, self.dice)
         )
 
     def _save(self, name: str, epoch: Epoch, **more: Any) -> None:

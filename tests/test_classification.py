@@ -197,7 +197,7 @@ def test_a_corpus_with_tags_and_classes_serves_every_task(task: str, tmp_path: P
     assert (prepared.encoded.classes is None) == (task == "tag")
     batch = prepared.encoded.batch([0, 1])
     total, count = prepared.model(batch)
-    assert int(count) == (2 if task == "classify" else int(batch.mask.sum()))
+    assert int(count) == (2 if task == "classify" else int(batch.tokens.mask.sum()))
     total.backward()
     for name, parameter in prepared.model.named_parameters():
         assert parameter.grad is not None, name

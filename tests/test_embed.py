@@ -90,14 +90,15 @@ def test_words_characters_and_features_stand_side_by_side() -> None:
     torch.manual_seed(1)
     words = WordEmbedding(words=4, dim=3, vectors=0)
     embed = TokenEmbedding(words=words, chars=chars(), features=[3, 5], dim=2)
-    word_ids, rows = torch.tensor([[2, 3]]), torch.tensor([[1, 0]])
+    word_ids, rows = torch.tensor([2, 3]), torch.tensor([[1, 0]])
     char_ids = [torch.tensor([[2, 3]]), torch.tensor([[4, 5]])]
     features = [torch.tensor([[1, 2]]), torch.tensor([[4, 0]])]
-    found = embed(word_ids, torch.zeros_like(word_ids), char_ids, rows, features)
+    nothing = torch.zeros_like(word_ids)
+    found = embed(embed.vectors(word_ids, nothing, char_ids), rows, features)
     assert embed.chars is not None
     spelt = embed.chars(char_ids)
     expected = [
-        words.trained(word_ids),
+        words.trained(word_ids.flip(0)).unsqueeze(0),
         torch.stack((spelt[1], spelt[0])).unsqueeze(0),
         embed.features[0](features[0]),
         embed.features[1](features[1]),
@@ -105,4 +106,5 @@ def test_words_characters_and_features_stand_side_by_side() -> None:
     torch.testing.assert_close(found, torch.cat(expected, dim=2))
     assert found.shape[2] == embed.outputs
     plain = TokenEmbedding(words=words, chars=None, features=[], dim=2)
-    torch.testing.assert_close(plain(word_ids, rows * 0, [], rows, []), words.trained(word_ids))
+    vectors = plain.vectors(word_ids, nothing, [])
+    torch.testing.assert_close(plain(vectors, rows, []), words.trained(word_ids[rows]))

@@ -44,23 +44,24 @@ def test_one_line_travels_from_a_file_and_back() -> None:
     other = Sentence(words=("the", "EU"), tags=("O", "S-ORG"))
     encoded = encode([Sentence(("EU",), tags), other], vocabulary, chars=True)
     batch = encoded.batch([0, 1])
-    assert batch.word_ids.tolist() == [[3, PAD_ID], [2, 3]]
-    assert batch.mask.tolist() == [[True, False], [True, True]]
+    words, there = batch.words, batch.tokens
+    assert [words.word_ids[row].tolist() for row in there.rows] == [[3, 3], [2, 3]]
+    assert there.mask.tolist() == [[True, False], [True, True]]
     assert batch.tag_ids is not None
     assert batch.tag_ids.tolist() == [[1, 0], [0, 1]]
 
     # nn/embed.py, nn/recurrent.py, nn/taggers.py, nn/chain.py
     config = load_config(overrides=["data.scheme=iob2", "encoder.hidden=5"])
     model = build_model(config, vocabulary).eval()
-    vectors = model.embed(
-        batch.word_ids, batch.vector_rows, batch.char_ids, batch.word_rows, batch.feature_ids
-    )
-    assert vectors.shape == (2, 2, model.embed.outputs)
-    states = model.encoder(vectors, batch.mask)
+    vectors = model.embed.vectors(words.word_ids, words.vector_rows, words.char_ids)
+    assert vectors.shape == (2, model.embed.outputs)
+    inputs = model.embed(vectors, there.rows, there.feature_ids)
+    assert inputs.shape == (2, 2, model.embed.outputs)
+    states = model.encoder(inputs, there.mask)
     assert states.shape == (2, 2, 10)
-    loss, tokens = model.head.loss(states, batch.mask, batch.tag_ids)
+    loss, tokens = model.head.loss(states, there.mask, batch.tag_ids)
     assert (loss.shape, int(tokens)) == (torch.Size([]), 3)
-    path = model.head.decode(states, batch.mask)
+    path = model.head.decode(states, there.mask)
     assert path.shape == (2, 2)
     assert path[0, 1] == PAD_ID
 

@@ -4,6 +4,7 @@ import itertools
 from dataclasses import replace
 
 import pytest
+import tiny
 import torch
 from torch import nn
 
@@ -44,8 +45,7 @@ def tagger(head: str = "crf", *overrides: str) -> Model:
                    "encoder.locked_dropout=0", "encoder.word_dropout=0", "embeddings.word_dim=8",
                    "embeddings.char_hidden=6", *overrides]
     )  # fmt: skip
-    paths = [ids.tolist() for ids in encoded().tag_ids or ()]
-    model = build_model(config, VOCABULARY, estimate_bigrams(paths, len(TAGS)))
+    model = build_model(config, VOCABULARY, estimate_bigrams(encoded().paths(), len(TAGS)))
     model.embed.words.place(torch.randn(2, 8), torch.tensor([0, 0, 1, 0, 0, 0, 0, 0, 0]))
     return model
 
@@ -60,7 +60,7 @@ def test_a_tagger_overfits_ten_sentences(head: str) -> None:
         optimizer.step()
         optimizer.zero_grad()
     assert float(total.detach() / count) < 0.02
-    assert torch.equal(model.eval().answer(batch, confidence=False).tag_ids, batch.tag_ids)
+    assert torch.equal(tiny.answer(model.eval(), batch).tag_ids, batch.tag_ids)
 
 
 @pytest.mark.parametrize("head", sorted(HEADS))
@@ -121,7 +121,7 @@ def test_the_same_weights_in_a_fresh_model_give_the_same_numbers() -> None:
         fresh = build_model(config, VOCABULARY).eval()
         fresh.load_state_dict(model.state_dict())
         assert torch.equal(fresh.states(batch), model.states(batch))
-        ours, theirs = (m.answer(batch, confidence=True) for m in (model, fresh))
+        ours, theirs = (tiny.answer(m, batch, confidence=True) for m in (model, fresh))
         assert torch.equal(ours.tag_ids, theirs.tag_ids)
         assert torch.equal(ours.certainty.probs, theirs.certainty.probs)
 
@@ -189,7 +189,7 @@ def test_forbidden_steps_are_those_that_the_scheme_forbids(scheme: str) -> None:
 
 
 def test_the_viterbi_head_gets_the_bigrams_of_the_training_tags() -> None:
-    paths = [ids.tolist() for ids in encoded().tag_ids or ()]
+    paths = encoded().paths()
     expected, head = estimate_bigrams(paths, len(TAGS)), tagger("viterbi").head
     assert isinstance(head, ViterbiHead)
     assert torch.equal(head.bigram_transitions, expected.transitions)
@@ -209,8 +209,8 @@ def test_a_batch_without_tags_has_no_loss() -> None:
 def test_a_gpu_gives_the_loss_and_the_paths_of_a_cpu(head: str) -> None:
     model, batch = tagger(head).eval(), encoded().batch(range(10))
     total, _ = model(batch)
-    paths = model.decode(batch)
+    paths = tiny.answer(model, batch).tag_ids
     device = torch.device("cuda")
     model, batch = model.to(device), batch.to(device)
     torch.testing.assert_close(model(batch)[0].cpu(), total, rtol=1e-4, atol=1e-4)
-    assert torch.equal(model.decode(batch).cpu(), paths)
+    assert torch.equal(tiny.answer(model, batch).tag_ids.cpu(), paths)

@@ -5,6 +5,7 @@ import math
 from dataclasses import replace
 
 import pytest
+import tiny
 import torch
 from torch import Tensor
 
@@ -312,7 +313,7 @@ def probabilities_of(predictor: Predictor, sentence: Sentence) -> dict[tuple[str
     model, tags = predictor.model.eval(), predictor.vocabulary.tags
     batch = encode([sentence], predictor.vocabulary, chars=True).batch([0])
     with torch.no_grad():
-        scores = scores_of(model.head.chain(model.states(batch), batch.mask), 0)
+        scores = scores_of(model.head.chain(model.states(batch), batch.tokens.mask), 0)
     total = sum(math.exp(score) for score in scores.values())
     return {tuple(tags[i] for i in path): math.exp(score) / total for path, score in scores.items()}
 
@@ -356,8 +357,8 @@ def test_token_probabilities_are_the_marginals_of_the_tags(kind: str) -> None:
     model = predictor.model.eval()
     batch = encode(SENTENCES, predictor.vocabulary, chars=True).batch(range(len(SENTENCES)))
     with torch.no_grad():
-        chain = model.head.chain(model.states(batch), batch.mask)
-    paths = model.answer(batch, confidence=False).tag_ids
+        chain = model.head.chain(model.states(batch), batch.tokens.mask)
+    paths = tiny.answer(model, batch).tag_ids
     expected = marginals(chain).gather(2, paths.unsqueeze(2)).squeeze(2)
     for row, found in enumerate(predictor.annotate(SENTENCES, batch_size=3, confidence=True)):
         length = len(SENTENCES[row])

@@ -3,12 +3,25 @@
 import random
 from pathlib import Path
 
+import torch
+
+from tagkit.batch import Batch
 from tagkit.config import Config, load_config
+from tagkit.model import Answer, Model, Table
 
 _FIRST = ["Ada", "Ben", "Cleo", "Dan", "Eve", "Finn"]
 _LAST = ["Miller", "Okafor", "Novak", "Silva"]
 _PLACES = ["Oslo", "Rome", "Lima", "Quito", "New York", "Cape Town"]
 _VERBS = ["visits", "leaves", "likes", "knows"]
+
+
+def answer(model: Model, batch: Batch, *, confidence: bool = False) -> Answer:
+    """What a model says of a batch, from its words' vectors."""
+    with torch.no_grad():
+        vectors = model.vectors(batch.words)
+    return model.answer(
+        batch.tokens, Table(vectors, None, torch.empty(0), ()), confidence=confidence
+    )
 
 
 def lines(count: int, seed: int, columns: int = 2) -> list[list[str]]:

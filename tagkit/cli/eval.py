@@ -58,7 +58,7 @@ def eval_command(
     strict: Annotated[bool, typer.Option("--strict", help="Count well-formed spans only.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     encoding: Encoding = None,
-    batch_size: Annotated[int, typer.Option(min=1, help="Sentences a batch.")] = 64,
+    batch_size: Annotated[int, typer.Option(min=1, help="Sentences a batch.")] = 128,
     device: Device = "auto",
     threads: Threads = None,
 ) -> None:

@@ -1,5 +1,6 @@
 """`tagkit predict`."""
 
+import gc
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -46,7 +47,7 @@ def predict_command(
             min=0, max=1, help="Only classes as likely as that.", show_default="the model's"
         ),
     ] = None,
-    batch_size: Annotated[int, typer.Option(min=1, help="Sentences a batch.")] = 64,
+    batch_size: Annotated[int, typer.Option(min=1, help="Sentences a batch.")] = 128,
     max_length: Annotated[
         int, typer.Option(min=2, help="Words; longer sentences are tagged in windows.")
     ] = 4096,
@@ -77,6 +78,7 @@ def predict_command(
     )
     set_threads(threads or 0)
     predictor = load(model, device)
+    gc.freeze()  # what is there now stays to the end: garbage is not looked for in it
     first = header(style_of(predictor, options))
     with open_output(output) as write:
         for line in first:

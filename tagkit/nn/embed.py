@@ -7,10 +7,12 @@ side.
 
 import math
 from collections.abc import Sequence
+from functools import partial
 
 import torch
 from torch import Tensor, nn
 
+from tagkit.nn.lookup import FEWEST, RowReader
 from tagkit.nn.recurrent import RecurrentLayer
 
 
@@ -42,14 +44,14 @@ class WordEmbedding(nn.Module):
         self.outputs = dim
 
     def forward(self, word_ids: Tensor, vector_rows: Tensor) -> Tensor:
-        """Vectors of all tokens.
+        """Vectors of words.
 
         Args:
-            word_ids: (batch, time) int64.
-            vector_rows: (batch, time) int64 rows of pretrained vectors, 0 of none.
+            word_ids: (words,) int64.
+            vector_rows: (words,) int64 rows of pretrained vectors, 0 of none.
 
         Returns:
-            (batch, time, dim).
+            (words, dim).
         """
         trained: Tensor = self.trained(word_ids)
         if len(self.vectors) == 1:
@@ -90,7 +92,18 @@ class CharEncoder(nn.Module):
         Returns:
             (all words, outputs), the groups one behind the other.
         """
-        return torch.cat([self._encode(group) for group in char_ids])
+        encode = self._encode
+        if not self.training and not torch.is_grad_enabled() and not char_ids[0].is_cuda:
+            reader = self.layer.reader()
+            table = reader.project(self.embedding.weight, 0)
+            encode = partial(self._look_up, reader, table)
+        return torch.cat([encode(group) for group in char_ids])
+
+    def _look_up(self, reader: RowReader, table: Tensor, char_ids: Tensor) -> Tensor:
+        """As `_encode`, from the characters' rows."""
+        if len(char_ids) < FEWEST:
+            return self._encode(char_ids)
+        return self.layer.look_up(reader, [table], [char_ids], char_ids != 0)[1]
 
     def _encode(self, char_ids: Tensor) -> Tensor:
         return self.layer.final_states(self.dropout(self.embedding(char_ids)), char_ids != 0)
@@ -107,31 +120,37 @@ class TokenEmbedding(nn.Module):
         self.words = words
         self.chars = chars
         self.features = nn.ModuleList(_embedding(values, dim) for values in features)
-        self.outputs = words.outputs + (chars.outputs if chars else 0) + dim * len(features)
+        self.vector_size = words.outputs + (chars.outputs if chars else 0)
+        self.outputs = self.vector_size + dim * len(features)
 
-    def forward(
-        self,
-        word_ids: Tensor,
-        vector_rows: Tensor,
-        char_ids: Sequence[Tensor],
-        word_rows: Tensor,
-        feature_ids: Sequence[Tensor],
-    ) -> Tensor:
+    def vectors(self, word_ids: Tensor, vector_rows: Tensor, char_ids: Sequence[Tensor]) -> Tensor:
+        """Vectors of distinct words: embedding and characters.
+
+        Args:
+            word_ids: (words,) int64.
+            vector_rows: (words,) int64, 0 of none.
+            char_ids: the words' characters, as `CharEncoder` takes them.
+
+        Returns:
+            (words, dim of words and characters).
+        """
+        of_words: Tensor = self.words(word_ids, vector_rows)
+        if self.chars is None:
+            return of_words
+        return torch.cat((of_words, self.chars(char_ids)), dim=1)
+
+    def forward(self, vectors: Tensor, rows: Tensor, feature_ids: Sequence[Tensor]) -> Tensor:
         """Vectors of all tokens.
 
         Args:
-            word_ids: (batch, time) int64.
-            vector_rows: (batch, time) int64, 0 of none.
-            char_ids: characters of the distinct words, as `CharEncoder` takes them.
-            word_rows: (batch, time) int64, which distinct word each token is.
+            vectors: of distinct words, as `vectors` gives them.
+            rows: (batch, time) int64, which distinct word each token is.
             feature_ids: one (batch, time) int64 a feature column.
 
         Returns:
             (batch, time, outputs).
         """
-        parts: list[Tensor] = [self.words(word_ids, vector_rows)]
-        if self.chars is not None:
-            parts.append(nn.functional.embedding(word_rows, self.chars(char_ids)))
+        parts = [nn.functional.embedding(rows, vectors)]
         for table, ids in zip(self.features, feature_ids, strict=True):
             parts.append(table(ids))
-        return torch.cat(parts, dim=-1)
+        return torch.cat(parts, dim=-1) if len(parts) > 1 else parts[0]

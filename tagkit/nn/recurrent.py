@@ -20,13 +20,16 @@ its cost). What a segment's backward pass needs is worked out again when its tur
 memory holds one segment's gates, not all.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 from torch.utils.checkpoint import checkpoint
 
 from tagkit.nn.dropout import LockedDropout, WordDropout
+from tagkit.nn.lookup import RowReader
 
 CELLS: dict[str, Callable[..., nn.RNNBase]] = {"lstm": nn.LSTM, "gru": nn.GRU, "elman": nn.RNN}
 
@@ -37,18 +40,34 @@ def reverse_each(sequences: Tensor, mask: Tensor) -> Tensor:
     """Each sequence turned around within its own length; padding stays behind it.
 
     Args:
-        sequences: (batch, time, features).
+        sequences: (batch, time, features), or (batch, time).
         mask: (batch, time) bool, True on real tokens.
 
     Returns:
-        (batch, time, features).
+        The same shape.
     """
     # Plain flip(1) would put the padding first, and the backward pass would start on it.
-    time = sequences.shape[1]
-    steps = torch.arange(time, device=sequences.device)
+    batch, time = mask.shape
+    steps = torch.arange(time, device=mask.device)
     turned = mask.sum(1, keepdim=True) - 1 - steps
-    where = torch.where(mask, turned, steps)
-    return sequences.gather(1, where.unsqueeze(2).expand_as(sequences))
+    places = torch.where(mask, turned, steps)
+    rows = (places + time * torch.arange(batch, device=mask.device).unsqueeze(1)).flatten()
+    found: Tensor = _Turned.apply(sequences.flatten(0, 1), rows)  # type: ignore[no-untyped-call]
+    return found.view(sequences.shape)
+
+
+class _Turned(torch.autograd.Function):
+    """Rows in another order, which applied twice is the first one again: so is its gradient."""
+
+    @staticmethod
+    def forward(ctx: Any, sequences: Tensor, rows: Tensor) -> Tensor:
+        ctx.rows = rows
+        return sequences.index_select(0, rows)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
+        return grad.index_select(0, ctx.rows), None
 
 
 def merge_directions(forwards: Tensor, backwards: Tensor, merge: str) -> Tensor:
@@ -79,6 +98,7 @@ class RecurrentLayer(nn.Module):
         Gradients go back through `segment` steps at most; 0 for all.
         """
         super().__init__()
+        self.cell = cell
         self.merge = merge
         self.segment = segment
         self.forwards = _one_way(cell, inputs, hidden)
@@ -113,6 +133,27 @@ class RecurrentLayer(nn.Module):
             (batch, outputs).
         """
         return self._final(*self._directions(inputs, mask), mask)
+
+    def reader(self) -> RowReader:
+        """The layer's weights as they are now, for reading rows of tables."""
+        networks = [self.forwards] if self.backwards is None else [self.forwards, self.backwards]
+        return RowReader(self.cell, networks)
+
+    def look_up(
+        self, reader: RowReader, projected: Sequence[Tensor], rows: Sequence[Tensor], mask: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """What `read` gives for inputs that are sums of tables' rows.
+
+        Args:
+            reader: of this layer.
+            projected: tables that `reader` has projected.
+            rows: (batch, time) int64 for each table.
+            mask: (batch, time) bool, True on real tokens.
+        """
+        turned = [reverse_each(ids, mask) for ids in rows]
+        ahead, *others = reader.read(projected, rows, turned)
+        back = others[0] if others else None
+        return self._merged(ahead, back, mask), self._final(ahead, back, mask)
 
     def _merged(self, ahead: Tensor, back: Tensor | None, mask: Tensor) -> Tensor:
         if back is None:
@@ -192,6 +233,25 @@ class Encoder(nn.Module):
         # One step more, so that the same features are dropped in both.
         dropped = self._drop(torch.cat((states, final.unsqueeze(1)), dim=1))
         return dropped[:, :-1], dropped[:, -1]
+
+    def look_up(
+        self, reader: RowReader, projected: Sequence[Tensor], rows: Sequence[Tensor], mask: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """What `read` gives outside training, for inputs that are sums of tables' rows.
+
+        The arguments are those of `RecurrentLayer.look_up`, for the lowest layer.
+        """
+        layers = [layer for layer in self.layers if isinstance(layer, RecurrentLayer)]
+        states, final = layers[0].look_up(reader, projected, rows, mask)
+        for layer in layers[1:]:
+            states, final = layer.read(states, mask)
+        return states, final
+
+    def reader(self) -> RowReader:
+        """The lowest layer's weights as they are now, for reading rows of tables."""
+        lowest = self.layers[0]
+        assert isinstance(lowest, RecurrentLayer)
+        return lowest.reader()
 
     def _below(self, inputs: Tensor, mask: Tensor) -> Tensor:
         """What the topmost layer reads."""

@@ -1,0 +1,95 @@
+"""The words that a model has met in prediction: each is looked up, spelt and projected once.
+
+A text of a language has few distinct words beside its tokens. What a model makes of a word by
+itself (its embedding, its characters' vector, the encoder's input product) does not change from
+token to token, so it is kept, for as many words as fit into a bounded piece of memory.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from tagkit.batch import spell
+from tagkit.buckets import Ids
+from tagkit.model import Model, Table
+from tagkit.vocab import Vocabulary
+
+_MOST_BYTES = 64 * 2**20
+_FIRST_ROWS = 1024
+
+
+class WordTable:
+    """Distinct words of a model whose weights do not change."""
+
+    def __init__(self, model: Model, vocabulary: Vocabulary, device: torch.device) -> None:
+        """The table is empty; the model's weights are taken as they are now."""
+        self._model = model
+        self._vocabulary = vocabulary
+        self._device = device
+        self._reader = model.encoder.reader() if device.type == "cpu" else None
+        self._features: tuple[Tensor, ...] = ()
+        if self._reader is not None:
+            self._features = self._projected_features()
+        self._rows: dict[str, int] = {}
+        self._vectors = torch.empty(0)
+        self._projected = torch.empty(0)
+
+    def rows(self, words: Sequence[str]) -> Ids:
+        """The row of each of these distinct words, all of which are in the table from now on.
+
+        Rows that were given out before may be others afterwards.
+        """
+        new = [word for word in words if word not in self._rows]
+        if new and len(self._rows) + len(new) > self._limit():
+            self._rows.clear()
+            new = list(words)
+        if new:
+            self._add(new)
+        return np.fromiter(map(self._rows.__getitem__, words), np.int64, len(words))
+
+    def table(self) -> Table:
+        """What stands in the rows."""
+        return Table(self._vectors, self._reader, self._projected, self._features)
+
+    def _limit(self) -> int:
+        """Words that fit; as many as there are at once fit in any case."""
+        width = self._model.embed.vector_size + (self._reader.outputs if self._reader else 0)
+        return _MOST_BYTES // (4 * width)
+
+    @torch.inference_mode()
+    def _add(self, words: Sequence[str]) -> None:
+        chars = self._model.embed.chars is not None
+        spelt, place = spell(words, self._vocabulary, chars=chars).words(np.arange(len(words)))
+        self._model.eval()
+        vectors = self._model.vectors(spelt.to(self._device))[torch.from_numpy(place)]
+        begin = len(self._rows)
+        self._rows.update(zip(words, range(begin, begin + len(words)), strict=True))
+        self._vectors = _with_rows(self._vectors, vectors, begin)
+        if self._reader is not None:
+            projected = self._reader.project(vectors, 0)
+            self._projected = _with_rows(self._projected, projected, begin)
+
+    @torch.inference_mode()
+    def _projected_features(self) -> tuple[Tensor, ...]:
+        assert self._reader is not None
+        first, tables = self._model.embed.vector_size, []
+        for table in self._model.embed.features:
+            weight = table.weight
+            assert isinstance(weight, Tensor)
+            tables.append(self._reader.project(weight, first))
+            first += weight.shape[1]
+        return tuple(tables)
+
+
+def _with_rows(table: Tensor, rows: Tensor, begin: int) -> Tensor:
+    """A table with these rows from `begin` on; a larger one where they do not fit."""
+    end = begin + len(rows)
+    if end > len(table):
+        larger = rows.new_empty(max(end, 2 * len(table), _FIRST_ROWS), rows.shape[1])
+        if begin:
+            larger[:begin] = table[:begin]
+        table = larger
+    table[begin:end] = rows
+    return table
