@@ -117,7 +117,7 @@ class HeadConfig(Section):
 
     kind: Literal["crf", "softmax", "viterbi"] = "crf"  # how a path of tags is scored and found
     constrain: Literal["auto", "none", "decode", "train"] = "auto"  # to the scheme's legal steps
-    pooling: Pooling = "max"  # of a text's states into one vector, for classes
+    pooling: Pooling = "attention"  # of a text's states into one vector, for classes
     hidden: tuple[Size, ...] = ()  # units of feed-forward layers between that and the classes
     activation: Literal["relu", "tanh", "gelu"] = "relu"  # behind each feed-forward layer
     dropout: Probability = 0.3  # before each linear layer of the classes
