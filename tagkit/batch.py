@@ -253,7 +253,9 @@ def spell(words: Sequence[str], vocabulary: Vocabulary, *, chars: bool) -> Spell
     """Words as ids; their characters too where the model reads such."""
     return Spellings(
         word_ids=np.array([vocabulary.word_id(word) for word in words], dtype=np.int64),
-        vector_rows=np.array([vocabulary.vector_row(word) for word in words], dtype=np.int64),
+        vector_rows=np.array([vocabulary.vector_row(word) for word in words], dtype=np.int64)
+        if vocabulary.vector_words
+        else np.zeros(len(words), dtype=np.int64),
         # A word of no characters cannot be; a word of unknown ones still has some.
         chars=[np.array(vocabulary.char_ids(word), dtype=np.int64) for word in words]
         if chars

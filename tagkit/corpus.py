@@ -68,7 +68,7 @@ def load_corpus(config: Config) -> Corpus:
     else:
         train, dev = hold_out(train, data.dev_fraction, config.train.seed)
     test = read_split(data.test_file, scored, task, train.scheme) if data.test_file else None
-    if task != "classify" and len(train.labels()) < 1:
+    if task != "classify" and train.scheme != "labels" and not any(train.entities()):
         raise DataError(f"{train.path}: every tag is O, so there is nothing to learn")
     if task != "tag":
         for split in (dev, test):

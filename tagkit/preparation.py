@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,15 @@ from tagkit.nn.taggers import estimate_bigrams
 from tagkit.schemes import OUTSIDE
 from tagkit.sentence import Sentence
 from tagkit.vectors import Vectors, load_vectors
-from tagkit.vocab import RESERVED, Vocabulary, count_words, first_known, most_frequent
+from tagkit.vocab import (
+    RESERVED,
+    Vocabulary,
+    count_chars,
+    count_surfaces,
+    count_words,
+    first_known,
+    most_frequent,
+)
 
 
 @dataclass(frozen=True)
@@ -64,8 +73,10 @@ def prepare(config: Config, device: torch.device) -> Prepared:
         vectors = load_vectors(Path(config.embeddings.vectors), config.embeddings.max_vectors)
         config = _with(config, "embeddings", word_dim=vectors.dim)
     sentences = _examples(config, corpus)
-    counts = count_words(sentences, config.embeddings.lowercase, config.embeddings.normalize_digits)
-    vocabulary = _vocabulary(config, sentences, counts, vectors)
+    surfaces = count_surfaces(sentences)
+    counts = count_words(surfaces, config.embeddings.lowercase, config.embeddings.normalize_digits)
+    chars = most_frequent(count_chars(surfaces))
+    vocabulary = _vocabulary(config, sentences, counts, chars, vectors)
     encoded = encode(sentences, vocabulary, chars=config.embeddings.char_cell != "none")
     model = build_model(
         config,
@@ -127,7 +138,11 @@ def _with(config: Config, section: str, **values: Any) -> Config:
 
 
 def _vocabulary(
-    config: Config, sentences: list[Sentence], counts: Counter[str], vectors: Vectors | None
+    config: Config,
+    sentences: list[Sentence],
+    counts: Counter[str],
+    chars: tuple[str, ...],
+    vectors: Vectors | None,
 ) -> Vocabulary:
     """Words, characters, tags and feature values of the training corpus; words of the vectors."""
     options = config.embeddings
@@ -137,14 +152,14 @@ def _vocabulary(
     if options.freeze_vectors:  # what has a vector has nothing else
         rows = dict.fromkeys(vector_words, 1)
         keys = [key for key in keys if first_known(key, rows.get) is None]
-    tags = most_frequent(tag for sentence in sentences for tag in sentence.tags or ())
+    tags = most_frequent(chain.from_iterable(sentence.tags or () for sentence in sentences))
     if config.task != "classify" and training_scheme(config) != "labels" and OUTSIDE not in tags:
         tags = (OUTSIDE, *tags)  # without it a scheme may leave short sentences no legal path
     return Vocabulary(
         words=tuple(keys),
         vector_words=vector_words,
         only_vectors=options.freeze_vectors,
-        chars=most_frequent(char for s in sentences for word in s.words for char in word),
+        chars=chars,
         tags=tags,
         classes=most_frequent(label for sentence in sentences for label in sentence.labels)
         if config.task != "tag"
@@ -190,7 +205,5 @@ def _place_vectors(model: Model, vocabulary: Vocabulary, vectors: Vectors) -> No
 
 def _singletons(vocabulary: Vocabulary, counts: Counter[str]) -> torch.Tensor:
     """(word ids,) bool, True of trained words that occur once."""
-    once = torch.zeros(len(vocabulary.words) + RESERVED, dtype=torch.bool)
-    for number, word in enumerate(vocabulary.words, RESERVED):
-        once[number] = counts[word] == 1
-    return once
+    once = [counts[word] == 1 for word in vocabulary.words]
+    return torch.tensor([False] * RESERVED + once)

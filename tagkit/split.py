@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tagkit.errors import DataError
-from tagkit.schemes import Detection, to_spans
+from tagkit.schemes import Detection, stretches
 from tagkit.sentence import Sentence
 
 
@@ -52,8 +52,8 @@ class Split:
         if self.scheme in (None, "labels"):
             return
         for sentence in self.sentences:
-            for span in to_spans(sentence.tags or ()):
-                yield span.label, sentence.words[span.start : span.end]
+            for start, end, label in stretches(sentence.tags or ()):
+                yield label, sentence.words[start:end]
 
 
 def hold_out(train: Split, fraction: float, seed: int) -> tuple[Split, Split]:

@@ -8,6 +8,7 @@ add words.
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import chain
 from typing import Any
 
 from tagkit.sentence import Sentence
@@ -79,7 +80,7 @@ class Vocabulary:
 
     def vector_row(self, word: str) -> int:
         """Row of a word's pretrained vector, or of its back-offs'; 0 of none."""
-        return first_known(word, self._vector_rows.get) or 0
+        return first_known(word, self._vector_rows.get) or 0 if self._vector_rows else 0
 
     def char_ids(self, word: str) -> list[int]:
         """Ids of a word's characters (code points)."""
@@ -143,20 +144,31 @@ def first_known(word: str, lookup: Callable[[str], int | None]) -> int | None:
     return None
 
 
-def count_words(
-    sentences: Iterable[Sentence], lowercase: bool, normalize_digits: bool
-) -> Counter[str]:
+def count_surfaces(sentences: Iterable[Sentence]) -> Counter[str]:
+    """How often each word occurs, as it is written."""
+    return Counter(chain.from_iterable(sentence.words for sentence in sentences))
+
+
+def count_words(surfaces: Counter[str], lowercase: bool, normalize_digits: bool) -> Counter[str]:
     """How often each word occurs, by its key."""
-    surfaces = Counter(word for sentence in sentences for word in sentence.words)
     counts: Counter[str] = Counter()
     for word, count in surfaces.items():
         counts[word_key(word, lowercase, normalize_digits)] += count
     return counts
 
 
-def most_frequent(strings: Iterable[str]) -> tuple[str, ...]:
+def count_chars(surfaces: Counter[str]) -> Counter[str]:
+    """How often each character (code point) occurs in the words."""
+    counts: Counter[str] = Counter()
+    for word, count in surfaces.items():
+        for char in word:
+            counts[char] += count
+    return counts
+
+
+def most_frequent(strings: Iterable[str] | Counter[str]) -> tuple[str, ...]:
     """Distinct strings, the most frequent first, equals in alphabetical order."""
-    counts = Counter(strings)
+    counts = strings if isinstance(strings, Counter) else Counter(strings)
     return tuple(sorted(counts, key=lambda string: (-counts[string], string)))
 
 

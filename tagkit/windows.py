@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from tagkit.schemes import from_spans, to_spans
+from tagkit.schemes import from_spans, stretches
 from tagkit.sentence import Prediction, Sentence, Span
 
 _OVERLAP = 64  # words that two windows share, at most
@@ -47,7 +47,9 @@ def windows_between_spans(tags: Sequence[str], size: int) -> list[Window]:
     longer than that stretch are cut.
     """
     planned = windows(len(tags), size)
-    inside = {at for span in to_spans(tags) for at in range(span.start + 1, span.end)}
+    if len(planned) == 1:
+        return planned
+    inside = {at for start, end, _ in stretches(tags) for at in range(start + 1, end)}
     moved = [(_outside(a, inside, 1), _outside(b, inside, -1)) for a, b in planned]
     whole = all(a < b for a, b in moved) and all(b >= c for (_, b), (c, _) in pairwise(moved))
     return moved if whole else planned

@@ -13,6 +13,8 @@ from tagkit.vocab import (
     RESERVED,
     UNKNOWN_ID,
     Vocabulary,
+    count_chars,
+    count_surfaces,
     count_words,
     first_known,
     most_frequent,
@@ -117,12 +119,13 @@ def test_keys_normalize_case_and_ascii_digits() -> None:
 def test_counts_are_those_of_the_keys(words: list[list[str]], lower: bool, digits: bool) -> None:
     sentences = [Sentence(tuple(sentence)) for sentence in words]
     one_by_one = Counter(word_key(w, lower, digits) for sentence in words for w in sentence)
-    assert count_words(sentences, lower, digits) == one_by_one
+    assert count_words(count_surfaces(sentences), lower, digits) == one_by_one
 
 
 def test_the_most_frequent_come_first_and_equals_in_alphabetical_order() -> None:
     assert most_frequent(["b", "c", "a", "c", "b", "d"]) == ("b", "c", "a", "d")
     assert most_frequent([]) == ()
+    assert most_frequent(count_chars(Counter({"ab": 2, "b": 1, "ca": 1}))) == ("a", "b", "c")
 
 
 @given(st.lists(texts), st.randoms())

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tagkit.schemes import to_spans
+from tagkit.schemes import stretches
 
 Tags = Sequence[Sequence[str]]
 
@@ -43,7 +43,7 @@ def span_f1(gold: Tags, predicted: Tags) -> float:
     """Micro F1 of spans by the rules of conlleval, 0 to 1; 0 where there are no spans at all."""
     correct = found = wanted = 0
     for gold_tags, predicted_tags in zip(gold, predicted, strict=True):
-        gold_spans, predicted_spans = set(to_spans(gold_tags)), set(to_spans(predicted_tags))
+        gold_spans, predicted_spans = set(stretches(gold_tags)), set(stretches(predicted_tags))
         correct += len(gold_spans & predicted_spans)
         wanted += len(gold_spans)
         found += len(predicted_spans)

@@ -15,6 +15,7 @@ gives marginals.
 """
 
 from dataclasses import dataclass
+from itertools import chain
 
 import torch
 import torchcrf
@@ -181,9 +182,9 @@ def estimate_bigrams(tag_ids: list[list[int]], tags: int, smoothing: float = 0.1
     edge = tags  # one more state, before the first and behind the last token
     counts = torch.full((tags + 1, tags + 1), smoothing, dtype=torch.float64)
     counts[edge, edge] = 0
-    for path in tag_ids:
-        steps = torch.tensor([edge, *path, edge])
-        counts.index_put_((steps[:-1], steps[1:]), torch.ones(1).double(), accumulate=True)
+    # The edge behind one sentence is the one before the next: its step to itself counts none.
+    steps = torch.tensor([edge, *chain.from_iterable([*path, edge] for path in tag_ids)])
+    counts.index_put_((steps[:-1], steps[1:]), torch.ones(1).double(), accumulate=True)
     log_probs = (counts / counts.sum(1, keepdim=True)).log()
     unigrams = counts[:, :tags].sum(0)
     prior = (unigrams / unigrams.sum()).log()
