@@ -1,5 +1,6 @@
 """Embedding, encoder and heads as one module, and the tables of what varies by name."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -45,13 +46,14 @@ class Table:
 
     Attributes:
         vectors: (words, features).
-        reader: of the encoder's lowest layer; None where rows are not to be read (on a GPU).
-        projected: (words, outputs of `reader`), empty without it.
+        readers: of the encoder's layers, as `Encoder.readers` gives them; none where rows are not
+            to be read (on a GPU).
+        projected: (words, outputs of the first reader), empty without one.
         features: tables of the feature columns, projected likewise.
     """
 
     vectors: Tensor
-    reader: RowReader | None
+    readers: Sequence[RowReader]
     projected: Tensor
     features: tuple[Tensor, ...]
 
@@ -165,10 +167,11 @@ class Model(nn.Module):
             confidence: whether probabilities of tags are wanted.
         """
         mask = tokens.mask
-        if table.reader is not None and len(mask) >= FEWEST:
+        readers = table.readers
+        if readers and (len(mask) >= FEWEST or readers[0].precision != "fp32"):
             projected = (table.projected, *table.features)
             rows = (tokens.rows, *tokens.feature_ids)
-            states, final = self.encoder.look_up(table.reader, projected, rows, mask)
+            states, final = self.encoder.look_up(readers, projected, rows, mask)
         else:
             inputs = self.embed(table.vectors, tokens.rows, tokens.feature_ids)
             states, final = self.encoder.read(inputs, mask)

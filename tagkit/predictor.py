@@ -14,7 +14,7 @@ from tagkit.bundle import load_bundle
 from tagkit.config import Config
 from tagkit.corpus import training_scheme
 from tagkit.device import choose_device
-from tagkit.errors import DataError
+from tagkit.errors import DataError, DeviceError
 from tagkit.model import Answer, Certainty, Model, on_cpu
 from tagkit.schemes import OUTSIDE, from_spans, split_tag, to_spans
 from tagkit.sentence import LabelScore, Prediction, Sentence, Span, TaggedText
@@ -33,20 +33,28 @@ def _silent(_: int) -> None:
     """Hears of a long sentence and does nothing."""
 
 
-def load(path: str | Path, device: str = "auto") -> "Predictor":
+def load(path: str | Path, device: str = "auto", precision: str = "fp32") -> "Predictor":
     """The model in a folder, ready to read texts.
 
     Args:
         path: of the model, or of the training run that wrote it.
         device: "auto", "cpu", "cuda" or "cuda:N"; wherever the model was trained.
+        precision: of the encoder's recurrent products: "fp32", or, on a CPU, "bf16" or "int8".
 
     Raises:
         BundleError: the folder holds no whole model, or one of a newer format.
-        DeviceError: that device is not there.
+        DeviceError: that device is not there, or has not that precision.
     """
     bundle = load_bundle(Path(path))
     chosen = choose_device(device)
-    return Predictor(bundle.model, bundle.vocabulary, bundle.config, chosen, keep_words=True)
+    return Predictor(
+        bundle.model,
+        bundle.vocabulary,
+        bundle.config,
+        chosen,
+        keep_words=True,
+        precision=precision,
+    )
 
 
 class Predictor:
@@ -60,17 +68,24 @@ class Predictor:
         device: torch.device,
         *,
         keep_words: bool = False,
+        precision: str = "fp32",
     ) -> None:
         """`config` is the model's resolved one; the model is moved to `device`.
 
         With `keep_words` what is known of a word is kept from call to call: the model's weights
-        must not change.
+        must not change. `precision` is that of the encoder's recurrent products: fp32, bf16, int8.
+
+        Raises:
+            DeviceError: a precision that the device does not have.
         """
+        if precision != "fp32" and device.type != "cpu":
+            raise DeviceError(f"device {device}: expected precision fp32, found {precision}")
         self.model = model.to(device)
         self.vocabulary = vocabulary
         self.config = config
         self.device = device
-        self._words = WordTable(self.model, vocabulary, device) if keep_words else None
+        self.precision = precision
+        self._words = self._new_words() if keep_words else None
 
     @overload  # a str is an iterable of str too, but is meant as one text
     def predict(  # type: ignore[overload-overlap]
@@ -199,7 +214,7 @@ class Predictor:
         confidence: bool,
         threshold: float | None,
     ) -> list[Prediction]:
-        words = self._words or WordTable(self.model, self.vocabulary, self.device)
+        words = self._words or self._new_words()
         indexed = index(sentences, self.vocabulary)
         row_of = words.rows(indexed.distinct)
         table = words.table()
@@ -214,6 +229,9 @@ class Predictor:
                 path = paths[row][: len(sentences[i])] if paths else []
                 predictions[i] = self._prediction(sentences[i], path, answer, row, thresholds)
         return [prediction for prediction in predictions if prediction is not None]
+
+    def _new_words(self) -> WordTable:
+        return WordTable(self.model, self.vocabulary, self.device, self.precision)
 
     def _thresholds(self, given: float | None) -> list[float]:
         """Probability from which on a text has each class."""

@@ -23,12 +23,18 @@ _FIRST_ROWS = 1024
 class WordTable:
     """Distinct words of a model whose weights do not change."""
 
-    def __init__(self, model: Model, vocabulary: Vocabulary, device: torch.device) -> None:
-        """The table is empty; the model's weights are taken as they are now."""
+    def __init__(
+        self, model: Model, vocabulary: Vocabulary, device: torch.device, precision: str
+    ) -> None:
+        """The table is empty; the model's weights are taken as they are now.
+
+        `precision`, one of `lookup.PRECISIONS`, is that of the encoder's recurrent products.
+        """
         self._model = model
         self._vocabulary = vocabulary
         self._device = device
-        self._reader = model.encoder.reader() if device.type == "cpu" else None
+        self._readers = model.encoder.readers(precision) if device.type == "cpu" else []
+        self._reader = self._readers[0] if self._readers else None
         self._features: tuple[Tensor, ...] = ()
         if self._reader is not None:
             self._features = self._projected_features()
@@ -51,7 +57,7 @@ class WordTable:
 
     def table(self) -> Table:
         """What stands in the rows."""
-        return Table(self._vectors, self._reader, self._projected, self._features)
+        return Table(self._vectors, self._readers, self._projected, self._features)
 
     def _limit(self) -> int:
         """Words that fit; as many as there are at once fit in any case."""

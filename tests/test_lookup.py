@@ -4,8 +4,9 @@ import pytest
 import torch
 from torch import Tensor
 
+from tagkit.nn import lookup
 from tagkit.nn.embed import CharEncoder
-from tagkit.nn.lookup import FEWEST, LOOPS
+from tagkit.nn.lookup import FEWEST, LOOPS, PRECISIONS, Int8Product
 from tagkit.nn.recurrent import CELLS, MERGES, Encoder, RecurrentLayer
 
 LENGTHS = (5, 1, 3, 2)
@@ -42,7 +43,7 @@ def test_states_are_those_of_reading_the_rows_as_inputs(cell: str, both: bool) -
     words, features = drawn(7, 3), drawn(4, 2, seed=3)
     of_word, of_feature = rows(7, 4), rows(4, 5)
     inputs = torch.cat((words[of_word], features[of_feature]), dim=2)
-    reader = ours.reader()
+    reader = ours.reader("fp32")
     projected = [reader.project(words, 0), reader.project(features, 3)]
     found = ours.look_up(reader, projected, [of_word, of_feature], MASK)
     for mine, theirs in zip(found, ours.read(inputs, MASK), strict=True):
@@ -59,8 +60,8 @@ def test_an_encoder_reads_rows_with_its_lowest_layer_alone(layers: int, merge: s
         dropout=0.5, locked_dropout=0.5, word_dropout=0.5,
     ).eval()  # fmt: skip
     words, of_word = drawn(7, 3), rows(7, 4)
-    reader = encoder.reader()
-    found = encoder.look_up(reader, [reader.project(words, 0)], [of_word], MASK)
+    (reader,) = encoder.readers("fp32")
+    found = encoder.look_up([reader], [reader.project(words, 0)], [of_word], MASK)
     for mine, theirs in zip(found, encoder.read(words[of_word], MASK), strict=True):
         torch.testing.assert_close(mine, theirs)
 
@@ -70,7 +71,7 @@ def test_extreme_inputs_saturate_as_those_of_torch_do() -> None:
     for cell in CELLS:
         ours = layer(cell)
         words, of_word = 1e3 * drawn(7, 5), rows(7, 4)
-        reader = ours.reader()
+        reader = ours.reader("fp32")
         states, _ = ours.look_up(reader, [reader.project(words, 0)], [of_word], MASK)
         torch.testing.assert_close(states, ours(words[of_word], MASK))
 
@@ -90,3 +91,42 @@ def test_characters_are_read_in_prediction_as_they_are_in_training(cell: str) ->
     expected = encoder(groups)
     with torch.no_grad():
         torch.testing.assert_close(encoder.eval()(groups), expected)
+
+
+@pytest.mark.parametrize("layers", [1, 2])
+@pytest.mark.parametrize("cell", sorted(CELLS))
+@pytest.mark.parametrize(("precision", "error"), [("bf16", 0.05), ("int8", 0.05)])
+@torch.no_grad()
+def test_fewer_bits_give_nearly_the_same_states(
+    precision: str, error: float, cell: str, layers: int
+) -> None:
+    torch.manual_seed(3)
+    encoder = Encoder(
+        cell=cell, inputs=3, hidden=16, layers=layers, bidirectional=True, merge="concat",
+        segment=0, dropout=0, locked_dropout=0, word_dropout=0,
+    ).eval()  # fmt: skip
+    words, of_word = drawn(7, 3), rows(7, 4)
+    readers = encoder.readers(precision)
+    assert len(readers) == layers
+    states, final = encoder.look_up(readers, [readers[0].project(words, 0)], [of_word], MASK)
+    expected, last = encoder.read(words[of_word], MASK)
+    for ours, theirs in ((states, expected), (final, last)):
+        off = (ours - theirs).abs().max()
+        assert 0 < off < error
+
+
+def test_a_product_of_integers_is_that_of_the_rounded_numbers() -> None:
+    weights, states = drawn(2, 5, 12), drawn(2, 3, 5, seed=2).tanh()
+    product = Int8Product(weights)
+    largest = weights.abs().amax(1, keepdim=True)
+    rounded = (weights / largest * 127).round() * largest / 127
+    expected = torch.bmm((states * 127).round() / 127, rounded)
+    torch.testing.assert_close(product.of(states), expected)
+    gates = torch.ones(2, 3, 12)
+    product.add_to(gates, states)
+    torch.testing.assert_close(gates, expected + 1)
+    assert Int8Product(torch.zeros(1, 5, 4)).of(states[:1]).abs().max() == 0
+
+
+def test_the_precisions_have_the_names_of_the_options() -> None:
+    assert set(PRECISIONS) == set(lookup._PRODUCTS)

@@ -54,8 +54,8 @@ def test_the_table_and_the_layers_give_the_same_answers(
 def test_a_word_keeps_its_row_and_a_full_table_begins_anew(
     predictor: Predictor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    table = WordTable(predictor.model, predictor.vocabulary, torch.device("cpu"))
-    width = table.table().reader.outputs + predictor.model.embed.vector_size
+    table = WordTable(predictor.model, predictor.vocabulary, torch.device("cpu"), "fp32")
+    width = table.table().readers[0].outputs + predictor.model.embed.vector_size
     monkeypatch.setattr(wordtable, "_MOST_BYTES", 4 * width * 5)
     assert table.rows(["Ada", "Rome"]).tolist() == [0, 1]
     assert table.rows(["Rome", "visits", "Ada"]).tolist() == [1, 2, 0]

@@ -19,9 +19,7 @@ def answer(model: Model, batch: Batch, *, confidence: bool = False) -> Answer:
     """What a model says of a batch, from its words' vectors."""
     with torch.no_grad():
         vectors = model.vectors(batch.words)
-    return model.answer(
-        batch.tokens, Table(vectors, None, torch.empty(0), ()), confidence=confidence
-    )
+    return model.answer(batch.tokens, Table(vectors, (), torch.empty(0), ()), confidence=confidence)
 
 
 def lines(count: int, seed: int, columns: int = 2) -> list[list[str]]:

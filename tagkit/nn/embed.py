@@ -94,7 +94,7 @@ class CharEncoder(nn.Module):
         """
         encode = self._encode
         if not self.training and not torch.is_grad_enabled() and not char_ids[0].is_cuda:
-            reader = self.layer.reader()
+            reader = self.layer.reader("fp32")
             table = reader.project(self.embedding.weight, 0)
             encode = partial(self._look_up, reader, table)
         return torch.cat([encode(group) for group in char_ids])

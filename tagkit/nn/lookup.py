@@ -19,6 +19,8 @@ from torch import Tensor, nn
 # Sentences, or words, from which on reading rows is faster than torch's own layers on a CPU.
 FEWEST = 16
 
+PRECISIONS = ("fp32", "bf16", "int8")
+
 
 class RowReader:
     """The weights of a layer's directions, laid out for reading rows of tables.
@@ -26,23 +28,24 @@ class RowReader:
     They are copies: a reader is of the weights that the layer had when it was made.
     """
 
-    def __init__(self, cell: str, directions: Sequence[nn.RNNBase]) -> None:
-        """`directions` are one-way networks of that cell and of one size."""
+    def __init__(self, cell: str, directions: Sequence[nn.RNNBase], precision: str) -> None:
+        """`directions` are one-way networks of that cell and of one size.
+
+        `precision`, one of `PRECISIONS`, is that of the recurrent product; all else is fp32.
+        """
         self._run = LOOPS[cell]
+        self.precision = precision
         arrange = _ARRANGE[cell]
         with torch.no_grad():
+            inputs = [arrange(one.get_parameter("weight_ih_l0")) for one in directions]
             # (directions, gates x hidden, inputs) -> (inputs, directions x gates x hidden)
-            weights = torch.stack(
-                [arrange(one.get_parameter("weight_ih_l0")) for one in directions]
-            )
-            self._weight = weights.flatten(0, 1).t().contiguous()
+            self._weight = torch.stack(inputs).flatten(0, 1).t().contiguous()
             biases = [_biases(cell, one) for one in directions]
             self._bias = torch.cat([arrange(bias) for bias, _ in biases])
             self._hidden_bias = torch.stack([bias for _, bias in biases]).unsqueeze(1)
             # (directions, hidden, gates x hidden)
-            self._recurrent = torch.stack(
-                [arrange(one.get_parameter("weight_hh_l0")).t() for one in directions]
-            ).contiguous()
+            recurrent = [arrange(one.get_parameter("weight_hh_l0")).t() for one in directions]
+            self._recurrent = _PRODUCTS[precision](torch.stack(recurrent).contiguous())
         self.directions = len(directions)
         self.outputs = self._weight.shape[1]
 
@@ -122,11 +125,78 @@ _ARRANGE: dict[str, Callable[[Tensor], Tensor]] = {
 }
 
 
-# inputs (time, directions, batch, gates x hidden), which are overwritten; recurrent (directions,
-# hidden, gates x hidden) -> states (time, directions, batch, hidden)
+class Product:
+    """Products of states with recurrent weights, of all directions at once."""
+
+    def __init__(self, weights: Tensor) -> None:
+        """`weights`: (directions, hidden, gates x hidden)."""
+        self.weights = weights
+
+    def of(self, states: Tensor) -> Tensor:
+        """(directions, batch, hidden) -> (directions, batch, gates x hidden)."""
+        return torch.bmm(states, self.weights)
+
+    def add_to(self, gates: Tensor, states: Tensor) -> None:
+        """Add the product to `gates`, in place."""
+        gates.baddbmm_(states, self.weights)
 
 
-def _lstm(inputs: Tensor, recurrent: Tensor, _: Tensor) -> Tensor:
+class Bf16Product(Product):
+    """Weights and states as bfloat16: eight bits of each number are left."""
+
+    def __init__(self, weights: Tensor) -> None:
+        """`weights` as in `Product`."""
+        super().__init__(weights.bfloat16())
+
+    def of(self, states: Tensor) -> Tensor:
+        """As in `Product`."""
+        return torch.bmm(states.bfloat16(), self.weights).float()
+
+    def add_to(self, gates: Tensor, states: Tensor) -> None:
+        """As in `Product`."""
+        gates.add_(torch.bmm(states.bfloat16(), self.weights))
+
+
+class Int8Product(Product):
+    """Weights and states as eight-bit integers.
+
+    Each output's weights have a scale of their own, the largest of them being 127. States lie
+    between -1 and 1 in every cell, so that theirs is 127 once and for all.
+    """
+
+    def __init__(self, weights: Tensor) -> None:
+        """`weights` as in `Product`."""
+        largest = weights.abs().amax(1, keepdim=True).clamp(min=1e-12)
+        super().__init__((weights * (127 / largest)).round_().to(torch.int8))
+        self.scale = largest / (127 * 127)
+
+    def of(self, states: Tensor) -> Tensor:
+        """As in `Product`."""
+        rounded = (states * 127).round_().to(torch.int8)
+        # The only product of integers that torch has; torchao builds on it too.
+        products = [
+            torch._int_mm(ours, weights)
+            for ours, weights in zip(rounded, self.weights, strict=True)
+        ]
+        return torch.stack(products).float().mul_(self.scale)
+
+    def add_to(self, gates: Tensor, states: Tensor) -> None:
+        """As in `Product`."""
+        gates.add_(self.of(states))
+
+
+_PRODUCTS: dict[str, type[Product]] = {
+    "fp32": Product,
+    "bf16": Bf16Product,
+    "int8": Int8Product,
+}
+
+
+# inputs (time, directions, batch, gates x hidden), which are overwritten; the recurrent product; a
+# GRU's bias inside it -> states (time, directions, batch, hidden)
+
+
+def _lstm(inputs: Tensor, recurrent: Product, _: Tensor) -> Tensor:
     time, directions, batch, width = inputs.shape
     hidden = width // 4
     states = inputs.new_empty(time, directions, batch, hidden)
@@ -135,7 +205,7 @@ def _lstm(inputs: Tensor, recurrent: Tensor, _: Tensor) -> Tensor:
     for t in range(time):
         gates = inputs[t]
         if t:
-            gates.baddbmm_(states[t - 1], recurrent)
+            recurrent.add_to(gates, states[t - 1])
         gates.sigmoid_()
         entry, forget, out, new = torch.split(gates, hidden, dim=2)
         cell.mul_(forget).add_(new.mul_(2).sub_(1).mul_(entry))
@@ -145,13 +215,13 @@ def _lstm(inputs: Tensor, recurrent: Tensor, _: Tensor) -> Tensor:
     return states
 
 
-def _gru(inputs: Tensor, recurrent: Tensor, hidden_bias: Tensor) -> Tensor:
+def _gru(inputs: Tensor, recurrent: Product, hidden_bias: Tensor) -> Tensor:
     time, directions, batch, width = inputs.shape
     hidden = width // 3
     states = inputs.new_empty(time, directions, batch, hidden)
     before = inputs.new_zeros(directions, batch, hidden)
     for t in range(time):
-        product = torch.bmm(before, recurrent)
+        product = recurrent.of(before)
         gates = inputs[t, :, :, : 2 * hidden].add_(product[:, :, : 2 * hidden]).sigmoid_()
         reset, update = torch.split(gates, hidden, dim=2)
         inner = product[:, :, 2 * hidden :].add_(hidden_bias).mul_(reset)
@@ -160,17 +230,17 @@ def _gru(inputs: Tensor, recurrent: Tensor, hidden_bias: Tensor) -> Tensor:
     return states
 
 
-def _elman(inputs: Tensor, recurrent: Tensor, _: Tensor) -> Tensor:
+def _elman(inputs: Tensor, recurrent: Product, _: Tensor) -> Tensor:
     states = torch.empty_like(inputs)
     for t in range(len(inputs)):
         product = inputs[t]
         if t:
-            product.baddbmm_(states[t - 1], recurrent)
+            recurrent.add_to(product, states[t - 1])
         torch.mul(product.mul_(2).sigmoid_(), 2, out=states[t]).sub_(1)
     return states
 
 
-LOOPS: dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {
+LOOPS: dict[str, Callable[[Tensor, Product, Tensor], Tensor]] = {
     "lstm": _lstm,
     "gru": _gru,
     "elman": _elman,

@@ -134,10 +134,10 @@ class RecurrentLayer(nn.Module):
         """
         return self._final(*self._directions(inputs, mask), mask)
 
-    def reader(self) -> RowReader:
+    def reader(self, precision: str) -> RowReader:
         """The layer's weights as they are now, for reading rows of tables."""
         networks = [self.forwards] if self.backwards is None else [self.forwards, self.backwards]
-        return RowReader(self.cell, networks)
+        return RowReader(self.cell, networks, precision)
 
     def look_up(
         self, reader: RowReader, projected: Sequence[Tensor], rows: Sequence[Tensor], mask: Tensor
@@ -235,23 +235,40 @@ class Encoder(nn.Module):
         return dropped[:, :-1], dropped[:, -1]
 
     def look_up(
-        self, reader: RowReader, projected: Sequence[Tensor], rows: Sequence[Tensor], mask: Tensor
+        self,
+        readers: Sequence[RowReader],
+        projected: Sequence[Tensor],
+        rows: Sequence[Tensor],
+        mask: Tensor,
     ) -> tuple[Tensor, Tensor]:
         """What `read` gives outside training, for inputs that are sums of tables' rows.
 
-        The arguments are those of `RecurrentLayer.look_up`, for the lowest layer.
+        Args:
+            readers: of the lowest layers, or of all; the others read as in training.
+            projected: tables that the first reader has projected.
+            rows: (batch, time) int64 for each table.
+            mask: (batch, time) bool, True on real tokens.
         """
         layers = [layer for layer in self.layers if isinstance(layer, RecurrentLayer)]
-        states, final = layers[0].look_up(reader, projected, rows, mask)
-        for layer in layers[1:]:
-            states, final = layer.read(states, mask)
+        states, final = layers[0].look_up(readers[0], projected, rows, mask)
+        for number, layer in enumerate(layers[1:], 1):
+            if number < len(readers):  # each state is a row of its own
+                table = readers[number].project(states.flatten(0, 1), 0)
+                own = torch.arange(len(table)).view(mask.shape)
+                states, final = layer.look_up(readers[number], [table], [own], mask)
+            else:
+                states, final = layer.read(states, mask)
         return states, final
 
-    def reader(self) -> RowReader:
-        """The lowest layer's weights as they are now, for reading rows of tables."""
-        lowest = self.layers[0]
-        assert isinstance(lowest, RecurrentLayer)
-        return lowest.reader()
+    def readers(self, precision: str) -> list[RowReader]:
+        """Readers of the layers that gain by them, with the weights as they are now.
+
+        In fp32 that is the lowest one, whose inputs repeat themselves.
+        """
+        layers = [layer for layer in self.layers if isinstance(layer, RecurrentLayer)]
+        return [
+            layer.reader(precision) for layer in (layers[:1] if precision == "fp32" else layers)
+        ]
 
     def _below(self, inputs: Tensor, mask: Tensor) -> Tensor:
         """What the topmost layer reads."""
