@@ -21,7 +21,8 @@ LAYERS = [
     ["model", "lint"],
     ["bundle", "averaging", "wordtable"],
     ["predictor"],
-    ["scoring", "stream", "preparation", "schedule"],
+    ["scoring", "annotator", "preparation", "schedule"],
+    ["stream", "team"],
     ["trainer"],
     ["cli"],
 ]

@@ -627,7 +627,7 @@ def test_predict_of_a_classifier_writes_a_line_for_each_line(
     )  # fmt: skip
     assert (record["line"], record["offset"], record["label"]) == (3, 21, "leave")
     assert sum(record["probabilities"].values()) == pytest.approx(1, abs=1e-4)
-    assert "tokens" not in record
+    assert sum(t["attention"] for t in record["tokens"]) == pytest.approx(1, abs=1e-4)
 
 
 def test_classes_of_a_column_file_are_a_line_a_sentence(
@@ -704,7 +704,7 @@ def test_a_model_of_both_writes_the_class_behind_each_tag(tagkit: Program, tmp_p
     )  # fmt: skip
     assert ended.code == 0
     assert "epoch      loss  dev mean        lr  tokens/s\n" in ended.err
-    assert "model  BiLSTM with CRF and max pooling, " in ended.err
+    assert "model  BiLSTM with CRF and attention pooling, " in ended.err
     assert re.search(r"whole texts right, tags and class: [01]\.\d{4}\n", ended.err)
     stdin = b"Ada visits Cape Town .\n"
     columns = tagkit("predict", tmp_path / "model", stdin=stdin).out.split("\n")
@@ -723,3 +723,11 @@ def test_a_model_of_both_writes_the_class_behind_each_tag(tagkit: Program, tmp_p
     assert re.search(
         r"^test F1 +[\d.]+ \(conlleval-compatible\)\ntest accuracy [\d.]+ \(cl", info, re.M
     )
+
+
+def test_several_workers_and_fewer_bits_give_the_same_tags(tagkit: Program, model: Path) -> None:
+    stdin = b"Ada visits Cape Town .\nEve leaves Rome .\n" * 30
+    expected = tagkit("predict", model, stdin=stdin)
+    for options in (["--workers", "2"], ["--precision", "bf16"], ["--precision", "int8"]):
+        ended = tagkit("predict", model, *options, stdin=stdin)
+        assert (ended.code, ended.out) == (0, expected.out)

@@ -11,10 +11,12 @@ import tiny
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tagkit.annotator import Annotator, AnswerOptions
 from tagkit.errors import DataError, FormatError
 from tagkit.formats.layout import looks_like_columns
 from tagkit.predictor import Predictor
-from tagkit.stream import StreamOptions, _windows, tag_file
+from tagkit.stream import StreamOptions, _windows, annotate_file
+from tagkit.team import Alone, Hire, Team
 from tagkit.trainer import train
 
 
@@ -23,23 +25,32 @@ def predictor(tmp_path_factory: pytest.TempPathFactory) -> Predictor:
     return train(tiny.config(tmp_path_factory.mktemp("stream"))).predictor
 
 
-def options(**changes: object) -> StreamOptions:
+READING = StreamOptions("auto", "utf-8", 512, lambda _: None)
+
+
+def options(**changes: object) -> AnswerOptions:
     defaults: dict[str, object] = {
-        "input_format": "auto",
         "output_format": "columns",
-        "encoding": "utf-8",
         "confidence": False,
         "top": 0,
         "threshold": None,
         "batch_size": 4,
         "max_length": 512,
-        "note": lambda _: None,
     }
-    return StreamOptions(**{**defaults, **changes})  # type: ignore[arg-type]
+    return AnswerOptions(**{**defaults, **changes})  # type: ignore[arg-type]
 
 
-def tag(predictor: Predictor, path: Path, settings: StreamOptions) -> Iterator[str]:
-    return tag_file(predictor, str(path), settings)
+def tag(predictor: Predictor, path: Path, settings: AnswerOptions) -> Iterator[str]:
+    annotator = Annotator(predictor, settings)
+    style = annotator.style
+    return annotate_file(Alone(annotator), predictor.config, style, str(path), READING)
+
+
+def tag_together(predictor: Predictor, path: Path, settings: AnswerOptions) -> Iterator[str]:
+    hire = Hire(Path(predictor.config.output.dir), "cpu", "fp32", 1, settings)
+    style = Annotator(predictor, settings).style
+    with Team(2, hire) as team:
+        yield from annotate_file(team, predictor.config, style, str(path), READING)
 
 
 @given(st.lists(st.integers(0, 30_000), max_size=30))
@@ -148,3 +159,27 @@ def test_memory_does_not_grow_with_the_input(predictor: Predictor, tmp_path: Pat
         )  # fmt: skip
         peaks.append(int(ended.stderr))
     assert peaks[1] < 1.1 * peaks[0]
+
+
+@pytest.mark.parametrize("format", ["columns", "jsonl"])
+def test_several_processes_write_what_one_writes(
+    predictor: Predictor, tmp_path: Path, format: str
+) -> None:
+    path = tiny.write(tmp_path / "long.conll", tiny.lines(12_000, 7))
+    alone = "".join(tag(predictor, path, options(output_format=format, batch_size=64)))
+    together = tag_together(predictor, path, options(output_format=format, batch_size=64))
+    assert "".join(together) == alone
+
+
+def test_a_mistake_that_a_worker_meets_is_told_as_in_one_process(
+    predictor: Predictor, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"text": "Ada visits Rome"}\n{"text": ""}\n', encoding="utf-8")
+    problems = []
+    for run in (tag, tag_together):
+        with pytest.raises(DataError) as caught:
+            list(run(predictor, path, options(output_format="jsonl")))
+        problems.append(str(caught.value))
+    assert problems[0] == problems[1]
+    assert problems[0].startswith(f"{path}:2: expected a text, found")

@@ -1,12 +1,13 @@
 """`tagkit predict`."""
 
 import gc
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from tagkit.cli.options import Device, Encoding, InputFormat, Threads
+from tagkit.cli.options import Device, Encoding, InputFormat, Precision, Threads
 
 # \b keeps click from filling the lines.
 EXAMPLES = """\b
@@ -53,36 +54,39 @@ def predict_command(
     ] = 4096,
     encoding: Encoding = None,
     device: Device = "auto",
+    precision: Precision = "fp32",
     threads: Threads = None,
+    workers: Annotated[
+        int, typer.Option(min=1, help="Processes; each holds the model.", metavar="N")
+    ] = 1,
 ) -> None:
     """Tag or classify raw text, column files, or a corpus in any other format."""
+    from tagkit.annotator import Annotator, AnswerOptions
     from tagkit.cli.console import note
     from tagkit.config import load_config
     from tagkit.device import set_threads
     from tagkit.formats.answers import header
     from tagkit.output import open_output
     from tagkit.predictor import load
-    from tagkit.stream import StreamOptions, style_of, tag_file
+    from tagkit.stream import StreamOptions, annotate_file
+    from tagkit.team import Alone, Hire, Team
 
     data = load_config(flags={"data.format": input_format, "data.encoding": encoding}).data
-    options = StreamOptions(
-        input_format=data.format,
-        output_format=output_format,
-        encoding=data.encoding,
-        confidence=confidence,
-        top=top,
-        threshold=threshold,
-        batch_size=batch_size,
-        max_length=max_length,
-        note=note,
-    )
-    set_threads(threads or 0)
-    predictor = load(model, device)
+    reading = StreamOptions(data.format, data.encoding, max_length, note)
+    options = AnswerOptions(output_format, confidence, top, threshold, batch_size, max_length)
+    all_threads = set_threads(threads or 0)
+    predictor = load(model, device, precision)
     gc.freeze()  # what is there now stays to the end: garbage is not looked for in it
-    first = header(style_of(predictor, options))
-    with open_output(output) as write:
-        for line in first:
+    annotator = Annotator(predictor, options)
+    with ExitStack() as stack:
+        crew: Alone | Team = Alone(annotator)
+        if workers > 1:
+            share = threads or max(1, all_threads // workers)
+            hire = Hire(model, device, precision, share, options)
+            crew = stack.enter_context(Team(workers, hire))
+        write = stack.enter_context(open_output(output))
+        for line in header(annotator.style):
             write(f"{line}\n")
         for path in files or ["-"]:
-            for piece in tag_file(predictor, path, options):
+            for piece in annotate_file(crew, predictor.config, annotator.style, path, reading):
                 write(piece)

@@ -6,6 +6,7 @@ U+2028 and the like are characters as any other. str.splitlines and text mode wo
 
 import codecs
 import gzip
+import select
 import sys
 import zlib
 from collections.abc import Iterator
@@ -58,6 +59,15 @@ class Source:
         if self._pieces is None:
             self._pieces = self._read()
         return self._pieces
+
+    def waits(self) -> bool:
+        """Whether the next read may have to wait for somebody else: a pipe that is empty."""
+        if self.path != STDIN:
+            return False
+        try:
+            return not select.select([sys.stdin.buffer], [], [], 0)[0]
+        except (OSError, ValueError):  # it is no file that could be asked
+            return False
 
     def numbered(self) -> Iterator[tuple[int, str]]:
         """Lines with their numbers, from 1, and without the CR of files from Windows."""
