@@ -91,7 +91,23 @@ def score_model(
     Raises:
         DataError: the file cannot be read, or holds tags of another kind than the model's.
     """
-    trained = predictor.config.data
+    split = gold_split(predictor, path, data)
+    for text in split.notes:
+        note(text)
+    return evaluate(predictor, split, batch_size=batch_size, strict=strict)
+
+
+def gold_split(predictor: Predictor, path: str, data: DataConfig) -> Split:
+    """A corpus with gold tags, classes, or both, read as the model's training corpus was.
+
+    Args:
+        predictor: the model.
+        path: of the file.
+        data: how its columns are read; columns that it does not name are those of training.
+
+    Raises:
+        DataError: the file cannot be read, or holds tags of another kind than the model's.
+    """
     config = predictor.config
     trained = config.data
     columns = ("token_column", "tag_column", "text_column", "label_column")
@@ -106,9 +122,7 @@ def score_model(
     split = read_split(path, data.model_copy(update=named), config.task, trained.scheme)
     if config.task != "tag":
         check_classes(split, several=config.head.multi_label == "yes")
-    for text in split.notes:
-        note(text)
-    return evaluate(predictor, split, batch_size=batch_size, strict=strict)
+    return split
 
 
 @dataclass(frozen=True)

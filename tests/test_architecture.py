@@ -22,7 +22,7 @@ LAYERS = [
     ["bundle", "averaging", "wordtable"],
     ["predictor"],
     ["scoring", "annotator", "preparation", "schedule"],
-    ["stream", "team"],
+    ["stream", "team", "measure"],
     ["trainer"],
     ["cli"],
 ]

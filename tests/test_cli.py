@@ -731,3 +731,39 @@ def test_several_workers_and_fewer_bits_give_the_same_tags(tagkit: Program, mode
     for options in (["--workers", "2"], ["--precision", "bf16"], ["--precision", "int8"]):
         ended = tagkit("predict", model, *options, stdin=stdin)
         assert (ended.code, ended.out) == (0, expected.out)
+
+
+def test_benchmark_tells_speed_latency_memory_and_what_fewer_bits_cost(
+    tagkit: Program, model: Path, home: Path
+) -> None:
+    ended = tagkit("benchmark", model, home / "test.conll", "--rounds", "1", "--threads", "1")
+    assert ended.code == 0
+    rows = [line.split() for line in ended.out.split("\n")]
+    assert rows[0] == [
+        "score",
+        "change",
+        "batch",
+        "1",
+        "batch",
+        "32",
+        "batch",
+        "256",
+        "p50",
+        "p95",
+        "p99",
+    ]
+    assert [row[0] for row in rows[1:4]] == ["fp32", "bf16", "int8"]
+    assert rows[1][2] == "+0.00"
+    for row in rows[1:4]:
+        p50, p95, p99 = map(float, row[-3:])
+        assert 0 < p50 <= p95 <= p99
+    assert re.search(r"^start-up +\d+\.\d\d s for one text", ended.out, re.M)
+    assert re.search(r"^memory +\d+ MB", ended.out, re.M)
+    found = json.loads(
+        tagkit("benchmark", model, home / "test.conll", "--rounds", "1", "--json").out
+    )
+    assert found["sentences"] == 20
+    assert found["speeds"][0]["score"] == pytest.approx(float(rows[1][1]) / 100, abs=1e-4)
+    assert found["command_s"] > found["torch_s"] / 2 > 0
+    refused = tagkit("benchmark", model, home / "none.conll")
+    assert (refused.code, refused.err) == (1, f"error: {home}/none.conll: no such file\n")

@@ -16,10 +16,11 @@ from rich.progress import Progress as Bar
 from rich.table import Table
 
 from tagkit.bundle import Bundle
-from tagkit.cli.reports import NOBODY, report_lines
+from tagkit.cli.reports import NOBODY, measured_lines, report_lines
 from tagkit.config import Config
 from tagkit.corpus import Corpus
 from tagkit.evaluation.classes import ClassReport, JointReport
+from tagkit.measure import Measured
 from tagkit.preparation import Prepared
 from tagkit.scoring import AnyReport
 from tagkit.split import Split
@@ -66,6 +67,11 @@ def _print_confusion(report: ClassReport) -> None:
     if not console.is_terminal:
         console.width = 1000
     console.print(table)
+
+
+def print_measured(measured: Measured) -> None:
+    """What a benchmark found, to standard output."""
+    typer.echo("\n".join(measured_lines(measured)))
 
 
 def print_info(name: str, bundle: Bundle) -> None:

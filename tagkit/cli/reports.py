@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from tagkit.evaluation.classes import ClassReport, JointReport
 from tagkit.evaluation.report import Report
 from tagkit.evaluation.scores import Score
+from tagkit.measure import BATCH_SIZES, Measured
 from tagkit.scoring import AnyReport
 
 NOBODY = "(none)"  # where no class was likely
@@ -22,6 +23,31 @@ def report_lines(report: AnyReport) -> Iterator[str]:
             yield ""
             yield from _class_lines(report.classes)
             yield f"whole texts right, tags and class: {report.whole:.4f}"
+
+
+def measured_lines(measured: Measured) -> Iterator[str]:
+    """Figures of a benchmark."""
+    sizes = "".join(f"{f'batch {size}':>12}" for size in BATCH_SIZES)
+    yield f"{'':<10}  score  change{sizes}     p50     p95     p99"
+    first = measured.speeds[0].score
+    for speed in measured.speeds:
+        rates = "".join(f"{speed.tokens_per_s[size]:>12,.0f}" for size in BATCH_SIZES)
+        waits = "".join(f"{wait:>8.2f}" for wait in speed.latency_ms)
+        change = 100 * (speed.score - first)
+        yield f"{speed.precision:<10}{100 * speed.score:>7.2f}{change:>+8.2f}{rates}{waits}"
+    yield ""
+    yield "tokens a second by sentences a batch; milliseconds of one sentence by itself"
+    yield f"corpus     {measured.sentences:,} sentences, {measured.tokens:,} tokens"
+    yield f"threads    {measured.threads}"
+    extra = measured.startup_s - measured.torch_s
+    yield (
+        f"start-up   {measured.startup_s:.2f} s for one text, {extra:.2f} s more than to import "
+        "torch"
+    )
+    yield f"predict    {measured.command_s:.2f} s for the corpus, as a whole command"
+    if measured.peak_mb is not None:
+        yield f"memory     {measured.peak_mb:,.0f} MB at the most"
+    yield f"model      {measured.model_mb:,.1f} MB on disk"
 
 
 def _tag_lines(report: Report) -> Iterator[str]:

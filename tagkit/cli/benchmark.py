@@ -1,0 +1,47 @@
+"""`tagkit benchmark`."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tagkit.cli.options import Device, Encoding, InputFormat, Threads
+
+# \b keeps click from filling the lines.
+EXAMPLES = """\b
+Example:
+  tagkit benchmark models/travel data/travel/test.conll
+"""
+
+
+def benchmark_command(
+    model: Annotated[Path, typer.Argument(help="Folder of a model.", metavar="MODEL")],
+    file: Annotated[str, typer.Argument(help="Corpus with gold tags or classes.", metavar="FILE")],
+    input_format: InputFormat = None,
+    encoding: Encoding = None,
+    rounds: Annotated[int, typer.Option(min=1, help="Of each figure; medians are told.")] = 3,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    device: Device = "auto",
+    threads: Threads = None,
+) -> None:
+    """Measure a model on this machine: speed, latency, memory, and what fewer bits cost."""
+    from tagkit.cli.console import note, print_measured
+    from tagkit.config import load_config
+    from tagkit.device import set_threads
+    from tagkit.measure import measure
+
+    data = load_config(flags={"data.format": input_format, "data.encoding": encoding}).data
+    measured = measure(
+        model,
+        file,
+        data,
+        device=device,
+        threads=set_threads(threads or 0),
+        rounds=rounds,
+        note=note,
+    )
+    if as_json:
+        typer.echo(json.dumps(measured.to_dict(), ensure_ascii=False))
+    else:
+        print_measured(measured)
