@@ -1,18 +1,17 @@
 """Embedding, encoder and heads as one module, and the tables of what varies by name."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
 import torch
 from torch import Tensor, nn
 
+from tagkit.answer import Answer, Table, certainty_of
 from tagkit.batch import Batch, Tokens, Words
 from tagkit.config import Config
 from tagkit.corpus import training_scheme
-from tagkit.nn.chain import Chain, forward_backward, step_log_probs
+from tagkit.nn.chain import log_partition
 from tagkit.nn.classifiers import ClassHead
 from tagkit.nn.embed import CharEncoder, TokenEmbedding, WordEmbedding
-from tagkit.nn.lookup import FEWEST, RowReader
+from tagkit.nn.lookup import FEWEST
+from tagkit.nn.nbest import n_best
 from tagkit.nn.pooling import Pooling
 from tagkit.nn.recurrent import Encoder
 from tagkit.nn.taggers import CrfHead, Head, SoftmaxHead, StepScores, ViterbiHead
@@ -20,73 +19,6 @@ from tagkit.schemes import OUTSIDE, join_tag, may_follow, split_tag
 from tagkit.vocab import RESERVED, Vocabulary
 
 HEADS: dict[str, type[Head]] = {"crf": CrfHead, "softmax": SoftmaxHead, "viterbi": ViterbiHead}
-
-
-@dataclass(frozen=True, slots=True)
-class Certainty:
-    """How sure the model is of best paths.
-
-    Attributes:
-        probs: (batch, time) marginal probability of each token's tag.
-        step_log_probs: (batch, time) log P(tag | tag before, sentence), the first column
-            log P(tag | sentence): summed over a stretch behind its first token's `probs`, the
-            probability of just these tags there.
-        goes_on: (batch, time) probability that the next token continues this token's span, given
-            this tag; 0 at the last token and where the tag itself says where its span ends.
-    """
-
-    probs: Tensor
-    step_log_probs: Tensor
-    goes_on: Tensor
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """Distinct words as a model sees them.
-
-    Attributes:
-        vectors: (words, features).
-        readers: of the encoder's layers, as `Encoder.readers` gives them; none where rows are not
-            to be read (on a GPU).
-        projected: (words, outputs of the first reader), empty without one.
-        features: tables of the feature columns, projected likewise.
-    """
-
-    vectors: Tensor
-    readers: Sequence[RowReader]
-    projected: Tensor
-    features: tuple[Tensor, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What the model says of a batch.
-
-    Attributes:
-        tag_ids: (batch, time) int64 best paths, 0 on padding; None of a model without tags.
-        certainty: of these; None where it was not asked for.
-        class_probs: (batch, classes); None of a model without classes.
-        attention: (batch, time) share of each token in a text's vector, 0 on padding; None where
-            the pooling is another.
-    """
-
-    tag_ids: Tensor | None
-    certainty: Certainty | None
-    class_probs: Tensor | None
-    attention: Tensor | None
-
-
-def on_cpu(answer: Answer) -> Answer:
-    """The same answer on the CPU, one copy a tensor."""
-    certainty = answer.certainty
-    if certainty is not None:
-        certainty = Certainty(
-            certainty.probs.cpu(), certainty.step_log_probs.cpu(), certainty.goes_on.cpu()
-        )
-    parts = (answer.class_probs, answer.attention)
-    class_probs, attention = (None if part is None else part.cpu() for part in parts)
-    tag_ids = None if answer.tag_ids is None else answer.tag_ids.cpu()
-    return Answer(tag_ids, certainty, class_probs, attention)
 
 
 class Model(nn.Module):
@@ -167,14 +99,7 @@ class Model(nn.Module):
             confidence: whether probabilities of tags are wanted.
         """
         mask = tokens.mask
-        readers = table.readers
-        if readers and (len(mask) >= FEWEST or readers[0].precision != "fp32"):
-            projected = (table.projected, *table.features)
-            rows = (tokens.rows, *tokens.feature_ids)
-            states, final = self.encoder.look_up(readers, projected, rows, mask)
-        else:
-            inputs = self.embed(table.vectors, tokens.rows, tokens.feature_ids)
-            states, final = self.encoder.read(inputs, mask)
+        states, final = self._read(tokens, table)
         tag_ids = certainty = class_probs = attention = None
         if self.class_head is not None:
             class_probs = self.class_head.probs(states, final, mask)
@@ -184,32 +109,38 @@ class Model(nn.Module):
             tag_ids = self.head.decode(states, mask)
             if confidence:
                 chain = self.head.chain(states, mask)
-                certainty = _certainty(chain, tag_ids, self.continuation)
+                certainty = certainty_of(chain, tag_ids, self.continuation)
         return Answer(tag_ids, certainty, class_probs, attention)
+
+    @torch.inference_mode()
+    def n_best(self, tokens: Tokens, table: Table, count: int) -> tuple[Tensor, Tensor]:
+        """The best paths of each sentence and their probabilities.
+
+        Returns:
+            (batch, count, time) int64, 0 on padding, and (batch, count), 0 of paths that there are
+            not.
+        """
+        if self.head is None:
+            raise ValueError("this model has no tags")
+        states, _ = self._read(tokens, table)
+        chain = self.head.chain(states, tokens.mask)
+        paths, scores = n_best(chain, count)
+        return paths, (scores - log_partition(chain).double().unsqueeze(1)).exp()
+
+    def _read(self, tokens: Tokens, table: Table) -> tuple[Tensor, Tensor]:
+        """States and last states, by way of projected rows where that is faster."""
+        readers = table.readers
+        if readers and (len(tokens.mask) >= FEWEST or readers[0].precision != "fp32"):
+            projected = (table.projected, *table.features)
+            rows = (tokens.rows, *tokens.feature_ids)
+            return self.encoder.look_up(readers, projected, rows, tokens.mask)
+        inputs = self.embed(table.vectors, tokens.rows, tokens.feature_ids)
+        return self.encoder.read(inputs, tokens.mask)
 
     def _inputs(self, batch: Batch) -> Tensor:
         tokens = batch.tokens
         inputs: Tensor = self.embed(self.vectors(batch.words), tokens.rows, tokens.feature_ids)
         return inputs
-
-
-def _certainty(chain: Chain, tag_ids: Tensor, continuation: Tensor) -> Certainty:
-    messages = forward_backward(chain)
-    chosen = tag_ids.unsqueeze(2)
-    log_probs = (messages.alpha.gather(2, chosen) + messages.beta.gather(2, chosen)).squeeze(
-        2
-    ) - messages.log_partition.unsqueeze(1)
-    steps = step_log_probs(chain, messages, tag_ids)  # (batch, time - 1, next tag)
-    taken = steps.gather(2, tag_ids[:, 1:].unsqueeze(2)).squeeze(2)
-    next_id = continuation[tag_ids[:, :-1]]
-    going = steps.gather(2, next_id.clamp(min=0).unsqueeze(2)).squeeze(2).exp()
-    within = chain.mask[:, 1:] & (next_id >= 0)
-    nothing = torch.zeros_like(log_probs[:, :1])
-    return Certainty(
-        probs=log_probs.exp().clamp(max=1),
-        step_log_probs=torch.cat((log_probs[:, :1], taken), dim=1),
-        goes_on=torch.cat((going.masked_fill(~within, 0), nothing), dim=1).clamp(max=1),
-    )
 
 
 def build_model(

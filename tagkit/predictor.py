@@ -1,23 +1,23 @@
 """Text or Sentences -> tags, spans, classes, probabilities, offsets: the whole road."""
 
-import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import overload
 
 import torch
 
-from tagkit.batch import index
-from tagkit.buckets import batches_in_order
+from tagkit.answer import Answer, Table, on_cpu, with_certainty
+from tagkit.batch import Tokens, index
+from tagkit.buckets import Ids, batches_in_order
 from tagkit.bundle import load_bundle
 from tagkit.config import Config
 from tagkit.corpus import training_scheme
 from tagkit.device import choose_device
 from tagkit.errors import DataError, DeviceError
-from tagkit.model import Answer, Certainty, Model, on_cpu
+from tagkit.model import Model
 from tagkit.schemes import OUTSIDE, from_spans, split_tag, to_spans
-from tagkit.sentence import LabelScore, Prediction, Sentence, Span, TaggedText
+from tagkit.sentence import Alternative, LabelScore, Prediction, Sentence, Span, TaggedText
 from tagkit.texts import Input, as_tagged, as_text
 from tagkit.vocab import Vocabulary
 from tagkit.windows import cut, join, windows
@@ -214,21 +214,27 @@ class Predictor:
         confidence: bool,
         threshold: float | None,
     ) -> list[Prediction]:
-        words = self._words or self._new_words()
-        indexed = index(sentences, self.vocabulary)
-        row_of = words.rows(indexed.distinct)
-        table = words.table()
         thresholds = self._thresholds(threshold)
         predictions: list[Prediction | None] = [None] * len(sentences)
-        self.model.eval()
-        for indices in batches_in_order(indexed.lengths, batch_size, _BATCH_TOKENS):
-            tokens = indexed.tokens(indices, row_of).to(self.device)
+        for indices, tokens, table in self._batches(sentences, batch_size):
             answer = on_cpu(self.model.answer(tokens, table, confidence=confidence))
             paths = [] if answer.tag_ids is None else answer.tag_ids.tolist()
             for row, i in enumerate(indices):
                 path = paths[row][: len(sentences[i])] if paths else []
                 predictions[i] = self._prediction(sentences[i], path, answer, row, thresholds)
         return [prediction for prediction in predictions if prediction is not None]
+
+    def _batches(
+        self, sentences: Sequence[Sentence], batch_size: int
+    ) -> Iterator[tuple[Ids, Tokens, Table]]:
+        """Batches of sentences of similar length: which they are, and their words."""
+        words = self._words or self._new_words()
+        indexed = index(sentences, self.vocabulary)
+        row_of = words.rows(indexed.distinct)
+        table = words.table()
+        self.model.eval()
+        for indices in batches_in_order(indexed.lengths, batch_size, _BATCH_TOKENS):
+            yield indices, indexed.tokens(indices, row_of).to(self.device), table
 
     def _new_words(self) -> WordTable:
         return WordTable(self.model, self.vocabulary, self.device, self.precision)
@@ -244,6 +250,33 @@ class Predictor:
         if isinstance(configured, dict):
             return [configured.get(label, 0.5) for label in self.vocabulary.classes]
         return [configured] * len(self.vocabulary.classes)
+
+    def n_best(
+        self, sentences: Sequence[Sentence], count: int, *, batch_size: int = BATCH_SIZE
+    ) -> list[list[Alternative]]:
+        """The likeliest sequences of tags of each sentence, the likeliest first, exactly.
+
+        Args:
+            sentences: as for `annotate`; none is cut.
+            count: of sequences; a short sentence may have fewer.
+            batch_size: sentences a batch, at most.
+
+        Raises:
+            DataError: the model gives no tags.
+        """
+        if self.config.task == "classify":
+            raise DataError("this model classifies texts: it has no sequences of tags")
+        found: list[list[Alternative]] = [[] for _ in sentences]
+        for indices, tokens, table in self._batches(sentences, batch_size):
+            paths, probs = (part.tolist() for part in self.model.n_best(tokens, table, count))
+            for row, i in enumerate(indices):
+                length = len(sentences[i])
+                found[i] = [
+                    Alternative(*self._tags_and_spans(path[:length]), probability)
+                    for path, probability in zip(paths[row], probs[row], strict=True)
+                    if probability > 0
+                ]
+        return found
 
     def tags_in(self, prediction: Prediction, scheme: str) -> tuple[str, ...]:
         """A prediction's tags in a scheme, which may differ from that of the training corpus."""
@@ -276,7 +309,7 @@ class Predictor:
         if path:
             prediction = self._tagged(sentence, path)
             if answer.certainty is not None:
-                prediction = _with_certainty(prediction, answer.certainty, row)
+                prediction = with_certainty(prediction, answer.certainty, row)
         if answer.class_probs is None:
             return prediction
         names = self.vocabulary.classes
@@ -294,25 +327,12 @@ class Predictor:
         )
 
     def _tagged(self, sentence: Sentence, tag_ids: list[int]) -> Prediction:
+        return Prediction(sentence.words, *self._tags_and_spans(tag_ids))
+
+    def _tags_and_spans(self, tag_ids: list[int]) -> tuple[tuple[str, ...], tuple[Span, ...]]:
+        """A path in the scheme of the training corpus, and the spans that it means."""
         tags = tuple(self.vocabulary.tags[number] for number in tag_ids)
         if training_scheme(self.config) == "labels":
-            return Prediction(sentence.words, tags)
+            return tags, ()
         spans = to_spans(tags)
-        tags = from_spans(spans, len(tags), self.config.data.scheme)
-        return Prediction(sentence.words, tags, spans)
-
-
-def _with_certainty(prediction: Prediction, certainty: Certainty, row: int) -> Prediction:
-    """The prediction with the probabilities of its tags and spans."""
-    length = len(prediction.words)
-    probs = certainty.probs[row, :length].tolist()
-    steps = certainty.step_log_probs[row, :length].tolist()
-    goes_on = certainty.goes_on[row, :length].tolist()
-
-    def sure(span: Span) -> Span:
-        within = math.exp(sum(steps[span.start + 1 : span.end]))
-        probability = float(probs[span.start] * within * (1 - goes_on[span.end - 1]))
-        return replace(span, probability=probability)
-
-    spans = tuple(sure(span) for span in prediction.spans)
-    return replace(prediction, spans=spans, probabilities=tuple(probs))
+        return from_spans(spans, len(tags), self.config.data.scheme), spans

@@ -91,6 +91,21 @@ class Prediction:
 
 
 @dataclass(frozen=True, slots=True)
+class Alternative:
+    """One way to tag a sentence.
+
+    Attributes:
+        tags: one a word, in the scheme of the corpus that the model learnt from.
+        spans: that the tags mean; empty for plain labels.
+        probability: of exactly these tags, 0 to 1.
+    """
+
+    tags: tuple[str, ...]
+    spans: tuple[Span, ...]
+    probability: float
+
+
+@dataclass(frozen=True, slots=True)
 class TaggedToken:
     """A token of a text with its tag.
 

@@ -11,9 +11,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from tagkit.answer import Table
 from tagkit.batch import spell
 from tagkit.buckets import Ids
-from tagkit.model import Model, Table
+from tagkit.model import Model
 from tagkit.vocab import Vocabulary
 
 _MOST_BYTES = 64 * 2**20

@@ -17,7 +17,7 @@ LAYERS = [
     ["config"],
     ["formats", "tokenizer", "vocab"],
     ["evaluation", "vectors", "nn", "device", "alignment", "output", "windows", "split", "buckets"],
-    ["corpus", "batch", "conversion", "texts"],
+    ["corpus", "batch", "conversion", "texts", "answer"],
     ["model", "lint"],
     ["bundle", "averaging", "wordtable"],
     ["predictor"],

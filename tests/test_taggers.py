@@ -15,7 +15,7 @@ from tagkit.model import build_model, illegal_steps
 from tagkit.nn.chain import Chain, marginals
 from tagkit.nn.taggers import CrfHead, Head, SoftmaxHead, StepScores, ViterbiHead, estimate_bigrams
 from tagkit.predictor import Predictor
-from tagkit.schemes import illegal_count, to_spans
+from tagkit.schemes import convert, illegal_count, to_spans
 from tagkit.sentence import Sentence
 from tagkit.vocab import Vocabulary
 
@@ -396,3 +396,16 @@ def test_a_gpu_gives_the_losses_paths_and_gradients_of_a_cpu(
         found[device] = [part.cpu() for part in (total.detach(), count, path, *gradients)]
     for cpu, cuda in zip(found["cpu"], found["cuda"], strict=True):
         torch.testing.assert_close(cuda, cpu, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", HEADS)
+def test_the_likeliest_taggings_are_those_of_all_paths(kind: str) -> None:
+    predictor = make_predictor("iobes", kind, seed=4)
+    for sentence, found in zip(SENTENCES, predictor.n_best(SENTENCES, 5), strict=True):
+        expected = sorted(probabilities_of(predictor, sentence).items(), key=lambda x: -x[1])
+        assert len(found) == min(5, sum(p > 0 for _, p in expected))
+        for ours, (path, probability) in zip(found, expected, strict=False):
+            assert ours.probability == pytest.approx(probability, abs=1e-5)
+            if kind == "crf":  # no two paths are as likely there
+                assert ours.tags == convert(path, "iob2")
+                assert ours.spans == to_spans(path)

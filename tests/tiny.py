@@ -5,9 +5,10 @@ from pathlib import Path
 
 import torch
 
+from tagkit.answer import Answer, Table
 from tagkit.batch import Batch
 from tagkit.config import Config, load_config
-from tagkit.model import Answer, Model, Table
+from tagkit.model import Model
 
 _FIRST = ["Ada", "Ben", "Cleo", "Dan", "Eve", "Finn"]
 _LAST = ["Miller", "Okafor", "Novak", "Silva"]

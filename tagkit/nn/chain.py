@@ -94,7 +94,7 @@ def log_partition(chain: Chain) -> Tensor:
 
 def forward_backward(chain: Chain) -> Messages:
     """Messages of the forward-backward algorithm in logarithms: exact for scores of any size."""
-    return _log_messages(_in_double(chain))
+    return _log_messages(in_double(chain))
 
 
 def marginals(chain: Chain) -> Tensor:
@@ -128,7 +128,7 @@ def viterbi(chain: Chain) -> tuple[Tensor, Tensor]:
         (batch, time) int64, 0 on padding, and (batch,) float64.
     """
     # In float32 the sum of a long sentence would round away what tells two tags apart.
-    chain = _in_double(chain)
+    chain = in_double(chain)
     emissions, mask = chain.emissions, chain.mask
     time = mask.shape[1]
     whole = mask.all(0).tolist()
@@ -157,7 +157,7 @@ class _LogPartition(torch.autograd.Function):
     def forward(
         ctx: Any, emissions: Tensor, transitions: Tensor, start: Tensor, end: Tensor, mask: Tensor
     ) -> Tensor:
-        chain = _in_double(Chain(emissions, transitions, start, end, mask))
+        chain = in_double(Chain(emissions, transitions, start, end, mask))
         scaled = _scaled_forward(chain) if _is_safe(chain) else None
         ctx.dtype = emissions.dtype
         ctx.chain, ctx.scaled = chain, scaled
@@ -177,7 +177,8 @@ class _LogPartition(torch.autograd.Function):
         return *(count.to(ctx.dtype) for count in counts), None
 
 
-def _in_double(chain: Chain) -> Chain:
+def in_double(chain: Chain) -> Chain:
+    """The scores in float64, without their history, and zeros on padding."""
     return Chain(
         # What stands on padding must not matter, not even a NaN.
         chain.emissions.detach().double().masked_fill(~chain.mask.unsqueeze(2), 0),
