@@ -3,8 +3,10 @@
     python benchmarks/speed.py --threads 1 2 --rounds 5
 
 Each figure is the median of the rounds; each round is a process of its own that trains one pass
-over the first sentences of CoNLL-2000 train, then tags CoNLL-2000 test, and tells its peak memory.
-The corpora are not part of the project.
+over the first sentences of CoNLL-2000 train, then tags CoNLL-2000 test twice, and tells its peak
+memory. `command` is a whole program, from its start to tags in a file. The last rows are the chain
+alone: log-partition with gradient, and Viterbi, of 32 sentences of 24 tokens with 23 tags, beside
+pytorch-crf. The corpora are not part of the project.
 """
 
 import argparse
@@ -26,7 +28,7 @@ SIZES = [
     "encoder.hidden=100", "embeddings.char_hidden=25", "train.max_epochs=1", "train.patience=0",
     "train.lr=0.003",
 ]  # fmt: skip
-FIGURES = ("train", "decode_first", "decode", "peak_mb")
+FIGURES = ("train", "decode_first", "decode", "peak_mb", "command")
 
 
 def textbook(limit: int) -> dict[str, float]:
@@ -38,7 +40,59 @@ def textbook(limit: int) -> dict[str, float]:
     return {"train": speed, "decode_first": speeds[0], "decode": speeds[1]}
 
 
-def ours(limit: int) -> dict[str, float]:
+def textbook_command() -> None:
+    """What a program would do that tags a file: fresh weights are as fast as trained ones."""
+    from textbook import Ids, Textbook, decode, read
+
+    ids = Ids(read(TRAIN))
+    decode(Textbook(ids), ids, TEST)
+
+
+def chain_times(rounds: int) -> dict[str, dict[str, float]]:
+    """Microseconds of a CRF's loss with gradient and of its best paths, theirs and ours."""
+    import torchcrf
+
+    from tagkit.nn.chain import Chain, path_score, viterbi
+    from tagkit.nn.partition import log_partition
+
+    torch.manual_seed(1)
+    batch, time_, tags = 32, 24, 23
+    crf = torchcrf.CRF(tags, batch_first=True)
+    emissions = torch.randn(batch, time_, tags, requires_grad=True)
+    gold = torch.randint(tags, (batch, time_))
+    mask = torch.arange(time_) < torch.randint(time_ - 4, time_ + 1, (batch, 1))
+    mask[0] = True
+    weights = crf.transitions, crf.start_transitions, crf.end_transitions
+
+    def their_loss() -> None:
+        (-crf(emissions, gold, mask)).backward()
+
+    def our_loss() -> None:
+        chain = Chain(emissions, *weights, mask)
+        (log_partition(chain) - path_score(chain, gold)).sum().backward()
+
+    def their_path() -> None:
+        with torch.no_grad():
+            crf.decode(emissions, mask)
+
+    def our_path() -> None:
+        with torch.no_grad():
+            viterbi(Chain(emissions, *weights, mask))[0].tolist()
+
+    found: dict[str, dict[str, float]] = {}
+    for name, pair in (("loss", (their_loss, our_loss)), ("viterbi", (their_path, our_path))):
+        times: tuple[list[float], list[float]] = ([], [])
+        for _ in range(20 * rounds):
+            for run, kept in zip(pair, times, strict=True):
+                start = time.perf_counter()
+                run()
+                kept.append(1e6 * (time.perf_counter() - start))
+        theirs, mine = (statistics.median(kept[5:]) for kept in times)
+        found[name] = {"textbook": theirs, "tagkit": mine}
+    return found
+
+
+def ours(limit: int, home: str) -> dict[str, float]:
     """Figures of tagkit, through the functions that its commands call."""
     from tagkit.config import load_config
     from tagkit.corpus import read_split
@@ -57,11 +111,11 @@ def ours(limit: int) -> dict[str, float]:
         part.write_text("\n\n".join(lines) + "\n", encoding="utf-8")
         dev = Path(folder) / "dev.conll"
         dev.write_text("\n\n".join(lines[:10]) + "\n", encoding="utf-8")
-        flags = {"data.train_file": str(part), "data.dev_file": str(dev), "output.dir": folder,
+        flags = {"data.train_file": str(part), "data.dev_file": str(dev), "output.dir": home,
                  "train.threads": torch.get_num_threads(), "train.device": "cpu"}  # fmt: skip
         listener = Speed()
         train(load_config(overrides=SIZES, flags=flags), listener)
-        predictor = load(folder, device="cpu")
+        predictor = load(home, device="cpu")
     test = read_split(str(TEST), predictor.config.data, "tag", None)
     gc.collect()
     gc.freeze()  # as the command does: what is there stays there
@@ -73,12 +127,27 @@ def ours(limit: int) -> dict[str, float]:
     return {"train": listener.speed, "decode_first": speeds[0], "decode": speeds[1]}
 
 
+def command_time(who: str, model: str, threads: int) -> float:
+    """Seconds of a whole program that tags CoNLL-2000 test."""
+    if who == "textbook":
+        command = [sys.executable, __file__, "--one", "textbook-command"]
+    else:
+        program = "from tagkit.cli.main import main; main()"
+        command = [sys.executable, "-c", program, "predict", model, str(TEST), "-o", f"{model}/out"]
+    start = time.perf_counter()
+    subprocess.run([*command, "--threads", str(threads)], check=True, capture_output=True)
+    return time.perf_counter() - start
+
+
 def measured(who: str, threads: int, limit: int) -> dict[str, float]:
     """Figures of a process of its own."""
     command = [sys.executable, __file__, "--one", who, "--threads", str(threads), "--limit",
                str(limit)]  # fmt: skip
-    ended = subprocess.run(command, check=True, capture_output=True, text=True)
-    return dict(json.loads(ended.stdout.splitlines()[-1]))
+    with tempfile.TemporaryDirectory() as folder:
+        ended = subprocess.run([*command, "--folder", folder], check=True, capture_output=True,
+                               text=True)  # fmt: skip
+        figures = dict(json.loads(ended.stdout.splitlines()[-1]))
+        return {**figures, "command": command_time(who, folder, threads)}
 
 
 def main() -> None:
@@ -87,11 +156,16 @@ def main() -> None:
     parser.add_argument("--threads", type=int, nargs="+", default=[1])
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--limit", type=int, default=4000)
-    parser.add_argument("--one", choices=["textbook", "tagkit"])
+    parser.add_argument("--one", choices=["textbook", "tagkit", "textbook-command"])
+    parser.add_argument("--folder", default="")
     options = parser.parse_args()
     if options.one:
         torch.set_num_threads(options.threads[0])
-        found = (textbook if options.one == "textbook" else ours)(options.limit)
+        if options.one == "textbook-command":
+            textbook_command()
+            return
+        textbook_too = options.one == "textbook"
+        found = textbook(options.limit) if textbook_too else ours(options.limit, options.folder)
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         print(json.dumps({**found, "peak_mb": peak}))
         return
@@ -105,7 +179,17 @@ def main() -> None:
             theirs, mine = (
                 statistics.median(figures[name] for figures in rounds[who]) for who in rounds
             )
-            print(f"| {threads} | {name} | {theirs:,.0f} | {mine:,.0f} | {mine / theirs:.2f} |")
+            digits = 2 if name == "command" else 0
+            print(
+                f"| {threads} | {name} | {theirs:,.{digits}f} | {mine:,.{digits}f} | "
+                f"{mine / theirs:.2f} |"
+            )
+        torch.set_num_threads(threads)
+        for name, pair in chain_times(options.rounds).items():
+            theirs, mine = pair["textbook"], pair["tagkit"]
+            print(
+                f"| {threads} | {name} (us) | {theirs:,.0f} | {mine:,.0f} | {mine / theirs:.2f} |"
+            )
 
 
 if __name__ == "__main__":

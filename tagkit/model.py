@@ -7,11 +7,11 @@ from tagkit.answer import Answer, Table, certainty_of
 from tagkit.batch import Batch, Tokens, Words
 from tagkit.config import Config
 from tagkit.corpus import training_scheme
-from tagkit.nn.chain import log_partition
 from tagkit.nn.classifiers import ClassHead
 from tagkit.nn.embed import CharEncoder, TokenEmbedding, WordEmbedding
 from tagkit.nn.lookup import FEWEST
 from tagkit.nn.nbest import n_best
+from tagkit.nn.partition import log_partition
 from tagkit.nn.pooling import Pooling
 from tagkit.nn.recurrent import Encoder
 from tagkit.nn.taggers import CrfHead, Head, SoftmaxHead, StepScores, ViterbiHead

@@ -11,16 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from tagkit.nn import chain as module
-from tagkit.nn.chain import (
-    Chain,
-    forward_backward,
-    log_partition,
-    marginals,
-    path_score,
-    step_log_probs,
-    viterbi,
-)
+from tagkit.nn import partition as module
+from tagkit.nn.chain import Chain, forward_backward, marginals, path_score, step_log_probs, viterbi
+from tagkit.nn.partition import log_partition
 
 
 def random_chain(

@@ -8,8 +8,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tagkit.nn.chain import Chain, log_partition, viterbi
+from tagkit.nn.chain import Chain, viterbi
 from tagkit.nn.nbest import n_best
+from tagkit.nn.partition import log_partition
 
 
 def drawn(seed: int, lengths: list[int], tags: int, forbidden: float) -> Chain:

@@ -21,7 +21,8 @@ import torch
 import torchcrf
 from torch import Tensor, nn
 
-from tagkit.nn.chain import Chain, log_partition, path_score, viterbi
+from tagkit.nn.chain import Chain, path_score, viterbi
+from tagkit.nn.partition import log_partition
 
 
 @dataclass(frozen=True, slots=True)
