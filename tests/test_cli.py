@@ -17,6 +17,8 @@ import tiny
 
 from tagkit import __version__
 from tagkit.cli.main import main
+from tagkit.cli.reports import measured_lines
+from tagkit.measure import Measured, Speed
 
 
 @dataclass(frozen=True)
@@ -736,22 +738,41 @@ def test_several_workers_and_fewer_bits_give_the_same_tags(tagkit: Program, mode
 def test_benchmark_tells_speed_latency_memory_and_what_fewer_bits_cost(
     tagkit: Program, model: Path, home: Path
 ) -> None:
-    ended = tagkit("benchmark", model, home / "test.conll", "--rounds", "1", "--threads", "1")
-    assert ended.code == 0
-    rows = [line.split() for line in ended.out.split("\n")]
-    assert " ".join(rows[0]) == "score change batch 1 batch 32 batch 256 p50 p95 p99"
-    assert [row[0] for row in rows[1:4]] == ["fp32", "bf16", "int8"]
-    assert rows[1][2] == "+0.00"
-    for row in rows[1:4]:
-        p50, p95, p99 = map(float, row[-3:])
-        assert 0 < p50 <= p95 <= p99
-    assert re.search(r"^start-up +\d+\.\d\d s for one text", ended.out, re.M)
-    assert re.search(r"^memory +\d+ MB", ended.out, re.M)
     found = json.loads(
         tagkit("benchmark", model, home / "test.conll", "--rounds", "1", "--json").out
     )
-    assert found["sentences"] == 20
-    assert found["speeds"][0]["score"] == pytest.approx(float(rows[1][1]) / 100, abs=1e-4)
-    assert found["command_s"] > found["torch_s"] / 2 > 0
+    assert (found["sentences"], found["tokens"]) == (20, 101)
+    assert [speed["precision"] for speed in found["speeds"]] == ["fp32", "bf16", "int8"]
+    report = json.loads(tagkit("eval", model, home / "test.conll", "--json").out)
+    assert found["speeds"][0]["score"] == pytest.approx(report["micro"]["f1"])
+    for speed in found["speeds"]:
+        assert list(speed["tokens_per_s"]) == ["1", "32", "256"]
+        assert all(rate > 0 for rate in speed["tokens_per_s"].values())
+        assert 0 < speed["latency_ms"][0] <= speed["latency_ms"][1] <= speed["latency_ms"][2]
+    assert min(found["torch_s"], found["startup_s"], found["command_s"]) > 0.3
+    assert found["peak_mb"] > 100
+    assert 0 < found["model_mb"] < 1
     refused = tagkit("benchmark", model, home / "none.conll")
     assert (refused.code, refused.err) == (1, f"error: {home}/none.conll: no such file\n")
+
+
+def test_a_benchmark_is_printed_as_a_table_with_the_change_of_each_precision() -> None:
+    speeds = (
+        Speed("fp32", 0.9, {1: 10_000, 32: 50_000, 256: 90_000}, (0.5, 1.25, 2.0)),
+        Speed("int8", 0.8951, {1: 11_000, 32: 60_000, 256: 99_000}, (0.4, 1.0, 1.5)),
+    )
+    lines = list(measured_lines(Measured(5000, 200, speeds, 2.0, 2.25, 3.5, 512.4, 1.84, 2)))
+    assert [line.split() for line in lines[1:3]] == [
+        ["fp32", "90.00", "+0.00", "10,000", "50,000", "90,000", "0.50", "1.25", "2.00"],
+        ["int8", "89.51", "-0.49", "11,000", "60,000", "99,000", "0.40", "1.00", "1.50"],
+    ]
+    assert lines[0].index("p99") + 3 == len(lines[1])
+    assert lines[4:] == [
+        "tokens a second by sentences a batch; milliseconds of one sentence by itself",
+        "corpus     200 sentences, 5,000 tokens",
+        "threads    2",
+        "start-up   2.25 s for one text, 0.25 s more than to import torch",
+        "predict    3.50 s for the corpus, as a whole command",
+        "memory     512 MB at the most",
+        "model      1.8 MB on disk",
+    ]
