@@ -1,4 +1,4 @@
-r"""tagkit: sequence tagging with recurrent networks, from file to report.
+r"""tagkit: sequence tagging and classification with recurrent networks, from file to report.
 
 One line on its road through the code (tests/test_journey.py walks it):
 
@@ -6,11 +6,12 @@ One line on its road through the code (tests/test_journey.py walks it):
       formats/columns.py -> Sentence(words, tags)            strings
       schemes.py         -> IOB2 turned into IOBES           strings
       vocab.py           -> word 7, chars 3 9, tag 2         ints
-      batch.py           -> Batch(word_ids, mask, ...)       (batch, time)
-      nn/embed.py        -> vectors                          (batch, time, features)
+      batch.py           -> Batch(words, tokens, tag_ids)    (words,), (batch, time)
+      nn/embed.py        -> vectors                          (words, features)
       nn/recurrent.py    -> hidden states                    (batch, time, hidden)
       nn/taggers.py      -> emissions, loss                  (batch, time, tags), ()
       nn/chain.py        -> best path                        (batch, time)
+                            (nn/pooling.py, nn/classifiers.py -> classes of the whole text)
       vocab.py, schemes.py -> "B-ORG"; Span(0, 2, "ORG")     strings, offsets
       formats/columns.py -> "EU\tNNP\tB-ORG\tB-ORG"          a line again
 

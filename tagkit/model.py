@@ -108,8 +108,8 @@ class Model(nn.Module):
         if self.head is not None:
             tag_ids = self.head.decode(states, mask)
             if confidence:
-                chain = self.head.chain(states, mask)
-                certainty = certainty_of(chain, tag_ids, self.continuation)
+                chain = self.head.chain(states, mask).cpu()
+                certainty = certainty_of(chain, tag_ids.cpu(), self.continuation.cpu())
         return Answer(tag_ids, certainty, class_probs, attention)
 
     @torch.inference_mode()
@@ -123,7 +123,7 @@ class Model(nn.Module):
         if self.head is None:
             raise ValueError("this model has no tags")
         states, _ = self._read(tokens, table)
-        chain = self.head.chain(states, tokens.mask)
+        chain = self.head.chain(states, tokens.mask).cpu()
         paths, scores = n_best(chain, count)
         return paths, (scores - log_partition(chain).double().unsqueeze(1)).exp()
 

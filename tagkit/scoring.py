@@ -91,6 +91,8 @@ def score_model(
     Raises:
         DataError: the file cannot be read, or holds tags of another kind than the model's.
     """
+    if strict and predictor.config.task == "classify":
+        raise DataError("this model classifies texts: --strict is for spans")
     split = gold_split(predictor, path, data)
     for text in split.notes:
         note(text)

@@ -335,6 +335,14 @@ def test_predicted_files_are_compared_with_gold_ones(tmp_path: Path) -> None:
         compare_files(gold, None, data, -1, False)
 
 
+def test_a_classifier_has_no_spans_to_be_strict_about(classifier: Trained, tmp_path: Path) -> None:
+    path = write(tmp_path, "greet\thello there")["data.train_file"]
+    with pytest.raises(DataError, match="--strict is for spans"):
+        score_model(classifier.predictor, path, load_config().data, True, 8, lambda _: None)
+    with pytest.raises(DataError, match="it has no sequences of tags"):
+        classifier.predictor.n_best([tagkit.Sentence(("hello",))], 2)
+
+
 def test_tokens_are_those_between_blanks_where_the_option_says_so(tmp_path: Path) -> None:
     files = write(tmp_path, "a\tdo n't , U.S.-made", "b\ty", "a\tz")
     files["data.dev_file"] = files["data.train_file"]

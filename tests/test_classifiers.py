@@ -62,7 +62,7 @@ def test_the_loss_of_several_classes_is_that_of_each_by_itself(
         for label in range(3):
             p = probs[row, label].item()
             expected -= float(weights[label]) * math.log(p if SEVERAL[row, label] else 1 - p)
-    assert float(total) == pytest.approx(expected, rel=1e-5)
+    assert total.item() == pytest.approx(expected, rel=1e-5)
     assert int(count) == 3
 
 

@@ -45,7 +45,7 @@ def tagkit(
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="And exit.")
     ] = False,
 ) -> None:
-    """Train sequence taggers on your own corpora, tag text with them, and score them."""
+    """Train taggers and text classifiers on your own corpora, read text with them, score them."""
 
 
 def main() -> None:

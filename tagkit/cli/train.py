@@ -22,6 +22,7 @@ EXAMPLES = """\b
 Examples:
   tagkit train
   tagkit train --train train.conll --dev dev.conll --test test.conll -o models/mine
+  tagkit train --task classify --train train.tsv -o models/mine
   tagkit train --set encoder.cell=gru --set train.max_epochs=5
 """
 
@@ -68,7 +69,7 @@ def train_command(
     threads: Threads = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
 ) -> None:
-    """Train a tagger and save its best and its last epoch.
+    """Train a tagger or classifier and save its best and its last epoch.
 
     Without --train the configuration tagkit.toml in this folder is used. With --train no
     configuration is needed: the defaults are good, and dev is split off when it is not given.

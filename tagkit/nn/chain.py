@@ -38,6 +38,16 @@ class Chain:
     end: Tensor
     mask: Tensor
 
+    def cpu(self) -> "Chain":
+        """The same scores on the CPU, where small steps cost no launches."""
+        return Chain(
+            self.emissions.cpu(),
+            self.transitions.cpu(),
+            self.start.cpu(),
+            self.end.cpu(),
+            self.mask.cpu(),
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Messages:
