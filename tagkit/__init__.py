@@ -11,7 +11,7 @@ One line on its road through the code (tests/test_journey.py walks it):
       nn/recurrent.py    -> hidden states                    (batch, time, hidden)
       nn/taggers.py      -> emissions, loss                  (batch, time, tags), ()
       nn/chain.py        -> best path                        (batch, time)
-                            (nn/pooling.py, nn/classifiers.py -> classes of the whole text)
+      nn/classifiers.py  -> classes of the text, if wanted   (batch, classes)
       vocab.py, schemes.py -> "B-ORG"; Span(0, 2, "ORG")     strings, offsets
       formats/columns.py -> "EU\tNNP\tB-ORG\tB-ORG"          a line again
 

@@ -51,7 +51,8 @@ class Measured:
         sentences: of the corpus.
         speeds: one a precision.
         torch_s: seconds that a program takes that imports torch and ends.
-        startup_s: seconds of `tagkit predict` on one short text.
+        startup_s: seconds of `tagkit predict` on one short text; None of a model that reads
+            feature columns, which a text has not.
         command_s: seconds of `tagkit predict` on the whole corpus.
         peak_mb: memory of that command at its largest; None where the system does not tell.
         model_mb: of the model's folder.
@@ -62,7 +63,7 @@ class Measured:
     sentences: int
     speeds: tuple[Speed, ...]
     torch_s: float
-    startup_s: float
+    startup_s: float | None
     command_s: float
     peak_mb: float | None
     model_mb: float
@@ -110,7 +111,9 @@ def measure(
     predict = [sys.executable, "-c", _PROGRAM, "predict", str(model)]
     options = ["--device", device, "--threads", str(threads)]
     torch_s = _seconds([sys.executable, "-c", "import torch"], rounds)
-    startup_s = _seconds([*predict, "-", *options], rounds)
+    startup_s = None
+    if not first.vocabulary.features:
+        startup_s = _seconds([*predict, "-", *options], rounds)
     file = [*predict, path, *options, "--encoding", data.encoding, "--input-format", data.format]
     return Measured(
         tokens=split.tokens,

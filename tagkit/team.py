@@ -1,15 +1,17 @@
 """Windows are annotated in this process, or in several at once; their order is kept."""
 
 import multiprocessing
+import signal
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from pathlib import Path
 
 from tagkit.annotator import Annotator, AnswerOptions, Output, Window
 from tagkit.device import set_threads
-from tagkit.errors import DataError, TagkitError
+from tagkit.errors import DataError, DeviceError, TagkitError
 from tagkit.predictor import load
 
 
@@ -79,7 +81,12 @@ class Team:
             yield self._next()
 
     def _next(self) -> Output:
-        found = self._given.popleft().result()
+        try:
+            found = self._given.popleft().result()
+        except BrokenProcessPool:
+            raise DeviceError(
+                "a worker ended before its work was done; if memory is short, try fewer --workers"
+            ) from None
         if isinstance(found, str):
             raise DataError(found)
         return found
@@ -90,6 +97,7 @@ _annotator: Annotator | None = None  # of a worker, which has one for its life
 
 def _begin(hire: Hire) -> None:
     global _annotator
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that hired it hears Ctrl-C
     set_threads(hire.threads)
     _annotator = Annotator(load(hire.model, hire.device, hire.precision), hire.options)
 

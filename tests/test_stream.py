@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tagkit.annotator import Annotator, AnswerOptions
-from tagkit.errors import DataError, FormatError
+from tagkit.errors import DataError, DeviceError, FormatError
 from tagkit.formats.layout import looks_like_columns
 from tagkit.predictor import Predictor
 from tagkit.stream import StreamOptions, _windows, annotate_file
@@ -183,3 +183,12 @@ def test_a_mistake_that_a_worker_meets_is_told_as_in_one_process(
         problems.append(str(caught.value))
     assert problems[0] == problems[1]
     assert problems[0].startswith(f"{path}:2: expected a text, found")
+
+
+def test_a_worker_that_dies_is_told_of(predictor: Predictor, tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("Ada visits Rome.\n", encoding="utf-8")
+    hire = Hire(tmp_path / "no model", "cpu", "fp32", 1, options())
+    style = Annotator(predictor, options()).style
+    with Team(2, hire) as team, pytest.raises(DeviceError, match="a worker ended before its work"):
+        list(annotate_file(team, predictor.config, style, str(path), READING))

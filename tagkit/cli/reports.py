@@ -39,11 +39,12 @@ def measured_lines(measured: Measured) -> Iterator[str]:
     yield "tokens a second by sentences a batch; milliseconds of one sentence by itself"
     yield f"corpus     {measured.sentences:,} sentences, {measured.tokens:,} tokens"
     yield f"threads    {measured.threads}"
-    extra = measured.startup_s - measured.torch_s
-    yield (
-        f"start-up   {measured.startup_s:.2f} s for one text, {extra:.2f} s more than to import "
-        "torch"
-    )
+    if measured.startup_s is not None:
+        extra = measured.startup_s - measured.torch_s
+        yield (
+            f"start-up   {measured.startup_s:.2f} s for one text, {extra:.2f} s more than to "
+            "import torch"
+        )
     yield f"predict    {measured.command_s:.2f} s for the corpus, as a whole command"
     if measured.peak_mb is not None:
         yield f"memory     {measured.peak_mb:,.0f} MB at the most"
