@@ -217,9 +217,12 @@ def _labelled(path: str, reading: Reading, task: str) -> Iterator[Sentence]:
     source = Source(path, reading.data.encoding)
     format = _recognise(source, reading.data, task)
     if format.holds in _UNFIT[task] or (task == "classify" and format.name in _WITHOUT_CLASSES):
+        remedy = "data.format or --input-format says otherwise"
+        if task == "tag" and format.holds == "classes":
+            remedy = f"--task classify learns classes; {remedy}"
         raise DataError(
             f"{source.name}: expected {_WANTED[task]}, found {format.about} "
-            f"(read as {format.name}; data.format or --input-format says otherwise)"
+            f"(read as {format.name}; {remedy})"
         )
     for sentence in to_sentences(format.read(source, settled(reading, format)), reading):
         if task != "classify" and sentence.tags is None:
