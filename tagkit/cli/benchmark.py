@@ -37,7 +37,7 @@ def benchmark_command(
         file,
         data,
         device=device,
-        threads=set_threads(threads or 0),
+        threads=set_threads(threads),
         rounds=rounds,
         note=note,
     )

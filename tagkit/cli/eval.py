@@ -92,7 +92,7 @@ def eval_command(
         from tagkit.predictor import load
         from tagkit.scoring import score_model
 
-        set_threads(threads or 0)
+        set_threads(threads)
         predictor = load(model or "", device)
         report = score_model(predictor, file or "", data, strict, batch_size, note)
     if as_json:

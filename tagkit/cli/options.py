@@ -10,7 +10,7 @@ Precision = Annotated[
     typer.Option(help="Of the recurrent products, on a CPU: fewer bits are faster."),
 ]
 Threads = Annotated[
-    int | None, typer.Option(min=0, help="CPU threads; 0 for all cores.", show_default="all cores")
+    int | None, typer.Option(min=0, help="CPU threads; 0 for all cores.", show_default="1")
 ]
 TokenColumn = Annotated[
     str | None,

@@ -57,7 +57,7 @@ def predict_command(
     precision: Precision = "fp32",
     threads: Threads = None,
     workers: Annotated[
-        int, typer.Option(min=1, help="Processes; each holds the model.", metavar="N")
+        int, typer.Option(min=1, help="Processes, each with the model.", metavar="N")
     ] = 1,
 ) -> None:
     """Tag or classify raw text, column files, or a corpus in any other format."""
@@ -74,15 +74,14 @@ def predict_command(
     data = load_config(flags={"data.format": input_format, "data.encoding": encoding}).data
     reading = StreamOptions(data.format, data.encoding, max_length, note)
     options = AnswerOptions(output_format, confidence, top, threshold, batch_size, max_length)
-    all_threads = set_threads(threads or 0)
+    each = set_threads(threads)
     predictor = load(model, device, precision)
     gc.freeze()  # what is there now stays to the end: garbage is not looked for in it
     annotator = Annotator(predictor, options)
     with ExitStack() as stack:
         crew: Alone | Team = Alone(annotator)
         if workers > 1:
-            share = threads or max(1, all_threads // workers)
-            hire = Hire(model, device, precision, share, options)
+            hire = Hire(model, device, precision, each, options)
             crew = stack.enter_context(Team(workers, hire))
         write = stack.enter_context(open_output(output))
         for line in header(annotator.style):

@@ -148,7 +148,7 @@ class TrainConfig(Section):
     average_decay: Probability = 0.999  # of the running mean of the weights that is kept; 0: off
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 1  # of all that is random
     device: Device = "auto"  # cpu, cuda, cuda:N, or auto: a GPU if there is one
-    threads: Annotated[int, Field(ge=0, le=1024)] = 0  # of a CPU; 0 for as many as it has cores
+    threads: Annotated[int, Field(ge=0, le=1024)] = 1  # of a CPU; 0 for as many as it has cores
 
 
 class OutputConfig(Section):
