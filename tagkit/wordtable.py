@@ -18,7 +18,6 @@ from tagkit.model import Model
 from tagkit.vocab import Vocabulary
 
 _MOST_BYTES = 64 * 2**20
-_FIRST_ROWS = 1024
 
 
 class WordTable:
@@ -73,10 +72,10 @@ class WordTable:
         vectors = self._model.vectors(spelt.to(self._device))[torch.from_numpy(place)]
         begin = len(self._rows)
         self._rows.update(zip(words, range(begin, begin + len(words)), strict=True))
-        self._vectors = _with_rows(self._vectors, vectors, begin)
+        self._vectors = _with_rows(self._vectors, vectors, begin, self._limit())
         if self._reader is not None:
             projected = self._reader.project(vectors, 0)
-            self._projected = _with_rows(self._projected, projected, begin)
+            self._projected = _with_rows(self._projected, projected, begin, self._limit())
 
     @torch.inference_mode()
     def _projected_features(self) -> tuple[Tensor, ...]:
@@ -90,11 +89,12 @@ class WordTable:
         return tuple(tables)
 
 
-def _with_rows(table: Tensor, rows: Tensor, begin: int) -> Tensor:
+def _with_rows(table: Tensor, rows: Tensor, begin: int, limit: int) -> Tensor:
     """A table with these rows from `begin` on; a larger one where they do not fit."""
     end = begin + len(rows)
     if end > len(table):
-        larger = rows.new_empty(max(end, 2 * len(table), _FIRST_ROWS), rows.shape[1])
+        # As many as there may ever be: memory that is not written to yet costs nothing.
+        larger = rows.new_empty(max(end, limit), rows.shape[1])
         if begin:
             larger[:begin] = table[:begin]
         table = larger

@@ -122,7 +122,6 @@ def viterbi(chain: Chain) -> tuple[Tensor, Tensor]:
         (batch, time) int64, 0 on padding, and (batch,) float64.
     """
     mask = chain.mask.cpu()
-    time = mask.shape[1]
     whole = mask.all(0).tolist()
     # On a GPU each of these small steps would cost a launch: the scores come to the CPU at once.
     emissions, transitions, start, end = (
@@ -130,19 +129,21 @@ def viterbi(chain: Chain) -> tuple[Tensor, Tensor]:
         for part in (chain.emissions, chain.transitions, chain.start, chain.end)
     )
     # Tags first, sentences last: the largest over `before` is found along whole rows.
-    emitted = emissions.permute(1, 2, 0).contiguous().unbind(0)
+    scores = emissions.permute(1, 2, 0).clone(memory_format=torch.contiguous_format)
     steps = transitions.unsqueeze(2)
-    score = start.unsqueeze(1) + emitted[0]
-    scores = [score]
-    for t in range(1, time):
+    # One for all steps: a new one of this size would be fetched from the system each time.
+    ways = emissions.new_empty(len(start), len(start), len(mask))
+    before, *rows = scores.unbind(0)
+    before += start.unsqueeze(1)
+    for t, row in enumerate(rows, 1):
         # (before, 1, batch) + (before, after, 1) -> best over `before`: (after, batch). Which one
         # it is, is asked in the trace alone, of one tag: the largest alone is found faster.
-        best = (score.unsqueeze(1) + steps).amax(0).add_(emitted[t])
-        # On padding, where there may be a NaN, the score stands still.
-        score = best if whole[t] else torch.where(mask[:, t], best, score)
-        scores.append(score)
-    total, last = (score + end.unsqueeze(1)).max(0)
-    paths = _trace(torch.stack(scores), transitions, last, mask, whole)
+        row += torch.add(before.unsqueeze(1), steps, out=ways).amax(0)
+        if not whole[t]:  # on padding, where there may be a NaN, the score stands still
+            torch.where(mask[:, t], row, before, out=row)
+        before = row
+    total, last = (before + end.unsqueeze(1)).max(0)
+    paths = _trace(scores, transitions, last, mask, whole)
     device = chain.mask.device
     return torch.from_numpy(paths).to(device), total.to(device)
 
