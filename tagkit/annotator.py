@@ -11,7 +11,7 @@ from tagkit.formats.columns_out import append_column
 from tagkit.formats.layout import Layout
 from tagkit.formats.reading import Item
 from tagkit.predictor import Predictor
-from tagkit.sentence import Document, TaggedText
+from tagkit.sentence import Document, Prediction, TaggedText
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,39 +165,46 @@ class Annotator:
 
     def _blocks(self, window: Blocks) -> Iterator[str]:
         sentences = [block.sentence for block in window.blocks if block.sentence]
-        found = zip(sentences, self._predict(sentences), strict=True)
         if self.style.format != "columns" or not self.style.tags:
-            for sentence, answer in found:
+            for sentence, answer in zip(sentences, self._predict(sentences), strict=True):
                 yield from answer_lines(answer, self.style, _origin(sentence, window.file))
             return
+        # Only tags are wanted: without the tokens' places, which cost as much as the model.
+        found = zip(sentences, self.predictor.annotate(sentences, **self._how()), strict=True)
         for block in window.blocks:
             columns: Sequence[str] = ()
             if block.sentence:
-                sentence, answer = next(found)
-                columns = self._columns(answer, window.layout, _origin(sentence, window.file))
+                sentence, prediction = next(found)
+                columns = self._columns(prediction, window.layout, _origin(sentence, window.file))
             yield from append_column(block, window.layout, columns)
 
-    def _columns(self, answer: TaggedText, layout: Layout | None, origin: Origin) -> Sequence[str]:
+    def _columns(self, answer: Prediction, layout: Layout | None, origin: Origin) -> Sequence[str]:
         """What stands behind each token's line."""
         separator = "\t" if layout is None or layout.tabs else " "
-        of_text = class_cells(answer, self.style, origin)
+        text = TaggedText(" ".join(answer.words), (), (), answer.labels, answer.scores)
+        of_text = class_cells(text, self.style, origin)
         if any(" " in cell for cell in of_text) and separator == " ":
             problem = f"columns that blanks part cannot hold the class {of_text[0]!r}"
             raise FormatError(origin.file, origin.line, f"{problem}; try --format jsonl")
         behind = "".join(f"{separator}{cell}" for cell in of_text)
-        if not self.style.confidence:
-            return [f"{token.tag}{behind}" for token in answer.tokens]
-        return [f"{token.tag}{separator}{token.probability:.4f}{behind}" for token in answer.tokens]
+        if answer.probabilities is None:
+            return [f"{tag}{behind}" for tag in answer.tags] if behind else answer.tags
+        return [
+            f"{tag}{separator}{probability:.4f}{behind}"
+            for tag, probability in zip(answer.tags, answer.probabilities, strict=True)
+        ]
 
     def _predict(self, inputs: Iterable[Any]) -> list[TaggedText]:
-        return self.predictor.predict(
-            inputs,
-            batch_size=self.options.batch_size,
-            confidence=self.options.confidence,
-            max_length=self.options.max_length,
-            threshold=self.options.threshold,
-            on_long=self._note_long,
-        )
+        return self.predictor.predict(inputs, **self._how())
+
+    def _how(self) -> dict[str, Any]:
+        return {
+            "batch_size": self.options.batch_size,
+            "confidence": self.options.confidence,
+            "max_length": self.options.max_length,
+            "threshold": self.options.threshold,
+            "on_long": self._note_long,
+        }
 
     def _note_long(self, words: int) -> None:
         self._longest = max(self._longest, words)

@@ -741,7 +741,7 @@ def test_benchmark_tells_speed_latency_memory_and_what_fewer_bits_cost(
     found = json.loads(
         tagkit("benchmark", model, home / "test.conll", "--rounds", "1", "--json").out
     )
-    assert (found["sentences"], found["tokens"]) == (20, 101)
+    assert (found["sentences"], found["tokens"]) == (20, 104)
     assert [speed["precision"] for speed in found["speeds"]] == ["fp32", "bf16", "int8"]
     report = json.loads(tagkit("eval", model, home / "test.conll", "--json").out)
     assert found["speeds"][0]["score"] == pytest.approx(report["micro"]["f1"])
