@@ -115,7 +115,9 @@ def test_help_and_a_mistake_in_the_configuration_import_no_torch() -> None:
         )
 
 
-@pytest.mark.parametrize("command", ["train", "predict", "eval", "info"])
+@pytest.mark.parametrize(
+    "command", ["train", "predict", "eval", "convert", "check", "benchmark", "info"]
+)
 def test_every_command_has_help_with_an_example(tagkit: Program, command: str) -> None:
     ended = tagkit(command, "--help")
     assert ended.code == 0
@@ -776,3 +778,25 @@ def test_a_benchmark_is_printed_as_a_table_with_the_change_of_each_precision() -
         "memory     512 MB at the most",
         "model      1.8 MB on disk",
     ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "without"),
+    [
+        (["convert", "test.conll", "test.jsonl", "--to", "jsonl-spans"], ["torch"]),
+        (["check", "test.conll"], ["torch"]),
+        (["predict", "model", "test.conll"], ["accelerate", "sklearn", "seqeval"]),
+    ],
+)
+def test_a_command_imports_no_more_than_it_needs(
+    home: Path, model: Path, arguments: list[str], without: list[str]
+) -> None:
+    program = (
+        f"import sys\nsys.argv = ['tagkit', *{arguments!r}]\n"
+        "from tagkit.cli.main import main\n"
+        "try:\n    main()\nexcept SystemExit as ended:\n    assert not ended.code\n"
+        f"assert not {set(without)!r} & set(sys.modules)\n"
+    )
+    subprocess.run(
+        [sys.executable, "-c", program], cwd=home, check=True, capture_output=True, timeout=120
+    )

@@ -1,17 +1,24 @@
-"""Reports as lines of plain text."""
+"""Reports, and what a model is, as lines of plain text."""
 
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
+from tagkit.config import Config
 from tagkit.evaluation.classes import ClassReport, JointReport
 from tagkit.evaluation.report import Report
 from tagkit.evaluation.scores import Score
-from tagkit.measure import BATCH_SIZES, Measured
-from tagkit.scoring import AnyReport
+
+if TYPE_CHECKING:  # their modules import torch
+    from tagkit.bundle import Bundle
+    from tagkit.measure import Measured
+    from tagkit.scoring import AnyReport
 
 NOBODY = "(none)"  # where no class was likely
+_CELLS = {"lstm": "LSTM", "gru": "GRU", "elman": "Elman RNN"}
+_HEADS = {"crf": "CRF", "softmax": "softmax", "viterbi": "softmax + tag bigrams"}
 
 
-def report_lines(report: AnyReport) -> Iterator[str]:
+def report_lines(report: "AnyReport") -> Iterator[str]:
     """A report of tags, of classes, or of both."""
     match report:
         case Report():
@@ -25,13 +32,13 @@ def report_lines(report: AnyReport) -> Iterator[str]:
             yield f"whole texts right, tags and class: {report.whole:.4f}"
 
 
-def measured_lines(measured: Measured) -> Iterator[str]:
+def measured_lines(measured: "Measured") -> Iterator[str]:
     """Figures of a benchmark."""
-    sizes = "".join(f"{f'batch {size}':>12}" for size in BATCH_SIZES)
+    sizes = "".join(f"{f'batch {size}':>12}" for size in measured.speeds[0].tokens_per_s)
     yield f"{'':<10}  score  change{sizes}     p50     p95     p99"
     first = measured.speeds[0].score
     for speed in measured.speeds:
-        rates = "".join(f"{speed.tokens_per_s[size]:>12,.0f}" for size in BATCH_SIZES)
+        rates = "".join(f"{rate:>12,.0f}" for rate in speed.tokens_per_s.values())
         waits = "".join(f"{wait:>8.2f}" for wait in speed.latency_ms)
         change = 100 * (speed.score - first)
         yield f"{speed.precision:<10}{100 * speed.score:>7.2f}{change:>+8.2f}{rates}{waits}"
@@ -85,3 +92,55 @@ def _unknown_lines(kind: str, unknown: Mapping[str, int]) -> Iterator[str]:
     if unknown:
         named = ", ".join(f"{label} ({count:,})" for label, count in unknown.items())
         yield f"gold {kind} that the model does not know, all counted as errors: {named}"
+
+
+def architecture(config: Config) -> str:
+    """Encoder and heads, in a few words."""
+    encoder = config.encoder
+    both = "Bi" if encoder.bidirectional else ""
+    layers = f"{encoder.layers}-layer " if encoder.layers > 1 else ""
+    heads = []
+    if config.task != "classify":
+        heads.append(_HEADS[config.head.kind])
+    if config.task != "tag":
+        heads.append(f"{config.head.pooling} pooling")
+    return f"{layers}{both}{_CELLS[encoder.cell]} with {' and '.join(heads)}"
+
+
+def info_lines(name: str, bundle: "Bundle") -> Iterator[str]:
+    """What a model is, what it was trained on, and how well it does."""
+    metadata, config, vocabulary = bundle.metadata, bundle.config, bundle.vocabulary
+    yield f"model       {name}: {architecture(config)}, {metadata['parameters']:,} parameters"
+    yield f"made by     tagkit {metadata['tagkit']}, torch {metadata['torch']}"
+    unit = "texts" if config.task == "classify" else "sentences"
+    for split, facts in metadata.get("data", {}).items():
+        yield (
+            f"{split:<11} {facts['file']}: {facts['sentences']:,} {unit}, "
+            f"{facts['tokens']:,} tokens, {facts['scheme'] or 'classes'}"
+        )
+    vectors = len(vocabulary.vector_words)
+    beyond = f" and {vectors:,} with pretrained vectors" if vectors else ""
+    yield (
+        f"vocabulary  {len(vocabulary.words):,} trained words{beyond}, "
+        f"{len(vocabulary.chars):,} characters"
+    )
+    for what in ("labels", "classes"):
+        if metadata.get(what):
+            yield f"{what:<11} {', '.join(metadata[what])}"
+    if config.task != "classify":
+        columns = [config.data.token_column or "FORM or 0", *config.data.feature_columns]
+        yield f"reads       columns {', '.join(str(column) for column in columns)}"
+    yield f"epoch       {metadata['epoch']} of {config.train.max_epochs}, seed {config.train.seed}"
+    for split, scores in (metadata.get("scores") or {}).items():
+        for kind in ("tags", "classes") if scores and "whole" in scores else (None,):
+            if scores:
+                yield _score_line(split, scores[kind] if kind else scores)
+
+
+def _score_line(split: str, scores: Mapping[str, Any]) -> str:
+    """One line on a report as `metadata.json` has it."""
+    by_tags = "scheme" in scores
+    plain = scores["scheme"] == "labels" if by_tags else not scores["several"]
+    measure, value = ("accuracy", scores["accuracy"]) if plain else ("F1", scores["micro"]["f1"])
+    mode = scores["mode"] if by_tags else "classes"
+    return f"{split + ' ' + measure:<11} {100 * value:.2f} ({mode})"

@@ -94,7 +94,7 @@ def train_command(
         "train.threads": threads,
     }
     settings = load_config(config, overrides or (), flags)
-    from tagkit.cli.console import Progress
+    from tagkit.cli.progress import Progress
     from tagkit.trainer import Listener
     from tagkit.trainer import train as run
 

@@ -1,0 +1,144 @@
+"""A training run as a person sees it: the corpora, the model, a row an epoch, the report."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+
+from tagkit.cli.console import note, progress_bar
+from tagkit.cli.reports import architecture, report_lines
+from tagkit.corpus import Corpus
+from tagkit.preparation import Prepared
+from tagkit.split import Split
+from tagkit.trainer import Epoch, Listener, Trained
+
+
+class Progress(Listener):
+    """Shows a training run on standard error."""
+
+    def __init__(self) -> None:
+        """A progress bar where there is a terminal."""
+        self._bar = progress_bar()
+        self._task = self._bar.add_task("reading", total=None)
+        self._epoch = 1
+        self._epochs = 1
+        self._measure = "F1"
+
+    def __enter__(self) -> "Progress":
+        """Start the bar."""
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Take the bar away."""
+        self._bar.stop()
+
+    def on_start(self, prepared: Prepared, threads: int) -> None:
+        """The splits, the model, and the table's head."""
+        for line in _start_lines(prepared, threads):
+            note(line)
+        self._epochs = prepared.config.train.max_epochs
+        self._measure = _measure(prepared)
+        note(f"\nepoch      loss  dev {self._measure:<4}        lr  tokens/s")
+
+    def on_step(self, done: int, total: int) -> None:
+        """Move the bar."""
+        description = f"epoch {self._epoch} of {self._epochs}"
+        self._bar.update(self._task, description=description, completed=done, total=total)
+
+    def on_epoch(self, epoch: Epoch) -> None:
+        """A row of the table; * where no epoch before was as good."""
+        self._epoch = epoch.number + 1
+        star = "  *" if epoch.is_best else ""
+        note(
+            f"{epoch.number:>5}  {epoch.loss:>8.4f}  {100 * epoch.score:>8.2f}  {epoch.lr:>8.6f}  "
+            f"{epoch.tokens_per_s:>8,.0f}{star}"
+        )
+
+    def on_end(self, trained: Trained) -> None:
+        """The best epoch, the test report, and what to type next."""
+        self._bar.stop()
+        stopped = ""
+        if trained.stopped_early:
+            stopped = f" (stopped: dev did not get better for {_waited(trained)} epochs)"
+        best = trained.best
+        ending = "; test:\n" if trained.test else ""
+        note(
+            f"best epoch {best.number}, dev {self._measure} {100 * best.score:.2f}{stopped}{ending}"
+        )
+        if trained.test:
+            for line in report_lines(trained.test):
+                note(line)
+        size = sum(file.stat().st_size for file in (trained.folder / "best").iterdir())
+        note(
+            f"\nsaved {trained.folder} ({size / 1e6:.1f} MB). "
+            f"Next: tagkit predict {trained.folder} FILE"
+        )
+
+
+def _waited(trained: Trained) -> int:
+    return len(trained.epochs) - trained.best.number
+
+
+def _start_lines(prepared: Prepared, threads: int) -> Iterator[str]:
+    corpus, config = prepared.corpus, prepared.config
+    splits: dict[str, Split | None] = {
+        "train": corpus.train,
+        "dev": corpus.dev,
+        "test": corpus.test,
+    }
+    width = max(len(split.path) for split in splits.values() if split)
+    for name, split in splits.items():
+        if split:
+            facts = _split_facts(name, split, corpus, with_classes=config.task != "tag")
+            yield f"{name:<6} {split.path:<{width}}  {facts}"
+    for said in dict.fromkeys(said for split in splits.values() if split for said in split.notes):
+        yield f"       {said}"
+    if prepared.cut:
+        plural = "s" if prepared.cut > 1 else ""
+        yield (
+            f"       {prepared.cut:,} training sentence{plural} over {config.data.max_length:,} "
+            "tokens: cut into windows that overlap"
+        )
+    parameters = sum(parameter.numel() for parameter in prepared.model.parameters())
+    device = str(prepared.device)
+    if device == "cpu":
+        device += f" ({threads} thread{'s' if threads > 1 else ''})"
+    yield f"model  {architecture(config)}, {parameters:,} parameters, on {device}"
+    if prepared.vectors:
+        covered, total = prepared.vectors
+        name = Path(config.embeddings.vectors).name
+        yield f"       {covered:,} of {total:,} training words have a vector in {name}"
+
+
+def _measure(prepared: Prepared) -> str:
+    """What dev's score is called."""
+    config = prepared.config
+    if config.task == "both":
+        return "mean"
+    if config.task == "classify":
+        return "F1" if config.head.multi_label == "yes" else "acc."
+    return "acc." if prepared.corpus.scheme == "labels" else "F1"
+
+
+def _split_facts(name: str, split: Split, corpus: Corpus, *, with_classes: bool) -> str:
+    kinds = []
+    if split.detection:
+        plain = split.scheme == "labels"
+        kinds.append(
+            f"plain, {len(split.labels())} labels"
+            if plain
+            else f"{split.detection}, {len(split.labels())} types"
+        )
+    if with_classes:
+        kinds.append(f"{len(split.classes())} classes")
+    unit = "sentences" if split.detection else "texts"
+    facts = f"{len(split.sentences):>7,} {unit} {split.tokens:>9,} tokens  {', '.join(kinds)}"
+    unseen = corpus.unseen_share()
+    if name == "dev" and unseen is not None:
+        facts += f"; {100 * unseen:.0f} % of its entities never seen in train"
+    return facts
