@@ -96,7 +96,8 @@ def ours(limit: int, home: str) -> dict[str, float]:
     """Figures of tagkit, through the functions that its commands call."""
     from tagkit.config import load_config
     from tagkit.corpus import read_split
-    from tagkit.predictor import BATCH_SIZE, load
+    from tagkit.limits import BATCH_SIZE
+    from tagkit.predictor import load
     from tagkit.trainer import Epoch, Listener, train
 
     class Speed(Listener):

@@ -10,6 +10,7 @@ from tagkit.formats.columns import Block
 from tagkit.formats.columns_out import append_column
 from tagkit.formats.layout import Layout
 from tagkit.formats.reading import Item
+from tagkit.limits import MAX_LENGTH
 from tagkit.predictor import Predictor
 from tagkit.sentence import Document, Prediction, TaggedText
 
@@ -24,7 +25,7 @@ class AnswerOptions:
         top: so many of a text's classes, the likeliest; 0 for those that are its own.
         threshold: probability from which on a class is one of a text's; None for the model's.
         batch_size: sentences a batch, at most.
-        max_length: words of a sentence that is tagged in one.
+        max_length: words of a sentence that is tagged in one; None for the usual number.
     """
 
     output_format: Literal["columns", "tsv", "jsonl"]
@@ -32,7 +33,7 @@ class AnswerOptions:
     top: int
     threshold: float | None
     batch_size: int
-    max_length: int
+    max_length: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +112,8 @@ def style_of(predictor: Predictor, options: AnswerOptions) -> Style:
     classes = config.task != "tag"
     if not classes and (options.top or options.threshold is not None):
         raise DataError("this model tags: --top and --threshold are for classes of texts")
+    if classes and options.max_length is not None:
+        raise DataError("this model classifies: --max-length is for tags, a text is read whole")
     if config.task != "classify" and options.output_format == "tsv":
         raise DataError("this model tags: expected --format columns or jsonl, found tsv")
     return Style(
@@ -201,7 +204,7 @@ class Annotator:
         return {
             "batch_size": self.options.batch_size,
             "confidence": self.options.confidence,
-            "max_length": self.options.max_length,
+            "max_length": self.options.max_length or MAX_LENGTH,
             "threshold": self.options.threshold,
             "on_long": self._note_long,
         }

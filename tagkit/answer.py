@@ -50,7 +50,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the model says of a batch.
+    """What the model says of a batch, on the CPU.
 
     Attributes:
         tag_ids: (batch, time) int64 best paths, 0 on padding; None of a model without tags.
@@ -64,19 +64,6 @@ class Answer:
     certainty: Certainty | None
     class_probs: Tensor | None
     attention: Tensor | None
-
-
-def on_cpu(answer: Answer) -> Answer:
-    """The same answer on the CPU, one copy a tensor."""
-    certainty = answer.certainty
-    if certainty is not None:
-        certainty = Certainty(
-            certainty.probs.cpu(), certainty.step_log_probs.cpu(), certainty.goes_on.cpu()
-        )
-    parts = (answer.class_probs, answer.attention)
-    class_probs, attention = (None if part is None else part.cpu() for part in parts)
-    tag_ids = None if answer.tag_ids is None else answer.tag_ids.cpu()
-    return Answer(tag_ids, certainty, class_probs, attention)
 
 
 def certainty_of(chain: Chain, tag_ids: Tensor, continuation: Tensor) -> Certainty:

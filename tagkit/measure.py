@@ -12,6 +12,7 @@ from typing import Any
 from tagkit.bundle import find_bundle
 from tagkit.config import DataConfig
 from tagkit.errors import DataError
+from tagkit.limits import BATCH_SIZE
 from tagkit.nn.lookup import PRECISIONS
 from tagkit.predictor import Predictor, load
 from tagkit.scoring import gold_split, headline
@@ -136,7 +137,7 @@ def _sample(sentences: Sequence[Sentence]) -> list[Sentence]:
 
 
 def _speed(predictor: Predictor, split: Split, sample: list[Sentence], rounds: int) -> Speed:
-    score = headline(predictor, split, batch_size=128)  # meets all words
+    score = headline(predictor, split, batch_size=BATCH_SIZE)  # meets all words
 
     def seconds(sentences: list[Sentence], size: int) -> float:
         start = time.perf_counter()

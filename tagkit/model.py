@@ -102,14 +102,16 @@ class Model(nn.Module):
         states, final = self._read(tokens, table)
         tag_ids = certainty = class_probs = attention = None
         if self.class_head is not None:
-            class_probs = self.class_head.probs(states, final, mask)
-            if self.class_head.pooling.kind == "attention":
-                attention = self.class_head.pooling.weights(states, mask)
+            class_probs, attention = self.class_head.classify(states, final, mask)
         if self.head is not None:
-            tag_ids = self.head.decode(states, mask)
+            tag_ids = self.head.decode(states, mask).cpu()
             if confidence:
                 chain = self.head.chain(states, mask).cpu()
-                certainty = certainty_of(chain, tag_ids.cpu(), self.continuation.cpu())
+                certainty = certainty_of(chain, tag_ids, self.continuation.cpu())
+        if class_probs is not None:
+            class_probs = class_probs.cpu()
+        if attention is not None:
+            attention = attention.cpu()
         return Answer(tag_ids, certainty, class_probs, attention)
 
     @torch.inference_mode()

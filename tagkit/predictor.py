@@ -7,7 +7,7 @@ from typing import overload
 
 import torch
 
-from tagkit.answer import Answer, Table, on_cpu, with_certainty
+from tagkit.answer import Answer, Table, with_certainty
 from tagkit.batch import Tokens, index
 from tagkit.buckets import Ids, batches_in_order
 from tagkit.bundle import load_bundle
@@ -15,6 +15,7 @@ from tagkit.config import Config
 from tagkit.corpus import training_scheme
 from tagkit.device import choose_device
 from tagkit.errors import DataError, DeviceError
+from tagkit.limits import BATCH_SIZE, MAX_LENGTH
 from tagkit.model import Model
 from tagkit.schemes import OUTSIDE, from_spans, split_tag, to_spans
 from tagkit.sentence import Alternative, LabelScore, Prediction, Sentence, Span, TaggedText
@@ -25,8 +26,8 @@ from tagkit.wordtable import WordTable
 
 # Tokens of one batch of prediction, padding included: bounds memory where sentences are long.
 _BATCH_TOKENS = 16_384
-BATCH_SIZE = 128  # sentences a batch
-MAX_LENGTH = 4096  # words; longer sentences are tagged in windows
+# From which on a class is likelier than not; where a text has one class the likeliest is taken.
+_EVEN = 0.5
 
 
 def _silent(_: int) -> None:
@@ -182,24 +183,18 @@ class Predictor:
         """
         if not sentences:
             return []
-        columns = len(self.vocabulary.features)
-        if any(len(sentence.features) != columns for sentence in sentences):
-            raise DataError(
-                f"this model reads {columns} feature columns beside the words "
-                f"({list(self.config.data.feature_columns)}): give it column files that have them"
-            )
         if self.config.task != "tag":  # a class is of the whole
             max_length = max(len(sentence) for sentence in sentences)
         for sentence in sentences:
             if len(sentence) > max_length:
                 on_long(len(sentence))
         plans = [windows(len(sentence), max_length) for sentence in sentences]
-        bare = [
-            cut(replace(sentence, tags=None, labels=()), window)
+        pieces = [
+            sentence if len(plan) == 1 else cut(sentence, window)
             for sentence, plan in zip(sentences, plans, strict=True)
             for window in plan
         ]
-        found = iter(self._read(bare, batch_size, confidence, threshold))
+        found = iter(self._read(pieces, batch_size, confidence, threshold))
         predictions = []
         for sentence, plan in zip(sentences, plans, strict=True):
             parts = [(start, next(found)) for start, _ in plan]
@@ -217,7 +212,7 @@ class Predictor:
         thresholds = self._thresholds(threshold)
         predictions: list[Prediction | None] = [None] * len(sentences)
         for indices, tokens, table in self._batches(sentences, batch_size):
-            answer = on_cpu(self.model.answer(tokens, table, confidence=confidence))
+            answer = self.model.answer(tokens, table, confidence=confidence)
             paths = [] if answer.tag_ids is None else answer.tag_ids.tolist()
             for row, i in enumerate(indices):
                 path = paths[row][: len(sentences[i])] if paths else []
@@ -227,7 +222,17 @@ class Predictor:
     def _batches(
         self, sentences: Sequence[Sentence], batch_size: int
     ) -> Iterator[tuple[Ids, Tokens, Table]]:
-        """Batches of sentences of similar length: which they are, and their words."""
+        """Batches of sentences of similar length: which they are, and their words.
+
+        Raises:
+            DataError: a sentence without the feature columns that the model was trained with.
+        """
+        columns = len(self.vocabulary.features)
+        if any(len(sentence.features) != columns for sentence in sentences):
+            raise DataError(
+                f"this model reads {columns} feature columns beside the words "
+                f"({list(self.config.data.feature_columns)}): give it column files that have them"
+            )
         words = self._words or self._new_words()
         indexed = index(sentences, self.vocabulary)
         row_of = words.rows(indexed.distinct)
@@ -241,15 +246,11 @@ class Predictor:
 
     def _thresholds(self, given: float | None) -> list[float]:
         """Probability from which on a text has each class."""
-        configured = self.config.head.threshold
-        several = self.config.head.multi_label == "yes"
-        if given is not None:
-            configured = given
-        elif not several:
-            configured = 0.0
-        if isinstance(configured, dict):
-            return [configured.get(label, 0.5) for label in self.vocabulary.classes]
-        return [configured] * len(self.vocabulary.classes)
+        usual = _EVEN if self.config.head.multi_label == "yes" else 0.0
+        chosen = self.config.head.threshold if given is None else given
+        if isinstance(chosen, dict):
+            return [chosen.get(label, usual) for label in self.vocabulary.classes]
+        return [usual if chosen is None else chosen] * len(self.vocabulary.classes)
 
     def n_best(
         self, sentences: Sequence[Sentence], count: int, *, batch_size: int = BATCH_SIZE
@@ -262,7 +263,7 @@ class Predictor:
             batch_size: sentences a batch, at most.
 
         Raises:
-            DataError: the model gives no tags.
+            DataError: the model gives no tags, or reads feature columns that are not there.
         """
         if self.config.task == "classify":
             raise DataError("this model classifies texts: it has no sequences of tags")
@@ -315,13 +316,15 @@ class Predictor:
         names = self.vocabulary.classes
         found = zip(names, answer.class_probs[row].tolist(), thresholds, strict=True)
         ranked = sorted(found, key=lambda score: -score[1])
-        likely = tuple(label for label, probability, least in ranked if probability >= least)
+        several = self.config.head.multi_label == "yes"
+        open_to = ranked if several else ranked[:1]
+        likely = tuple(label for label, probability, least in open_to if probability >= least)
         attention = None
         if answer.attention is not None:
             attention = tuple(answer.attention[row, :length].tolist())
         return replace(
             prediction,
-            labels=likely if self.config.head.multi_label == "yes" else likely[:1],
+            labels=likely,
             scores=tuple(LabelScore(label, probability) for label, probability, _ in ranked),
             attention=attention,
         )

@@ -78,12 +78,11 @@ def prepare(config: Config, device: torch.device) -> Prepared:
     chars = most_frequent(count_chars(surfaces))
     vocabulary = _vocabulary(config, sentences, counts, chars, vectors)
     encoded = encode(sentences, vocabulary, chars=config.embeddings.char_cell != "none")
-    model = build_model(
-        config,
-        vocabulary,
-        estimate_bigrams(encoded.paths(), len(vocabulary.tags)),
-        _class_weights(config, vocabulary, encoded, corpus.train.path),
-    )
+    bigrams = None
+    if config.head.kind == "viterbi" and config.task != "classify":
+        bigrams = estimate_bigrams(encoded.paths(), len(vocabulary.tags))
+    weights = _class_weights(config, vocabulary, encoded, corpus.train.path)
+    model = build_model(config, vocabulary, bigrams, weights)
     covered = None
     if vectors:
         _place_vectors(model, vocabulary, vectors)

@@ -91,12 +91,18 @@ def score_model(
     Raises:
         DataError: the file cannot be read, or holds tags of another kind than the model's.
     """
-    if strict and predictor.config.task == "classify":
-        raise DataError("this model classifies texts: --strict is for spans")
+    if predictor.config.task == "classify":
+        _refuse_options_of_tags("this model classifies texts", data, strict)
     split = gold_split(predictor, path, data)
     for text in split.notes:
         note(text)
     return evaluate(predictor, split, batch_size=batch_size, strict=strict)
+
+
+def _refuse_options_of_tags(because: str, data: DataConfig, strict: bool) -> None:
+    for option, given in (("--strict", strict), ("--scheme", data.scheme != "auto")):
+        if given:
+            raise DataError(f"{because}: {option} is for spans")
 
 
 def gold_split(predictor: Predictor, path: str, data: DataConfig) -> Split:
@@ -189,6 +195,7 @@ def compare_files(
         DataError: the files hold different tokens or sentences, or tags of different kinds.
     """
     if recognise(Source(gold_file, data.encoding), data.format).holds == "classes":
+        _refuse_options_of_tags(f"{gold_file} holds classes of texts", data, strict)
         return _compare_classes(gold_file, predicted_file, data)
     if predicted_file is None and data.tag_column is None:
         data = data.model_copy(update={"tag_column": -2})

@@ -11,7 +11,7 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "tagkit"
 
 LAYERS = [
-    ["errors"],
+    ["errors", "limits"],
     ["sentence"],
     ["schemes"],
     ["config"],

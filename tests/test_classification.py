@@ -12,6 +12,7 @@ from tagkit.config import Config, load_config
 from tagkit.errors import DataError, FormatError
 from tagkit.evaluation.classes import ClassReport, JointReport
 from tagkit.nn.pooling import POOLINGS
+from tagkit.predictor import Predictor
 from tagkit.preparation import prepare
 from tagkit.scoring import compare_files, evaluate, headline, score_model
 from tagkit.sentence import Document
@@ -108,6 +109,16 @@ def test_a_threshold_leaves_labels_out(classifier: Trained) -> None:
     predict = classifier.predictor.predict
     assert predict(text, threshold=sure - 1e-4).labels == predict(text).labels
     assert predict(text, threshold=min(1.0, sure + 1e-4)).labels == ()
+
+
+def test_a_threshold_of_the_configuration_leaves_labels_out_too(classifier: Trained) -> None:
+    trained = classifier.predictor
+    (best,) = trained.predict("hello there").labels
+    for threshold, expected in ((1.0, ()), ({best: 1.0}, ()), ({"no other": 1.0}, (best,))):
+        head = trained.config.head.model_copy(update={"threshold": threshold})
+        config = trained.config.model_copy(update={"head": head})
+        model = Predictor(trained.model, trained.vocabulary, config, trained.device)
+        assert model.predict("hello there").labels == expected
 
 
 def test_training_twice_gives_the_same_bytes(tmp_path: Path) -> None:
@@ -339,6 +350,11 @@ def test_a_classifier_has_no_spans_to_be_strict_about(classifier: Trained, tmp_p
     path = write(tmp_path, "greet\thello there")["data.train_file"]
     with pytest.raises(DataError, match="--strict is for spans"):
         score_model(classifier.predictor, path, load_config().data, True, 8, lambda _: None)
+    named = load_config(overrides=["data.scheme=iob2"]).data
+    with pytest.raises(DataError, match="this model classifies texts: --scheme is for spans"):
+        score_model(classifier.predictor, path, named, False, 8, lambda _: None)
+    with pytest.raises(DataError, match=r"train.tsv holds classes of texts: --strict is for spans"):
+        compare_files(path, path, load_config().data, -1, True)
     with pytest.raises(DataError, match="it has no sequences of tags"):
         classifier.predictor.n_best([tagkit.Sentence(("hello",))], 2)
 

@@ -43,7 +43,7 @@ def test_the_loss_of_one_class_is_torchs_cross_entropy(
     ours = head(label_smoothing=smoothing, class_weights=torch.tensor(weights))
     total, count = ours.loss(states, final, MASK, TARGETS)
     expected = nn.functional.cross_entropy(
-        ours.scores(states, final, MASK), TARGETS.int().argmax(1), torch.tensor(weights),
+        ours.scores(states, final, MASK)[0], TARGETS.int().argmax(1), torch.tensor(weights),
         reduction="sum", label_smoothing=smoothing,
     )  # fmt: skip
     torch.testing.assert_close(total, expected)
@@ -56,7 +56,7 @@ def test_the_loss_of_several_classes_is_that_of_each_by_itself(
     weights = torch.tensor([0.5, 2.0, 3.0])
     ours = head(several=True, class_weights=weights)
     total, count = ours.loss(states, final, MASK, SEVERAL)
-    probs = ours.probs(states, final, MASK).detach()
+    probs = ours.classify(states, final, MASK)[0].detach()
     expected = 0.0
     for row in range(3):
         for label in range(3):
@@ -71,7 +71,7 @@ def test_smoothing_pulls_each_of_several_classes_towards_one_half(
 ) -> None:
     ours = head(several=True, label_smoothing=0.2)
     total, _ = ours.loss(states, final, MASK, SEVERAL)
-    scores = ours.scores(states, final, MASK)
+    scores, _ = ours.scores(states, final, MASK)
     expected = nn.functional.binary_cross_entropy_with_logits(
         scores, torch.where(SEVERAL, 0.9, 0.1), reduction="sum"
     )
@@ -81,10 +81,10 @@ def test_smoothing_pulls_each_of_several_classes_towards_one_half(
 def test_probabilities_sum_to_one_over_classes_unless_there_may_be_several(
     states: Tensor, final: Tensor
 ) -> None:
-    scores = head().scores(states, final, MASK)
-    torch.testing.assert_close(head().probs(states, final, MASK), scores.softmax(1))
+    scores, _ = head().scores(states, final, MASK)
+    torch.testing.assert_close(head().classify(states, final, MASK)[0], scores.softmax(1))
     both = head(several=True)
-    torch.testing.assert_close(both.probs(states, final, MASK), scores.sigmoid())
+    torch.testing.assert_close(both.classify(states, final, MASK)[0], scores.sigmoid())
 
 
 @pytest.mark.parametrize("activation", sorted(ACTIVATIONS))
@@ -97,9 +97,9 @@ def test_feed_forward_layers_stand_in_the_order_of_the_option(
     assert [x.p for x in ours.layers if isinstance(x, nn.Dropout)] == [0.5] * 3
     first, second, last = (x for x in ours.layers if isinstance(x, nn.Linear))
     act = ACTIVATIONS[activation]()
-    vector = ours.pooling(states, final, MASK)
+    vector, _ = ours.pooling(states, final, MASK)
     expected = last(act(second(act(first(vector)))))
-    torch.testing.assert_close(ours.scores(states, final, MASK), expected)
+    torch.testing.assert_close(ours.scores(states, final, MASK)[0], expected)
 
 
 @pytest.mark.parametrize("pooling", POOLINGS)

@@ -634,6 +634,16 @@ def test_predict_of_a_classifier_writes_a_line_for_each_line(
     assert sum(t["attention"] for t in record["tokens"]) == pytest.approx(1, abs=1e-4)
 
 
+def test_a_text_is_classified_whole_whatever_its_length(tagkit: Program, intents: Path) -> None:
+    ended = tagkit("predict", intents / "model", "--max-length", "9", stdin=b"hello\n")
+    assert (ended.code, ended.err) == (
+        1,
+        "error: this model classifies: --max-length is for tags, a text is read whole\n",
+    )
+    text = b"hello there , Ada . " * 2000
+    assert tagkit("predict", intents / "model", stdin=text).out == "greet\n"
+
+
 def test_classes_of_a_column_file_are_a_line_a_sentence(
     tagkit: Program, intents: Path, tmp_path: Path
 ) -> None:

@@ -48,7 +48,7 @@ def by_hand(layer: Pooling, states: list[list[float]], final: list[float]) -> li
 @pytest.mark.parametrize("kind", POOLINGS)
 def test_every_pooling_is_what_a_plain_loop_finds(kind: str, states: Tensor, final: Tensor) -> None:
     layer = pooling(kind)
-    found = layer(states, final, MASK)
+    found, _ = layer(states, final, MASK)
     assert found.shape == (4, layer.outputs)
     for row, length in enumerate(LENGTHS):
         expected = by_hand(layer, states[row, :length].tolist(), final[row].tolist())
@@ -64,7 +64,7 @@ def test_padding_even_nan_never_leaks_into_a_vector_or_a_gradient(
         layer = pooling(kind)
         given = states.masked_fill(~MASK.unsqueeze(2), filler).requires_grad_()
         last = final.clone().requires_grad_()
-        found = layer(given, last, MASK)
+        found, _ = layer(given, last, MASK)
         found.square().sum().backward()
         touched = given.grad if given.grad is not None else torch.zeros_like(states)
         assert not touched[~MASK].any()
@@ -79,15 +79,17 @@ def test_a_text_gets_the_same_vector_alone_and_in_a_batch(
     kind: str, states: Tensor, final: Tensor
 ) -> None:
     layer = pooling(kind)
-    together = layer(states, final, MASK)
+    together, _ = layer(states, final, MASK)
     for row, length in enumerate(LENGTHS):
         mask = torch.ones(1, length, dtype=torch.bool)
-        alone = layer(states[row : row + 1, :length], final[row : row + 1], mask)
+        alone, _ = layer(states[row : row + 1, :length], final[row : row + 1], mask)
         torch.testing.assert_close(alone[0], together[row])
 
 
-def test_the_shares_of_attention_sum_to_one_and_padding_has_none(states: Tensor) -> None:
-    weights = pooling("attention").weights(states, MASK)
+def test_the_shares_of_attention_sum_to_one_and_padding_has_none(
+    states: Tensor, final: Tensor
+) -> None:
+    _, weights = pooling("attention")(states, final, MASK)
     torch.testing.assert_close(weights.sum(1), torch.ones(4))
     assert not weights[~MASK].any()
     assert bool((weights[MASK] > 0).all())

@@ -35,7 +35,7 @@ def options(**changes: object) -> AnswerOptions:
         "top": 0,
         "threshold": None,
         "batch_size": 4,
-        "max_length": 512,
+        "max_length": None,
     }
     return AnswerOptions(**{**defaults, **changes})  # type: ignore[arg-type]
 

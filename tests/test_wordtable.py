@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import tagkit
 from tagkit import wordtable
+from tagkit.errors import DataError
 from tagkit.predictor import Predictor
 from tagkit.sentence import Sentence
 from tagkit.trainer import train
@@ -90,3 +91,10 @@ def test_a_model_in_training_is_read_with_the_weights_that_it_has(folder: Path) 
         loaded.model.encoder.layers[0].forwards.weight_ih_l0.zero_()
     after = live.annotate(line, batch_size=20, confidence=True)
     assert before[0].probabilities != after[0].probabilities
+
+
+def test_the_n_best_taggings_want_the_feature_columns_too(predictor: Predictor) -> None:
+    (found,) = predictor.n_best([sentence("Ada", "visits", "Rome", ".")], 2)
+    assert found[0].probability >= found[1].probability
+    with pytest.raises(DataError, match="this model reads 1 feature columns"):
+        predictor.n_best([Sentence(("Ada",))], 2)

@@ -16,6 +16,7 @@ from tagkit.cli.options import (
     TokenColumn,
     column,
 )
+from tagkit.limits import BATCH_SIZE
 
 # \b keeps click from filling the lines.
 EXAMPLES = """\b
@@ -58,7 +59,7 @@ def eval_command(
     strict: Annotated[bool, typer.Option("--strict", help="Count well-formed spans only.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     encoding: Encoding = None,
-    batch_size: Annotated[int, typer.Option(min=1, help="Sentences a batch.")] = 128,
+    batch_size: Annotated[int, typer.Option(min=1, help="Sentences a batch.")] = BATCH_SIZE,
     device: Device = "auto",
     threads: Threads = None,
 ) -> None:

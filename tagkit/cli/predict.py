@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from tagkit.cli.options import Device, Encoding, InputFormat, Precision, Threads
+from tagkit.limits import BATCH_SIZE, MAX_LENGTH
 
 # \b keeps click from filling the lines.
 EXAMPLES = """\b
@@ -48,10 +49,15 @@ def predict_command(
             min=0, max=1, help="Only classes as likely as that.", show_default="the model's"
         ),
     ] = None,
-    batch_size: Annotated[int, typer.Option(min=1, help="Sentences a batch.")] = 128,
+    batch_size: Annotated[int, typer.Option(min=1, help="Sentences a batch.")] = BATCH_SIZE,
     max_length: Annotated[
-        int, typer.Option(min=2, help="Words; longer sentences are tagged in windows.")
-    ] = 4096,
+        int | None,
+        typer.Option(
+            min=2,
+            help="Words; longer sentences are tagged in windows.",
+            show_default=f"{MAX_LENGTH}",
+        ),
+    ] = None,
     encoding: Encoding = None,
     device: Device = "auto",
     precision: Precision = "fp32",
@@ -72,7 +78,7 @@ def predict_command(
     from tagkit.team import Alone, Hire, Team
 
     data = load_config(flags={"data.format": input_format, "data.encoding": encoding}).data
-    reading = StreamOptions(data.format, data.encoding, max_length, note)
+    reading = StreamOptions(data.format, data.encoding, max_length or MAX_LENGTH, note)
     options = AnswerOptions(output_format, confidence, top, threshold, batch_size, max_length)
     each = set_threads(threads)
     predictor = load(model, device, precision)

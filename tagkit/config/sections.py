@@ -122,7 +122,7 @@ class HeadConfig(Section):
     activation: Literal["relu", "tanh", "gelu"] = "relu"  # behind each feed-forward layer
     dropout: Probability = 0.3  # before each linear layer of the classes
     multi_label: Literal["auto", "yes", "no"] = "auto"  # several classes a text; auto: if some do
-    threshold: Share | dict[str, Share] = 0.5  # of several classes, each as likely; or one a class
+    threshold: Share | dict[str, Share] | None = None  # that a class is at least as likely as
     label_smoothing: Probability = 0.0  # of the gold class that goes to all classes alike
     class_weights: Literal["none", "balanced"] | dict[str, Weight] = "none"  # in the loss
     class_loss: Annotated[float, Field(gt=0)] = 1.0  # of the class beside the tags, task = "both"

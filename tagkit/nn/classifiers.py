@@ -52,8 +52,8 @@ class ClassHead(nn.Module):
             inputs = units
         self.layers = nn.Sequential(*layers, nn.Dropout(dropout), _linear(inputs, classes))
 
-    def scores(self, states: Tensor, final: Tensor, mask: Tensor) -> Tensor:
-        """Unnormalised score of each class.
+    def scores(self, states: Tensor, final: Tensor, mask: Tensor) -> tuple[Tensor, Tensor | None]:
+        """Unnormalised score of each class, and attention where the pooling has such.
 
         Args:
             states: (batch, time, inputs); what stands on padding has no effect.
@@ -61,15 +61,17 @@ class ClassHead(nn.Module):
             mask: (batch, time) bool, True on real tokens.
 
         Returns:
-            (batch, classes).
+            (batch, classes), and (batch, time) with 0 on padding, or None.
         """
-        scores: Tensor = self.layers(self.pooling(states, final, mask))
-        return scores
+        vector, attention = self.pooling(states, final, mask)
+        scores: Tensor = self.layers(vector)
+        return scores, attention
 
-    def probs(self, states: Tensor, final: Tensor, mask: Tensor) -> Tensor:
-        """Probability of each class, (batch, classes); rows sum to 1 where a text has one."""
-        scores = self.scores(states, final, mask)
-        return torch.sigmoid(scores) if self.several else torch.softmax(scores, dim=1)
+    def classify(self, states: Tensor, final: Tensor, mask: Tensor) -> tuple[Tensor, Tensor | None]:
+        """As `scores`, with probabilities; those of a text sum to 1 where it has one class."""
+        scores, attention = self.scores(states, final, mask)
+        probs = torch.sigmoid(scores) if self.several else torch.softmax(scores, dim=1)
+        return probs, attention
 
     def loss(
         self, states: Tensor, final: Tensor, mask: Tensor, targets: Tensor
@@ -82,7 +84,7 @@ class ClassHead(nn.Module):
             mask: (batch, time) bool, True on real tokens.
             targets: (batch, classes) bool, True of the gold classes.
         """
-        scores = self.scores(states, final, mask)
+        scores, _ = self.scores(states, final, mask)
         wanted = targets.to(scores.dtype)
         count = torch.tensor(len(scores))
         if self.several:

@@ -32,8 +32,8 @@ class Pooling(nn.Module):
             self.keys = nn.Linear(inputs, inputs)
             self.query = nn.Linear(inputs, 1, bias=False)
 
-    def forward(self, states: Tensor, final: Tensor, mask: Tensor) -> Tensor:
-        """One vector a text.
+    def forward(self, states: Tensor, final: Tensor, mask: Tensor) -> tuple[Tensor, Tensor | None]:
+        """One vector a text, and what share of it each token has where that is attention.
 
         Args:
             states: (batch, time, inputs); what stands on padding has no effect.
@@ -41,24 +41,21 @@ class Pooling(nn.Module):
             mask: (batch, time) bool, True on real tokens; True throughout column 0.
 
         Returns:
-            (batch, outputs).
+            (batch, outputs), and (batch, time) with 0 on padding, or None.
         """
         match self.kind:
             case "last":
-                return final
+                return final, None
             case "mean":
-                return _mean(states, mask)
+                return _mean(states, mask), None
             case "max":
-                return _max(states, mask)
+                return _max(states, mask), None
             case "mean+max":
-                return torch.cat((_mean(states, mask), _max(states, mask)), dim=1)
-        weights = self.weights(states, mask).unsqueeze(1)
-        return (weights @ _blank(states, mask)).squeeze(1)
-
-    def weights(self, states: Tensor, mask: Tensor) -> Tensor:
-        """What share each token has in attention's vector, (batch, time), 0 on padding."""
-        scores: Tensor = self.query(torch.tanh(self.keys(_blank(states, mask)))).squeeze(2)
-        return torch.softmax(scores.masked_fill(~mask, -torch.inf), dim=1)
+                return torch.cat((_mean(states, mask), _max(states, mask)), dim=1), None
+        blanked = _blank(states, mask)
+        scores: Tensor = self.query(torch.tanh(self.keys(blanked))).squeeze(2)
+        weights = torch.softmax(scores.masked_fill(~mask, -torch.inf), dim=1)
+        return (weights.unsqueeze(1) @ blanked).squeeze(1), weights
 
 
 def _mean(states: Tensor, mask: Tensor) -> Tensor:

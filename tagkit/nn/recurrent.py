@@ -230,6 +230,8 @@ class Encoder(nn.Module):
         top = self.layers[-1]
         assert isinstance(top, RecurrentLayer)
         states, final = top.read(self._below(inputs, mask), mask)
+        if not self.training:
+            return states, final
         # One step more, so that the same features are dropped in both.
         dropped = self._drop(torch.cat((states, final.unsqueeze(1)), dim=1))
         return dropped[:, :-1], dropped[:, -1]
