@@ -120,7 +120,7 @@ def style_of(predictor: Predictor, options: AnswerOptions) -> Style:
         format=options.output_format,
         confidence=options.confidence,
         tags=config.task != "classify",
-        classes=classes,
+        classes=tuple(sorted(predictor.classes())),
         several=config.head.multi_label == "yes",
         top=options.top,
         threshold=options.threshold or 0.0,

@@ -5,44 +5,46 @@ Polyak and Juditsky 1992; Goodfellow, Bengio and Courville, section 8.7.3, eq. 8
 grows with the steps, so that the mean of a short run is not one of its beginning.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 import torch
-from torch import nn
+from torch import Tensor
+
+
+def decay_at(step: int, decay: float) -> float:
+    """What is kept of the mean at a step, counted from 1, where it is `decay` in the end."""
+    return min(decay, step / (step + 10))
 
 
 class RunningMean:
-    """Keeps the mean of a model's parameters, and lends it to the model."""
+    """Keeps the mean of parameters."""
 
-    def __init__(self, model: nn.Module, *, decay: float) -> None:
-        """`decay` of the mean at each step, 0 to 1; at 0 it is the model itself."""
-        self.decay = decay
-        self._steps = 0
-        self._parameters: list[torch.Tensor] = list(model.parameters()) if decay else []
-        self._means = [parameter.detach().clone() for parameter in self._parameters]
+    def __init__(self, parameters: Sequence[Tensor]) -> None:
+        """The mean begins as the parameters are."""
+        self.parameters = list(parameters)
+        self.means = [parameter.detach().clone() for parameter in self.parameters]
 
     @torch.no_grad()
-    def update(self) -> None:
+    def update(self, decay: float) -> None:
         """Take in the weights of one more step."""
-        if not self._means:
-            return
-        self._steps += 1
-        decay = min(self.decay, self._steps / (self._steps + 10))
-        torch._foreach_lerp_(self._means, self._parameters, 1 - decay)
+        torch._foreach_lerp_(self.means, self.parameters, 1 - decay)
 
-    @contextmanager
-    def lent(self) -> Iterator[None]:
-        """Within this context the model has the mean as its weights."""
-        self._swap()
-        try:
-            yield
-        finally:
-            self._swap()
 
-    @torch.no_grad()
-    def _swap(self) -> None:
-        for mean, parameter in zip(self._means, self._parameters, strict=True):
-            kept = parameter.detach().clone()
-            parameter.copy_(mean)
-            mean.copy_(kept)
+@contextmanager
+def swapped(pairs: Iterable[tuple[Tensor, Tensor]]) -> Iterator[None]:
+    """Within this context the tensors of each pair have each other's values."""
+    pairs = list(pairs)
+    _swap(pairs)
+    try:
+        yield
+    finally:
+        _swap(pairs)
+
+
+@torch.no_grad()
+def _swap(pairs: Iterable[tuple[Tensor, Tensor]]) -> None:
+    for left, right in pairs:
+        kept = left.detach().clone()
+        left.copy_(right)
+        right.copy_(kept)

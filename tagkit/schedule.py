@@ -18,15 +18,20 @@ class Schedule:
         """`total_steps` of a run that is not stopped early."""
         self.settings = settings
         self.total_steps = total_steps
+        self.lr = settings.lr  # of the last step
         self._step = 0
         self._factor = 1.0
         self._best = -math.inf
         self._waited = 0
 
     def next_step(self) -> float:
-        """Learning rate of the next step."""
-        settings, step = self.settings, self._step
+        """Learning rate of the next step, from now on in `lr`."""
+        self.lr = self._at(self._step)
         self._step += 1
+        return self.lr
+
+    def _at(self, step: int) -> float:
+        settings = self.settings
         if step < settings.warmup_steps:
             return settings.lr * (step + 1) / settings.warmup_steps
         left = max(1, self.total_steps - settings.warmup_steps)

@@ -2,7 +2,6 @@
 
 import copy
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,25 +10,18 @@ import numpy as np
 import torch
 from accelerate import Accelerator
 
-from tagkit.averaging import RunningMean
 from tagkit.batch import Batch
 from tagkit.buckets import Ids, batches_at_random
 from tagkit.bundle import digest_of, save_bundle
-from tagkit.config import Config, TrainConfig
+from tagkit.config import Config
 from tagkit.device import choose_device, set_threads
 from tagkit.nn.dropout import replace_at_random
 from tagkit.predictor import Predictor
 from tagkit.preparation import Prepared, prepare
 from tagkit.schedule import Schedule
 from tagkit.scoring import AnyReport, evaluate, headline
+from tagkit.updates import Updates
 from tagkit.vocab import UNKNOWN_ID
-
-OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
-    "adam": torch.optim.Adam,
-    "adamw": torch.optim.AdamW,
-    "nadam": torch.optim.NAdam,
-    "sgd": torch.optim.SGD,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +113,7 @@ class _Run:
         # Its idea of the device is one for the whole process; ours is one for each run.
         self.accelerator = Accelerator(device_placement=False, mixed_precision="no")
         self.model = self.accelerator.prepare(prepared.model)
-        self.optimizer = self.accelerator.prepare(_optimizer(settings, prepared.model))
-        self.mean = RunningMean(prepared.model, decay=settings.average_decay)
+        self.updates = Updates(prepared.model, settings)
         self.predictor = Predictor(
             prepared.model, prepared.vocabulary, prepared.config, prepared.device
         )
@@ -142,14 +133,14 @@ class _Run:
             began = time.perf_counter()
             loss, tokens = self._train_once()
             trained_s = time.perf_counter() - began
-            with self.mean.lent():
+            with self.updates.averaged():
                 dev = self.prepared.corpus.dev
                 score = headline(self.predictor, dev, self.settings.batch_size)
                 epoch = Epoch(
                     number=number,
                     loss=loss,
                     score=score,
-                    lr=self.optimizer.param_groups[0]["lr"],
+                    lr=self.schedule.lr,
                     tokens_per_s=tokens / trained_s,
                     seconds=time.perf_counter() - began,
                     is_best=best is None or score > best.score,
@@ -164,14 +155,14 @@ class _Run:
             if self.settings.patience and number - best.number >= self.settings.patience:
                 break
         assert best is not None
-        with self.mean.lent():
+        with self.updates.averaged():
             self._save("last", epochs[-1])
         self.prepared.model.load_state_dict(best_weights)
         return self._finish(tuple(epochs), best)
 
     def _train_once(self) -> tuple[float, int]:
         """One pass over the corpus: mean loss of a target in nats, and the number of tokens."""
-        settings, encoded = self.settings, self.prepared.encoded
+        encoded = self.prepared.encoded
         self.model.train()
         batches = self._batches(self.shuffler)
         # Every target counts the same. Batches hold sentences of similar length: divided by its own
@@ -180,17 +171,11 @@ class _Run:
         share = targets / len(batches)
         loss_sum, tokens = 0.0, 0
         for done, indices in enumerate(batches, 1):
-            lr = self.schedule.next_step()
-            for group in self.optimizer.param_groups:
-                group["lr"] = lr
             batch = self._with_unknown_words(encoded.batch(indices)).to(self.prepared.device)
+            self.updates.before(batch)
             total, _ = self.model(batch)
             self.accelerator.backward(total / share)
-            if settings.max_grad_norm:
-                self.accelerator.clip_grad_norm_(self.model.parameters(), settings.max_grad_norm)
-            self.optimizer.step()
-            self.optimizer.zero_grad()
-            self.mean.update()
+            self.updates.step(self.schedule.next_step())
             loss_sum += float(total.detach())
             tokens += int(encoded.lengths[indices].sum())
             self.listener.on_step(done, len(batches))
@@ -232,15 +217,6 @@ class _Run:
             folder=self.folder,
             stopped_early=len(epochs) < self.settings.max_epochs,
         )
-
-
-def _optimizer(settings: TrainConfig, model: torch.nn.Module) -> torch.optim.Optimizer:
-    options: dict[str, Any] = {"lr": settings.lr, "weight_decay": settings.weight_decay}
-    if settings.optimizer == "sgd":
-        options["momentum"] = settings.momentum
-    if settings.optimizer != "nadam":
-        options["fused"] = True  # one pass over each tensor; three times as fast on a CPU
-    return OPTIMIZERS[settings.optimizer](model.parameters(), **options)
 
 
 def _facts(prepared: Prepared) -> dict[str, Any]:

@@ -16,7 +16,7 @@ ORIGIN = Origin("in.txt", 7)
 
 def style(format: str = "columns", **changes: object) -> Style:
     options: dict[str, object] = {
-        "format": format, "confidence": False, "tags": True, "classes": False, "several": False,
+        "format": format, "confidence": False, "tags": True, "classes": (), "several": False,
         "top": 0, "threshold": 0.0,
     }  # fmt: skip
     return Style(**{**options, **changes})  # type: ignore[arg-type]
@@ -79,7 +79,7 @@ def test_a_text_without_words_has_empty_lists() -> None:
 def test_any_text_stays_on_one_line_of_json_and_is_read_back(text: str, label: str) -> None:
     token, span = TaggedToken(text, 0, len(text), label), TextSpan(text, 0, len(text), label)
     answer = TaggedText(text, ((token,),), (span,), (label,))
-    line = to_json(answer, style("jsonl", classes=True), Origin(text, 1))
+    line = to_json(answer, style("jsonl", classes=("x",)), Origin(text, 1))
     assert "\n" not in line
     assert "\r" not in line
     record = json.loads(line)
@@ -89,7 +89,7 @@ def test_any_text_stays_on_one_line_of_json_and_is_read_back(text: str, label: s
     assert record["spans"] == [{"text": text, "start": 0, "end": len(text), "label": label}]
 
 
-CLASSES = {"tags": False, "classes": True}
+CLASSES = {"tags": False, "classes": ("x", "y", "z")}
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,11 @@ def test_a_text_that_is_classified_is_a_line_of_its_classes(
     ("changes", "first", "row"),
     [
         ({}, "label\ttext", "x\ta b"),
-        ({"confidence": True}, "label\tprobability\ttext", "x\t0.7000\ta b"),
+        (
+            {"confidence": True},
+            "label\tp(x)\tp(y)\tp(z)\ttext",
+            "x\t0.7000\t0.2000\t0.1000\ta b",
+        ),
         ({"top": 1}, "label\tprobability\ttext", "x\t0.7000\ta b"),
         (
             {"top": 2, "threshold": 0.5},
@@ -165,8 +169,8 @@ def test_attention_is_written_with_the_tokens() -> None:
 def test_tags_and_classes_together_are_columns_with_the_class_behind_each_token() -> None:
     token = TaggedToken("a", 0, 1, "B-X", 0.5)
     both = TaggedText("a", ((token,),), (), ("x",), (LabelScore("x", 0.75),))
-    assert lines(both, style(classes=True)) == ["a\tB-X\tx", ""]
-    assert lines(both, style(classes=True, confidence=True)) == ["a\tB-X\t0.5000\tx\t0.7500", ""]
+    assert lines(both, style(classes=("x",))) == ["a\tB-X\tx", ""]
+    assert lines(both, style(classes=("x",), confidence=True)) == ["a\tB-X\t0.5000\tx\t0.7500", ""]
     assert lines(both, style(confidence=True)) == ["a\tB-X\t0.5000", ""]
     assert class_cells(both, style(), ORIGIN) == []
 

@@ -140,7 +140,7 @@ def test_the_names_in_the_config_are_the_keys_of_the_tables() -> None:
     from tagkit.nn.pooling import POOLINGS
     from tagkit.nn.recurrent import CELLS, MERGES
     from tagkit.tokenizer import TOKENIZERS
-    from tagkit.trainer import OPTIMIZERS
+    from tagkit.updates import OPTIMIZERS
 
     assert allowed(EncoderConfig, "cell") == tuple(CELLS)
     assert set(allowed(EmbeddingsConfig, "char_cell")) == {*CELLS, "none"}

@@ -13,7 +13,8 @@ from tagkit.errors import DataError, DeviceError
 from tagkit.preparation import Prepared
 from tagkit.schedule import Schedule
 from tagkit.schemes import illegal_count
-from tagkit.trainer import OPTIMIZERS, Epoch, Listener, train
+from tagkit.trainer import Epoch, Listener, train
+from tagkit.updates import OPTIMIZERS
 
 
 def digest(folder: Path) -> str:

@@ -27,7 +27,7 @@ class Style:
         format: "columns", "tsv" or "jsonl".
         confidence: whether probabilities are written.
         tags: whether the model gives tags.
-        classes: whether it gives classes.
+        classes: that the model gives; empty where it gives none.
         several: whether a text may have several of them.
         top: so many classes, the likeliest, each with its probability; 0 for those that are the
             text's.
@@ -37,7 +37,7 @@ class Style:
     format: Literal["columns", "tsv", "jsonl"]
     confidence: bool
     tags: bool
-    classes: bool
+    classes: tuple[str, ...]
     several: bool
     top: int
     threshold: float
@@ -61,10 +61,17 @@ class Origin:
 
 def header(style: Style) -> Iterator[str]:
     """The line before all answers, where there is one."""
-    if style.format == "tsv":
-        pair = ["label", "probability"] if style.confidence or style.top else ["label"]
-        more = (f"{name}{number}" for number in range(2, style.top + 1) for name in pair)
-        yield "\t".join([*pair, *more, "text"])
+    if style.format != "tsv":
+        return
+    names = ["label"]
+    if style.top:
+        pairs = (
+            "label{0}\tprobability{0}".format(n if n > 1 else "") for n in range(1, style.top + 1)
+        )
+        names = list(pairs)
+    elif style.confidence:
+        names += [f"p({label})" for label in style.classes]
+    yield "\t".join([*names, "text"])
 
 
 def answer_lines(answer: TaggedText, style: Style, origin: Origin) -> Iterator[str]:
@@ -92,9 +99,10 @@ def answer_lines(answer: TaggedText, style: Style, origin: Origin) -> Iterator[s
 
 
 def class_cells(answer: TaggedText, style: Style, origin: Origin) -> list[str]:
-    """A cell with the text's classes, and one with their probabilities where these are written.
+    """A cell with the text's classes, and cells with probabilities where these are written.
 
-    Several are parted by commas. With `style.top` there are two cells for each of so many classes,
+    Several classes are parted by commas, and so are their probabilities; in TSV each class of the
+    model has a cell of its own. With `style.top` there are two cells for each of so many classes,
     empty where there are fewer. No cell of a model without classes.
 
     Raises:
@@ -110,6 +118,9 @@ def class_cells(answer: TaggedText, style: Style, origin: Origin) -> list[str]:
         cells = [cell for score in shown for cell in (score.label, f"{score.probability:.4f}")]
         return cells + [""] * (2 * style.top - len(cells))
     labels = ",".join(score.label for score in shown)
+    if style.confidence and style.format == "tsv":
+        by_label = {score.label: score.probability for score in answer.scores}
+        return [labels, *(f"{by_label[label]:.4f}" for label in style.classes)]
     sure = ",".join(f"{score.probability:.4f}" for score in shown)
     return [labels, sure] if style.confidence else [labels]
 

@@ -1,0 +1,83 @@
+"""What a step does to the weights."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tiny
+import torch
+
+from tagkit import updates as module
+from tagkit.device import choose_device
+from tagkit.preparation import Prepared, prepare
+from tagkit.updates import Updates
+
+
+def prepared(tmp_path: Path, *overrides: str) -> Prepared:
+    torch.manual_seed(3)
+    return prepare(tiny.config(tmp_path, *overrides), choose_device("cpu"))
+
+
+def ten_steps(run: Prepared) -> Updates:
+    updates = Updates(run.model, run.config.train)
+    torch.manual_seed(4)
+    for step in range(10):
+        batch = run.encoded.batch(np.arange(3 * step, 3 * step + 6) % len(run.encoded))
+        updates.before(batch)
+        run.model(batch)[0].backward()
+        updates.step(0.01)
+    return updates
+
+
+def weights_of(updates: Updates, run: Prepared) -> list[torch.Tensor]:
+    """Weights, then their running means."""
+    if updates.rows:
+        updates.rows.read_all()
+    own = [p.detach().clone() for p in run.model.parameters()]
+    with updates.averaged():
+        return own + [p.detach().clone() for p in run.model.parameters()]
+
+
+@pytest.mark.parametrize("clip", [0, 0.5])
+def test_rows_alone_end_as_the_whole_table_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clip: float
+) -> None:
+    found = []
+    for rows in (True, False):
+        monkeypatch.setattr(module, "_updates_rows", lambda *_, rows=rows: rows)
+        run = prepared(tmp_path, f"train.max_grad_norm={clip}")
+        updates = ten_steps(run)
+        assert (updates.rows is not None) == rows
+        found.append(weights_of(updates, run))
+    for few, all_rows in zip(*found, strict=True):
+        torch.testing.assert_close(few, all_rows, rtol=0, atol=5e-5)
+
+
+def test_a_norm_over_the_limit_is_clipped_over_all_gradients_together(tmp_path: Path) -> None:
+    run = prepared(tmp_path, "train.optimizer=sgd", "train.momentum=0", "train.max_grad_norm=0.25")
+    before = [p.detach().clone() for p in run.model.parameters()]
+    updates = Updates(run.model, run.config.train)
+    run.model(run.encoded.batch(np.arange(6)))[0].backward()
+    updates.step(1.0)
+    moved = [p.detach() - old for p, old in zip(run.model.parameters(), before, strict=True)]
+    assert float(torch.nn.utils.get_total_norm(moved)) == pytest.approx(0.25, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("override", "rows"),
+    [("train.optimizer=adam", True), ("train.optimizer=sgd", False),
+     ("train.optimizer=nadam", False), ("train.weight_decay=0.01", False)],
+)  # fmt: skip
+def test_only_rows_are_updated_where_that_is_the_same(
+    tmp_path: Path, override: str, rows: bool
+) -> None:
+    run = prepared(tmp_path, override)
+    assert (Updates(run.model, run.config.train).rows is not None) == rows
+
+
+def test_without_a_running_mean_the_model_keeps_its_own_weights(tmp_path: Path) -> None:
+    run = prepared(tmp_path, "train.average_decay=0")
+    found = weights_of(ten_steps(run), run)
+    half = len(found) // 2
+    for own, lent in zip(found[:half], found[half:], strict=True):
+        assert torch.equal(own, lent)
