@@ -22,8 +22,9 @@ import torch
 from tagkit import __version__
 from tagkit.config import load_config
 from tagkit.evaluation.classes import JointReport
+from tagkit.history import Epoch, Listener
 from tagkit.scoring import AnyReport
-from tagkit.trainer import Epoch, Listener, train
+from tagkit.trainer import train
 
 RUNS = Path(__file__).parent / "runs"
 
@@ -55,7 +56,7 @@ def run(path: Path, seed: int, threads: int, overrides: list[str]) -> dict[str, 
     config = load_config(path, overrides, flags)
     print(f"{name}: training on {config.data.train_file}", flush=True)
     start = time.perf_counter()
-    trained = train(config, Log())
+    trained = train(config, Log(), resume=True)
     facts = {
         "config": f"{path.stem}{changed}",
         "seed": seed,

@@ -96,9 +96,10 @@ def ours(limit: int, home: str) -> dict[str, float]:
     """Figures of tagkit, through the functions that its commands call."""
     from tagkit.config import load_config
     from tagkit.corpus import read_split
+    from tagkit.history import Epoch, Listener
     from tagkit.limits import BATCH_SIZE
     from tagkit.predictor import load
-    from tagkit.trainer import Epoch, Listener, train
+    from tagkit.trainer import train
 
     class Speed(Listener):
         """Keeps the last epoch."""

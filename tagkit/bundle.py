@@ -11,9 +11,7 @@ A folder is written beside its place and renamed into it.
 
 import hashlib
 import json
-import os
 import platform
-import shutil
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,11 +19,12 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load, save_file
+from safetensors.torch import load, save
 
 from tagkit import __version__
 from tagkit.config import Config, parse_config, to_toml
 from tagkit.errors import BundleError, ConfigError
+from tagkit.folders import set_aside, whole_folder
 from tagkit.model import Model, build_model
 from tagkit.vocab import Vocabulary
 
@@ -36,7 +35,7 @@ WEIGHTS, CONFIG, VOCABULARY, METADATA = (
     "vocabulary.json",
     "metadata.json",
 )
-_BEST = "best"
+_RUN = ("best", "last")  # models in the folder of a run; it has no best before its first score
 
 
 @dataclass(frozen=True)
@@ -57,17 +56,17 @@ class Bundle:
 
 
 def find_bundle(path: Path) -> Path:
-    """The folder that holds the model: `path`, or `best` in the folder of a training run.
+    """The folder that holds the model: `path`, or `best`, or `last`, in that of a training run.
 
     Raises:
         BundleError: there is none.
     """
-    for folder in (path, path / _BEST):
+    for folder in (path, *(path / name for name in _RUN)):
         if (folder / METADATA).is_file():
             return folder
-        # A run that was stopped between the two renames of `save_bundle` leaves the old one here.
-        if (_set_aside(folder) / METADATA).is_file():
-            return _set_aside(folder)
+        # A run that was stopped while a new folder took the place of the old left that here.
+        if (set_aside(folder) / METADATA).is_file():
+            return set_aside(folder)
     if not path.exists():
         raise BundleError(f"{path}: no such folder; `tagkit train` makes one")
     present = [name for name in (WEIGHTS, CONFIG, VOCABULARY) if (path / name).exists()]
@@ -95,28 +94,26 @@ def save_bundle(
     Raises:
         BundleError: it cannot be written.
     """
-    beside = folder.with_name(f".{folder.name}.writing")
+    weights = {name: tensor.cpu().contiguous() for name, tensor in model.state_dict().items()}
+    parts = {
+        WEIGHTS: save(weights),
+        CONFIG: to_toml(config).encode(),
+        VOCABULARY: json.dumps(vocabulary.to_dict(), ensure_ascii=False, indent=0).encode(),
+    }
+    metadata = {
+        "format_version": FORMAT_VERSION,
+        "tagkit": __version__,
+        "torch": torch.__version__,
+        "python": platform.python_version(),
+        "parameters": sum(parameter.numel() for parameter in model.parameters()),
+        "sha256": {name: hashlib.sha256(content).hexdigest() for name, content in parts.items()},
+        **facts,
+    }
+    parts[METADATA] = (json.dumps(metadata, ensure_ascii=False, indent=2) + "\n").encode()
     try:
-        shutil.rmtree(beside, ignore_errors=True)
-        beside.mkdir(parents=True)
-        weights = {name: tensor.cpu().contiguous() for name, tensor in model.state_dict().items()}
-        save_file(weights, beside / WEIGHTS)
-        (beside / CONFIG).write_text(to_toml(config), encoding="utf-8", newline="\n")
-        vocabulary_json = json.dumps(vocabulary.to_dict(), ensure_ascii=False, indent=0)
-        (beside / VOCABULARY).write_text(vocabulary_json, encoding="utf-8", newline="\n")
-        metadata = {
-            "format_version": FORMAT_VERSION,
-            "tagkit": __version__,
-            "torch": torch.__version__,
-            "python": platform.python_version(),
-            "parameters": sum(parameter.numel() for parameter in model.parameters()),
-            "sha256": {name: digest_of(beside / name) for name in (WEIGHTS, CONFIG, VOCABULARY)},
-            **facts,
-        }
-        (beside / METADATA).write_text(
-            json.dumps(metadata, ensure_ascii=False, indent=2) + "\n", encoding="utf-8"
-        )
-        _replace(beside, folder)
+        with whole_folder(folder) as beside:
+            for name, content in parts.items():
+                (beside / name).write_bytes(content)
     except OSError as error:
         raise BundleError(f"{folder}: cannot be written: {error.strerror or error}") from None
 
@@ -206,17 +203,3 @@ def _fill(model: Model, weights: dict[str, torch.Tensor], path: Path) -> None:
                 f"{tuple(weights[name].shape)}"
             )
     model.load_state_dict(weights)
-
-
-def _set_aside(folder: Path) -> Path:
-    return folder.with_name(f".{folder.name}.old")
-
-
-def _replace(new: Path, folder: Path) -> None:
-    """Put a complete folder in another's place. A folder cannot be renamed over a full one."""
-    old = _set_aside(folder)
-    shutil.rmtree(old, ignore_errors=True)
-    if folder.exists():
-        os.rename(folder, old)
-    os.rename(new, folder)
-    shutil.rmtree(old, ignore_errors=True)

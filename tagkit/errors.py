@@ -8,6 +8,9 @@
     |   +-- SchemeError      tags of which most, but not all, are those of a span scheme
     +-- VectorsError         a file of pretrained vectors
     +-- BundleError          a model folder
+    +-- CheckpointError      a training run's saved state, or its folder
+    +-- TrainingError        a run that cannot go on: numbers that are not finite, too little memory
+    +-- Interrupted          a run that was asked to end before its time, and can be gone on with
     +-- DeviceError          a device that was asked for and is not there
 
 A message says where, what was found, what was expected, and what to do.
@@ -70,6 +73,18 @@ class VectorsError(TagkitError):
 
 class BundleError(TagkitError):
     """A model folder that is missing, damaged, altered, or too new."""
+
+
+class CheckpointError(TagkitError):
+    """A training run's folder or saved state that cannot be used."""
+
+
+class TrainingError(TagkitError):
+    """A training run that cannot go on."""
+
+
+class Interrupted(TagkitError):
+    """A training run that was asked to end, and has saved all that it takes to go on."""
 
 
 class DeviceError(TagkitError):

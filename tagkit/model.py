@@ -69,16 +69,23 @@ class Model(nn.Module):
         Targets are tokens, or texts where there are no tags. With both it is that of a text's tags
         and class together, log p(tags | x) + log p(class | x), the class's times `class_loss`.
         """
-        mask = batch.tokens.mask
         if self.head is not None and batch.tag_ids is None:
             raise ValueError("the batch holds no tags to learn from")
+        if self.class_head is not None and batch.classes is None:
+            raise ValueError("the batch holds no classes to learn from")
+        states, final = self.encoder.read(self._inputs(batch), batch.tokens.mask)
+        # In mixed precision too: sums over all paths want all digits.
+        with torch.autocast(states.device.type, enabled=False):
+            return self._loss_of(states.float(), final.float(), batch)
+
+    def _loss_of(self, states: Tensor, final: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
+        """As `loss`, from states and last states."""
+        mask = batch.tokens.mask
         if self.class_head is None:
             assert self.head is not None
             assert batch.tag_ids is not None
-            return self.head.loss(self.states(batch), mask, batch.tag_ids)
-        if batch.classes is None:
-            raise ValueError("the batch holds no classes to learn from")
-        states, final = self.encoder.read(self._inputs(batch), mask)
+            return self.head.loss(states, mask, batch.tag_ids)
+        assert batch.classes is not None
         total, count = self.class_head.loss(states, final, mask, batch.classes)
         if self.head is None or batch.tag_ids is None:
             return total, count

@@ -20,6 +20,7 @@ with it nine tenths of what a rare word learns.
 """
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 import torch
@@ -90,6 +91,26 @@ class RowAdam:
         self.last[rows] = self.clock
         if self.clock == _SWEEP:
             self.read_all()
+
+    def tensors(self) -> dict[str, Tensor]:
+        """All that `restore` needs, but the table."""
+        return {
+            "first": self.first,
+            "second": self.second,
+            "mean": self.mean,
+            "last": self.last,
+            "sums": torch.from_numpy(self.sums[:, : self.clock + 1].copy()),
+            "steps": torch.tensor(self.steps),
+        }
+
+    def restore(self, tensors: Mapping[str, Tensor]) -> None:
+        """Take over what `tensors` gave."""
+        for own, key in ((self.first, "first"), (self.second, "second"), (self.mean, "mean"),
+                         (self.last, "last")):  # fmt: skip
+            own.copy_(tensors[key])
+        self.clock = tensors["sums"].shape[1] - 1
+        self.sums[:, : self.clock + 1] = tensors["sums"].numpy()
+        self.steps = int(tensors["steps"])
 
     def read_all(self) -> None:
         """Bring all rows up to date."""

@@ -1,6 +1,8 @@
 """The learning rate of each step of training."""
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 from tagkit.config import TrainConfig
 
@@ -20,8 +22,8 @@ class Schedule:
         self.total_steps = total_steps
         self.lr = settings.lr  # of the last step
         self._step = 0
-        self._factor = 1.0
-        self._best = -math.inf
+        self.factor = 1.0  # of all learning rates; plateaus and losses that are not finite cut it
+        self._best = -1.0  # below any score
         self._waited = 0
 
     def next_step(self) -> float:
@@ -33,14 +35,14 @@ class Schedule:
     def _at(self, step: int) -> float:
         settings = self.settings
         if step < settings.warmup_steps:
-            return settings.lr * (step + 1) / settings.warmup_steps
+            return settings.lr * self.factor * (step + 1) / settings.warmup_steps
         left = max(1, self.total_steps - settings.warmup_steps)
         progress = min(1.0, (step - settings.warmup_steps) / left)
         shape = {
             "linear": 1 - progress,
             "cosine": (1 + math.cos(math.pi * progress)) / 2,
         }.get(settings.schedule, 1.0)
-        return settings.lr * self._factor * shape
+        return settings.lr * self.factor * shape
 
     def after_epoch(self, score: float) -> None:
         """Hear dev's score: a plateau schedule anneals when it has not risen for long."""
@@ -49,5 +51,20 @@ class Schedule:
             return
         self._waited += 1
         if self.settings.schedule == "plateau" and self._waited > self.settings.anneal_patience:
-            self._factor *= self.settings.anneal_factor
+            self.factor *= self.settings.anneal_factor
             self._waited = 0
+
+    def state(self) -> dict[str, float]:
+        """All that `restore` needs."""
+        return {
+            "lr": self.lr,
+            "step": self._step,
+            "factor": self.factor,
+            "best": self._best,
+            "waited": self._waited,
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take over what `state` gave."""
+        self.lr, self.factor, self._best = state["lr"], state["factor"], state["best"]
+        self._step, self._waited = state["step"], state["waited"]

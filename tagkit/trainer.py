@@ -1,50 +1,36 @@
-"""Training: epochs, clipping, schedules, early stopping; one loop, readable from top to bottom."""
+"""Training: epochs, early stopping, checkpoints; one loop, readable from top to bottom."""
 
-import copy
+import math
+import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-import numpy as np
 import torch
-from accelerate import Accelerator
 
-from tagkit.batch import Batch
-from tagkit.buckets import Ids, batches_at_random
-from tagkit.bundle import digest_of, save_bundle
-from tagkit.config import Config
+from tagkit.bundle import digest_of
+from tagkit.checkpoint import Checkpoint
+from tagkit.clock import Clock
+from tagkit.config import Config, TrainConfig
 from tagkit.device import choose_device, set_threads
-from tagkit.nn.dropout import replace_at_random
+from tagkit.errors import Interrupted, TrainingError
+from tagkit.history import Epoch, Listener, Logged
 from tagkit.predictor import Predictor
 from tagkit.preparation import Prepared, prepare
-from tagkit.schedule import Schedule
+from tagkit.processes import Processes, processes_of
+from tagkit.runfolder import RunFolder, identity
+from tagkit.runstate import RunState
 from tagkit.scoring import AnyReport, evaluate, headline
-from tagkit.updates import Updates
-from tagkit.vocab import UNKNOWN_ID
+
+# Steps in a row without finite gradients before the run goes back, and how often it does.
+_MOST_SKIPPED = 5
+_MOST_RETURNS = 5
+# What a process may wish between two steps, the most urgent last.
+_SAVE, _TIME, _STOP = 1, 2, 3
 
 
-@dataclass(frozen=True, slots=True)
-class Epoch:
-    """One pass over the training corpus.
-
-    Attributes:
-        number: from 1.
-        loss: mean negative log-likelihood in nats of a token, or of a text that is classified.
-        score: of dev, as `scoring.headline` has it; 0 to 1.
-        lr: learning rate of its last step.
-        tokens_per_s: of training, scoring dev not counted.
-        seconds: of training and scoring.
-        is_best: whether no earlier epoch was as good.
-    """
-
-    number: int
-    loss: float
-    score: float
-    lr: float
-    tokens_per_s: float
-    seconds: float
-    is_best: bool
+Ending = Literal["epochs", "patience", "time"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +44,9 @@ class Trained:
         dev: report of the best model on dev.
         test: report on test; None without a test corpus.
         folder: where the model is.
-        stopped_early: whether dev stopped getting better before the last epoch.
+        ended: why there was no further epoch: all were done, dev did not get better for
+            `patience` epochs, or `max_minutes` were over.
+        skipped: steps whose loss or gradients were not finite.
     """
 
     predictor: Predictor
@@ -67,156 +55,270 @@ class Trained:
     dev: AnyReport
     test: AnyReport | None
     folder: Path
-    stopped_early: bool
+    ended: Ending
+    skipped: int
 
 
-class Listener:
-    """Told what happens during a run; this one is silent."""
-
-    def on_start(self, prepared: Prepared, threads: int) -> None:
-        """Data are read and the model is built."""
-
-    def on_step(self, done: int, total: int) -> None:
-        """One step of an epoch of `total` steps is done."""
-
-    def on_epoch(self, epoch: Epoch) -> None:
-        """An epoch is done and scored."""
-
-
-def train(config: Config, listener: Listener | None = None) -> Trained:
+def train(
+    config: Config,
+    listener: Listener | None = None,
+    *,
+    resume: bool = False,
+    force: bool = False,
+    stop: threading.Event | None = None,
+) -> Trained:
     """Train a model as the configuration says, save it, and score it.
 
-    The best epoch's model goes to `best` in the output folder, the last epoch's to `last`.
+    The best epoch's model goes to `best` in the output folder, the last epoch's to `last`, and all
+    that it takes to go on to `checkpoints`.
+
+    Args:
+        config: of the run.
+        listener: told what happens.
+        resume: go on where a run in the same folder was stopped; it ends with the weights that it
+            would have had. Where none was begun, one is.
+        force: remove what a run left in the folder.
+        stop: when it is set, the run saves its state and ends after the step.
 
     Raises:
         TagkitError: a corpus, a file of vectors, the device or the output folder cannot be used.
+        Interrupted: `stop` was set.
     """
-    listener = listener or Listener()
     threads = set_threads(config.train.threads)
     device = choose_device(config.train.device)
+    processes = processes_of(device, config.train.precision)
+    listener = listener if listener and processes.is_first else Listener()
+    folder = RunFolder(Path(config.output.dir), writes=processes.is_first)
+    folder.check(resume=resume, force=force)
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         torch.manual_seed(config.train.seed)
         prepared = prepare(config, device)
+        facts = _facts(prepared)
+        digests = {name: split["sha256"] for name, split in facts["data"].items()}
+        run = identity(prepared.config, digests, processes.count)
+        checkpoint = folder.open(run, listener.on_note, resume=resume)
+        if folder.writes:
+            listener = Logged(folder.path, listener)
         listener.on_start(prepared, threads)
-        return _Run(prepared, listener).run()
+        return _Run(prepared, folder, facts, run, processes, listener, stop).run(checkpoint)
 
 
 class _Run:
     """One training run: what changes from step to step, and the loop over it."""
 
-    def __init__(self, prepared: Prepared, listener: Listener) -> None:
+    def __init__(
+        self,
+        prepared: Prepared,
+        folder: RunFolder,
+        facts: dict[str, Any],
+        identity: dict[str, Any],
+        processes: Processes,
+        listener: Listener,
+        stop: threading.Event | None,
+    ) -> None:
         settings = prepared.config.train
         self.prepared = prepared
-        self.config = prepared.config
         self.settings = settings
+        self.folder = folder
+        self.facts = facts
+        self.identity = identity
+        self.processes = processes
         self.listener = listener
-        # Its idea of the device is one for the whole process; ours is one for each run.
-        self.accelerator = Accelerator(device_placement=False, mixed_precision="no")
-        self.model = self.accelerator.prepare(prepared.model)
-        self.updates = Updates(prepared.model, settings)
+        self.stop = stop or threading.Event()
+        self.clock = Clock(settings.max_minutes, settings.checkpoint_every)
+        self.state = RunState(prepared, processes, listener.on_note)
         self.predictor = Predictor(
             prepared.model, prepared.vocabulary, prepared.config, prepared.device
         )
-        self.shuffler = np.random.default_rng(settings.seed)
-        self.dice = torch.Generator().manual_seed(settings.seed)
-        steps = len(self._batches(np.random.default_rng(settings.seed)))
-        self.schedule = Schedule(settings, steps * settings.max_epochs)
-        self.folder = Path(prepared.config.output.dir)
-        self.facts = _facts(prepared)
 
-    def run(self) -> Trained:
-        """All epochs, until the last or until dev stops getting better."""
-        epochs: list[Epoch] = []
-        best: Epoch | None = None
-        best_weights: dict[str, torch.Tensor] = {}
-        for number in range(1, self.settings.max_epochs + 1):
-            began = time.perf_counter()
-            loss, tokens = self._train_once()
-            trained_s = time.perf_counter() - began
-            with self.updates.averaged():
-                dev = self.prepared.corpus.dev
-                score = headline(self.predictor, dev, self.settings.batch_size)
-                epoch = Epoch(
-                    number=number,
-                    loss=loss,
-                    score=score,
-                    lr=self.schedule.lr,
-                    tokens_per_s=tokens / trained_s,
-                    seconds=time.perf_counter() - began,
-                    is_best=best is None or score > best.score,
-                )
-                if best is None or epoch.is_best:
-                    best = epoch
-                    best_weights = copy.deepcopy(self.prepared.model.state_dict())
-                    self._save("best", epoch)
-            epochs.append(epoch)
-            self.schedule.after_epoch(score)
-            self.listener.on_epoch(epoch)
-            if self.settings.patience and number - best.number >= self.settings.patience:
-                break
-        assert best is not None
-        with self.updates.averaged():
-            self._save("last", epochs[-1])
-        self.prepared.model.load_state_dict(best_weights)
-        return self._finish(tuple(epochs), best)
+    def run(self, checkpoint: Checkpoint | None) -> Trained:
+        """All epochs, until the last, until dev stops getting better, or until time is over."""
+        if checkpoint:
+            self.state.restore(checkpoint)
+        else:
+            self._checkpoint(on_schedule=True)
+        ended = self._ended()
+        while not ended:
+            if self._train_to_end_of_epoch():
+                self._end_epoch()
+                ended = self._ended()
+            else:
+                ended = "time"
+                # First the state, in which a run without a limit would be.
+                self._checkpoint(on_schedule=False)
+                self._score(whole=False)
+        with self.state.updates.averaged():
+            self._save("last", self.state.epochs[-1])
+        self.state.load_best()
+        return self._finish(ended)
 
-    def _train_once(self) -> tuple[float, int]:
-        """One pass over the corpus: mean loss of a target in nats, and the number of tokens."""
-        encoded = self.prepared.encoded
-        self.model.train()
-        batches = self._batches(self.shuffler)
-        # Every target counts the same. Batches hold sentences of similar length: divided by its own
-        # number of tokens, one of short sentences would pull as hard as one of long ones.
-        targets = len(encoded) if self.config.task == "classify" else int(encoded.lengths.sum())
-        share = targets / len(batches)
-        loss_sum, tokens = 0.0, 0
-        for done, indices in enumerate(batches, 1):
-            batch = self._with_unknown_words(encoded.batch(indices)).to(self.prepared.device)
-            self.updates.before(batch)
-            total, _ = self.model(batch)
-            self.accelerator.backward(total / share)
-            self.updates.step(self.schedule.next_step())
-            loss_sum += float(total.detach())
-            tokens += int(encoded.lengths[indices].sum())
-            self.listener.on_step(done, len(batches))
-        return loss_sum / targets, tokens
+    def _ended(self) -> Ending | None:
+        """Why there is no further epoch; None while there is one."""
+        done, patience = len(self.state.epochs), self.settings.patience
+        if done >= self.settings.max_epochs:
+            return "epochs"
+        if done and patience and done - self.state.best.number >= patience:
+            return "patience"
+        if done and self.processes.most(self.clock.is_over(self._ending_s())):
+            return "time"
+        return None
 
-    def _batches(self, generator: np.random.Generator) -> list[Ids]:
-        settings = self.settings
-        lengths = self.prepared.encoded.lengths
-        return batches_at_random(lengths, settings.batch_size, settings.batch_tokens, generator)
+    def _train_to_end_of_epoch(self) -> bool:
+        """The steps of an epoch that are left; False where time is over before the last.
 
-    def _with_unknown_words(self, batch: Batch) -> Batch:
-        """The batch with some of its rare words unknown, so that the unknown word is learnt."""
-        probability = self.config.embeddings.singleton_dropout
-        if not probability:
-            return batch
-        singletons = self.prepared.singletons
-        return batch.with_words(
-            replace_at_random(batch.words.word_ids, singletons, UNKNOWN_ID, probability, self.dice)
+        Raises:
+            Interrupted: the run was asked to end.
+            TrainingError: it cannot go on.
+        """
+        state = self.state
+        self.prepared.model.train()
+        plan = state.plan()
+        while state.position.done < len(plan):
+            loss = state.take_step(plan)
+            if state.in_a_row == 1:
+                self.listener.on_note(f"step {state.step}: {_nonfinite(loss, self.settings)}")
+            if state.in_a_row == _MOST_SKIPPED:
+                self._go_back()
+                return self._train_to_end_of_epoch()
+            self.listener.on_step(state.position.done, len(plan))
+            if state.position.done < len(plan):
+                wish = self.processes.most(self._wish())
+                if wish == _STOP:
+                    self._interrupt()
+                if wish == _TIME:
+                    return False
+                if wish == _SAVE:
+                    self._checkpoint(on_schedule=self.clock.counts_steps)
+        return True
+
+    def _wish(self) -> int:
+        """What this process would do before the next step."""
+        if self.stop.is_set():
+            return _STOP
+        if self.clock.is_over(self._ending_s()):
+            return _TIME
+        return _SAVE if self.clock.wants_checkpoint(self.state.step) else 0
+
+    def _end_epoch(self) -> None:
+        """Score dev, keep the model if it is the best, and save the state.
+
+        Raises:
+            Interrupted: the run was asked to end.
+        """
+        self.state.end_epoch(self._score(whole=True).score)
+        self._checkpoint(on_schedule=True)
+        if self.processes.most(self.stop.is_set()) and not self._ended():
+            self._interrupt()
+
+    def _score(self, *, whole: bool) -> Epoch:
+        """Score dev, and keep the model if it is the best."""
+        began, state = time.perf_counter(), self.state
+        position = state.position
+        with state.updates.averaged():
+            dev = self.prepared.corpus.dev
+            score = self.processes.first(headline(self.predictor, dev, self.settings.batch_size))
+            self.clock.dev_s = time.perf_counter() - began
+            epoch = Epoch(
+                number=len(state.epochs) + 1,
+                step=state.step,
+                loss=position.loss / max(1, position.targets),
+                score=score,
+                lr=state.schedule.lr,
+                tokens_per_s=position.tokens / max(position.seconds, 1e-9),
+                seconds=position.seconds + self.clock.dev_s,
+                is_best=not state.epochs or score > state.best.score,
+                whole=whole,
+            )
+            state.keep(epoch)
+            if epoch.is_best:
+                self._save("best", epoch)
+        self.folder.write_history(state.epochs)
+        self.listener.on_epoch(epoch)
+        return epoch
+
+    def _ending_s(self) -> float:
+        """Seconds that it will take to end: dev twice, and test."""
+        corpus, position = self.prepared.corpus, self.state.position
+        tokens = 2 * corpus.dev.tokens + (corpus.test.tokens if corpus.test else 0)
+        if self.clock.dev_s:
+            return self.clock.dev_s * tokens / max(1, corpus.dev.tokens)
+        # Nothing was scored yet. Scoring takes less than training.
+        return tokens * position.seconds / max(1, position.tokens)
+
+    def _go_back(self) -> None:
+        """Begin again where the run was sound, with half the learning rate.
+
+        Raises:
+            TrainingError: that was tried too often.
+        """
+        state = self.state
+        step, skipped, returns = state.step, state.skipped, state.returns + 1
+        if returns > _MOST_RETURNS:
+            raise TrainingError(
+                f"step {step}: loss or gradients were not finite {_MOST_SKIPPED} times in a row, "
+                f"also after {_MOST_RETURNS} returns with half the learning rate each time. Look "
+                "for wrong values in the vectors, or lower train.lr"
+            )
+        state.restore(self.folder.sound_checkpoint(self.listener.on_note))
+        state.skipped, state.returns = skipped, returns
+        state.schedule.factor /= 2
+        self.listener.on_note(
+            f"step {step}: not finite {_MOST_SKIPPED} times in a row; back to step {state.step}, "
+            f"with {state.schedule.factor:g} times the learning rate"
         )
+        self._checkpoint(on_schedule=True)
+
+    def _interrupt(self) -> None:
+        """Save all that it takes to go on, and a model.
+
+        Raises:
+            Interrupted: always.
+        """
+        self._checkpoint(on_schedule=False)
+        epoch, step = len(self.state.epochs) + 1, self.state.step
+        with self.state.updates.averaged():
+            facts = {**self.facts, "epoch": epoch, "step": step}
+            self.folder.save_model("last", self.prepared, facts)
+        raise Interrupted(
+            f"stopped after step {step}, in epoch {epoch}; all that it takes to go on is in "
+            f"{self.folder.path}"
+        )
+
+    def _checkpoint(self, *, on_schedule: bool) -> None:
+        """Save the state of the run."""
+        self.folder.save_checkpoint(
+            self.state.checkpoint({"run": self.identity}, on_schedule=on_schedule)
+        )
+        self.clock.saved()
+        self.processes.wait()
 
     def _save(self, name: str, epoch: Epoch, **more: Any) -> None:
         facts = {**self.facts, "epoch": epoch.number, "dev_score": epoch.score, **more}
-        prepared = self.prepared
-        save_bundle(self.folder / name, prepared.model, prepared.vocabulary, self.config, facts)
+        self.folder.save_model(name, self.prepared, facts)
 
-    def _finish(self, epochs: tuple[Epoch, ...], best: Epoch) -> Trained:
+    def _finish(self, ended: Ending) -> Trained:
         """Score the best model, and save it with its scores."""
         corpus, size = self.prepared.corpus, self.settings.batch_size
         dev = evaluate(self.predictor, corpus.dev, batch_size=size)
         test = evaluate(self.predictor, corpus.test, batch_size=size) if corpus.test else None
         scores = {"dev": dev.to_dict(), "test": test.to_dict() if test else None}
-        self._save("best", best, scores=scores)
+        self._save("best", self.state.best, scores=scores)
         return Trained(
             predictor=self.predictor,
-            epochs=epochs,
-            best=best,
+            epochs=tuple(self.state.epochs),
+            best=self.state.best,
             dev=dev,
             test=test,
-            folder=self.folder,
-            stopped_early=len(epochs) < self.settings.max_epochs,
+            folder=self.folder.path,
+            ended=ended,
+            skipped=self.state.skipped,
         )
+
+
+def _nonfinite(loss: float, settings: TrainConfig) -> str:
+    what = "a gradient is not finite" if math.isfinite(loss) else f"the loss is {loss}"
+    done = {"skip": "the step is skipped", "random": "a random step is made in its place"}
+    return f"{what}; {done[settings.on_nonfinite]}"
 
 
 def _facts(prepared: Prepared) -> dict[str, Any]:

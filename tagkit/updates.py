@@ -1,6 +1,7 @@
 """What a step of training does to the weights: clipping, the optimiser, the running mean."""
 
-from collections.abc import Callable, Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,6 +12,7 @@ from tagkit.averaging import RunningMean, decay_at, swapped
 from tagkit.batch import Batch
 from tagkit.config import TrainConfig
 from tagkit.model import Model
+from tagkit.processes import Processes
 from tagkit.rows import RowAdam
 
 OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
@@ -24,47 +26,135 @@ OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
 class Updates:
     """Changes a model's weights by their gradients."""
 
-    def __init__(self, model: Model, settings: TrainConfig) -> None:
+    def __init__(self, model: Model, settings: TrainConfig, processes: Processes) -> None:
         """`model` on the device where it is trained."""
+        self.model = model
         self.settings = settings
+        self.scaler = processes.accelerator.scaler  # of fp16; else None
         self.steps = 0
         words = model.embed.words.trained
-        self.rows = RowAdam(words.weight) if _updates_rows(settings, words.weight) else None
+        alone = processes.count == 1
+        self.rows = RowAdam(words.weight) if _updates_rows(settings, words.weight, alone) else None
         words.sparse = self.rows is not None
-        parameters = [
-            parameter
-            for parameter in model.parameters()
+        self.named = {
+            name: parameter
+            for name, parameter in model.named_parameters()
             if self.rows is None or parameter is not words.weight
-        ]
+        }
+        parameters = list(self.named.values())
         self.optimizer = _optimizer(settings, parameters)
         self.mean = RunningMean(parameters)
+        self.dice = torch.Generator().manual_seed(settings.seed)
 
     def before(self, batch: Batch) -> None:
         """Make ready the weights that the model reads for a batch."""
         if self.rows:
             self.rows.read(torch.unique(batch.words.word_ids))
 
-    def step(self, lr: float) -> None:
-        """Change the weights by their gradients, and forget these."""
-        self.steps += 1
-        decay = decay_at(self.steps, self.settings.average_decay)
-        gradients = [p.grad for p in self.mean.parameters if p.grad is not None]
+    def forget(self) -> None:
+        """Drop all gradients."""
+        self.model.zero_grad()
+
+    def dense_gradients(self) -> list[Tensor]:
+        """The gradients of all parameters but sparse ones; zeros where there are none."""
+        found = []
+        for parameter in self.named.values():
+            if parameter.grad is None:
+                parameter.grad = torch.zeros_like(parameter)
+            found.append(parameter.grad)
+        return found
+
+    def step(self, lr: float, loss: float) -> bool:
+        """Change the weights by their gradients, and forget these.
+
+        Args:
+            lr: learning rate.
+            loss: that the gradients are of.
+
+        Returns:
+            False if loss or gradients were not finite. Then nothing has changed, or, as
+            `on_nonfinite` has it, the step was a random one (Pascanu et al. 2013; Goodfellow,
+            Bengio and Courville, section 10.11.1).
+        """
+        settings, scaler = self.settings, self.scaler
+        gradients = [p.grad for p in self.named.values() if p.grad is not None]
         rows = None
         if self.rows and self.rows.table.grad is not None:
             rows = self.rows.table.grad.coalesce()
             gradients.append(rows._values())
-        if self.settings.max_grad_norm:
-            norm = torch.nn.utils.get_total_norm(gradients)
-            factor = (self.settings.max_grad_norm / (norm + 1e-6)).clamp(max=1)
-            torch._foreach_mul_(gradients, factor)
+        if scaler:
+            scaler.unscale_(self.optimizer)
+        norm = torch.nn.utils.get_total_norm(gradients)
+        finite = math.isfinite(loss) and bool(norm.isfinite())
+        if finite and settings.max_grad_norm:
+            torch._foreach_mul_(gradients, (settings.max_grad_norm / (norm + 1e-6)).clamp(max=1))
+        elif not finite and settings.on_nonfinite == "random":
+            self._at_random(gradients)
+        if finite and settings.max_grad_value:
+            for gradient in gradients:
+                gradient.clamp_(-settings.max_grad_value, settings.max_grad_value)
+        if finite or settings.on_nonfinite == "random":
+            self._apply(lr, rows)
+        if scaler:
+            scaler.update()
+        self.forget()
+        return finite
+
+    def _at_random(self, gradients: list[Tensor]) -> None:
+        """Replace gradients by a random direction with the norm that they are clipped to."""
+        for gradient in gradients:
+            drawn = torch.randn(gradient.shape, generator=self.dice)
+            gradient.copy_(drawn)
+        norm = torch.nn.utils.get_total_norm(gradients)
+        torch._foreach_mul_(gradients, self.settings.max_grad_norm / norm)
+
+    def _apply(self, lr: float, rows: Tensor | None) -> None:
+        self.steps += 1
+        decay = decay_at(self.steps, self.settings.average_decay)
         for group in self.optimizer.param_groups:
             group["lr"] = lr
         self.optimizer.step()
-        self.optimizer.zero_grad()
         self.mean.update(decay)
         if self.rows and rows is not None:
             self.rows.step(rows._indices()[0], rows._values(), lr=lr, decay=decay)
-            self.rows.table.grad = None
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Weights, their means, and what the optimiser keeps of each, by name."""
+        kept = {f"weights.{name}": p.detach() for name, p in self.model.named_parameters()}
+        for (name, parameter), mean in zip(self.named.items(), self.mean.means, strict=True):
+            kept[f"mean.{name}"] = mean
+            for key, value in self.optimizer.state[parameter].items():
+                if value is not None:
+                    kept[f"optimizer.{name}.{key}"] = torch.as_tensor(value)
+        if self.rows:
+            kept |= {f"rows.{key}": value for key, value in self.rows.tensors().items()}
+        return {**kept, "dice": self.dice.get_state(), "steps": torch.tensor(self.steps)}
+
+    @torch.no_grad()
+    def restore(self, tensors: Mapping[str, Tensor]) -> None:
+        """Take over what `tensors` gave.
+
+        Raises:
+            KeyError: some are missing: they are of another model.
+        """
+        self.forget()
+        for name, parameter in self.model.named_parameters():
+            parameter.copy_(tensors[f"weights.{name}"])
+        state: dict[int, dict[str, Tensor]] = {}
+        for number, (name, mean) in enumerate(zip(self.named, self.mean.means, strict=True)):
+            mean.copy_(tensors[f"mean.{name}"])
+            prefix = f"optimizer.{name}."
+            kept = {key.removeprefix(prefix): value.clone() for key, value in tensors.items()
+                    if key.startswith(prefix)}  # fmt: skip
+            if kept:
+                state[number] = kept
+        groups = self.optimizer.state_dict()["param_groups"]
+        self.optimizer.load_state_dict({"state": state, "param_groups": groups})
+        if self.rows:
+            self.rows.restore({key.removeprefix("rows."): value for key, value in tensors.items()
+                               if key.startswith("rows.")})  # fmt: skip
+        self.dice.set_state(tensors["dice"])
+        self.steps = int(tensors["steps"])
 
     @contextmanager
     def averaged(self) -> Iterator[None]:
@@ -79,13 +169,15 @@ class Updates:
             yield
 
 
-def _updates_rows(settings: TrainConfig, table: Tensor) -> bool:
+def _updates_rows(settings: TrainConfig, table: Tensor, alone: bool) -> bool:
     """Whether only those rows of a table are updated that a step reads.
 
-    A GPU passes over the table in no time; weight decay moves every row.
+    A GPU passes over the table in no time; weight decay moves every row; several processes read
+    different rows.
     """
     return (
-        settings.optimizer in ("adam", "adamw")
+        alone
+        and settings.optimizer in ("adam", "adamw")
         and not settings.weight_decay
         and table.device.type == "cpu"
     )

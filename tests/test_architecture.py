@@ -12,6 +12,7 @@ PACKAGE = Path(__file__).parents[1] / "tagkit"
 
 LAYERS = [
     ["errors", "limits"],
+    ["folders"],
     ["sentence"],
     ["schemes"],
     ["config"],
@@ -19,10 +20,11 @@ LAYERS = [
     ["evaluation", "vectors", "nn", "device", "alignment", "output", "windows", "split", "buckets"],
     ["corpus", "batch", "conversion", "texts", "answer"],
     ["model", "lint"],
-    ["bundle", "averaging", "rows", "wordtable"],
+    ["bundle", "checkpoint", "averaging", "rows", "processes", "wordtable"],
     ["predictor"],
-    ["scoring", "annotator", "preparation", "schedule", "updates"],
-    ["stream", "team", "measure"],
+    ["scoring", "annotator", "preparation", "schedule", "clock", "updates"],
+    ["stream", "team", "measure", "history", "gradients"],
+    ["runfolder", "runstate"],
     ["trainer"],
     ["cli"],
 ]

@@ -10,10 +10,11 @@ import torch
 
 from tagkit.config import TrainConfig, load_config
 from tagkit.errors import DataError, DeviceError
+from tagkit.history import Epoch, Listener
 from tagkit.preparation import Prepared
 from tagkit.schedule import Schedule
 from tagkit.schemes import illegal_count
-from tagkit.trainer import Epoch, Listener, train
+from tagkit.trainer import train
 from tagkit.updates import OPTIMIZERS
 
 
@@ -181,7 +182,7 @@ def test_words_of_dev_and_test_never_enter_the_vocabulary(tmp_path: Path) -> Non
 def test_training_stops_when_dev_does_not_get_better(tmp_path: Path) -> None:
     config = tiny.config(tmp_path, "train.patience=2", "train.max_epochs=40")
     trained = train(config)
-    assert trained.stopped_early
+    assert trained.ended == "patience"
     assert len(trained.epochs) == trained.best.number + 2
 
 

@@ -10,7 +10,10 @@ import torch
 from tagkit import updates as module
 from tagkit.device import choose_device
 from tagkit.preparation import Prepared, prepare
+from tagkit.processes import processes_of
 from tagkit.updates import Updates
+
+ALONE = processes_of(torch.device("cpu"), "fp32")
 
 
 def prepared(tmp_path: Path, *overrides: str) -> Prepared:
@@ -19,13 +22,13 @@ def prepared(tmp_path: Path, *overrides: str) -> Prepared:
 
 
 def ten_steps(run: Prepared) -> Updates:
-    updates = Updates(run.model, run.config.train)
+    updates = Updates(run.model, run.config.train, ALONE)
     torch.manual_seed(4)
     for step in range(10):
         batch = run.encoded.batch(np.arange(3 * step, 3 * step + 6) % len(run.encoded))
         updates.before(batch)
         run.model(batch)[0].backward()
-        updates.step(0.01)
+        assert updates.step(0.01, 1.0)
     return updates
 
 
@@ -56,9 +59,9 @@ def test_rows_alone_end_as_the_whole_table_does(
 def test_a_norm_over_the_limit_is_clipped_over_all_gradients_together(tmp_path: Path) -> None:
     run = prepared(tmp_path, "train.optimizer=sgd", "train.momentum=0", "train.max_grad_norm=0.25")
     before = [p.detach().clone() for p in run.model.parameters()]
-    updates = Updates(run.model, run.config.train)
+    updates = Updates(run.model, run.config.train, ALONE)
     run.model(run.encoded.batch(np.arange(6)))[0].backward()
-    updates.step(1.0)
+    updates.step(1.0, 1.0)
     moved = [p.detach() - old for p, old in zip(run.model.parameters(), before, strict=True)]
     assert float(torch.nn.utils.get_total_norm(moved)) == pytest.approx(0.25, rel=1e-4)
 
@@ -72,7 +75,7 @@ def test_only_rows_are_updated_where_that_is_the_same(
     tmp_path: Path, override: str, rows: bool
 ) -> None:
     run = prepared(tmp_path, override)
-    assert (Updates(run.model, run.config.train).rows is not None) == rows
+    assert (Updates(run.model, run.config.train, ALONE).rows is not None) == rows
 
 
 def test_without_a_running_mean_the_model_keeps_its_own_weights(tmp_path: Path) -> None:

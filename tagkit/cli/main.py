@@ -1,9 +1,10 @@
 """The `tagkit` program: its commands, and how it ends.
 
-Exit status: 0 done, 1 refused input or failed, 2 wrong usage, 130 stopped by Ctrl-C.
+Exit status: 0 done, 1 refused input or failed, 2 wrong usage, 130 stopped by Ctrl-C or SIGTERM.
 """
 
 import os
+import shlex
 import sys
 from typing import Annotated
 
@@ -11,7 +12,7 @@ import typer
 
 from tagkit import __version__
 from tagkit.cli import benchmark, check, convert, eval, info, predict, train
-from tagkit.errors import TagkitError
+from tagkit.errors import Interrupted, TagkitError
 
 app = typer.Typer(
     name="tagkit",
@@ -55,6 +56,10 @@ def main() -> None:
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     try:
         app()
+    except Interrupted as error:
+        options = [word for word in sys.argv[1:] if word not in ("--resume", "--force")]
+        typer.echo(f"{error}. To go on: {shlex.join(['tagkit', *options, '--resume'])}", err=True)
+        sys.exit(130)
     except TagkitError as error:
         # typer.echo, not rich: a message is not to be wrapped or coloured by what it quotes.
         for line in str(error).split("\n"):

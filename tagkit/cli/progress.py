@@ -7,9 +7,10 @@ from types import TracebackType
 from tagkit.cli.console import note, progress_bar
 from tagkit.cli.reports import architecture, report_lines
 from tagkit.corpus import Corpus
+from tagkit.history import Epoch, Listener
 from tagkit.preparation import Prepared
 from tagkit.split import Split
-from tagkit.trainer import Epoch, Listener, Trained
+from tagkit.trainer import Trained
 
 
 class Progress(Listener):
@@ -59,12 +60,18 @@ class Progress(Listener):
             f"{epoch.tokens_per_s:>8,.0f}{star}"
         )
 
+    def on_note(self, text: str) -> None:
+        """As it is."""
+        note(text)
+
     def on_end(self, trained: Trained) -> None:
         """The best epoch, the test report, and what to type next."""
         self._bar.stop()
         stopped = ""
-        if trained.stopped_early:
+        if trained.ended == "patience":
             stopped = f" (stopped: dev did not get better for {_waited(trained)} epochs)"
+        if trained.ended == "time":
+            stopped = " (stopped: time is over)"
         best = trained.best
         ending = "; test:\n" if trained.test else ""
         note(

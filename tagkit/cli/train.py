@@ -15,6 +15,8 @@ from tagkit.cli.options import (
     TokenColumn,
     column,
 )
+from tagkit.cli.signals import stop_on_signal
+from tagkit.errors import ConfigError
 
 _DEFAULT_CONFIG = Path("tagkit.toml")
 # \b keeps click from filling the lines.
@@ -24,6 +26,7 @@ Examples:
   tagkit train --train train.conll --dev dev.conll --test test.conll -o models/mine
   tagkit train --task classify --train train.tsv -o models/mine
   tagkit train --set encoder.cell=gru --set train.max_epochs=5
+  tagkit train --resume
 """
 
 
@@ -67,6 +70,22 @@ def train_command(
         str | None, typer.Option(help="auto, cpu, cuda or cuda:N.", metavar="DEVICE")
     ] = None,
     threads: Threads = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the run in DIR, if one is there.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace what a run left in DIR.")] = False,
+    max_minutes: Annotated[
+        float | None,
+        typer.Option(help="Of the whole run, test included.", metavar="M", show_default="no limit"),
+    ] = None,
+    checkpoint_every: Annotated[
+        str | None,
+        typer.Option(
+            help="Steps, or minutes with an m, between saved states.",
+            metavar="N|Nm",
+            show_default="10m",
+        ),
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
 ) -> None:
     """Train a tagger or classifier and save its best and its last epoch.
@@ -92,15 +111,20 @@ def train_command(
         "train.seed": seed,
         "train.device": device,
         "train.threads": threads,
+        "train.max_minutes": max_minutes,
+        "train.checkpoint_every": checkpoint_every,
     }
     settings = load_config(config, overrides or (), flags)
-    from tagkit.cli.progress import Progress
-    from tagkit.trainer import Listener
-    from tagkit.trainer import train as run
+    if resume and force:
+        raise ConfigError("tagkit train", ["--resume goes on, --force starts anew: name one"])
+    with stop_on_signal() as stop:
+        from tagkit.cli.progress import Progress
+        from tagkit.history import Listener
+        from tagkit.trainer import train as run
 
-    if quiet:
-        run(settings, Listener())
-        return
-    with Progress() as progress:
-        trained = run(settings, progress)
-        progress.on_end(trained)
+        if quiet:
+            run(settings, Listener(), resume=resume, force=force, stop=stop)
+            return
+        with Progress() as progress:
+            trained = run(settings, progress, resume=resume, force=force, stop=stop)
+            progress.on_end(trained)

@@ -1,5 +1,6 @@
 """tagkit.toml: every option's name, type, default, unit and limit; here and nowhere else."""
 
+import math
 import os
 from typing import Annotated, Any, Literal, get_args
 
@@ -42,12 +43,31 @@ def _known_encoding(name: str) -> str:
     return name
 
 
+def _steps_or_minutes(text: int | str) -> int | str:
+    if isinstance(text, int):
+        if text >= 1:
+            return text
+    elif text.isdecimal() and int(text):
+        return int(text)
+    elif text.endswith("m") and _is_positive(text[:-1]):
+        return text
+    raise ValueError("expected a number of steps, such as 500, or of minutes, such as '10m'")
+
+
+def _is_positive(text: str) -> bool:
+    try:
+        return 0 < float(text) < math.inf
+    except ValueError:
+        return False
+
+
 Scheme = Annotated[
     Literal["auto", "iob1", "iob2", "iobes", "bilou", "labels"], BeforeValidator(_established)
 ]
 TrainScheme = Annotated[Literal["iob2", "iobes", "bilou"], BeforeValidator(_established)]
 Device = Annotated[str, AfterValidator(_cuda_or_cpu)]
 Encoding = Annotated[str, AfterValidator(_known_encoding)]
+Interval = Annotated[int | str, AfterValidator(_steps_or_minutes)]
 
 
 class Section(BaseModel):
@@ -144,9 +164,15 @@ class TrainConfig(Section):
     max_epochs: Annotated[int, Field(ge=1)] = 20  # passes over the training corpus
     patience: Annotated[int, Field(ge=0)] = 8  # epochs without a better dev score; 0 for no limit
     bptt: Annotated[int, Field(ge=0)] = 512  # tokens that gradients go back at most; 0: all
+    accumulate: Annotated[int, Field(ge=1)] = 1  # batches a step
     max_grad_norm: Annotated[float, Field(ge=0)] = 5.0  # gradients are scaled down to it; 0: off
+    max_grad_value: Annotated[float, Field(ge=0)] = 0.0  # each number is cut to it; 0: off
+    on_nonfinite: Literal["skip", "random"] = "skip"  # steps whose loss or gradient is not finite
     average_decay: Probability = 0.999  # of the running mean of the weights that is kept; 0: off
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 1  # of all that is random
+    max_minutes: Annotated[float, Field(ge=0)] = 0.0  # of the whole run, test included; 0: no limit
+    checkpoint_every: Interval = "10m"  # steps, or minutes with an m; and after each epoch
+    precision: Literal["fp32", "bf16", "fp16"] = "fp32"  # of training; fp16 on a GPU alone
     device: Device = "auto"  # cpu, cuda, cuda:N, or auto: a GPU if there is one
     threads: Annotated[int, Field(ge=0, le=1024)] = 1  # of a CPU; 0 for as many as it has cores
 
@@ -174,6 +200,10 @@ class Config(Section):
             raise ValueError(
                 f"encoder.merge = {self.encoder.merge!r} joins two directions: it wants "
                 "encoder.bidirectional = true"
+            )
+        if self.train.on_nonfinite == "random" and not self.train.max_grad_norm:
+            raise ValueError(
+                "train.on_nonfinite = 'random' makes a step of train.max_grad_norm, which is 0"
             )
         return self
 

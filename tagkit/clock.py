@@ -1,0 +1,33 @@
+"""When a run's time is over, and when its state is to be saved."""
+
+import time
+
+
+class Clock:
+    """Time of a run, from when this is made."""
+
+    def __init__(self, max_minutes: float, checkpoint_every: int | str) -> None:
+        """As [train] has them: 0 minutes for no limit; a number of steps, or "10m"."""
+        self.started = self.saved_at = time.monotonic()
+        self.limit_s = 60 * max_minutes or float("inf")
+        self.every = checkpoint_every
+        self.dev_s = 0.0  # that scoring dev took; 0 before
+
+    @property
+    def counts_steps(self) -> bool:
+        """Whether checkpoints come after so many steps, not after so many minutes."""
+        return isinstance(self.every, int)
+
+    def is_over(self, ending_s: float) -> bool:
+        """Whether the run has to end now, if ending takes so many seconds."""
+        return time.monotonic() - self.started + ending_s > self.limit_s
+
+    def wants_checkpoint(self, step: int) -> bool:
+        """Whether the state after this step is to be saved."""
+        if isinstance(self.every, int):
+            return step % self.every == 0
+        return time.monotonic() - self.saved_at > 60 * float(self.every.removesuffix("m"))
+
+    def saved(self) -> None:
+        """The state was saved."""
+        self.saved_at = time.monotonic()

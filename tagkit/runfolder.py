@@ -1,0 +1,170 @@
+"""The folder of a training run.
+
+    best/  last/       models: of the best epoch, and of the last
+    checkpoints/       all that it takes to go on
+    history.jsonl      a line an evaluation
+    train.log          a line an event, with the time
+
+A run writes here and nowhere else.
+"""
+
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tagkit.bundle import METADATA, read_metadata, save_bundle
+from tagkit.checkpoint import Checkpoint, newest_checkpoint, remove_after, save_checkpoint
+from tagkit.config import Config
+from tagkit.errors import BundleError, CheckpointError
+from tagkit.folders import cannot_write, set_aside
+from tagkit.history import CURVES, HISTORY, LOG, Epoch, write_history
+from tagkit.preparation import Prepared
+
+_MODELS, _CHECKPOINTS = ("best", "last"), "checkpoints"
+_KEEP = 2  # checkpoints
+# What may differ in a run that goes on: it changes no weight, or is about when to end.
+_FREE = {
+    "train.max_epochs", "train.patience", "train.max_minutes", "train.checkpoint_every",
+    "train.threads", "train.device", "output.dir", "data.train_file", "data.dev_file",
+    "data.test_file",
+}  # fmt: skip
+
+
+class RunFolder:
+    """Where a run writes."""
+
+    def __init__(self, path: Path, *, writes: bool) -> None:
+        """`writes`: whether this process is the one that does."""
+        self.path = path
+        self.writes = writes
+
+    def check(self, *, resume: bool, force: bool) -> None:
+        """Refuse to lose what is there.
+
+        Raises:
+            CheckpointError: a run is there, and is neither to go on nor to be removed.
+        """
+        if resume or force or not any(self._pieces()):
+            return
+        try:
+            finished = bool(read_metadata(self.path / "best").get("scores"))
+        except BundleError:
+            finished = False
+        if finished or not (self.path / _CHECKPOINTS).exists():
+            raise CheckpointError(
+                f"{self.path}: holds a finished model; name another folder (-o), or replace it "
+                "with --force"
+            )
+        raise CheckpointError(
+            f"{self.path}: holds a run that was stopped; --resume goes on with it, --force starts "
+            "anew"
+        )
+
+    def open(
+        self, run: Mapping[str, Any], note: Callable[[str], None], *, resume: bool
+    ) -> Checkpoint | None:
+        """Make the folder ready; the state to go on from, None of a new run.
+
+        Args:
+            run: what a run that goes on must have in common with the one before; see `identity`.
+            note: told of damaged checkpoints.
+            resume: whether to go on; else what a run left here is removed.
+
+        Raises:
+            CheckpointError: the folder cannot be written, or the run there is another one.
+        """
+        checkpoint = newest_checkpoint(self.path / _CHECKPOINTS, note) if resume else None
+        if checkpoint:
+            for problem in _differences(checkpoint.state["run"], run):
+                raise CheckpointError(
+                    f"{self.path}: the run there had {problem}; go on with what it had, or start "
+                    "anew with --force"
+                )
+        if not self.writes:
+            return checkpoint
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            if not checkpoint:
+                for piece in self._pieces():
+                    shutil.rmtree(piece) if piece.is_dir() else piece.unlink()
+        except OSError as error:
+            raise cannot_write(self.path, error) from None
+        return checkpoint
+
+    def save_checkpoint(self, checkpoint: Checkpoint) -> None:
+        """Add a checkpoint.
+
+        Raises:
+            CheckpointError: it cannot be written.
+        """
+        if self.writes:
+            save_checkpoint(self.path / _CHECKPOINTS, checkpoint, _KEEP)
+
+    def sound_checkpoint(self, note: Callable[[str], None]) -> Checkpoint:
+        """The newest checkpoint that every run of this configuration has; later ones are removed.
+
+        Raises:
+            CheckpointError: none is whole.
+        """
+        folder = self.path / _CHECKPOINTS
+        checkpoint = newest_checkpoint(folder, note, on_schedule=True)
+        if checkpoint is None:
+            raise CheckpointError(f"{folder}: no checkpoint to go back to is whole")
+        if self.writes:
+            remove_after(folder, checkpoint.step)
+        return checkpoint
+
+    def save_model(self, name: str, prepared: Prepared, facts: dict[str, Any]) -> None:
+        """Write `best` or `last`.
+
+        Raises:
+            BundleError: it cannot be written.
+        """
+        if self.writes:
+            save_bundle(
+                self.path / name, prepared.model, prepared.vocabulary, prepared.config, facts
+            )
+
+    def write_history(self, epochs: Sequence[Epoch]) -> None:
+        """Write history.jsonl.
+
+        Raises:
+            CheckpointError: it cannot be written.
+        """
+        if self.writes:
+            write_history(self.path, epochs)
+
+    def _pieces(self) -> list[Path]:
+        """All that a run may have left here."""
+        folders = [self.path / name for name in (*_MODELS, _CHECKPOINTS)]
+        files = [self.path / name for name in (HISTORY, LOG, CURVES, METADATA)]
+        return [p for p in (*folders, *map(set_aside, folders), *files) if p.exists()]
+
+
+def identity(config: Config, digests: Mapping[str, str | None], processes: int) -> dict[str, Any]:
+    """What a run that goes on must have in common with the one before, by name.
+
+    Args:
+        config: as the corpus has resolved it.
+        digests: of the corpora, by split.
+        processes: that train together.
+    """
+    dumped = config.model_dump(mode="json")
+    options = {"task": dumped.pop("task")}
+    for section, values in dumped.items():
+        options |= {f"{section}.{key}": value for key, value in values.items()}
+    kept = {name: value for name, value in options.items() if name not in _FREE}
+    corpora = {f"{split} corpus": digest for split, digest in digests.items()}
+    return {**kept, **corpora, "number of processes": processes}
+
+
+def _differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """What differs, each in words."""
+    found = []
+    for name in sorted({*before, *now}):
+        old, new = before.get(name), now.get(name)
+        if old != new:
+            other = name.endswith(" corpus")
+            found.append(f"another {name}" if other else f"{name} = {old!r}, not {new!r}")
+    return found

@@ -1,0 +1,380 @@
+"""A run that is stopped, killed, or finds the disk full ends as one that was left alone."""
+
+import errno
+import hashlib
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tiny
+
+from tagkit.config import Config
+from tagkit.errors import BundleError, CheckpointError, Interrupted, TagkitError
+from tagkit.history import Epoch, Listener
+from tagkit.predictor import load
+from tagkit.trainer import Trained, train
+
+EPOCHS, STEPS = 3, 30  # of a run; ten an epoch
+
+
+def settings(folder: Path, *overrides: str, **flags: object) -> Config:
+    config = tiny.config(
+        folder,
+        f"train.max_epochs={EPOCHS}",
+        "train.patience=0",
+        "encoder.dropout=0.2",
+        "train.checkpoint_every=4",
+        *overrides,
+        **flags,
+    )
+    # Words that occur once, some of which training reads as unknown, by chance.
+    names = [[f"Na{letter}\tB-PER", "leaves\tO", ".\tO"] for letter in "bcdfghjklmnpqrstvwxz"]
+    tiny.write(folder / "train.conll", tiny.lines(60, seed=1) + names)
+    return config
+
+
+def digests(folder: Path) -> list[str]:
+    """Of the best model's weights and the last one's."""
+    files = [folder / "model" / name / "model.safetensors" for name in ("best", "last")]
+    return [hashlib.sha256(file.read_bytes()).hexdigest() for file in files]
+
+
+class StopAt(Listener):
+    """Asks a run to end after some of its steps; keeps what it is told."""
+
+    def __init__(self, *steps: int) -> None:
+        self.steps = steps
+        self.stop = threading.Event()
+        self.count = 0
+        self.notes: list[str] = []
+        self.epochs: list[Epoch] = []
+
+    def on_step(self, done: int, total: int) -> None:
+        self.count += 1
+        if self.count in self.steps:
+            self.stop.set()
+
+    def on_epoch(self, epoch: Epoch) -> None:
+        self.epochs.append(epoch)
+
+    def on_note(self, text: str) -> None:
+        self.notes.append(text)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    folder = tmp_path_factory.mktemp("undisturbed")
+    trained = train(settings(folder))
+    assert trained.epochs[-1].step == STEPS
+    return digests(folder)
+
+
+def to_the_end(folder: Path, *overrides: str, after: int) -> Trained:
+    """A run that is stopped after so many steps each time."""
+    while True:
+        listener = StopAt(after)
+        config = settings(folder, *overrides)
+        try:
+            return train(config, listener, resume=True, stop=listener.stop)
+        except Interrupted:
+            assert listener.count == after
+
+
+@pytest.mark.parametrize("after", [1, 3, 7, 10, 11, 25])
+def test_a_run_that_is_stopped_ends_with_the_weights_of_one_that_was_not(
+    tmp_path: Path, undisturbed: list[str], after: int
+) -> None:
+    trained = to_the_end(tmp_path, after=after)
+    assert [epoch.number for epoch in trained.epochs] == [1, 2, 3]
+    assert digests(tmp_path) == undisturbed
+
+
+OTHER_RUNS = [
+    ["train.optimizer=sgd", "train.lr=0.3", "train.schedule=plateau"],
+    ["train.optimizer=nadam", "train.accumulate=3"],
+    ["train.optimizer=adamw", "train.weight_decay=0.01", "train.schedule=cosine"],
+    ["task=classify", "head.dropout=0.3"],
+    ["train.average_decay=0", "train.precision=bf16"],
+]
+
+
+@pytest.mark.parametrize("overrides", OTHER_RUNS, ids="+".join)
+def test_every_optimizer_and_schedule_goes_on_as_it_was(
+    tmp_path: Path, overrides: list[str]
+) -> None:
+    files = {}
+    if "task=classify" in overrides:
+        rows = [f"{'ab'[i % 2]}\t{'x ' * (i % 5 + 1)}{'pq'[i % 2]}" for i in range(40)]
+        (tmp_path / "t.tsv").write_text("label\ttext\n" + "\n".join(rows) + "\n")
+        files = {f"data.{split}_file": str(tmp_path / "t.tsv") for split in ("train", "dev")}
+        files["data.test_file"] = ""
+    found = []
+    for name, after in (("whole", 10**6), ("stopped", 7)):
+        folder = tmp_path / name
+        while True:
+            listener = StopAt(after)
+            config = settings(tmp_path, *overrides, f"output.dir={folder / 'model'}", **files)
+            try:
+                train(config, listener, resume=True, stop=listener.stop)
+                break
+            except Interrupted:
+                assert name == "stopped"
+        found.append(digests(tmp_path / name))
+    assert found[0] == found[1]
+
+
+def test_the_end_of_an_epoch_is_a_place_to_stop_and_to_go_on_with_more_epochs(
+    tmp_path: Path,
+) -> None:
+    train(settings(tmp_path, "train.max_epochs=2", "train.schedule=constant"))
+    trained = train(settings(tmp_path, "train.schedule=constant"), resume=True)
+    more = digests(tmp_path)
+    assert len(trained.epochs) == EPOCHS
+    train(settings(tmp_path, "train.schedule=constant"), force=True)
+    assert digests(tmp_path) == more
+
+
+def test_a_finished_run_is_finished_again_at_once(tmp_path: Path, undisturbed: list[str]) -> None:
+    first = train(settings(tmp_path))
+    listener = StopAt()
+    again = train(settings(tmp_path), listener, resume=True)
+    assert listener.count == 0
+    assert again.test == first.test
+    assert digests(tmp_path) == undisturbed
+
+
+def test_a_run_that_is_stopped_before_its_first_score_leaves_a_model(tmp_path: Path) -> None:
+    listener = StopAt(2)
+    with pytest.raises(Interrupted, match=r"after step 2, in epoch 1; .* is in .*model"):
+        train(settings(tmp_path), listener, stop=listener.stop)
+    assert load(tmp_path / "model").predict("Ada visits Rome .").spans is not None
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-100])
+
+
+def alter(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("name", ["tensors.safetensors", "state.json"])
+@pytest.mark.parametrize("damage", [cut, alter, Path.unlink])
+def test_a_damaged_newest_checkpoint_falls_back_to_the_one_before_aloud(
+    tmp_path: Path, undisturbed: list[str], name: str, damage: Callable[[Path], None]
+) -> None:
+    listener = StopAt(19)
+    with pytest.raises(Interrupted):
+        train(settings(tmp_path), listener, stop=listener.stop)
+    checkpoints = sorted((tmp_path / "model" / "checkpoints").iterdir())
+    assert [place.name for place in checkpoints][-2:] == ["step-00000016", "step-00000019"]
+    damage(checkpoints[-1] / name)
+    listener = StopAt()
+    train(settings(tmp_path), listener, resume=True)
+    assert [f"{checkpoints[-1]}: damaged" in note for note in listener.notes] == [True]
+    assert listener.count == STEPS - 16
+    assert digests(tmp_path) == undisturbed
+
+
+def test_if_all_checkpoints_are_damaged_that_is_said(tmp_path: Path) -> None:
+    train(settings(tmp_path))
+    for place in (tmp_path / "model" / "checkpoints").iterdir():
+        cut(place / "tensors.safetensors")
+    with pytest.raises(CheckpointError, match="no checkpoint is whole; --force starts anew"):
+        train(settings(tmp_path), resume=True)
+
+
+def test_a_run_does_not_replace_another_unless_it_is_told_to(tmp_path: Path) -> None:
+    train(settings(tmp_path))
+    before = digests(tmp_path)
+    with pytest.raises(CheckpointError, match=r"finished model; name another folder \(-o\), or"):
+        train(settings(tmp_path, "train.seed=2"))
+    assert digests(tmp_path) == before
+    train(settings(tmp_path, "train.seed=2"), force=True)
+    assert digests(tmp_path) != before
+    listener = StopAt(3)
+    with pytest.raises(Interrupted):
+        train(settings(tmp_path), listener, force=True, stop=listener.stop)
+    with pytest.raises(CheckpointError, match="holds a run that was stopped; --resume goes on"):
+        train(settings(tmp_path))
+
+
+def test_forcing_removes_what_a_run_writes_and_nothing_else(tmp_path: Path) -> None:
+    train(settings(tmp_path))
+    (tmp_path / "model" / "notes.txt").write_text("mine")
+    first_log = (tmp_path / "model" / "train.log").read_text()
+    train(settings(tmp_path, "train.max_epochs=1"), force=True)
+    assert (tmp_path / "model" / "notes.txt").read_text() == "mine"
+    assert len((tmp_path / "model" / "train.log").read_text()) < len(first_log)
+
+
+@pytest.mark.parametrize(
+    ("override", "problem"),
+    [
+        ("train.lr=0.5", r"train.lr = 0.02, not 0.5"),
+        ("encoder.hidden=8", r"encoder.hidden = 16, not 8"),
+        ("train.seed=9", r"train.seed = 1, not 9"),
+    ],
+)
+def test_a_run_goes_on_only_as_the_one_that_was_begun(
+    tmp_path: Path, override: str, problem: str
+) -> None:
+    listener = StopAt(3)
+    with pytest.raises(Interrupted):
+        train(settings(tmp_path), listener, stop=listener.stop)
+    with pytest.raises(CheckpointError, match=f"the run there had {problem}; go on with what"):
+        train(settings(tmp_path, override), resume=True)
+
+
+def test_a_run_does_not_go_on_with_another_corpus(tmp_path: Path) -> None:
+    listener = StopAt(3)
+    with pytest.raises(Interrupted):
+        train(settings(tmp_path), listener, stop=listener.stop)
+    run = settings(tmp_path)
+    with (tmp_path / "train.conll").open("a") as file:
+        file.write("Ada B-PER\n\n".replace(" ", "\t"))
+    with pytest.raises(CheckpointError, match="had another train corpus"):
+        train(run, resume=True)
+
+
+def test_history_and_log_hold_a_line_an_epoch(tmp_path: Path) -> None:
+    trained = to_the_end(tmp_path, after=13)
+    lines = (tmp_path / "model" / "history.jsonl").read_text().splitlines()
+    history = [json.loads(line) for line in lines]
+    assert [(line["epoch"], line["step"]) for line in history] == [(1, 10), (2, 20), (3, 30)]
+    assert [line["dev"] for line in history] == [epoch.score for epoch in trained.epochs]
+    assert {"loss", "lr", "tokens_per_s", "seconds"} < history[0].keys()
+    log = (tmp_path / "model" / "train.log").read_text()
+    assert [log.count(f" epoch {number}, ") for number in (1, 2, 3)] == [1, 1, 1]
+
+
+def test_a_run_writes_under_its_folder_alone_and_leaves_nothing_beside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scratch, home = tmp_path / "scratch", tmp_path / "home"
+    scratch.mkdir()
+    home.mkdir()
+    for name in ("TMPDIR", "TEMP", "TMP"):
+        monkeypatch.setenv(name, str(scratch))
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.chdir(home)
+    train(settings(tmp_path))
+    assert list(scratch.iterdir()) == list(home.iterdir()) == []
+    names = {path.name for path in (tmp_path / "model").iterdir()}
+    assert names == {"best", "last", "checkpoints", "history.jsonl", "train.log"}
+    assert {p.name for p in tmp_path.iterdir()} == {
+        "scratch", "home", "model", "train.conll", "dev.conll", "test.conll",
+    }  # fmt: skip
+
+
+class FullDisk:
+    """Lets the nth call that changes the disk fail, as one does when the disk is full."""
+
+    CALLS: tuple[tuple[Any, str], ...] = (
+        (Path, "write_bytes"), (Path, "write_text"), (Path, "mkdir"), (os, "fsync"),
+        (os, "rename"), (os, "replace"),
+    )  # fmt: skip
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.left = -1
+        for owner, name in self.CALLS:
+            monkeypatch.setattr(owner, name, self._guarded(getattr(owner, name)))
+
+    def _guarded(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        def guarded(*args: Any, **kwargs: Any) -> Any:
+            self.left -= 1
+            if self.left == 0:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            return call(*args, **kwargs)
+
+        return guarded
+
+
+@pytest.mark.slow
+def test_a_disk_that_is_full_at_any_write_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    short = ["train.max_epochs=2", "train.checkpoint_every=6"]
+    train(settings(tmp_path, *short))
+    expected = digests(tmp_path)
+    train(settings(tmp_path, *short), force=True)
+    disk = FullDisk(monkeypatch)
+    number = 0
+    while True:
+        number += 1
+        disk.left = -1
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        run = settings(tmp_path, *short, f"output.dir={folder / 'model'}")
+        disk.left = number
+        problem = ""
+        try:
+            train(run)
+        except (CheckpointError, BundleError) as error:
+            problem = str(error)
+        if not problem:
+            break
+        assert "cannot be written: No space left on device" in problem
+        disk.left = -1
+        train(run, resume=True)
+        assert digests(folder) == expected, f"after write {number} failed"
+    assert number > 60
+    assert digests(folder) == expected
+
+
+PROGRAM = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from pathlib import Path
+import test_resume
+from tagkit.trainer import train
+train(test_resume.settings(Path(sys.argv[2])), resume=True)
+"""
+
+
+@pytest.mark.slow
+def test_a_run_that_is_killed_twenty_times_ends_with_the_same_weights(
+    tmp_path: Path, undisturbed: list[str]
+) -> None:
+    dice = random.Random(1)
+    command = [sys.executable, "-c", PROGRAM, str(Path(__file__).parent), str(tmp_path)]
+    began = time.monotonic()
+    subprocess.run(command, check=True)
+    whole_s = time.monotonic() - began
+    assert digests(tmp_path) == undisturbed
+    kills = 0
+    while kills < 20:
+        train_s = whole_s * dice.uniform(0.3, 1.0)
+        process = subprocess.Popen(command)
+        try:
+            process.wait(train_s)
+            assert process.returncode == 0
+            assert digests(tmp_path) == undisturbed
+            for path in (tmp_path / "model").rglob("*"):
+                if path.is_file():
+                    path.unlink()
+            for path in sorted((tmp_path / "model").rglob("*"), reverse=True):
+                path.rmdir()
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            kills += 1
+    subprocess.run(command, check=True)
+    assert digests(tmp_path) == undisturbed
+
+
+def test_what_cannot_be_written_from_the_start_is_said_before_training(tmp_path: Path) -> None:
+    (tmp_path / "model").write_text("a file")
+    with pytest.raises(TagkitError, match="cannot be written"):
+        train(settings(tmp_path))
