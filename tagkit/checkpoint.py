@@ -37,14 +37,14 @@ class Checkpoint:
         step: number of steps done.
         tensors: by name.
         state: values of JSON.
-        on_schedule: whether every run of this configuration saves one at this step; others depend
-            on the clock, or on when the run was stopped.
+        sound: whether a run may go back to it: its last step was finite, and every run of this
+            configuration saves one here (others depend on the clock, or on when a run was stopped).
     """
 
     step: int
     tensors: Mapping[str, Tensor]
     state: Mapping[str, Any]
-    on_schedule: bool
+    sound: bool
 
 
 def save_checkpoint(folder: Path, checkpoint: Checkpoint, keep: int) -> None:
@@ -53,7 +53,7 @@ def save_checkpoint(folder: Path, checkpoint: Checkpoint, keep: int) -> None:
     Args:
         folder: of all checkpoints of the run.
         checkpoint: to be written.
-        keep: so many of the newest stay, and the newest that is on schedule.
+        keep: so many of the newest stay, and the newest that is sound.
 
     Raises:
         CheckpointError: it cannot be written; those that were there are there still.
@@ -61,7 +61,7 @@ def save_checkpoint(folder: Path, checkpoint: Checkpoint, keep: int) -> None:
     tensors = save({name: tensor.cpu().contiguous() for name, tensor in checkpoint.tensors.items()})
     body = {
         "step": checkpoint.step,
-        "on_schedule": checkpoint.on_schedule,
+        "sound": checkpoint.sound,
         "state": dict(checkpoint.state),
     }
     record = {
@@ -80,14 +80,14 @@ def save_checkpoint(folder: Path, checkpoint: Checkpoint, keep: int) -> None:
 
 
 def newest_checkpoint(
-    folder: Path, note: Callable[[str], None], *, on_schedule: bool = False
+    folder: Path, note: Callable[[str], None], *, sound: bool = False
 ) -> Checkpoint | None:
     """The newest checkpoint that is whole; None where there is none.
 
     Args:
         folder: of all checkpoints of a run.
         note: told of each that is damaged and passed over.
-        on_schedule: whether to look at those alone that are.
+        sound: whether to look at those alone that are.
 
     Raises:
         CheckpointError: one is of a newer format, or all are damaged.
@@ -99,9 +99,9 @@ def newest_checkpoint(
         except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
             note(f"{place}: damaged ({error}); the checkpoint before it is used")
             continue
-        if checkpoint.on_schedule or not on_schedule:
+        if checkpoint.sound or not sound:
             return checkpoint
-    if places and not on_schedule:
+    if places and not sound:
         raise CheckpointError(f"{folder}: no checkpoint is whole; --force starts anew")
     return None
 
@@ -131,7 +131,7 @@ def _read(place: Path) -> Checkpoint:
         raise ValueError(f"{_STATE} was altered")
     if record["sha256"]["tensors"] != hashlib.sha256(tensors).hexdigest():
         raise ValueError(f"{_TENSORS} was cut short or altered")
-    return Checkpoint(body["step"], load(tensors), body["state"], body["on_schedule"])
+    return Checkpoint(body["step"], load(tensors), body["state"], body["sound"])
 
 
 def _digest(body: Mapping[str, Any]) -> str:
@@ -144,14 +144,14 @@ def _places(folder: Path) -> list[Path]:
 
 
 def _prune(folder: Path, keep: int) -> None:
-    """Remove all but the newest, and the newest on schedule."""
-    on_schedule = False
+    """Remove all but the newest, and the newest that is sound."""
+    kept_sound = False
     for number, place in enumerate(_places(folder)):
         try:
             record = json.loads((place / _STATE).read_text(encoding="utf-8"))
-            regular = bool(record["body"]["on_schedule"])
+            sound = bool(record["body"]["sound"])
         except (OSError, ValueError, KeyError, TypeError):
-            regular = False
-        if number >= keep and (on_schedule or not regular):
+            sound = False
+        if number >= keep and (kept_sound or not sound):
             shutil.rmtree(place, ignore_errors=True)
-        on_schedule = on_schedule or regular
+        kept_sound = kept_sound or sound

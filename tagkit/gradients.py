@@ -1,5 +1,6 @@
 """The gradients of a step: of several batches, in pieces where memory is short, over processes."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 
@@ -89,8 +90,10 @@ class Gradients:
         accelerator = self.processes.accelerator
         with accelerator.autocast():
             total, count = prepared.model(batch)
-        accelerator.backward(total / share)
-        return float(total.detach()), float(count)
+        loss = float(total.detach())
+        if math.isfinite(loss):  # else there are no gradients worth having
+            accelerator.backward(total / share)
+        return loss, float(count)
 
     def _with_unknown_words(self, batch: Batch) -> Batch:
         """The batch with some of its rare words unknown, so that the unknown word is learnt."""

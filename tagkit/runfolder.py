@@ -17,7 +17,7 @@ from tagkit.bundle import METADATA, read_metadata, save_bundle
 from tagkit.checkpoint import Checkpoint, newest_checkpoint, remove_after, save_checkpoint
 from tagkit.config import Config
 from tagkit.errors import BundleError, CheckpointError
-from tagkit.folders import cannot_write, set_aside
+from tagkit.folders import set_aside
 from tagkit.history import CURVES, HISTORY, LOG, Epoch, write_history
 from tagkit.preparation import Prepared
 
@@ -89,7 +89,7 @@ class RunFolder:
                 for piece in self._pieces():
                     shutil.rmtree(piece) if piece.is_dir() else piece.unlink()
         except OSError as error:
-            raise cannot_write(self.path, error) from None
+            raise CheckpointError(f"{self.path}: cannot be written: {error.strerror}") from None
         return checkpoint
 
     def save_checkpoint(self, checkpoint: Checkpoint) -> None:
@@ -102,13 +102,13 @@ class RunFolder:
             save_checkpoint(self.path / _CHECKPOINTS, checkpoint, _KEEP)
 
     def sound_checkpoint(self, note: Callable[[str], None]) -> Checkpoint:
-        """The newest checkpoint that every run of this configuration has; later ones are removed.
+        """The newest checkpoint to which a run may go back; later ones are removed.
 
         Raises:
             CheckpointError: none is whole.
         """
         folder = self.path / _CHECKPOINTS
-        checkpoint = newest_checkpoint(folder, note, on_schedule=True)
+        checkpoint = newest_checkpoint(folder, note, sound=True)
         if checkpoint is None:
             raise CheckpointError(f"{folder}: no checkpoint to go back to is whole")
         if self.writes:

@@ -129,7 +129,7 @@ class RunState:
         for name, parameter in self.prepared.model.named_parameters():
             parameter.copy_(self.best_weights[name])
 
-    def checkpoint(self, more: Mapping[str, Any], *, on_schedule: bool) -> Checkpoint:
+    def checkpoint(self, more: Mapping[str, Any], *, sound: bool) -> Checkpoint:
         """The state as it is saved, with more values beside it."""
         tensors = {
             **self.updates.tensors(),
@@ -145,7 +145,7 @@ class RunState:
             "returns": self.returns,
             **more,
         }
-        return Checkpoint(self.step, tensors, state, on_schedule)
+        return Checkpoint(self.step, tensors, state, sound)
 
     def restore(self, checkpoint: Checkpoint) -> None:
         """Take over a state that was saved."""

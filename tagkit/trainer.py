@@ -14,7 +14,7 @@ from tagkit.checkpoint import Checkpoint
 from tagkit.clock import Clock
 from tagkit.config import Config, TrainConfig
 from tagkit.device import choose_device, set_threads
-from tagkit.errors import Interrupted, TrainingError
+from tagkit.errors import DeviceError, Interrupted, TrainingError
 from tagkit.history import Epoch, Listener, Logged
 from tagkit.predictor import Predictor
 from tagkit.preparation import Prepared, prepare
@@ -86,6 +86,8 @@ def train(
     """
     threads = set_threads(config.train.threads)
     device = choose_device(config.train.device)
+    if config.train.precision == "fp16" and device.type == "cpu":
+        raise DeviceError("train.precision = 'fp16' wants a GPU; bf16 works on a CPU too")
     processes = processes_of(device, config.train.precision)
     listener = listener if listener and processes.is_first else Listener()
     folder = RunFolder(Path(config.output.dir), writes=processes.is_first)
@@ -136,7 +138,7 @@ class _Run:
         if checkpoint:
             self.state.restore(checkpoint)
         else:
-            self._checkpoint(on_schedule=True)
+            self._checkpoint(sound=True)
         ended = self._ended()
         while not ended:
             if self._train_to_end_of_epoch():
@@ -145,7 +147,7 @@ class _Run:
             else:
                 ended = "time"
                 # First the state, in which a run without a limit would be.
-                self._checkpoint(on_schedule=False)
+                self._checkpoint(sound=False)
                 self._score(whole=False)
         with self.state.updates.averaged():
             self._save("last", self.state.epochs[-1])
@@ -188,7 +190,7 @@ class _Run:
                 if wish == _TIME:
                     return False
                 if wish == _SAVE:
-                    self._checkpoint(on_schedule=self.clock.counts_steps)
+                    self._checkpoint(sound=self.clock.counts_steps)
         return True
 
     def _wish(self) -> int:
@@ -206,7 +208,7 @@ class _Run:
             Interrupted: the run was asked to end.
         """
         self.state.end_epoch(self._score(whole=True).score)
-        self._checkpoint(on_schedule=True)
+        self._checkpoint(sound=True)
         if self.processes.most(self.stop.is_set()) and not self._ended():
             self._interrupt()
 
@@ -266,7 +268,7 @@ class _Run:
             f"step {step}: not finite {_MOST_SKIPPED} times in a row; back to step {state.step}, "
             f"with {state.schedule.factor:g} times the learning rate"
         )
-        self._checkpoint(on_schedule=True)
+        self._checkpoint(sound=True)
 
     def _interrupt(self) -> None:
         """Save all that it takes to go on, and a model.
@@ -274,7 +276,7 @@ class _Run:
         Raises:
             Interrupted: always.
         """
-        self._checkpoint(on_schedule=False)
+        self._checkpoint(sound=False)
         epoch, step = len(self.state.epochs) + 1, self.state.step
         with self.state.updates.averaged():
             facts = {**self.facts, "epoch": epoch, "step": step}
@@ -284,10 +286,10 @@ class _Run:
             f"{self.folder.path}"
         )
 
-    def _checkpoint(self, *, on_schedule: bool) -> None:
+    def _checkpoint(self, *, sound: bool) -> None:
         """Save the state of the run."""
         self.folder.save_checkpoint(
-            self.state.checkpoint({"run": self.identity}, on_schedule=on_schedule)
+            self.state.checkpoint({"run": self.identity}, sound=sound and not self.state.in_a_row)
         )
         self.clock.saved()
         self.processes.wait()

@@ -77,8 +77,8 @@ class Updates:
             Bengio and Courville, section 10.11.1).
         """
         settings, scaler = self.settings, self.scaler
-        gradients = [p.grad for p in self.named.values() if p.grad is not None]
-        rows = None
+        dense = [p.grad for p in self.named.values() if p.grad is not None]
+        gradients, rows = [*dense], None
         if self.rows and self.rows.table.grad is not None:
             rows = self.rows.table.grad.coalesce()
             gradients.append(rows._values())
@@ -89,7 +89,7 @@ class Updates:
         if finite and settings.max_grad_norm:
             torch._foreach_mul_(gradients, (settings.max_grad_norm / (norm + 1e-6)).clamp(max=1))
         elif not finite and settings.on_nonfinite == "random":
-            self._at_random(gradients)
+            self._at_random([*self.dense_gradients(), *gradients[len(dense) :]])
         if finite and settings.max_grad_value:
             for gradient in gradients:
                 gradient.clamp_(-settings.max_grad_value, settings.max_grad_value)

@@ -97,7 +97,7 @@ def test_a_disk_that_fills_up_leaves_the_old_model(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("tagkit.bundle.save_file", full)
+    monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(BundleError, match="cannot be written: No space left on device"):
         save_bundle(model, bundle.model, bundle.vocabulary, bundle.config, {"epoch": 78})
     assert load_bundle(model).metadata["epoch"] != 78

@@ -73,6 +73,9 @@ LIMITS: list[tuple[str, list[str], list[tuple[str, str]]]] = [
     ("train.lr", ["1e-9", "7"], [("0", "greater than 0"), ("-1", "greater than 0"), ("inf", FINITE)]),  # noqa: E501
     ("train.weight_decay", ["0", "1"], [("-1", NOT_BELOW_0)]),
     ("train.max_grad_norm", ["0", "1"], [("-1", NOT_BELOW_0), ("inf", FINITE)]),
+    ("train.max_grad_value", ["0", "1"], [("-1", NOT_BELOW_0), ("inf", FINITE)]),
+    ("train.max_minutes", ["0", "0.5"], [("-1", NOT_BELOW_0), ("inf", FINITE)]),
+    ("train.accumulate", ["1", "9"], [("0", NOT_BELOW_1)]),
     ("train.anneal_factor", ["0.01", "0.99"], [("0", "greater than 0"), ("1", "less than 1")]),
     ("train.seed", ["0", str(2**63 - 1)], [("-1", NOT_BELOW_0), (str(2**63), f"less than {2**63}")]),  # noqa: E501
     ("train.threads", ["0", "1024"], [("-1", NOT_BELOW_0), ("1025", "less than or equal to 1024")]),

@@ -198,7 +198,7 @@ def test_vectors_of_words_that_training_lacks_are_used_in_prediction(tmp_path: P
             f"embeddings.freeze_vectors={freeze}",
             "embeddings.char_cell=none",
         )
-        trained = train(config)
+        trained = train(config, force=True)
         vocabulary = trained.predictor.vocabulary
         assert "zagreb" not in vocabulary.words
         assert ("rome" in vocabulary.words) == (freeze == "false")
@@ -240,9 +240,12 @@ def test_clipping_bounds_what_a_step_can_change(tmp_path: Path) -> None:
         config = tiny.config(
             tmp_path, f"train.max_grad_norm={norm}", "train.optimizer=sgd", "train.max_epochs=1"
         )
-        weights.append(train(config).predictor.model.head.linear.weight.detach().clone())
+        weights.append(
+            train(config, force=True).predictor.model.head.linear.weight.detach().clone()
+        )
     start = train(
-        tiny.config(tmp_path, "train.lr=1e-30", "train.optimizer=sgd", "train.max_epochs=1")
+        tiny.config(tmp_path, "train.lr=1e-30", "train.optimizer=sgd", "train.max_epochs=1"),
+        force=True,
     ).predictor.model.head.linear.weight.detach()
     assert (weights[0] - start).abs().max() > 1e-3
     assert (weights[1] - start).abs().max() < 1e-6
