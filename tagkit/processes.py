@@ -47,9 +47,7 @@ class Processes:
 
     def first(self, number: float) -> float:
         """The number that the first one has: two sums of floats need not be the same."""
-        if self.count == 1:
-            return number
-        return float(self._sum(torch.tensor([number if self.is_first else 0.0]).double()))
+        return float(self.all_of(torch.tensor(number, dtype=torch.float64))[0])
 
     def add(self, tensors: Sequence[Tensor]) -> None:
         """Put into each tensor its sum over all processes; in one message."""

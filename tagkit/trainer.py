@@ -91,7 +91,8 @@ def train(
     processes = processes_of(device, config.train.precision)
     listener = listener if listener and processes.is_first else Listener()
     folder = RunFolder(Path(config.output.dir), writes=processes.is_first)
-    folder.check(resume=resume, force=force)
+    if folder.writes:
+        folder.check(resume=resume, force=force)
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         torch.manual_seed(config.train.seed)
         prepared = prepare(config, device)
@@ -99,6 +100,7 @@ def train(
         digests = {name: split["sha256"] for name, split in facts["data"].items()}
         run = identity(prepared.config, digests, processes.count)
         checkpoint = folder.open(run, listener.on_note, resume=resume)
+        processes.wait()
         if folder.writes:
             listener = Logged(folder.path, listener)
         listener.on_start(prepared, threads)

@@ -27,6 +27,7 @@ LAYERS = [
     ["runfolder", "runstate"],
     ["trainer"],
     ["cli"],
+    ["__main__"],
 ]
 LEVEL = {unit: level for level, units in enumerate(LAYERS) for unit in units}
 # Heavy packages, and the only units whose import may load them.

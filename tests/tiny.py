@@ -13,6 +13,7 @@ from tagkit.model import Model
 _FIRST = ["Ada", "Ben", "Cleo", "Dan", "Eve", "Finn"]
 _LAST = ["Miller", "Okafor", "Novak", "Silva"]
 _PLACES = ["Oslo", "Rome", "Lima", "Quito", "New York", "Cape Town"]
+_SPLITS = {"train": (80, 1), "dev": (20, 2), "test": (20, 3)}  # sentences, seed
 _VERBS = ["visits", "leaves", "likes", "knows"]
 
 
@@ -54,16 +55,21 @@ def write(path: Path, sentences: list[list[str]]) -> Path:
 
 def corpus(folder: Path, columns: int = 2) -> dict[str, str]:
     """train, dev and test files; dotted names of the options that name them."""
-    sizes = {"train": (80, 1), "dev": (20, 2), "test": (20, 3)}
     return {
         f"data.{name}_file": str(write(folder / f"{name}.conll", lines(count, seed, columns)))
-        for name, (count, seed) in sizes.items()
+        for name, (count, seed) in _SPLITS.items()
     }
 
 
 def config(folder: Path, *overrides: str, columns: int = 2, **flags: object) -> Config:
-    """A run of a few seconds that learns the tiny corpus."""
-    small = [
+    """A run of a few seconds that learns the tiny corpus, which is written."""
+    corpus(folder, columns)
+    return small(folder, *overrides, **flags)
+
+
+def small(folder: Path, *overrides: str, **flags: object) -> Config:
+    """A run of a few seconds that learns the tiny corpus, which is there."""
+    options = [
         "embeddings.word_dim=16",
         "embeddings.char_dim=8",
         "embeddings.char_hidden=8",
@@ -77,7 +83,8 @@ def config(folder: Path, *overrides: str, columns: int = 2, **flags: object) -> 
         "train.device=cpu",
         f"output.dir={folder / 'model'}",
     ]
-    return load_config(overrides=[*small, *overrides], flags={**corpus(folder, columns), **flags})
+    files = {f"data.{name}_file": str(folder / f"{name}.conll") for name in _SPLITS}
+    return load_config(overrides=[*options, *overrides], flags={**files, **flags})
 
 
 _ASKS = {

@@ -1,5 +1,6 @@
 """`tagkit train`."""
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -117,6 +118,8 @@ def train_command(
     settings = load_config(config, overrides or (), flags)
     if resume and force:
         raise ConfigError("tagkit train", ["--resume goes on, --force starts anew: name one"])
+    if os.environ.get("RANK", "0") != "0":  # of several processes the first one talks
+        quiet = True
     with stop_on_signal() as stop:
         from tagkit.cli.progress import Progress
         from tagkit.history import Listener

@@ -1,0 +1,6 @@
+"""`python -m tagkit`, which launchers of several processes want."""
+
+from tagkit.cli.main import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,104 @@
+"""Several processes that train one model: the same weights as one, the same scores, one writer."""
+
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import tiny
+import torch
+from safetensors.torch import load_file
+
+from tagkit.config import Config
+from tagkit.trainer import train
+
+PROGRAM = """
+import json, sys
+sys.path.insert(0, sys.argv[1])
+from pathlib import Path
+import test_processes
+from tagkit.errors import Interrupted
+from tagkit.trainer import train
+from test_resume import StopAt
+listener = StopAt(int(sys.argv[3]))
+try:
+    trained = train(test_processes.settings(Path(sys.argv[2]), write=False), listener,
+                    resume=True, stop=listener.stop)
+except Interrupted:
+    sys.exit(7)
+print(json.dumps([epoch.score for epoch in trained.epochs]))
+"""
+
+
+def settings(folder: Path, *, write: bool = True) -> Config:
+    """A run without chance but for the order of the corpus."""
+    options = ["encoder.dropout=0", "encoder.word_dropout=0", "embeddings.singleton_dropout=0",
+               "train.max_epochs=2", "train.checkpoint_every=3", "train.batch_size=9"]  # fmt: skip
+    if write:
+        return tiny.config(folder, *options)
+    return tiny.small(folder, *options)
+
+
+def run_two(folder: Path, stop_at: int = 10**6) -> list[subprocess.CompletedProcess[str]]:
+    """Two processes, each told of the other as launchers do."""
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        port = free.getsockname()[1]
+    shared = {"WORLD_SIZE": "2", "MASTER_ADDR": "localhost", "MASTER_PORT": str(port),
+              "LOCAL_WORLD_SIZE": "2"}  # fmt: skip
+    tests = str(Path(__file__).parent)
+    command = [sys.executable, "-W", "ignore", "-c", PROGRAM, tests, str(folder), str(stop_at)]
+    running = [
+        subprocess.Popen(
+            command,
+            env={**os.environ, **shared, "RANK": str(rank), "LOCAL_RANK": str(rank)},
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )
+        for rank in range(2)
+    ]  # fmt: skip
+    ended = []
+    for process in running:
+        out, err = process.communicate(timeout=120)
+        assert "Traceback" not in err, err
+        ended.append(subprocess.CompletedProcess(command, process.returncode, out, err))
+    return ended
+
+
+def weights(folder: Path) -> dict[str, torch.Tensor]:
+    return load_file(folder / "model" / "last" / "model.safetensors")
+
+
+@pytest.fixture(scope="module")
+def one(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[float]]:
+    folder = tmp_path_factory.mktemp("one")
+    trained = train(settings(folder))
+    return folder, [epoch.score for epoch in trained.epochs]
+
+
+def test_two_processes_with_half_the_batch_each_give_the_weights_of_one(
+    tmp_path: Path, one: tuple[Path, list[float]]
+) -> None:
+    settings(tmp_path)
+    first, second = run_two(tmp_path)
+    assert first.returncode == second.returncode == 0
+    assert first.stdout == second.stdout == f"{one[1]}\n"
+    expected = weights(one[0])
+    for name, tensor in weights(tmp_path).items():
+        torch.testing.assert_close(tensor, expected[name], rtol=0, atol=1e-4, msg=name)
+    lines = (tmp_path / "model" / "history.jsonl").read_text().splitlines()
+    assert len(lines) == 2
+    assert (tmp_path / "model" / "train.log").read_text().count(" epoch 1, ") == 1
+
+
+def test_two_processes_go_on_as_if_they_had_not_been_stopped(tmp_path: Path) -> None:
+    for name in ("whole", "stopped"):
+        (tmp_path / name).mkdir()
+        settings(tmp_path / name)
+    run_two(tmp_path / "whole")
+    assert [process.returncode for process in run_two(tmp_path / "stopped", 5)] == [7, 7]
+    assert [process.returncode for process in run_two(tmp_path / "stopped")] == [0, 0]
+    expected = weights(tmp_path / "whole")
+    for name, tensor in weights(tmp_path / "stopped").items():
+        assert torch.equal(tensor, expected[name]), name
