@@ -3,19 +3,39 @@
 Accelerate finds out about them, and carries what they tell each other.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import torch
 from accelerate import Accelerator
 from accelerate.state import AcceleratorState
+from accelerate.utils import is_tensorboard_available
 from torch import Tensor
 
+from tagkit.errors import ConfigError
 
-def processes_of(device: torch.device, precision: str) -> "Processes":
-    """All processes of this run, for a device and a precision: fp32, bf16 or fp16.
+
+def processes_of(
+    device: torch.device, precision: str, tracker: str = "none", folder: Path | None = None
+) -> "Processes":
+    """All processes of this run.
 
     Accelerate takes device and precision as those of the whole program; a program may train twice.
+
+    Args:
+        device: of this process.
+        precision: fp32, bf16 or fp16.
+        tracker: "tensorboard", or "none".
+        folder: under which a tracker writes.
+
+    Raises:
+        ConfigError: the tracker is not installed.
     """
+    if tracker != "none" and not is_tensorboard_available():
+        raise ConfigError(
+            f"train.tracker = {tracker!r}",
+            ["it is not installed; pip install 'tagkit[tensorboard]'"],
+        )
     if not torch.distributed.is_initialized():
         AcceleratorState._reset_state(reset_partial_state=True)
     return Processes(
@@ -23,6 +43,8 @@ def processes_of(device: torch.device, precision: str) -> "Processes":
             device_placement=False,
             cpu=device.type == "cpu",
             mixed_precision=precision.replace("fp32", "no"),
+            log_with=None if tracker == "none" else tracker,
+            project_dir=folder,
         )
     )
 
@@ -69,6 +91,19 @@ class Processes:
         """Wait for all others to come here."""
         if self.count > 1:
             self.accelerator.wait_for_everyone()
+
+    def track(self, name: str) -> None:
+        """Begin to tell a tracker, if there is one, into a folder of this name."""
+        self.accelerator.init_trackers(name)
+
+    def log(self, values: Mapping[str, float], step: int) -> None:
+        """Tell the tracker, if there is one."""
+        self.accelerator.log(dict(values), step=step)
+
+    def end_tracking(self) -> None:
+        """Have the tracker write what it holds."""
+        for tracker in self.accelerator.trackers:
+            tracker.finish()
 
     def _sum(self, tensor: Tensor) -> Tensor:
         summed: Tensor = self.accelerator.reduce(tensor.to(self.accelerator.device), "sum")

@@ -4,6 +4,8 @@
     checkpoints/       all that it takes to go on
     history.jsonl      a line an evaluation
     train.log          a line an event, with the time
+    curves.svg         loss and dev score, where matplotlib is there
+    tensorboard/       if train.tracker has it so
 
 A run writes here and nowhere else.
 """
@@ -13,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tagkit.bundle import METADATA, read_metadata, save_bundle
+from tagkit.bundle import METADATA, digest_of, read_metadata, save_bundle
 from tagkit.checkpoint import Checkpoint, newest_checkpoint, remove_after, save_checkpoint
 from tagkit.config import Config
 from tagkit.errors import BundleError, CheckpointError
@@ -21,13 +23,13 @@ from tagkit.folders import set_aside
 from tagkit.history import CURVES, HISTORY, LOG, Epoch, write_history
 from tagkit.preparation import Prepared
 
-_MODELS, _CHECKPOINTS = ("best", "last"), "checkpoints"
+_MODELS, _CHECKPOINTS, TRACKED = ("best", "last"), "checkpoints", "tensorboard"
 _KEEP = 2  # checkpoints
 # What may differ in a run that goes on: it changes no weight, or is about when to end.
 _FREE = {
     "train.max_epochs", "train.patience", "train.max_minutes", "train.checkpoint_every",
-    "train.threads", "train.device", "output.dir", "data.train_file", "data.dev_file",
-    "data.test_file",
+    "train.threads", "train.device", "train.tracker", "output.dir", "data.train_file",
+    "data.dev_file", "data.test_file",
 }  # fmt: skip
 
 
@@ -137,7 +139,7 @@ class RunFolder:
 
     def _pieces(self) -> list[Path]:
         """All that a run may have left here."""
-        folders = [self.path / name for name in (*_MODELS, _CHECKPOINTS)]
+        folders = [self.path / name for name in (*_MODELS, _CHECKPOINTS, TRACKED)]
         files = [self.path / name for name in (HISTORY, LOG, CURVES, METADATA)]
         return [p for p in (*folders, *map(set_aside, folders), *files) if p.exists()]
 
@@ -157,6 +159,27 @@ def identity(config: Config, digests: Mapping[str, str | None], processes: int) 
     kept = {name: value for name, value in options.items() if name not in _FREE}
     corpora = {f"{split} corpus": digest for split, digest in digests.items()}
     return {**kept, **corpora, "number of processes": processes}
+
+
+def facts_of(prepared: Prepared) -> dict[str, Any]:
+    """What the model is made of, for its metadata."""
+    corpus = prepared.corpus
+    splits = {"train": corpus.train, "dev": corpus.dev, "test": corpus.test}
+    return {
+        "data": {
+            name: {
+                "file": split.path,
+                "sentences": len(split.sentences),
+                "tokens": split.tokens,
+                "scheme": split.scheme,
+                "sha256": digest_of(Path(split.path)) if Path(split.path).is_file() else None,
+            }
+            for name, split in splits.items()
+            if split
+        },
+        "labels": sorted(corpus.train.labels()) if corpus.scheme else [],
+        "classes": sorted(corpus.train.classes()) if prepared.vocabulary.classes else [],
+    }
 
 
 def _differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:

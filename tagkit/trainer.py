@@ -9,17 +9,17 @@ from typing import Any, Literal
 
 import torch
 
-from tagkit.bundle import digest_of
 from tagkit.checkpoint import Checkpoint
 from tagkit.clock import Clock
 from tagkit.config import Config, TrainConfig
 from tagkit.device import choose_device, set_threads
 from tagkit.errors import DeviceError, Interrupted, TrainingError
 from tagkit.history import Epoch, Listener, Logged
+from tagkit.plots import write_curves
 from tagkit.predictor import Predictor
 from tagkit.preparation import Prepared, prepare
 from tagkit.processes import Processes, processes_of
-from tagkit.runfolder import RunFolder, identity
+from tagkit.runfolder import TRACKED, RunFolder, facts_of, identity
 from tagkit.runstate import RunState
 from tagkit.scoring import AnyReport, evaluate, headline
 
@@ -88,15 +88,16 @@ def train(
     device = choose_device(config.train.device)
     if config.train.precision == "fp16" and device.type == "cpu":
         raise DeviceError("train.precision = 'fp16' wants a GPU; bf16 works on a CPU too")
-    processes = processes_of(device, config.train.precision)
+    path = Path(config.output.dir)
+    processes = processes_of(device, config.train.precision, config.train.tracker, path)
     listener = listener if listener and processes.is_first else Listener()
-    folder = RunFolder(Path(config.output.dir), writes=processes.is_first)
+    folder = RunFolder(path, writes=processes.is_first)
     if folder.writes:
         folder.check(resume=resume, force=force)
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         torch.manual_seed(config.train.seed)
         prepared = prepare(config, device)
-        facts = _facts(prepared)
+        facts = facts_of(prepared)
         digests = {name: split["sha256"] for name, split in facts["data"].items()}
         run = identity(prepared.config, digests, processes.count)
         checkpoint = folder.open(run, listener.on_note, resume=resume)
@@ -104,7 +105,11 @@ def train(
         if folder.writes:
             listener = Logged(folder.path, listener)
         listener.on_start(prepared, threads)
-        return _Run(prepared, folder, facts, run, processes, listener, stop).run(checkpoint)
+        processes.track(TRACKED)
+        try:
+            return _Run(prepared, folder, facts, run, processes, listener, stop).run(checkpoint)
+        finally:
+            processes.end_tracking()
 
 
 class _Run:
@@ -238,6 +243,9 @@ class _Run:
                 self._save("best", epoch)
         self.folder.write_history(state.epochs)
         self.listener.on_epoch(epoch)
+        curves = {"loss": epoch.loss, "dev": epoch.score, "lr": epoch.lr,
+                  "tokens/s": epoch.tokens_per_s}  # fmt: skip
+        self.processes.log(curves, epoch.step)
         return epoch
 
     def _ending_s(self) -> float:
@@ -307,6 +315,8 @@ class _Run:
         test = evaluate(self.predictor, corpus.test, batch_size=size) if corpus.test else None
         scores = {"dev": dev.to_dict(), "test": test.to_dict() if test else None}
         self._save("best", self.state.best, scores=scores)
+        if self.folder.writes:
+            write_curves(self.folder.path, self.state.epochs)
         return Trained(
             predictor=self.predictor,
             epochs=tuple(self.state.epochs),
@@ -323,24 +333,3 @@ def _nonfinite(loss: float, settings: TrainConfig) -> str:
     what = "a gradient is not finite" if math.isfinite(loss) else f"the loss is {loss}"
     done = {"skip": "the step is skipped", "random": "a random step is made in its place"}
     return f"{what}; {done[settings.on_nonfinite]}"
-
-
-def _facts(prepared: Prepared) -> dict[str, Any]:
-    """What the model is made of, for its metadata."""
-    corpus = prepared.corpus
-    splits = {"train": corpus.train, "dev": corpus.dev, "test": corpus.test}
-    return {
-        "data": {
-            name: {
-                "file": split.path,
-                "sentences": len(split.sentences),
-                "tokens": split.tokens,
-                "scheme": split.scheme,
-                "sha256": digest_of(Path(split.path)) if Path(split.path).is_file() else None,
-            }
-            for name, split in splits.items()
-            if split
-        },
-        "labels": sorted(corpus.train.labels()) if corpus.scheme else [],
-        "classes": sorted(corpus.train.classes()) if prepared.vocabulary.classes else [],
-    }

@@ -24,7 +24,7 @@ LAYERS = [
     ["predictor"],
     ["scoring", "annotator", "preparation", "schedule", "clock", "updates"],
     ["stream", "team", "measure", "history", "gradients"],
-    ["runfolder", "runstate"],
+    ["runfolder", "runstate", "plots"],
     ["trainer"],
     ["cli"],
     ["__main__"],

@@ -1,6 +1,6 @@
 """A training run as a person sees it: the corpora, the model, a row an epoch, the report."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 
@@ -11,6 +11,8 @@ from tagkit.history import Epoch, Listener
 from tagkit.preparation import Prepared
 from tagkit.split import Split
 from tagkit.trainer import Trained
+
+_BARS = "▁▂▃▄▅▆▇█"
 
 
 class Progress(Listener):
@@ -74,6 +76,8 @@ class Progress(Listener):
             stopped = " (stopped: time is over)"
         best = trained.best
         ending = "; test:\n" if trained.test else ""
+        for line in curves(trained.epochs, f"dev {self._measure}"):
+            note(line)
         note(
             f"best epoch {best.number}, dev {self._measure} {100 * best.score:.2f}{stopped}{ending}"
         )
@@ -85,6 +89,22 @@ class Progress(Listener):
             f"\nsaved {trained.folder} ({size / 1e6:.1f} MB). "
             f"Next: tagkit predict {trained.folder} FILE"
         )
+
+
+def curves(epochs: Sequence[Epoch], measure: str) -> Iterator[str]:
+    """Loss and dev score from the first epoch to the last, each on a line; none of one epoch."""
+    if len(epochs) > 1:
+        losses = [epoch.loss for epoch in epochs]
+        scores = [100 * epoch.score for epoch in epochs]
+        yield f"\n{'loss':<8}  {sparkline(losses)}  {losses[0]:.4f} to {losses[-1]:.4f}"
+        yield f"{measure:<8}  {sparkline(scores)}  {scores[0]:.2f} to {scores[-1]:.2f}"
+
+
+def sparkline(values: Sequence[float]) -> str:
+    """A bar for each value, the highest for the largest."""
+    low, high = min(values), max(values)
+    step = (high - low) / (len(_BARS) - 1) or 1
+    return "".join(_BARS[round((value - low) / step)] for value in values)
 
 
 def _waited(trained: Trained) -> int:

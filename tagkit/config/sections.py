@@ -173,6 +173,7 @@ class TrainConfig(Section):
     max_minutes: Annotated[float, Field(ge=0)] = 0.0  # of the whole run, test included; 0: no limit
     checkpoint_every: Interval = "10m"  # steps, or minutes with an m; and after each epoch
     precision: Literal["fp32", "bf16", "fp16"] = "fp32"  # of training; fp16 on a GPU alone
+    tracker: Literal["none", "tensorboard"] = "none"  # told of each epoch; an extra
     device: Device = "auto"  # cpu, cuda, cuda:N, or auto: a GPU if there is one
     threads: Annotated[int, Field(ge=0, le=1024)] = 1  # of a CPU; 0 for as many as it has cores
 
