@@ -38,6 +38,7 @@ _PUBLIC = {
     "Predictor": "tagkit.predictor",
     "load": "tagkit.predictor",
     "train": "tagkit.trainer",
+    "train_seeds": "tagkit.seeds",
 }
 
 __all__ = [*sorted(_PUBLIC), "__version__"]

@@ -15,7 +15,7 @@ from tagkit.errors import DataError
 from tagkit.model import Model, build_model
 from tagkit.nn.classifiers import balanced_weights
 from tagkit.nn.taggers import estimate_bigrams
-from tagkit.schemes import OUTSIDE
+from tagkit.schemes import OUTSIDE, split_tag
 from tagkit.sentence import Sentence
 from tagkit.vectors import Vectors, load_vectors
 from tagkit.vocab import (
@@ -83,6 +83,8 @@ def prepare(config: Config, device: torch.device) -> Prepared:
         bigrams = estimate_bigrams(encoded.paths(), len(vocabulary.tags))
     weights = _class_weights(config, vocabulary, encoded, corpus.train.path)
     model = build_model(config, vocabulary, bigrams, weights)
+    if model.head is not None and config.head.label_weights:
+        model.head.tag_weights = _tag_weights(config, vocabulary, corpus.train.path)
     covered = None
     if vectors:
         _place_vectors(model, vocabulary, vectors)
@@ -195,6 +197,24 @@ def _class_weights(
     if weights == "balanced" and encoded.classes is not None:
         return balanced_weights(torch.from_numpy(encoded.classes))
     return None
+
+
+def _tag_weights(config: Config, vocabulary: Vocabulary, path: str) -> torch.Tensor:
+    """(tags,) weights of the tags in the loss, those of their labels.
+
+    Raises:
+        DataError: an option names a label that the training corpus lacks.
+    """
+    plain = training_scheme(config) == "labels"
+    labels = [tag if plain or tag == OUTSIDE else split_tag(tag)[1] for tag in vocabulary.tags]
+    for label in config.head.label_weights:
+        if label not in labels:
+            known = ", ".join(dict.fromkeys(labels[:10]))
+            raise DataError(
+                f"head.label_weights: no token of {path} has the label {label!r}; there are: "
+                f"{known}"
+            )
+    return torch.tensor([config.head.label_weights.get(label, 1.0) for label in labels])
 
 
 def _place_vectors(model: Model, vocabulary: Vocabulary, vectors: Vectors) -> None:

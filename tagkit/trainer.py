@@ -13,7 +13,7 @@ from tagkit.checkpoint import Checkpoint
 from tagkit.clock import Clock
 from tagkit.config import Config, TrainConfig
 from tagkit.device import choose_device, set_threads
-from tagkit.errors import DeviceError, Interrupted, TrainingError
+from tagkit.errors import ConfigError, DeviceError, Interrupted, TrainingError
 from tagkit.history import Epoch, Listener, Logged
 from tagkit.plots import write_curves
 from tagkit.predictor import Predictor
@@ -84,6 +84,8 @@ def train(
         TagkitError: a corpus, a file of vectors, the device or the output folder cannot be used.
         Interrupted: `stop` was set.
     """
+    if config.train.seeds:
+        raise ConfigError("train.seeds", ["several seeds are for train_seeds; train takes one"])
     threads = set_threads(config.train.threads)
     device = choose_device(config.train.device)
     if config.train.precision == "fp16" and device.type == "cpu":

@@ -26,6 +26,7 @@ LAYERS = [
     ["stream", "team", "measure", "history", "gradients"],
     ["runfolder", "runstate", "plots"],
     ["trainer"],
+    ["seeds"],
     ["cli"],
     ["__main__"],
 ]
@@ -104,7 +105,7 @@ def test_the_public_names_are_these_and_all_can_be_imported() -> None:
     assert sorted(tagkit.__all__) == [
         "Config", "Document", "Prediction", "Predictor", "Sentence", "Span", "TaggedText",
         "TaggedToken",
-        "TagkitError", "TextSpan", "__version__", "load", "load_config", "train",
+        "TagkitError", "TextSpan", "__version__", "load", "load_config", "train", "train_seeds",
     ]  # fmt: skip
     for name in tagkit.__all__:
         assert getattr(tagkit, name) is not None

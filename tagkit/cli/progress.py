@@ -9,6 +9,7 @@ from tagkit.cli.reports import architecture, report_lines
 from tagkit.corpus import Corpus
 from tagkit.history import Epoch, Listener
 from tagkit.preparation import Prepared
+from tagkit.seeds import TrainedSeeds, mean_and_deviation
 from tagkit.split import Split
 from tagkit.trainer import Trained
 
@@ -66,6 +67,13 @@ class Progress(Listener):
         """As it is."""
         note(text)
 
+    def on_seeds(self, trained: TrainedSeeds) -> None:
+        """A row a seed, their mean and deviation, the report of the best, and what to type next."""
+        self._bar.stop()
+        for line in seed_lines(trained, self._measure):
+            note(line)
+        self._report(trained.best, trained.folder)
+
     def on_end(self, trained: Trained) -> None:
         """The best epoch, the test report, and what to type next."""
         self._bar.stop()
@@ -81,14 +89,32 @@ class Progress(Listener):
         note(
             f"best epoch {best.number}, dev {self._measure} {100 * best.score:.2f}{stopped}{ending}"
         )
+        self._report(trained, trained.folder)
+
+    def _report(self, trained: Trained, folder: Path) -> None:
+        """Scores on test, and what to type next."""
         if trained.test:
             for line in report_lines(trained.test):
                 note(line)
-        size = sum(file.stat().st_size for file in (trained.folder / "best").iterdir())
-        note(
-            f"\nsaved {trained.folder} ({size / 1e6:.1f} MB). "
-            f"Next: tagkit predict {trained.folder} FILE"
-        )
+        size = sum(file.stat().st_size for file in (folder / "best").iterdir())
+        note(f"\nsaved {folder} ({size / 1e6:.1f} MB). Next: tagkit predict {folder} FILE")
+
+
+def seed_lines(trained: TrainedSeeds, measure: str) -> Iterator[str]:
+    """A row a seed, then mean and standard deviation."""
+    scores = trained.scores
+    columns = {f"dev {measure}": [score.dev for score in scores]}
+    if scores[0].test is not None:
+        columns["test"] = [score.test or 0.0 for score in scores]
+    yield f"\n{'seed':>20}  epoch" + "".join(f"  {name:>9}" for name in columns)
+    for row, score in enumerate(scores):
+        cells = "".join(f"  {100 * values[row]:>9.2f}" for values in columns.values())
+        star = "  *" if score.seed == trained.best.predictor.config.train.seed else ""
+        yield f"{score.seed:>20}  {score.epoch:>5}{cells}{star}"
+    for number, name in enumerate(("mean", "standard deviation")):
+        figures = (mean_and_deviation(values)[number] for values in columns.values())
+        yield f"{name:>20}       " + "".join(f"  {100 * figure:>9.2f}" for figure in figures)
+    yield f"\nbest on dev: seed {trained.best.predictor.config.train.seed}; test:\n"
 
 
 def curves(epochs: Sequence[Epoch], measure: str) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """`tagkit train`."""
 
 import os
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -27,6 +28,7 @@ Examples:
   tagkit train --train train.conll --dev dev.conll --test test.conll -o models/mine
   tagkit train --task classify --train train.tsv -o models/mine
   tagkit train --set encoder.cell=gru --set train.max_epochs=5
+  tagkit train --seeds 1,2,3
   tagkit train --resume
 """
 
@@ -67,6 +69,9 @@ def train_command(
     tag_column: TagColumn = None,
     encoding: Encoding = None,
     seed: Annotated[int | None, typer.Option(help="Of all that is random.")] = None,
+    seeds: Annotated[
+        str | None, typer.Option(help="A model for each; the best is kept.", metavar="N,N,...")
+    ] = None,
     device: Annotated[
         str | None, typer.Option(help="auto, cpu, cuda or cuda:N.", metavar="DEVICE")
     ] = None,
@@ -110,6 +115,7 @@ def train_command(
         "data.encoding": encoding,
         "output.dir": output,
         "train.seed": seed,
+        "train.seeds": seeds.split(",") if seeds else None,
         "train.device": device,
         "train.threads": threads,
         "train.max_minutes": max_minutes,
@@ -123,11 +129,15 @@ def train_command(
     with stop_on_signal() as stop:
         from tagkit.cli.progress import Progress
         from tagkit.history import Listener
+        from tagkit.seeds import train_seeds
         from tagkit.trainer import train as run
 
-        if quiet:
-            run(settings, Listener(), resume=resume, force=force, stop=stop)
-            return
-        with Progress() as progress:
-            trained = run(settings, progress, resume=resume, force=force, stop=stop)
-            progress.on_end(trained)
+        with nullcontext(Listener()) if quiet else Progress() as told:
+            if settings.train.seeds:
+                of_seeds = train_seeds(settings, told, resume=resume, force=force, stop=stop)
+                if isinstance(told, Progress):
+                    told.on_seeds(of_seeds)
+            else:
+                trained = run(settings, told, resume=resume, force=force, stop=stop)
+                if isinstance(told, Progress):
+                    told.on_end(trained)

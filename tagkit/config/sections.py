@@ -19,6 +19,7 @@ Column = int | str
 Probability = Annotated[float, Field(ge=0, lt=1)]
 Size = Annotated[int, Field(ge=1, le=100_000)]
 Share = Annotated[float, Field(ge=0, le=1)]
+Seed = Annotated[int, Field(ge=0, lt=2**63)]
 Weight = Annotated[float, Field(gt=0)]
 Pooling = Literal["last", "mean", "max", "mean+max", "attention"]
 
@@ -145,6 +146,7 @@ class HeadConfig(Section):
     threshold: Share | dict[str, Share] | None = None  # that a class is at least as likely as
     label_smoothing: Probability = 0.0  # of the gold class that goes to all classes alike
     class_weights: Literal["none", "balanced"] | dict[str, Weight] = "none"  # in the loss
+    label_weights: dict[str, Weight] = {}  # of tags in the loss, by type, or O
     class_loss: Annotated[float, Field(gt=0)] = 1.0  # of the class beside the tags, task = "both"
 
 
@@ -169,7 +171,8 @@ class TrainConfig(Section):
     max_grad_value: Annotated[float, Field(ge=0)] = 0.0  # each number is cut to it; 0: off
     on_nonfinite: Literal["skip", "random"] = "skip"  # steps whose loss or gradient is not finite
     average_decay: Probability = 0.999  # of the running mean of the weights that is kept; 0: off
-    seed: Annotated[int, Field(ge=0, lt=2**63)] = 1  # of all that is random
+    seed: Seed = 1  # of all that is random
+    seeds: tuple[Seed, ...] = ()  # one model for each, of which the best is kept
     max_minutes: Annotated[float, Field(ge=0)] = 0.0  # of the whole run, test included; 0: no limit
     checkpoint_every: Interval = "10m"  # steps, or minutes with an m; and after each epoch
     precision: Literal["fp32", "bf16", "fp16"] = "fp32"  # of training; fp16 on a GPU alone
@@ -202,6 +205,8 @@ class Config(Section):
                 f"encoder.merge = {self.encoder.merge!r} joins two directions: it wants "
                 "encoder.bidirectional = true"
             )
+        if len(set(self.train.seeds)) < len(self.train.seeds):
+            raise ValueError(f"train.seeds = {list(self.train.seeds)}: expected each once")
         if self.train.on_nonfinite == "random" and not self.train.max_grad_norm:
             raise ValueError(
                 "train.on_nonfinite = 'random' makes a step of train.max_grad_norm, which is 0"

@@ -23,6 +23,7 @@ from torch import Tensor, nn
 
 from tagkit.nn.chain import Chain, path_score, viterbi
 from tagkit.nn.partition import log_partition
+from tagkit.nn.weighting import weighted_loss
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,7 @@ class Head(nn.Module):
     illegal_transitions: Tensor
     illegal_start: Tensor
     illegal_end: Tensor
+    tag_weights: Tensor | None
 
     def __init__(self, *, inputs: int, tags: int, illegal: StepScores) -> None:
         """`illegal` holds minus infinity where a step is forbidden, else 0."""
@@ -57,6 +59,8 @@ class Head(nn.Module):
         self.register_buffer("illegal_transitions", illegal.transitions, persistent=False)
         self.register_buffer("illegal_start", illegal.start, persistent=False)
         self.register_buffer("illegal_end", illegal.end, persistent=False)
+        # Of each gold tag in the loss; None where all weigh the same.
+        self.register_buffer("tag_weights", None, persistent=False)
 
     def chain(self, states: Tensor, mask: Tensor) -> Chain:
         """Scores of all paths, forbidden ones at minus infinity.
@@ -103,7 +107,9 @@ class SoftmaxHead(Head):
     def loss(self, states: Tensor, mask: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
         """Cross-entropy, summed over tokens, and their number."""
         scores = self.linear(states[mask])
-        total = nn.functional.cross_entropy(scores, targets[mask], reduction="sum")
+        total = nn.functional.cross_entropy(
+            scores, targets[mask], weight=self.tag_weights, reduction="sum"
+        )
         return total, mask.sum()
 
     def decode(self, states: Tensor, mask: Tensor) -> Tensor:
@@ -157,10 +163,15 @@ class CrfHead(Head):
         return self._constrained(self.linear(states), mask, self._steps())
 
     def loss(self, states: Tensor, mask: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
-        """Log-partition minus the gold path's score, summed over sentences; number of tokens."""
+        """Log-partition minus the gold path's score, summed over sentences; number of tokens.
+
+        Where tags have weights, the sum of `weighting.py`.
+        """
         steps = self._steps()
         chain = Chain(self.linear(states), steps.transitions, steps.start, steps.end, mask)
         allowed = self.chain(states, mask) if self.constrain_training else chain
+        if self.tag_weights is not None:
+            return weighted_loss(allowed, targets, self.tag_weights).sum(), mask.sum()
         return (log_partition(allowed) - path_score(chain, targets)).sum(), mask.sum()
 
     def _steps(self) -> StepScores:

@@ -1,0 +1,116 @@
+"""One configuration, several seeds: a model of each, and mean and deviation of their scores."""
+
+import json
+import shutil
+import statistics
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from tagkit.config import Config
+from tagkit.errors import ConfigError
+from tagkit.folders import cannot_write, whole_folder, write_whole
+from tagkit.history import Listener
+from tagkit.runfolder import RunFolder
+from tagkit.trainer import Trained, train
+
+SUMMARY = "seeds.json"
+
+
+@dataclass(frozen=True, slots=True)
+class SeedScores:
+    """What one seed gave.
+
+    Attributes:
+        seed: of all that is random.
+        epoch: the best one.
+        dev: headline on dev, 0 to 1.
+        test: headline on test; None without a test corpus.
+    """
+
+    seed: int
+    epoch: int
+    dev: float
+    test: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class TrainedSeeds:
+    """What the runs of several seeds end with.
+
+    Attributes:
+        scores: of each seed, in the order in which they were given.
+        best: the run that is best on dev; its model is the folder's `best`.
+        folder: with a folder for each seed in it.
+    """
+
+    scores: tuple[SeedScores, ...]
+    best: Trained
+    folder: Path
+
+
+def train_seeds(
+    config: Config,
+    listener: Listener | None = None,
+    *,
+    resume: bool = False,
+    force: bool = False,
+    stop: threading.Event | None = None,
+) -> TrainedSeeds:
+    """Train a model for each of `train.seeds`, in `seed-N` of the output folder; keep the best.
+
+    Arguments are those of `train`. `train.max_minutes` are for all seeds together. A run that goes
+    on passes over the seeds that are done.
+
+    Raises:
+        TagkitError: as `train` does; or no seeds are given.
+    """
+    seeds, listener = config.train.seeds, listener or Listener()
+    if not seeds:
+        raise ConfigError("train.seeds", ["expected at least one seed, found none"])
+    folder = Path(config.output.dir)
+    RunFolder(folder, writes=True).check(resume=resume, force=force)
+    began = time.monotonic()
+    scores: list[SeedScores] = []
+    best: Trained | None = None
+    for number, seed in enumerate(seeds):
+        listener.on_note(f"seed {seed} ({number + 1} of {len(seeds)})")
+        gone = (time.monotonic() - began) / 60
+        one = _with_seed(config, seed, gone, len(seeds) - number)
+        trained = train(one, listener, resume=resume, force=force, stop=stop)
+        test = trained.test.headline if trained.test else None
+        scores.append(SeedScores(seed, trained.best.number, trained.best.score, test))
+        if best is None or trained.best.score > best.best.score:
+            best = trained
+    assert best is not None
+    try:
+        with whole_folder(folder / "best") as place:
+            shutil.copytree(best.folder / "best", place, dirs_exist_ok=True)
+        summary = [asdict(score) for score in scores]
+        write_whole(folder / SUMMARY, (json.dumps(summary, indent=2) + "\n").encode())
+    except OSError as error:
+        raise cannot_write(folder, error) from None
+    return TrainedSeeds(tuple(scores), best, folder)
+
+
+def mean_and_deviation(values: Sequence[float]) -> tuple[float, float]:
+    """Mean, and standard deviation of a sample; that of one value is 0."""
+    return statistics.mean(values), statistics.stdev(values) if len(values) > 1 else 0.0
+
+
+def _with_seed(config: Config, seed: int, gone: float, left: int) -> Config:
+    """The configuration of one seed's run, with its part of the minutes that are left."""
+    minutes = config.train.max_minutes
+    if minutes:
+        minutes = max(minutes - gone, 1e-6) / left
+    changes = {"seed": seed, "seeds": (), "max_minutes": minutes}
+    return config.model_copy(
+        update={
+            "train": config.train.model_copy(update=changes),
+            "output": config.output.model_copy(
+                update={"dir": str(Path(config.output.dir) / f"seed-{seed}")}
+            ),
+        }
+    )

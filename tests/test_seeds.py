@@ -1,0 +1,99 @@
+"""Several seeds of one configuration."""
+
+import json
+import statistics
+from pathlib import Path
+
+import pytest
+import tiny
+from test_resume import StopAt
+
+from tagkit.cli.progress import seed_lines
+from tagkit.config import load_config
+from tagkit.errors import CheckpointError, ConfigError, Interrupted
+from tagkit.predictor import load
+from tagkit.seeds import TrainedSeeds, mean_and_deviation, train_seeds
+from tagkit.trainer import train
+
+SEEDS = (3, 1, 2)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> TrainedSeeds:
+    folder = tmp_path_factory.mktemp("seeds")
+    return train_seeds(tiny.config(folder, "train.seeds=[3,1,2]", "train.max_epochs=1"))
+
+
+def weights(folder: Path) -> bytes:
+    return (folder / "model.safetensors").read_bytes()
+
+
+def test_each_seed_has_a_model_and_they_differ(trained: TrainedSeeds) -> None:
+    assert [score.seed for score in trained.scores] == list(SEEDS)
+    models = {weights(trained.folder / f"seed-{seed}" / "best") for seed in SEEDS}
+    assert len(models) == 3
+
+
+def test_a_seed_among_several_gives_the_model_that_it_gives_alone(
+    trained: TrainedSeeds, tmp_path: Path
+) -> None:
+    train(tiny.config(tmp_path, "train.seed=1", "train.max_epochs=1"))
+    assert weights(tmp_path / "model" / "best") == weights(trained.folder / "seed-1" / "best")
+
+
+def test_the_folders_best_is_the_seed_that_is_best_on_dev(trained: TrainedSeeds) -> None:
+    best = max(trained.scores, key=lambda score: score.dev)
+    assert trained.best.best.score == best.dev
+    assert weights(trained.folder / "best") == weights(
+        trained.folder / f"seed-{best.seed}" / "best"
+    )
+    assert load(trained.folder).config.train.seed == best.seed
+    summary = json.loads((trained.folder / "seeds.json").read_text())
+    assert [row["dev"] for row in summary] == [score.dev for score in trained.scores]
+
+
+def test_mean_and_deviation_are_those_of_a_sample(trained: TrainedSeeds) -> None:
+    values = [score.dev for score in trained.scores]
+    mean, deviation = mean_and_deviation(values)
+    assert mean == pytest.approx(sum(values) / 3)
+    assert deviation == pytest.approx((sum((v - mean) ** 2 for v in values) / 2) ** 0.5)
+    assert mean_and_deviation([0.5]) == (0.5, 0.0)
+    lines = list(seed_lines(trained, "F1"))
+    assert lines[0].split() == ["seed", "epoch", "dev", "F1", "test"]
+    assert [line.split()[0] for line in lines[1:4]] == ["3", "1", "2"]
+    assert lines[4].split()[:2] == ["mean", f"{100 * statistics.mean(values):.2f}"]
+    assert lines[5].split()[:3] == ["standard", "deviation", f"{100 * deviation:.2f}"]
+    assert sum(line.endswith("*") for line in lines) == 1
+
+
+def test_a_run_of_seeds_goes_on_where_it_was_stopped(trained: TrainedSeeds, tmp_path: Path) -> None:
+    config = tiny.config(tmp_path, "train.seeds=[3,1,2]", "train.max_epochs=1")
+    listener = StopAt(14)  # in the second seed
+    with pytest.raises(Interrupted):
+        train_seeds(config, listener, stop=listener.stop)
+    with pytest.raises(CheckpointError):
+        train_seeds(config)
+    listener = StopAt()
+    again = train_seeds(config, listener, resume=True)
+    assert listener.count == 6 + 10
+    assert again.scores == trained.scores
+    assert weights(again.folder / "best") == weights(trained.folder / "best")
+
+
+def test_minutes_are_for_all_seeds_together(tmp_path: Path) -> None:
+    config = tiny.config(
+        tmp_path, "train.seeds=[3,1,2]", "train.max_epochs=1000", "train.max_minutes=0.1"
+    )
+    listener = StopAt()
+    ended = train_seeds(config, listener)
+    assert sum(epoch.seconds for epoch in listener.epochs) < 6
+    assert len(ended.scores) == 3
+
+
+def test_seeds_that_cannot_be_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="expected each once"):
+        load_config(overrides=["train.seeds=[1,1]"])
+    with pytest.raises(ConfigError, match="several seeds are for train_seeds"):
+        train(tiny.config(tmp_path, "train.seeds=[1,2]"))
+    with pytest.raises(ConfigError, match="expected at least one seed"):
+        train_seeds(tiny.config(tmp_path))
