@@ -9,9 +9,11 @@ from typing import Any
 import torch
 
 from tagkit.batch import Encoded, encode
+from tagkit.bundle import load_bundle
 from tagkit.config import Config
 from tagkit.corpus import Corpus, for_training, load_corpus, several_classes, training_scheme
 from tagkit.errors import DataError
+from tagkit.inheritance import extended, inherit, inherited, vectors_of
 from tagkit.model import Model, build_model
 from tagkit.nn.classifiers import balanced_weights
 from tagkit.nn.taggers import estimate_bigrams
@@ -63,13 +65,18 @@ def prepare(config: Config, device: torch.device) -> Prepared:
     Weights are drawn from torch's random state.
 
     Raises:
+        BundleError: the model to begin with cannot be read.
+        ConfigError: an option asks for other sizes than it has.
         DataError: a corpus cannot be used.
         VectorsError: the vectors cannot be read.
     """
+    base = load_bundle(Path(config.train.init_from)) if config.train.init_from else None
+    if base:
+        config = inherited(config, base, config.train.init_from)
     corpus = load_corpus(config)
     config = _resolved(config, corpus)
-    vectors = None
-    if config.embeddings.vectors:
+    vectors = vectors_of(base) if base else None
+    if config.embeddings.vectors and not base:
         vectors = load_vectors(Path(config.embeddings.vectors), config.embeddings.max_vectors)
         config = _with(config, "embeddings", word_dim=vectors.dim)
     sentences = _examples(config, corpus)
@@ -77,6 +84,8 @@ def prepare(config: Config, device: torch.device) -> Prepared:
     counts = count_words(surfaces, config.embeddings.lowercase, config.embeddings.normalize_digits)
     chars = most_frequent(count_chars(surfaces))
     vocabulary = _vocabulary(config, sentences, counts, chars, vectors)
+    if base:
+        vocabulary = extended(vocabulary, config, base)
     encoded = encode(sentences, vocabulary, chars=config.embeddings.char_cell != "none")
     bigrams = None
     if config.head.kind == "viterbi" and config.task != "classify":
@@ -88,6 +97,9 @@ def prepare(config: Config, device: torch.device) -> Prepared:
     covered = None
     if vectors:
         _place_vectors(model, vocabulary, vectors)
+    if base:
+        inherit(model, base, vocabulary)
+    if vectors:
         covered = (sum(vocabulary.vector_row(word) > 0 for word in counts), len(counts))
     return Prepared(
         config=config,

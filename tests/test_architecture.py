@@ -21,7 +21,7 @@ LAYERS = [
     ["corpus", "batch", "conversion", "texts", "answer"],
     ["model", "lint"],
     ["bundle", "checkpoint", "averaging", "rows", "processes", "wordtable"],
-    ["predictor"],
+    ["predictor", "inheritance"],
     ["scoring", "annotator", "preparation", "schedule", "clock", "updates"],
     ["stream", "team", "measure", "history", "gradients"],
     ["runfolder", "runstate", "plots"],

@@ -29,6 +29,7 @@ Examples:
   tagkit train --task classify --train train.tsv -o models/mine
   tagkit train --set encoder.cell=gru --set train.max_epochs=5
   tagkit train --seeds 1,2,3
+  tagkit train --init-from models/mine --train more.conll -o models/better
   tagkit train --resume
 """
 
@@ -76,6 +77,9 @@ def train_command(
         str | None, typer.Option(help="auto, cpu, cuda or cuda:N.", metavar="DEVICE")
     ] = None,
     threads: Threads = None,
+    init_from: Annotated[
+        str | None, typer.Option(help="A model whose weights are the first ones.", metavar="MODEL")
+    ] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with the run in DIR, if one is there.")
     ] = False,
@@ -118,6 +122,7 @@ def train_command(
         "train.seeds": seeds.split(",") if seeds else None,
         "train.device": device,
         "train.threads": threads,
+        "train.init_from": init_from,
         "train.max_minutes": max_minutes,
         "train.checkpoint_every": checkpoint_every,
     }

@@ -153,6 +153,7 @@ class HeadConfig(Section):
 class TrainConfig(Section):
     """[train]: the optimiser, its schedule, and when to stop."""
 
+    init_from: str = ""  # a model whose weights are the first ones
     optimizer: Literal["adam", "adamw", "nadam", "sgd"] = "adam"  # what makes steps of gradients
     lr: Annotated[float, Field(gt=0)] = 0.003  # learning rate at its highest
     momentum: Probability = 0.9  # of sgd
