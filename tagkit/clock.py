@@ -22,6 +22,11 @@ class Clock:
         """Whether the run has to end now, if ending takes so many seconds."""
         return time.monotonic() - self.started + ending_s > self.limit_s
 
+    def left_minutes(self) -> float:
+        """Minutes until then, as [train] has them: 0 for no limit."""
+        left = self.limit_s - (time.monotonic() - self.started)
+        return 0.0 if left == float("inf") else max(left, 0.1) / 60
+
     def wants_checkpoint(self, step: int) -> bool:
         """Whether the state after this step is to be saved."""
         if isinstance(self.every, int):

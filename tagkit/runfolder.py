@@ -185,8 +185,8 @@ def facts_of(prepared: Prepared) -> dict[str, Any]:
 def _differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """What differs, each in words."""
     found = []
-    for name in sorted({*before, *now}):
-        old, new = before.get(name), now.get(name)
+    for name in sorted(before.keys() & now.keys()):  # a later tagkit has further options
+        old, new = before[name], now[name]
         if old != new:
             other = name.endswith(" corpus")
             found.append(f"another {name}" if other else f"{name} = {old!r}, not {new!r}")

@@ -16,7 +16,7 @@ LAYERS = [
     ["sentence"],
     ["schemes"],
     ["config"],
-    ["formats", "tokenizer", "vocab"],
+    ["formats", "tokenizer", "vocab", "spaces"],
     ["evaluation", "vectors", "nn", "device", "alignment", "output", "windows", "split", "buckets"],
     ["corpus", "batch", "conversion", "texts", "answer"],
     ["model", "lint"],
@@ -26,13 +26,13 @@ LAYERS = [
     ["stream", "team", "measure", "history", "gradients"],
     ["runfolder", "runstate", "plots"],
     ["trainer"],
-    ["seeds"],
+    ["seeds", "tuning"],
     ["cli"],
     ["__main__"],
 ]
 LEVEL = {unit: level for level, units in enumerate(LAYERS) for unit in units}
 # Heavy packages, and the only units whose import may load them.
-SLOW = {"torch", "accelerate", "safetensors", "seqeval", "sklearn"}
+SLOW = {"torch", "accelerate", "safetensors", "seqeval", "sklearn", "optuna"}
 
 
 def modules() -> list[Path]:

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from tagkit import __version__
-from tagkit.cli import benchmark, check, convert, eval, info, predict, train
+from tagkit.cli import benchmark, check, convert, eval, info, predict, train, tune
 from tagkit.errors import Interrupted, TagkitError
 
 app = typer.Typer(
@@ -28,6 +28,7 @@ app.command("eval", epilog=eval.EXAMPLES)(eval.eval_command)
 app.command("convert", epilog=convert.EXAMPLES)(convert.convert_command)
 app.command("check", epilog=check.EXAMPLES)(check.check_command)
 app.command("benchmark", epilog=benchmark.EXAMPLES)(benchmark.benchmark_command)
+app.command("tune", epilog=tune.EXAMPLES)(tune.tune_command)
 app.command("info", epilog=info.EXAMPLES)(info.info_command)
 # What CRFsuite and spaCy call them.
 app.command("tag", hidden=True, epilog=predict.EXAMPLES)(predict.predict_command)

@@ -1,6 +1,14 @@
 """tagkit.toml: what it may say (`sections`), and how it is read (`loading`)."""
 
-from tagkit.config.loading import load_config, option_names, parse_config, to_toml
+from tagkit.config.loading import (
+    load_config,
+    option_names,
+    parse_config,
+    to_toml,
+    toml_value,
+    unknown_option,
+    with_options,
+)
 from tagkit.config.sections import (
     Column,
     Config,
@@ -33,4 +41,7 @@ __all__ = [
     "parse_config",
     "parse_span_scheme",
     "to_toml",
+    "toml_value",
+    "unknown_option",
+    "with_options",
 ]

@@ -41,7 +41,7 @@ def load_config(
         name, equals, value = text.partition("=")
         if not equals:
             raise ConfigError("--set", [f"expected section.key=value, found {text!r}"])
-        problems += _put(table, name.strip(), _toml_value(value.strip()))
+        problems += _put(table, name.strip(), toml_value(value.strip()))
     for name, value in (flags or {}).items():
         if value is not None:
             problems += _put(table, name, value)
@@ -64,6 +64,19 @@ def parse_config(table: Mapping[str, Any], source: str) -> Config:
         return Config.model_validate(table)
     except ValidationError as error:
         raise ConfigError(source, [_explain(details) for details in error.errors()]) from None
+
+
+def with_options(config: Config, values: Mapping[str, Any]) -> Config:
+    """The configuration with other values, by dotted name.
+
+    Raises:
+        ConfigError: an option is unknown or has a wrong value.
+    """
+    table = config.model_dump(mode="json", exclude_unset=True)
+    problems = [problem for name, value in values.items() for problem in _put(table, name, value)]
+    if problems:
+        raise ConfigError("configuration", problems)
+    return parse_config(table, "configuration")
 
 
 def to_toml(config: Config) -> str:
@@ -94,7 +107,7 @@ def _read_toml(path: Path) -> dict[str, Any]:
         raise ConfigError(str(path), [f"is not TOML: {error}"]) from None
 
 
-def _toml_value(text: str) -> Any:
+def toml_value(text: str) -> Any:
     """What `text` is in TOML; the text itself where it is no TOML: --set data.train_file=a.txt."""
     try:
         return tomllib.loads(f"value = {text}")["value"]
@@ -105,7 +118,7 @@ def _toml_value(text: str) -> Any:
 def _put(table: dict[str, Any], name: str, value: Any) -> list[str]:
     """Set a dotted name; a list with the problem where there is no such option."""
     if name not in option_names():
-        return [_unknown(name)]
+        return [unknown_option(name)]
     *sections, key = name.split(".")
     for section in sections:
         table = table.setdefault(section, {})
@@ -115,7 +128,8 @@ def _put(table: dict[str, Any], name: str, value: Any) -> list[str]:
     return []
 
 
-def _unknown(name: str) -> str:
+def unknown_option(name: str) -> str:
+    """A sentence on a name that is no option's, with one that is near."""
     inside = [option for option in option_names() if option.startswith(f"{name}.")]
     if inside:
         return f"{name} is a table; name one of its options, such as {inside[0]}"
@@ -139,7 +153,7 @@ def _explain(details: ErrorDetails) -> str:
     depth = 2 if len(details["loc"]) > 1 else 1
     name = ".".join(str(part) for part in details["loc"][:depth])
     if details["type"] == "extra_forbidden":
-        return _unknown(name)
+        return unknown_option(name)
     message = details["msg"]
     if details["type"] == "value_error":
         message = message.removeprefix("Value error, ")

@@ -1,0 +1,107 @@
+"""`tagkit tune`."""
+
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tagkit.cli.options import Device, Set, Threads
+from tagkit.cli.signals import stop_on_signal
+from tagkit.errors import ConfigError
+from tagkit.spaces import DEFAULT_SEARCH
+
+# \b keeps click from filling the lines.
+EXAMPLES = """\b
+Examples:
+  tagkit tune --train train.conll --dev dev.conll -o models/search --trials 30
+  tagkit tune --search train.lr=0.001..0.01:log --search encoder.cell=lstm,gru
+  tagkit tune --max-minutes 120
+"""
+
+
+def tune_command(
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            help="Configuration.", metavar="FILE", show_default="tagkit.toml, without --train"
+        ),
+    ] = None,
+    task: Annotated[
+        str | None,
+        typer.Option(
+            help="tag (tokens), classify (texts) or both.", metavar="TASK", show_default="tag"
+        ),
+    ] = None,
+    train: Annotated[
+        str | None, typer.Option("--train", help="Corpus to learn from.", metavar="FILE")
+    ] = None,
+    dev: Annotated[
+        str | None,
+        typer.Option(
+            help="Corpus that chooses the best.", metavar="FILE", show_default="split off"
+        ),
+    ] = None,
+    output: Annotated[
+        str,
+        typer.Option(
+            "--output", "-o", help="Where the search and its best model go.", metavar="DIR"
+        ),
+    ] = "models/search",
+    search: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="What to try: FROM..TO, FROM..TO:log, or A,B,C.",
+            metavar="SECTION.KEY=VALUES",
+            show_default="; ".join(DEFAULT_SEARCH),
+        ),
+    ] = None,
+    trials: Annotated[
+        int, typer.Option(min=1, help="Models in all, those of a search that goes on included.")
+    ] = 20,
+    max_minutes: Annotated[
+        float | None,
+        typer.Option(help="Of the whole search.", metavar="M", show_default="no limit"),
+    ] = None,
+    overrides: Set = None,
+    seed: Annotated[int | None, typer.Option(help="Of all that is random.")] = None,
+    device: Device = "auto",
+    threads: Threads = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace the search that is in DIR.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
+) -> None:
+    """Search for good options: train many models, and keep the one that is best on dev.
+
+    A search that was stopped goes on when the same command is given again. Test is not looked at.
+    """  # fmt: skip
+    from tagkit.config import load_config
+    from tagkit.spaces import parse_spaces
+
+    if config is None and train is None:
+        config = Path("tagkit.toml")
+    flags = {
+        "task": task,
+        "data.train_file": train,
+        "data.dev_file": dev,
+        "output.dir": output,
+        "train.seed": seed,
+        "train.device": device,
+        "train.threads": threads,
+        "train.max_minutes": max_minutes,
+    }
+    settings = load_config(config, overrides or (), flags)
+    spaces = parse_spaces(search or DEFAULT_SEARCH)
+    with stop_on_signal() as stop:
+        try:
+            import optuna  # noqa: F401 - an extra: what follows needs it
+        except ImportError:
+            raise ConfigError("tagkit tune", ["needs Optuna; pip install 'tagkit[tune]'"]) from None
+        from tagkit.cli.search import SearchProgress
+        from tagkit.tuning import TuneListener, tune
+
+        with nullcontext(TuneListener()) if quiet else SearchProgress(trials) as told:
+            tuned = tune(settings, spaces, trials=trials, listener=told, force=force, stop=stop)
+            if isinstance(told, SearchProgress):
+                told.on_end(tuned)

@@ -1,0 +1,114 @@
+"""What values a search may try: `0.001..0.01:log`, `50..300`, `lstm,gru`."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from tagkit.config import option_names, toml_value, unknown_option
+from tagkit.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """All numbers from one to another.
+
+    Attributes:
+        low: the smallest.
+        high: the largest.
+        log: whether each order of magnitude is as likely as another.
+        whole: whether whole numbers alone are meant.
+    """
+
+    low: float
+    high: float
+    log: bool
+    whole: bool
+
+    def ends(self) -> tuple[Any, ...]:
+        """Values that must be right if all are to be."""
+        return (int(self.low), int(self.high)) if self.whole else (self.low, self.high)
+
+    def __str__(self) -> str:
+        """As it is given."""
+        low, high = self.ends()
+        return f"{low}..{high}{':log' if self.log else ''}"
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """Some values.
+
+    Attributes:
+        values: numbers, texts, true or false.
+    """
+
+    values: tuple[Any, ...]
+
+    def ends(self) -> tuple[Any, ...]:
+        """Values that must be right if all are to be."""
+        return self.values
+
+    def __str__(self) -> str:
+        """As it is given."""
+        return ",".join(
+            str(value).lower() if isinstance(value, bool) else str(value) for value in self.values
+        )
+
+
+Space = Range | Choices
+
+# What is worth trying on any corpus, the most important first.
+DEFAULT_SEARCH = (
+    "train.lr=0.001..0.01:log",
+    "encoder.hidden=100,200,300",
+    "encoder.locked_dropout=0.1..0.6",
+    "train.batch_size=16,32,64",
+)
+
+
+def parse_spaces(texts: Iterable[str]) -> dict[str, Space]:
+    """Spaces by the option's dotted name, of texts such as `train.lr=0.001..0.01:log`.
+
+    Raises:
+        ConfigError: there is no such option, or the text is none of the kinds; all at once.
+    """
+    spaces: dict[str, Space] = {}
+    problems = []
+    for text in texts:
+        name, equals, values = text.partition("=")
+        try:
+            if not equals or not values:
+                raise ValueError(f"expected section.key=values, found {text!r}")
+            if name not in option_names():
+                raise ValueError(unknown_option(name))
+            spaces[name] = _parse(values)
+        except ValueError as error:
+            problems.append(str(error))
+    if problems:
+        raise ConfigError("--search", problems)
+    return spaces
+
+
+def _parse(text: str) -> Space:
+    values, _, scale = text.partition(":")
+    low, dots, high = values.partition("..")
+    if not dots:
+        return Choices(tuple(_scalar(part) for part in text.split(",")))
+    ends = toml_value(low), toml_value(high)
+    if not all(isinstance(end, int | float) and not isinstance(end, bool) for end in ends):
+        raise ValueError(f"{text!r}: expected two numbers on the sides of ..")
+    if ends[0] >= ends[1]:
+        raise ValueError(f"{text!r}: expected a smaller number before .. than behind")
+    if scale not in ("", "log"):
+        raise ValueError(f"{text!r}: expected :log or nothing behind the numbers")
+    if scale and ends[0] <= 0:
+        raise ValueError(f"{text!r}: expected numbers over 0 with :log")
+    whole = all(isinstance(end, int) for end in ends)
+    return Range(float(ends[0]), float(ends[1]), bool(scale), whole)
+
+
+def _scalar(text: str) -> Any:
+    value = toml_value(text)
+    if not isinstance(value, str | int | float | bool):
+        raise ValueError(f"{text!r}: expected a number, a text, true or false")
+    return value

@@ -1,0 +1,303 @@
+"""A search for good options with Optuna: each trial trains a model, and the best on dev is kept.
+
+    study.db     all trials: a search that was stopped goes on
+    best.toml    the best configuration, complete
+    best/        its model
+
+Which values are tried next is up to Optuna's TPE sampler (Bergstra et al. 2011). A trial whose dev
+score is under the median of earlier trials at the same epoch is given up.
+"""
+
+import shutil
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import optuna
+from optuna.trial import FrozenTrial, TrialState
+
+from tagkit.clock import Clock
+from tagkit.config import Config, to_toml, with_options
+from tagkit.errors import CheckpointError, Interrupted, TrainingError
+from tagkit.folders import cannot_write, whole_folder, write_whole
+from tagkit.history import Epoch, Listener
+from tagkit.spaces import Range, Space
+from tagkit.trainer import train
+
+STUDY, BEST_CONFIG, BEST = "study.db", "best.toml", "best"
+_STATES = {
+    TrialState.COMPLETE: "done",
+    TrialState.PRUNED: "given up",
+    TrialState.FAIL: "failed",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One model of a search.
+
+    Attributes:
+        number: from 1.
+        values: of the options that are searched, by dotted name.
+        dev: the best epoch's score on dev, 0 to 1; of one that was given up its last one's, of one
+            that failed None.
+        state: "done", "given up" or "failed".
+        seconds: that it took.
+    """
+
+    number: int
+    values: Mapping[str, Any]
+    dev: float | None
+    state: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Tuned:
+    """What a search ends with.
+
+    Attributes:
+        trials: all that have ended, those of earlier runs too.
+        best: the one that is best on dev.
+        config: of its model.
+        folder: of the search.
+    """
+
+    trials: tuple[Trial, ...]
+    best: Trial
+    config: Config
+    folder: Path
+
+
+class TuneListener:
+    """Told what happens during a search; this one is silent."""
+
+    def on_trial(self, trial: Trial, *, is_best: bool) -> None:
+        """A trial has ended."""
+
+    def on_note(self, text: str) -> None:
+        """Something that a person should know, in a sentence."""
+
+
+def tune(
+    config: Config,
+    spaces: Mapping[str, Space],
+    *,
+    trials: int,
+    listener: TuneListener | None = None,
+    force: bool = False,
+    stop: threading.Event | None = None,
+) -> Tuned:
+    """Search for good values of some options; go on with the search in the output folder.
+
+    Args:
+        config: all other options. `train.max_minutes` are for the whole search; test is not scored.
+        spaces: what to try, by dotted name.
+        trials: in all, those of earlier runs among them.
+        listener: told of each trial.
+        force: remove the search that is there.
+        stop: when it is set, the search ends after a step; the trial at work is begun again later.
+
+    Raises:
+        TagkitError: a corpus cannot be used, an option has a value that it cannot have.
+        Interrupted: `stop` was set.
+    """
+    folder = Path(config.output.dir)
+    listener = listener or TuneListener()
+    for name, space in spaces.items():
+        for value in space.ends():
+            with_options(config, {name: value})
+    try:
+        if force and (folder / STUDY).exists():
+            shutil.rmtree(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CheckpointError(f"{folder}: cannot be written: {error.strerror}") from None
+    if not (folder / STUDY).exists() and any(folder.iterdir()):
+        raise CheckpointError(f"{folder}: is not empty, and holds no search; name another (-o)")
+    return _Search(config, spaces, folder, listener, stop or threading.Event()).run(trials)
+
+
+class _Search:
+    """A study of Optuna, and the models that are trained for it."""
+
+    def __init__(
+        self,
+        config: Config,
+        spaces: Mapping[str, Space],
+        folder: Path,
+        listener: TuneListener,
+        stop: threading.Event,
+    ) -> None:
+        self.config = config
+        self.spaces = spaces
+        self.folder = folder
+        self.listener = listener
+        self.stop = stop
+        self.clock = Clock(config.train.max_minutes, 1)
+        optuna.logging.set_verbosity(optuna.logging.WARNING)
+        self.study = optuna.create_study(
+            storage=f"sqlite:///{folder / STUDY}",
+            study_name="tagkit",
+            direction="maximize",
+            load_if_exists=True,
+            pruner=optuna.pruners.MedianPruner(n_startup_trials=5, n_warmup_steps=2),
+        )
+
+    def run(self, trials: int) -> Tuned:
+        """Trials until there are so many, or time is over.
+
+        Raises:
+            TrainingError: all of them failed.
+        """
+        self._recognise()
+        self._take_up()
+        while len(self._ended()) < trials and not self.clock.is_over(0):
+            self._one()
+        ended = [_trial(frozen) for frozen in self._ended()]
+        done = [trial for trial in ended if trial.state == "done"]
+        if not done:
+            raise TrainingError(f"{self.folder}: no trial came to its end")
+        best = max(done, key=lambda trial: trial.dev or 0.0)
+        return Tuned(tuple(ended), best, self._config(best.values), self.folder)
+
+    def _recognise(self) -> None:
+        """Note what is searched, or check that it is what was searched here before.
+
+        Raises:
+            CheckpointError: it is something else.
+        """
+        free = {"train.max_minutes": 0.0, "train.threads": 1, "output.dir": ""}
+        search = {
+            "config": to_toml(with_options(self.config, free)),
+            "spaces": {name: str(space) for name, space in self.spaces.items()},
+        }
+        before = self.study.user_attrs.get("search", search)
+        if before != search:
+            what = "options" if before["config"] != search["config"] else "values"
+            raise CheckpointError(
+                f"{self.folder}: the search there tried other {what}; name another folder (-o), or "
+                "replace it with --force"
+            )
+        self.study.set_user_attr("search", search)
+
+    def _take_up(self) -> None:
+        """Line up the trials again that were at work when the search was stopped."""
+        again = list(self.study.user_attrs.get("again", []))
+        for frozen in self.study.get_trials(states=(TrialState.RUNNING,)):
+            shutil.rmtree(self._place(frozen.number), ignore_errors=True)
+            again.append(frozen.number)
+            self.study.set_user_attr("again", again)
+            self.study.tell(frozen.number, state=TrialState.FAIL)
+            self.study.enqueue_trial(frozen.params)
+
+    def _ended(self) -> list[FrozenTrial]:
+        """All trials that have ended by themselves."""
+        again = self.study.user_attrs.get("again", [])
+        ended = self.study.get_trials(deepcopy=False, states=tuple(_STATES))
+        return [frozen for frozen in ended if frozen.number not in again]
+
+    def _one(self) -> None:
+        """Draw values, and train and score a model with them.
+
+        Raises:
+            Interrupted: the search was asked to end.
+        """
+        # A search that goes on is not to draw the same values again.
+        seed = self.config.train.seed + len(self._ended())
+        self.study.sampler = optuna.samplers.TPESampler(seed=seed % 2**32)
+        trial = self.study.ask()
+        values = {name: _suggest(trial, name, space) for name, space in self.spaces.items()}
+        place = self._place(trial.number)
+        try:
+            trained = train(
+                self._config(values, str(place)), _Reports(trial), force=True, stop=self.stop
+            )
+        except optuna.TrialPruned:
+            self.study.tell(trial, state=TrialState.PRUNED)
+        except TrainingError as error:
+            self.listener.on_note(f"trial {trial.number + 1}: {error}")
+            self.study.tell(trial, state=TrialState.FAIL)
+        except Interrupted:
+            raise Interrupted(
+                f"stopped in trial {trial.number + 1}, which will be begun again"
+            ) from None
+        else:
+            score = trained.best.score
+            is_best = all(score > (t.value or 0.0) for t in self._ended() if t.value is not None)
+            if is_best:
+                self._keep(place / BEST, values)
+            self.study.tell(trial, score)
+            self._tell(trial.number, is_best=is_best)
+            return
+        finally:
+            shutil.rmtree(place, ignore_errors=True)
+        self._tell(trial.number, is_best=False)
+
+    def _place(self, number: int) -> Path:
+        """Where a trial's model is trained."""
+        return self.folder / f"trial-{number + 1}"
+
+    def _tell(self, number: int, *, is_best: bool) -> None:
+        frozen = next(frozen for frozen in self._ended() if frozen.number == number)
+        self.listener.on_trial(_trial(frozen), is_best=is_best)
+
+    def _keep(self, model: Path, values: Mapping[str, Any]) -> None:
+        """Write the best model so far, and its configuration.
+
+        Raises:
+            CheckpointError: they cannot be written.
+        """
+        config = with_options(
+            self._config(values),
+            {"data.test_file": self.config.data.test_file, "output.dir": f"{self.folder}-best",
+             "train.max_minutes": 0.0},
+        )  # fmt: skip
+        try:
+            with whole_folder(self.folder / BEST) as place:
+                shutil.copytree(model, place, dirs_exist_ok=True)
+            write_whole(self.folder / BEST_CONFIG, to_toml(config).encode())
+        except OSError as error:
+            raise cannot_write(self.folder, error) from None
+
+    def _config(self, values: Mapping[str, Any], folder: str = "") -> Config:
+        """The configuration with a trial's values."""
+        left = self.clock.left_minutes()
+        fixed = {"data.test_file": "", "output.dir": folder or str(self.folder)}
+        return with_options(self.config, {**values, **fixed, "train.max_minutes": left})
+
+
+class _Reports(Listener):
+    """Tells Optuna of each epoch, and gives up where that says so."""
+
+    def __init__(self, trial: optuna.Trial) -> None:
+        self.trial = trial
+
+    def on_epoch(self, epoch: Epoch) -> None:
+        """Report dev's score.
+
+        Raises:
+            TrialPruned: the trial is not worth its time.
+        """
+        self.trial.report(epoch.score, epoch.number)
+        if self.trial.should_prune():
+            raise optuna.TrialPruned
+
+
+def _suggest(trial: optuna.Trial, name: str, space: Space) -> Any:
+    if not isinstance(space, Range):
+        return trial.suggest_categorical(name, space.values)
+    if space.whole:
+        return trial.suggest_int(name, int(space.low), int(space.high), log=space.log)
+    return trial.suggest_float(name, space.low, space.high, log=space.log)
+
+
+def _trial(frozen: FrozenTrial) -> Trial:
+    """A trial as ours."""
+    dev = frozen.value if frozen.state == TrialState.COMPLETE else None
+    if frozen.state == TrialState.PRUNED and frozen.intermediate_values:
+        dev = frozen.intermediate_values[max(frozen.intermediate_values)]
+    seconds = frozen.duration.total_seconds() if frozen.duration else 0.0
+    return Trial(frozen.number + 1, frozen.params, dev, _STATES[frozen.state], seconds)
