@@ -57,14 +57,6 @@ class Choices:
 
 Space = Range | Choices
 
-# What is worth trying on any corpus, the most important first.
-DEFAULT_SEARCH = (
-    "train.lr=0.001..0.01:log",
-    "encoder.hidden=100,200,300",
-    "encoder.locked_dropout=0.1..0.6",
-    "train.batch_size=16,32,64",
-)
-
 
 def parse_spaces(texts: Iterable[str]) -> dict[str, Space]:
     """Spaces by the option's dotted name, of texts such as `train.lr=0.001..0.01:log`.

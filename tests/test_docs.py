@@ -45,7 +45,11 @@ def test_the_python_examples_run(page: Path, workplace: Path, monkeypatch: Any) 
         exec(compile(block, str(page), "exec"), names)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page",
+    [PAGES[0], *(pytest.param(page, marks=pytest.mark.slow) for page in PAGES[1:])],
+    ids=lambda page: page.name,
+)
 def test_the_commands_run(page: Path, workplace: Path) -> None:
     tagkit = f"{shlex.quote(sys.executable)} -c 'from tagkit.cli.main import main; main()'"
     commands = [

@@ -553,6 +553,7 @@ def of(report: CheckReport, kind: str, name: str) -> list[int]:
     return [f.count for f in report.findings if f.kind == kind and f.file.endswith(name)]
 
 
+@pytest.mark.slow
 def test_what_the_readme_says_of_the_real_corpora_is_found(corpora: Path) -> None:
     def checked(folder: str, *names: str, **data: object) -> CheckReport:
         return check_files([str(corpora / folder / name) for name in names], DataConfig(**data))

@@ -92,6 +92,7 @@ def test_two_processes_with_half_the_batch_each_give_the_weights_of_one(
     assert (tmp_path / "model" / "train.log").read_text().count(" epoch 1, ") == 1
 
 
+@pytest.mark.slow
 def test_two_processes_go_on_as_if_they_had_not_been_stopped(tmp_path: Path) -> None:
     for name in ("whole", "stopped"):
         (tmp_path / name).mkdir()

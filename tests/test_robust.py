@@ -291,7 +291,9 @@ def command(folder: Path, *more: str) -> list[str]:
     return [sys.executable, "-c", program, "train", *files, *options, *output, *more]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
+)
 def test_a_signal_ends_a_run_after_its_step_and_says_how_to_go_on(
     tmp_path: Path, number: signal.Signals
 ) -> None:
@@ -311,9 +313,6 @@ def test_a_signal_ends_a_run_after_its_step_and_says_how_to_go_on(
     assert last.partition(". To go on: ")[2].startswith("tagkit train --train=")
     assert last.endswith(" --device cpu --resume")
     assert (tmp_path / "model" / "last" / "metadata.json").exists()
-    again = subprocess.run(command(tmp_path), capture_output=True, text=True, check=False)
-    assert again.returncode == 1
-    assert "holds a run that was stopped; --resume goes on with it" in again.stderr
     budget = command(tmp_path, "--resume", "--max-minutes", "0.03")
     done = subprocess.run(budget, capture_output=True, text=True, check=True)
     assert "(stopped: time is over)" in done.stderr

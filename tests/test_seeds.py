@@ -82,11 +82,11 @@ def test_a_run_of_seeds_goes_on_where_it_was_stopped(trained: TrainedSeeds, tmp_
 
 def test_minutes_are_for_all_seeds_together(tmp_path: Path) -> None:
     config = tiny.config(
-        tmp_path, "train.seeds=[3,1,2]", "train.max_epochs=1000", "train.max_minutes=0.1"
+        tmp_path, "train.seeds=[3,1,2]", "train.max_epochs=1000", "train.max_minutes=0.05"
     )
     listener = StopAt()
     ended = train_seeds(config, listener)
-    assert sum(epoch.seconds for epoch in listener.epochs) < 6
+    assert sum(epoch.seconds for epoch in listener.epochs) < 3
     assert len(ended.scores) == 3
 
 

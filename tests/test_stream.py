@@ -161,7 +161,7 @@ def test_memory_does_not_grow_with_the_input(predictor: Predictor, tmp_path: Pat
     assert peaks[1] < 1.1 * peaks[0]
 
 
-@pytest.mark.parametrize("format", ["columns", "jsonl"])
+@pytest.mark.parametrize("format", [pytest.param("columns", marks=pytest.mark.slow), "jsonl"])
 def test_several_processes_write_what_one_writes(
     predictor: Predictor, tmp_path: Path, format: str
 ) -> None:

@@ -12,10 +12,11 @@ from pathlib import Path
 import pytest
 import tiny
 
+from tagkit.cli.tune import DEFAULT_SEARCH
 from tagkit.config import Config, load_config, with_options
 from tagkit.errors import CheckpointError, ConfigError, Interrupted, TrainingError
 from tagkit.predictor import load
-from tagkit.spaces import DEFAULT_SEARCH, Choices, Range, parse_spaces
+from tagkit.spaces import Choices, Range, parse_spaces
 from tagkit.trainer import train
 
 pytest.importorskip("optuna")
@@ -170,6 +171,7 @@ def test_minutes_are_for_the_whole_search(tmp_path: Path) -> None:
     assert tuned.best.dev
 
 
+@pytest.mark.slow
 def test_a_search_that_is_killed_goes_on(tmp_path: Path) -> None:
     tiny.corpus(tmp_path)
     program = "from tagkit.cli.main import main; main()"

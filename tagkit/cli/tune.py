@@ -9,8 +9,14 @@ import typer
 from tagkit.cli.options import Device, Set, Threads
 from tagkit.cli.signals import stop_on_signal
 from tagkit.errors import ConfigError
-from tagkit.spaces import DEFAULT_SEARCH
 
+# What is worth trying on any corpus, the most important first.
+DEFAULT_SEARCH = (
+    "train.lr=0.001..0.01:log",
+    "encoder.hidden=100,200,300",
+    "encoder.locked_dropout=0.1..0.6",
+    "train.batch_size=16,32,64",
+)
 # \b keeps click from filling the lines.
 EXAMPLES = """\b
 Examples:
