@@ -20,7 +20,7 @@ from tagkit.errors import ConfigError
 
 
 def load_config(
-    path: Path | None = None,
+    path: Path | str | None = None,
     overrides: Iterable[str] = (),
     flags: Mapping[str, Any] | None = None,
 ) -> Config:
@@ -35,7 +35,7 @@ def load_config(
         ConfigError: the file cannot be read, or any option is unknown or has a wrong value.
     """
     source = str(path) if path else "configuration"
-    table = _read_toml(path) if path else {}
+    table = _read_toml(Path(path)) if path else {}
     problems: list[str] = []
     for text in overrides:
         name, equals, value = text.partition("=")
