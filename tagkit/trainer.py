@@ -86,6 +86,7 @@ def train(
     """
     if config.train.seeds:
         raise ConfigError("train.seeds", ["several seeds are for train_seeds; train takes one"])
+    clock = Clock(config.train.max_minutes, config.train.checkpoint_every)
     threads = set_threads(config.train.threads)
     device = choose_device(config.train.device)
     if config.train.precision == "fp16" and device.type == "cpu":
@@ -109,7 +110,9 @@ def train(
         listener.on_start(prepared, threads)
         processes.track(TRACKED)
         try:
-            return _Run(prepared, folder, facts, run, processes, listener, stop).run(checkpoint)
+            return _Run(prepared, folder, facts, run, processes, listener, clock, stop).run(
+                checkpoint
+            )
         finally:
             processes.end_tracking()
 
@@ -125,6 +128,7 @@ class _Run:
         identity: dict[str, Any],
         processes: Processes,
         listener: Listener,
+        clock: Clock,
         stop: threading.Event | None,
     ) -> None:
         settings = prepared.config.train
@@ -136,7 +140,7 @@ class _Run:
         self.processes = processes
         self.listener = listener
         self.stop = stop or threading.Event()
-        self.clock = Clock(settings.max_minutes, settings.checkpoint_every)
+        self.clock = clock
         self.state = RunState(prepared, processes, listener.on_note)
         self.predictor = Predictor(
             prepared.model, prepared.vocabulary, prepared.config, prepared.device

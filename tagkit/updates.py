@@ -82,10 +82,17 @@ class Updates:
         if self.rows and self.rows.table.grad is not None:
             rows = self.rows.table.grad.coalesce()
             gradients.append(rows._values())
-        if scaler:
+        if scaler and dense:
             scaler.unscale_(self.optimizer)
         norm = torch.nn.utils.get_total_norm(gradients)
         finite = math.isfinite(loss) and bool(norm.isfinite())
+        if scaler and dense:
+            # Scaled up so far that they overflow: that is how the scale is found.
+            overflow = math.isfinite(loss) and not finite and scaler.get_scale() > 1
+            scaler.update()
+            if overflow:
+                self.forget()
+                return True
         if finite and settings.max_grad_norm:
             torch._foreach_mul_(gradients, (settings.max_grad_norm / (norm + 1e-6)).clamp(max=1))
         elif not finite and settings.on_nonfinite == "random":
@@ -95,8 +102,6 @@ class Updates:
                 gradient.clamp_(-settings.max_grad_value, settings.max_grad_value)
         if finite or settings.on_nonfinite == "random":
             self._apply(lr, rows)
-        if scaler:
-            scaler.update()
         self.forget()
         return finite
 
@@ -128,6 +133,9 @@ class Updates:
                     kept[f"optimizer.{name}.{key}"] = torch.as_tensor(value)
         if self.rows:
             kept |= {f"rows.{key}": value for key, value in self.rows.tensors().items()}
+        if self.scaler:
+            state = self.scaler.state_dict()
+            kept["scale"] = torch.tensor([state["scale"], state["_growth_tracker"]])
         return {**kept, "dice": self.dice.get_state(), "steps": torch.tensor(self.steps)}
 
     @torch.no_grad()
@@ -153,6 +161,10 @@ class Updates:
         if self.rows:
             self.rows.restore({key.removeprefix("rows."): value for key, value in tensors.items()
                                if key.startswith("rows.")})  # fmt: skip
+        if self.scaler:
+            scale, tracker = tensors["scale"].tolist()
+            state_dict = {**self.scaler.state_dict(), "scale": scale}
+            self.scaler.load_state_dict({**state_dict, "_growth_tracker": int(tracker)})
         self.dice.set_state(tensors["dice"])
         self.steps = int(tensors["steps"])
 

@@ -1,6 +1,7 @@
 """What a step does to the weights."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -84,3 +85,43 @@ def test_without_a_running_mean_the_model_keeps_its_own_weights(tmp_path: Path) 
     half = len(found) // 2
     for own, lent in zip(found[:half], found[half:], strict=True):
         assert torch.equal(own, lent)
+
+
+class Scaled:
+    """Processes of fp16, with a scaler that works on a CPU."""
+
+    count = 1
+
+    def __init__(self) -> None:
+        self.accelerator = SimpleNamespace(scaler=torch.amp.GradScaler("cpu", init_scale=2.0**20))
+
+
+def test_fp16_finds_its_scale_and_then_makes_the_steps_of_fp32(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_updates_rows", lambda *_: False)
+    found = []
+    for scaled in (True, False):
+        run = prepared(tmp_path, "embeddings.singleton_dropout=0")
+        run.model.eval()
+        updates = Updates(run.model, run.config.train, Scaled() if scaled else ALONE)  # type: ignore[arg-type]
+        for overflows in [True, False] if scaled else [False]:
+            loss = run.model(run.encoded.batch(np.arange(6)))[0]
+            (updates.scaler.scale(loss) if updates.scaler else loss).backward()
+            if overflows:
+                updates.dense_gradients()[-1].view(-1)[0] = torch.inf
+            assert updates.step(0.01, 1.0)
+        found.append([p.detach().clone() for p in run.model.parameters()])
+        assert updates.steps == 1
+        if scaled:
+            assert updates.scaler is not None
+            assert updates.scaler.get_scale() == 2.0**19
+            again = Updates(run.model, run.config.train, Scaled())  # type: ignore[arg-type]
+            again.restore(updates.tensors())
+            assert again.scaler is not None
+            assert again.scaler.state_dict() == updates.scaler.state_dict()
+            assert not updates.step(
+                0.01, float("nan")
+            )  # a loss that is not finite is another thing
+    for half, full in zip(*found, strict=True):
+        torch.testing.assert_close(half, full, rtol=0, atol=1e-6)

@@ -59,7 +59,9 @@ def main() -> None:
         app()
     except Interrupted as error:
         options = [word for word in sys.argv[1:] if word not in ("--resume", "--force")]
-        typer.echo(f"{error}. To go on: {shlex.join(['tagkit', *options, '--resume'])}", err=True)
+        if options[0] == "train":  # a search goes on by itself
+            options.append("--resume")
+        typer.echo(f"{error}. To go on: {shlex.join(['tagkit', *options])}", err=True)
         sys.exit(130)
     except TagkitError as error:
         # typer.echo, not rich: a message is not to be wrapped or coloured by what it quotes.
