@@ -27,6 +27,7 @@ from tagkit.spaces import Range, Space
 from tagkit.trainer import train
 
 STUDY, BEST_CONFIG, BEST = "study.db", "best.toml", "best"
+_NAME = "tagkit"  # of the study in its file
 _STATES = {
     TrialState.COMPLETE: "done",
     TrialState.PRUNED: "given up",
@@ -138,13 +139,7 @@ class _Search:
         self.stop = stop
         self.clock = Clock(config.train.max_minutes, 1)
         optuna.logging.set_verbosity(optuna.logging.WARNING)
-        self.study = optuna.create_study(
-            storage=f"sqlite:///{folder / STUDY}",
-            study_name="tagkit",
-            direction="maximize",
-            load_if_exists=True,
-            pruner=optuna.pruners.MedianPruner(n_startup_trials=5, n_warmup_steps=2),
-        )
+        self.study = self._study()
 
     def run(self, trials: int) -> Tuned:
         """Trials until there are so many, or time is over.
@@ -163,6 +158,15 @@ class _Search:
         best = max(done, key=lambda trial: trial.dev or 0.0)
         return Tuned(tuple(ended), best, self._config(best.values), self.folder)
 
+    def _study(self) -> optuna.Study:
+        return optuna.create_study(
+            storage=f"sqlite:///{self.folder / STUDY}",
+            study_name=_NAME,
+            direction="maximize",
+            load_if_exists=True,
+            pruner=optuna.pruners.MedianPruner(n_startup_trials=5, n_warmup_steps=2),
+        )
+
     def _recognise(self) -> None:
         """Note what is searched, or check that it is what was searched here before.
 
@@ -175,7 +179,10 @@ class _Search:
             "spaces": {name: str(space) for name, space in self.spaces.items()},
         }
         before = self.study.user_attrs.get("search", search)
-        if before != search:
+        if before != search and not self._ended():  # a search that never came to anything
+            optuna.delete_study(study_name=_NAME, storage=f"sqlite:///{self.folder / STUDY}")
+            self.study = self._study()
+        elif before != search:
             what = "options" if before["config"] != search["config"] else "values"
             raise CheckpointError(
                 f"{self.folder}: the search there tried other {what}; name another folder (-o), or "

@@ -809,3 +809,42 @@ def test_a_command_imports_no_more_than_it_needs(
     subprocess.run(
         [sys.executable, "-c", program], cwd=home, check=True, capture_output=True, timeout=120
     )
+
+
+def test_training_twice_into_one_folder_is_refused_unless_that_is_said(
+    model: Path, tagkit: Program
+) -> None:
+    files = ["--train", "train.conll", "--dev", "dev.conll", "-o", "twice", "--threads=1"]
+    once = ["train", *files, "--set=train.max_epochs=1", *_SMALL[:-1], "-q"]
+    assert tagkit(*once).code == 0
+    refused = tagkit(*once)
+    assert refused == Ended(
+        1, "", "error: twice: holds a finished model; name another folder (-o), or replace it with "
+        "--force\n"
+    )  # fmt: skip
+    assert tagkit(*once, "--force").code == 0
+    assert tagkit(*once, "--resume").code == 0
+    assert "--resume goes on, --force starts anew: name one" in tagkit(
+        *once, "--force", "--resume"
+    ).err  # fmt: skip
+
+
+def test_several_seeds_are_told_with_mean_and_deviation(model: Path, tagkit: Program) -> None:
+    files = ["--train", "train.conll", "--dev", "dev.conll", "--test", "test.conll", "-o", "many"]
+    ended = tagkit("train", *files, "--seeds", "1,2", "--threads=1", *_SMALL)
+    assert ended.code == 0
+    assert "seed 1 (1 of 2)" in ended.err
+    assert re.search(r"^ +standard deviation +[0-9.]+ +[0-9.]+$", ended.err, re.M)
+    assert "saved many (" in ended.err
+    assert tagkit("predict", "many", "test.conll").code == 0
+    wrong = tagkit("train", *files, "--seeds", "1,x")
+    assert wrong.err == 'error: configuration: train.seeds = "x": expected a valid integer, ' \
+        "unable to parse string as an integer\n"  # fmt: skip
+
+
+def test_a_run_begins_with_another_model(model: Path, tagkit: Program) -> None:
+    files = ["--train", "train.conll", "--dev", "dev.conll", "-o", "further", "--threads=1"]
+    more = ["--set=train.max_epochs=1", "--set=train.lr=1e-9", "--init-from", str(model)]
+    ended = tagkit("train", *files, *more)
+    assert ended.code == 0
+    assert re.search(r"best epoch 1, dev F1 (9[0-9]|100)\.", ended.err)

@@ -187,6 +187,16 @@ def test_a_damaged_newest_checkpoint_falls_back_to_the_one_before_aloud(
     assert digests(tmp_path) == undisturbed
 
 
+def test_a_checkpoint_of_a_later_format_is_refused(tmp_path: Path) -> None:
+    train(settings(tmp_path))
+    for place in (tmp_path / "model" / "checkpoints").iterdir():
+        record = json.loads((place / "state.json").read_text())
+        record |= {"format_version": 99, "tagkit": "9.1"}
+        (place / "state.json").write_text(json.dumps(record))
+    with pytest.raises(CheckpointError, match=r"made by tagkit 9\.1; .* Upgrade tagkit"):
+        train(settings(tmp_path), resume=True)
+
+
 def test_if_all_checkpoints_are_damaged_that_is_said(tmp_path: Path) -> None:
     train(settings(tmp_path))
     for place in (tmp_path / "model" / "checkpoints").iterdir():

@@ -14,7 +14,7 @@ import tiny
 
 from tagkit.cli.tune import DEFAULT_SEARCH
 from tagkit.config import Config, load_config, with_options
-from tagkit.errors import CheckpointError, ConfigError, Interrupted, TrainingError
+from tagkit.errors import CheckpointError, ConfigError, DataError, Interrupted, TrainingError
 from tagkit.predictor import load
 from tagkit.spaces import Choices, Range, parse_spaces
 from tagkit.trainer import train
@@ -26,8 +26,9 @@ SPACES = parse_spaces(["train.lr=0.0001..0.05:log", "encoder.hidden=4..16",
                        "encoder.cell=lstm,gru"])  # fmt: skip
 
 
-def settings(folder: Path, *overrides: str) -> Config:
-    return tiny.config(folder, "train.max_epochs=2", f"output.dir={folder / 'search'}", *overrides)
+def settings(folder: Path, *overrides: str, **flags: object) -> Config:
+    return tiny.config(folder, "train.max_epochs=2", f"output.dir={folder / 'search'}", *overrides,
+                       **flags)  # fmt: skip
 
 
 class Told(TuneListener):
@@ -124,6 +125,14 @@ def test_a_search_is_gone_on_with_only_as_it_was_begun(tmp_path: Path) -> None:
         tune(settings(tmp_path), parse_spaces(["encoder.hidden=8,9"]), trials=1)
     tuned = tune(settings(tmp_path), parse_spaces(["encoder.hidden=8,9"]), trials=1, force=True)
     assert list(tuned.best.values) == ["encoder.hidden"]
+
+
+def test_a_search_that_failed_at_once_does_not_stand_in_the_way_of_a_right_one(
+    tmp_path: Path,
+) -> None:
+    with pytest.raises(DataError, match=r"nope\.conll: no such file"):
+        tune(settings(tmp_path, **{"data.train_file": "nope.conll"}), SPACES, trials=1)
+    assert len(tune(settings(tmp_path), parse_spaces(["encoder.hidden=8,9"]), trials=1).trials) == 1
 
 
 def test_a_folder_with_something_else_in_it_is_left_alone(tmp_path: Path) -> None:
