@@ -75,7 +75,8 @@ class Processes:
         """Put into each tensor its sum over all processes; in one message."""
         if self.count == 1:
             return
-        flat = self._sum(torch.cat([tensor.reshape(-1) for tensor in tensors]))
+        device = self.accelerator.device
+        flat = self._sum(torch.cat([tensor.reshape(-1).to(device) for tensor in tensors]))
         parts = torch.split(flat, [tensor.numel() for tensor in tensors])
         for tensor, part in zip(tensors, parts, strict=True):
             tensor.copy_(part.view_as(tensor))

@@ -83,6 +83,11 @@ class RunFolder:
                     f"{self.path}: the run there had {problem}; go on with what it had, or start "
                     "anew with --force"
                 )
+        if resume and not checkpoint and any((self.path / name).exists() for name in _MODELS):
+            raise CheckpointError(
+                f"{self.path}: holds a model, but no checkpoint to go on from; name another folder "
+                "(-o), or replace it with --force"
+            )
         if not self.writes:
             return checkpoint
         try:

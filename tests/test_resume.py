@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -203,6 +204,15 @@ def test_if_all_checkpoints_are_damaged_that_is_said(tmp_path: Path) -> None:
         cut(place / "tensors.safetensors")
     with pytest.raises(CheckpointError, match="no checkpoint is whole; --force starts anew"):
         train(settings(tmp_path), resume=True)
+
+
+def test_a_model_without_checkpoints_is_not_taken_for_a_run_to_go_on_with(tmp_path: Path) -> None:
+    train(settings(tmp_path))
+    before = digests(tmp_path)
+    shutil.rmtree(tmp_path / "model" / "checkpoints")
+    with pytest.raises(CheckpointError, match="holds a model, but no checkpoint to go on from"):
+        train(settings(tmp_path), resume=True)
+    assert digests(tmp_path) == before
 
 
 def test_a_run_does_not_replace_another_unless_it_is_told_to(tmp_path: Path) -> None:
