@@ -165,10 +165,17 @@ def read_metadata(folder: Path) -> dict[str, Any]:
     return dict(metadata)
 
 
-def digest_of(path: Path) -> str:
-    """SHA-256 of a file, in hexadecimal."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def digest_of(path: Path) -> str | None:
+    """SHA-256 of a file, or of all names and files of a folder, in hexadecimal; None of others."""
+    if path.is_dir():
+        whole = hashlib.sha256()
+        for file in sorted(file for file in path.rglob("*") if file.is_file()):
+            whole.update(f"{file.relative_to(path).as_posix()} {digest_of(file)}\n".encode())
+        return whole.hexdigest()
+    if not path.is_file():
+        return None
+    with path.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
 
 
 def _checked(folder: Path, name: str, metadata: dict[str, Any]) -> bytes:

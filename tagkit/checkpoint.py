@@ -97,7 +97,7 @@ def newest_checkpoint(
         try:
             checkpoint = _read(place)
         except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
-            note(f"{place}: damaged ({error}); the checkpoint before it is used")
+            note(f"{place}: damaged ({error}); it is passed over")
             continue
         if checkpoint.sound or not sound:
             return checkpoint

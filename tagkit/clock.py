@@ -13,10 +13,9 @@ class Clock:
         self.every = checkpoint_every
         self.dev_s = 0.0  # that scoring dev took; 0 before
 
-    @property
-    def counts_steps(self) -> bool:
-        """Whether checkpoints come after so many steps, not after so many minutes."""
-        return isinstance(self.every, int)
+    def is_due(self, step: int) -> bool:
+        """Whether every run saves its state after this step, whatever its clock says."""
+        return isinstance(self.every, int) and step % self.every == 0
 
     def is_over(self, ending_s: float) -> bool:
         """Whether the run has to end now, if ending takes so many seconds."""
@@ -30,7 +29,7 @@ class Clock:
     def wants_checkpoint(self, step: int) -> bool:
         """Whether the state after this step is to be saved."""
         if isinstance(self.every, int):
-            return step % self.every == 0
+            return self.is_due(step)
         return time.monotonic() - self.saved_at > 60 * float(self.every.removesuffix("m"))
 
     def saved(self) -> None:

@@ -52,6 +52,8 @@ def write_whole(path: Path, content: bytes) -> None:
 
 def set_aside(folder: Path) -> Path:
     """Where the old folder is, should the program end while a new one takes its place."""
+    if not folder.name:  # '.'
+        folder = folder.absolute()
     return folder.with_name(f".{folder.name}.old")
 
 
@@ -69,7 +71,12 @@ def _replace(new: Path, folder: Path) -> None:
     if folder.exists():
         shutil.rmtree(old, ignore_errors=True)
         os.rename(folder, old)
-    os.rename(new, folder)
+    try:
+        os.rename(new, folder)
+    except OSError:
+        if old.exists():
+            os.rename(old, folder)
+        raise
     shutil.rmtree(old, ignore_errors=True)
 
 

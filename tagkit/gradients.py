@@ -1,7 +1,8 @@
 """The gradients of a step: of several batches, in pieces where memory is short, over processes."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import chain
 
 import numpy as np
@@ -34,6 +35,7 @@ class Gradients:
         self.processes = processes
         self.note = note
         self.targets = 0  # of the last step
+        self.parts = 1  # into which a batch is cut
         seed = prepared.config.train.seed + processes.number
         if processes.number:  # each process drops other units
             torch.manual_seed(seed)
@@ -48,10 +50,9 @@ class Gradients:
         Raises:
             TrainingError: a single sentence does not fit into memory.
         """
-        parts = 1
         while True:
             pieces = list(
-                chain.from_iterable(np.array_split(b, min(parts, len(b))) for b in batches)
+                chain.from_iterable(np.array_split(b, min(self.parts, len(b))) for b in batches)
             )
             try:
                 sums = np.sum([self._backward(piece, share) for piece in pieces], axis=0)
@@ -63,15 +64,15 @@ class Gradients:
             if torch.cuda.is_available():
                 torch.cuda.empty_cache()
             largest = max(map(len, pieces))
-            if largest == 1 or self.processes.count > 1:
+            if largest == 1:
                 raise TrainingError(
-                    f"too little memory for {largest} sentence{'s' if largest > 1 else ''} at a "
-                    "time; lower train.batch_size, train.batch_tokens or data.max_length"
+                    "too little memory for 1 sentence at a time; lower data.max_length or the "
+                    "sizes of the model"
                 )
-            parts *= 2
+            self.parts *= 2
             self.note(
-                f"too little memory for {largest} sentences at a time; this step is taken in "
-                f"pieces of {-(-max(map(len, batches)) // parts)}"
+                f"too little memory for {largest} sentences at a time; from now on steps are taken "
+                f"in pieces of {-(-max(map(len, batches)) // self.parts)}"
             )
         totals = torch.tensor(sums)
         if self.processes.count > 1:
@@ -119,6 +120,24 @@ class Gradients:
         torch.set_rng_state(tensors["random.torch"][number].clone())
         if self.prepared.device.type == "cuda" and "random.cuda" in tensors:
             torch.cuda.set_rng_state(tensors["random.cuda"][number].clone(), self.prepared.device)
+
+
+@contextmanager
+def shortage_told() -> Iterator[None]:
+    """Within this context a lack of memory is an error that says what to lower.
+
+    Raises:
+        TrainingError: of such a lack.
+    """
+    try:
+        yield
+    except (RuntimeError, MemoryError) as error:
+        if not _is_out_of_memory(error):
+            raise
+        raise TrainingError(
+            "too little memory to update or score the model; lower train.batch_size or the sizes "
+            "of the model"
+        ) from None
 
 
 def _is_out_of_memory(error: BaseException) -> bool:

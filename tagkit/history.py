@@ -45,8 +45,8 @@ class Listener:
     def on_start(self, prepared: Prepared, threads: int) -> None:
         """Data are read and the model is built."""
 
-    def on_step(self, done: int, total: int) -> None:
-        """One step of an epoch of `total` steps is done."""
+    def on_step(self, epoch: int, done: int, total: int) -> None:
+        """So many steps of an epoch, counted from 1, are done, of `total`."""
 
     def on_epoch(self, epoch: Epoch) -> None:
         """An epoch is done and scored."""
@@ -74,9 +74,9 @@ class Logged(Listener):
         )
         self.listener.on_start(prepared, threads)
 
-    def on_step(self, done: int, total: int) -> None:
+    def on_step(self, epoch: int, done: int, total: int) -> None:
         """Not written."""
-        self.listener.on_step(done, total)
+        self.listener.on_step(epoch, done, total)
 
     def on_epoch(self, epoch: Epoch) -> None:
         """Loss and score."""

@@ -18,7 +18,10 @@ def write_curves(folder: Path, epochs: Sequence[Epoch]) -> bool:
     Raises:
         CheckpointError: it cannot be written.
     """
-    figure_class = _figure_class()
+    try:
+        figure_class = _figure_class()
+    except OSError as error:
+        raise cannot_write(folder / CURVES, error) from None
     if figure_class is None:
         return False
     numbers = [epoch.number for epoch in epochs]

@@ -3,7 +3,9 @@
 Accelerate finds out about them, and carries what they tell each other.
 """
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import torch
@@ -13,6 +15,7 @@ from accelerate.utils import is_tensorboard_available
 from torch import Tensor
 
 from tagkit.errors import ConfigError
+from tagkit.folders import cannot_write
 
 
 def processes_of(
@@ -47,6 +50,11 @@ def processes_of(
             project_dir=folder,
         )
     )
+
+
+def is_first() -> bool:
+    """Whether this process is the one that writes and talks, as launchers have it."""
+    return os.environ.get("RANK", "0") == "0"
 
 
 class Processes:
@@ -93,18 +101,26 @@ class Processes:
         if self.count > 1:
             self.accelerator.wait_for_everyone()
 
-    def track(self, name: str) -> None:
-        """Begin to tell a tracker, if there is one, into a folder of this name."""
-        self.accelerator.init_trackers(name)
+    @contextmanager
+    def tracking(self, name: str) -> Iterator[None]:
+        """Within this context the tracker, if there is one, writes into a folder of this name.
+
+        Raises:
+            CheckpointError: it cannot write.
+        """
+        try:
+            self.accelerator.init_trackers(name)
+            try:
+                yield
+            finally:
+                for tracker in self.accelerator.trackers:
+                    tracker.finish()
+        except OSError as error:
+            raise cannot_write(Path(self.accelerator.project_dir or name), error) from None
 
     def log(self, values: Mapping[str, float], step: int) -> None:
         """Tell the tracker, if there is one."""
         self.accelerator.log(dict(values), step=step)
-
-    def end_tracking(self) -> None:
-        """Have the tracker write what it holds."""
-        for tracker in self.accelerator.trackers:
-            tracker.finish()
 
     def _sum(self, tensor: Tensor) -> Tensor:
         summed: Tensor = self.accelerator.reduce(tensor.to(self.accelerator.device), "sum")

@@ -18,14 +18,20 @@ from typing import Any
 from tagkit.bundle import METADATA, digest_of, read_metadata, save_bundle
 from tagkit.checkpoint import Checkpoint, newest_checkpoint, remove_after, save_checkpoint
 from tagkit.config import Config
-from tagkit.errors import BundleError, CheckpointError
+from tagkit.errors import BundleError, CheckpointError, ConfigError
 from tagkit.folders import set_aside
 from tagkit.history import CURVES, HISTORY, LOG, Epoch, write_history
 from tagkit.preparation import Prepared
 
 _MODELS, _CHECKPOINTS, TRACKED = ("best", "last"), "checkpoints", "tensorboard"
+SUMMARY = "seeds.json"
 _KEEP = 2  # checkpoints
-# What may differ in a run that goes on: it changes no weight, or is about when to end.
+_CONTENT = "content of "
+_HALF = ".*.writing"  # what a run was writing when it was killed
+# States to go on from, of this run or of those of several seeds.
+_RESUMABLE = f"**/{_CHECKPOINTS}"
+# What may differ in a run that goes on. Most of it changes no weight; max_epochs does where the
+# learning rate falls towards the last step, threads by rounding.
 _FREE = {
     "train.max_epochs", "train.patience", "train.max_minutes", "train.checkpoint_every",
     "train.threads", "train.device", "train.tracker", "output.dir", "data.train_file",
@@ -47,21 +53,33 @@ class RunFolder:
         Raises:
             CheckpointError: a run is there, and is neither to go on nor to be removed.
         """
-        if resume or force or not any(self._pieces()):
+        if resume or force or not self._precious():
             return
         try:
             finished = bool(read_metadata(self.path / "best").get("scores"))
         except BundleError:
             finished = False
-        if finished or not (self.path / _CHECKPOINTS).exists():
+        if not finished and any(self.path.glob(_RESUMABLE)):
             raise CheckpointError(
-                f"{self.path}: holds a finished model; name another folder (-o), or replace it "
-                "with --force"
+                f"{self.path}: holds a run that was stopped; --resume goes on with it, --force "
+                "starts anew"
             )
         raise CheckpointError(
-            f"{self.path}: holds a run that was stopped; --resume goes on with it, --force starts "
-            "anew"
+            f"{self.path}: holds a {'finished ' if finished else ''}model; name another folder "
+            "(-o), or replace it with --force"
         )
+
+    def clear(self) -> None:
+        """Remove what runs of any kind left here.
+
+        Raises:
+            CheckpointError: it cannot be removed.
+        """
+        try:
+            for piece in [*self._precious(), *self._logs()]:
+                shutil.rmtree(piece) if piece.is_dir() else piece.unlink()
+        except OSError as error:
+            raise self._cannot_write(error) from None
 
     def open(
         self, run: Mapping[str, Any], note: Callable[[str], None], *, resume: bool
@@ -78,25 +96,30 @@ class RunFolder:
         """
         checkpoint = newest_checkpoint(self.path / _CHECKPOINTS, note) if resume else None
         if checkpoint:
-            for problem in _differences(checkpoint.state["run"], run):
+            problems = _differences(checkpoint.state["run"], run)
+            if problems:
                 raise CheckpointError(
-                    f"{self.path}: the run there had {problem}; go on with what it had, or start "
-                    "anew with --force"
+                    f"{self.path}: the run there had {'; '.join(problems)}. Go on with what it "
+                    "had, or start anew with --force"
                 )
-        if resume and not checkpoint and any((self.path / name).exists() for name in _MODELS):
+            note(f"going on after step {checkpoint.step}")
+        elif resume and not self._precious():
+            note(f"{self.path}: no run to go on with; a new one begins")
+        elif resume:
             raise CheckpointError(
                 f"{self.path}: holds a model, but no checkpoint to go on from; name another folder "
                 "(-o), or replace it with --force"
             )
         if not self.writes:
             return checkpoint
+        if not checkpoint:
+            self.clear()
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            if not checkpoint:
-                for piece in self._pieces():
-                    shutil.rmtree(piece) if piece.is_dir() else piece.unlink()
+            for left in (*self.path.glob(_HALF), *(self.path / _CHECKPOINTS).glob(_HALF)):
+                shutil.rmtree(left) if left.is_dir() else left.unlink()
         except OSError as error:
-            raise CheckpointError(f"{self.path}: cannot be written: {error.strerror}") from None
+            raise self._cannot_write(error) from None
         return checkpoint
 
     def save_checkpoint(self, checkpoint: Checkpoint) -> None:
@@ -142,19 +165,44 @@ class RunFolder:
         if self.writes:
             write_history(self.path, epochs)
 
-    def _pieces(self) -> list[Path]:
-        """All that a run may have left here."""
-        folders = [self.path / name for name in (*_MODELS, _CHECKPOINTS, TRACKED)]
-        files = [self.path / name for name in (HISTORY, LOG, CURVES, METADATA)]
-        return [p for p in (*folders, *map(set_aside, folders), *files) if p.exists()]
+    def _precious(self) -> list[Path]:
+        """Models and states that runs and searches may have left here."""
+        folders = [self.path / name for name in (*_MODELS, _CHECKPOINTS)]
+        files = [self.path / name for name in (METADATA, SUMMARY, "study.db", "best.toml")]
+        many = [*self.path.glob("seed-*"), *self.path.glob("trial-*")]
+        return [p for p in (*folders, *map(set_aside, folders), *files, *many) if p.exists()]
+
+    def _logs(self) -> list[Path]:
+        """What tells of a run."""
+        return [p for p in (self.path / name for name in (HISTORY, LOG, CURVES, TRACKED))
+                if p.exists()]  # fmt: skip
+
+    def _cannot_write(self, error: OSError) -> CheckpointError:
+        return CheckpointError(f"{self.path}: cannot be written: {error.strerror or error}")
 
 
-def identity(config: Config, digests: Mapping[str, str | None], processes: int) -> dict[str, Any]:
+def refuse_own(config: Config) -> None:
+    """Refuse to begin with a model that the run would replace.
+
+    Raises:
+        ConfigError: it lies in the output folder.
+    """
+    begins, output = Path(config.train.init_from), Path(config.output.dir)
+    if config.train.init_from and begins.resolve().is_relative_to(output.resolve()):
+        raise ConfigError(
+            "train.init_from", [f"{begins} lies in {output}, which is replaced; name another (-o)"]
+        )
+
+
+def identity(
+    config: Config, digests: Mapping[str, str | None], device: str, processes: int
+) -> dict[str, Any]:
     """What a run that goes on must have in common with the one before, by name.
 
     Args:
         config: as the corpus has resolved it.
         digests: of the corpora, by split.
+        device: cpu or cuda.
         processes: that train together.
     """
     dumped = config.model_dump(mode="json")
@@ -163,7 +211,9 @@ def identity(config: Config, digests: Mapping[str, str | None], processes: int) 
         options |= {f"{section}.{key}": value for key, value in values.items()}
     kept = {name: value for name, value in options.items() if name not in _FREE}
     corpora = {f"{split} corpus": digest for split, digest in digests.items()}
-    return {**kept, **corpora, "number of processes": processes}
+    for key, path in (("vectors", config.embeddings.vectors), ("model", config.train.init_from)):
+        corpora[_CONTENT + key] = digest_of(Path(path)) if path else None
+    return {**kept, **corpora, "kind of device": device, "number of processes": processes}
 
 
 def facts_of(prepared: Prepared) -> dict[str, Any]:
@@ -177,7 +227,7 @@ def facts_of(prepared: Prepared) -> dict[str, Any]:
                 "sentences": len(split.sentences),
                 "tokens": split.tokens,
                 "scheme": split.scheme,
-                "sha256": digest_of(Path(split.path)) if Path(split.path).is_file() else None,
+                "sha256": digest_of(Path(split.path)),
             }
             for name, split in splits.items()
             if split
@@ -193,6 +243,10 @@ def _differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]
     for name in sorted(before.keys() & now.keys()):  # a later tagkit has further options
         old, new = before[name], now[name]
         if old != new:
-            other = name.endswith(" corpus")
-            found.append(f"another {name}" if other else f"{name} = {old!r}, not {new!r}")
+            other = name.endswith(" corpus") or name.startswith("content of ")
+            found.append(
+                f"another {name.removeprefix('content of ')}"
+                if other
+                else f"{name} = {old!r}, not {new!r}"
+            )
     return found

@@ -10,13 +10,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from tagkit.config import Config
-from tagkit.errors import ConfigError
+from tagkit.errors import CheckpointError, ConfigError
 from tagkit.folders import cannot_write, whole_folder, write_whole
 from tagkit.history import Listener
-from tagkit.runfolder import RunFolder
+from tagkit.processes import is_first
+from tagkit.runfolder import SUMMARY, RunFolder
 from tagkit.trainer import Trained, train
-
-SUMMARY = "seeds.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +70,15 @@ def train_seeds(
     if not seeds:
         raise ConfigError("train.seeds", ["expected at least one seed, found none"])
     folder = Path(config.output.dir)
-    RunFolder(folder, writes=True).check(resume=resume, force=force)
+    place = RunFolder(folder, writes=True)
+    place.check(resume=resume, force=force)
+    if resume and (folder / "checkpoints").exists():
+        raise CheckpointError(
+            f"{folder}: holds a run of one seed; name another folder (-o), or replace it with "
+            "--force"
+        )
+    if force and is_first():
+        place.clear()
     began = time.monotonic()
     scores: list[SeedScores] = []
     best: Trained | None = None
@@ -85,6 +92,17 @@ def train_seeds(
         if best is None or trained.best.score > best.best.score:
             best = trained
     assert best is not None
+    if is_first():
+        _write(folder, best, scores)
+    return TrainedSeeds(tuple(scores), best, folder)
+
+
+def _write(folder: Path, best: Trained, scores: Sequence[SeedScores]) -> None:
+    """The best model, and all scores.
+
+    Raises:
+        CheckpointError: they cannot be written.
+    """
     try:
         with whole_folder(folder / "best") as place:
             shutil.copytree(best.folder / "best", place, dirs_exist_ok=True)
@@ -92,7 +110,6 @@ def train_seeds(
         write_whole(folder / SUMMARY, (json.dumps(summary, indent=2) + "\n").encode())
     except OSError as error:
         raise cannot_write(folder, error) from None
-    return TrainedSeeds(tuple(scores), best, folder)
 
 
 def mean_and_deviation(values: Sequence[float]) -> tuple[float, float]:

@@ -24,13 +24,15 @@ class Range:
     log: bool
     whole: bool
 
-    def ends(self) -> tuple[Any, ...]:
-        """Values that must be right if all are to be."""
-        return (int(self.low), int(self.high)) if self.whole else (self.low, self.high)
+    def samples(self) -> tuple[Any, ...]:
+        """Values that must be right if all are to be: both ends, and an odd one between."""
+        if self.whole:
+            return int(self.low), int(self.high)
+        return self.low, self.high, self.low + 0.618034 * (self.high - self.low)
 
     def __str__(self) -> str:
         """As it is given."""
-        low, high = self.ends()
+        low, high, *_ = self.samples()
         return f"{low}..{high}{':log' if self.log else ''}"
 
 
@@ -44,7 +46,7 @@ class Choices:
 
     values: tuple[Any, ...]
 
-    def ends(self) -> tuple[Any, ...]:
+    def samples(self) -> tuple[Any, ...]:
         """Values that must be right if all are to be."""
         return self.values
 
@@ -56,6 +58,11 @@ class Choices:
 
 
 Space = Range | Choices
+_SECTIONS = ("embeddings.", "encoder.", "head.", "train.")
+_FIXED = {
+    "train.seeds", "train.max_minutes", "train.checkpoint_every", "train.tracker", "train.device",
+    "train.threads", "train.init_from",
+}  # fmt: skip
 
 
 def parse_spaces(texts: Iterable[str]) -> dict[str, Space]:
@@ -73,6 +80,8 @@ def parse_spaces(texts: Iterable[str]) -> dict[str, Space]:
                 raise ValueError(f"expected section.key=values, found {text!r}")
             if name not in option_names():
                 raise ValueError(unknown_option(name))
+            if not name.startswith(_SECTIONS) or name in _FIXED:
+                raise ValueError(f"{name} makes no model better or worse; it cannot be searched")
             spaces[name] = _parse(values)
         except ValueError as error:
             problems.append(str(error))

@@ -14,12 +14,13 @@ from tagkit.clock import Clock
 from tagkit.config import Config, TrainConfig
 from tagkit.device import choose_device, set_threads
 from tagkit.errors import ConfigError, DeviceError, Interrupted, TrainingError
+from tagkit.gradients import shortage_told
 from tagkit.history import Epoch, Listener, Logged
 from tagkit.plots import write_curves
 from tagkit.predictor import Predictor
 from tagkit.preparation import Prepared, prepare
 from tagkit.processes import Processes, processes_of
-from tagkit.runfolder import TRACKED, RunFolder, facts_of, identity
+from tagkit.runfolder import TRACKED, RunFolder, facts_of, identity, refuse_own
 from tagkit.runstate import RunState
 from tagkit.scoring import AnyReport, evaluate, headline
 
@@ -86,6 +87,7 @@ def train(
     """
     if config.train.seeds:
         raise ConfigError("train.seeds", ["several seeds are for train_seeds; train takes one"])
+    refuse_own(config)
     clock = Clock(config.train.max_minutes, config.train.checkpoint_every)
     threads = set_threads(config.train.threads)
     device = choose_device(config.train.device)
@@ -100,21 +102,22 @@ def train(
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         torch.manual_seed(config.train.seed)
         prepared = prepare(config, device)
+        if stop and stop.is_set():
+            raise Interrupted(f"stopped before the first step; {path} is as it was")
         facts = facts_of(prepared)
         digests = {name: split["sha256"] for name, split in facts["data"].items()}
-        run = identity(prepared.config, digests, processes.count)
-        checkpoint = folder.open(run, listener.on_note, resume=resume)
+        run = identity(prepared.config, digests, device.type, processes.count)
+        notes: list[str] = []
+        checkpoint = folder.open(run, notes.append, resume=resume)
         processes.wait()
         if folder.writes:
             listener = Logged(folder.path, listener)
         listener.on_start(prepared, threads)
-        processes.track(TRACKED)
-        try:
-            return _Run(prepared, folder, facts, run, processes, listener, clock, stop).run(
-                checkpoint
-            )
-        finally:
-            processes.end_tracking()
+        for note in notes:
+            listener.on_note(note)
+        with processes.tracking(TRACKED), shortage_told():
+            begun = _Run(prepared, folder, facts, run, processes, listener, clock, stop)
+            return begun.run(checkpoint)
 
 
 class _Run:
@@ -151,7 +154,7 @@ class _Run:
         if checkpoint:
             self.state.restore(checkpoint)
         else:
-            self._checkpoint(sound=True)
+            self._checkpoint()
         ended = self._ended()
         while not ended:
             if self._train_to_end_of_epoch():
@@ -160,7 +163,7 @@ class _Run:
             else:
                 ended = "time"
                 # First the state, in which a run without a limit would be.
-                self._checkpoint(sound=False)
+                self._checkpoint()
                 self._score(whole=False)
         with self.state.updates.averaged():
             self._save("last", self.state.epochs[-1])
@@ -195,7 +198,7 @@ class _Run:
             if state.in_a_row == _MOST_SKIPPED:
                 self._go_back()
                 return self._train_to_end_of_epoch()
-            self.listener.on_step(state.position.done, len(plan))
+            self.listener.on_step(len(state.epochs) + 1, state.position.done, len(plan))
             if state.position.done < len(plan):
                 wish = self.processes.most(self._wish())
                 if wish == _STOP:
@@ -203,7 +206,7 @@ class _Run:
                 if wish == _TIME:
                     return False
                 if wish == _SAVE:
-                    self._checkpoint(sound=self.clock.counts_steps)
+                    self._checkpoint()
         return True
 
     def _wish(self) -> int:
@@ -221,7 +224,7 @@ class _Run:
             Interrupted: the run was asked to end.
         """
         self.state.end_epoch(self._score(whole=True).score)
-        self._checkpoint(sound=True)
+        self._checkpoint()
         if self.processes.most(self.stop.is_set()) and not self._ended():
             self._interrupt()
 
@@ -284,7 +287,7 @@ class _Run:
             f"step {step}: not finite {_MOST_SKIPPED} times in a row; back to step {state.step}, "
             f"with {state.schedule.factor:g} times the learning rate"
         )
-        self._checkpoint(sound=True)
+        self._checkpoint()
 
     def _interrupt(self) -> None:
         """Save all that it takes to go on, and a model.
@@ -292,7 +295,7 @@ class _Run:
         Raises:
             Interrupted: always.
         """
-        self._checkpoint(sound=False)
+        self._checkpoint()
         epoch, step = len(self.state.epochs) + 1, self.state.step
         with self.state.updates.averaged():
             facts = {**self.facts, "epoch": epoch, "step": step}
@@ -302,11 +305,15 @@ class _Run:
             f"{self.folder.path}"
         )
 
-    def _checkpoint(self, *, sound: bool) -> None:
-        """Save the state of the run."""
-        self.folder.save_checkpoint(
-            self.state.checkpoint({"run": self.identity}, sound=sound and not self.state.in_a_row)
-        )
+    def _checkpoint(self) -> None:
+        """Save the state of the run.
+
+        Whether a run may go back to it is a matter of the place alone, not of what it is saved for.
+        """
+        state = self.state
+        on_schedule = not state.position.done or self.clock.is_due(state.step)
+        sound = on_schedule and not state.in_a_row
+        self.folder.save_checkpoint(state.checkpoint({"run": self.identity}, sound=sound))
         self.clock.saved()
         self.processes.wait()
 
@@ -321,6 +328,7 @@ class _Run:
         test = evaluate(self.predictor, corpus.test, batch_size=size) if corpus.test else None
         scores = {"dev": dev.to_dict(), "test": test.to_dict() if test else None}
         self._save("best", self.state.best, scores=scores)
+        self.processes.wait()
         if self.folder.writes:
             write_curves(self.folder.path, self.state.epochs)
         return Trained(

@@ -17,10 +17,12 @@ from typing import Any
 
 import optuna
 from optuna.trial import FrozenTrial, TrialState
+from sqlalchemy.exc import SQLAlchemyError
 
+from tagkit.bundle import digest_of
 from tagkit.clock import Clock
-from tagkit.config import Config, to_toml, with_options
-from tagkit.errors import CheckpointError, Interrupted, TrainingError
+from tagkit.config import Config, load_config, to_toml, with_options
+from tagkit.errors import CheckpointError, ConfigError, Interrupted, TrainingError
 from tagkit.folders import cannot_write, whole_folder, write_whole
 from tagkit.history import Epoch, Listener
 from tagkit.spaces import Range, Space
@@ -62,7 +64,7 @@ class Tuned:
     Attributes:
         trials: all that have ended, those of earlier runs too.
         best: the one that is best on dev.
-        config: of its model.
+        config: its configuration, as in `best.toml`.
         folder: of the search.
     """
 
@@ -107,18 +109,36 @@ def tune(
     """
     folder = Path(config.output.dir)
     listener = listener or TuneListener()
+    if config.train.seeds:
+        raise ConfigError("train.seeds", ["a trial trains one model; leave them out of a search"])
     for name, space in spaces.items():
-        for value in space.ends():
+        for value in space.samples():
             with_options(config, {name: value})
     try:
-        if force and (folder / STUDY).exists():
-            shutil.rmtree(folder)
         folder.mkdir(parents=True, exist_ok=True)
+        if not (folder / STUDY).exists() and any(folder.iterdir()):
+            raise CheckpointError(f"{folder}: is not empty, and holds no search; name another (-o)")
+        if force:
+            _clear(folder)
     except OSError as error:
-        raise CheckpointError(f"{folder}: cannot be written: {error.strerror}") from None
-    if not (folder / STUDY).exists() and any(folder.iterdir()):
-        raise CheckpointError(f"{folder}: is not empty, and holds no search; name another (-o)")
-    return _Search(config, spaces, folder, listener, stop or threading.Event()).run(trials)
+        raise CheckpointError(f"{folder}: cannot be written: {error.strerror or error}") from None
+    try:
+        return _Search(config, spaces, folder, listener, stop or threading.Event()).run(trials)
+    except (SQLAlchemyError, optuna.exceptions.StorageInternalError) as error:
+        first = str(error).partition("\n")[0]
+        raise CheckpointError(
+            f"{folder / STUDY}: cannot be read or written: {first}; when that is mended, the same "
+            "command goes on; --force starts anew"
+        ) from None
+
+
+def _clear(folder: Path) -> None:
+    """Remove what a search writes, and nothing else."""
+    for piece in (folder / STUDY, folder / BEST_CONFIG, folder / BEST, *folder.glob("trial-*")):
+        if piece.is_dir():
+            shutil.rmtree(piece)
+        else:
+            piece.unlink(missing_ok=True)
 
 
 class _Search:
@@ -156,7 +176,7 @@ class _Search:
         if not done:
             raise TrainingError(f"{self.folder}: no trial came to its end")
         best = max(done, key=lambda trial: trial.dev or 0.0)
-        return Tuned(tuple(ended), best, self._config(best.values), self.folder)
+        return Tuned(tuple(ended), best, load_config(self.folder / BEST_CONFIG), self.folder)
 
     def _study(self) -> optuna.Study:
         return optuna.create_study(
@@ -173,9 +193,11 @@ class _Search:
         Raises:
             CheckpointError: it is something else.
         """
+        data = self.config.data
         free = {"train.max_minutes": 0.0, "train.threads": 1, "output.dir": ""}
         search = {
             "config": to_toml(with_options(self.config, free)),
+            "corpora": [digest_of(Path(path)) for path in (data.train_file, data.dev_file) if path],
             "spaces": {name: str(space) for name, space in self.spaces.items()},
         }
         before = self.study.user_attrs.get("search", search)
@@ -183,7 +205,8 @@ class _Search:
             optuna.delete_study(study_name=_NAME, storage=f"sqlite:///{self.folder / STUDY}")
             self.study = self._study()
         elif before != search:
-            what = "options" if before["config"] != search["config"] else "values"
+            names = {"config": "options", "corpora": "corpora", "spaces": "values"}
+            what = next(name for key, name in names.items() if before[key] != search[key])
             raise CheckpointError(
                 f"{self.folder}: the search there tried other {what}; name another folder (-o), or "
                 "replace it with --force"
@@ -196,9 +219,9 @@ class _Search:
         for frozen in self.study.get_trials(states=(TrialState.RUNNING,)):
             shutil.rmtree(self._place(frozen.number), ignore_errors=True)
             again.append(frozen.number)
+            self.study.enqueue_trial(frozen.params)
             self.study.set_user_attr("again", again)
             self.study.tell(frozen.number, state=TrialState.FAIL)
-            self.study.enqueue_trial(frozen.params)
 
     def _ended(self) -> list[FrozenTrial]:
         """All trials that have ended by themselves."""
@@ -224,7 +247,7 @@ class _Search:
             )
         except optuna.TrialPruned:
             self.study.tell(trial, state=TrialState.PRUNED)
-        except TrainingError as error:
+        except (TrainingError, ConfigError) as error:
             self.listener.on_note(f"trial {trial.number + 1}: {error}")
             self.study.tell(trial, state=TrialState.FAIL)
         except Interrupted:

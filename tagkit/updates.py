@@ -82,11 +82,12 @@ class Updates:
         if self.rows and self.rows.table.grad is not None:
             rows = self.rows.table.grad.coalesce()
             gradients.append(rows._values())
-        if scaler and dense:
+        scaled = scaler and dense and math.isfinite(loss)
+        if scaled:
             scaler.unscale_(self.optimizer)
         norm = torch.nn.utils.get_total_norm(gradients)
         finite = math.isfinite(loss) and bool(norm.isfinite())
-        if scaler and dense:
+        if scaled:
             # Scaled up so far that they overflow: that is how the scale is found.
             overflow = math.isfinite(loss) and not finite and scaler.get_scale() > 1
             scaler.update()

@@ -221,3 +221,13 @@ def test_a_model_trained_on_a_gpu_predicts_the_same_on_a_cpu(tmp_path: Path) -> 
     assert [token.tag for token in on_cpu.tokens] == [token.tag for token in on_gpu.tokens]
     for here, there in zip(on_cpu.spans, on_gpu.spans, strict=True):
         assert here.probability == pytest.approx(there.probability, abs=1e-3)
+
+
+def test_the_folder_in_which_one_is_can_be_named(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(model)
+    assert load_bundle(Path(".")).metadata["parameters"] > 0
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(BundleError, match=r"^\.: not a model folder"):
+        load_bundle(Path("."))

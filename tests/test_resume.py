@@ -19,9 +19,11 @@ import pytest
 import tiny
 
 from tagkit.config import Config
-from tagkit.errors import BundleError, CheckpointError, Interrupted, TagkitError
+from tagkit.errors import BundleError, CheckpointError, ConfigError, Interrupted, TagkitError
+from tagkit.folders import whole_folder
 from tagkit.history import Epoch, Listener
 from tagkit.predictor import load
+from tagkit.runfolder import identity
 from tagkit.trainer import Trained, train
 
 EPOCHS, STEPS = 3, 30  # of a run; ten an epoch
@@ -59,7 +61,7 @@ class StopAt(Listener):
         self.notes: list[str] = []
         self.epochs: list[Epoch] = []
 
-    def on_step(self, done: int, total: int) -> None:
+    def on_step(self, epoch: int, done: int, total: int) -> None:
         self.count += 1
         if self.count in self.steps:
             self.stop.set()
@@ -183,7 +185,10 @@ def test_a_damaged_newest_checkpoint_falls_back_to_the_one_before_aloud(
     damage(checkpoints[-1] / name)
     listener = StopAt()
     train(settings(tmp_path), listener, resume=True)
-    assert [f"{checkpoints[-1]}: damaged" in note for note in listener.notes] == [True]
+    assert [note.partition(" (")[0] for note in listener.notes] == [
+        f"{checkpoints[-1]}: damaged", "going on after step 16",
+    ]  # fmt: skip
+    assert "damaged" in (tmp_path / "model" / "train.log").read_text()
     assert listener.count == STEPS - 16
     assert digests(tmp_path) == undisturbed
 
@@ -253,8 +258,75 @@ def test_a_run_goes_on_only_as_the_one_that_was_begun(
     listener = StopAt(3)
     with pytest.raises(Interrupted):
         train(settings(tmp_path), listener, stop=listener.stop)
-    with pytest.raises(CheckpointError, match=f"the run there had {problem}; go on with what"):
+    with pytest.raises(CheckpointError, match=rf"the run there had {problem}\. Go on with what"):
         train(settings(tmp_path, override), resume=True)
+
+
+def test_all_that_differs_is_named_at_once(tmp_path: Path) -> None:
+    listener = StopAt(3)
+    with pytest.raises(Interrupted):
+        train(settings(tmp_path), listener, stop=listener.stop)
+    with pytest.raises(CheckpointError, match=r"hidden = 16, not 8; train.lr = 0.02, not 0.5\. Go"):
+        train(settings(tmp_path, "train.lr=0.5", "encoder.hidden=8"), resume=True)
+
+
+def test_a_run_does_not_go_on_with_other_vectors_or_another_kind_of_device(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vectors = tmp_path / "vectors.txt"
+    vectors.write_text("oslo 1 0\nrome 0 1\n")
+    config = settings(tmp_path, f"embeddings.vectors={vectors}")
+    listener = StopAt(3)
+    with pytest.raises(Interrupted):
+        train(config, listener, stop=listener.stop)
+    vectors.write_text("oslo 1 0\nrome 1 1\n")
+    with pytest.raises(CheckpointError, match="had another vectors"):
+        train(config, resume=True)
+    vectors.write_text("oslo 1 0\nrome 0 1\n")
+    whole = "tagkit.trainer.identity"
+    monkeypatch.setattr(whole, lambda *a: {**identity(*a), "kind of device": "cuda"})
+    with pytest.raises(CheckpointError, match="kind of device = 'cpu', not 'cuda'"):
+        train(config, resume=True)
+
+
+def test_a_model_in_the_output_folder_cannot_be_the_one_to_begin_with(tmp_path: Path) -> None:
+    train(settings(tmp_path))
+    for name in ("model", "model/best"):
+        with pytest.raises(ConfigError, match=r"lies in .*model, which is replaced"):
+            train(settings(tmp_path, f"train.init_from={tmp_path / name}"), force=True)
+    assert digests(tmp_path)
+
+
+def test_half_written_folders_are_removed_when_a_run_goes_on(tmp_path: Path) -> None:
+    listener = StopAt(3)
+    with pytest.raises(Interrupted):
+        train(settings(tmp_path), listener, stop=listener.stop)
+    for name in (".best.writing", "checkpoints/.step-00000002.writing"):
+        (tmp_path / "model" / name).mkdir()
+    train(settings(tmp_path), resume=True)
+    assert not list((tmp_path / "model").rglob(".*"))
+
+
+def test_a_folder_that_cannot_take_its_place_leaves_the_old_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "x"
+    with whole_folder(folder) as place:
+        (place / "a").write_text("old")
+    calls = []
+    rename = os.rename
+
+    def second_fails(*names: Path) -> None:
+        calls.append(names)
+        if len(calls) == 2:
+            raise OSError(errno.ENOSPC, "full")
+        rename(*names)
+
+    monkeypatch.setattr(os, "rename", second_fails)
+    with pytest.raises(OSError, match="full"), whole_folder(folder) as place:
+        (place / "a").write_text("new")
+    assert [p.name for p in tmp_path.iterdir()] == ["x"]
+    assert (folder / "a").read_text() == "old"
 
 
 def test_a_run_does_not_go_on_with_another_corpus(tmp_path: Path) -> None:

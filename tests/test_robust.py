@@ -1,5 +1,6 @@
 """What a run does when numbers, memory or time run out."""
 
+import hashlib
 import os
 import signal
 import subprocess
@@ -16,7 +17,7 @@ import torch
 from test_resume import STEPS, StopAt, digests, settings
 
 from tagkit.batch import Batch
-from tagkit.errors import ConfigError, DeviceError, TrainingError
+from tagkit.errors import ConfigError, DeviceError, Interrupted, TrainingError
 from tagkit.model import Model
 from tagkit.preparation import prepare
 from tagkit.processes import processes_of
@@ -217,9 +218,44 @@ def test_a_run_with_little_memory_comes_to_its_end_and_says_so(
     LittleMemory(monkeypatch, 3, SHORT[0])
     listener = StopAt()
     assert train(settings(tmp_path), listener).best.score > 0.9
-    assert "too little memory for 8 sentences at a time; this step is taken in pieces of 4" in (
-        listener.notes
-    )
+    assert listener.notes == [
+        "too little memory for 8 sentences at a time; from now on steps are taken in pieces of 4",
+        "too little memory for 4 sentences at a time; from now on steps are taken in pieces of 2",
+    ]
+
+
+def test_a_lack_of_memory_outside_the_gradients_is_a_sentence_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object, **__: object) -> None:
+        raise SHORT[0]
+
+    monkeypatch.setattr("tagkit.trainer.headline", fails)
+    with pytest.raises(TrainingError, match="too little memory to update or score the model"):
+        train(settings(tmp_path))
+
+
+@pytest.mark.parametrize(("every", "stops"), [("10m", 10), ("6", 12), ("6", 10), ("6", 14)])
+def test_where_a_run_was_stopped_makes_no_difference_to_what_it_goes_back_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, every: str, stops: int
+) -> None:
+    found = []
+    for stop_at in (10**6, stops):
+        listener, notes = StopAt(stop_at), []
+        config = settings(tmp_path, f"train.checkpoint_every={every}",
+                          f"output.dir={tmp_path / str(stop_at)}")  # fmt: skip
+        with monkeypatch.context() as patch:
+            Faulty(patch, float("nan"), range(16, 21))  # counted over both parts of the run
+            try:
+                train(config, listener, stop=listener.stop)
+            except Interrupted:
+                notes += listener.notes
+                listener = StopAt()
+                train(config, listener, resume=True)
+        notes += [note for note in listener.notes if "going on" not in note]
+        file = tmp_path / str(stop_at) / "last" / "model.safetensors"
+        found.append((notes, hashlib.sha256(file.read_bytes()).hexdigest()))
+    assert found[0] == found[1]
 
 
 def test_if_one_sentence_is_too_much_that_is_an_error_that_says_what_to_lower(
@@ -315,4 +351,27 @@ def test_a_signal_ends_a_run_after_its_step_and_says_how_to_go_on(
     assert (tmp_path / "model" / "last" / "metadata.json").exists()
     budget = command(tmp_path, "--resume", "--max-minutes", "0.03")
     done = subprocess.run(budget, capture_output=True, text=True, check=True)
-    assert "(stopped: time is over)" in done.stderr
+    assert "(stopped: time is over; --resume goes on)" in done.stderr
+
+
+def test_a_signal_saves_the_run_even_if_nobody_reads_what_it_says(tmp_path: Path) -> None:
+    tiny.corpus(tmp_path)
+    process = subprocess.Popen(command(tmp_path), stderr=subprocess.PIPE)
+    assert process.stderr is not None
+    process.stderr.close()
+    while not (tmp_path / "model" / "history.jsonl").exists():
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    process.wait(timeout=60)
+    assert (tmp_path / "model" / "last" / "metadata.json").exists()
+
+
+def test_a_run_that_is_stopped_while_it_reads_leaves_everything_as_it_was(tmp_path: Path) -> None:
+    train(settings(tmp_path))
+    before = digests(tmp_path)
+    listener = StopAt()
+    listener.stop.set()
+    with pytest.raises(Interrupted, match="stopped before the first step"):
+        train(settings(tmp_path, "train.seed=2"), listener, force=True, stop=listener.stop)
+    assert digests(tmp_path) == before

@@ -80,6 +80,24 @@ def test_a_run_of_seeds_goes_on_where_it_was_stopped(trained: TrainedSeeds, tmp_
     assert weights(again.folder / "best") == weights(trained.folder / "best")
 
 
+def test_runs_of_other_kinds_are_neither_lost_nor_mixed(tmp_path: Path) -> None:
+    one = tiny.config(tmp_path, "train.max_epochs=1")
+    many = tiny.config(tmp_path, "train.max_epochs=1", "train.seeds=[1,2]")
+    train(one)
+    for resume in (False, True):
+        with pytest.raises(CheckpointError):
+            train_seeds(many, resume=resume)
+    train_seeds(many, force=True)
+    names = {"best", "seeds.json", "seed-1", "seed-2"}
+    assert {path.name for path in (tmp_path / "model").iterdir()} == names
+    for resume in (False, True):
+        with pytest.raises(CheckpointError):
+            train(one, resume=resume)
+    assert {path.name for path in (tmp_path / "model").iterdir()} == names
+    train(one, force=True)
+    assert not names & {path.name for path in (tmp_path / "model").iterdir()} - {"best"}
+
+
 def test_minutes_are_for_all_seeds_together(tmp_path: Path) -> None:
     config = tiny.config(
         tmp_path, "train.seeds=[3,1,2]", "train.max_epochs=1000", "train.max_minutes=0.05"

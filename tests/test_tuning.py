@@ -147,10 +147,31 @@ def test_values_that_an_option_cannot_have_are_refused_before_any_training(tmp_p
     for text, problem in [
         ("encoder.dropout=0.1..1.5", "encoder.dropout = 1.5"),
         ("encoder.cell=lstm,rnn", "encoder.cell"),
+        ("encoder.hidden=10.0..20.0", "encoder.hidden = 16.18"),
     ]:
         with pytest.raises(ConfigError, match=problem):
             tune(settings(tmp_path), parse_spaces([text]), trials=1)
     assert not (tmp_path / "search").exists()
+
+
+def test_values_that_do_not_go_together_fail_as_a_trial_and_no_more(tmp_path: Path) -> None:
+    spaces = parse_spaces(["encoder.merge=sum,product", "encoder.bidirectional=true,false"])
+    told = Told()
+    tuned = tune(settings(tmp_path, "train.seed=2"), spaces, trials=8, listener=told)
+    failed = [trial.values for trial in tuned.trials if trial.state == "failed"]
+    assert failed
+    assert not any(values["encoder.bidirectional"] for values in failed)
+    assert "joins two directions" in told.notes[0]
+
+
+def test_a_damaged_study_is_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "search").mkdir()
+    (tmp_path / "search" / "study.db").write_bytes(b"no database" * 100)
+    with pytest.raises(CheckpointError, match=r"cannot be read or written: .*--force starts anew"):
+        tune(settings(tmp_path), SPACES, trials=1)
+    (tmp_path / "search" / "notes.txt").write_text("mine")
+    tune(settings(tmp_path), SPACES, trials=1, force=True)
+    assert (tmp_path / "search" / "notes.txt").read_text() == "mine"
 
 
 def test_trials_that_cannot_be_trained_are_told_and_passed_over(
@@ -232,6 +253,8 @@ def test_spaces_are_ranges_or_choices(text: str, space: Range | Choices) -> None
         ("train.lr=0.1..0.01", "expected a smaller number before .. than behind"),
         ("train.lr=0..1:log", "expected numbers over 0 with :log"),
         ("train.lr=0.1..1:ln", "expected :log or nothing behind the numbers"),
+        ("output.dir=a,b", "output.dir makes no model better or worse"),
+        ("train.seeds=1,2", "train.seeds makes no model better or worse"),
         ("head.hidden=[1]", "expected a number, a text, true or false"),
     ],
 )
@@ -242,5 +265,5 @@ def test_a_space_that_cannot_be_read_is_named(text: str, problem: str) -> None:
 
 def test_what_is_searched_unless_something_is_named_can_be_searched() -> None:
     for name, space in parse_spaces(DEFAULT_SEARCH).items():
-        for value in space.ends():
+        for value in space.samples():
             with_options(Config(), {name: value})

@@ -20,7 +20,16 @@ if TYPE_CHECKING:  # their modules import torch, which is seconds; a note does n
     from tagkit.measure import Measured
     from tagkit.scoring import AnyReport
 
-_ERRORS = Console(stderr=True, highlight=False, soft_wrap=True)
+
+class _Errors(Console):
+    """Standard error; whoever read it may have gone, which is no reason to end a training."""
+
+    def on_broken_pipe(self) -> None:
+        """Say no more; rich would end the program."""
+        self.quiet = True
+
+
+_ERRORS = _Errors(stderr=True, highlight=False, soft_wrap=True)
 _MOST_CLASSES = 10  # of a confusion matrix; with more, its largest cells
 
 

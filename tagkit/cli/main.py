@@ -58,6 +58,11 @@ def main() -> None:
     try:
         app()
     except Interrupted as error:
+        if os.environ.get("RANK", "0") != "0":  # of several processes the first one talks
+            sys.exit(130)
+        if os.environ.get("WORLD_SIZE", "1") != "1":
+            typer.echo(f"{error}. To go on: the same command with --resume", err=True)
+            sys.exit(130)
         options = [word for word in sys.argv[1:] if word not in ("--resume", "--force")]
         if options[0] == "train":  # a search goes on by itself
             options.append("--resume")

@@ -23,7 +23,6 @@ class Progress(Listener):
         """A progress bar where there is a terminal."""
         self._bar = progress_bar()
         self._task = self._bar.add_task("reading", total=None)
-        self._epoch = 1
         self._epochs = 1
         self._measure = "F1"
 
@@ -49,14 +48,13 @@ class Progress(Listener):
         self._measure = _measure(prepared)
         note(f"\nepoch      loss  dev {self._measure:<4}        lr  tokens/s")
 
-    def on_step(self, done: int, total: int) -> None:
+    def on_step(self, epoch: int, done: int, total: int) -> None:
         """Move the bar."""
-        description = f"epoch {self._epoch} of {self._epochs}"
+        description = f"epoch {epoch} of {self._epochs}"
         self._bar.update(self._task, description=description, completed=done, total=total)
 
     def on_epoch(self, epoch: Epoch) -> None:
         """A row of the table; * where no epoch before was as good."""
-        self._epoch = epoch.number + 1
         star = "  *" if epoch.is_best else ""
         note(
             f"{epoch.number:>5}  {epoch.loss:>8.4f}  {100 * epoch.score:>8.2f}  {epoch.lr:>8.6f}  "
@@ -81,7 +79,7 @@ class Progress(Listener):
         if trained.ended == "patience":
             stopped = f" (stopped: dev did not get better for {_waited(trained)} epochs)"
         if trained.ended == "time":
-            stopped = " (stopped: time is over)"
+            stopped = " (stopped: time is over; --resume goes on)"
         best = trained.best
         ending = "; test:\n" if trained.test else ""
         for line in curves(trained.epochs, f"dev {self._measure}"):
@@ -114,7 +112,8 @@ def seed_lines(trained: TrainedSeeds, measure: str) -> Iterator[str]:
     for number, name in enumerate(("mean", "standard deviation")):
         figures = (mean_and_deviation(values)[number] for values in columns.values())
         yield f"{name:>20}       " + "".join(f"  {100 * figure:>9.2f}" for figure in figures)
-    yield f"\nbest on dev: seed {trained.best.predictor.config.train.seed}; test:\n"
+    ending = "; test:\n" if trained.best.test else ""
+    yield f"\nbest on dev: seed {trained.best.predictor.config.train.seed}{ending}"
 
 
 def curves(epochs: Sequence[Epoch], measure: str) -> Iterator[str]:

@@ -1,12 +1,11 @@
 """Ctrl-C and SIGTERM ask a run to end after its step; a second one ends it at once."""
 
+import os
 import signal
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
-
-from tagkit.cli.console import note
 
 STOPPED = (signal.SIGINT, signal.SIGTERM)
 
@@ -19,8 +18,10 @@ def stop_on_signal() -> Iterator[threading.Event]:
     def handle(number: int, frame: FrameType | None) -> None:
         if stop.is_set():
             raise KeyboardInterrupt
-        note("ending after this step (again: at once)")
         stop.set()
+        # Not through a stream, which may be in the midst of a line; its reader may have gone too.
+        with suppress(OSError):
+            os.write(2, b"ending soon (again: at once)\n")
 
     before = {number: signal.signal(number, handle) for number in STOPPED}
     try:

@@ -119,7 +119,7 @@ def train_command(
         "data.encoding": encoding,
         "output.dir": output,
         "train.seed": seed,
-        "train.seeds": seeds.split(",") if seeds else None,
+        "train.seeds": seeds.split(",") if seeds is not None else None,
         "train.device": device,
         "train.threads": threads,
         "train.init_from": init_from,
@@ -127,6 +127,10 @@ def train_command(
         "train.checkpoint_every": checkpoint_every,
     }
     settings = load_config(config, overrides or (), flags)
+    if seed is not None and seeds is not None:
+        raise ConfigError(
+            "tagkit train", ["--seed is for one model, --seeds for several: name one"]
+        )
     if resume and force:
         raise ConfigError("tagkit train", ["--resume goes on, --force starts anew: name one"])
     if os.environ.get("RANK", "0") != "0":  # of several processes the first one talks

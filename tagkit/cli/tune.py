@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from tagkit.cli.options import Device, Set, Threads
+from tagkit.cli.options import Set, Threads
 from tagkit.cli.signals import stop_on_signal
 from tagkit.errors import ConfigError
 
@@ -71,7 +71,9 @@ def tune_command(
     ] = None,
     overrides: Set = None,
     seed: Annotated[int | None, typer.Option(help="Of all that is random.")] = None,
-    device: Device = "auto",
+    device: Annotated[
+        str | None, typer.Option(help="auto, cpu, cuda or cuda:N.", metavar="DEVICE")
+    ] = None,
     threads: Threads = None,
     force: Annotated[
         bool, typer.Option("--force", help="Replace the search that is in DIR.")
