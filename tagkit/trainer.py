@@ -112,9 +112,9 @@ def train(
         processes.wait()
         if folder.writes:
             listener = Logged(folder.path, listener)
-        listener.on_start(prepared, threads)
         for note in notes:
             listener.on_note(note)
+        listener.on_start(prepared, threads)
         with processes.tracking(TRACKED), shortage_told():
             begun = _Run(prepared, folder, facts, run, processes, listener, clock, stop)
             return begun.run(checkpoint)
