@@ -20,7 +20,8 @@ class Epoch:
         number: from 1.
         step: number of steps of the run when it ended.
         loss: mean negative log-likelihood in nats of a token, or of a text that is classified.
-        score: of dev, as `scoring.headline` has it; 0 to 1.
+        score: the headline on dev, 0 to 1.
+        scores: what there is to it, by name, 0 to 1.
         lr: learning rate of its last step.
         tokens_per_s: of training, scoring dev not counted.
         seconds: of training and scoring.
@@ -32,6 +33,7 @@ class Epoch:
     step: int
     loss: float
     score: float
+    scores: dict[str, float]
     lr: float
     tokens_per_s: float
     seconds: float
@@ -122,4 +124,5 @@ def write_history(folder: Path, epochs: Sequence[Epoch]) -> None:
 def _record(epoch: Epoch) -> dict[str, float]:
     """An epoch by the names that others use."""
     record = asdict(epoch)
-    return {"epoch": record.pop("number"), "dev": record.pop("score"), **record}
+    names = {"epoch": "number", "dev": "score", "dev_scores": "scores"}
+    return {**{name: record.pop(own) for name, own in names.items()}, **record}

@@ -15,7 +15,7 @@ from tagkit.errors import DataError
 from tagkit.limits import BATCH_SIZE
 from tagkit.nn.lookup import PRECISIONS
 from tagkit.predictor import Predictor, load
-from tagkit.scoring import gold_split, headline
+from tagkit.scoring import dev_scores, gold_split
 from tagkit.sentence import Sentence
 from tagkit.split import Split
 
@@ -137,7 +137,7 @@ def _sample(sentences: Sequence[Sentence]) -> list[Sentence]:
 
 
 def _speed(predictor: Predictor, split: Split, sample: list[Sentence], rounds: int) -> Speed:
-    score = headline(predictor, split, batch_size=BATCH_SIZE)  # meets all words
+    score = dev_scores(predictor, split, BATCH_SIZE).headline  # meets all words
 
     def seconds(sentences: list[Sentence], size: int) -> float:
         start = time.perf_counter()

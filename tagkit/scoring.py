@@ -3,7 +3,7 @@
 Training, `tagkit eval` and `tagkit predict` all tag through `Predictor`, so they never differ.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
@@ -17,7 +17,7 @@ from tagkit.evaluation.classes import (
     whole_accuracy,
 )
 from tagkit.evaluation.report import Report, make_report
-from tagkit.evaluation.scores import accuracy, span_f1
+from tagkit.evaluation.scores import accuracy, span_score
 from tagkit.formats.columns import Block, read_blocks
 from tagkit.formats.layout import column_options
 from tagkit.formats.lines import Source
@@ -29,21 +29,42 @@ from tagkit.split import Split
 AnyReport = Report | ClassReport | JointReport
 
 
-def headline(predictor: Predictor, split: Split, batch_size: int) -> float:
-    """The one number of a model on a corpus, 0 to 1.
+@dataclass(frozen=True, slots=True)
+class DevScores:
+    """What a model is worth, without a table by types.
 
-    Micro F1 of spans or accuracy of plain labels; accuracy of classes (micro F1 where a text may
-    have several); with both, the mean of the two.
+    Attributes:
+        headline: the one number, 0 to 1: micro F1 of spans or accuracy of plain labels; accuracy of
+            classes (micro F1 where a text may have several); with both, the mean of the two.
+        parts: what there is to it, by name, 0 to 1.
     """
+
+    headline: float
+    parts: Mapping[str, float]
+
+
+def dev_scores(predictor: Predictor, split: Split, batch_size: int) -> DevScores:
+    """Scores of a model on a corpus, sooner than `evaluate` has them."""
     answers = _answers(predictor, split, batch_size)
-    numbers = []
+    numbers, parts = [], {}
     if answers.tags is not None:
         # Not by way of a report: seqeval brings scikit-learn, most of a second.
-        measure = accuracy if split.scheme == "labels" else span_f1
-        numbers.append(measure(answers.gold_tags, answers.tags))
+        parts["accuracy"] = accuracy(answers.gold_tags, answers.tags)
+        numbers.append(parts["accuracy"])
+        if split.scheme != "labels":
+            spans = span_score(answers.gold_tags, answers.tags)
+            parts |= {"precision": spans.precision, "recall": spans.recall, "f1": spans.f1}
+            numbers = [spans.f1]
     if answers.classes is not None:
+        micro = answers.classes.micro
+        parts |= {
+            "class_accuracy": answers.classes.accuracy,
+            "class_precision": micro.precision,
+            "class_recall": micro.recall,
+            "class_f1": micro.f1,
+        }
         numbers.append(answers.classes.headline)
-    return sum(numbers) / len(numbers)
+    return DevScores(sum(numbers) / len(numbers), parts)
 
 
 def evaluate(

@@ -10,11 +10,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from tagkit.config import Config
+from tagkit.corpus import load_corpus
 from tagkit.errors import CheckpointError, ConfigError
 from tagkit.folders import cannot_write, whole_folder, write_whole
 from tagkit.history import Listener
 from tagkit.processes import is_first
-from tagkit.runfolder import SUMMARY, RunFolder
+from tagkit.runfolder import SUMMARY, RunFolder, refuse_own
 from tagkit.trainer import Trained, train
 
 
@@ -61,7 +62,7 @@ def train_seeds(
     """Train a model for each of `train.seeds`, in `seed-N` of the output folder; keep the best.
 
     Arguments are those of `train`. `train.max_minutes` are for all seeds together. A run that goes
-    on passes over the seeds that are done.
+    on takes no further step of the seeds that are done.
 
     Raises:
         TagkitError: as `train` does; or no seeds are given.
@@ -78,6 +79,8 @@ def train_seeds(
             "--force"
         )
     if force and is_first():
+        refuse_own(config)
+        load_corpus(config)  # before anything is removed: is there something to learn from?
         place.clear()
     began = time.monotonic()
     scores: list[SeedScores] = []

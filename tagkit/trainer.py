@@ -22,7 +22,7 @@ from tagkit.preparation import Prepared, prepare
 from tagkit.processes import Processes, processes_of
 from tagkit.runfolder import TRACKED, RunFolder, facts_of, identity, refuse_own
 from tagkit.runstate import RunState
-from tagkit.scoring import AnyReport, evaluate, headline
+from tagkit.scoring import AnyReport, dev_scores, evaluate
 
 # Steps in a row without finite gradients before the run goes back, and how often it does.
 _MOST_SKIPPED = 5
@@ -134,9 +134,8 @@ class _Run:
         clock: Clock,
         stop: threading.Event | None,
     ) -> None:
-        settings = prepared.config.train
         self.prepared = prepared
-        self.settings = settings
+        self.settings = prepared.config.train
         self.folder = folder
         self.facts = facts
         self.identity = identity
@@ -234,13 +233,15 @@ class _Run:
         position = state.position
         with state.updates.averaged():
             dev = self.prepared.corpus.dev
-            score = self.processes.first(headline(self.predictor, dev, self.settings.batch_size))
+            scores = dev_scores(self.predictor, dev, self.settings.batch_size)
+            score = self.processes.first(scores.headline)
             self.clock.dev_s = time.perf_counter() - began
             epoch = Epoch(
                 number=len(state.epochs) + 1,
                 step=state.step,
                 loss=position.loss / max(1, position.targets),
                 score=score,
+                scores=dict(scores.parts),
                 lr=state.schedule.lr,
                 tokens_per_s=position.tokens / max(position.seconds, 1e-9),
                 seconds=position.seconds + self.clock.dev_s,

@@ -14,7 +14,7 @@ from tagkit.evaluation.classes import ClassReport, JointReport
 from tagkit.nn.pooling import POOLINGS
 from tagkit.predictor import Predictor
 from tagkit.preparation import prepare
-from tagkit.scoring import compare_files, evaluate, headline, score_model
+from tagkit.scoring import compare_files, dev_scores, evaluate, score_model
 from tagkit.sentence import Document
 from tagkit.trainer import Trained, train
 
@@ -197,7 +197,7 @@ def test_the_headline_of_training_is_that_of_the_report(both: Trained, tmp_path:
     from tagkit.corpus import read_split
 
     split = read_split(files["data.test_file"], data, "both", "iob2")
-    assert headline(predictor, split, 8) == pytest.approx(report.headline)
+    assert dev_scores(predictor, split, 8).headline == pytest.approx(report.headline)
     assert evaluate(predictor, split, batch_size=3) == report
 
 

@@ -15,7 +15,7 @@ from tagkit.trainer import train
 
 
 def epoch(number: int, loss: float, score: float, *, best: bool = False) -> Epoch:
-    return Epoch(number, 10 * number, loss, score, 0.003, 9000.0, 2.0, best, True)
+    return Epoch(number, 10 * number, loss, score, {}, 0.003, 9000.0, 2.0, best, True)
 
 
 EPOCHS = [epoch(1, 8.0, 0.5, best=True), epoch(2, 4.0, 0.75, best=True), epoch(3, 1.0, 0.6)]

@@ -346,6 +346,11 @@ def test_history_and_log_hold_a_line_an_epoch(tmp_path: Path) -> None:
     history = [json.loads(line) for line in lines]
     assert [(line["epoch"], line["step"]) for line in history] == [(1, 10), (2, 20), (3, 30)]
     assert [line["dev"] for line in history] == [epoch.score for epoch in trained.epochs]
+    parts = [line["dev_scores"] for line in history]
+    assert parts[-1] == {
+        "accuracy": trained.dev.accuracy, "precision": trained.dev.micro.precision,
+        "recall": trained.dev.micro.recall, "f1": history[-1]["dev"],
+    }  # fmt: skip
     assert {"loss", "lr", "tokens_per_s", "seconds"} < history[0].keys()
     log = (tmp_path / "model" / "train.log").read_text()
     assert [log.count(f" epoch {number}, ") for number in (1, 2, 3)] == [1, 1, 1]

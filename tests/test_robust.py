@@ -230,7 +230,7 @@ def test_a_lack_of_memory_outside_the_gradients_is_a_sentence_too(
     def fails(*_: object, **__: object) -> None:
         raise SHORT[0]
 
-    monkeypatch.setattr("tagkit.trainer.headline", fails)
+    monkeypatch.setattr("tagkit.trainer.dev_scores", fails)
     with pytest.raises(TrainingError, match="too little memory to update or score the model"):
         train(settings(tmp_path))
 

@@ -5,9 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tagkit.evaluation.scores import accuracy, span_f1
+from tagkit.evaluation.scores import Tags, accuracy, span_score
 
 TAGS = ["O", "O", *(f"{prefix}-{label}" for prefix in "BIES" for label in "XY"), "B", "I"]
+
+
+def span_f1(gold: Tags, predicted: Tags) -> float:
+    return span_score(gold, predicted).f1
 
 
 @st.composite

@@ -10,7 +10,7 @@ from test_resume import StopAt
 
 from tagkit.cli.progress import seed_lines
 from tagkit.config import load_config
-from tagkit.errors import CheckpointError, ConfigError, Interrupted
+from tagkit.errors import CheckpointError, ConfigError, DataError, Interrupted
 from tagkit.predictor import load
 from tagkit.seeds import TrainedSeeds, mean_and_deviation, train_seeds
 from tagkit.trainer import train
@@ -87,6 +87,10 @@ def test_runs_of_other_kinds_are_neither_lost_nor_mixed(tmp_path: Path) -> None:
     for resume in (False, True):
         with pytest.raises(CheckpointError):
             train_seeds(many, resume=resume)
+    nothing = tiny.config(tmp_path, "train.seeds=[1,2]", **{"data.train_file": "nope.conll"})
+    with pytest.raises(DataError, match="nope"):
+        train_seeds(nothing, force=True)
+    assert load(tmp_path / "model")
     train_seeds(many, force=True)
     names = {"best", "seeds.json", "seed-1", "seed-2"}
     assert {path.name for path in (tmp_path / "model").iterdir()} == names

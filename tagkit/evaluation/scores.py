@@ -39,15 +39,15 @@ class Averages:
     weighted: Score
 
 
-def span_f1(gold: Tags, predicted: Tags) -> float:
-    """Micro F1 of spans by the rules of conlleval, 0 to 1; 0 where there are no spans at all."""
+def span_score(gold: Tags, predicted: Tags) -> Score:
+    """Micro averages of spans by the rules of conlleval; 0 where there are no spans at all."""
     correct = found = wanted = 0
     for gold_tags, predicted_tags in zip(gold, predicted, strict=True):
         gold_spans, predicted_spans = set(stretches(gold_tags)), set(stretches(predicted_tags))
         correct += len(gold_spans & predicted_spans)
         wanted += len(gold_spans)
         found += len(predicted_spans)
-    return 2 * correct / (found + wanted) if correct else 0.0
+    return _ratio(correct, found, wanted)
 
 
 def accuracy(gold: Tags, predicted: Tags) -> float:
