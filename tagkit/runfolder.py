@@ -29,7 +29,7 @@ _KEEP = 2  # checkpoints
 _CONTENT = "content of "
 _HALF = ".*.writing"  # what a run was writing when it was killed
 # States to go on from, of this run or of those of several seeds.
-_RESUMABLE = f"**/{_CHECKPOINTS}"
+_RESUMABLE = f"**/{_CHECKPOINTS}/step-*"
 # What may differ in a run that goes on. Most of it changes no weight; max_epochs does where the
 # learning rate falls towards the last step, threads by rounding.
 _FREE = {
@@ -167,7 +167,10 @@ class RunFolder:
 
     def _precious(self) -> list[Path]:
         """Models and states that runs and searches may have left here."""
-        folders = [self.path / name for name in (*_MODELS, _CHECKPOINTS)]
+        folders = [self.path / name for name in _MODELS]
+        states = self.path / _CHECKPOINTS
+        if any(states.glob("step-*")):  # else the run was killed when it wrote the first one
+            folders.append(states)
         files = [self.path / name for name in (METADATA, SUMMARY, "study.db", "best.toml")]
         many = [*self.path.glob("seed-*"), *self.path.glob("trial-*")]
         return [p for p in (*folders, *map(set_aside, folders), *files, *many) if p.exists()]

@@ -381,7 +381,7 @@ class FullDisk:
 
     CALLS: tuple[tuple[Any, str], ...] = (
         (Path, "write_bytes"), (Path, "write_text"), (Path, "mkdir"), (os, "fsync"),
-        (os, "rename"), (os, "replace"),
+        (os, "rename"), (os, "replace"), (Path, "open"),
     )  # fmt: skip
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -391,7 +391,11 @@ class FullDisk:
 
     def _guarded(self, call: Callable[..., Any]) -> Callable[..., Any]:
         def guarded(*args: Any, **kwargs: Any) -> Any:
-            self.left -= 1
+            mode = str([*args[1:2], kwargs.get("mode", "")])
+            reads = call.__name__ == "open" and not ("a" in mode or "w" in mode)
+            self.left -= not reads
+            if reads:
+                return call(*args, **kwargs)
             if self.left == 0:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             return call(*args, **kwargs)
