@@ -8,6 +8,7 @@ Which values are tried next is up to Optuna's TPE sampler (Bergstra et al. 2011)
 score is under the median of earlier trials at the same epoch is given up.
 """
 
+import os
 import shutil
 import threading
 from collections.abc import Mapping
@@ -109,6 +110,8 @@ def tune(
     """
     folder = Path(config.output.dir)
     listener = listener or TuneListener()
+    if os.environ.get("WORLD_SIZE", "1") != "1":
+        raise ConfigError("tagkit tune", ["a search is one process; start it without a launcher"])
     if config.train.seeds:
         raise ConfigError("train.seeds", ["a trial trains one model; leave them out of a search"])
     for name, space in spaces.items():

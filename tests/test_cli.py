@@ -5,6 +5,7 @@ import io
 import json
 import os
 import re
+import statistics
 import subprocess
 import sys
 import time
@@ -98,7 +99,7 @@ def test_help_answers_in_under_0_4_seconds() -> None:
         start = time.perf_counter()
         subprocess.run(program, check=True, capture_output=True, timeout=20)
         times.append(time.perf_counter() - start)
-    assert min(times) < 0.4  # others may want the machine too
+    assert statistics.median(times) < 0.4
 
 
 def test_help_and_a_mistake_in_the_configuration_import_no_torch() -> None:
@@ -848,3 +849,12 @@ def test_a_run_begins_with_another_model(model: Path, tagkit: Program) -> None:
     ended = tagkit("train", *files, *more)
     assert ended.code == 0
     assert re.search(r"best epoch 1, dev F1 (9[0-9]|100)\.", ended.err)
+
+
+def test_a_search_without_optuna_says_what_to_install(
+    model: Path, tagkit: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tagkit.cli.tune.find_spec", lambda name: None)
+    ended = tagkit("tune", "--train", "train.conll", "-o", "nothing")
+    assert ended == Ended(1, "", "error: tagkit tune: needs Optuna; pip install 'tagkit[tune]'\n")
+    assert not Path("nothing").exists()

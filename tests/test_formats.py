@@ -151,7 +151,7 @@ def hostile() -> dict[str, bytes]:
         "a gz of rubbish": b"\x1f\x8b" + bytes(range(255)), "PNG": b"\x89PNG\r\n\x1a\n" + bytes(50),
         "a long line": b"x" * 1_000_000, "many columns": b" ".join([b"x"] * 20_000) + b"\ny\n",
         "mixed tabs": b"a\tO\nb O\n\n", "an open brace": b'{"text": ', "deep": b"[" * 50_000,
-        "deep trees": b"(1 " * 5_000, "half a tree": b"(3 (2 The) (3 Rock)\n",
+        "deep trees": b"(1 " * 50_000, "half a tree": b"(3 (2 The) (3 Rock)\n",
         "U+2028": "\u2028".encode(),
     }  # fmt: skip
     for name, example in EXAMPLES.items():

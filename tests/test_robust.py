@@ -19,7 +19,7 @@ from test_resume import STEPS, StopAt, digests, settings
 from tagkit.batch import Batch
 from tagkit.errors import ConfigError, DeviceError, Interrupted, TrainingError
 from tagkit.model import Model
-from tagkit.preparation import prepare
+from tagkit.preparation import Prepared, prepare
 from tagkit.processes import processes_of
 from tagkit.runstate import RunState
 from tagkit.trainer import train
@@ -94,12 +94,19 @@ def test_a_skipped_step_changes_no_weight_and_no_moment(tmp_path: Path) -> None:
         assert all(p.grad is None for p in run.model.parameters())
 
 
-def test_a_random_step_has_the_norm_that_gradients_are_clipped_to(tmp_path: Path) -> None:
+def plain_descent(folder: Path, *overrides: str) -> tuple[Prepared, Updates, list[torch.Tensor]]:
+    """A model whose steps are its gradients, and its weights before the first."""
     torch.manual_seed(1)
-    options = ["train.optimizer=sgd", "train.momentum=0", "train.max_grad_norm=0.25"]
-    run = prepare(settings(tmp_path, *options, "train.on_nonfinite=random"), CPU)
+    options = ["train.optimizer=sgd", "train.momentum=0", *overrides]
+    run = prepare(settings(folder, *options), CPU)
     updates = Updates(run.model, run.config.train, processes_of(CPU, "fp32"))
-    before = [p.detach().clone() for p in run.model.parameters()]
+    return run, updates, [p.detach().clone() for p in run.model.parameters()]
+
+
+def test_a_random_step_has_the_norm_that_gradients_are_clipped_to(tmp_path: Path) -> None:
+    run, updates, before = plain_descent(
+        tmp_path, "train.max_grad_norm=0.25", "train.on_nonfinite=random"
+    )
     (run.model(run.encoded.batch(np.arange(6)))[0] * float("nan")).backward()
     assert not updates.step(1.0, float("nan"))
     moved = [p.detach() - old for p, old in zip(run.model.parameters(), before, strict=True)]
@@ -147,11 +154,9 @@ def test_a_run_that_never_becomes_finite_ends_with_a_sentence(
 
 
 def test_gradients_can_be_cut_number_by_number(tmp_path: Path) -> None:
-    torch.manual_seed(1)
-    options = ["train.optimizer=sgd", "train.momentum=0", "train.max_grad_value=0.01"]
-    run = prepare(settings(tmp_path, *options, "train.max_grad_norm=0"), CPU)
-    updates = Updates(run.model, run.config.train, processes_of(CPU, "fp32"))
-    before = [p.detach().clone() for p in run.model.parameters()]
+    run, updates, before = plain_descent(
+        tmp_path, "train.max_grad_value=0.01", "train.max_grad_norm=0"
+    )
     run.model(run.encoded.batch(np.arange(6)))[0].backward()
     largest = max(float(p.grad.abs().max()) for p in run.model.parameters() if p.grad is not None)
     assert largest > 0.1
@@ -235,7 +240,11 @@ def test_a_lack_of_memory_outside_the_gradients_is_a_sentence_too(
         train(settings(tmp_path))
 
 
-@pytest.mark.parametrize(("every", "stops"), [("10m", 10), ("6", 12), ("6", 10), ("6", 14)])
+@pytest.mark.parametrize(
+    ("every", "stops"),
+    [("10m", 10), ("6", 12), pytest.param("6", 10, marks=pytest.mark.slow),
+     pytest.param("6", 14, marks=pytest.mark.slow)],
+)  # fmt: skip
 def test_where_a_run_was_stopped_makes_no_difference_to_what_it_goes_back_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, every: str, stops: int
 ) -> None:

@@ -164,6 +164,13 @@ def test_values_that_do_not_go_together_fail_as_a_trial_and_no_more(tmp_path: Pa
     assert "joins two directions" in told.notes[0]
 
 
+def test_a_search_is_one_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(ConfigError, match="a search is one process"):
+        tune(settings(tmp_path), SPACES, trials=1)
+    assert not (tmp_path / "search").exists()
+
+
 def test_a_damaged_study_is_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "search").mkdir()
     (tmp_path / "search" / "study.db").write_bytes(b"no database" * 100)

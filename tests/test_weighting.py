@@ -9,7 +9,8 @@ import tiny
 import torch
 from torch import Tensor, nn
 
-from tagkit.errors import DataError
+from tagkit.config import load_config
+from tagkit.errors import ConfigError, DataError
 from tagkit.nn.chain import Chain, path_score
 from tagkit.nn.partition import log_partition
 from tagkit.nn.weighting import weighted_loss
@@ -139,6 +140,11 @@ def test_weights_go_to_all_tags_of_a_label(tmp_path: Path) -> None:
     assert found["O"] == 0.5
     assert {found[tag] for tag in found if tag.endswith("PER")} == {4.0}
     assert {found[tag] for tag in found if tag.endswith("LOC")} == {1.0}
+
+
+def test_a_classifier_has_no_labels_of_tokens_to_weigh() -> None:
+    with pytest.raises(ConfigError, match=r"classes of texts have head\.class_weights"):
+        load_config(overrides=["task=classify", "head.label_weights={a=2.0}"])
 
 
 def test_a_label_that_there_is_not_is_named(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ Everything goes to standard error, but for what a command was asked to print. Wh
 is no terminal there is no colour and no progress bar, and lines come out plain.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import typer
 from rich.console import Console
@@ -38,8 +38,26 @@ def note(text: str) -> None:
     _ERRORS.print(text, markup=False)
 
 
-def progress_bar() -> Bar:
-    """A bar on standard error; none where that is no terminal."""
+class WithBar:
+    """Something that shows a bar on standard error as long as it is entered."""
+
+    def __init__(self, description: str, total: int | None) -> None:
+        """`total` steps; None where that is not known."""
+        self._bar = _progress_bar()
+        self._task = self._bar.add_task(description, total=total)
+
+    def __enter__(self) -> Self:
+        """Start the bar."""
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Take the bar away."""
+        self._bar.stop()
+
+
+def _progress_bar() -> Bar:
+    """A bar; none where standard error is no terminal."""
     return Bar(
         TextColumn("{task.description}"),
         BarColumn(),

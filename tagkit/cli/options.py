@@ -1,9 +1,43 @@
 """Options that several commands take, each described once."""
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
+ConfigFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--config",
+        help="Configuration.",
+        metavar="FILE",
+        show_default="tagkit.toml, without --train",
+    ),
+]
+Task = Annotated[
+    str | None,
+    typer.Option(
+        help="tag (tokens), classify (texts) or both.", metavar="TASK", show_default="tag"
+    ),
+]
+TrainFile = Annotated[
+    str | None, typer.Option("--train", help="Corpus to learn from.", metavar="FILE")
+]
+DevFile = Annotated[
+    str | None,
+    typer.Option(
+        "--dev", help="Corpus that chooses the best.", metavar="FILE", show_default="split off"
+    ),
+]
+Seed = Annotated[int | None, typer.Option(help="Of all that is random.")]
+# Of training, whose configuration may name it too.
+TrainDevice = Annotated[
+    str | None,
+    typer.Option(
+        "--device", help="auto, cpu, cuda or cuda:N.", metavar="DEVICE", show_default="auto"
+    ),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
 Device = Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N.", metavar="DEVICE")]
 Precision = Annotated[
     Literal["fp32", "bf16", "int8"],

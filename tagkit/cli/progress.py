@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import TracebackType
 
-from tagkit.cli.console import note, progress_bar
+from tagkit.cli.console import WithBar, note
 from tagkit.cli.reports import architecture, report_lines
 from tagkit.corpus import Corpus
 from tagkit.history import Epoch, Listener
@@ -16,29 +15,14 @@ from tagkit.trainer import Trained
 _BARS = "▁▂▃▄▅▆▇█"
 
 
-class Progress(Listener):
+class Progress(WithBar, Listener):
     """Shows a training run on standard error."""
 
     def __init__(self) -> None:
         """A progress bar where there is a terminal."""
-        self._bar = progress_bar()
-        self._task = self._bar.add_task("reading", total=None)
+        super().__init__("reading", None)
         self._epochs = 1
         self._measure = "F1"
-
-    def __enter__(self) -> "Progress":
-        """Start the bar."""
-        self._bar.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Take the bar away."""
-        self._bar.stop()
 
     def on_start(self, prepared: Prepared, threads: int) -> None:
         """The splits, the model, and the table's head."""

@@ -1,35 +1,23 @@
 """A search as a person sees it: a row a trial, then the best."""
 
 from collections.abc import Mapping
-from types import TracebackType
 from typing import Any
 
-from tagkit.cli.console import note, progress_bar
+from tagkit.cli.console import WithBar, note
 from tagkit.tuning import BEST_CONFIG, Trial, Tuned, TuneListener
 
 
-class SearchProgress(TuneListener):
+class SearchProgress(WithBar, TuneListener):
     """Shows a search on standard error."""
 
     def __init__(self, trials: int) -> None:
         """`trials` in all."""
-        self._bar = progress_bar()
-        self._task = self._bar.add_task("trials", total=trials)
+        super().__init__("trials", trials)
 
     def __enter__(self) -> "SearchProgress":
         """Start the bar, and the table."""
-        self._bar.start()
         note("trial      dev   seconds  options")
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Take the bar away."""
-        self._bar.stop()
+        return super().__enter__()
 
     def on_trial(self, trial: Trial, *, is_best: bool) -> None:
         """A row of the table; * where no trial before was as good."""

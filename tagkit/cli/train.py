@@ -8,13 +8,20 @@ from typing import Annotated
 import typer
 
 from tagkit.cli.options import (
+    ConfigFile,
+    DevFile,
     Encoding,
     InputFormat,
     OnMisaligned,
+    Quiet,
+    Seed,
     Set,
     TagColumn,
+    Task,
     Threads,
     TokenColumn,
+    TrainDevice,
+    TrainFile,
     column,
 )
 from tagkit.cli.signals import stop_on_signal
@@ -35,27 +42,10 @@ Examples:
 
 
 def train_command(
-    config: Annotated[
-        Path | None,
-        typer.Option(
-            help="Configuration.", metavar="FILE", show_default="tagkit.toml, without --train"
-        ),
-    ] = None,
-    task: Annotated[
-        str | None,
-        typer.Option(
-            help="tag (tokens), classify (texts) or both.", metavar="TASK", show_default="tag"
-        ),
-    ] = None,
-    train: Annotated[
-        str | None, typer.Option("--train", help="Corpus to learn from.", metavar="FILE")
-    ] = None,
-    dev: Annotated[
-        str | None,
-        typer.Option(
-            help="Corpus that chooses the best epoch.", metavar="FILE", show_default="split off"
-        ),
-    ] = None,
+    config: ConfigFile = None,
+    task: Task = None,
+    train: TrainFile = None,
+    dev: DevFile = None,
     test: Annotated[
         str | None, typer.Option(help="Corpus to score at the end.", metavar="FILE")
     ] = None,
@@ -69,13 +59,11 @@ def train_command(
     token_column: TokenColumn = None,
     tag_column: TagColumn = None,
     encoding: Encoding = None,
-    seed: Annotated[int | None, typer.Option(help="Of all that is random.")] = None,
+    seed: Seed = None,
     seeds: Annotated[
         str | None, typer.Option(help="A model for each; the best is kept.", metavar="N,N,...")
     ] = None,
-    device: Annotated[
-        str | None, typer.Option(help="auto, cpu, cuda or cuda:N.", metavar="DEVICE")
-    ] = None,
+    device: TrainDevice = None,
     threads: Threads = None,
     init_from: Annotated[
         str | None, typer.Option(help="A model whose weights are the first ones.", metavar="MODEL")
@@ -96,7 +84,7 @@ def train_command(
             show_default="10m",
         ),
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Train a tagger or classifier and save its best and its last epoch.
 

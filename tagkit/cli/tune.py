@@ -1,12 +1,23 @@
 """`tagkit tune`."""
 
 from contextlib import nullcontext
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from tagkit.cli.options import Set, Threads
+from tagkit.cli.options import (
+    ConfigFile,
+    DevFile,
+    Quiet,
+    Seed,
+    Set,
+    Task,
+    Threads,
+    TrainDevice,
+    TrainFile,
+)
 from tagkit.cli.signals import stop_on_signal
 from tagkit.errors import ConfigError
 
@@ -27,27 +38,10 @@ Examples:
 
 
 def tune_command(
-    config: Annotated[
-        Path | None,
-        typer.Option(
-            help="Configuration.", metavar="FILE", show_default="tagkit.toml, without --train"
-        ),
-    ] = None,
-    task: Annotated[
-        str | None,
-        typer.Option(
-            help="tag (tokens), classify (texts) or both.", metavar="TASK", show_default="tag"
-        ),
-    ] = None,
-    train: Annotated[
-        str | None, typer.Option("--train", help="Corpus to learn from.", metavar="FILE")
-    ] = None,
-    dev: Annotated[
-        str | None,
-        typer.Option(
-            help="Corpus that chooses the best.", metavar="FILE", show_default="split off"
-        ),
-    ] = None,
+    config: ConfigFile = None,
+    task: Task = None,
+    train: TrainFile = None,
+    dev: DevFile = None,
     output: Annotated[
         str,
         typer.Option(
@@ -70,15 +64,13 @@ def tune_command(
         typer.Option(help="Of the whole search.", metavar="M", show_default="no limit"),
     ] = None,
     overrides: Set = None,
-    seed: Annotated[int | None, typer.Option(help="Of all that is random.")] = None,
-    device: Annotated[
-        str | None, typer.Option(help="auto, cpu, cuda or cuda:N.", metavar="DEVICE")
-    ] = None,
+    seed: Seed = None,
+    device: TrainDevice = None,
     threads: Threads = None,
     force: Annotated[
         bool, typer.Option("--force", help="Replace the search that is in DIR.")
     ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Search for good options: train many models, and keep the one that is best on dev.
 
@@ -101,11 +93,9 @@ def tune_command(
     }
     settings = load_config(config, overrides or (), flags)
     spaces = parse_spaces(search or DEFAULT_SEARCH)
+    if find_spec("optuna") is None:
+        raise ConfigError("tagkit tune", ["needs Optuna; pip install 'tagkit[tune]'"])
     with stop_on_signal() as stop:
-        try:
-            import optuna  # noqa: F401 - an extra: what follows needs it
-        except ImportError:
-            raise ConfigError("tagkit tune", ["needs Optuna; pip install 'tagkit[tune]'"]) from None
         from tagkit.cli.search import SearchProgress
         from tagkit.tuning import TuneListener, tune
 

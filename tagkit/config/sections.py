@@ -206,6 +206,11 @@ class Config(Section):
                 f"encoder.merge = {self.encoder.merge!r} joins two directions: it wants "
                 "encoder.bidirectional = true"
             )
+        if self.task == "classify" and self.head.label_weights:
+            raise ValueError(
+                "head.label_weights weighs labels of tokens; classes of texts have "
+                "head.class_weights"
+            )
         if len(set(self.train.seeds)) < len(self.train.seeds):
             raise ValueError(f"train.seeds = {list(self.train.seeds)}: expected each once")
         if self.train.on_nonfinite == "random" and not self.train.max_grad_norm:
