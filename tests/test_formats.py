@@ -185,7 +185,14 @@ def ends_clearly(path: Path, **options: object) -> None:
         assert not isinstance(refused, FormatError) or re.search(r":[0-9]+: ", first)
 
 
-@pytest.mark.parametrize("case", hostile())
+SLOW_CASES = {"deep trees"}  # a hundred thousand brackets, read as every format
+
+
+@pytest.mark.parametrize(
+    "case",
+    [pytest.param(case, marks=pytest.mark.slow) if case in SLOW_CASES else case
+     for case in hostile()],
+)  # fmt: skip
 def test_broken_input_is_read_or_refused_with_its_file_named(tmp_path: Path, case: str) -> None:
     path = tmp_path / "input"
     path.write_bytes(hostile()[case])
