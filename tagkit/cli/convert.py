@@ -57,8 +57,9 @@ def convert_command(
     from tagkit.config import load_config, parse_span_scheme
     from tagkit.conversion import Conversion
     from tagkit.errors import DataError
+    from tagkit.formats.files import write_folder, write_pair
     from tagkit.formats.table import target_format
-    from tagkit.output import open_output, write_folder, write_pair
+    from tagkit.storage import open_output
 
     flags = {
         "data.format": input_format,

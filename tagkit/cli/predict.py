@@ -72,8 +72,8 @@ def predict_command(
     from tagkit.config import load_config
     from tagkit.device import set_threads
     from tagkit.formats.answers import header
-    from tagkit.output import open_output
     from tagkit.predictor import load
+    from tagkit.storage import open_output
     from tagkit.stream import StreamOptions, annotate_file
     from tagkit.team import Alone, Hire, Team
 

@@ -24,8 +24,8 @@ from tagkit.lint.judging import Judged, judge, meant
 from tagkit.lint.lines import ends_its_last_line, is_utf_8
 from tagkit.lint.reading import can_be_read_again, format_of
 from tagkit.lint.spelling import variants
-from tagkit.output import make_folder, open_output
 from tagkit.schemes import convert, count_steps, join_tag, split_tag, to_spans
+from tagkit.storage import make_folder, open_output
 
 _MARK = "\ufeff"
 _SURE = 4  # times as frequent as its variant must a spelling be to replace it
