@@ -12,6 +12,7 @@ PACKAGE = Path(__file__).parents[1] / "tagkit"
 
 LAYERS = [
     ["errors", "limits"],
+    ["temporary", "places"],
     ["storage"],
     ["sentence"],
     ["schemes"],

@@ -1,28 +1,63 @@
-"""Pieces of an output -> the files that they belong to."""
+"""Pieces of an output -> the files that they belong to; and the files that an input consists of."""
 
-import shutil
-import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from tagkit.errors import DataError
+from tagkit.formats.lines import STDIN
+from tagkit.formats.parallel import LABELS, TAGS, WORDS
 from tagkit.formats.writing import Piece
-from tagkit.storage import encoded, refusals
+from tagkit.places import refusals
+from tagkit.storage import encoded, new_folder, open_output
 
 _OPEN_FILES = 16  # of a folder that is being written
+_PAIR = (".txt", ".ann")  # of brat
 
 
-def write_pair(path: Path, pieces: Iterable[Piece]) -> None:
+def pair_of(path: Path) -> list[Path]:
+    """The two files of a pair, given one of them."""
+    return [path.with_suffix(ending) for ending in _PAIR]
+
+
+def files_of(path: str) -> Iterator[Path]:
+    """All files that may be read when this is the input: those of a folder, and of a pair, too."""
+    if path == STDIN:
+        yield Path("/dev/stdin")
+        return
+    place = Path(path)
+    if place.is_dir():
+        yield from (file for file in place.rglob("*") if file.is_file())
+        return
+    yield place
+    unpacked = place.with_name(place.name.removesuffix(".gz")) if place.name else place
+    others: list[Path] = []
+    if unpacked.suffix in _PAIR:
+        others = pair_of(unpacked)
+    elif unpacked.name == WORDS:
+        others = [place.with_name(name) for name in (WORDS, TAGS, LABELS)]
+    for other in others:
+        yield from (other, other.with_name(f"{other.name}.gz"))
+
+
+def write_pair(path: Path, pieces: Iterable[Piece], *, replace: bool) -> None:
     """Files that differ in their endings alone: a piece's `file` takes the place of the path's.
 
+    Args:
+        path: of one of them.
+        pieces: of both.
+        replace: whether files that are there are replaced.
+
     Raises:
-        DataError: a file cannot be written.
+        DataError: a file is there and not to be replaced, or cannot be written.
     """
-    with refusals(path), tempfile.TemporaryDirectory(prefix=".tagkit-", dir=path.parent) as name:
-        _fill(Path(name), pieces)
-        for file in sorted(Path(name).iterdir()):
-            file.replace(path.with_suffix(file.name))
+    with ExitStack() as stack:
+        writers = {
+            file.suffix: stack.enter_context(open_output(file, replace=replace))
+            for file in pair_of(path)
+        }
+        for piece in pieces:
+            writers[piece.file](piece.text)
 
 
 def write_folder(path: Path, pieces: Iterable[Piece]) -> None:
@@ -31,32 +66,28 @@ def write_folder(path: Path, pieces: Iterable[Piece]) -> None:
     Raises:
         DataError: it is there already, or cannot be written.
     """
-    if path.exists():
-        raise DataError(f"{path}: is there already. Remove it, or name another folder")
-    with refusals(path):
-        beside = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
-    try:
-        with refusals(path):
-            _fill(beside, pieces)
-            beside.chmod(0o755)  # mkdtemp lets nobody else in
-            beside.rename(path)
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
+    with new_folder(path) as folder:
+        _fill(folder, pieces, path)
 
 
-def _fill(folder: Path, pieces: Iterable[Piece]) -> None:
+def _fill(folder: Path, pieces: Iterable[Piece], path: Path) -> None:
     """Append each piece to its file; the few that were written last stay open."""
     files: dict[str, BinaryIO] = {}
     try:
         for piece in pieces:
-            if piece.file not in files:
-                if len(files) == _OPEN_FILES:
-                    files.pop(next(iter(files))).close()
-                place = folder / piece.file
-                place.parent.mkdir(parents=True, exist_ok=True)
-                files[piece.file] = place.open("ab")
-            file = files[piece.file]
-            file.write(encoded(piece.text, first=file.tell() == 0))
+            with refusals(path / piece.file):
+                if piece.file not in files:
+                    if len(files) == _OPEN_FILES:
+                        files.pop(next(iter(files))).close()
+                    place = folder / piece.file
+                    place.parent.mkdir(parents=True, exist_ok=True)
+                    files[piece.file] = place.open("ab")
+                file = files[piece.file]
+                file.write(encoded(piece.text, first=file.tell() == 0))
+        with refusals(path):
+            for file in files.values():
+                file.close()
     finally:
         for file in files.values():
-            file.close()
+            with suppress(OSError):  # what cannot be written was said
+                file.close()
