@@ -10,6 +10,7 @@ import errno
 import gzip
 import hashlib
 import os
+import re
 import shutil
 import stat
 import sys
@@ -31,6 +32,7 @@ from tagkit.places import (
 from tagkit.temporary import UNFINISHED, temporary_file, temporary_folder
 
 _BOM = "\ufeff"
+_HALF_PAIR = re.compile("[\ud800-\udfff]")
 _MANY_FILES = 64  # beyond which all that the system holds is forced to the disk at once
 
 
@@ -57,9 +59,9 @@ def encoded(text: str, *, first: bool) -> bytes:
         ) from None
 
 
-def with_escapes(json_text: str) -> str:
-    r"""JSON in which half of a surrogate pair, as of a file's name, is written \udcXX."""
-    return json_text.encode("utf-8", "backslashreplace").decode()
+def without_halves(text: str) -> str:
+    """Text in which U+FFFD stands for each byte of a file's name that is not UTF-8."""
+    return _HALF_PAIR.sub("\ufffd", text)
 
 
 @contextmanager
