@@ -192,7 +192,8 @@ def digest_of(path: Path) -> str | None:
     if path.is_dir():
         whole = hashlib.sha256()
         for file in sorted(file for file in path.rglob("*") if file.is_file()):
-            whole.update(f"{file.relative_to(path).as_posix()} {digest_of(file)}\n".encode())
+            name = os.fsencode(file.relative_to(path).as_posix())
+            whole.update(name + f" {digest_of(file)}\n".encode())
         return whole.hexdigest()
     if not path.is_file():
         return None
