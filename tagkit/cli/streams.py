@@ -56,6 +56,8 @@ def prepare_streams() -> None:
     codecs.register_error(_ESCAPE, _escaped)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors=_ESCAPE)
+    if isinstance(sys.stderr, io.TextIOWrapper):
+        sys.stderr.reconfigure(errors="backslashreplace")
 
 
 def say(text: str) -> None:
