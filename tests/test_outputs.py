@@ -127,7 +127,9 @@ def test_a_device_is_written_through_and_stays() -> None:
 def test_a_named_pipe_is_written_through_and_stays() -> None:
     os.mkfifo("pipe.jsonl")
     read: list[str] = []
-    thread = threading.Thread(target=lambda: read.append(Path("pipe.jsonl").read_text("utf-8")))
+    thread = threading.Thread(
+        target=lambda: read.append(Path("pipe.jsonl").read_text("utf-8")), daemon=True
+    )
     thread.start()
     ended = tagkit("convert", "train.conll", "pipe.jsonl")
     if not stat.S_ISFIFO(os.stat("pipe.jsonl").st_mode):  # else the thread ends by itself
