@@ -558,7 +558,10 @@ def test_a_signal_ends_a_command_with_its_number_and_leaves_nothing(
     model: Path, command: str, number: str
 ) -> None:
     before = sorted(Path().iterdir())
-    program = [sys.executable, "-c", "from tagkit.cli.main import main; main()", *command.split()]
+    # A process in the background of a shell ignores Ctrl-C, and so would what it starts.
+    start = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    start += "from tagkit.cli.main import main; main()"
+    program = [sys.executable, "-c", start, *command.split()]
     with subprocess.Popen(program, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as running:
         assert running.stdin is not None
         assert running.stderr is not None

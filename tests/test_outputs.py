@@ -435,6 +435,7 @@ SIGNALLED = """
 import os, signal
 def end(*_): signal.raise_signal({number}); return signal.pause()
 os.replace = os.link = os.rename = end
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in the background of a shell
 """
 
 
