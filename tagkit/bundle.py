@@ -24,8 +24,8 @@ from safetensors.torch import load, save
 from tagkit import __version__
 from tagkit.config import Config, parse_config, to_toml
 from tagkit.errors import BundleError, ConfigError
-from tagkit.folders import set_aside, whole_folder
 from tagkit.model import Model, build_model
+from tagkit.storage import set_aside, whole_folder
 from tagkit.vocab import Vocabulary
 
 FORMAT_VERSION = 1
@@ -163,19 +163,6 @@ def read_metadata(folder: Path) -> dict[str, Any]:
             f"(reads up to {FORMAT_VERSION}). Upgrade tagkit to load it"
         )
     return dict(metadata)
-
-
-def digest_of(path: Path) -> str | None:
-    """SHA-256 of a file, or of all names and files of a folder, in hexadecimal; None of others."""
-    if path.is_dir():
-        whole = hashlib.sha256()
-        for file in sorted(file for file in path.rglob("*") if file.is_file()):
-            whole.update(f"{file.relative_to(path).as_posix()} {digest_of(file)}\n".encode())
-        return whole.hexdigest()
-    if not path.is_file():
-        return None
-    with path.open("rb") as content:
-        return hashlib.file_digest(content, "sha256").hexdigest()
 
 
 def _checked(folder: Path, name: str, metadata: dict[str, Any]) -> bytes:

@@ -22,7 +22,7 @@ from torch import Tensor
 
 from tagkit import __version__
 from tagkit.errors import CheckpointError
-from tagkit.folders import cannot_write, whole_folder
+from tagkit.storage import cannot_write, whole_folder
 
 FORMAT_VERSION = 1
 _TENSORS, _STATE = "tensors.safetensors", "state.json"

@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 
-from tagkit.folders import cannot_write, write_whole
 from tagkit.preparation import Prepared
+from tagkit.storage import cannot_write, write_whole
 
 HISTORY, LOG, CURVES = "history.jsonl", "train.log", "curves.svg"
 

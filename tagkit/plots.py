@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tagkit.folders import cannot_write, write_whole
 from tagkit.history import CURVES, Epoch
+from tagkit.storage import cannot_write, write_whole
 
 
 def write_curves(folder: Path, epochs: Sequence[Epoch]) -> bool:

@@ -15,7 +15,7 @@ from accelerate.utils import is_tensorboard_available
 from torch import Tensor
 
 from tagkit.errors import ConfigError
-from tagkit.folders import cannot_write
+from tagkit.storage import cannot_write
 
 
 def processes_of(

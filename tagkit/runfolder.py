@@ -15,13 +15,13 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tagkit.bundle import METADATA, digest_of, read_metadata, save_bundle
+from tagkit.bundle import METADATA, read_metadata, save_bundle
 from tagkit.checkpoint import Checkpoint, newest_checkpoint, remove_after, save_checkpoint
 from tagkit.config import Config
 from tagkit.errors import BundleError, CheckpointError, ConfigError
-from tagkit.folders import set_aside
 from tagkit.history import CURVES, HISTORY, LOG, Epoch, write_history
 from tagkit.preparation import Prepared
+from tagkit.storage import digest_of, set_aside
 
 _MODELS, _CHECKPOINTS, TRACKED = ("best", "last"), "checkpoints", "tensorboard"
 SUMMARY = "seeds.json"

@@ -12,10 +12,10 @@ from pathlib import Path
 from tagkit.config import Config
 from tagkit.corpus import load_corpus
 from tagkit.errors import CheckpointError, ConfigError
-from tagkit.folders import cannot_write, whole_folder, write_whole
 from tagkit.history import Listener
 from tagkit.processes import is_first
 from tagkit.runfolder import SUMMARY, RunFolder, refuse_own
+from tagkit.storage import cannot_write, whole_folder, write_whole
 from tagkit.trainer import Trained, train
 
 

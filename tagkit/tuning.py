@@ -20,13 +20,12 @@ import optuna
 from optuna.trial import FrozenTrial, TrialState
 from sqlalchemy.exc import SQLAlchemyError
 
-from tagkit.bundle import digest_of
 from tagkit.clock import Clock
 from tagkit.config import Config, load_config, to_toml, with_options
 from tagkit.errors import CheckpointError, ConfigError, Interrupted, TrainingError
-from tagkit.folders import cannot_write, whole_folder, write_whole
 from tagkit.history import Epoch, Listener
 from tagkit.spaces import Range, Space
+from tagkit.storage import cannot_write, digest_of, whole_folder, write_whole
 from tagkit.trainer import train
 
 STUDY, BEST_CONFIG, BEST = "study.db", "best.toml", "best"

@@ -10,8 +10,9 @@ from tagkit.config import DataConfig
 from tagkit.errors import TagkitError
 from tagkit.formats.lines import Source
 from tagkit.formats.reading import Item, Reading
-from tagkit.formats.writing import Piece, Writing, encoded
+from tagkit.formats.writing import Piece, Writing
 from tagkit.sentence import Document, Sentence, TextSpan
+from tagkit.storage import encoded
 
 Reader = Callable[[Source, Reading], Iterator[Item]]
 Writer = Callable[[Iterable[Any], Writing], Iterator[Piece]]

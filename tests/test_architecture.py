@@ -12,12 +12,13 @@ PACKAGE = Path(__file__).parents[1] / "tagkit"
 
 LAYERS = [
     ["errors", "limits"],
-    ["folders"],
+    ["temporary", "places"],
+    ["storage"],
     ["sentence"],
     ["schemes"],
     ["config"],
     ["formats", "tokenizer", "vocab", "spaces"],
-    ["evaluation", "vectors", "nn", "device", "alignment", "output", "windows", "split", "buckets"],
+    ["evaluation", "vectors", "nn", "device", "alignment", "windows", "split", "buckets"],
     ["corpus", "batch", "conversion", "texts", "answer"],
     ["model", "lint"],
     ["bundle", "checkpoint", "averaging", "rows", "processes", "wordtable"],

@@ -5,6 +5,7 @@ import io
 import json
 import os
 import re
+import signal
 import statistics
 import subprocess
 import sys
@@ -423,11 +424,160 @@ def test_an_output_folder_that_cannot_be_written_is_named(tagkit: Program, model
     Path("file").write_text("", encoding="utf-8")
     ended = tagkit("predict", model, "-o", "nowhere/out", stdin=b"Ada\n")
     assert ended == Ended(
-        1, "", "error: nowhere/out: cannot be written: No such file or directory\n"
+        1,
+        "",
+        f"error: nowhere/out: cannot be written: there is no folder {Path('nowhere').absolute()}\n",
     )
     ended = tagkit("train", "--train", "train.conll", "-o", "file/x", "--threads", 1, *_SMALL)
     assert ended.code == 1
     assert ended.err.splitlines()[-1] == "error: file/x: cannot be written: Not a directory"
+
+
+@pytest.mark.parametrize(
+    ("output", "message"),
+    [
+        ("train.conll", "train.conll: is read, and would be lost: name another file"),
+        (
+            "linked.conll",
+            "linked.conll: is read (train.conll), and would be lost: name a",
+        ),
+        (
+            "model/tagged.conll",
+            "model/tagged.conll: lies in the model's folder, model: name",
+        ),
+        (
+            "model/best/metadata.json",
+            "model/best/metadata.json: lies in the model's folder, mo",
+        ),
+        ("folder", "folder: cannot be written: it is a folder, and the output is one file"),
+        ("", ".: cannot be written: it is a folder, and the output is one file"),
+        ("no/x", "no/x: cannot be written: there is no folder"),
+        ("train.conll/x", "train.conll/x: cannot be written: Not a directory"),
+    ],
+)
+def test_an_output_that_would_be_a_loss_is_refused_before_the_model_is_loaded(
+    tagkit: Program, model: Path, monkeypatch: pytest.MonkeyPatch, output: str, message: str
+) -> None:
+    Path("folder").mkdir(exist_ok=True)
+    if not Path("linked.conll").exists():
+        os.link("train.conll", "linked.conll")
+    before = {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()}
+    monkeypatch.setattr("tagkit.predictor.load", lambda *_: pytest.fail("it is loaded"))
+    ended = tagkit("predict", model, "train.conll", "-o", output)
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err.startswith(f"error: {message}")
+    assert {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()} == before
+
+
+def test_predict_replaces_the_file_that_o_names_and_keeps_its_mode(
+    tagkit: Program, model: Path, tmp_path: Path
+) -> None:
+    path, link = tmp_path / "out.conll", tmp_path / "link.conll"
+    path.write_text("old", encoding="utf-8")
+    path.chmod(0o600)
+    link.symlink_to(path)
+    assert tagkit("predict", model, "-o", link, stdin=b"Ada\n").code == 0
+    assert path.read_text("utf-8") == "Ada\tB-PER\n\n"
+    assert (path.stat().st_mode & 0o777, link.is_symlink()) == (0o600, True)
+    assert tagkit("predict", model, "-o", "-", stdin=b"Ada\n").out == "Ada\tB-PER\n\n"
+    assert not Path("-").exists()
+    umask = os.umask(0o027)
+    try:
+        assert tagkit("predict", model, "-o", tmp_path / "new", stdin=b"Ada\n").code == 0
+    finally:
+        os.umask(umask)
+    assert (tmp_path / "new").stat().st_mode & 0o777 == 0o640
+
+
+def test_every_file_of_a_run_gets_what_the_umask_gives(
+    tagkit: Program, model: Path, tmp_path: Path
+) -> None:
+    umask = os.umask(0o077)
+    try:
+        ended = tagkit("train", "--train", "train.conll", "--dev", "dev.conll", "--threads=1",
+                       *_SMALL, "--set=train.max_epochs=1", "-o", tmp_path / "m")  # fmt: skip
+    finally:
+        os.umask(umask)
+    assert ended.code == 0
+    modes = {path.name: path.stat().st_mode & 0o777 for path in (tmp_path / "m").rglob("*")}
+    assert len(modes) > 10
+    assert {name for name, mode in modes.items() if mode & 0o077} == set()
+
+
+def test_a_document_of_a_name_that_is_no_text_is_predicted(
+    tagkit: Program, model: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / os.fsdecode(b"caf\xe9.txt")
+    try:
+        path.write_text("Ada\n", encoding="utf-8")
+    except OSError as error:
+        pytest.skip(f"the file system takes no such name: {error}")
+    ended = tagkit("predict", model, path, "--format", "jsonl")
+    assert ended.code == 0
+    assert json.loads(ended.out)["document"] == f"{tmp_path}/caf\ufffd.txt"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
+@pytest.mark.parametrize(
+    "command",
+    [
+        "predict model train.conll",
+        pytest.param("info model", marks=pytest.mark.slow),
+        pytest.param("info model --json", marks=pytest.mark.slow),
+        pytest.param("eval model test.conll", marks=pytest.mark.slow),
+        pytest.param("eval --gold test.conll --json", marks=pytest.mark.slow),
+        pytest.param("benchmark model test.conll --rounds 1", marks=pytest.mark.slow),
+        pytest.param("benchmark model test.conll --rounds 1 --json", marks=pytest.mark.slow),
+    ],
+)
+def test_a_full_disk_behind_standard_output_is_one_line(model: Path, command: str) -> None:
+    program = f"{sys.executable} -c 'from tagkit.cli.main import main; main()' {command}"
+    for target, problem in (("/dev/full", "No space left on device"), ("&-", "it is closed")):
+        ended = subprocess.run(
+            f"{program} >{target}", shell=True, capture_output=True, text=True, timeout=120
+        )
+        assert ended.returncode == 1
+        last = ended.stderr.splitlines()[-1]
+        assert last == f"error: standard output: cannot be written: {problem}"
+        assert "Traceback" not in ended.stderr
+        assert "Exception ignored" not in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "number"),
+    [
+        ("predict model - -o tagged", "SIGTERM"),
+        pytest.param("predict model - -o tagged --workers 2", "SIGTERM", marks=pytest.mark.slow),
+        pytest.param("predict model - -o tagged", "SIGHUP", marks=pytest.mark.slow),
+        pytest.param("predict model - -o tagged", "SIGINT", marks=pytest.mark.slow),
+        pytest.param("eval model -", "SIGTERM", marks=pytest.mark.slow),
+        pytest.param("benchmark model test.conll --rounds 999", "SIGHUP", marks=pytest.mark.slow),
+    ],
+)
+def test_a_signal_ends_a_command_with_its_number_and_leaves_nothing(
+    model: Path, command: str, number: str
+) -> None:
+    before = sorted(Path().iterdir())
+    # A process in the background of a shell ignores Ctrl-C, and so would what it starts.
+    start = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    start += "from tagkit.cli.main import main; main()"
+    program = [sys.executable, "-c", start, *command.split()]
+    with subprocess.Popen(program, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        assert running.stdin is not None
+        assert running.stderr is not None
+        running.stdin.write(b"Ada\n")
+        running.stdin.flush()
+        if "eval" in command:
+            time.sleep(5)  # it says nothing before it has read all
+        else:
+            assert running.stderr.readline()  # how the input is read, or what is measured
+        if "predict" in command:
+            assert len(list(Path().iterdir())) == len(before) + 1
+        running.send_signal(getattr(signal, number))
+        said = running.stderr.read().decode()
+        assert running.wait(timeout=60) == 128 + getattr(signal, number)
+    assert "Traceback" not in said
+    assert sorted(Path().iterdir()) == before
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
@@ -473,7 +623,7 @@ def test_convert_to_standard_output_is_data_alone(tagkit: Program, model: Path) 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nothing.conll", "out.jsonl"], "nothing.conll: no such file"),
+        (["nothing.conll", "new.jsonl"], "nothing.conll: no such file"),
         (["test.conll", "out.xyz"], "out.xyz: its name does not tell the format. Name one with"),
         (["test.conll", "out.csv"], "test.conll:1: csv wants a class for each text"),
         (["test.conll", "out", "--to", "conl"], "--to conl: expected one of columns, conllu"),
@@ -484,8 +634,8 @@ def test_convert_to_standard_output_is_data_alone(tagkit: Program, model: Path) 
         ),
         (["test.conll", ".", "--to", "brat"], ".: is there already. Remove it, or name another"),
         (["test.conll", "-", "--to", "brat"], "brat fills files: name a file or folder, and not -"),
-        (["test.conll", ".", "--to", "slash"], ".: is a folder, and slash fills a file: name one"),
-        (["test.conll", "no/folder/x.ann"], "no/folder/x.ann: cannot be written: No such file"),
+        (["test.conll", ".", "--to", "slash"], ".: cannot be written: it is a folder, and the"),
+        (["test.conll", "no/folder/x.ann"], "no/folder/x.ann: cannot be written: there is no fol"),
         (["test.conll", "no/folder/x.csv", "--to", "slash"], "no/folder/x.csv: cannot be written"),
     ],
 )
@@ -578,9 +728,7 @@ def test_check_reports_to_standard_output_and_fails_on_errors_alone(
     assert [f["kind"] for f in facts["findings"] if f["severity"] == "error"] == ["unreadable"]
     assert tagkit("check", "nothing").code == 1
     refused = tagkit("check", bad, "--fix", bad)
-    assert refused.err == (
-        f"error: {bad}: --fix writes copies. Name a file or folder that is not read\n"
-    )
+    assert refused.err == f"error: {bad}: is read, and would be lost: name another file\n"
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,8 @@ import pytest
 from tagkit.config import DataConfig
 from tagkit.conversion import Conversion
 from tagkit.errors import DataError, TagkitError
+from tagkit.formats.files import write_folder
 from tagkit.formats.table import FORMATS, target_format
-from tagkit.output import write_folder
 
 IOB1 = "# x y z\nEU NNP I-ORG\nCup  NN\tI-MISC\r\n\t\n-DOCSTART- -X- O\n\nto\tTO O\n"
 

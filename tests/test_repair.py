@@ -14,7 +14,7 @@ from tagkit.config import DataConfig
 from tagkit.errors import DataError
 from tagkit.lint.check import check_files
 from tagkit.lint.render import repair_lines
-from tagkit.lint.repair import Repaired, repair_file, write_repaired
+from tagkit.lint.repair import Repaired, copies_of, repair_file, write_repaired
 
 FINE = "Ada\tB-PER\nleft\tO\n\n" * 5
 
@@ -114,7 +114,8 @@ def test_copies_of_several_files_go_into_a_folder(tmp_path: Path) -> None:
     for name in ("train.conll", "dev.conll"):
         (tmp_path / name).write_text(FINE + "x\tI-PER\n", encoding="utf-8")
     paths = [str(tmp_path / name) for name in ("train.conll", "dev.conll")]
-    done = write_repaired(paths, tmp_path / "out", DataConfig())
+    copies = copies_of(paths, tmp_path / "out", force=False)
+    done = write_repaired(copies, DataConfig(), force=False)
     assert [*done] == [str(tmp_path / "out" / name) for name in ("train.conll", "dev.conll")]
     assert (tmp_path / "out" / "dev.conll").read_text("utf-8") == FINE + "x\tB-PER\n"
     assert (tmp_path / "dev.conll").read_text("utf-8") == FINE + "x\tI-PER\n"
@@ -123,8 +124,8 @@ def test_copies_of_several_files_go_into_a_folder(tmp_path: Path) -> None:
 def test_a_file_that_is_read_is_not_written(tmp_path: Path) -> None:
     path = tmp_path / "a.conll"
     path.write_text(FINE, encoding="utf-8")
-    with pytest.raises(DataError, match=r"a.conll: --fix writes copies. Name a file or folder"):
-        write_repaired([str(path)], path, DataConfig())
+    with pytest.raises(DataError, match=r"a.conll: is read, and would be lost: name another f"):
+        copies_of([str(path)], path, force=True)
 
 
 def test_other_formats_are_refused_with_the_way_out(tmp_path: Path) -> None:
@@ -151,8 +152,8 @@ def test_copies_of_files_of_one_name_are_refused(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
         (tmp_path / name / "train.conll").write_text(FINE, encoding="utf-8")
         paths.append(str(tmp_path / name / "train.conll"))
-    with pytest.raises(DataError, match=r"out/train.conll: --fix writes copies"):
-        write_repaired(paths, tmp_path / "out", DataConfig())
+    with pytest.raises(DataError, match=r"out/train.conll: two files of this name would be wr"):
+        copies_of(paths, tmp_path / "out", force=False)
     assert not (tmp_path / "out").exists()
 
 
@@ -183,7 +184,7 @@ def test_what_comes_through_a_pipe_is_refused_before_anything_is_written(tmp_pat
     os.mkfifo(tmp_path / "pipe")
     for path in ("-", str(tmp_path / "pipe")):
         with pytest.raises(DataError, match=r": --fix reads a file again: name one, and not a pi"):
-            write_repaired([path], tmp_path / "out", DataConfig())
+            write_repaired({path: tmp_path / "out"}, DataConfig(), force=False)
     assert not (tmp_path / "out").exists()
 
 

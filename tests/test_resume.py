@@ -20,10 +20,10 @@ import tiny
 
 from tagkit.config import Config
 from tagkit.errors import BundleError, CheckpointError, ConfigError, Interrupted, TagkitError
-from tagkit.folders import whole_folder
 from tagkit.history import Epoch, Listener
 from tagkit.predictor import load
 from tagkit.runfolder import identity
+from tagkit.storage import whole_folder
 from tagkit.trainer import Trained, train
 
 EPOCHS, STEPS = 3, 30  # of a run; ten an epoch

@@ -337,7 +337,12 @@ def command(folder: Path, *more: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
+    "number",
+    [
+        signal.SIGTERM,
+        pytest.param(signal.SIGINT, marks=pytest.mark.slow),
+        pytest.param(signal.SIGHUP, marks=pytest.mark.slow),
+    ],
 )
 def test_a_signal_ends_a_run_after_its_step_and_says_how_to_go_on(
     tmp_path: Path, number: signal.Signals
@@ -351,7 +356,7 @@ def test_a_signal_ends_a_run_after_its_step_and_says_how_to_go_on(
         time.sleep(0.05)
     process.send_signal(number)
     said = process.communicate(timeout=60)[1]
-    assert process.returncode == 130
+    assert process.returncode == 128 + number
     last = said.strip().splitlines()[-1]
     assert last.startswith("stopped after step ")
     assert "Traceback" not in said

@@ -24,6 +24,9 @@ def check_command(
         str | None,
         typer.Option(help="Write a repaired copy: a file, or a folder for several.", metavar="OUT"),
     ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace files that exist, in --fix OUT.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     input_format: InputFormat = None,
     token_column: TokenColumn = None,
@@ -33,12 +36,13 @@ def check_command(
 ) -> None:
     """Look for what is odd in a corpus, in any format, and say what is in it.
 
-    Exit status 1 if there are errors, 0 if there are warnings alone.
+    --fix writes copies, and never to a file that is read. Exit status 1 if there are errors, 0 if
+    there are warnings alone.
     """
     from tagkit.config import load_config
     from tagkit.lint.check import check_files
     from tagkit.lint.render import repair_lines, report_lines
-    from tagkit.lint.repair import write_repaired
+    from tagkit.lint.repair import copies_of, write_repaired
 
     flags = {
         "data.format": input_format,
@@ -47,11 +51,12 @@ def check_command(
         "data.encoding": encoding,
     }
     data = load_config(flags=flags, overrides=overrides or ()).data
+    copies = copies_of(files, Path(fix), force=force) if fix else {}
     report = check_files(files, data)
     if not as_json:
-        # Before any repair: of a file that cannot be repaired it tells why.
+        # Before any repair: it says why a file cannot be repaired.
         typer.echo("\n".join(report_lines(report)))
-    repaired = write_repaired(files, Path(fix), data) if fix else {}
+    repaired = write_repaired(copies, data, force=force)
     if as_json:
         facts: dict[str, Any] = report.to_dict()
         if fix:

@@ -22,7 +22,13 @@ if TYPE_CHECKING:  # their modules import torch, which is seconds; a note does n
 
 
 class _Errors(Console):
-    """Standard error; whoever read it may have gone, which is no reason to end a training."""
+    """Standard error; if nobody can read it any more, that is no reason to end a training."""
+
+    def _check_buffer(self) -> None:
+        try:
+            super()._check_buffer()
+        except OSError:  # a full disk, or a terminal that was closed
+            self.on_broken_pipe()
 
     def on_broken_pipe(self) -> None:
         """Say no more; rich would end the program."""

@@ -46,19 +46,24 @@ def convert_command(
     token_column: TokenColumn = None,
     tag_column: TagColumn = None,
     encoding: Encoding = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace OUT if it is a file that exists.")
+    ] = False,
     overrides: Set = None,
 ) -> None:
     """Write a corpus in another format, or its tags in another scheme.
 
-    What OUT's format cannot hold is said. An output file takes its name's place whole, or not at
-    all; a folder must not be there yet.
+    What OUT's format cannot hold is reported. OUT is written completely or not at all. A file that
+    exists is replaced with --force only, a folder never, and neither is what is read.
     """
     from tagkit.cli.console import note
     from tagkit.config import load_config, parse_span_scheme
     from tagkit.conversion import Conversion
     from tagkit.errors import DataError
+    from tagkit.formats.files import files_of, pair_of, write_folder, write_pair
     from tagkit.formats.table import target_format
-    from tagkit.output import open_output, write_folder, write_pair
+    from tagkit.places import refuse_input, require_new_folder, require_place
+    from tagkit.storage import open_output
 
     flags = {
         "data.format": input_format,
@@ -68,6 +73,10 @@ def convert_command(
         "data.encoding": encoding,
     }
     data = load_config(flags=flags, overrides=overrides or ()).data
+    place = Path(output)
+    if output != "-":
+        refuse_input(place, files_of(source))
+        require_place(place, replace=force)
     is_pair = output.endswith((".ann", ".txt"))
     conversion = Conversion(
         source,
@@ -80,16 +89,17 @@ def convert_command(
     target = conversion.target
     if target.many_files and output == "-":
         raise DataError(f"{target.name} fills files: name a file or folder, and not -")
-    if not target.many_files and Path(output).is_dir():
-        raise DataError(f"{output}: is a folder, and {target.name} fills a file: name one")
     if not target.many_files:
-        with open_output(None if output == "-" else Path(output)) as write:
+        with open_output(None if output == "-" else place, replace=force) as write:
             for piece in conversion.pieces():
                 write(piece.text)
     elif target.name == "brat" and is_pair:
-        write_pair(Path(output), conversion.pieces())
+        for file in pair_of(place):
+            refuse_input(file, files_of(source))
+        write_pair(place, conversion.pieces(), replace=force)
     else:
-        write_folder(Path(output), conversion.pieces())
+        require_new_folder(place)
+        write_folder(place, conversion.pieces())
     kind = "sentence" if target.holds == "tags" else "text"
     note(
         f"{conversion.source.name} ({conversion.format.name}) -> {output} ({target.name}): "

@@ -1,6 +1,7 @@
 """The `tagkit` program: its commands, and how it ends.
 
-Exit status: 0 done, 1 refused input or failed, 2 wrong usage, 130 stopped by Ctrl-C or SIGTERM.
+Exit status: 0 done; 1 refused input or failed; 2 wrong usage; 129, 130 or 143 ended by SIGHUP (its
+terminal was closed), SIGINT (Ctrl-C) or SIGTERM. Whatever the status, no temporary file stays.
 """
 
 import os
@@ -12,6 +13,8 @@ import typer
 
 from tagkit import __version__
 from tagkit.cli import benchmark, check, convert, eval, info, predict, train, tune
+from tagkit.cli.signals import Ended, clean_up_on_signal, status_of
+from tagkit.cli.streams import discard_output, finish_output, prepare_streams, say
 from tagkit.errors import Interrupted, TagkitError
 
 app = typer.Typer(
@@ -55,28 +58,53 @@ def main() -> None:
     # Threads that wait by spinning take the cores from whatever else runs: with two busy cores
     # training was three times as fast with this. torch's OpenMP reads it when torch is imported.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    prepare_streams()
+    status = _run()
+    if (error := finish_output()) and status == 0:
+        status = _failed(error)
+    discard_output()
+    sys.exit(status)
+
+
+def _run() -> int:
+    """Run the command; its exit status."""
     try:
-        app()
+        with clean_up_on_signal():
+            app()
+    except SystemExit as ended:  # click's own way
+        return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
     except Interrupted as error:
-        if os.environ.get("RANK", "0") != "0":  # of several processes the first one talks
-            sys.exit(130)
-        if os.environ.get("WORLD_SIZE", "1") != "1":
-            typer.echo(f"{error}. To go on: the same command with --resume", err=True)
-            sys.exit(130)
-        options = [word for word in sys.argv[1:] if word not in ("--resume", "--force")]
-        if options[0] == "train":  # a search goes on by itself
-            options.append("--resume")
-        typer.echo(f"{error}. To go on: {shlex.join(['tagkit', *options])}", err=True)
-        sys.exit(130)
+        _say_how_to_resume(error)
+        return status_of(error)
     except TagkitError as error:
-        # typer.echo, not rich: a message is not to be wrapped or coloured by what it quotes.
         for line in str(error).split("\n"):
-            typer.echo(f"error: {line}", err=True)
-        sys.exit(1)
-    except KeyboardInterrupt:
-        typer.echo("stopped", err=True)
-        sys.exit(130)
-    except BrokenPipeError:
-        # The reader of our output has gone (`| head`). Python would complain again on closing.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
+            say(f"error: {line}")
+    except (KeyboardInterrupt, Ended) as error:
+        say("stopped")
+        return status_of(error)
+    except OSError as error:
+        return _failed(error)
+    return 1
+
+
+def _failed(error: OSError) -> int:
+    """Say what the system refused."""
+    # Whoever read our output may have gone (`| head`), which is nobody's mistake.
+    if not isinstance(error, BrokenPipeError):
+        # What has no name was printed.
+        name = "standard output" if error.filename is None else os.fsdecode(error.filename)
+        done = "written" if error.filename is None else "used"
+        say(f"error: {name}: cannot be {done}: {error.strerror or error}")
+    return 1
+
+
+def _say_how_to_resume(error: Interrupted) -> None:
+    if os.environ.get("RANK", "0") != "0":  # of several processes the first one talks
+        return
+    if os.environ.get("WORLD_SIZE", "1") != "1":
+        say(f"{error}. To go on: the same command with --resume")
+        return
+    options = [word for word in sys.argv[1:] if word not in ("--resume", "--force")]
+    if options[0] == "train":  # a search goes on by itself
+        options.append("--resume")
+    say(f"{error}. To go on: {shlex.join(['tagkit', *options])}")

@@ -27,7 +27,13 @@ def predict_command(
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Write here, not to standard output.", metavar="FILE"),
+        typer.Option(
+            "--output",
+            "-o",
+            help="File to write or to replace; - is standard output.",
+            metavar="FILE",
+            show_default="-",
+        ),
     ] = None,
     input_format: InputFormat = None,
     output_format: Annotated[
@@ -72,26 +78,34 @@ def predict_command(
     from tagkit.config import load_config
     from tagkit.device import set_threads
     from tagkit.formats.answers import header
-    from tagkit.output import open_output
+    from tagkit.formats.files import files_of
+    from tagkit.places import refuse_input, refuse_inside
     from tagkit.predictor import load
+    from tagkit.storage import open_output
     from tagkit.stream import StreamOptions, annotate_file
     from tagkit.team import Alone, Hire, Team
 
     data = load_config(flags={"data.format": input_format, "data.encoding": encoding}).data
     reading = StreamOptions(data.format, data.encoding, max_length or MAX_LENGTH, note)
     options = AnswerOptions(output_format, confidence, top, threshold, batch_size, max_length)
-    each = set_threads(threads)
-    predictor = load(model, device, precision)
-    gc.freeze()  # what is there now stays to the end: garbage is not looked for in it
-    annotator = Annotator(predictor, options)
+    paths = files or ["-"]
+    if output == Path("-"):
+        output = None
+    if output is not None:
+        refuse_inside(output, model)
+        refuse_input(output, (file for path in paths for file in files_of(path)))
     with ExitStack() as stack:
+        write = stack.enter_context(open_output(output))  # before anything that takes its time
+        each = set_threads(threads)
+        predictor = load(model, device, precision)
+        gc.freeze()  # what is there now stays to the end: garbage is not looked for in it
+        annotator = Annotator(predictor, options)
         crew: Alone | Team = Alone(annotator)
         if workers > 1:
             hire = Hire(model, device, precision, each, options)
             crew = stack.enter_context(Team(workers, hire))
-        write = stack.enter_context(open_output(output))
         for line in header(annotator.style):
             write(f"{line}\n")
-        for path in files or ["-"]:
+        for path in paths:
             for piece in annotate_file(crew, predictor.config, annotator.style, path, reading):
                 write(piece)

@@ -1,31 +1,92 @@
-"""Ctrl-C and SIGTERM ask a run to end after its step; a second one ends it at once."""
+"""What Ctrl-C, SIGTERM and SIGHUP do: every command cleans up, and its status names the signal.
+
+Training and searching are asked to end after the step at work; a second signal ends them at once.
+"""
 
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 
-STOPPED = (signal.SIGINT, signal.SIGTERM)
+from tagkit.errors import Interrupted
+
+# SIGHUP, sent when a terminal is closed, is unknown to Windows.
+_ENDING = [signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
+_STOPPED_BY_CTRL_C = 128 + signal.SIGINT
+
+
+class Ended(BaseException):
+    """A signal that ends the program; like KeyboardInterrupt it passes every `except Exception`."""
+
+    def __init__(self, number: int) -> None:
+        """`number` of the signal."""
+        super().__init__(number)
+        self.status = 128 + number
+
+
+def status_of(error: Interrupted | KeyboardInterrupt | Ended) -> int:
+    """Exit status of a program that was ended by a signal: 128 and the signal's number."""
+    cause = error if isinstance(error, Ended) else error.__cause__
+    return cause.status if isinstance(cause, Ended) else _STOPPED_BY_CTRL_C
+
+
+@contextmanager
+def clean_up_on_signal() -> Iterator[None]:
+    """Within this context SIGTERM and SIGHUP end the program by an exception, `Ended`.
+
+    What is being written is removed on the way, which the system's own way of ending would not do.
+    """
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        raise Ended(number)
+
+    with _handling(handle, _ENDING):
+        yield
 
 
 @contextmanager
 def stop_on_signal() -> Iterator[threading.Event]:
-    """An event that a signal sets."""
+    """An event that a signal sets.
+
+    Raises:
+        Interrupted: as the body did; its cause is the signal.
+    """
     stop = threading.Event()
+    received = [int(signal.SIGINT)]
 
     def handle(number: int, frame: FrameType | None) -> None:
         if stop.is_set():
-            raise KeyboardInterrupt
+            raise KeyboardInterrupt if number == signal.SIGINT else Ended(number)
+        received[0] = number
         stop.set()
         # Not through a stream, which may be in the midst of a line; its reader may have gone too.
         with suppress(OSError):
             os.write(2, b"ending soon (again: at once)\n")
 
-    before = {number: signal.signal(number, handle) for number in STOPPED}
+    with _handling(handle, [signal.SIGINT, *_ENDING]):
+        try:
+            yield stop
+        except Interrupted as error:
+            raise error from Ended(received[0])
+
+
+@contextmanager
+def _handling(
+    handle: Callable[[int, FrameType | None], None], numbers: list[signal.Signals]
+) -> Iterator[None]:
+    """Handle these signals; SIGHUP stays ignored where `nohup` has it so."""
+    if threading.current_thread() is not threading.main_thread():  # which alone hears signals
+        yield
+        return
+    before = {
+        number: signal.signal(number, handle)
+        for number in numbers
+        if number == signal.SIGINT or signal.getsignal(number) != signal.SIG_IGN
+    }
     try:
-        yield stop
+        yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -7,7 +7,7 @@ misspelled.
 import difflib
 import json
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -61,9 +61,20 @@ def parse_config(table: Mapping[str, Any], source: str) -> Config:
         ConfigError: any option is unknown or has a wrong value.
     """
     try:
-        return Config.model_validate(table)
+        config = Config.model_validate(table)
     except ValidationError as error:
         raise ConfigError(source, [_explain(details) for details in error.errors()]) from None
+    if problems := list(_not_in_utf_8(config)):
+        raise ConfigError(source, problems)
+    return config
+
+
+def _not_in_utf_8(config: Config) -> Iterator[str]:
+    """Names of files that could not be written into a model's config.toml."""
+    for section, options in config:
+        for key, value in options if isinstance(options, Section) else ():
+            if isinstance(value, str) and any("\ud800" <= char <= "\udfff" for char in value):
+                yield f"{section}.{key} = {value!r}: expected a name in UTF-8; rename the file"
 
 
 def with_options(config: Config, values: Mapping[str, Any]) -> Config:

@@ -17,6 +17,7 @@ from tagkit.errors import FormatError, shorten
 from tagkit.formats.text import require_line
 from tagkit.formats.writing import cannot_hold
 from tagkit.sentence import Document, LabelScore, TaggedText, TaggedToken, TextSpan
+from tagkit.storage import without_halves
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +138,7 @@ def to_json(answer: TaggedText, style: Style, origin: Origin) -> str:
         record["tokens"] = [_without_none(token) for token in answer.tokens]
     if style.tags:
         record["spans"] = [_without_none(span) for span in answer.spans]
-    return dumps(record, ensure_ascii=False)
+    return without_halves(dumps(record, ensure_ascii=False))
 
 
 def _shown(answer: TaggedText, style: Style) -> list[LabelScore]:

@@ -18,6 +18,7 @@ from tagkit.formats.lines import Source
 from tagkit.formats.reading import Item, Reading
 from tagkit.formats.writing import Piece, Writing, cannot_hold, one_file
 from tagkit.sentence import Document, Sentence, TextSpan
+from tagkit.storage import without_halves
 
 _TOKENS = ("tokens", "words")
 _TAGS = ("tags", "ner_tags", "pos_tags", "chunk_tags")
@@ -292,7 +293,7 @@ def _classes(labels: Sequence[str]) -> dict[str, Any]:
 
 
 def _dump(record: dict[str, Any]) -> str:
-    return json.dumps(record, ensure_ascii=False)
+    return without_halves(json.dumps(record, ensure_ascii=False))
 
 
 def _span_record(span: TextSpan) -> dict[str, Any]:

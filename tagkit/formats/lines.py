@@ -6,6 +6,7 @@ U+2028 and the like are characters as any other. str.splitlines and text mode wo
 
 import codecs
 import gzip
+import re
 import select
 import sys
 import zlib
@@ -15,11 +16,12 @@ from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from tagkit.errors import DataError, FormatError
+from tagkit.errors import DataError, FormatError, shorten
 
 _PIECE = 1 << 17  # bytes read at once, at most
 _GZIP = b"\x1f\x8b"  # how every gzip file begins (RFC 1952), whatever its name
 STDIN = "-"
+_HALF_PAIR = re.compile("[\ud800-\udfff]")
 
 
 class Source:
@@ -152,6 +154,7 @@ def read_lines(
     """
     name = "utf-8-sig" if codecs.lookup(encoding).name == "utf-8" else encoding
     decoder = codecs.getincrementaldecoder(name)()
+    may_be_half = not name.startswith("utf-8")  # UTF-7 and unicode_escape let halves through
     read = getattr(file, "read1", file.read)
     begun: list[str] = []  # pieces of a line whose end has not come; one join, however many
     number, offset = 1, 0
@@ -177,6 +180,11 @@ def read_lines(
         except UnicodeError as error:  # UTF-16 without its mark has no byte that is to blame
             problem = f"is not {encoding} ({error}). Name the file's encoding with --encoding"
             raise FormatError(source, number, problem) from None
+        if odd := may_be_half and _HALF_PAIR.search(text):
+            at_line = number + text.count("\n", 0, odd.start())
+            problem = f"expected characters, found half of a surrogate pair, U+{ord(odd[0]):04X}"
+            remedy = f"Look at --encoding {shorten(encoding)[1:-1]}"
+            raise FormatError(source, at_line, f"{problem}. {remedy}")
         offset += len(piece)
         first, *others = text.split("\n")
         begun.append(first)

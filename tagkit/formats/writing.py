@@ -42,22 +42,6 @@ def one_file(lines: Iterable[str]) -> Iterator[Piece]:
     return (Piece("", f"{line}\n") for line in lines)
 
 
-BOM = "\ufeff"
-
-
-def encoded(text: str, *, first: bool) -> bytes:
-    """A stretch of a file, in UTF-8, such that it is read as it is here.
-
-    A reader takes a byte order mark at a file's beginning for the file's own: a text's own one
-    needs a second.
-
-    Args:
-        text: to be written.
-        first: whether the file begins with it.
-    """
-    return (BOM + text if first and text.startswith(BOM) else text).encode()
-
-
 def cannot_hold(item: Sentence | Document, format: str, what: str) -> FormatError:
     """The error of a record that a format has no way to write.
 

@@ -1,4 +1,4 @@
-"""A repaired copy of a column file: every line stays, each repair is told.
+"""A repaired copy of a column file: every line stays, and each repair is reported.
 
 Mended are tags that the file's scheme forbids or that are in another scheme (read as conlleval
 does), labels that differ from a far more frequent one in case or punctuation alone, byte order
@@ -8,7 +8,7 @@ tag of no scheme, stays as it is.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import groupby
 from pathlib import Path
@@ -18,14 +18,16 @@ from tagkit.config import DataConfig
 from tagkit.errors import DataError, FormatError
 from tagkit.formats.columns import Block, ColumnReader
 from tagkit.formats.columns_out import replace_tags
+from tagkit.formats.files import files_of
 from tagkit.formats.layout import BLANK, Layout, column_options
 from tagkit.formats.lines import STDIN, Source, has_mark
 from tagkit.lint.judging import Judged, judge, meant
 from tagkit.lint.lines import ends_its_last_line, is_utf_8
 from tagkit.lint.reading import can_be_read_again, format_of
 from tagkit.lint.spelling import variants
-from tagkit.output import make_folder, open_output
+from tagkit.places import refuse_input, require_place
 from tagkit.schemes import convert, count_steps, join_tag, split_tag, to_spans
+from tagkit.storage import make_folder, open_output
 
 _MARK = "\ufeff"
 _SURE = 4  # times as frequent as its variant must a spelling be to replace it
@@ -68,27 +70,54 @@ class Repaired:
         }
 
 
-def write_repaired(paths: Sequence[str], out: Path, data: DataConfig) -> dict[str, Repaired]:
-    """Write repaired copies: of one file to `out`, of several into the folder `out`.
+def copies_of(paths: Sequence[str], out: Path, *, force: bool) -> dict[str, Path]:
+    """The place of each file's copy: of one file `out` itself, of several a file in the folder.
+
+    Args:
+        paths: of the files, none of which is ever written.
+        out: a file, or a folder for several.
+        force: whether copies may replace files that exist.
+
+    Raises:
+        DataError: a copy would replace a file, or cannot be written.
+    """
+    places = [out] if len(paths) == 1 else [out / Path(path).name for path in paths]
+    if len(paths) > 1 and out.exists() and not out.is_dir():
+        raise DataError(f"{out}: is a file, and the copies of several files go into a folder")
+    for place in places:
+        refuse_input(place, (file for path in paths for file in files_of(path)))
+        if places.count(place) > 1:
+            raise DataError(f"{place}: two files of this name would be written. Repair them apart")
+        if len(paths) == 1 or out.exists():
+            require_place(place, replace=force)
+    if len(paths) > 1:
+        require_place(out, replace=False)
+    return dict(zip(paths, places, strict=True))
+
+
+def write_repaired(
+    copies: Mapping[str, Path], data: DataConfig, *, force: bool
+) -> dict[str, Repaired]:
+    """Write repaired copies.
+
+    Args:
+        copies: the place of each file's copy, as `copies_of` gives it.
+        data: how the files are read.
+        force: whether copies may replace files that exist.
 
     Returns:
         The place of each copy, and what was done.
 
     Raises:
-        DataError: a file is no column file, cannot be read, or would be overwritten.
+        DataError: a file is no column file, cannot be read, or its copy cannot be written.
     """
-    places = [out] if len(paths) == 1 else [out / Path(path).name for path in paths]
-    taken = {Path(path).resolve() for path in paths}
-    for place in places:
-        if place.resolve() in taken or places.count(place) > 1:
-            raise DataError(f"{place}: --fix writes copies. Name a file or folder that is not read")
-    done = {str(place): repair_file(path, data) for path, place in zip(paths, places, strict=True)}
-    if len(paths) > 1:
-        make_folder(out)
-    for name, repaired in done.items():
-        with open_output(Path(name)) as write:
+    done = {place: repair_file(path, data) for path, place in copies.items()}
+    if len(copies) > 1:
+        make_folder(next(iter(done)).parent)
+    for place, repaired in done.items():
+        with open_output(place, replace=force) as write:
             write("".join(f"{line}\n" for line in repaired.lines))
-    return done
+    return {str(place): repaired for place, repaired in done.items()}
 
 
 def repair_file(path: str, data: DataConfig) -> Repaired:

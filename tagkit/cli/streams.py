@@ -1,0 +1,108 @@
+"""Standard input, output and error: whatever is wrong with them is refused in one line."""
+
+import codecs
+import errno
+import io
+import os
+import sys
+from contextlib import suppress
+from typing import TextIO
+
+import typer
+
+_ESCAPE = "tagkit.escape"
+
+
+class _Closed(io.RawIOBase):
+    """What stands for a stream that the caller has closed."""
+
+    def readable(self) -> bool:
+        return True
+
+    def writable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: object) -> int:
+        raise OSError(errno.EBADF, "it is closed")
+
+    def write(self, data: object) -> int:
+        raise OSError(errno.EBADF, "it is closed")
+
+
+class _Unbuffered(io.TextIOBase):
+    """A closed standard output: refuses each piece at once, keeps nothing to be written at exit."""
+
+    buffer = _Closed()
+
+    def write(self, text: str) -> int:
+        return self.buffer.write(text)
+
+
+def prepare_streams() -> None:
+    """Have closed streams refuse what is read or written, and unencodable characters escaped.
+
+    A descriptor that is closed would be given to the next file that is opened: what libraries
+    write to standard error would go into a model or a corpus.
+    """
+    for number, mode in ((0, os.O_WRONLY), (1, os.O_RDONLY), (2, os.O_RDONLY)):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, mode)  # the lowest that is free: those below are taken by now
+    if sys.stdin is None:
+        sys.stdin = io.TextIOWrapper(io.BufferedReader(_Closed()))
+    if sys.stdout is None:
+        sys.stdout = _Unbuffered()
+    codecs.register_error(_ESCAPE, _escaped)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors=_ESCAPE)
+    if isinstance(sys.stderr, io.TextIOWrapper):
+        sys.stderr.reconfigure(errors="backslashreplace")
+
+
+def say(text: str) -> None:
+    """A line to standard error, if anybody still reads it.
+
+    Not through rich: a message is not to be wrapped or coloured by what it quotes.
+    """
+    with suppress(OSError, ValueError):
+        typer.echo(text, err=True)
+
+
+def finish_output() -> OSError | None:
+    """Write what standard output still holds; the error where it cannot be written."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError as error:
+        return error
+    except ValueError:  # it is closed already
+        pass
+    return None
+
+
+def discard_output() -> None:
+    """Have Python complain of nothing when it flushes the streams at its end."""
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None and _fails(stream):
+            with suppress(OSError, ValueError):
+                null = os.open(os.devnull, os.O_WRONLY)
+                os.dup2(null, stream.fileno())
+                os.close(null)
+
+
+def _fails(stream: TextIO) -> bool:
+    try:
+        stream.flush()
+    except (OSError, ValueError):
+        return True
+    return False
+
+
+def _escaped(error: UnicodeError) -> tuple[str, int]:
+    r"""Characters that an encoding lacks as JSON has them, \uXXXX, in pairs beyond U+FFFF."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    units = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass")
+    escapes = (f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
+    return "".join(escapes), error.end
