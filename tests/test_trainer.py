@@ -212,7 +212,8 @@ def test_vectors_of_words_that_training_lacks_are_used_in_prediction(tmp_path: P
 def test_the_schedules_have_the_learning_rates_of_their_formulas() -> None:
     def rates(schedule: str, warmup: int = 0, total: int = 10) -> list[float]:
         settings = TrainConfig(lr=1.0, schedule=schedule, warmup_steps=warmup)  # type: ignore[arg-type]
-        found = Schedule(settings, total)
+        found = Schedule(settings)
+        found.total_steps = total
         return [found.next_step() for _ in range(total)]
 
     assert rates("constant") == [1.0] * 10
@@ -226,7 +227,7 @@ def test_the_schedules_have_the_learning_rates_of_their_formulas() -> None:
 
 def test_a_plateau_halves_the_learning_rate_when_dev_stands_still() -> None:
     settings = TrainConfig(lr=1.0, schedule="plateau", anneal_patience=1, anneal_factor=0.5)
-    schedule = Schedule(settings, 100)
+    schedule = Schedule(settings)
     seen = []
     for score in [0.5, 0.6, 0.6, 0.6, 0.7, 0.7, 0.7]:
         schedule.after_epoch(score)
