@@ -2,12 +2,14 @@
 
 import hashlib
 import math
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 import tiny
 import torch
 
+from tagkit import buckets
 from tagkit.config import TrainConfig, load_config
 from tagkit.errors import DataError, DeviceError
 from tagkit.history import Epoch, Listener
@@ -223,6 +225,40 @@ def test_the_schedules_have_the_learning_rates_of_their_formulas() -> None:
     )
     half_cosine = [(1 + math.cos(math.pi * step / 10)) / 2 for step in range(10)]
     assert rates("cosine") == pytest.approx(half_cosine)
+
+
+@pytest.mark.parametrize("accumulate", [1, 3])
+@pytest.mark.parametrize("budget", ["train.batch_tokens=30", "train.batch_size=8"])
+def test_the_rate_falls_to_its_end_with_the_last_step_where_epochs_differ_in_length(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, budget: str, accumulate: int
+) -> None:
+    monkeypatch.setattr(buckets, "_MOST_TOKENS", 30)  # sentences so long that memory is at risk
+    monkeypatch.setattr(buckets, "_POOL_BATCHES", 1)  # each of few sentences, by chance
+    rates: list[float] = []
+    next_step = Schedule.next_step
+
+    def recorded(schedule: Schedule) -> float:
+        rates.append(next_step(schedule))
+        return rates[-1]
+
+    monkeypatch.setattr(Schedule, "next_step", recorded)
+    trained = train(
+        tiny.config(
+            tmp_path, budget, f"train.accumulate={accumulate}", "train.max_epochs=6",
+            "train.patience=0", "train.warmup_steps=4",
+        )
+    )  # fmt: skip
+    ends = [0, *(epoch.step for epoch in trained.epochs)]
+    assert len({after - before for before, after in pairwise(ends)}) > 1
+    total = ends[-1]
+    assert len(rates) == total
+    last = range(ends[-2], total)
+    exact = [0.02 * (1 - (step - 4) / (total - 4)) for step in last]
+    assert [rates[step] for step in last] == pytest.approx(exact)
+    assert rates[-1] == pytest.approx(0.02 / (total - 4))
+    # The epochs before it take those to come to be as long as they are: near to the line.
+    line = [0.02 * (1 - (step - 4) / (total - 4)) for step in range(4, total)]
+    assert rates[4:] == pytest.approx(line, abs=0.02 * 0.1)
 
 
 def test_a_plateau_halves_the_learning_rate_when_dev_stands_still() -> None:
