@@ -227,13 +227,16 @@ def test_the_schedules_have_the_learning_rates_of_their_formulas() -> None:
     assert rates("cosine") == pytest.approx(half_cosine)
 
 
-@pytest.mark.parametrize("accumulate", [1, 3])
-@pytest.mark.parametrize("budget", ["train.batch_tokens=30", "train.batch_size=8"])
+@pytest.mark.parametrize(
+    ("budget", "pool"),
+    [(["train.batch_tokens=26"], 3), (["train.batch_tokens=26", "train.accumulate=3"], 3),
+     (["train.batch_size=8"], 1)],
+)  # fmt: skip
 def test_the_rate_falls_to_its_end_with_the_last_step_where_epochs_differ_in_length(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, budget: str, accumulate: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, budget: list[str], pool: int
 ) -> None:
-    monkeypatch.setattr(buckets, "_MOST_TOKENS", 30)  # sentences so long that memory is at risk
-    monkeypatch.setattr(buckets, "_POOL_BATCHES", 1)  # each of few sentences, by chance
+    monkeypatch.setattr(buckets, "_MOST_TOKENS", 20)  # sentences so long that memory is at risk
+    monkeypatch.setattr(buckets, "_POOL_BATCHES", pool)  # each of few sentences, by chance
     rates: list[float] = []
     next_step = Schedule.next_step
 
@@ -244,8 +247,7 @@ def test_the_rate_falls_to_its_end_with_the_last_step_where_epochs_differ_in_len
     monkeypatch.setattr(Schedule, "next_step", recorded)
     trained = train(
         tiny.config(
-            tmp_path, budget, f"train.accumulate={accumulate}", "train.max_epochs=6",
-            "train.patience=0", "train.warmup_steps=4",
+            tmp_path, *budget, "train.max_epochs=6", "train.patience=0", "train.warmup_steps=4"
         )
     )  # fmt: skip
     ends = [0, *(epoch.step for epoch in trained.epochs)]
