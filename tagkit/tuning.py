@@ -259,7 +259,8 @@ class _Search:
             ) from None
         else:
             score = trained.best.score
-            is_best = all(score > (t.value or 0.0) for t in self._ended() if t.value is not None)
+            done = [t for t in self._ended() if t.state == TrialState.COMPLETE]
+            is_best = all(score > (t.value or 0.0) for t in done)
             if is_best:
                 self._keep(place / BEST, values)
             self.study.tell(trial, score)
