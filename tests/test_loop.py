@@ -31,6 +31,7 @@ from tagkit.schedule import Schedule
 from tagkit.scoring import DevScores
 from tagkit.trainer import train
 from tagkit.updates import Updates
+from tagkit.vocab import UNKNOWN_ID
 
 CPU = torch.device("cpu")
 ALONE = processes_of(CPU, "fp32")
@@ -426,6 +427,21 @@ def test_pieces_are_of_sizes_that_differ_by_one_at_most_and_lose_no_sentence(
         assert len(read) == min(parts, 10) + min(parts, 3)
         sizes = [len(piece) for piece in read if piece[0] < 10]
         assert max(sizes) - min(sizes) <= 1
+
+
+@pytest.mark.parametrize("probability", [0.0, 0.5])
+def test_words_that_occur_once_are_read_as_unknown_with_the_probability_of_the_option(
+    tmp_path: Path, probability: float
+) -> None:
+    run = prepare(settings(tmp_path, f"embeddings.singleton_dropout={probability}"), CPU)
+    gradients = Gradients(run, Updates(run.model, run.config.train, ALONE), ALONE, print)
+    batch = run.encoded.batch(np.arange(len(run.encoded)))
+    once = run.singletons[batch.words.word_ids]
+    assert int(once.sum()) == 20
+    read = gradients._with_unknown_words(batch).words.word_ids
+    assert torch.equal(read[~once], batch.words.word_ids[~once])
+    share = float((read[once] == UNKNOWN_ID).float().mean())
+    assert share == 0 if not probability else 0.2 < share < 0.8
 
 
 def test_the_losses_of_tags_and_of_the_class_add_up_with_the_weight_of_the_class(

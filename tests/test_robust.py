@@ -136,6 +136,7 @@ def test_after_several_in_a_row_the_run_goes_back_with_half_the_learning_rate(
     assert listener.notes[1] == (
         "step 20: not finite 5 times in a row; back to step 12, with 0.5 times the learning rate"
     )
+    assert trained.skipped == 5
     assert [epoch.lr for epoch in trained.epochs] == [0.02, 0.01, 0.01]
     assert trained.epochs[-1].step == STEPS
     assert trained.best.score > 0.9
