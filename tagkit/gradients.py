@@ -122,10 +122,10 @@ class Gradients:
         return {name: self.processes.all_of(state) for name, state in states.items()}
 
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
-        """Take over what `tensors` gave.
+        """Restore what `tensors` gave.
 
-        A run that goes back keeps its number of pieces: memory is as short as it was. Checkpoints
-        of earlier versions hold no such number.
+        A run that returns to an earlier checkpoint keeps its number of pieces: memory is as short
+        as it was. Checkpoints of earlier versions do not have that number.
         """
         number = self.processes.number
         if "pieces" in tensors:

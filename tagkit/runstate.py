@@ -69,8 +69,8 @@ class RunState:
     def plan(self) -> list[list[Ids]]:
         """The batches of each step of this epoch; moves the shuffler on to the next.
 
-        Batches that are measured in tokens are not equally many in each epoch: the schedule takes
-        the epochs to come to be as long as this one, and ends with the last step of the last.
+        With batches measured in tokens, epochs differ in their number of steps. The schedule
+        assumes that all later epochs are as long as this one, so it ends with the last step.
         """
         self.shuffler.bit_generator.state = dict(self.position.shuffler)
         settings, lengths = self.prepared.config.train, self.prepared.encoded.lengths

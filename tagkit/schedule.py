@@ -19,8 +19,8 @@ class Schedule:
     def __init__(self, settings: TrainConfig) -> None:
         """Before the first step; `total_steps` is to be set before one is taken."""
         self.settings = settings
-        # Of a run that is not stopped early. Each epoch sets it anew: until the last one it is an
-        # estimate where epochs differ in length.
+        # Of a run that is not stopped early. Set at the start of each epoch: an estimate until the
+        # last one where epochs differ in length.
         self.total_steps = 0
         self.lr = settings.lr  # of the last step
         self._step = 0

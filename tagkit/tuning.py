@@ -64,7 +64,8 @@ class Tuned:
 
     Attributes:
         trials: all that have ended, those of earlier runs too.
-        best: the one that is best on dev.
+        best: the one with the highest score on dev of those that are done, the first of those that
+            have it.
         config: its configuration, as in `best.toml`.
         folder: of the search.
     """

@@ -115,8 +115,8 @@ class Updates:
     def _at_random(self, gradients: list[Tensor]) -> None:
         """Replace gradients by a random direction with the norm that they are clipped to.
 
-        Padding has no direction: its rows are zeros that nothing is learnt for, and frozen words
-        read the padding row as what is added to their pretrained vectors.
+        Padding rows get no gradient: they stay zero, and words with frozen vectors read the padding
+        row as what is added to their vectors.
         """
         for gradient in gradients:
             drawn = torch.randn(gradient.shape, generator=self.dice)
