@@ -106,16 +106,30 @@ class Gradients:
             replace_at_random(batch.words.word_ids, singletons, UNKNOWN_ID, probability, self.dice)
         )
 
-    def random_states(self) -> dict[str, Tensor]:
-        """States of what draws at random, (processes, bytes) each."""
-        states = {"random.words": self.dice.get_state(), "random.torch": torch.get_rng_state()}
+    def tensors(self) -> dict[str, Tensor]:
+        """All that `restore` needs, of each process.
+
+        States of the random generators are (processes, bytes). Dropout is drawn for each piece by
+        itself, so the number of pieces, (processes,), decides what it draws too.
+        """
+        states = {
+            "random.words": self.dice.get_state(),
+            "random.torch": torch.get_rng_state(),
+            "pieces": torch.tensor(self.parts),
+        }
         if self.prepared.device.type == "cuda":
             states["random.cuda"] = torch.cuda.get_rng_state(self.prepared.device)
         return {name: self.processes.all_of(state) for name, state in states.items()}
 
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
-        """Take over what `random_states` gave."""
+        """Restore what `tensors` gave.
+
+        A run that returns to an earlier checkpoint keeps its number of pieces: memory is as short
+        as it was. Checkpoints of earlier versions do not have that number.
+        """
         number = self.processes.number
+        if "pieces" in tensors:
+            self.parts = max(self.parts, int(tensors["pieces"][number]))
         self.dice.set_state(tensors["random.words"][number].clone())
         torch.set_rng_state(tensors["random.torch"][number].clone())
         if self.prepared.device.type == "cuda" and "random.cuda" in tensors:

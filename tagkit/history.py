@@ -25,7 +25,8 @@ class Epoch:
         lr: learning rate of its last step.
         tokens_per_s: of training, scoring dev not counted.
         seconds: of training and scoring.
-        is_best: whether no earlier epoch was as good.
+        is_best: whether its score is higher than that of every earlier epoch; of epochs with the
+            same score the first is the best.
         whole: whether the pass came to its end; False of one that was cut short by `max_minutes`.
     """
 

@@ -15,7 +15,7 @@ from tagkit.corpus import training_scheme
 from tagkit.errors import ConfigError
 from tagkit.model import Model
 from tagkit.vectors import Vectors
-from tagkit.vocab import Vocabulary
+from tagkit.vocab import PAD_ID, Vocabulary
 
 # Options that decide what tensors there are and what they are of.
 _SHAPE = {
@@ -113,6 +113,8 @@ def inherit(model: Model, base: Bundle, vocabulary: Vocabulary) -> None:
         assert old is not None
         assert old.shape == tensor.shape or name.startswith((*_TABLES, *_HEADS)), name
         tensor[tuple(slice(size) for size in old.shape)] = old
+        if name.startswith(_TABLES):
+            tensor[PAD_ID] = 0  # random steps of earlier versions moved it
 
 
 def _is_block(old: torch.Tensor, new: torch.Tensor) -> bool:

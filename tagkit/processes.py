@@ -80,14 +80,19 @@ class Processes:
         return float(self.all_of(torch.tensor(number, dtype=torch.float64))[0])
 
     def add(self, tensors: Sequence[Tensor]) -> None:
-        """Put into each tensor its sum over all processes; in one message."""
+        """Put into each tensor its sum over all processes; one message for each dtype.
+
+        Tensors of several dtypes in one message would all be sent in the widest of them.
+        """
         if self.count == 1:
             return
         device = self.accelerator.device
-        flat = self._sum(torch.cat([tensor.reshape(-1).to(device) for tensor in tensors]))
-        parts = torch.split(flat, [tensor.numel() for tensor in tensors])
-        for tensor, part in zip(tensors, parts, strict=True):
-            tensor.copy_(part.view_as(tensor))
+        for dtype in dict.fromkeys(tensor.dtype for tensor in tensors):
+            alike = [tensor for tensor in tensors if tensor.dtype == dtype]
+            flat = self._sum(torch.cat([tensor.reshape(-1).to(device) for tensor in alike]))
+            parts = torch.split(flat, [tensor.numel() for tensor in alike])
+            for tensor, part in zip(alike, parts, strict=True):
+                tensor.copy_(part.view_as(tensor))
 
     def all_of(self, tensor: Tensor) -> Tensor:
         """(processes, ...) the tensors that the processes have."""

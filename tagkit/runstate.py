@@ -53,7 +53,7 @@ class RunState:
         self.gradients = Gradients(prepared, self.updates, processes, note)
         self.shuffler = np.random.default_rng(settings.seed)
         self.position = Position(self.shuffler.bit_generator.state)
-        self.schedule = Schedule(settings, len(self.plan()) * settings.max_epochs)
+        self.schedule = Schedule(settings)
         self.epochs: list[Epoch] = []
         self.best_weights: dict[str, Tensor] = {}
         self.step = 0
@@ -67,14 +67,21 @@ class RunState:
         return [epoch for epoch in self.epochs if epoch.is_best][-1]
 
     def plan(self) -> list[list[Ids]]:
-        """The batches of each step of this epoch; moves the shuffler on to the next."""
+        """The batches of each step of this epoch; moves the shuffler on to the next.
+
+        With batches measured in tokens, epochs differ in their number of steps. The schedule
+        assumes that all later epochs are as long as this one, so it ends with the last step.
+        """
         self.shuffler.bit_generator.state = dict(self.position.shuffler)
         settings, lengths = self.prepared.config.train, self.prepared.encoded.lengths
         batches = batches_at_random(
             lengths, settings.batch_size, settings.batch_tokens, self.shuffler
         )
         size = settings.accumulate
-        return [batches[start : start + size] for start in range(0, len(batches), size)]
+        steps = [batches[start : start + size] for start in range(0, len(batches), size)]
+        epochs_left = settings.max_epochs - len(self.epochs)
+        self.schedule.total_steps = self.step - self.position.done + len(steps) * epochs_left
+        return steps
 
     def _targets(self) -> int:
         """Targets of an epoch.
@@ -134,7 +141,7 @@ class RunState:
         tensors = {
             **self.updates.tensors(),
             **{f"best.{name}": tensor for name, tensor in self.best_weights.items()},
-            **self.gradients.random_states(),
+            **self.gradients.tensors(),
         }
         state = {
             "epochs": [asdict(epoch) for epoch in self.epochs],

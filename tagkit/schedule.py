@@ -16,10 +16,12 @@ class Schedule:
     section 8.3.1.
     """
 
-    def __init__(self, settings: TrainConfig, total_steps: int) -> None:
-        """`total_steps` of a run that is not stopped early."""
+    def __init__(self, settings: TrainConfig) -> None:
+        """Before the first step; `total_steps` is to be set before one is taken."""
         self.settings = settings
-        self.total_steps = total_steps
+        # Of a run that is not stopped early. Set at the start of each epoch: an estimate until the
+        # last one where epochs differ in length.
+        self.total_steps = 0
         self.lr = settings.lr  # of the last step
         self._step = 0
         self.factor = 1.0  # of all learning rates; plateaus and losses that are not finite cut it

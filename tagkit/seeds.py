@@ -42,7 +42,8 @@ class TrainedSeeds:
 
     Attributes:
         scores: of each seed, in the order in which they were given.
-        best: the run that is best on dev; its model is the folder's `best`.
+        best: the run with the highest score on dev, the first of those that have it; its model is
+            the folder's `best`.
         folder: with a folder for each seed in it.
     """
 

@@ -63,7 +63,8 @@ class Tuned:
 
     Attributes:
         trials: all that have ended, those of earlier runs too.
-        best: the one that is best on dev.
+        best: the one with the highest score on dev of those that are done, the first of those that
+            have it.
         config: its configuration, as in `best.toml`.
         folder: of the search.
     """
@@ -258,7 +259,8 @@ class _Search:
             ) from None
         else:
             score = trained.best.score
-            is_best = all(score > (t.value or 0.0) for t in self._ended() if t.value is not None)
+            done = [t for t in self._ended() if t.state == TrialState.COMPLETE]
+            is_best = all(score > (t.value or 0.0) for t in done)
             if is_best:
                 self._keep(place / BEST, values)
             self.study.tell(trial, score)

@@ -39,8 +39,14 @@ class Updates:
         self.named = {
             name: parameter
             for name, parameter in model.named_parameters()
-            if self.rows is None or parameter is not words.weight
+            if parameter.requires_grad and (self.rows is None or parameter is not words.weight)
         }
+        # Sparse gradients never hold the padding row; dense ones do.
+        self.tables = [
+            module
+            for module in model.modules()
+            if isinstance(module, torch.nn.Embedding) and module.padding_idx is not None
+        ]
         parameters = list(self.named.values())
         self.optimizer = _optimizer(settings, parameters)
         self.mean = RunningMean(parameters)
@@ -107,10 +113,17 @@ class Updates:
         return finite
 
     def _at_random(self, gradients: list[Tensor]) -> None:
-        """Replace gradients by a random direction with the norm that they are clipped to."""
+        """Replace gradients by a random direction with the norm that they are clipped to.
+
+        Padding rows get no gradient: they stay zero, and words with frozen vectors read the padding
+        row as what is added to their vectors.
+        """
         for gradient in gradients:
             drawn = torch.randn(gradient.shape, generator=self.dice)
             gradient.copy_(drawn)
+        for table in self.tables:
+            if table.weight.grad is not None and not table.weight.grad.is_sparse:
+                table.weight.grad[table.padding_idx] = 0
         norm = torch.nn.utils.get_total_norm(gradients)
         torch._foreach_mul_(gradients, self.settings.max_grad_norm / norm)
 

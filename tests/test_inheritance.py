@@ -115,6 +115,56 @@ def test_tags_of_another_kind_are_not_kept(tmp_path: Path, base: Path) -> None:
     assert set(prepared(load_config(flags=files)).vocabulary.tags) == {"NOUN", "VERB"}
 
 
+MANY = [f"{word}\t{word[:2].upper()}" for word in
+        ("Ada", "leaves", "Rome", "Ben", "likes", "Oslo", "Cleo", "knows", "Lima", "Dan", "visits",
+         "Quito")]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["crf", "softmax"])
+def test_a_head_of_more_tags_of_another_kind_is_drawn_anew(tmp_path: Path, kind: str) -> None:
+    # It has room for the old head, whose tags mean something else.
+    train(tiny.config(tmp_path, "train.max_epochs=1", f"head.kind={kind}"))
+    old = load_bundle(tmp_path / "model")
+    tiny.write(tmp_path / "pos.conll", [MANY] * 20)
+    files = {"data.train_file": str(tmp_path / "pos.conll"), "data.dev_file": "",
+             "train.init_from": str(tmp_path / "model"), "head.kind": kind}  # fmt: skip
+    new = prepared(load_config(flags=files))
+    assert len(new.vocabulary.tags) > len(old.vocabulary.tags)
+    assert not set(new.vocabulary.tags) & set(old.vocabulary.tags)
+    mine, theirs = (dict(model.named_parameters()) for model in (new.model, old.model))
+    heads = [name for name in mine if name.startswith("head.")]
+    assert len(heads) == (5 if kind == "crf" else 2)
+    for name in heads:
+        block = mine[name][tuple(slice(size) for size in theirs[name].shape)]
+        assert not torch.equal(block, theirs[name]), name
+    assert not mine["head.linear.bias"].any()  # as it is drawn
+    for name, tensor in theirs.items():  # all else is inherited
+        if not name.startswith("head."):
+            block = mine[name][tuple(slice(size) for size in tensor.shape)]
+            assert torch.equal(block, tensor), name
+
+
+def test_plain_labels_keep_theirs_and_put_others_behind_them(tmp_path: Path) -> None:
+    sentence = ["the\tDT", "dog\tNN", "barks\tVBZ"]
+    tiny.write(tmp_path / "old.conll", [sentence] * 20)
+    files = {"data.train_file": str(tmp_path / "old.conll"), "data.dev_file": "",
+             "output.dir": str(tmp_path / "model")}  # fmt: skip
+    train(load_config(overrides=["train.max_epochs=1", "encoder.hidden=8"], flags=files))
+    old = load_bundle(tmp_path / "model")
+    tiny.write(tmp_path / "pos.conll", [MANY] * 20)
+    files = {"data.train_file": str(tmp_path / "pos.conll"), "data.dev_file": "",
+             "train.init_from": str(tmp_path / "model")}  # fmt: skip
+    new = prepared(load_config(flags=files))
+    tags = new.vocabulary.tags
+    assert tags[:3] == old.vocabulary.tags
+    assert set(tags[3:]) == {line.split("\t")[1] for line in MANY}
+    assert old.model.head is not None
+    assert new.model.head is not None
+    mine, theirs = new.model.head.linear.weight, old.model.head.linear.weight
+    assert torch.equal(mine[:3], theirs)
+    assert not any(torch.equal(row, other) for row in mine[3:] for other in theirs)
+
+
 def test_the_new_model_can_be_saved_loaded_and_gone_on_from(tmp_path: Path, base: Path) -> None:
     first = train(further(tmp_path, base))
     here = first.predictor.predict(TEXTS[0], confidence=True)

@@ -1,5 +1,6 @@
 """Several processes that train one model: the same weights as one, the same scores, one writer."""
 
+import json
 import os
 import socket
 import subprocess
@@ -20,15 +21,25 @@ sys.path.insert(0, sys.argv[1])
 from pathlib import Path
 import test_processes
 from tagkit.errors import Interrupted
+from tagkit.processes import Processes
 from tagkit.trainer import train
 from test_resume import StopAt
+sent, send = {}, Processes._sum
+def counted(processes, tensor):
+    dtype = str(tensor.dtype)
+    sent[dtype] = max(sent.get(dtype, 0), tensor.numel())
+    return send(processes, tensor)
+Processes._sum = counted
 listener = StopAt(int(sys.argv[3]))
 try:
     trained = train(test_processes.settings(Path(sys.argv[2]), write=False), listener,
                     resume=True, stop=listener.stop)
 except Interrupted:
     sys.exit(7)
-print(json.dumps([epoch.score for epoch in trained.epochs]))
+parameters = sum(p.numel() for p in trained.predictor.model.parameters())
+print(json.dumps({"scores": [epoch.score for epoch in trained.epochs],
+                  "loss": [epoch.loss for epoch in trained.epochs],
+                  "sent": sent, "parameters": parameters}))
 """
 
 
@@ -70,21 +81,21 @@ def weights(folder: Path) -> dict[str, torch.Tensor]:
     return load_file(folder / "model" / "last" / "model.safetensors")
 
 
-@pytest.fixture(scope="module")
-def one(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[float]]:
-    folder = tmp_path_factory.mktemp("one")
-    trained = train(settings(folder))
-    return folder, [epoch.score for epoch in trained.epochs]
-
-
-def test_two_processes_with_half_the_batch_each_give_the_weights_of_one(
-    tmp_path: Path, one: tuple[Path, list[float]]
-) -> None:
-    settings(tmp_path)
-    first, second = run_two(tmp_path)
+def test_two_processes_with_half_the_batch_each_give_the_weights_of_one(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+    alone = train(settings(tmp_path / "one"))
+    settings(tmp_path / "two")
+    first, second = run_two(tmp_path / "two")
     assert first.returncode == second.returncode == 0
-    assert first.stdout == second.stdout == f"{one[1]}\n"
-    expected = weights(one[0])
+    assert first.stdout == second.stdout
+    found = json.loads(first.stdout)
+    assert found["scores"] == [epoch.score for epoch in alone.epochs]
+    assert found["loss"] == pytest.approx([epoch.loss for epoch in alone.epochs], abs=1e-4)
+    # Gradients are sent as they are; loss and number of targets, which want all digits, apart.
+    assert found["sent"] == {"torch.float64": 2, "torch.float32": found["parameters"]}
+    expected = weights(tmp_path / "one")
+    tmp_path = tmp_path / "two"
     for name, tensor in weights(tmp_path).items():
         torch.testing.assert_close(tensor, expected[name], rtol=0, atol=1e-4, msg=name)
     lines = (tmp_path / "model" / "history.jsonl").read_text().splitlines()

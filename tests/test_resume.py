@@ -107,6 +107,7 @@ OTHER_RUNS = [
     ["train.optimizer=adamw", "train.weight_decay=0.01", "train.schedule=cosine"],
     ["task=classify", "head.dropout=0.3"],
     ["train.average_decay=0", "train.precision=bf16"],
+    ["train.batch_tokens=16", "train.warmup_steps=5"],
 ]
 
 

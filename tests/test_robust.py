@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -135,6 +136,7 @@ def test_after_several_in_a_row_the_run_goes_back_with_half_the_learning_rate(
     assert listener.notes[1] == (
         "step 20: not finite 5 times in a row; back to step 12, with 0.5 times the learning rate"
     )
+    assert trained.skipped == 5
     assert [epoch.lr for epoch in trained.epochs] == [0.02, 0.01, 0.01]
     assert trained.epochs[-1].step == STEPS
     assert trained.best.score > 0.9
@@ -227,6 +229,52 @@ def test_a_run_with_little_memory_comes_to_its_end_and_says_so(
         "too little memory for 8 sentences at a time; from now on steps are taken in pieces of 4",
         "too little memory for 4 sentences at a time; from now on steps are taken in pieces of 2",
     ]
+
+
+@pytest.mark.parametrize("short_again", [True, False])
+def test_a_run_that_was_short_of_memory_and_stopped_drops_the_same_as_one_that_was_not_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, short_again: bool
+) -> None:
+    found = []
+    for stop_at in (10**6, 12):
+        listener = StopAt(stop_at)
+        config = settings(tmp_path, f"output.dir={tmp_path / str(stop_at)}")
+        with monkeypatch.context() as patch:
+            LittleMemory(patch, 3, SHORT[0])
+            try:
+                train(config, listener, stop=listener.stop)
+            except Interrupted:
+                if not short_again:
+                    patch.undo()
+                listener = StopAt()
+                train(config, listener, resume=True)
+                assert listener.notes == ["going on after step 12"]  # nothing failed again
+        file = tmp_path / str(stop_at) / "last" / "model.safetensors"
+        found.append(hashlib.sha256(file.read_bytes()).hexdigest())
+    assert found[0] == found[1]
+
+
+def test_the_number_of_pieces_is_kept_by_a_checkpoint_and_by_a_run_that_goes_back(
+    tmp_path: Path,
+) -> None:
+    def fresh() -> RunState:
+        torch.manual_seed(1)
+        return RunState(prepare(settings(tmp_path), CPU), processes_of(CPU, "fp32"), print)
+
+    state = fresh()
+    early = state.checkpoint({}, sound=True)
+    state.gradients.parts = 4
+    saved = state.checkpoint({}, sound=True)
+    resumed = fresh()
+    resumed.restore(saved)
+    assert resumed.gradients.parts == 4
+    resumed.restore(early)  # memory is as short as it was
+    assert resumed.gradients.parts == 4
+    # As earlier versions wrote it.
+    older = {name: tensor for name, tensor in saved.tensors.items() if name != "pieces"}
+    resumed = fresh()
+    resumed.restore(replace(saved, tensors=older))
+    assert resumed.gradients.parts == 1
 
 
 def test_a_lack_of_memory_outside_the_gradients_is_a_sentence_too(

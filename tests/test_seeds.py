@@ -3,13 +3,14 @@
 import json
 import statistics
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import tiny
 from test_resume import StopAt
 
 from tagkit.cli.progress import seed_lines
-from tagkit.config import load_config
+from tagkit.config import Config, load_config
 from tagkit.errors import CheckpointError, ConfigError, DataError, Interrupted
 from tagkit.predictor import load
 from tagkit.seeds import TrainedSeeds, mean_and_deviation, train_seeds
@@ -110,6 +111,49 @@ def test_minutes_are_for_all_seeds_together(tmp_path: Path) -> None:
     ended = train_seeds(config, listener)
     assert sum(epoch.seconds for epoch in listener.epochs) < 3
     assert len(ended.scores) == 3
+
+
+def fake_training(monkeypatch: pytest.MonkeyPatch, scores: dict[int, float]) -> list[Config]:
+    """Runs that take a minute each by the clock of the seeds and have these scores."""
+    configs: list[Config] = []
+
+    def run(config: Config, *_: object, **__: object) -> SimpleNamespace:
+        configs.append(config)
+        seed, folder = config.train.seed, Path(config.output.dir)
+        (folder / "best").mkdir(parents=True)
+        (folder / "best" / "model.safetensors").write_text(f"of seed {seed}")
+        best = SimpleNamespace(score=scores[seed], number=1)
+        return SimpleNamespace(best=best, test=None, folder=folder)
+
+    monkeypatch.setattr("tagkit.seeds.train", run)
+    monkeypatch.setattr("tagkit.seeds.time.monotonic", lambda: 60.0 * len(configs))
+    return configs
+
+
+@pytest.mark.parametrize(
+    ("scores", "best"),
+    [([0.5, 0.7, 0.7, 0.6], 1), ([0.7, 0.7, 0.5, 0.7], 0), ([0.0, 0.0, 0.0, 0.0], 0),
+     ([0.1, 0.2, 0.3, 0.4], 3)],
+)  # fmt: skip
+def test_of_seeds_that_score_the_same_the_first_is_the_best(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scores: list[float], best: int
+) -> None:
+    seeds = [4, 3, 9, 1]  # in the order in which they were given
+    fake_training(monkeypatch, dict(zip(seeds, scores, strict=True)))
+    found = train_seeds(tiny.config(tmp_path, f"train.seeds={seeds}"))
+    assert found.best.folder.name == f"seed-{seeds[best]}"
+    assert weights(found.folder / "best") == f"of seed {seeds[best]}".encode()
+    assert [score.dev for score in found.scores] == scores
+    assert [score.seed for score in found.scores] == seeds
+
+
+def test_the_minutes_that_are_left_are_shared_by_the_seeds_that_are_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configs = fake_training(monkeypatch, {1: 0.1, 2: 0.2, 3: 0.3})
+    train_seeds(tiny.config(tmp_path, "train.seeds=[1,2,3]", "train.max_minutes=12"))
+    assert [c.train.max_minutes for c in configs] == pytest.approx([12 / 3, 11 / 2, 10 / 1])
+    assert all(c.train.seeds == () for c in configs)
 
 
 def test_seeds_that_cannot_be_are_refused(tmp_path: Path) -> None:

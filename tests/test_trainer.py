@@ -2,12 +2,14 @@
 
 import hashlib
 import math
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 import tiny
 import torch
 
+from tagkit import buckets
 from tagkit.config import TrainConfig, load_config
 from tagkit.errors import DataError, DeviceError
 from tagkit.history import Epoch, Listener
@@ -212,7 +214,8 @@ def test_vectors_of_words_that_training_lacks_are_used_in_prediction(tmp_path: P
 def test_the_schedules_have_the_learning_rates_of_their_formulas() -> None:
     def rates(schedule: str, warmup: int = 0, total: int = 10) -> list[float]:
         settings = TrainConfig(lr=1.0, schedule=schedule, warmup_steps=warmup)  # type: ignore[arg-type]
-        found = Schedule(settings, total)
+        found = Schedule(settings)
+        found.total_steps = total
         return [found.next_step() for _ in range(total)]
 
     assert rates("constant") == [1.0] * 10
@@ -224,9 +227,45 @@ def test_the_schedules_have_the_learning_rates_of_their_formulas() -> None:
     assert rates("cosine") == pytest.approx(half_cosine)
 
 
+@pytest.mark.parametrize(
+    ("budget", "pool"),
+    [(["train.batch_tokens=26"], 3), (["train.batch_tokens=26", "train.accumulate=3"], 3),
+     (["train.batch_size=8"], 1)],
+)  # fmt: skip
+def test_the_rate_falls_to_its_end_with_the_last_step_where_epochs_differ_in_length(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, budget: list[str], pool: int
+) -> None:
+    monkeypatch.setattr(buckets, "_MOST_TOKENS", 20)  # sentences so long that memory is at risk
+    monkeypatch.setattr(buckets, "_POOL_BATCHES", pool)  # each of few sentences, by chance
+    rates: list[float] = []
+    next_step = Schedule.next_step
+
+    def recorded(schedule: Schedule) -> float:
+        rates.append(next_step(schedule))
+        return rates[-1]
+
+    monkeypatch.setattr(Schedule, "next_step", recorded)
+    trained = train(
+        tiny.config(
+            tmp_path, *budget, "train.max_epochs=6", "train.patience=0", "train.warmup_steps=4"
+        )
+    )  # fmt: skip
+    ends = [0, *(epoch.step for epoch in trained.epochs)]
+    assert len({after - before for before, after in pairwise(ends)}) > 1
+    total = ends[-1]
+    assert len(rates) == total
+    last = range(ends[-2], total)
+    exact = [0.02 * (1 - (step - 4) / (total - 4)) for step in last]
+    assert [rates[step] for step in last] == pytest.approx(exact)
+    assert rates[-1] == pytest.approx(0.02 / (total - 4))
+    # The epochs before it take those to come to be as long as they are: near to the line.
+    line = [0.02 * (1 - (step - 4) / (total - 4)) for step in range(4, total)]
+    assert rates[4:] == pytest.approx(line, abs=0.02 * 0.1)
+
+
 def test_a_plateau_halves_the_learning_rate_when_dev_stands_still() -> None:
     settings = TrainConfig(lr=1.0, schedule="plateau", anneal_patience=1, anneal_factor=0.5)
-    schedule = Schedule(settings, 100)
+    schedule = Schedule(settings)
     seen = []
     for score in [0.5, 0.6, 0.6, 0.6, 0.7, 0.7, 0.7]:
         schedule.after_epoch(score)

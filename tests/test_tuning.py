@@ -8,6 +8,8 @@ import threading
 import time
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import tiny
@@ -115,6 +117,41 @@ def test_a_search_goes_on_and_draws_what_it_would_have_drawn(
     told = Told()
     assert tune(config, SPACES, trials=6, listener=told).best == tuned.best
     assert told.trials == []
+
+
+def test_of_trials_that_score_the_same_the_first_that_ended_is_the_best(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from optuna import TrialPruned
+
+    # One that was given up is never the best, whatever its last score.
+    scores: list[float | None] = [0.4, None, 0.6, 0.6, 0.5, 0.6]
+    hidden: list[int] = []
+
+    def run(config: Config, listener: Any, **_: object) -> SimpleNamespace:
+        hidden.append(config.encoder.hidden)
+        score = scores[len(hidden) - 1]
+        if score is None:
+            listener.trial.report(0.99, 1)
+            raise TrialPruned
+        (Path(config.output.dir) / "best").mkdir(parents=True)
+        (Path(config.output.dir) / "best" / "of").write_text(str(len(hidden)))
+        return SimpleNamespace(best=SimpleNamespace(score=score))
+
+    monkeypatch.setattr("tagkit.tuning.train", run)
+    spaces = parse_spaces(["encoder.hidden=4..1000"])
+    told = Told()
+    tuned = tune(settings(tmp_path), spaces, trials=3, listener=told)
+    assert tuned.best.number == 3
+    tuned = tune(settings(tmp_path), spaces, trials=6, listener=told)  # gone on with
+    assert len(set(hidden)) == 6
+    assert [trial.dev for trial in tuned.trials] == [0.4, 0.99, 0.6, 0.6, 0.5, 0.6]
+    assert [trial.state for trial in tuned.trials] == ["done", "given up", *["done"] * 4]
+    assert [is_best for _, is_best in told.trials] == [True, False, True, False, False, False]
+    assert tuned.best.number == 3
+    assert tuned.best.values == {"encoder.hidden": hidden[2]}
+    assert tuned.config.encoder.hidden == hidden[2]
+    assert (tmp_path / "search" / "best" / "of").read_text() == "3"
 
 
 def test_a_search_is_gone_on_with_only_as_it_was_begun(tmp_path: Path) -> None:

@@ -77,6 +77,9 @@ def test_only_rows_are_updated_where_that_is_the_same(
 ) -> None:
     run = prepared(tmp_path, override)
     assert (Updates(run.model, run.config.train, ALONE).rows is not None) == rows
+    several = processes_of(torch.device("cpu"), "fp32")
+    several.count = 2  # each reads other rows
+    assert Updates(run.model, run.config.train, several).rows is None
 
 
 def test_without_a_running_mean_the_model_keeps_its_own_weights(tmp_path: Path) -> None:
