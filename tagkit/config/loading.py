@@ -15,7 +15,7 @@ import tomli_w
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from tagkit.config.sections import Config, Section
+from tagkit.config.sections import FORMER_TOKENIZER, Config, Section
 from tagkit.errors import ConfigError
 
 
@@ -64,6 +64,18 @@ def parse_config(table: Mapping[str, Any], source: str) -> Config:
         return Config.model_validate(table)
     except ValidationError as error:
         raise ConfigError(source, [_explain(details) for details in error.errors()]) from None
+
+
+def parse_saved(table: dict[str, Any], source: str) -> Config:
+    """The configuration of a saved model: what it leaves out is as it was before it could be said.
+
+    Raises:
+        ConfigError: any option is unknown or has a wrong value.
+    """
+    data = table.get("data", {})
+    if isinstance(data, dict):
+        table = {**table, "data": {"tokenizer": FORMER_TOKENIZER, **data}}
+    return parse_config(table, source)
 
 
 def with_options(config: Config, values: Mapping[str, Any]) -> Config:
