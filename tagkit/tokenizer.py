@@ -103,7 +103,7 @@ class _Run(SyntokToken):  # type: ignore[misc]
 
 
 def _stretches(text: str, shadow: str) -> Iterator[list[SyntokToken]]:
-    """syntok's tokens, cut where a sentence ends for certain.
+    """Syntok's tokens, cut where a sentence ends for certain.
 
     Args:
         text: to be read.
@@ -143,7 +143,7 @@ def _mixed(text: str, shadow: str) -> Iterator[SyntokToken]:
 
 
 def _between(shadow: str, start: int, end: int) -> Iterator[SyntokToken]:
-    """syntok's tokens of what is between two runs; punctuation that touches one is parted."""
+    """Syntok's tokens of what is between two runs; punctuation that touches one is parted."""
     for token in _TOKENIZER.tokenize(shadow[start:end]):
         token.update(start)
         last = token.offset + len(token.value)
