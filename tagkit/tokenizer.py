@@ -48,7 +48,7 @@ _WITHOUT_BLANKS = regex.compile(rf"{_LETTER}|{_END}")
 _PARTS = regex.compile(rf"(?P<run>{_UNIT}++)|{_END}|{_WIDE}")
 _UNITS = regex.compile(_UNIT)
 _ENDS = regex.compile(_END)
-_REPEATED = regex.compile(r"(.)\1*+", regex.DOTALL)
+_REPEATED = regex.compile(r"(\X)\1*+")
 # What belongs to the sentence whose end it stands behind.
 _CLOSING = frozenset(
     "\u3002\uff61\uff01\uff1f\u17d4\u17d5\u104b!?"
@@ -147,9 +147,10 @@ def _between(shadow: str, start: int, end: int) -> Iterator[SyntokToken]:
     for token in _TOKENIZER.tokenize(shadow[start:end]):
         token.update(start)
         last = token.offset + len(token.value)
-        inside = start < token.offset and last < end
-        if inside or any(map(str.isalnum, token.value)):
-            yield token
+        touches = (0 < start == token.offset) or (last == end < len(shadow))
+        if not touches or any(map(str.isalnum, token.value)):
+            if token.value:
+                yield token
         else:
             for same in _REPEATED.finditer(token.value):
                 yield SyntokToken(token.spacing, same.group(), token.offset + same.start())
