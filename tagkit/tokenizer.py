@@ -36,7 +36,8 @@ _LETTER = (
 # half width, skin tones. No grapheme cluster of UAX #29 is parted.
 _MARK = r"[\p{M}\u200c\u200d\u0e33\u0eb3\uff9e\uff9f\U0001f3fb-\U0001f3ff]"
 # A letter with its marks; in Khmer, Burmese and Tai Tham also the letters stacked below it.
-_UNIT = rf"(?:{_LETTER}{_MARK}*+(?:(?<=[\u17d2\u1039\u1a60]){_LETTER}{_MARK}*+)*+)"
+_STACKED = rf"(?:(?<=[\u17d2\u1039\u1a60]{_MARK}*){_LETTER}{_MARK}*+)"
+_UNIT = rf"(?:{_LETTER}{_MARK}*+{_STACKED}*+)"
 # Ends of sentences that no blank follows.
 _END = r"[\u3002\uff61\uff01\uff1f\u17d4\u17d5\u104b]"
 # Punctuation of East Asian width: each of it is a token.
