@@ -20,6 +20,8 @@ from tagkit.vocab import PAD_ID, Vocabulary
 # Distinct words of a batch are padded to one length until so many steps of padding have been
 # added; then a new group begins. A group costs two more calls of the network.
 _CHAR_PADDING = 1000
+# Characters of a group, padding included: bounds memory where many words are long.
+_GROUP_CHARS = 131_072
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,10 +288,14 @@ def encode(sentences: Sequence[Sentence], vocabulary: Vocabulary, *, chars: bool
 
 
 def _groups(lengths: Ids) -> Iterator[tuple[int, int]]:
-    """Cut ascending lengths where padding all to the next would add too many steps."""
+    """Cut ascending lengths where padding all to the next, or the next itself, would be too much.
+
+    A word of up to `_GROUP_CHARS` characters always has room.
+    """
     start, total = 0, 0
     for end, length in enumerate(lengths.tolist()):
-        if length * (end - start) - total > _CHAR_PADDING:
+        padding, size = length * (end - start) - total, length * (end + 1 - start)
+        if padding > _CHAR_PADDING or (size > _GROUP_CHARS and end > start):
             yield start, end
             start, total = end, 0
         total += length

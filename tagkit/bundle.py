@@ -22,7 +22,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 
 from tagkit import __version__
-from tagkit.config import Config, parse_config, to_toml
+from tagkit.config import Config, parse_saved, to_toml
 from tagkit.errors import BundleError, ConfigError
 from tagkit.model import Model, build_model
 from tagkit.storage import set_aside, whole_folder
@@ -128,7 +128,7 @@ def load_bundle(path: Path) -> Bundle:
     metadata = read_metadata(folder)
     parts = {name: _checked(folder, name, metadata) for name in (WEIGHTS, CONFIG, VOCABULARY)}
     try:
-        config = parse_config(tomllib.loads(parts[CONFIG].decode()), str(folder / CONFIG))
+        config = parse_saved(tomllib.loads(parts[CONFIG].decode()), str(folder / CONFIG))
         vocabulary = Vocabulary.from_dict(json.loads(parts[VOCABULARY]))
         weights = load(parts[WEIGHTS])
     except ConfigError as error:

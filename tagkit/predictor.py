@@ -286,12 +286,11 @@ class Predictor:
         return from_spans(prediction.spans, len(prediction.words), scheme)
 
     def labels(self) -> frozenset[str]:
-        """Types of spans, or plain labels, that the model can predict."""
+        """Types of spans, or plain labels, that the model can predict; "" of a bare prefix."""
         tags = self.vocabulary.tags
         if training_scheme(self.config) == "labels":
             return frozenset(tags)
-        # seqeval's name for the label of a bare prefix
-        return frozenset(split_tag(tag)[1] or "_" for tag in tags if tag != OUTSIDE)
+        return frozenset(split_tag(tag)[1] for tag in tags if tag != OUTSIDE)
 
     def classes(self) -> frozenset[str]:
         """Classes of texts that the model can predict."""

@@ -17,7 +17,7 @@ from typing import Any
 
 from tagkit.bundle import METADATA, read_metadata, save_bundle
 from tagkit.checkpoint import Checkpoint, newest_checkpoint, remove_after, save_checkpoint
-from tagkit.config import Config
+from tagkit.config import FORMER_TOKENIZER, Config, with_options
 from tagkit.errors import BundleError, CheckpointError, ConfigError
 from tagkit.history import CURVES, HISTORY, LOG, Epoch, write_history
 from tagkit.preparation import Prepared
@@ -80,6 +80,20 @@ class RunFolder:
                 shutil.rmtree(piece) if piece.is_dir() else piece.unlink()
         except OSError as error:
             raise self._cannot_write(error) from None
+
+    def continued(self, config: Config) -> Config:
+        """The configuration with the tokenizer of the run that is here, where none is named.
+
+        Its default was another in earlier versions, whose runs can be resumed.
+
+        Raises:
+            CheckpointError: no checkpoint can be read.
+        """
+        checkpoint = newest_checkpoint(self.path / _CHECKPOINTS, lambda _: None)
+        if checkpoint is None or "tokenizer" in config.data.model_fields_set:
+            return config
+        name = checkpoint.state["run"].get("data.tokenizer", FORMER_TOKENIZER)
+        return with_options(config, {"data.tokenizer": name})
 
     def open(
         self, run: Mapping[str, Any], note: Callable[[str], None], *, resume: bool

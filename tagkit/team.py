@@ -1,18 +1,17 @@
 """Windows are annotated in this process, or in several at once; their order is kept."""
 
-import multiprocessing
-import signal
 from collections import deque
-from collections.abc import Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from queue import SimpleQueue
 
 from tagkit.annotator import Annotator, AnswerOptions, Output, Window
 from tagkit.device import set_threads
-from tagkit.errors import DataError, DeviceError, TagkitError
+from tagkit.errors import DeviceError
 from tagkit.predictor import load
+from tagkit.worker import Worker
 
 
 class Alone:
@@ -54,12 +53,21 @@ class Team:
     """Annotates windows in several processes, each with the model loaded."""
 
     def __init__(self, workers: int, hire: Hire) -> None:
-        """Processes begin when the first window comes."""
-        # Forked processes would share the locks of torch's threads.
-        context = multiprocessing.get_context("spawn")
-        self._pool = ProcessPoolExecutor(workers, context, _begin, (hire,))
-        self._most = 2 * workers  # one for each to do, and one to go on with
-        self._given: deque[Future[Output | str]] = deque()
+        """Processes begin when the first window comes.
+
+        Raises:
+            DeviceError: fewer than one worker.
+        """
+        if workers < 1:
+            raise DeviceError(f"workers: expected at least 1, found {workers}")
+        self._count = workers
+        self._hire = hire
+        self._workers: list[Worker[Window, Output]] = []
+        self._idle: SimpleQueue[Worker[Window, Output]] = SimpleQueue()
+        # A thread waits for each process, so that no process waits while windows are at hand.
+        self._threads = ThreadPoolExecutor(workers)
+        self._limit = 2 * workers  # windows under way: one in each process, and the next one
+        self._given: deque[Future[Output]] = deque()
 
     def __enter__(self) -> "Team":
         """Itself."""
@@ -67,45 +75,44 @@ class Team:
 
     def __exit__(self, *_: object) -> None:
         """End the processes; windows that wait are dropped."""
-        self._pool.shutdown(cancel_futures=True)
+        for future in self._given:
+            future.cancel()
+        for worker in self._workers:
+            worker.end()
+        self._threads.shutdown(cancel_futures=True)
 
     def give(self, window: Window) -> Iterator[Output]:
-        """Hand over a window; what is ready comes back, in the order of the windows."""
-        self._given.append(self._pool.submit(_annotate, window))
-        while self._given and (len(self._given) > self._most or self._given[0].done()):
-            yield self._next()
+        """Hand over a window; what is ready comes back, in the order of the windows.
+
+        Raises:
+            DataError: a window cannot be read.
+            DeviceError: a worker cannot start, or has ended.
+        """
+        if not self._workers:
+            self._start()
+        self._given.append(self._threads.submit(self._annotate, window))
+        while self._given and (len(self._given) > self._limit or self._given[0].done()):
+            yield self._given.popleft().result()
 
     def rest(self) -> Iterator[Output]:
         """What has not come back yet."""
         while self._given:
-            yield self._next()
+            yield self._given.popleft().result()
 
-    def _next(self) -> Output:
+    def _start(self) -> None:
+        for _ in range(self._count):
+            self._workers.append(Worker(_annotator_of, self._hire))
+            self._idle.put(self._workers[-1])
+
+    def _annotate(self, window: Window) -> Output:
+        worker = self._idle.get()
         try:
-            found = self._given.popleft().result()
-        except BrokenProcessPool:
-            raise DeviceError(
-                "a worker ended before its work was done; if memory is short, try fewer --workers"
-            ) from None
-        if isinstance(found, str):
-            raise DataError(found)
-        return found
+            return worker.answer(window)
+        finally:
+            self._idle.put(worker)
 
 
-_annotator: Annotator | None = None  # of a worker, which has one for its life
-
-
-def _begin(hire: Hire) -> None:
-    global _annotator
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that hired it hears Ctrl-C
+def _annotator_of(hire: Hire) -> Callable[[Window], Output]:
+    """What a worker answers with."""
     set_threads(hire.threads)
-    _annotator = Annotator(load(hire.model, hire.device, hire.precision), hire.options)
-
-
-def _annotate(window: Window) -> Output | str:
-    """The output, or the message of what is wrong with the input."""
-    assert _annotator is not None
-    try:
-        return _annotator.annotate(window)
-    except TagkitError as error:
-        return str(error)
+    return Annotator(load(hire.model, hire.device, hire.precision), hire.options).annotate

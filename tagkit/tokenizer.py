@@ -1,13 +1,17 @@
-"""Raw text -> sentences of tokens that know their place: `text[start:end] == token`, always.
+"""Raw text -> sentences of tokens with their offsets: `text[start:end] == token`, always.
 
 syntok finds the tokens and the sentences (Jurafsky and Martin, "Words and Tokens", on rule-based
-tokenization and sentence segmentation).
+tokenization and sentence segmentation). It takes a stretch between two blanks for a word, which
+fails for scripts that put none between words; `split_multilingual` makes each letter of these a
+token, together with its marks. So it is in the public corpora of Chinese, and no annotated span
+can begin or end inside a token; words would need a dictionary for each language.
 """
 
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+import regex
 from syntok import segmenter
 from syntok.tokenizer import Token as SyntokToken
 from syntok.tokenizer import Tokenizer
@@ -16,6 +20,44 @@ from syntok.tokenizer import Tokenizer
 _TOKENIZER = Tokenizer(emit_hyphen_or_underscore_sep=True, replace_not_contraction=False)
 
 _FIRST_MARK = "\u0300"  # no character before it is a combining mark
+
+# Scripts without blanks between words: those of East Asia, and those whose line breaks need a
+# dictionary (class SA of UAX #14). Korean has blanks; Tibetan parts its syllables with a dot.
+_SCRIPTS = ("Han Hiragana Katakana Bopomofo Thai Lao Khmer Myanmar "
+            "Tai_Le New_Tai_Lue Tai_Tham Tai_Viet").split()  # fmt: skip
+# Letters and marks, not digits: a number is one token in every script. The others are the marks of
+# a long vowel and of repetition, which the standard gives to no single script.
+_LETTER = (
+    r"(?:(?=[\p{L}\p{M}\p{Nl}])["
+    + "".join(rf"\p{{Script={name}}}" for name in _SCRIPTS)
+    + r"\u3006\u303c\u30fc\uff70])"
+)
+# What belongs to the letter before it: marks, joiners, the Thai and Lao vowel AM, voicing marks of
+# half width, skin tones. No grapheme cluster of UAX #29 is parted.
+_MARK = r"[\p{M}\u200c\u200d\u0e33\u0eb3\uff9e\uff9f\U0001f3fb-\U0001f3ff]"
+# A letter with its marks; in Khmer, Burmese and Tai Tham also the letters stacked below it.
+_STACKED = rf"(?:(?<=[\u17d2\u1039\u1a60]{_MARK}*){_LETTER}{_MARK}*+)"
+_UNIT = rf"(?:{_LETTER}{_MARK}*+{_STACKED}*+)"
+# Ends of sentences that no blank follows.
+_END = r"[\u3002\uff61\uff01\uff1f\u17d4\u17d5\u104b]"
+# Punctuation of East Asian width: each of it is a token.
+_WIDE = (
+    r"[\u3001-\u3003\u3008-\u3011\u3014-\u301f\u30fb"
+    r"\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65]"
+)
+_WITHOUT_BLANKS = regex.compile(rf"{_LETTER}|{_END}")
+_PARTS = regex.compile(rf"(?P<run>{_UNIT}++)|{_END}|{_WIDE}")
+_UNITS = regex.compile(_UNIT)
+_ENDS = regex.compile(_END)
+_REPEATED = regex.compile(r"(\X)\1*+")
+# What belongs to the sentence whose end it stands behind.
+_CLOSING = frozenset(
+    "\u3002\uff61\uff01\uff1f\u17d4\u17d5\u104b!?"
+    "\"'\u2019\u201d\u300d\u300f\u3011\u300b\u3009\u3015\u3017\uff63\uff09\uff3d\uff5d)]}"
+)
+# syntok decides on sentences by the letters of words. No sentence begins with this one, where a
+# bracket or an abbreviation is before it.
+_ANY_WORD = "word"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,19 +80,97 @@ def tokenize(text: str) -> list[list[Token]]:
 
     Every character that is no white space is in exactly one token.
     """
-    sentences = []
-    position = 0
     shadow = _without_marks(text)
-    for found in segmenter.split(_TOKENIZER.tokenize(shadow)):
-        sentence: list[Token] = []
-        for token in found:
+    return _placed(text, [_TOKENIZER.tokenize(shadow)])
+
+
+def split_multilingual(text: str) -> list[list[Token]]:
+    """As `tokenize`, which it equals for scripts with blanks; other scripts come in characters.
+
+    A sentence ends behind a full stop, exclamation or question mark of these scripts, and behind
+    what closes there.
+    """
+    if text.isascii() or not _WITHOUT_BLANKS.search(text):
+        return tokenize(text)
+    return _placed(text, _stretches(text, _without_marks(text)))
+
+
+class _Run(SyntokToken):  # type: ignore[misc]
+    """Letters of scripts without blanks, which look like one word to syntok."""
+
+    def __init__(self, text: str, offset: int) -> None:
+        super().__init__(" ", _ANY_WORD, offset)
+        self.text = text
+
+
+def _stretches(text: str, shadow: str) -> Iterator[list[SyntokToken]]:
+    """Syntok's tokens, cut where a sentence ends for certain.
+
+    Args:
+        text: to be read.
+        shadow: the same without combining marks.
+    """
+    stretch: list[SyntokToken] = []
+    end = -1  # behind the sentence's end and what closes there; -1 before it
+    for token in _mixed(text, shadow):
+        value = token.value
+        if end == token.offset and _CLOSING.issuperset(value):
+            end += len(value)
+        elif end >= 0:
+            yield stretch
+            stretch, end = [], -1
+        if end < 0 and (_ENDS.match(value) or (value[0] in "!?" and _touches(stretch, token))):
+            end = token.offset + len(value)
+        stretch.append(token)
+    yield stretch
+
+
+def _touches(before: list[SyntokToken], token: SyntokToken) -> bool:
+    """Whether a token stands right behind a run."""
+    last = before[-1] if before else None
+    return isinstance(last, _Run) and last.offset + len(last.text) == token.offset
+
+
+def _mixed(text: str, shadow: str) -> Iterator[SyntokToken]:
+    """Runs of letters without blanks, their punctuation, and syntok's tokens of all else."""
+    done = 0
+    for found in _PARTS.finditer(text):
+        start, end = found.span()
+        yield from _between(shadow, done, start)
+        is_run = found.lastgroup == "run"
+        yield _Run(text[start:end], start) if is_run else SyntokToken("", text[start:end], start)
+        done = end
+    yield from _between(shadow, done, len(text))
+
+
+def _between(shadow: str, start: int, end: int) -> Iterator[SyntokToken]:
+    """Syntok's tokens of what is between two runs; punctuation that touches one is parted."""
+    for token in _TOKENIZER.tokenize(shadow[start:end]):
+        token.update(start)
+        last = token.offset + len(token.value)
+        touches = (0 < start == token.offset) or (last == end < len(shadow))
+        if not touches or any(map(str.isalnum, token.value)):
             if token.value:
-                start = _place(shadow, token, position)
-                sentence += _skipped(text, position, start)
-                position = start + len(token.value)
-                sentence.append(Token(text[start:position], start, position))
-        if sentence:
-            sentences.append(sentence)
+                yield token
+        else:
+            for same in _REPEATED.finditer(token.value):
+                yield SyntokToken(token.spacing, same.group(), token.offset + same.start())
+
+
+def _placed(text: str, stretches: Iterable[Iterable[SyntokToken]]) -> list[list[Token]]:
+    """Sentences of the text from syntok's tokens of it; what these leave out is added."""
+    sentences: list[list[Token]] = []
+    position = 0
+    for stretch in stretches:
+        for found in segmenter.split(iter(stretch)):
+            sentence: list[Token] = []
+            for token in found:
+                if token.value:
+                    sentence += _skipped(text, position, token.offset)
+                    sentence += _units(text, token)
+                    position = sentence[-1].end
+            if sentence:
+                sentences.append(sentence)
     rest = list(_skipped(text, position, len(text)))
     if rest and sentences:
         sentences[-1] += rest
@@ -59,13 +179,28 @@ def tokenize(text: str) -> list[list[Token]]:
     return sentences
 
 
+def _units(text: str, token: SyntokToken) -> Iterator[Token]:
+    """The token, or, of a run, one a letter."""
+    offset: int = token.offset
+    if isinstance(token, _Run):
+        for unit in _UNITS.finditer(token.text):
+            yield Token(unit.group(), offset + unit.start(), offset + unit.end())
+    else:
+        end = offset + len(token.value)
+        yield Token(text[offset:end], offset, end)
+
+
 def split_at_blanks(text: str) -> list[list[Token]]:
     """Stretches between white space as the tokens of one sentence; no sentence of a blank text."""
     tokens = list(_skipped(text, 0, len(text)))
     return [tokens] if tokens else []
 
 
-TOKENIZERS = {"syntok": tokenize, "blanks": split_at_blanks}
+TOKENIZERS = {
+    "multilingual": split_multilingual,
+    "syntok": tokenize,
+    "blanks": split_at_blanks,
+}
 
 
 def _without_marks(text: str) -> str:
@@ -81,14 +216,6 @@ def _without_marks(text: str) -> str:
             char = "X" if chars[-1].isupper() else "x"
         chars.append(char)
     return "".join(chars)
-
-
-def _place(text: str, token: SyntokToken, position: int) -> int:
-    """Where a token stands, at or behind `position`."""
-    offset: int = token.offset
-    if offset >= position and text.startswith(token.value, offset):
-        return offset
-    return text.index(token.value, position)
 
 
 def _skipped(text: str, start: int, end: int) -> Iterator[Token]:

@@ -101,7 +101,7 @@ def train(
         folder.check(resume=resume, force=force)
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         torch.manual_seed(config.train.seed)
-        prepared = prepare(config, device)
+        prepared = prepare(folder.continued(config) if resume else config, device)
         if stop and stop.is_set():
             raise Interrupted(f"stopped before the first step; {path} is as it was")
         facts = facts_of(prepared)

@@ -1,11 +1,12 @@
-"""Long sentences: cut into windows that overlap, and what a model says of these joined again.
+"""Long sentences: cut into windows that overlap, and the predictions for these joined again.
 
 Windows are as long as is allowed, the last one reaching to the sentence's end. Two neighbours share
-a quarter of a window, 64 words at most. Joining cuts each shared stretch once, at the place nearest
-its middle that parts no span of either window: words before that seam are the left window's, words
-behind it the right one's, so that no word is told from less than half of the shared stretch beside
-it. Where every place parts a span, the seam is in the middle, and a span goes to the window in
-whose share it begins.
+a quarter of a window, 64 words at most; the last two may share nearly all. Joining cuts each shared
+stretch once, at the place nearest its middle that parts no span of either window, and not before
+the cut on its left: words before that seam are the left window's, words behind it the right one's,
+so that a word has words on both sides of it wherever there are some. Where every place parts a
+span, the seam is in the middle, and a span goes to the window in whose share it begins. A
+probability is that of the window whose tag or span it is.
 """
 
 from collections.abc import Sequence
@@ -71,33 +72,45 @@ def join(
         parts: start and prediction of each window, in order.
         scheme: of the tags; "labels" for plain ones.
     """
-    seams = [0, *(_seam(*pair) for pair in pairwise(parts)), len(words)]
+    seams = [0]
+    for left, right in pairwise(parts):
+        seams.append(_seam(left, right, seams[-1]))
+    seams.append(len(words))
     tags: list[str] = []
     probabilities: list[float] = []
     spans: list[Span] = []
     for (start, part), (begin, end) in zip(parts, pairwise(seams), strict=True):
-        share = slice(begin - start, end - start)
-        tags += part.tags[share]
-        probabilities += (part.probabilities or ())[share]
+        # A span of an earlier window may reach into this one's share.
+        known = len(probabilities)
+        tags += part.tags[begin - start : end - start]
+        probabilities += (part.probabilities or ())[max(begin, known) - start : end - start]
         for span in part.spans:
             placed = replace(span, start=span.start + start, end=span.end + start)
             free = not spans or spans[-1].end <= placed.start
             if begin <= placed.start < end and free:
                 spans.append(placed)
+                if placed.end > end:
+                    probabilities += (part.probabilities or ())[end - start : span.end]
     if scheme != "labels":
         tags = list(from_spans(spans, len(words), scheme))
     return Prediction(words, tuple(tags), tuple(spans), tuple(probabilities) or None)
 
 
-def _seam(left: tuple[int, Prediction], right: tuple[int, Prediction]) -> int:
-    """Where what two windows share is cut: near its middle, and inside no span if possible."""
+def _seam(left: tuple[int, Prediction], right: tuple[int, Prediction], least: int) -> int:
+    """Where what two windows share is cut: near its middle, and inside no span if possible.
+
+    Args:
+        left: start and prediction of a window.
+        right: of the next one.
+        least: the seam before this one, which is not to its right.
+    """
     begin, end = right[0], left[0] + len(left[1].words)
-    middle = (begin + end) // 2
+    middle = max(least, (begin + end) // 2)
     inside = {
         start + at
         for start, part in (left, right)
         for span in part.spans
         for at in range(span.start + 1, span.end)
     }
-    free = [at for at in range(begin, end + 1) if at not in inside]
+    free = [at for at in range(max(least, begin), end + 1) if at not in inside]
     return min(free, key=lambda at: (abs(at - middle), at), default=middle)

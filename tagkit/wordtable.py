@@ -18,6 +18,7 @@ from tagkit.model import Model
 from tagkit.vocab import Vocabulary
 
 _MOST_BYTES = 64 * 2**20
+_MOST_CHARS = 16 * 2**20  # of all words in the table: they are kept as its keys
 
 
 class WordTable:
@@ -39,6 +40,7 @@ class WordTable:
         if self._reader is not None:
             self._features = self._projected_features()
         self._rows: dict[str, int] = {}
+        self._chars = 0  # of all these words
         self._vectors = torch.empty(0)
         self._projected = torch.empty(0)
 
@@ -48,10 +50,14 @@ class WordTable:
         Rows that were given out before may be others afterwards.
         """
         new = [word for word in words if word not in self._rows]
-        if new and len(self._rows) + len(new) > self._limit():
+        chars = sum(map(len, new))
+        full = len(self._rows) + len(new) > self._limit() or self._chars + chars > _MOST_CHARS
+        if new and full:
             self._rows.clear()
             new = list(words)
+            self._chars, chars = 0, sum(map(len, new))
         if new:
+            self._chars += chars
             self._add(new)
         return np.fromiter(map(self._rows.__getitem__, words), np.int64, len(words))
 

@@ -173,7 +173,7 @@ def test_texts_and_offsets_are_untouched_and_every_aligned_span_is_found(item: D
             start, end = sentence.places[span.start][0], sentence.places[span.end - 1][1]
             spans.append((offset + start, offset + end, span.label))
         offset += len(sentence.text)
-    edges = [place for places in tokens_of(item, "syntok", whole=False) for place in places]
+    edges = [place for places in tokens_of(item, "multilingual", whole=False) for place in places]
     starts, ends = {start for start, _ in edges}, {end for _, end in edges}
     assert spans == [
         (s.start, s.end, s.label) for s in item.spans or () if s.start in starts and s.end in ends

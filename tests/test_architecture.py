@@ -12,7 +12,7 @@ PACKAGE = Path(__file__).parents[1] / "tagkit"
 
 LAYERS = [
     ["errors", "limits"],
-    ["temporary", "places"],
+    ["temporary", "places", "worker"],
     ["storage"],
     ["sentence"],
     ["schemes"],

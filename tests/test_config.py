@@ -106,7 +106,7 @@ def test_the_limits_above_are_those_of_all_options_with_a_number() -> None:
 
 CHOICES = {
     "task": ("tag", "classify", "both"),
-    "data.tokenizer": ("syntok", "blanks"),
+    "data.tokenizer": ("multilingual", "syntok", "blanks"),
     "data.format": get_args(Format),
     "data.header": ("auto", "yes", "no"),
     "data.label_level": ("coarse", "fine"),

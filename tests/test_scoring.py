@@ -1,13 +1,24 @@
 """Predicted tags beside gold ones, from two files or one."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
+import conlleval
 import pytest
+import tiny
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
 
 from tagkit.config import DataConfig, load_config
+from tagkit.corpus import judge_scheme
 from tagkit.errors import DataError, FormatError
 from tagkit.evaluation.report import Report, Score, make_report
-from tagkit.scoring import compare_files
+from tagkit.predictor import Predictor
+from tagkit.schemes import Detection, to_spans
+from tagkit.scoring import compare_files, dev_scores, evaluate
+from tagkit.sentence import Prediction, Sentence
+from tagkit.split import Split
+from tagkit.trainer import train
 
 
 def write(folder: Path, name: str, text: str) -> str:
@@ -145,3 +156,94 @@ def test_a_real_corpus_agrees_with_itself(corpora: Path) -> None:
     report = compare(path, path)
     assert report.micro == Score(1.0, 1.0, 1.0, 5_648)
     assert (report.scheme, report.sentences, report.tokens) == ("IOB1", 3_453, 46_435)
+
+
+# Labels that seqeval confuses: none, its own name for that, and hyphens at either end.
+ODD = ["", "_", "__", "X", "-X", "X-", "-"]
+odd_tags = st.just("O") | st.builds(
+    lambda prefix, label: f"{prefix}-{label}" if label else prefix,
+    st.sampled_from("BIESLUM"),
+    st.sampled_from(ODD),
+)
+odd_corpora = st.lists(
+    st.lists(st.tuples(odd_tags, odd_tags), min_size=1, max_size=6), min_size=1, max_size=4
+)
+Pairs = list[list[tuple[str, str]]]
+
+
+class Told(Predictor):
+    """A model whose tags are given."""
+
+    def __init__(self, predictor: Predictor, tags: Sequence[Sequence[str]]) -> None:
+        self.__dict__.update(predictor.__dict__)
+        self.tags = tags
+
+    def annotate(self, sentences: Sequence[Sentence], **_: object) -> list[Prediction]:  # type: ignore[override]
+        pairs = zip(sentences, self.tags, strict=True)
+        return [Prediction(s.words, tuple(tags), to_spans(tags)) for s, tags in pairs]
+
+
+@pytest.fixture(scope="module")
+def predictor(tmp_path_factory: pytest.TempPathFactory) -> Predictor:
+    folder = tmp_path_factory.mktemp("scoring")
+    return train(tiny.config(folder, "train.max_epochs=1", "data.train_scheme=iob2")).predictor
+
+
+@given(odd_corpora)
+@example([[("B", "B-_")]])
+@example([[("B-_", "B-_"), ("B", "B-_")]])
+@example([[("B--X", "B-X")]])
+def test_dev_scores_reports_and_files_have_the_numbers_of_conlleval(
+    predictor: Predictor, tmp_path_factory: pytest.TempPathFactory, pairs: Pairs
+) -> None:
+    gold, predicted = ([[pair[i] for pair in pairs_] for pairs_ in pairs] for i in (0, 1))
+    # As the model's own scheme is the corpus's, its tags are compared as they are.
+    sentences = tuple(
+        Sentence(tuple("w" for _ in tags), tuple(tags), lines=range(1, len(tags) + 1))
+        for tags in gold
+    )
+    split = Split("gold", sentences, Detection("iob2", 1, 0), ())
+    told = Told(predictor, predicted)
+    dev = dev_scores(told, split, 4)
+    report = evaluate(told, split, batch_size=4)
+    assert isinstance(report, Report)
+    as_iobes = [convert_letters(side) for side in (gold, predicted)]
+    counts = conlleval.count(*as_iobes)
+    *_, f1 = counts.scores(*(counts.gold | counts.guessed))
+    assert dev.headline == pytest.approx(f1, abs=1e-12)
+    assert report.headline == pytest.approx(f1, abs=1e-12)
+    assert len(report.types) == len(counts.gold | counts.guessed)
+    assert report.micro.support == counts.gold.total()
+    assert sum(score.support for score in report.types.values()) == counts.gold.total()
+    try:
+        for side in (gold, predicted):
+            assume(judge_scheme(side, "", "auto", None).scheme != "labels")
+    except DataError:
+        assume(False)
+    folder = tmp_path_factory.mktemp("files")
+    lines = "\n".join("".join(f"w {a} {b}\n" for a, b in pairs_) for pairs_ in pairs)
+    from_files = compare(write(folder, "both", lines), None)
+    assert from_files.types == report.types
+    assert from_files.micro == report.micro
+
+
+def convert_letters(sequences: list[list[str]]) -> list[list[str]]:
+    """L, U and M as the E, S and I of conlleval."""
+    return [[tag.translate(LETTERS) if len(tag) < 2 else tag[0].translate(LETTERS) + tag[1:]
+             for tag in tags] for tags in sequences]  # fmt: skip
+
+
+LETTERS = str.maketrans("LUM", "ESI")
+
+
+def test_a_bare_prefix_is_another_type_than_an_underscore() -> None:
+    report = make_report([["B", "B-_", "O"]], [["B", "B", "B-_"]], "iob2", known=["", "X"])
+    assert report.types == {"_": Score(0.0, 0.0, 0.0, 1), "__": Score(0.5, 1.0, 2 / 3, 1)}
+    assert report.unknown == {"_": 1}
+    assert list(make_report([["B", "O"]], [["B", "O"]], "iob2").types) == ["_"]
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_hyphens_at_a_labels_ends_belong_to_it(strict: bool) -> None:
+    report = make_report([["B--X", "O"]], [["B-X", "O"]], "iob2", strict=strict)
+    assert report.types == {"-X": Score(0.0, 0.0, 0.0, 1), "X": Score(0.0, 0.0, 0.0, 0)}

@@ -1,13 +1,18 @@
 """Long sentences: windows that cover, and joining that loses and breaks nothing."""
 
+from collections.abc import Sequence
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
+import tiny
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tagkit.predictor import Predictor
 from tagkit.schemes import from_spans, to_spans
 from tagkit.sentence import Prediction, Sentence, Span
+from tagkit.trainer import train
 from tagkit.windows import cut, join, windows, windows_between_spans
 
 
@@ -134,3 +139,82 @@ def test_plain_labels_are_cut_in_the_middle() -> None:
 def test_the_smallest_windows_join(size: int) -> None:
     parts = [(a, predicted(["w"] * (b - a), [])) for a, b in windows(7, size)]
     assert join(("w",) * 7, parts, "iob2").tags == ("O",) * 7
+
+
+def by_windows(
+    length: int, size: int, spans: list[list[Span]], scheme: str
+) -> list[tuple[int, Prediction]]:
+    """What windows say; a probability is number of window + place / 1000, so that it is known."""
+    parts = []
+    for number, (start, end) in enumerate(windows(length, size)):
+        tags = from_spans(spans[number], end - start, "iob2")
+        if scheme == "labels":
+            tags = tuple(f"{number} {at}" for at in range(start, end))
+        probabilities = tuple(number + at / 1000 for at in range(start, end))
+        words = tuple(f"w{at}" for at in range(start, end))
+        found = () if scheme == "labels" else tuple(spans[number])
+        parts.append((start, Prediction(words, tags, found, probabilities)))
+    return parts
+
+
+def check_joined(length: int, parts: list[tuple[int, Prediction]], scheme: str) -> Prediction:
+    words = tuple(f"w{at}" for at in range(length))
+    joined = join(words, parts, scheme)
+    assert joined.words == words
+    assert len(joined.tags) == length
+    probabilities = joined.probabilities or ()
+    assert [round(p % 1 * 1000) for p in probabilities] == list(range(length))
+    owners = [int(p) for p in probabilities]
+    assert owners == sorted(owners)
+    if scheme == "labels":
+        assert [int(tag.split()[0]) for tag in joined.tags] == owners
+        assert [int(tag.split()[1]) for tag in joined.tags] == list(range(length))
+    else:
+        assert joined.tags == from_spans(joined.spans, length, scheme)
+        for span in joined.spans:  # said by the window whose probabilities they have
+            (owner,) = set(owners[span.start : span.end])
+            start, part = parts[owner]
+            assert Span(span.start - start, span.end - start, span.label) in part.spans
+    return joined
+
+
+# The last window begins one word behind the one before, and a span covers the middle.
+CROSSING = [[Span(3, 11, "X")], [Span(2, 4, "X")], [Span(0, 11, "X")]]
+
+
+def test_the_second_seam_is_not_to_the_left_of_the_first() -> None:
+    assert windows(21, 11) == [(0, 11), (9, 20), (10, 21)]
+    joined = check_joined(21, by_windows(21, 11, CROSSING, "iob2"), "iob2")
+    assert joined.spans == (Span(3, 11, "X"), Span(11, 13, "X"))
+
+
+@pytest.mark.parametrize("scheme", ["iob1", "iob2", "iobes", "bilou", "labels"])
+@given(st.data(), st.integers(1, 90), st.integers(2, 40))
+def test_words_tags_and_probabilities_agree_whatever_the_windows_say(
+    scheme: str, data: st.DataObject, length: int, size: int
+) -> None:
+    spans = [spans_at(data, end - start, size) for start, end in windows(length, size)]
+    check_joined(length, by_windows(length, size, spans, scheme), scheme)
+
+
+class Windows(Predictor):
+    """A model whose predictions for windows are given."""
+
+    def __init__(self, predictor: Predictor, parts: list[tuple[int, Prediction]]) -> None:
+        self.__dict__.update(predictor.__dict__)
+        self.parts = [part for _, part in parts]
+
+    def _read(self, sentences: Sequence[Sentence], *_: object) -> list[Prediction]:
+        assert [s.words for s in sentences] == [part.words for part in self.parts]
+        return self.parts
+
+
+def test_a_long_sentence_is_predicted_with_probabilities_where_seams_would_cross(
+    tmp_path: Path,
+) -> None:
+    config = tiny.config(tmp_path, "train.max_epochs=1")
+    predictor = Windows(train(config).predictor, by_windows(21, 11, CROSSING, "iob2"))
+    (found,) = predictor.predict([[f"w{at}" for at in range(21)]], confidence=True, max_length=11)
+    assert [token.text for token in found.tokens] == [f"w{at}" for at in range(21)]
+    probabilities = [token.probability for token in found.tokens]
+    assert [round((p or 0) % 1 * 1000) for p in probabilities] == list(range(21))

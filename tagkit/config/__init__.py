@@ -4,12 +4,14 @@ from tagkit.config.loading import (
     load_config,
     option_names,
     parse_config,
+    parse_saved,
     to_toml,
     toml_value,
     unknown_option,
     with_options,
 )
 from tagkit.config.sections import (
+    FORMER_TOKENIZER,
     Column,
     Config,
     DataConfig,
@@ -25,6 +27,7 @@ from tagkit.config.sections import (
 )
 
 __all__ = [
+    "FORMER_TOKENIZER",
     "Column",
     "Config",
     "DataConfig",
@@ -39,6 +42,7 @@ __all__ = [
     "load_config",
     "option_names",
     "parse_config",
+    "parse_saved",
     "parse_span_scheme",
     "to_toml",
     "toml_value",

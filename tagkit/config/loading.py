@@ -15,7 +15,7 @@ import tomli_w
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from tagkit.config.sections import Config, Section
+from tagkit.config.sections import FORMER_TOKENIZER, Config, Section
 from tagkit.errors import ConfigError
 
 
@@ -75,6 +75,18 @@ def _not_in_utf_8(config: Config) -> Iterator[str]:
         for key, value in options if isinstance(options, Section) else ():
             if isinstance(value, str) and any("\ud800" <= char <= "\udfff" for char in value):
                 yield f"{section}.{key} = {value!r}: expected a name in UTF-8; rename the file"
+
+
+def parse_saved(table: dict[str, Any], source: str) -> Config:
+    """The configuration of a saved model: what it leaves out is as it was before it could be said.
+
+    Raises:
+        ConfigError: any option is unknown or has a wrong value.
+    """
+    data = table.get("data", {})
+    if isinstance(data, dict):
+        table = {**table, "data": {"tokenizer": FORMER_TOKENIZER, **data}}
+    return parse_config(table, source)
 
 
 def with_options(config: Config, values: Mapping[str, Any]) -> Config:

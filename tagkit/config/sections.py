@@ -71,6 +71,10 @@ Encoding = Annotated[str, AfterValidator(_known_encoding)]
 Interval = Annotated[int | str, AfterValidator(_steps_or_minutes)]
 
 
+# data.tokenizer of models and runs that were saved before it could be chosen.
+FORMER_TOKENIZER = "syntok"
+
+
 class Section(BaseModel):
     """Base of the sections: frozen; unknown keys and infinite numbers are refused."""
 
@@ -95,7 +99,9 @@ class DataConfig(Section):
     label_level: Literal["coarse", "fine"] = "coarse"  # of TREC: NUM or NUM:dist
     tree_labels: Literal["fine", "binary"] = "fine"  # of SST: 0 to 4, or without neutral trees
     tree_phrases: bool = False  # of SST: every phrase of train_file a text of its own
-    tokenizer: Literal["syntok", "blanks"] = "syntok"  # of raw texts; blanks: tokens already
+    # Of raw texts. syntok: words between blanks; multilingual: as syntok, but characters in scripts
+    # without blanks; blanks: tokens already.
+    tokenizer: Literal["multilingual", "syntok", "blanks"] = "multilingual"
     on_misaligned: Literal["error", "expand", "shrink", "drop"] = "error"  # spans inside tokens
     scheme: Scheme = "auto"  # of the files
     train_scheme: TrainScheme = "iobes"  # what the model learns; spans are the same in all

@@ -29,7 +29,8 @@ class Report:
         micro: over all spans, or tokens.
         macro: mean over types.
         weighted: mean over types, weighted by support.
-        types: by label, in alphabetical order.
+        types: by label, in alphabetical order; "_" is that of a bare prefix, as seqeval calls it
+            ("__", and so on, where "_" is a label).
         unknown: gold labels that the model does not know, each with its support; they count as
             errors.
     """
@@ -70,8 +71,10 @@ def make_report(
         predicted: as long as `gold`, each sequence too.
         scheme: of both, one of `schemes.SCHEMES`.
         strict: only spans that are well-formed in the scheme count.
-        known: labels that the model can predict; None where that is not known.
+        known: labels that the model can predict, "" of a bare prefix; None where that is not
+            known.
     """
+    bare = ""
     if scheme == "labels":
         tokens = ([(tag,) for sequence in tags for tag in sequence] for tags in (gold, predicted))
         types, found = label_scores(*tokens)
@@ -79,8 +82,9 @@ def make_report(
     else:
         types, found = _span_scores(gold, predicted, scheme, strict)
         mode = STRICT if strict else CONLLEVAL
+        bare = _name_of_bare(types)
     unknown = {
-        label: score.support
+        label or bare: score.support
         for label, score in types.items()
         if known is not None and label not in known and score.support
     }
@@ -90,8 +94,8 @@ def make_report(
         sentences=len(gold),
         tokens=sum(len(tags) for tags in gold),
         accuracy=accuracy(gold, predicted),
-        types=types,
-        unknown=unknown,
+        types=dict(sorted((label or bare, score) for label, score in types.items())),
+        unknown=dict(sorted(unknown.items())),
         micro=found.micro,
         macro=found.macro,
         weighted=found.weighted,
@@ -109,9 +113,15 @@ def _span_scores(
         return {}, averages(
             {}, Score(0.0, 0.0, 0.0, 0)
         )  # seqeval has no answer for a corpus without spans
+    # seqeval takes a bare prefix for the label "_", and in strict mode "-X" for "X". Under other
+    # names, in the same order, labels stay apart as in conlleval.
+    found_labels = {split_tag(tag)[1] for tags in (*gold, *predicted) for tag in tags}
+    labels = sorted(found_labels, key=lambda label: (label or "_", label))
+    width = len(str(len(labels)))
+    names = {label: f"{number:0{width}}" for number, label in enumerate(labels)}
     if strict:
         kind = getattr(seqeval_schemes, scheme.upper())
-        gold, predicted = _spelled(gold, scheme), _spelled(predicted, scheme)
+        gold, predicted = _spelled(gold, scheme, names), _spelled(predicted, scheme, names)
         if not any(seqeval_schemes.Entities(tags, kind).unique_tags for tags in (gold, predicted)):
             return {}, averages({}, Score(0.0, 0.0, 0.0, 0))
         table = classification_report(
@@ -124,18 +134,31 @@ def _span_scores(
         )
     else:
         table = classification_report(
-            [[normalize(tag) for tag in tags] for tags in gold],
-            [[normalize(tag) for tag in tags] for tags in predicted],
+            [[_renamed(normalize(tag), names) for tag in tags] for tags in gold],
+            [[_renamed(normalize(tag), names) for tag in tags] for tags in predicted],
             output_dict=True,
             zero_division=0,
         )
     scores = {label: _score(row) for label, row in table.items()}
     found = Averages(*(scores.pop(f"{name} avg") for name in ("micro", "macro", "weighted")))
-    return dict(sorted(scores.items())), found
+    return {labels[int(name)]: score for name, score in scores.items()}, found
 
 
-def _spelled(sequences: Tags, scheme: str) -> list[list[str]]:
-    """Tags with the scheme's own prefixes: M of BMES as I, and O for those that it has not.
+def _name_of_bare(labels: Collection[str]) -> str:
+    """What the label of a bare prefix is called in a report: a name that no other label has."""
+    name = "_"
+    while name in labels:
+        name += "_"
+    return name
+
+
+def _renamed(tag: str, names: Mapping[str, str]) -> str:
+    prefix, label = split_tag(tag)
+    return tag if tag == OUTSIDE else join_tag(prefix, names[label])
+
+
+def _spelled(sequences: Tags, scheme: str, names: Mapping[str, str]) -> list[list[str]]:
+    """Tags with the scheme's own prefixes and other labels: M of BMES as I, O for foreign ones.
 
     seqeval's strict mode stops at a prefix that is foreign to the scheme; it is in no span.
     """
@@ -144,7 +167,7 @@ def _spelled(sequences: Tags, scheme: str) -> list[list[str]]:
         prefix, label = split_tag(tag)
         if prefix == "M" and scheme == "iobes":
             prefix = "I"
-        return join_tag(prefix, label) if prefix in PREFIXES[scheme] else OUTSIDE
+        return join_tag(prefix, names[label]) if prefix in PREFIXES[scheme] else OUTSIDE
 
     return [[spell(tag) for tag in tags] for tags in sequences]
 
