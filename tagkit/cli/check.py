@@ -35,6 +35,7 @@ def check_command(
 
     Exit status 1 if there are errors, 0 if there are warnings alone.
     """
+    from tagkit.cli.console import note
     from tagkit.config import load_config
     from tagkit.lint.check import check_files
     from tagkit.lint.render import repair_lines, report_lines
@@ -47,7 +48,7 @@ def check_command(
         "data.encoding": encoding,
     }
     data = load_config(flags=flags, overrides=overrides or ()).data
-    report = check_files(files, data)
+    report = check_files(files, data, note)
     if not as_json:
         # Before any repair: of a file that cannot be repaired it tells why.
         typer.echo("\n".join(report_lines(report)))

@@ -58,6 +58,15 @@ def looks_like_jsonl(lines: Sequence[str]) -> bool:
     return next((line for line in lines if line.strip()), "").lstrip().startswith("{")
 
 
+def is_record(lines: Sequence[str]) -> bool:
+    """Whether the first line that is not blank is a record of one of the three formats."""
+    try:
+        record = json.loads(next(line for line in lines if line.strip()))
+        return isinstance(record, dict) and bool(kind_of(record))
+    except (ValueError, RecursionError, StopIteration):
+        return False
+
+
 def kind_of_lines(lines: Sequence[str]) -> str:
     """Which of the three JSONL formats a file is in, by the records of its beginning."""
     kinds = set()
@@ -246,12 +255,14 @@ def write_jsonl_tokens(items: Iterable[Sentence], writing: Writing) -> Iterator[
 
 
 def _tokens_record(item: Sentence) -> dict[str, Any]:
+    if any("" in column for column in (item.words, item.tags or (), *item.features)):
+        raise cannot_hold(item, "jsonl-tokens", "a word, a tag or a feature that is empty")
     record: dict[str, Any] = {"tokens": item.words}
     if item.tags is not None:
         record["tags"] = item.tags
     if item.features:
         record["features"] = item.features
-    return {**record, **_classes(item.labels)}
+    return {**record, **_classes(item, "jsonl-tokens")}
 
 
 def write_jsonl_spans(items: Iterable[Document], writing: Writing) -> Iterator[Piece]:
@@ -268,8 +279,10 @@ def _spans_record(item: Document) -> dict[str, Any]:
         record["tokens"] = [
             {"text": item.text[start:end], "start": start, "end": end} for start, end in item.tokens
         ]
+    if any(not span.label or span.start >= span.end for span in item.spans or ()):
+        raise cannot_hold(item, "jsonl-spans", "a span without a label or a character")
     record["spans"] = [_span_record(span) for span in item.spans or ()]
-    return {**record, **_classes(item.labels)}
+    return {**record, **_classes(item, "jsonl-spans")}
 
 
 def write_jsonl_texts(items: Iterable[Document], writing: Writing) -> Iterator[Piece]:
@@ -282,12 +295,15 @@ def _text_record(item: Document, writing: Writing) -> dict[str, Any]:
         writing.note("jsonl-texts holds classes of texts: spans are left out")
     if not item.labels or not item.text.strip():
         raise cannot_hold(item, "jsonl-texts", "a text without a class, or a blank one")
-    return {"text": item.text, **_classes(item.labels)}
+    return {"text": item.text, **_classes(item, "jsonl-texts")}
 
 
-def _classes(labels: Sequence[str]) -> dict[str, Any]:
+def _classes(item: Item, format: str) -> dict[str, Any]:
+    labels = item.labels
     if not labels:
         return {}
+    if "" in labels:
+        raise cannot_hold(item, format, "an empty class")
     return {"label": labels[0]} if len(labels) == 1 else {"labels": labels}
 
 

@@ -100,8 +100,8 @@ def repair_file(path: str, data: DataConfig) -> Repaired:
     if path == STDIN or (Path(path).exists() and not Path(path).is_dir()
                          and not can_be_read_again(path)):  # fmt: skip
         raise DataError(f"{path}: --fix reads a file again: name one, and not a pipe")
-    source = Source(path, data.encoding)
-    format = format_of(source, data)
+    source = source_of(path, data)
+    format = recognise(source, data.format)
     if format.name not in ("columns", "conllu"):
         remedy = "`tagkit convert` makes one of it"
         if format.holds == "text":
