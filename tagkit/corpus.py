@@ -7,7 +7,7 @@ from tagkit.alignment import to_sentences
 from tagkit.config import Config, DataConfig
 from tagkit.errors import DataError, FormatError, SchemeError, shorten
 from tagkit.formats.layout import Layout
-from tagkit.formats.lines import STDIN, source_name
+from tagkit.formats.lines import Source, source_name
 from tagkit.formats.reading import Reading, source_of
 from tagkit.formats.table import find_format, settled
 from tagkit.schemes import Detection, convert, detect, illegal_count, to_spans
@@ -79,7 +79,9 @@ def load_corpus(config: Config) -> Corpus:
     return Corpus(train, dev, test)
 
 
-def read_split(path: str, data: DataConfig, task: str, expected: str | None) -> Split:
+def read_split(
+    path: str, data: DataConfig, task: str, expected: str | None, source: Source | None = None
+) -> Split:
     """One corpus file.
 
     Args:
@@ -87,11 +89,12 @@ def read_split(path: str, data: DataConfig, task: str, expected: str | None) -> 
         data: how it is read.
         task: "tag", "classify" or "both": which of tags and classes it must have.
         expected: the scheme that its tags are in, unless another fits them better.
+        source: the file, where its beginning has been looked at already.
     """
     notes: list[str] = []
     layouts: list[Layout] = []
     reading = Reading(data, whole=task != "tag", note=notes.append, on_layout=layouts.append)
-    sentences = tuple(_labelled(path, reading, task))
+    sentences = tuple(_labelled(source or source_of(path, data), reading, task))
     if not sentences:
         raise DataError(f"{source_name(path)}: holds no {'text' if task != 'tag' else 'sentence'}")
     detection = None
@@ -216,9 +219,8 @@ def for_training(
     return pieces
 
 
-def _labelled(path: str, reading: Reading, task: str) -> Iterator[Sentence]:
+def _labelled(source: Source, reading: Reading, task: str) -> Iterator[Sentence]:
     """The sentences of a corpus, all of them with tags, or whole texts with classes, or both."""
-    source = source_of(path, reading.data)
     found = find_format(source, reading.data.format)
     format = found.format
     if format.holds in _UNFIT[task] or (task == "classify" and format.name in _WITHOUT_CLASSES):

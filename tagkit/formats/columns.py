@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from tagkit.errors import FormatError, shorten
+from tagkit.errors import FormatError, plural, shorten
 from tagkit.formats.layout import (
     BLANK,
     DOCSTART,
@@ -261,9 +261,8 @@ def _problem(
     if len(columns) != layout.width:
         if columns[0] == DOCSTART or (line.startswith("#") and not in_sentence):
             return ""
-        plural = "s" if layout.width != 1 else ""
         return (
-            f"expected {layout.width} column{plural} as on line {layout_line}, found "
+            f"expected {plural(layout.width, 'column')} as on line {layout_line}, found "
             f"{len(columns)}: {shorten(line)}"
         )
     if columns[layout.token] == DOCSTART:

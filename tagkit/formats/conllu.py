@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from tagkit.errors import FormatError, shorten
-from tagkit.formats.columns import Block, is_whole, read_blocks
+from tagkit.formats.columns import Block, read_blocks
 from tagkit.formats.layout import BLANK, DOCSTART, KEYED, Layout, column_options, value_of
 from tagkit.formats.lines import Source
 from tagkit.formats.reading import Reading

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from tagkit.config import Column, DataConfig
-from tagkit.errors import FormatError, shorten
+from tagkit.errors import FormatError, plural, shorten
 from tagkit.formats.lines import STDIN, Source
 from tagkit.formats.reading import Reading
 from tagkit.formats.text import noting_spans, require_label, require_line
@@ -146,7 +146,8 @@ def _beginning(rows: Iterator[Row], source: Source) -> list[Row]:
 def _problem(cells: Sequence[str], layout: _Layout, first: int, reading: Reading) -> str:
     """What is wrong with a row; empty where nothing is."""
     if len(cells) != layout.width:
-        return f"expected {layout.width} column{'s' * (layout.width != 1)}, as on line {first}, found {len(cells)}"
+        expected = plural(layout.width, "column")
+        return f"expected {expected}, as on line {first}, found {len(cells)}"
     if not cells[layout.text].strip():
         return f"expected a text in column {layout.text}, found none"
     if layout.label is not None and reading.with_tags and not cells[layout.label].strip():
@@ -210,7 +211,7 @@ def _named(column: Column | None, option: str, first: Sequence[str], header: boo
     if isinstance(column, int):
         if not -width <= column < width:
             raise ValueError(f"data.{option} = {column}: expected -{width} to {width - 1}, as the "
-                             f"file has {width} column{'s' * (width != 1)}")  # fmt: skip
+                             f"file has {plural(width, 'column')}")  # fmt: skip
         return column % width
     if column is None:
         return None
@@ -251,7 +252,7 @@ def _settle(
             text = 1 - label
     if text is None or label is None:
         raise ValueError(
-            f"expected a label and a text, found {width} column{'s' * (width != 1)} and nothing "
+            f"expected a label and a text, found {plural(width, 'column')} and nothing "
             f"that tells which is which. {_REMEDY}"
         )
     if text == label:

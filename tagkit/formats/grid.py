@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from tagkit.errors import SchemeError
+from tagkit.errors import SchemeError, plural
 from tagkit.formats.layout import BLANK, is_conllu_id, is_docstart, split_line
 from tagkit.schemes import OUTSIDE, detect, is_span_tag
 
@@ -56,7 +56,11 @@ class Grid:
     def shape(self) -> str:
         """Number of columns and what parts them."""
         columns = plural(self.width, "column")
-        return f"{columns} parted by {'tabs' if self.tabs else 'blanks'}" if self.width > 1 else columns
+        return (
+            f"{columns} parted by {'tabs' if self.tabs else 'blanks'}"
+            if self.width > 1
+            else columns
+        )
 
     def __str__(self) -> str:
         """What was found, for people."""
@@ -68,11 +72,6 @@ class Grid:
         if not self.is_regular:
             parts.append("some lines have another number of columns")
         return ", ".join(parts)
-
-
-def plural(count: int, unit: str) -> str:
-    """'1 column', '2 columns'."""
-    return f"{count:,} {unit}{'' if count == 1 else 's'}"
 
 
 def grid_of(lines: Sequence[str]) -> Grid | None:

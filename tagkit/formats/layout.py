@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tagkit.config import Column, DataConfig
-from tagkit.errors import FormatError
+from tagkit.errors import FormatError, plural
 
 CONLLU_COLUMNS = (
     "ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC",
@@ -154,7 +154,7 @@ def _find(column: Column, width: int, conllu: bool, role: str) -> tuple[int, str
     if not -width <= column < width:
         raise ValueError(
             f"{role} column {column}: expected -{width} to {width - 1}, as the file has "
-            f"{width} column{'s' * (width != 1)}"
+            f"{plural(width, 'column')}"
         )
     if role == "tag" and width == 1:
         raise ValueError("expected a token and a tag on each line, found one column")

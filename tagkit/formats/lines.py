@@ -31,9 +31,7 @@ _opened_stdin: weakref.ref[BinaryIO] | None = None  # what comes through it come
 class Source:
     """A file, or standard input for '-', whose beginning can be looked at before it is read."""
 
-    def __init__(
-        self, path: str, encoding: str, max_line_chars: int = MAX_LINE_CHARS
-    ) -> None:
+    def __init__(self, path: str, encoding: str, max_line_chars: int = MAX_LINE_CHARS) -> None:
         """Nothing is opened yet.
 
         Args:

@@ -110,7 +110,9 @@ def write_parallel(items: Iterable[Sentence], writing: Writing) -> Iterator[Piec
             raise cannot_hold(item, "parallel", "several classes of one sentence")
         for cell in (*item.words, *(item.tags or ())):
             if not cell or any(char in cell for char in " \t\n\r"):
-                raise cannot_hold(item, "parallel", f"white space inside a word or tag ({shorten(cell)})")
+                raise cannot_hold(
+                    item, "parallel", f"white space inside a word or tag ({shorten(cell)})"
+                )
         yield Piece(WORDS, f"{' '.join(item.words)}\n")
         if item.tags:
             yield Piece(TAGS, f"{' '.join(item.tags)}\n")

@@ -133,7 +133,9 @@ def _by_content(
         return _tsv_or_columns(grid, source)
     by_name_columns = by_name in ("columns", "conllu")
     if by_name_columns and grid is not None and grid.is_corpus and not grid.has_texts:
-        return None if by_name == "conllu" and grid.width == 10 else Recognised("columns", str(grid))
+        return (
+            None if by_name == "conllu" and grid.width == 10 else Recognised("columns", str(grid))
+        )
     for kind, look, why in _LOOKS:
         if look(lines) and not (raw and kind in _LIKE_RAW_TEXT and not _is_sure(kind, lines)):
             return Recognised(kind, why)

@@ -20,9 +20,11 @@ from tagkit.formats.columns import Block, ColumnReader
 from tagkit.formats.columns_out import replace_tags
 from tagkit.formats.layout import BLANK, Layout, column_options
 from tagkit.formats.lines import STDIN, Source, has_mark
+from tagkit.formats.reading import source_of
+from tagkit.formats.table import recognise
 from tagkit.lint.judging import Judged, judge, meant
 from tagkit.lint.lines import ends_its_last_line, is_utf_8
-from tagkit.lint.reading import can_be_read_again, format_of
+from tagkit.lint.reading import can_be_read_again
 from tagkit.lint.spelling import variants
 from tagkit.output import make_folder, open_output
 from tagkit.schemes import convert, count_steps, join_tag, split_tag, to_spans
