@@ -10,7 +10,6 @@ from tagkit.config import Config, load_config
 from tagkit.corpus import (
     Corpus,
     Split,
-    column_options,
     for_training,
     judge_scheme,
     load_corpus,
@@ -18,7 +17,7 @@ from tagkit.corpus import (
     training_scheme,
 )
 from tagkit.errors import DataError, FormatError
-from tagkit.formats.columns import ColumnOptions
+from tagkit.formats.layout import ColumnOptions, column_options
 from tagkit.schemes import Detection, illegal_count, to_spans
 from tagkit.sentence import Sentence
 

@@ -19,7 +19,7 @@ class Grid:
         tabs: whether tabs part them, rather than blanks.
         lines: number of lines that are not blank.
         is_regular: whether all of these have that width.
-        has_groups: whether blank lines stand between groups of lines, most of them of two or more.
+        has_groups: whether there are two lines or more without a blank one between them.
         has_blank_lines: whether there are blank lines at all.
         has_inner_blank_lines: whether there are some between other lines.
         has_texts: whether more than half of the lines have a column of several words.
@@ -97,7 +97,7 @@ def grid_of(lines: Sequence[str]) -> Grid | None:
         tabs=tabs,
         lines=len(full),
         is_regular=count == len(rows),
-        has_groups=any(length > 1 for length in groups) and sum(groups) > 1.5 * len(groups),
+        has_groups=any(length > 1 for length in groups),
         has_blank_lines=not all(stripped),
         has_inner_blank_lines=len(groups) > 1,
         has_texts=tabs and 2 * texts > len(rows),
