@@ -7,7 +7,7 @@ from tagkit.alignment import to_sentences
 from tagkit.config import Config, DataConfig
 from tagkit.errors import DataError, FormatError, SchemeError, shorten
 from tagkit.formats.layout import Layout
-from tagkit.formats.lines import Source, source_name
+from tagkit.formats.lines import Source, is_pipe, source_name
 from tagkit.formats.reading import Reading, source_of
 from tagkit.formats.table import find_format, settled
 from tagkit.schemes import Detection, convert, detect, illegal_count, to_spans
@@ -107,6 +107,24 @@ def read_split(
     return Split(
         path, sentences, detection, tuple(dict.fromkeys(notes)), layouts[0] if layouts else None
     )
+
+
+def require_files(config: Config, what: str) -> None:
+    """Make sure that the corpora can be read several times.
+
+    Args:
+        config: names them.
+        what: reads them, as in 'several seeds'.
+
+    Raises:
+        DataError: one is standard input or a pipe.
+    """
+    for path in (config.data.train_file, config.data.dev_file, config.data.test_file):
+        if is_pipe(path):
+            raise DataError(
+                f"{source_name(path)}: can be read once, and {what} read it several times; save it "
+                "to a file and name that"
+            )
 
 
 def _distinct(split: Split) -> Split:

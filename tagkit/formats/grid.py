@@ -49,7 +49,8 @@ class Grid:
         Some broken lines do not make text of a file that tabs part.
         """
         if not self.is_regular:
-            return self.tabs and self.has_groups and not self.has_texts
+            sentences = self.has_groups and self.has_inner_blank_lines
+            return self.tabs and sentences and not self.has_texts
         return self.tabs or (self.has_groups and self.has_blank_lines)
 
     @property

@@ -8,8 +8,10 @@ import codecs
 import gzip
 import os
 import select
+import shutil
 import stat
 import sys
+import tempfile
 import weakref
 import zlib
 from collections.abc import Iterator
@@ -162,6 +164,34 @@ def is_regular(path: str) -> bool:
         return path != STDIN and stat.S_ISREG(os.stat(path).st_mode)
     except (OSError, ValueError):
         return False
+
+
+def is_pipe(path: str) -> bool:
+    """Whether it is standard input, or something else that gives its content once."""
+    if path == STDIN:
+        return True
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError):
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
+@contextmanager
+def rereadable(path: str) -> Iterator[str]:
+    """A path that can be read several times: itself, or of a copy of what a pipe holds.
+
+    Raises:
+        DataError: it cannot be read.
+    """
+    if not is_pipe(path):
+        yield path
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / ("standard-input" if path == STDIN else Path(path).name)
+        with open_bytes(path) as file, copy.open("wb") as to:
+            shutil.copyfileobj(file, to)
+        yield str(copy)
 
 
 def has_mark(path: str) -> bool:

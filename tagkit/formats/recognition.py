@@ -131,15 +131,12 @@ def _by_content(
         return Recognised("csv", "rows of as many columns, parted by commas")
     if by_name == "tsv" and grid is not None and grid.tabs and grid.is_regular:
         return _tsv_or_columns(grid, source)
-    by_name_columns = by_name in ("columns", "conllu")
-    if by_name_columns and grid is not None and grid.is_corpus and not grid.has_texts:
-        return (
-            None if by_name == "conllu" and grid.width == 10 else Recognised("columns", str(grid))
-        )
+    if by_name == "columns" and grid is not None and grid.is_corpus and not grid.has_texts:
+        return Recognised("columns", str(grid))
     for kind, look, why in _LOOKS:
         if look(lines) and not (raw and kind in _LIKE_RAW_TEXT and not _is_sure(kind, lines)):
             return Recognised(kind, why)
-    if grid is None or not grid.is_corpus:
+    if grid is None or not grid.is_corpus or by_name == "conllu":
         return None
     if grid.tabs and grid.has_texts and not raw:
         return Recognised("tsv", f"{grid.shape}, one of them texts of several words")
