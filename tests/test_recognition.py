@@ -1,4 +1,4 @@
-"""A corpus is recognised by what it holds, whatever its name ends in, and by every command alike."""
+"""A corpus is recognised by what it holds, whatever its name, and by every command alike."""
 
 import gzip
 import json

@@ -231,7 +231,10 @@ def _regular_conllu(lines: Sequence[str], layout: Layout, wanted: Sequence[int])
     last = max(wanted) + 1
     found = [line.split("\t", last) for line in body]
     rows: Sequence[int] = range(start, end)
-    if not "".join([cells[0] for cells in found]).isdecimal():  # ranges and empty nodes
+    ids = [cells[0] for cells in found]
+    joined = "".join(ids)
+    if not (joined.isdecimal() and joined.isascii() and max(map(len, ids)) < 10):
+        # Ranges and empty nodes, or what is no ID.
         if not all(is_conllu_id(cells[0]) for cells in found):
             return None
         rows = [place for place, cells in zip(rows, found, strict=True) if cells[0].isdecimal()]

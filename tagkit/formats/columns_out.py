@@ -11,6 +11,7 @@ from tagkit.formats.layout import (
     DOCSTART,
     KEYED,
     Layout,
+    is_cell,
     split_line,
     with_value,
 )
@@ -95,7 +96,7 @@ def write_columns(items: Iterable[Sentence], writing: Writing) -> Iterator[Piece
 
 
 def _check(item: Sentence, cell: str, width: int) -> None:
-    if not cell or cell != cell.strip(BLANK) or "\t" in cell or "\n" in cell:
+    if not is_cell(cell):
         what = f"a cell such as {shorten(cell)}: tabs part columns, line ends tokens"
         raise cannot_hold(item, "columns", what)
     if width == 1 and " " in cell:

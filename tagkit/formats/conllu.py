@@ -12,7 +12,7 @@ from itertools import groupby
 
 from tagkit.errors import FormatError, shorten
 from tagkit.formats.columns import Block, read_blocks
-from tagkit.formats.layout import BLANK, DOCSTART, KEYED, Layout, column_options, value_of
+from tagkit.formats.layout import BLANK, DOCSTART, KEYED, Layout, column_options, is_cell, value_of
 from tagkit.formats.lines import Source
 from tagkit.formats.reading import Reading
 from tagkit.formats.writing import Piece, Writing, cannot_hold
@@ -229,7 +229,7 @@ def _ranges(item: Sentence) -> dict[int, tuple[int, str]]:
 
 
 def _check(item: Sentence, cell: str, what: str) -> None:
-    if not cell or cell != cell.strip(BLANK) or "\t" in cell or "\n" in cell:
+    if not is_cell(cell):
         raise cannot_hold(item, NAME, what)
 
 

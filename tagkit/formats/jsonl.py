@@ -251,7 +251,24 @@ def _show(value: Any) -> str:
 
 def write_jsonl_tokens(items: Iterable[Sentence], writing: Writing) -> Iterator[Piece]:
     """`{"tokens", "tags"}` of each sentence, with its features and label where it has some."""
-    return one_file(_dump(_tokens_record(item)) for item in items)
+    return one_file(_dump(_tokens_record(item)) for item in _all_readable(items))
+
+
+def _all_readable(items: Iterable[Sentence]) -> Iterator[Sentence]:
+    """The sentences, none of which lacks what the others are read for.
+
+    Raises:
+        FormatError: one has neither tags nor a class, and others have tags.
+    """
+    bare: Sentence | None = None
+    tagged = False
+    for item in items:
+        tagged = tagged or item.tags is not None
+        if item.tags is None and not item.labels:
+            bare = item
+        if tagged and bare is not None:
+            raise cannot_hold(bare, "jsonl-tokens", "tags in some sentences alone")
+        yield item
 
 
 def _tokens_record(item: Sentence) -> dict[str, Any]:

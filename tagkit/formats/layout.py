@@ -166,6 +166,11 @@ def is_conllu_id(cell: str) -> bool:
     return bool(_ID.fullmatch(cell))
 
 
+def is_cell(text: str) -> bool:
+    """Whether a column parted by tabs can hold a text."""
+    return bool(text) and text == text.strip(BLANK) and "\t" not in text and "\n" not in text
+
+
 def is_docstart(line: str) -> bool:
     """Whether the token of a line, in its first column, is -DOCSTART-."""
     if not line.startswith(DOCSTART):
