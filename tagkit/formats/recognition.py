@@ -54,6 +54,7 @@ _LOOKS: tuple[tuple[str, Callable[[Sequence[str]], bool], str], ...] = (
     ("tsv", looks_like_tsv, "columns parted by tabs, one of them texts of several words"),
 )
 _LIKE_RAW_TEXT = ("slash", "trec", "tsv")
+_LOOKED_AT = 2000  # lines: enough sentences to tell, and few milliseconds
 _ENOUGH = 5  # lines that look like slash tags, TREC or TSV, and are raw text no longer
 _LONGEST_SENTENCE = 100  # lines without a blank one that may well be one sentence
 _TAG_LIKE = re.compile(r"[^a-z]*|[A-Z].{0,7}")
@@ -106,6 +107,7 @@ def recognise_lines(name: str, lines: Sequence[str], source: str, *, raw: bool) 
     Raises:
         DataError: two formats fit alike.
     """
+    lines = lines[:_LOOKED_AT]
     by_name = next((kind for end, kind in _BY_ENDING.items() if name.endswith(end)), None)
     found = _by_content(by_name, lines, source, raw)
     if found is not None:
