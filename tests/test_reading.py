@@ -13,9 +13,9 @@ import pytest
 
 from tagkit.config import Config, DataConfig
 from tagkit.conversion import Conversion
-from tagkit.corpus import load_corpus, read_split, require_files
+from tagkit.corpus import load_corpus, read_split
 from tagkit.errors import DataError, FormatError, TagkitError
-from tagkit.formats.lines import Source, open_bytes, rereadable
+from tagkit.formats.lines import Source, open_bytes
 from tagkit.formats.reading import Reading
 from tagkit.formats.table import FORMATS, read_items, target_format
 from tagkit.scoring import compare_files
@@ -26,8 +26,8 @@ TAGGED = "Ada\tB-PER\nleft\tO\n\nOslo\tB-LOC\nsleeps\tO\n\n"
 
 def items_of(path: Path, **options: object) -> list[object]:
     data = DataConfig(**options)
-    source = Source(str(path), data.encoding, data.max_line_chars)
-    return list(read_items(source, Reading(data)))
+    limit = {"max_line_chars": data.max_line_chars} if "max_line_chars" in options else {}
+    return list(read_items(Source(str(path), data.encoding, **limit), Reading(data)))
 
 
 def refusal(path: Path, **options: object) -> str:
@@ -272,6 +272,8 @@ def test_standard_input_is_one_input_alone(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_several_runs_refuse_a_pipe_before_they_begin() -> None:
+    from tagkit.corpus import require_files
+
     with pytest.raises(DataError) as caught:
         require_files(Config(data=DataConfig(train_file="-")), "several seeds")
     assert str(caught.value) == (
@@ -284,6 +286,8 @@ def test_several_runs_refuse_a_pipe_before_they_begin() -> None:
 def test_what_is_read_several_times_is_a_copy_of_a_pipe(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from tagkit.formats.lines import rereadable
+
     feed(monkeypatch, TAGGED)
     with rereadable("-") as path:
         for _ in range(2):

@@ -14,14 +14,14 @@ from tagkit.conversion import Conversion
 from tagkit.corpus import read_split
 from tagkit.errors import DataError
 from tagkit.formats.lines import Source
-from tagkit.formats.table import FORMATS, find_format, target_format
+from tagkit.formats.table import FORMATS, recognise, target_format
 from tagkit.lint.reading import read_file
 
 ENDINGS = (".tsv", ".txt", ".csv", ".bio", ".iob", ".data", ".conll", ".json", ".jsonl", "")
 
 
 def found_as(path: Path, raw: bool = False) -> str:
-    return find_format(Source(str(path), "utf-8"), "auto", raw=raw).format.name
+    return recognise(Source(str(path), "utf-8"), "auto", raw=raw).name
 
 
 def written(folder: Path, name: str, content: str) -> Path:
@@ -150,7 +150,7 @@ def test_a_file_that_fits_two_formats_alike_is_asked_about(
         "Choose with --input-format columns or --input-format tsv (data.format)"
     )
     for named in ("columns", "tsv"):
-        assert find_format(Source(str(path), "utf-8"), named).format.name == named
+        assert recognise(Source(str(path), "utf-8"), named).name == named
 
 
 @pytest.mark.parametrize(
