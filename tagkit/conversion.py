@@ -14,9 +14,8 @@ from tagkit.errors import DataError, FormatError, SchemeError, SpanErrors
 from tagkit.formats.columns import ColumnReader
 from tagkit.formats.columns_out import replace_tags
 from tagkit.formats.layout import column_options
-from tagkit.formats.lines import Source
-from tagkit.formats.reading import Item, Reading
-from tagkit.formats.table import Format, recognise, settled
+from tagkit.formats.reading import Item, Reading, source_of
+from tagkit.formats.table import Format, find_format, settled
 from tagkit.formats.writing import Piece, Writing, one_file
 from tagkit.schemes import DISPLAY, Detection, convert, detect
 from tagkit.sentence import Document, Sentence
@@ -51,12 +50,15 @@ class Conversion:
         Raises:
             DataError: the corpus cannot be read.
         """
-        self.source = Source(path, data.encoding)
-        self.format = recognise(self.source, data.format)
+        self.source = source_of(path, data)
+        found = find_format(self.source, data.format)
+        self.format = found.format
         self.target = target(self.format)
         self.scheme = scheme
         self.single = single
         self.note = _once(note)
+        if found.note:
+            self.note(found.note)
         self.records = 0  # that have been written
         reading = Reading(data, all_features=True, with_text=True, note=self.note)
         self.reading = settled(reading, self.format)
@@ -96,6 +98,8 @@ class Conversion:
         fed = chain(map(reader.feed, self.source.pieces()), [reader.close()])
         blocks = [block for found in fed for block in found]
         sentences = [block.sentence for block in blocks if block.sentence]
+        if not sentences:
+            raise DataError(f"{self.source.name}: holds nothing to convert")
         if self.scheme:
             self._detect(sentences)
         for block in blocks:

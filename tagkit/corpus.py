@@ -6,11 +6,10 @@ from dataclasses import dataclass, replace
 from tagkit.alignment import to_sentences
 from tagkit.config import Config, DataConfig
 from tagkit.errors import DataError, FormatError, SchemeError, shorten
-from tagkit.formats.columns import read_layout
-from tagkit.formats.layout import Layout, column_options
-from tagkit.formats.lines import Source, source_name
-from tagkit.formats.reading import Reading
-from tagkit.formats.table import FORMATS, Format, recognise, settled
+from tagkit.formats.layout import Layout
+from tagkit.formats.lines import Source, is_pipe, source_name
+from tagkit.formats.reading import Reading, source_of
+from tagkit.formats.table import find_format, settled
 from tagkit.schemes import Detection, convert, detect, illegal_count, to_spans
 from tagkit.sentence import Sentence
 from tagkit.split import Split, hold_out
@@ -25,14 +24,16 @@ class Corpus:
         train: the corpus to learn from.
         dev: chooses the best epoch.
         test: scored once at the end; may be None.
-        layout: where things are in the lines of the training file; None where it is no column
-            file.
     """
 
     train: Split
     dev: Split
     test: Split | None
-    layout: Layout | None
+
+    @property
+    def layout(self) -> Layout | None:
+        """Where things are in the training file's lines; None where it is no column file."""
+        return self.train.layout
 
     @property
     def scheme(self) -> str | None:
@@ -75,10 +76,12 @@ def load_corpus(config: Config) -> Corpus:
             if split:
                 check_classes(split, several=several)
         _check_variety(train, dev)
-    return Corpus(train, dev, test, _layout(data, task))
+    return Corpus(train, dev, test)
 
 
-def read_split(path: str, data: DataConfig, task: str, expected: str | None) -> Split:
+def read_split(
+    path: str, data: DataConfig, task: str, expected: str | None, source: Source | None = None
+) -> Split:
     """One corpus file.
 
     Args:
@@ -86,10 +89,12 @@ def read_split(path: str, data: DataConfig, task: str, expected: str | None) -> 
         data: how it is read.
         task: "tag", "classify" or "both": which of tags and classes it must have.
         expected: the scheme that its tags are in, unless another fits them better.
+        source: the file, where its beginning has been looked at already.
     """
     notes: list[str] = []
-    reading = Reading(data, whole=task != "tag", note=notes.append)
-    sentences = tuple(_labelled(path, reading, task))
+    layouts: list[Layout] = []
+    reading = Reading(data, whole=task != "tag", note=notes.append, on_layout=layouts.append)
+    sentences = tuple(_labelled(source or source_of(path, data), reading, task))
     if not sentences:
         raise DataError(f"{source_name(path)}: holds no {'text' if task != 'tag' else 'sentence'}")
     detection = None
@@ -99,7 +104,27 @@ def read_split(path: str, data: DataConfig, task: str, expected: str | None) -> 
             detection = judge_scheme(tags, path, data.scheme, expected)
         except SchemeError as error:
             raise FormatError(path, _line_of(error.tag, sentences), error.problem) from None
-    return Split(path, sentences, detection, tuple(dict.fromkeys(notes)))
+    return Split(
+        path, sentences, detection, tuple(dict.fromkeys(notes)), layouts[0] if layouts else None
+    )
+
+
+def require_files(config: Config, what: str) -> None:
+    """Make sure that the corpora can be read several times.
+
+    Args:
+        config: names them.
+        what: reads them, as in 'several seeds'.
+
+    Raises:
+        DataError: one is standard input or a pipe.
+    """
+    for path in (config.data.train_file, config.data.dev_file, config.data.test_file):
+        if is_pipe(path):
+            raise DataError(
+                f"{source_name(path)}: can be read once, and {what} read it several times; save it "
+                "to a file and name that"
+            )
 
 
 def _distinct(split: Split) -> Split:
@@ -212,10 +237,10 @@ def for_training(
     return pieces
 
 
-def _labelled(path: str, reading: Reading, task: str) -> Iterator[Sentence]:
+def _labelled(source: Source, reading: Reading, task: str) -> Iterator[Sentence]:
     """The sentences of a corpus, all of them with tags, or whole texts with classes, or both."""
-    source = Source(path, reading.data.encoding)
-    format = _recognise(source, reading.data, task)
+    found = find_format(source, reading.data.format)
+    format = found.format
     if format.holds in _UNFIT[task] or (task == "classify" and format.name in _WITHOUT_CLASSES):
         remedy = "data.format or --input-format says otherwise"
         if task == "tag" and format.holds == "classes":
@@ -224,6 +249,8 @@ def _labelled(path: str, reading: Reading, task: str) -> Iterator[Sentence]:
             f"{source.name}: expected {_WANTED[task]}, found {format.about} "
             f"(read as {format.name}; {remedy})"
         )
+    if found.note:
+        reading.note(found.note)
     for sentence in to_sentences(format.read(source, settled(reading, format)), reading):
         if task != "classify" and sentence.tags is None:
             raise FormatError(source.name, sentence.lines[0], "expected tags, found none")
@@ -237,21 +264,6 @@ _WANTED = {
 }
 _UNFIT = {"tag": ("classes", "text"), "classify": ("text",), "both": ("classes", "text")}
 _WITHOUT_CLASSES = ("columns", "conllu", "brat", "slash")
-
-
-def _recognise(source: Source, data: DataConfig, task: str) -> Format:
-    """The format of a corpus; with tags, what looks like nothing else is to be a column file."""
-    format = recognise(source, data.format)
-    if task == "tag" and data.format == "auto" and format.name == "text":
-        return FORMATS["columns"]
-    return format
-
-
-def _layout(data: DataConfig, task: str) -> Layout | None:
-    source = Source(data.train_file, data.encoding)
-    if _recognise(source, data, task).name not in ("columns", "conllu"):
-        return None
-    return read_layout(source, column_options(data, with_tags=True))
 
 
 def _line_of(tag: str, sentences: Sequence[Sentence]) -> int:

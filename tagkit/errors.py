@@ -99,3 +99,9 @@ def shorten(text: str, limit: int = 80) -> str:
     if len(text) > limit:
         text = f"{text[: limit // 2]}...{text[-limit // 4 :]}"
     return repr(text)
+
+
+def plural(count: int, what: str) -> str:
+    """'1 sentence', '1,200 sentences', '2 classes'."""
+    ending = "" if count == 1 else "es" if what.endswith("s") else "s"
+    return f"{count:,} {what}{ending}"

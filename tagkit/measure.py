@@ -12,6 +12,7 @@ from typing import Any
 from tagkit.bundle import find_bundle
 from tagkit.config import DataConfig
 from tagkit.errors import DataError
+from tagkit.formats.lines import rereadable
 from tagkit.limits import BATCH_SIZE
 from tagkit.nn.lookup import PRECISIONS
 from tagkit.predictor import Predictor, load
@@ -100,8 +101,23 @@ def measure(
         BundleError: there is no such model.
         DataError: the corpus cannot be used.
     """
+    with rereadable(path) as again:
+        return _measure(model, again, data, device, threads, rounds, note)
+
+
+def _measure(
+    model: Path,
+    path: str,
+    data: DataConfig,
+    device: str,
+    threads: int,
+    rounds: int,
+    note: Callable[[str], None],
+) -> Measured:
     first = load(model, device)
     split = gold_split(first, path, data)
+    for text in split.notes:
+        note(text)
     sample = _sample(split.sentences)
     precisions = PRECISIONS if first.device.type == "cpu" else PRECISIONS[:1]
     speeds = []

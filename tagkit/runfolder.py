@@ -35,7 +35,7 @@ _RESUMABLE = f"**/{_CHECKPOINTS}/step-*"
 _FREE = {
     "train.max_epochs", "train.patience", "train.max_minutes", "train.checkpoint_every",
     "train.threads", "train.device", "train.tracker", "output.dir", "data.train_file",
-    "data.dev_file", "data.test_file",
+    "data.dev_file", "data.test_file", "data.max_line_chars",
 }  # fmt: skip
 
 

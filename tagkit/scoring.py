@@ -3,9 +3,9 @@
 Training, `tagkit eval` and `tagkit predict` all tag through `Predictor`, so they never differ.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import zip_longest
+from itertools import chain, zip_longest
 
 from tagkit.config import Column, DataConfig
 from tagkit.corpus import check_classes, judge_scheme, read_split
@@ -18,10 +18,11 @@ from tagkit.evaluation.classes import (
 )
 from tagkit.evaluation.report import Report, make_report
 from tagkit.evaluation.scores import accuracy, span_score
-from tagkit.formats.columns import Block, read_blocks
+from tagkit.formats.columns import Block, ColumnReader
 from tagkit.formats.layout import column_options
-from tagkit.formats.lines import Source
-from tagkit.formats.table import recognise
+from tagkit.formats.lines import Source, source_name
+from tagkit.formats.reading import silent, source_of
+from tagkit.formats.table import Format, find_format
 from tagkit.predictor import Predictor
 from tagkit.sentence import Sentence
 from tagkit.split import Split
@@ -198,7 +199,12 @@ class _Row:
 
 
 def compare_files(
-    gold_file: str, predicted_file: str | None, data: DataConfig, pred_column: Column, strict: bool
+    gold_file: str,
+    predicted_file: str | None,
+    data: DataConfig,
+    pred_column: Column,
+    strict: bool,
+    note: Callable[[str], None] = silent,
 ) -> Report | ClassReport:
     """Report of predicted tags against gold ones, or of predicted classes.
 
@@ -211,18 +217,31 @@ def compare_files(
         data: how columns are read; `tag_column` is the gold tags'.
         pred_column: of the predicted tags.
         strict: count well-formed spans only.
+        note: given, in a sentence, what a file was recognised as and why.
 
     Raises:
         DataError: the files hold different tokens or sentences, or tags of different kinds.
     """
-    if recognise(Source(gold_file, data.encoding), data.format).holds == "classes":
+    source = source_of(gold_file, data)
+    recognised = find_format(source, data.format)
+    if recognised.note:
+        note(recognised.note)
+    if recognised.format.holds == "classes":
         _refuse_options_of_tags(f"{gold_file} holds classes of texts", data, strict)
-        return _compare_classes(gold_file, predicted_file, data)
+        return _compare_classes(source, predicted_file, data, recognised.format, note)
     if predicted_file is None and data.tag_column is None:
         data = data.model_copy(update={"tag_column": -2})
-    gold = list(_sentences(gold_file, data))
+    lines = [line for piece in source.pieces() for line in piece]  # a pipe is read once
+    gold = list(_sentences(source.name, lines, _as(recognised.format, data)))
     beside = predicted_file or gold_file
-    predicted = list(_sentences(beside, data.model_copy(update={"tag_column": pred_column})))
+    if predicted_file is not None:
+        other = source_of(predicted_file, data)
+        recognised = find_format(other, data.format)
+        if recognised.note:
+            note(recognised.note)
+        lines = [line for piece in other.pieces() for line in piece]
+    columns = data.model_copy(update={"tag_column": pred_column})
+    predicted = list(_sentences(source_name(beside), lines, _as(recognised.format, columns)))
     _check_alignment(gold_file, gold, beside, predicted)
     gold_tags = [tuple(row.tag for row in rows) for rows in gold]
     predicted_tags = [tuple(row.tag for row in rows) for rows in predicted]
@@ -238,12 +257,29 @@ def compare_files(
     return make_report(gold_tags, predicted_tags, scheme, strict=strict)
 
 
-def _compare_classes(gold_file: str, predicted_file: str | None, data: DataConfig) -> ClassReport:
+def _as(format: Format, data: DataConfig) -> DataConfig:
+    """The configuration with the column format that a file is in."""
+    name = "conllu" if format.name == "conllu" else "columns"
+    return data.model_copy(update={"format": name})
+
+
+def _compare_classes(
+    source: Source,
+    predicted_file: str | None,
+    data: DataConfig,
+    format: Format,
+    note: Callable[[str], None],
+) -> ClassReport:
+    gold_file = source.path
     if predicted_file is None:
-        raise DataError(f"{gold_file}: holds texts with classes; name predicted ones with --pred")
-    gold = read_split(gold_file, data, "classify", None).sentences
+        raise DataError(f"{source.name}: holds texts with classes; name predicted ones with --pred")
+    settled = data.model_copy(update={"format": format.name})
+    gold = read_split(gold_file, settled, "classify", None, source).sentences
     named = data.model_copy(update={"format": "auto"})  # it need not be that of gold
-    found = read_split(predicted_file, named, "classify", None).sentences
+    split = read_split(predicted_file, named, "classify", None)
+    found = split.sentences
+    for text in split.notes:
+        note(text)
     end = Sentence(())
     for ours, theirs in zip_longest(gold, found, fillvalue=end):
         if ours.words != theirs.words:
@@ -274,9 +310,9 @@ def _scheme_of(sentences: list[list[_Row]], path: str, named: str, expected: str
         raise FormatError(path, next(lines, 1), error.problem) from None
 
 
-def _sentences(path: str, data: DataConfig) -> Iterator[list[_Row]]:
-    options = replace(column_options(data, with_tags=True), features=())
-    for block in read_blocks(Source(path, data.encoding), options):
+def _sentences(name: str, lines: Sequence[str], data: DataConfig) -> Iterator[list[_Row]]:
+    reader = ColumnReader(name, replace(column_options(data, with_tags=True), features=()))
+    for block in chain(reader.feed(lines), reader.close()):
         if block.sentence:
             yield list(_rows(block))
 

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from tagkit.config import Config
-from tagkit.corpus import load_corpus
+from tagkit.corpus import load_corpus, require_files
 from tagkit.errors import CheckpointError, ConfigError
 from tagkit.history import Listener
 from tagkit.processes import is_first
@@ -71,6 +71,7 @@ def train_seeds(
     seeds, listener = config.train.seeds, listener or Listener()
     if not seeds:
         raise ConfigError("train.seeds", ["expected at least one seed, found none"])
+    require_files(config, "several seeds")
     folder = Path(config.output.dir)
     place = RunFolder(folder, writes=True)
     place.check(resume=resume, force=force)

@@ -3,10 +3,11 @@
 import random
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tagkit.errors import DataError
+from tagkit.formats.layout import Layout
 from tagkit.schemes import Detection, stretches
 from tagkit.sentence import Sentence
 
@@ -20,12 +21,14 @@ class Split:
         sentences: with the tags of the file, its classes, or both, as the task has them.
         detection: the scheme that the tags are in; None where the task is to classify.
         notes: what the reader had to say.
+        layout: where things are in the lines of a column file; None for other formats.
     """
 
     path: str
     sentences: tuple[Sentence, ...]
     detection: Detection | None
     notes: tuple[str, ...] = ()
+    layout: Layout | None = field(default=None, compare=False)
 
     @property
     def scheme(self) -> str | None:

@@ -16,7 +16,7 @@ from tagkit.formats.columns import ColumnReader
 from tagkit.formats.layout import column_options
 from tagkit.formats.lines import Source
 from tagkit.formats.reading import Item, Reading
-from tagkit.formats.table import Format, recognise, settled
+from tagkit.formats.table import Format, find_format, settled
 from tagkit.sentence import Document
 
 # Words that are annotated together: enough for batches of similar length.
@@ -68,16 +68,17 @@ def annotate_file(
         DataError: the input cannot be read.
         FormatError: a line of it cannot be.
     """
-    source = Source(path, options.encoding)
-    format = recognise(source, options.input_format, raw=True)
-    if options.input_format == "auto" and (source.is_folder() or source.beginning()):
-        options.note(f"{source.name}: read as {format.name} (--input-format says otherwise)")
+    source = Source(path, options.encoding, config.data.max_line_chars)
+    found = find_format(source, options.input_format, raw=True)
+    format = found.format
+    if found.note and (source.is_folder() or source.beginning(waiting=False)):
+        options.note(found.note)
     windows: Iterator[Window]
     if format.name == "text":
         # Where a text's classes are a line, a blank line stays one: lines keep their numbers.
         windows = _text(source, keep_blank=not style.tags and style.format == "columns")
     elif format.name in ("columns", "conllu"):
-        windows = _columns(source, config, options)
+        windows = _columns(source, config, format)
     else:
         windows = _items(source, config, options, format)
     said = False
@@ -113,9 +114,9 @@ def _text(source: Source, *, keep_blank: bool) -> Iterator[Lines]:
             yield Lines(source.name, window)
 
 
-def _columns(source: Source, config: Config, options: StreamOptions) -> Iterator[Blocks]:
+def _columns(source: Source, config: Config, format: Format) -> Iterator[Blocks]:
     """Sentences of a column file with all that stands between them."""
-    data = config.data.model_copy(update={"format": options.input_format})
+    data = config.data.model_copy(update={"format": format.name})
     reader = ColumnReader(source.name, column_options(data, with_tags=False))
     for blocks in chain(map(reader.feed, source.pieces()), [reader.close()]):
         ready = list(blocks)

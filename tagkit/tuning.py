@@ -22,6 +22,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from tagkit.clock import Clock
 from tagkit.config import Config, load_config, to_toml, with_options
+from tagkit.corpus import require_files
 from tagkit.errors import CheckpointError, ConfigError, Interrupted, TrainingError
 from tagkit.history import Epoch, Listener
 from tagkit.spaces import Range, Space
@@ -117,6 +118,7 @@ def tune(
     for name, space in spaces.items():
         for value in space.samples():
             with_options(config, {name: value})
+    require_files(config, "the trials of a search")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if not (folder / STUDY).exists() and any(folder.iterdir()):

@@ -255,7 +255,7 @@ def test_phrases_of_trees_are_learnt_once_each_and_sentences_are_scored(tmp_path
     assert [(" ".join(s.words), s.labels[0]) for s in corpus.train.sentences] == [
         ("a good", "3"), ("a", "2"), ("good", "4"), ("a bad", "1"), ("bad", "0"),
     ]  # fmt: skip
-    assert corpus.train.notes == (f"{path}: 4 phrases that repeat another are left out",)
+    assert corpus.train.notes[1:] == (f"{path}: 4 phrases that repeat another are left out",)
     assert len(corpus.dev.sentences) == 3
 
 

@@ -203,7 +203,10 @@ def test_raw_text_is_tagged_as_columns(tagkit: Program, model: Path) -> None:
         "Ada\tB-PER\nMiller\tI-PER\nvisits\tO\nCape\tB-LOC\nTown\tI-LOC\n.\tO\n\n"
         "Ben\tB-PER\nlikes\tO\nRome\tB-LOC\n.\tO\n\n"
     )
-    assert ended.err == "standard input: read as text (--input-format says otherwise)\n"
+    assert ended.err == (
+        "standard input: read as text: nothing in its lines looks like labels (--input-format "
+        "chooses another format)\n"
+    )
 
 
 def test_raw_text_is_tagged_as_json_with_offsets_into_the_text(
@@ -595,7 +598,12 @@ def test_convert_writes_any_format_and_predict_eval_and_train_read_it(
     spans, pair = tmp_path / "test.jsonl", tmp_path / "test.ann"
     ended = tagkit("convert", "test.conll", spans, "--to", "jsonl-spans")
     assert (ended.code, ended.out) == (0, "")
-    assert ended.err == f"test.conll (columns) -> {spans} (jsonl-spans): 20 texts\n"
+    read_as, done = ended.err.splitlines()
+    assert read_as == (
+        "test.conll: read as columns: 2 columns parted by tabs, blank lines between sentences, "
+        "tags of iob2 (--input-format chooses another format)"
+    )
+    assert done == f"test.conll (columns) -> {spans} (jsonl-spans): 20 texts"
     assert tagkit("convert", spans, pair).code == 0
     assert (tmp_path / "test.txt").read_text("utf-8").count("\n") == 20
     reports = [
@@ -613,7 +621,16 @@ def test_convert_writes_any_format_and_predict_eval_and_train_read_it(
 
 def test_convert_to_standard_output_is_data_alone(tagkit: Program, model: Path) -> None:
     ended = tagkit(
-        "convert", "-", "-", "--to", "slash", "--scheme", "BIOES", stdin=b"Oslo\tB-LOC\n"
+        "convert",
+        "-",
+        "-",
+        "--to",
+        "slash",
+        "--scheme",
+        "BIOES",
+        "--input-format",
+        "columns",
+        stdin=b"Oslo\tB-LOC\n",
     )
     assert ended.out == "Oslo/S-LOC\n"
     assert ended.err == ("tags: IOB2 to IOBES\nstandard input (columns) -> - (slash): 1 sentence\n")
@@ -659,9 +676,9 @@ def test_misaligned_spans_are_listed_and_settled_as_the_option_says(
     refused = tagkit("convert", path, tmp_path / "a.conll")
     assert refused.code == 1
     told = "'slo' (LOC 1 4) does not fall on token edges: the tokens there are 'Oslo' (0 4)"
-    assert refused.err.splitlines()[:2] == [f"error: {path}:{n}: {told}" for n in (1, 2)]
+    assert refused.err.splitlines()[1:3] == [f"error: {path}:{n}: {told}" for n in (1, 2)]
     settled = tagkit("convert", path, tmp_path / "a.conll", "--on-misaligned", "expand")
-    assert settled.err.splitlines()[0] == f"{path}:1: {told}; it becomes 'Oslo' (expand)"
+    assert settled.err.splitlines()[1] == f"{path}:1: {told}; it becomes 'Oslo' (expand)"
     assert (tmp_path / "a.conll").read_text("utf-8") == "Oslo\tB-LOC\nis\tO\nfar\tO\n\n" * 2
 
 
@@ -714,7 +731,9 @@ def test_check_reports_to_standard_output_and_fails_on_errors_alone(
 ) -> None:
     ended = tagkit("check", "train.conll", "dev.conll", "test.conll")
     assert ended.code == 0
-    assert ended.err == ""
+    assert [line.split(":")[0] for line in ended.err.splitlines()] == [
+        "train.conll", "dev.conll", "test.conll",
+    ]  # fmt: skip
     assert ended.out.startswith("train.conll\n  format   columns\n  labels   IOB2 (all ")
     assert "fit to train on" in ended.out.splitlines()[-1]
     bad = tmp_path / "bad.conll"
@@ -727,7 +746,9 @@ def test_check_reports_to_standard_output_and_fails_on_errors_alone(
     assert [f["kind"] for f in facts["findings"] if f["severity"] == "error"] == ["unreadable"]
     assert tagkit("check", "nothing").code == 1
     refused = tagkit("check", bad, "--fix", bad)
-    assert refused.err == f"error: {bad}: is read, and would be lost: name another file\n"
+    assert refused.err.splitlines(keepends=True)[-1] == (
+        f"error: {bad}: is read, and would be lost: name another file\n"
+    )
 
 
 @pytest.fixture(scope="module")

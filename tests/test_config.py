@@ -68,6 +68,7 @@ LIMITS: list[tuple[str, list[str], list[tuple[str, str]]]] = [
     *((name, ["1", "9"], [("0", NOT_BELOW_1)]) for name in FROM_1),
     ("data.dev_fraction", ["0.001", "0.999"], [("0", "greater than 0"), ("1", "less than 1")]),
     ("head.class_loss", ["1e-9", "9"], [("0", "greater than 0"), ("inf", FINITE)]),
+    ("data.max_line_chars", ["1000", "2147483647"], [("999", "greater than or equal to 1000"), ("2147483648", "less than or equal to 2147483647")]),  # noqa: E501
     ("data.max_length", ["2"], [("1", "greater than or equal to 2")]),
     ("encoder.layers", ["1", "100"], [("0", NOT_BELOW_1), ("101", "less than or equal to 100")]),
     ("train.lr", ["1e-9", "7"], [("0", "greater than 0"), ("-1", "greater than 0"), ("inf", FINITE)]),  # noqa: E501

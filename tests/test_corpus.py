@@ -10,7 +10,6 @@ from tagkit.config import Config, load_config
 from tagkit.corpus import (
     Corpus,
     Split,
-    column_options,
     for_training,
     judge_scheme,
     load_corpus,
@@ -18,7 +17,7 @@ from tagkit.corpus import (
     training_scheme,
 )
 from tagkit.errors import DataError, FormatError
-from tagkit.formats.columns import ColumnOptions
+from tagkit.formats.layout import ColumnOptions, column_options
 from tagkit.schemes import Detection, illegal_count, to_spans
 from tagkit.sentence import Sentence
 
@@ -54,6 +53,10 @@ def test_train_dev_and_test_are_read_with_their_tags_and_features(tmp_path: Path
             Sentence(("Oslo",), ("B-LOC",), (("N",),)),
         ),
         Detection("iob2", 5, 0),
+        (
+            f"{train}: read as columns: 3 columns parted by tabs, blank lines between sentences, "
+            "tags of iob2 (--input-format chooses another format)",
+        ),
     )
     assert found.train.tokens == 3
     assert found.train.labels() == {"ORG", "LOC"}

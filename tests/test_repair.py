@@ -159,7 +159,7 @@ def test_copies_of_files_of_one_name_are_refused(tmp_path: Path) -> None:
 
 def test_a_file_is_repaired_as_what_it_is_checked_as(tmp_path: Path) -> None:
     path = tmp_path / "a.conllu"
-    path.write_text("a\tB-X\n", encoding="utf-8")
+    path.write_text("a\tX\n", encoding="utf-8")
     with pytest.raises(DataError, match=r"a.conllu:1: expected the 10 columns of CoNLL-U, found 2"):
         repair_file(str(path), DataConfig())
 
@@ -198,6 +198,8 @@ def test_the_command_reports_before_it_refuses_to_repair(tmp_path: Path) -> None
     assert ended.returncode == 1
     assert "verdict: 1 note: fit to train on" in ended.stdout
     assert ended.stderr == (
+        "a.jsonl: read as jsonl-tokens: every line is a JSON object (--input-format chooses "
+        "another format)\n"
         "error: a.jsonl: --fix writes column files, and this is jsonl-tokens; `tagkit convert` "
         "makes one of it\n"
     )

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tagkit.annotator import Annotator, AnswerOptions
 from tagkit.errors import DataError, DeviceError, FormatError
-from tagkit.formats.layout import looks_like_columns
+from tagkit.formats.recognition import recognise_lines
 from tagkit.predictor import Predictor
 from tagkit.stream import StreamOptions, _windows, annotate_file
 from tagkit.team import Alone, Hire, Team
@@ -81,7 +81,8 @@ def test_windows_hold_all_items_in_order_and_not_too_many_words(words: list[int]
     ],
 )
 def test_text_and_columns_are_told_apart(name: str, lines: list[str], expected: bool) -> None:
-    assert looks_like_columns(name, lines) is expected
+    found = recognise_lines(name.lower(), lines, name, raw=True).name
+    assert (found in ("columns", "conllu")) is expected
 
 
 def test_a_long_input_is_tagged_as_its_parts_are(predictor: Predictor, tmp_path: Path) -> None:

@@ -39,6 +39,7 @@ def check_command(
     --fix writes copies, and never to a file that is read. Exit status 1 if there are errors, 0 if
     there are warnings alone.
     """
+    from tagkit.cli.console import note
     from tagkit.config import load_config
     from tagkit.lint.check import check_files
     from tagkit.lint.render import repair_lines, report_lines
@@ -52,7 +53,7 @@ def check_command(
     }
     data = load_config(flags=flags, overrides=overrides or ()).data
     copies = copies_of(files, Path(fix), force=force) if fix else {}
-    report = check_files(files, data)
+    report = check_files(files, data, note)
     if not as_json:
         # Before any repair: it says why a file cannot be repaired.
         typer.echo("\n".join(report_lines(report)))

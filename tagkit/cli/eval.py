@@ -87,7 +87,7 @@ def eval_command(
     if gold:
         from tagkit.scoring import AnyReport, compare_files
 
-        report: AnyReport = compare_files(gold, pred, data, column(pred_column) or 0, strict)
+        report: AnyReport = compare_files(gold, pred, data, column(pred_column) or 0, strict, note)
     else:
         from tagkit.device import set_threads
         from tagkit.predictor import load

@@ -6,6 +6,7 @@ from pathlib import Path
 from tagkit.cli.console import WithBar, note
 from tagkit.cli.reports import architecture, report_lines
 from tagkit.corpus import Corpus
+from tagkit.errors import plural
 from tagkit.history import Epoch, Listener
 from tagkit.preparation import Prepared
 from tagkit.seeds import TrainedSeeds, mean_and_deviation
@@ -166,12 +167,12 @@ def _split_facts(name: str, split: Split, corpus: Corpus, *, with_classes: bool)
     if split.detection:
         plain = split.scheme == "labels"
         kinds.append(
-            f"plain, {len(split.labels())} labels"
+            f"plain, {plural(len(split.labels()), 'label')}"
             if plain
-            else f"{split.detection}, {len(split.labels())} types"
+            else f"{split.detection}, {plural(len(split.labels()), 'type')}"
         )
     if with_classes:
-        kinds.append(f"{len(split.classes())} classes")
+        kinds.append(plural(len(split.classes()), "class"))
     unit = "sentences" if split.detection else "texts"
     facts = f"{len(split.sentences):>7,} {unit} {split.tokens:>9,} tokens  {', '.join(kinds)}"
     unseen = corpus.unseen_share()

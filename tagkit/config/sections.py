@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from tagkit.errors import ConfigError
+from tagkit.limits import MAX_LINE_CHARS
 from tagkit.schemes import SPAN_SCHEMES, SYNONYMS
 
 Cell = Literal["lstm", "gru", "elman"]
@@ -88,8 +89,10 @@ class DataConfig(Section):
     dev_file: str = ""  # chooses the best epoch; split off train_file when empty
     test_file: str = ""  # scored once, at the end; may be empty
     dev_fraction: Annotated[float, Field(gt=0, lt=1)] = 0.1  # of train_file, without a dev_file
-    format: Format = "auto"  # of the files; auto: recognised by name and content
+    format: Format = "auto"  # of the files; auto: recognised by their content
     encoding: Encoding = "utf-8"  # of the files
+    # Characters of one line, or of a text in a file of its own; a longer one is refused.
+    max_line_chars: Annotated[int, Field(ge=1000, le=2**31 - 1)] = MAX_LINE_CHARS
     token_column: Column | None = None  # from 0, or -1 from the end, or a name; FORM or 0
     tag_column: Column | None = None  # likewise; UPOS or -1
     feature_columns: tuple[Column, ...] = ()  # columns that the model may look at

@@ -7,13 +7,14 @@
 | both | a token a line: token, tag, class | - | all of it |
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
 from json import dumps
 from typing import Any, Literal
 
 from tagkit.errors import FormatError, shorten
+from tagkit.formats.layout import DOCSTART, is_cell
 from tagkit.formats.text import require_line
 from tagkit.formats.writing import cannot_hold
 from tagkit.sentence import Document, LabelScore, TaggedText, TaggedToken, TextSpan
@@ -93,6 +94,7 @@ def answer_lines(answer: TaggedText, style: Style, origin: Origin) -> Iterator[s
     else:
         behind = "".join(f"\t{cell}" for cell in class_cells(answer, style, origin))
         for sentence in answer.sentences:
+            _check_words([token.text for token in sentence], answer, origin)
             for token in sentence:
                 sure = f"\t{token.probability:.4f}" if style.confidence else ""
                 yield f"{token.text}\t{token.tag}{sure}{behind}"
@@ -171,6 +173,19 @@ def _without_none(part: TaggedToken | TextSpan) -> dict[str, Any]:
 
 def _document(answer: TaggedText, origin: Origin) -> Document:
     return Document(answer.text, source=origin.file, line=origin.line)
+
+
+def _check_words(words: Sequence[str], answer: TaggedText, origin: Origin) -> None:
+    """Make sure that the column reader finds these words again: tokens of JSON may be anything.
+
+    Raises:
+        FormatError: it would not.
+    """
+    text = "\n".join(["", *words, ""])
+    odd = any(pair in text for pair in ("\t", "\r\n", "\n\r", " \n", "\n ", "\n\n"))
+    if odd or text.count("\n") != len(words) + 1 or f"\n{DOCSTART}\n" in text:
+        word = next(word for word in words if not is_cell(word) or word == DOCSTART)
+        raise _cannot_hold(answer, origin, f"the word {shorten(word)}")
 
 
 def _cannot_hold(answer: TaggedText, origin: Origin, what: str) -> FormatError:

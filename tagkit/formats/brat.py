@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tagkit.errors import DataError, FormatError, shorten
 from tagkit.formats.lines import Source, has_mark, read_text
-from tagkit.formats.reading import Reading
+from tagkit.formats.reading import Reading, source_of
 from tagkit.formats.writing import Piece, Writing, cannot_hold
 from tagkit.sentence import Document, TextSpan
 
@@ -71,7 +71,7 @@ def _document(file: Path, reading: Reading, others: Counter[str]) -> Document:
     text_file = next((p for p in beside if p.is_file()), None)
     if text_file is None:
         raise DataError(f"{file}: expected its text in {beside[0]}, found no such file")
-    text = read_text(str(text_file), encoding)
+    text = read_text(str(text_file), encoding, reading.data.max_line_chars)
     if not text.strip():
         raise DataError(f"{text_file}: expected a text, found a blank file")
     marks = list(_marks(file, reading, others))
@@ -92,7 +92,7 @@ def _document(file: Path, reading: Reading, others: Counter[str]) -> Document:
 
 
 def _marks(file: Path, reading: Reading, others: Counter[str]) -> Iterator[_Mark]:
-    for number, line in Source(str(file), reading.data.encoding).numbered():
+    for number, line in source_of(str(file), reading.data).numbered():
         if not line.strip():
             continue
         if line[0] in _OTHER:
@@ -202,11 +202,16 @@ def write_brat(items: Iterable[Document], writing: Writing) -> Iterator[Piece]:
         # A line end parts the documents of one file; the text of a single one is left as it is.
         text = f"\n{item.text}" if writing.single and number > 1 else item.text
         yield Piece(f"{name}.txt", text)
+        if not item.text.strip():
+            raise cannot_hold(item, "brat", "a blank text")
         offset += len(text) - len(item.text)
         lines = []
         for span in item.spans or ():
-            if any(char.isspace() for char in span.label):
-                raise cannot_hold(item, "brat", f"white space in a label ({span.label!r})")
+            if not span.label or any(char.isspace() for char in span.label):
+                what = f"white space in a label, or none ({shorten(span.label)})"
+                raise cannot_hold(item, "brat", what)
+            if span.start >= span.end:
+                raise cannot_hold(item, "brat", "a span without a character")
             count += 1
             repeated = span.text.replace("\n", " ").replace("\r", " ")
             place = f"{span.start + offset} {span.end + offset}"

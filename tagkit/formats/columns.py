@@ -14,14 +14,17 @@ token is -DOCSTART- is no token wherever it stands.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
-from tagkit.errors import DataError, FormatError, shorten
+from tagkit.errors import FormatError, plural, shorten
 from tagkit.formats.layout import (
     BLANK,
     DOCSTART,
     ColumnOptions,
     Layout,
     find_layout,
+    is_conllu_id,
+    is_docstart,
     split_line,
 )
 from tagkit.formats.lines import Source
@@ -47,7 +50,6 @@ class Block:
 
 # Places of a block's tokens among its lines, and the cells of the columns that are wanted.
 _ODD_IN_CONLLU = ("\r", "\t\t", " \t", "\t ", "\n ", "\n\t", " \n", "\t\n", DOCSTART)
-_NO_MARKS = str.maketrans("", "", "-.")  # of IDs such as 1-2 and 1.1
 _Table = tuple[Sequence[int], Mapping[int, Sequence[str]]]
 
 
@@ -62,8 +64,8 @@ class ColumnReader:
     ) -> None:
         """`source` names the file in messages.
 
-        `on_error` is told of each line that cannot be read, which is then passed over; for None
-        the first such line is raised.
+        `on_error` is given each line that cannot be read, which is then passed over; for None the
+        first such line is raised.
         """
         self.source = source
         self.options = options
@@ -106,15 +108,22 @@ class ColumnReader:
                 yield line
                 continue
             self._held.append(line)
-            if line.strip(BLANK) and not line.startswith(("#", DOCSTART)):
+            if line.strip(BLANK) and not line.startswith("#") and not is_docstart(line):
                 self._set_layout(line, len(self._held))
                 held, self._held = self._held, []
                 yield from held
 
     def _look_at_hashes(self) -> None:
-        """A file of nothing but lines with #: comments, or one token a line."""
+        """A file of nothing but lines with #: comments, or tokens.
+
+        They are tokens where each is one word, or where tabs part all of them into as many columns.
+        """
         hashes = [(n, line) for n, line in enumerate(self._held, 1) if line.startswith("#")]
-        if hashes and all(len(split_line(line, tabs=False)) == 1 for _, line in hashes):
+        if not hashes:
+            return
+        tabs = all("\t" in line.rstrip(BLANK) for _, line in hashes)
+        widths = {len(split_line(line, tabs)) for _, line in hashes}
+        if len(widths) == 1 and (tabs or widths == {1}):
             number, line = hashes[0]
             self._set_layout(line, number)
 
@@ -222,12 +231,20 @@ def _regular_conllu(lines: Sequence[str], layout: Layout, wanted: Sequence[int])
     last = max(wanted) + 1
     found = [line.split("\t", last) for line in body]
     rows: Sequence[int] = range(start, end)
-    if not "".join([cells[0] for cells in found]).isdecimal():  # ranges and empty nodes
-        if not all(cells[0].translate(_NO_MARKS).isdecimal() for cells in found):
+    ids = [cells[0] for cells in found]
+    joined = "".join(ids)
+    if not (joined.isdecimal() and joined.isascii() and max(map(len, ids)) < 10):
+        # Ranges and empty nodes, or what is no ID.
+        if not all(is_conllu_id(cells[0]) for cells in found):
             return None
         rows = [place for place, cells in zip(rows, found, strict=True) if cells[0].isdecimal()]
         found = [cells for cells in found if cells[0].isdecimal()]
     return rows, {column: tuple([cells[column] for cells in found]) for column in wanted}
+
+
+def is_whole(cell: str) -> bool:
+    """Whether a cell is the ID of a word: a number, of ASCII digits and not absurdly long."""
+    return is_conllu_id(cell) and cell.isdecimal()
 
 
 def _filled(lines: Sequence[str]) -> int:
@@ -247,15 +264,14 @@ def _problem(
     if len(columns) != layout.width:
         if columns[0] == DOCSTART or (line.startswith("#") and not in_sentence):
             return ""
-        plural = "s" if layout.width != 1 else ""
         return (
-            f"expected {layout.width} column{plural} as on line {layout_line}, found "
+            f"expected {plural(layout.width, 'column')} as on line {layout_line}, found "
             f"{len(columns)}: {shorten(line)}"
         )
     if columns[layout.token] == DOCSTART:
         return ""
-    if layout.conllu and not columns[0].isdecimal():
-        if columns[0].translate(_NO_MARKS).isdecimal():
+    if layout.conllu and not is_whole(columns[0]):
+        if is_conllu_id(columns[0]):
             return ""
         return f"expected a CoNLL-U ID such as 1, 1-2 or 1.1, found {shorten(columns[0])}"
     if "" in columns:
@@ -267,25 +283,25 @@ def read_blocks(
     source: Source,
     options: ColumnOptions,
     on_error: Callable[[FormatError], None] | None = None,
+    on_layout: Callable[[Layout], None] | None = None,
 ) -> Iterator[Block]:
     """All blocks of a column file.
+
+    Args:
+        source: the file.
+        options: which columns are read.
+        on_error: as for `ColumnReader`.
+        on_layout: given the file's layout, once, before the first block that has a sentence.
 
     Raises:
         DataError: the file cannot be read.
         FormatError: a line cannot be, and there is no `on_error` to be told.
     """
     reader = ColumnReader(source.name, options, on_error)
-    for lines in source.pieces():
-        yield from reader.feed(lines)
-    yield from reader.close()
-
-
-def read_layout(source: Source, options: ColumnOptions) -> Layout:
-    """Where things are in the lines of a column file that holds a sentence."""
-    reader = ColumnReader(source.name, options)
-    for lines in source.pieces():
-        for _ in reader.feed(lines):
-            pass
-        if reader.layout:
-            return reader.layout
-    raise DataError(f"{source.name}: holds no sentence")
+    reported = on_layout is None
+    for blocks in chain(map(reader.feed, source.pieces()), [reader.close()]):
+        for block in blocks:
+            if not reported and on_layout is not None and reader.layout is not None:
+                on_layout(reader.layout)
+                reported = True
+            yield block

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from tagkit.errors import shorten
 from tagkit.formats.columns import Block
 from tagkit.formats.layout import (
     BLANK,
@@ -10,6 +11,7 @@ from tagkit.formats.layout import (
     DOCSTART,
     KEYED,
     Layout,
+    is_cell,
     split_line,
     with_value,
 )
@@ -77,10 +79,15 @@ def _with_cell(line: str, layout: Layout, column: int, value: str) -> str:
 
 def write_columns(items: Iterable[Sentence], writing: Writing) -> Iterator[Piece]:
     """A line a token: the word, its features, its tag, parted by tabs; a blank line behind each."""
+    width = 0
     for item in items:
         if item.labels:
             writing.note("columns have no place for the class of a sentence: classes are left out")
         columns = [item.words, *item.features, *([item.tags] if item.tags else [])]
+        if width and len(columns) != width:
+            what = f"{len(columns)} columns after sentences of {width}"
+            raise cannot_hold(item, "columns", what)
+        width = len(columns)
         for cells in columns:
             for cell in cells:
                 _check(item, cell, len(columns))
@@ -89,12 +96,12 @@ def write_columns(items: Iterable[Sentence], writing: Writing) -> Iterator[Piece
 
 
 def _check(item: Sentence, cell: str, width: int) -> None:
-    if not cell or cell != cell.strip(BLANK) or "\t" in cell or "\n" in cell:
-        what = f"a cell such as {cell!r}: tabs part columns, line ends tokens"
+    if not is_cell(cell):
+        what = f"a cell such as {shorten(cell)}: tabs part columns, line ends tokens"
         raise cannot_hold(item, "columns", what)
     if width == 1 and " " in cell:
         raise cannot_hold(
-            item, "columns", f"a word with a blank ({cell!r}) without a tag beside it"
+            item, "columns", f"a word with a blank ({shorten(cell)}) without a tag beside it"
         )
     if cell == DOCSTART:
         raise cannot_hold(item, "columns", f"{DOCSTART} as a word")

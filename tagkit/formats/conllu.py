@@ -8,9 +8,11 @@ SpacesAfter (\s a blank, \t a tab, \r, \n, \p a bar, \\ itself) tell. The words 
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 
+from tagkit.errors import FormatError, shorten
 from tagkit.formats.columns import Block, read_blocks
-from tagkit.formats.layout import BLANK, KEYED, column_options, value_of
+from tagkit.formats.layout import BLANK, DOCSTART, KEYED, Layout, column_options, is_cell, value_of
 from tagkit.formats.lines import Source
 from tagkit.formats.reading import Reading
 from tagkit.formats.writing import Piece, Writing, cannot_hold
@@ -37,17 +39,34 @@ def read_columns(source: Source, reading: Reading) -> Iterator[Sentence]:
     options = column_options(reading.data, with_tags=reading.with_tags)
     if reading.all_features and not options.features:
         options = replace(options, features=None)
-    for block in read_blocks(source, options, reading.on_error):
-        if block.sentence is not None:
-            wanted = reading.with_text and len(block.lines[block.rows[0]].split("\t")) == 10
-            yield with_text(block) if wanted else block.sentence
+    is_conllu = False
+
+    def on_layout(layout: Layout) -> None:
+        nonlocal is_conllu
+        is_conllu = layout.conllu
+        reading.on_layout(layout)
+
+    for block in read_blocks(source, options, reading.on_error, on_layout):
+        if block.sentence is None:
+            continue
+        if not (reading.with_text and is_conllu):
+            yield block.sentence
+            continue
+        try:
+            yield with_text(block, source.name)
+        except FormatError as error:
+            reading.refuse(error.source, error.line, error.problem)
 
 
-def with_text(block: Block) -> Sentence:
-    """The sentence of a CoNLL-U block with its text and the places of its words."""
+def with_text(block: Block, source: str) -> Sentence:
+    """The sentence of a CoNLL-U block with its text and the places of its words.
+
+    Raises:
+        FormatError: a multiword range that is not one of words of the sentence.
+    """
     sentence = block.sentence
     assert sentence is not None  # callers have looked
-    units = list(_units(block))
+    units = list(_units(block, source))
     said = next((line for line in block.lines if line.startswith(_TEXT)), None)
     found = None
     if said is not None and not any("Spaces" in unit.misc for unit in units):
@@ -56,24 +75,45 @@ def with_text(block: Block) -> Sentence:
     return replace(sentence, text=text, places=tuple(places))
 
 
-def _units(block: Block) -> Iterator[_Unit]:
-    """Multiword tokens and single words, in order."""
+def _units(block: Block, source: str) -> Iterator[_Unit]:
+    """Multiword tokens and single words, in order.
+
+    Raises:
+        FormatError: a range whose words do not follow it.
+    """
     rows = set(block.rows)
-    pending, words, last = _Unit("", (), "_"), list[str](), 0
+    pending: tuple[int, _Unit, str, list[int]] | None = None  # its line, the numbers of its words
+    words: list[str] = []
     for place, line in enumerate(block.lines):
-        cells = line.rstrip(BLANK).split("\t")
+        cells = [cell.strip(BLANK) for cell in line.split("\t")]
         if place in rows:
-            number, form = int(cells[0]), cells[1].strip(BLANK)
-            if number > last:
-                yield _Unit(form, (form,), cells[9])
+            form, misc = cells[1], cells[9]
+            if pending is None:
+                yield _Unit(form, (form,), misc)
                 continue
+            _, unit, _, numbers = pending
+            if int(cells[0]) != numbers[0]:
+                break
             words.append(form)
-            if number == last:
-                yield replace(pending, words=tuple(words))
+            del numbers[0]
+            if not numbers:
+                yield replace(unit, words=tuple(words))
+                pending = None
         elif len(cells) == 10 and "-" in cells[0] and not line.startswith("#"):
             first, _, end = cells[0].partition("-")
-            if first.isdecimal() and end.isdecimal() and int(first) < int(end):
-                pending, words, last = _Unit(cells[1].strip(BLANK), (), cells[9]), [], int(end)
+            # No more words than the sentence has: a range may be any number long.
+            numbers = list(range(int(first), min(int(end), int(first) + len(rows)) + 1))
+            if pending is not None or len(numbers) < 2:
+                pending = pending or (place, _Unit("", (), "_"), cells[0], numbers)
+                break
+            pending, words = (place, _Unit(cells[1], (), cells[9]), cells[0], numbers), []
+    if pending is not None:
+        place, _, shown, _ = pending
+        problem = (
+            f"expected the multiword range {shorten(shown)} to be that of two words or more that "
+            "follow it, one by one"
+        )
+        raise FormatError(source, block.first_line + place, problem)
 
 
 def _in_text(text: str, units: Sequence[_Unit]) -> tuple[str, list[tuple[int, int]]] | None:
@@ -122,47 +162,88 @@ def _unescape(text: str) -> str:
 
 def write_conllu(items: Iterable[Sentence], writing: Writing) -> Iterator[Piece]:
     """Sentences as CoNLL-U: plain labels in UPOS, tags of spans in MISC as NER=B-X."""
-    told = False
+    noted = False
+    first: Sentence | None = None
     for item in items:
+        first = first or item
+        if (item.tags is None) != (first.tags is None):
+            raise cannot_hold(item, NAME, "tags in some sentences alone")
         if item.features or item.labels:
             writing.note(f"{NAME} has no place for feature columns and classes: they are left out")
-        if not writing.plain and item.tags and not told:
-            told = True
+        if not writing.plain and item.tags and not noted:
+            noted = True
             writing.note(f"the tags are in MISC; read them with --tag-column MISC.{KEY}")
         yield Piece("", "".join(f"{line}\n" for line in _lines(item, writing.plain)))
 
 
 def _lines(item: Sentence, plain: bool) -> Iterator[str]:
     tags: Sequence[str | None] = item.tags or [None] * len(item)
-    spaces = _spaces(item)
     if item.text is not None and "\n" not in item.text.strip():
         yield f"{_TEXT}{item.text.strip()}"
-    for number, (word, tag, space) in enumerate(zip(item.words, tags, spaces, strict=True), 1):
+    spaces = _spaces(item)
+    ranges = _ranges(item)
+    for number, (word, tag) in enumerate(zip(item.words, tags, strict=True), 1):
         _check(item, word, "a word with a tab, a line end, or a blank at its edge")
+        if word == DOCSTART:
+            raise cannot_hold(item, NAME, f"{DOCSTART} as a word")
         if tag is not None:
             _check(item, tag, "such a tag")
-        misc = [space] if space else []
+        if number - 1 in ranges:
+            end, form = ranges[number - 1]
+            _check(item, form, "a token with a tab, a line end, or a blank at its edge")
+            misc = spaces[end - 1] or "_"
+            yield "\t".join([f"{number}-{end}", form, *"_" * 7, misc])
+        inside = any(start < number <= end for start, (end, _) in ranges.items())
+        pairs = [] if inside or spaces[number - 1] is None else [str(spaces[number - 1])]
         if tag not in (None, KEYED["MISC"]) and not plain:
             if "|" in str(tag):
-                raise cannot_hold(item, NAME, f"a tag with a bar ({tag!r}) in MISC")
-            misc.append(f"{KEY}={tag}")
+                raise cannot_hold(item, NAME, f"a tag with a bar ({shorten(str(tag))}) in MISC")
+            pairs.append(f"{KEY}={tag}")
         upos = tag if plain and tag is not None else "_"
-        yield "\t".join([str(number), word, "_", upos, *"_" * 5, "|".join(misc) or "_"])
+        yield "\t".join([str(number), word, "_", upos, *"_" * 5, "|".join(pairs) or "_"])
     yield ""
 
 
+def _ranges(item: Sentence) -> dict[int, tuple[int, str]]:
+    """Words that share a place, by the first of them: the word behind the last, and their token.
+
+    Raises:
+        FormatError: a word that the sentence's text has in another way, or in another order.
+    """
+    if item.text is None:
+        return {}
+    found: dict[int, tuple[int, str]] = {}
+    start = behind = 0
+    for (begin, end), group in groupby(item.places):
+        count = len(list(group))
+        form = item.text[begin:end]
+        words = item.words[start : start + count]
+        if begin < behind or (count == 1 and words[0] != form):
+            raise cannot_hold(item, NAME, "a word that is not what the sentence's text has there")
+        if count > 1:
+            if "".join(words) == form:
+                raise cannot_hold(item, NAME, "words that share a place and make up its text")
+            found[start] = (start + count, form)
+        start, behind = start + count, end
+    return found
+
+
 def _check(item: Sentence, cell: str, what: str) -> None:
-    if not cell or cell != cell.strip(BLANK) or "\t" in cell or "\n" in cell:
+    if not is_cell(cell):
         raise cannot_hold(item, NAME, what)
 
 
 def _spaces(item: Sentence) -> list[str | None]:
-    """What MISC says of the white space around each word; None where it is a single blank."""
+    """What MISC says of the white space around each word; None where it is a single blank.
+
+    Of words that share a place, the last one has what stands behind the place.
+    """
     if item.text is None:
         return [None] * len(item)
     ends = [*(start for start, _ in item.places[1:]), len(item.text)]
     found: list[str | None] = []
-    for number, ((start, end), following) in enumerate(zip(item.places, ends, strict=True)):
+    first = item.places.count(item.places[0]) - 1  # the word that has what stands before the text
+    for number, ((_, end), following) in enumerate(zip(item.places, ends, strict=True)):
         between = item.text[end:following]
         last = number == len(item) - 1
         if between == ("" if last else " "):
@@ -171,8 +252,8 @@ def _spaces(item: Sentence) -> list[str | None]:
             value = "SpaceAfter=No"
         else:
             value = f"SpacesAfter={_escape(between)}"
-        if number == 0 and start:
-            before = f"SpacesBefore={_escape(item.text[:start])}"
+        if number == first and item.places[0][0]:
+            before = f"SpacesBefore={_escape(item.text[: item.places[0][0]])}"
             value = f"{before}|{value}" if value else before
         found.append(value)
     return found

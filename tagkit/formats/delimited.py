@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from tagkit.config import Column, DataConfig
-from tagkit.errors import FormatError, shorten
+from tagkit.errors import FormatError, plural, shorten
 from tagkit.formats.lines import STDIN, Source
 from tagkit.formats.reading import Reading
 from tagkit.formats.text import noting_spans, require_label, require_line
@@ -66,9 +66,11 @@ def read_csv(source: Source, reading: Reading) -> Iterator[Document]:
 def _csv_rows(source: Source, reading: Reading) -> Iterator[Row]:
     # The limit is the process's, and 131,072 characters unless somebody has raised it.
     csv.field_size_limit(max(csv.field_size_limit(), _LARGEST))
-    rows = csv.reader(_with_ends(source), strict=True)
+    lines = _RowLines(source)
+    rows = csv.reader(lines, strict=True)
     while True:
         number = rows.line_num + 1
+        lines.begin_row(number)
         try:
             cells = next(rows)
         except StopIteration:
@@ -80,12 +82,39 @@ def _csv_rows(source: Source, reading: Reading) -> Iterator[Row]:
         yield number, cells
 
 
-def _with_ends(source: Source) -> Iterator[str]:
-    r"""Lines with their ends, as `Source.numbered` drops a \r that a quoted text may hold."""
-    for lines in source.pieces():
-        for number, line in enumerate(lines, 1):
-            source.drained = number == len(lines)
-            yield f"{line}\n"
+class _RowLines:
+    r"""Lines with their ends, as `Source.numbered` drops a \r that a quoted text may hold.
+
+    A row may be many lines long, where a quote is not closed to the file's end: it is bounded.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.lines = self._lines()
+        self.row = 1  # number of its first line
+        self.length = 0  # of the row so far, in characters
+
+    def begin_row(self, number: int) -> None:
+        self.row, self.length = number, 0
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        line = next(self.lines)
+        self.length += len(line)
+        limit = self.source.max_line_chars
+        if self.length > limit + 1:
+            problem = f"expected a row of at most {limit:,} characters, found a longer one: is a "
+            problem += "quote not closed? data.max_line_chars is the limit"
+            raise FormatError(self.source.name, self.row, problem)
+        return line
+
+    def _lines(self) -> Iterator[str]:
+        for lines in self.source.pieces():
+            for number, line in enumerate(lines, 1):
+                self.source.drained = number == len(lines)
+                yield f"{line}\n"
 
 
 def _documents(rows: Iterator[Row], source: Source, reading: Reading) -> Iterator[Document]:
@@ -117,7 +146,8 @@ def _beginning(rows: Iterator[Row], source: Source) -> list[Row]:
 def _problem(cells: Sequence[str], layout: _Layout, first: int, reading: Reading) -> str:
     """What is wrong with a row; empty where nothing is."""
     if len(cells) != layout.width:
-        return f"expected {layout.width} columns, as on line {first}, found {len(cells)}"
+        expected = plural(layout.width, "column")
+        return f"expected {expected}, as on line {first}, found {len(cells)}"
     if not cells[layout.text].strip():
         return f"expected a text in column {layout.text}, found none"
     if layout.label is not None and reading.with_tags and not cells[layout.label].strip():
@@ -181,7 +211,7 @@ def _named(column: Column | None, option: str, first: Sequence[str], header: boo
     if isinstance(column, int):
         if not -width <= column < width:
             raise ValueError(f"data.{option} = {column}: expected -{width} to {width - 1}, as the "
-                             f"file has {width} columns")  # fmt: skip
+                             f"file has {plural(width, 'column')}")  # fmt: skip
         return column % width
     if column is None:
         return None
@@ -222,7 +252,7 @@ def _settle(
             text = 1 - label
     if text is None or label is None:
         raise ValueError(
-            f"expected a label and a text, found {width} column{'s' * (width > 1)} and nothing "
+            f"expected a label and a text, found {plural(width, 'column')} and nothing "
             f"that tells which is which. {_REMEDY}"
         )
     if text == label:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tagkit.errors import DataError, shorten
 from tagkit.formats.lines import Source, read_text
-from tagkit.formats.reading import Reading
+from tagkit.formats.reading import Reading, source_of
 from tagkit.formats.text import noting_spans, require_label
 from tagkit.formats.writing import Piece, Writing, cannot_hold
 from tagkit.sentence import Document
@@ -45,7 +45,7 @@ def _files_of(folder: Path, reading: Reading) -> Iterator[Document]:
     if not files:
         raise DataError(f"{folder}: expected a file for each text, found none")
     for file in files:
-        text = read_text(str(file), reading.data.encoding)
+        text = read_text(str(file), reading.data.encoding, reading.data.max_line_chars)
         if not text.strip():
             reading.refuse(str(file), 1, "expected a text, found a blank file")
             continue
@@ -54,7 +54,7 @@ def _files_of(folder: Path, reading: Reading) -> Iterator[Document]:
 
 
 def _lines_of(file: Path, label: str, reading: Reading) -> Iterator[Document]:
-    for number, line in Source(str(file), reading.data.encoding).numbered():
+    for number, line in source_of(str(file), reading.data).numbered():
         if line.strip():
             yield Document(line, labels=(label,), source=str(file), line=number)
 

@@ -59,6 +59,15 @@ def looks_like_jsonl(lines: Sequence[str]) -> bool:
     return next((line for line in lines if line.strip()), "").lstrip().startswith("{")
 
 
+def is_record(lines: Sequence[str]) -> bool:
+    """Whether the first line that is not blank is a record of one of the three formats."""
+    try:
+        record = json.loads(next(line for line in lines if line.strip()))
+        return isinstance(record, dict) and bool(kind_of(record))
+    except (ValueError, RecursionError, StopIteration):
+        return False
+
+
 def kind_of_lines(lines: Sequence[str]) -> str:
     """Which of the three JSONL formats a file is in, by the records of its beginning."""
     kinds = set()
@@ -243,16 +252,35 @@ def _show(value: Any) -> str:
 
 def write_jsonl_tokens(items: Iterable[Sentence], writing: Writing) -> Iterator[Piece]:
     """`{"tokens", "tags"}` of each sentence, with its features and label where it has some."""
-    return one_file(_dump(_tokens_record(item)) for item in items)
+    return one_file(_dump(_tokens_record(item)) for item in _all_readable(items))
+
+
+def _all_readable(items: Iterable[Sentence]) -> Iterator[Sentence]:
+    """The sentences, none of which lacks what the others are read for.
+
+    Raises:
+        FormatError: one has neither tags nor a class, and others have tags.
+    """
+    bare: Sentence | None = None
+    tagged = False
+    for item in items:
+        tagged = tagged or item.tags is not None
+        if item.tags is None and not item.labels:
+            bare = item
+        if tagged and bare is not None:
+            raise cannot_hold(bare, "jsonl-tokens", "tags in some sentences alone")
+        yield item
 
 
 def _tokens_record(item: Sentence) -> dict[str, Any]:
+    if any("" in column for column in (item.words, item.tags or (), *item.features)):
+        raise cannot_hold(item, "jsonl-tokens", "a word, a tag or a feature that is empty")
     record: dict[str, Any] = {"tokens": item.words}
     if item.tags is not None:
         record["tags"] = item.tags
     if item.features:
         record["features"] = item.features
-    return {**record, **_classes(item.labels)}
+    return {**record, **_classes(item, "jsonl-tokens")}
 
 
 def write_jsonl_spans(items: Iterable[Document], writing: Writing) -> Iterator[Piece]:
@@ -269,8 +297,10 @@ def _spans_record(item: Document) -> dict[str, Any]:
         record["tokens"] = [
             {"text": item.text[start:end], "start": start, "end": end} for start, end in item.tokens
         ]
+    if any(not span.label or span.start >= span.end for span in item.spans or ()):
+        raise cannot_hold(item, "jsonl-spans", "a span without a label or a character")
     record["spans"] = [_span_record(span) for span in item.spans or ()]
-    return {**record, **_classes(item.labels)}
+    return {**record, **_classes(item, "jsonl-spans")}
 
 
 def write_jsonl_texts(items: Iterable[Document], writing: Writing) -> Iterator[Piece]:
@@ -283,12 +313,15 @@ def _text_record(item: Document, writing: Writing) -> dict[str, Any]:
         writing.note("jsonl-texts holds classes of texts: spans are left out")
     if not item.labels or not item.text.strip():
         raise cannot_hold(item, "jsonl-texts", "a text without a class, or a blank one")
-    return {"text": item.text, **_classes(item.labels)}
+    return {"text": item.text, **_classes(item, "jsonl-texts")}
 
 
-def _classes(labels: Sequence[str]) -> dict[str, Any]:
+def _classes(item: Item, format: str) -> dict[str, Any]:
+    labels = item.labels
     if not labels:
         return {}
+    if "" in labels:
+        raise cannot_hold(item, format, "an empty class")
     return {"label": labels[0]} if len(labels) == 1 else {"labels": labels}
 
 

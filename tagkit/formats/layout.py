@@ -1,18 +1,18 @@
 """Where things are in the lines of a column file: its width, its separator, its columns' roles."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 from tagkit.config import Column, DataConfig
-from tagkit.errors import FormatError
+from tagkit.errors import FormatError, plural
 
 CONLLU_COLUMNS = (
     "ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC",
 )  # fmt: skip
 DOCSTART = "-DOCSTART-"
 BLANK = " \t\r"
-ENDINGS = (".conll", ".conllu", ".iob", ".iob2", ".bio", ".bioes", ".bilou")
+_ID = re.compile(r"[0-9]{1,9}(?:[-.][0-9]{1,9})?")
 # Columns of CoNLL-U that hold Key=Value pairs, and what a word without the key has.
 KEYED = {"FEATS": "_", "MISC": "O"}
 
@@ -111,7 +111,7 @@ def find_layout(line: str, source: str, number: int, options: ColumnOptions) -> 
     columns = split_line(line, tabs)
     width = len(columns)
     conllu = options.format == "conllu" or (
-        options.format == "auto" and tabs and width == 10 and columns[0][:1].isdecimal()
+        options.format == "auto" and tabs and width == 10 and is_conllu_id(columns[0])
     )
     try:
         if conllu and width != len(CONLLU_COLUMNS):
@@ -154,11 +154,28 @@ def _find(column: Column, width: int, conllu: bool, role: str) -> tuple[int, str
     if not -width <= column < width:
         raise ValueError(
             f"{role} column {column}: expected -{width} to {width - 1}, as the file has "
-            f"{width} columns"
+            f"{plural(width, 'column')}"
         )
     if role == "tag" and width == 1:
         raise ValueError("expected a token and a tag on each line, found one column")
     return column % width, ""
+
+
+def is_conllu_id(cell: str) -> bool:
+    """Whether it is an ID of CoNLL-U: 1, 1-2 or 1.1."""
+    return bool(_ID.fullmatch(cell))
+
+
+def is_cell(text: str) -> bool:
+    """Whether a column parted by tabs can hold a text."""
+    return bool(text) and text == text.strip(BLANK) and "\t" not in text and "\n" not in text
+
+
+def is_docstart(line: str) -> bool:
+    """Whether the token of a line, in its first column, is -DOCSTART-."""
+    if not line.startswith(DOCSTART):
+        return False
+    return split_line(line, "\t" in line.rstrip(BLANK))[0] == DOCSTART
 
 
 def split_line(line: str, tabs: bool) -> list[str]:
@@ -168,30 +185,3 @@ def split_line(line: str, tabs: bool) -> list[str]:
         return [column.strip(BLANK) for column in line.split("\t")]
     columns = line.replace("\t", " ").split(" ")
     return [column for column in columns if column] if "" in columns else columns
-
-
-def looks_like_columns(name: str, lines: Sequence[str]) -> bool:
-    """Whether an input is a column file rather than raw text, by its name and its beginning.
-
-    It is when it is named as one (.conll, .iob and the like), or when every line that is neither
-    blank nor begins with # has the same number of columns, and either tabs part them or blank
-    lines stand between groups of at least two such lines. Lines of equally many words without
-    blank lines between them are text: requests, names, verse; and so are lines with tabs, none of
-    them blank, of which most have a column of several words.
-    """
-    if name.lower().removesuffix(".gz").endswith(ENDINGS):
-        return True
-    full = [line for line in lines if line.strip(BLANK) and not line.startswith("#")]
-    full = [line for line in full if not line.startswith(DOCSTART)]
-    if not full:
-        return False
-    tabs = "\t" in full[0].rstrip(BLANK)
-    if len({len(split_line(line, tabs)) for line in full}) != 1:
-        return False
-    stripped = [bool(line.strip(BLANK)) for line in lines]
-    several = sum(any(" " in cell for cell in split_line(line, tabs)) for line in full)
-    if tabs and all(stripped) and 2 * several > len(full):
-        return False
-    in_groups = any(a and b for a, b in pairwise(stripped))
-    # The blank line may be the one that ends the only sentence.
-    return tabs or (in_groups and not all(stripped))

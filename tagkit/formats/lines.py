@@ -6,9 +6,14 @@ U+2028 and the like are characters as any other. str.splitlines and text mode wo
 
 import codecs
 import gzip
+import os
 import re
 import select
+import shutil
+import stat
 import sys
+import tempfile
+import weakref
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,39 +22,63 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from tagkit.errors import DataError, FormatError, shorten
+from tagkit.limits import MAX_LINE_CHARS
 
 _PIECE = 1 << 17  # bytes read at once, at most
 _GZIP = b"\x1f\x8b"  # how every gzip file begins (RFC 1952), whatever its name
 STDIN = "-"
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
+_BEGINNING = 1 << 16  # characters by which a format is recognised, where there are as many
+_opened_stdin: weakref.ref[BinaryIO] | None = None  # what comes through it comes once
 
 
 class Source:
     """A file, or standard input for '-', whose beginning can be looked at before it is read."""
 
-    def __init__(self, path: str, encoding: str) -> None:
-        """Nothing is opened yet; `encoding` is that of the text."""
+    def __init__(self, path: str, encoding: str, max_line_chars: int = MAX_LINE_CHARS) -> None:
+        """Nothing is opened yet.
+
+        Args:
+            path: of a file or folder, or '-'.
+            encoding: of the text.
+            max_line_chars: a longer line is refused before it is held in memory.
+        """
         self.path = path
         self.name = source_name(path)
         self.encoding = encoding
+        self.max_line_chars = max_line_chars
         self.drained = True  # whether the next line of `numbered` has yet to be read
         self._pieces: Iterator[list[str]] | None = None
 
     def is_folder(self) -> bool:
         """Whether it is a folder rather than a file."""
-        return self.path != STDIN and Path(self.path).is_dir()
+        try:
+            return self.path != STDIN and Path(self.path).is_dir()
+        except OSError:  # opening it says what is wrong
+            return False
 
-    def beginning(self) -> list[str]:
-        """What the first read brings, at least one line; empty for an empty file.
+    def beginning(self, *, waiting: bool = True) -> list[str]:
+        """The first lines, enough to recognise a format by; empty for an empty file.
+
+        They are kept for `pieces`: nothing is read twice.
+
+        Args:
+            waiting: whether to wait for more of a pipe than its first read brings.
 
         Raises:
             DataError: the file cannot be read.
             FormatError: bytes that are not of its encoding.
         """
         pieces = self.pieces()
-        first = next(pieces, [])
-        self._pieces = chain([first], pieces)
-        return first
+        kept: list[list[str]] = []
+        size = 0
+        for lines in pieces:
+            kept.append(lines)
+            size += sum(map(len, lines)) + len(lines)
+            if size >= _BEGINNING or not (waiting or is_regular(self.path)):
+                break
+        self._pieces = chain(kept, pieces)
+        return [line for lines in kept for line in lines]
 
     def pieces(self) -> Iterator[list[str]]:
         """Lines without their line feeds, as many at a time as one read brings; once alone.
@@ -82,7 +111,9 @@ class Source:
 
     def _read(self) -> Iterator[list[str]]:
         with open_bytes(self.path) as file:
-            yield from read_lines(file, self.name, self.encoding)
+            yield from read_lines(
+                file, self.name, self.encoding, max_line_chars=self.max_line_chars
+            )
 
 
 @contextmanager
@@ -90,23 +121,79 @@ def open_bytes(path: str) -> Iterator[BinaryIO]:
     """A file, or standard input for '-', to read bytes from; what gzip has packed is unpacked.
 
     Raises:
-        DataError: it cannot be opened.
+        DataError: it cannot be opened, or it is standard input and has been read before.
     """
     if path == STDIN:
-        yield sys.stdin.buffer
+        yield _standard_input()
         return
     try:
         file = Path(path).open("rb")
     except FileNotFoundError:
         raise DataError(f"{path}: no such file") from None
-    except OSError as error:
-        raise DataError(f"{path}: cannot be opened: {error.strerror}") from None
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        problem = error.strerror if isinstance(error, OSError) else "it is no path"
+        raise DataError(f"{shown_path(path)}: cannot be opened: {problem}") from None
     with file:
         if file.peek(len(_GZIP)).startswith(_GZIP):
             with gzip.open(file) as unpacked:
                 yield cast(BinaryIO, unpacked)
         else:
             yield cast(BinaryIO, file)
+
+
+def _standard_input() -> BinaryIO:
+    global _opened_stdin
+    if sys.stdin is None or sys.stdin.closed:
+        raise DataError("standard input: is closed; name a file")
+    file = sys.stdin.buffer
+    if _opened_stdin is not None and _opened_stdin() is file:
+        raise DataError(
+            "standard input: can be read once, and one input has been read from it already; name "
+            "a file for the other"
+        )
+    _opened_stdin = weakref.ref(file)
+    return file
+
+
+def shown_path(path: str) -> str:
+    """A path for messages, without what a terminal would not show."""
+    return path if path.isprintable() else repr(path)[1:-1]
+
+
+def is_regular(path: str) -> bool:
+    """Whether it is a file that can be read again, and not a pipe, a device or standard input."""
+    try:
+        return path != STDIN and stat.S_ISREG(os.stat(path).st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def is_pipe(path: str) -> bool:
+    """Whether it is standard input, or something else that gives its content once."""
+    if path == STDIN:
+        return True
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError):
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
+@contextmanager
+def rereadable(path: str) -> Iterator[str]:
+    """A path that can be read several times: itself, or of a copy of what a pipe holds.
+
+    Raises:
+        DataError: it cannot be read.
+    """
+    if not is_pipe(path):
+        yield path
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / ("standard-input" if path == STDIN else Path(path).name)
+        with open_bytes(path) as file, copy.open("wb") as to:
+            shutil.copyfileobj(file, to)
+        yield str(copy)
 
 
 def has_mark(path: str) -> bool:
@@ -118,16 +205,30 @@ def has_mark(path: str) -> bool:
             return False
 
 
-def read_text(path: str, encoding: str) -> str:
+def read_text(path: str, encoding: str, max_chars: int = MAX_LINE_CHARS) -> str:
     """The whole of a file, its line ends as they are; without a byte order mark.
 
     Raises:
-        DataError: the file cannot be read.
+        DataError: the file cannot be read, or is longer than `max_chars`.
         FormatError: bytes that are not of this encoding.
     """
     with open_bytes(path) as file:
-        pieces = read_lines(file, source_name(path), encoding, keep_ends=True)
-        return "".join(line for lines in pieces for line in lines)
+        kept: list[str] = []
+        size = 0
+        for lines in read_lines(
+            file, source_name(path), encoding, keep_ends=True, max_line_chars=max_chars
+        ):
+            kept.append("".join(lines))
+            size += len(kept[-1])
+            if size > max_chars:
+                raise DataError(
+                    f"{path}: expected a text of at most {max_chars:,} characters, found a longer "
+                    f"one. {_LINE_REMEDY}"
+                )
+        return "".join(kept)
+
+
+_LINE_REMEDY = "Divide it into shorter ones, or raise data.max_line_chars"
 
 
 def source_name(path: str) -> str:
@@ -136,7 +237,12 @@ def source_name(path: str) -> str:
 
 
 def read_lines(
-    file: BinaryIO, source: str, encoding: str, *, keep_ends: bool = False
+    file: BinaryIO,
+    source: str,
+    encoding: str,
+    *,
+    keep_ends: bool = False,
+    max_line_chars: int = MAX_LINE_CHARS,
 ) -> Iterator[list[str]]:
     """Lines without their line feeds, as many at a time as one read brings.
 
@@ -148,15 +254,18 @@ def read_lines(
         source: name of the file in messages.
         encoding: of the text; a byte order mark before UTF-8 is passed over.
         keep_ends: whether lines keep their line feeds.
+        max_line_chars: a line that is longer is refused as soon as so much of it has been read: a
+            few packed bytes may unpack to gigabytes.
 
     Raises:
-        FormatError: bytes that are not of this encoding.
+        FormatError: bytes that are not of this encoding, or a line that is too long.
     """
     name = "utf-8-sig" if codecs.lookup(encoding).name == "utf-8" else encoding
     decoder = codecs.getincrementaldecoder(name)()
     may_be_half = not name.startswith("utf-8")  # UTF-7 and unicode_escape let halves through
     read = getattr(file, "read1", file.read)
     begun: list[str] = []  # pieces of a line whose end has not come; one join, however many
+    length = 0  # of that line, in characters
     number, offset = 1, 0
     while True:
         try:
@@ -188,12 +297,28 @@ def read_lines(
         offset += len(piece)
         first, *others = text.split("\n")
         begun.append(first)
+        length += len(first)
+        if length > max_line_chars:
+            raise _too_long(source, number, max_line_chars)
         if others:
             lines = ["".join(begun), *others]
+            if len(text) > max_line_chars:  # a low limit, which lines of this piece may exceed
+                for at, line in enumerate(lines, number):
+                    if len(line) > max_line_chars:
+                        raise _too_long(source, at, max_line_chars)
             begun = [lines.pop()]
+            length = len(begun[0])
             number += len(lines)
             yield [f"{line}\n" for line in lines] if keep_ends else lines
         if not piece:
             if rest := "".join(begun):  # the last line of a file often lacks its end
                 yield [rest]
             return
+
+
+def _too_long(source: str, number: int, limit: int) -> FormatError:
+    return FormatError(
+        source,
+        number,
+        f"expected a line of at most {limit:,} characters, found a longer one. {_LINE_REMEDY}",
+    )

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator
 from itertools import repeat, zip_longest
 from pathlib import Path
 
-from tagkit.errors import DataError
+from tagkit.errors import DataError, shorten
 from tagkit.formats.lines import Source
-from tagkit.formats.reading import Reading
+from tagkit.formats.reading import Reading, source_of
 from tagkit.formats.writing import Piece, Writing, cannot_hold
 from tagkit.sentence import Sentence
 
@@ -24,7 +24,13 @@ def read_parallel(source: Source, reading: Reading) -> Iterator[Sentence]:
         DataError: there is no seq.in, or neither of the others.
     """
     folder = Path(source.path)
-    folder = folder if folder.is_dir() else folder.parent
+    if not source.is_folder():
+        if folder.name.removesuffix(".gz") != WORDS:
+            raise DataError(
+                f"{source.name}: expected a folder that holds {WORDS}, or {WORDS} itself, found "
+                "neither"
+            )
+        folder = folder.parent
     words = _open(folder, WORDS, reading)
     tags, labels = _open(folder, TAGS, reading), _open(folder, LABELS, reading)
     if words is None:
@@ -83,7 +89,7 @@ def _sentence(
 def _open(folder: Path, name: str, reading: Reading) -> Source | None:
     for path in (folder / name, folder / f"{name}.gz"):
         if path.is_file():
-            return Source(str(path), reading.data.encoding)
+            return source_of(str(path), reading.data)
     return None
 
 
@@ -104,11 +110,13 @@ def write_parallel(items: Iterable[Sentence], writing: Writing) -> Iterator[Piec
             raise cannot_hold(item, "parallel", "several classes of one sentence")
         for cell in (*item.words, *(item.tags or ())):
             if not cell or any(char in cell for char in " \t\n\r"):
-                raise cannot_hold(item, "parallel", f"white space inside a word or tag ({cell!r})")
+                raise cannot_hold(
+                    item, "parallel", f"white space inside a word or tag ({shorten(cell)})"
+                )
         yield Piece(WORDS, f"{' '.join(item.words)}\n")
         if item.tags:
             yield Piece(TAGS, f"{' '.join(item.tags)}\n")
         for label in item.labels:
             if not label or label != label.strip(" \t\r") or "\n" in label:
-                raise cannot_hold(item, "parallel", f"the class {label!r}")
+                raise cannot_hold(item, "parallel", f"the class {shorten(label)}")
             yield Piece(LABELS, f"{label}\n")

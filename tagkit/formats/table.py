@@ -1,41 +1,37 @@
 """The formats: what each is called, how it is recognised, read and written."""
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from tagkit.errors import DataError
-from tagkit.formats.brat import annotated_files, read_brat, write_brat
+from tagkit.formats.brat import read_brat, write_brat
 from tagkit.formats.columns_out import write_columns
 from tagkit.formats.conllu import read_columns, write_conllu
 from tagkit.formats.delimited import (
-    looks_like_csv,
-    looks_like_tsv,
     read_csv,
     read_tsv,
     write_csv,
     write_tsv,
 )
-from tagkit.formats.fasttext import looks_like_fasttext, read_fasttext, write_fasttext
-from tagkit.formats.folder import looks_like_folder, read_folder, write_folder
+from tagkit.formats.fasttext import read_fasttext, write_fasttext
+from tagkit.formats.folder import read_folder, write_folder
 from tagkit.formats.jsonl import (
     kind_of_lines,
-    looks_like_jsonl,
     read_jsonl,
     write_jsonl_spans,
     write_jsonl_texts,
     write_jsonl_tokens,
 )
-from tagkit.formats.layout import looks_like_columns
-from tagkit.formats.lines import STDIN, Source
-from tagkit.formats.parallel import WORDS, read_parallel, write_parallel
+from tagkit.formats.lines import Source
+from tagkit.formats.parallel import read_parallel, write_parallel
 from tagkit.formats.reading import Item, Reading
-from tagkit.formats.slash import looks_like_slash, read_slash, write_slash
+from tagkit.formats.recognition import JSONL, explain, recognise_source
+from tagkit.formats.slash import read_slash, write_slash
 from tagkit.formats.text import read_text_lines, write_text_lines
-from tagkit.formats.trec import looks_like_trec, read_trec, write_trec
-from tagkit.formats.trees import looks_like_trees, read_trees, write_trees
+from tagkit.formats.trec import read_trec, write_trec
+from tagkit.formats.trees import read_trees, write_trees
 from tagkit.formats.writing import Piece, Writing
 
 Holds = Literal["tags", "spans", "classes", "text"]
@@ -94,7 +90,6 @@ _ALL = (
     Format("text", "raw text, a line a text", "text", read_text_lines, write_text_lines, ()),
 )  # fmt: skip
 FORMATS = {format.name: format for format in _ALL}
-_JSONL = (".jsonl", ".ndjson", ".json")
 
 
 def read_items(source: Source, reading: Reading) -> Iterator[Item]:
@@ -113,69 +108,43 @@ def settled(reading: Reading, format: Format) -> Reading:
     return replace(reading, data=reading.data.model_copy(update={"format": format.name}))
 
 
-def recognise(source: Source, named: str, *, raw: bool = False) -> Format:
-    """The format of a source: the one that is named or, for 'auto', that its name and lines tell.
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The format of a source.
+
+    Attributes:
+        format: a row of the table.
+        note: what it was recognised as and why, in a sentence; empty where it was named.
+    """
+
+    format: Format
+    note: str
+
+
+def find_format(source: Source, named: str, *, raw: bool = False) -> Found:
+    """The format of a source: the one that is named or, for 'auto', the one that it looks like.
+
+    This is the one place where commands learn it, so that all of them read a file alike.
 
     Args:
         source: to be looked at.
         named: a format's name, or "auto".
-        raw: whether raw text is to be expected, so that lines that it may well hold (and/or, a
-            tab) do not make it a corpus.
+        raw: as for `recognise_source`.
 
     Raises:
-        DataError: it cannot be read, or is a folder of no known kind.
+        DataError: it cannot be read, is a folder of no known kind, or fits two formats alike.
     """
-    path = Path(source.path)
     if named == "jsonl" and not source.is_folder():
-        return FORMATS[kind_of_lines(source.beginning())]
+        return Found(FORMATS[kind_of_lines(source.beginning())], "")
     if named != "auto":
-        return FORMATS[named]
-    if source.is_folder():
-        return _folder(path)
-    name = path.name.lower().removesuffix(".gz")
-    if name == WORDS:
-        return FORMATS["parallel"]
-    if name.endswith(_ENDING_OF_PAIRS) and source.path != STDIN and annotated_files(path):
-        return FORMATS["brat"]
-    if name.endswith((".csv", ".tsv")):
-        return FORMATS[name[-3:]]
-    lines = source.beginning()
-    if name.endswith(_JSONL) or looks_like_jsonl(lines):
-        return FORMATS[kind_of_lines(lines)]
-    looks = [(kind, look) for kind, look in _LOOKS if not raw or kind not in _LIKE_RAW_TEXT]
-    by_content = next((kind for kind, look in looks if look(lines)), None)
-    if by_content and not name.endswith(FORMATS["columns"].endings + FORMATS["conllu"].endings):
-        return FORMATS[by_content]
-    if name.endswith(".conllu") or any(_CONLLU.match(line) for line in lines[:100]):
-        return FORMATS["conllu"]
-    return FORMATS["columns" if looks_like_columns(name, lines) else "text"]
+        return Found(FORMATS[named], "")
+    found = recognise_source(source, raw=raw)
+    return Found(FORMATS[found.name], explain(found, source.name))
 
 
-_ENDING_OF_PAIRS = (".ann", ".txt")
-_CONLLU = re.compile(r"[0-9]+(?:[-.][0-9]+)?(?:\t[^\t]+){9}[ \r]*\Z")
-# In this order: a line of one format may also look like one of a later one.
-_LOOKS: tuple[tuple[str, Callable[[Sequence[str]], bool]], ...] = (
-    ("trees", looks_like_trees),
-    ("fasttext", looks_like_fasttext),
-    ("trec", looks_like_trec),
-    ("slash", looks_like_slash),
-    ("csv", looks_like_csv),
-    ("tsv", looks_like_tsv),
-)
-_LIKE_RAW_TEXT = ("slash", "trec", "tsv")
-
-
-def _folder(path: Path) -> Format:
-    if (path / WORDS).is_file() or (path / f"{WORDS}.gz").is_file():
-        return FORMATS["parallel"]
-    if annotated_files(path):
-        return FORMATS["brat"]
-    if looks_like_folder(path):
-        return FORMATS["folder"]
-    raise DataError(
-        f"{path}: expected a folder with {WORDS}, with .ann files, or with a folder or file for "
-        "each class, found none of these"
-    )
+def recognise(source: Source, named: str, *, raw: bool = False) -> Format:
+    """As `find_format`, without what it rests on."""
+    return find_format(source, named, raw=raw).format
 
 
 def target_format(path: str, named: str | None, read: Format) -> Format:
@@ -190,7 +159,7 @@ def target_format(path: str, named: str | None, read: Format) -> Format:
         DataError: there is no such format, or the name tells none.
     """
     name = Path(path).name.lower().removesuffix(".gz")
-    if named == "jsonl" or (named is None and name.endswith(_JSONL)):
+    if named == "jsonl" or (named is None and name.endswith(JSONL)):
         return FORMATS[
             {"tags": "jsonl-tokens", "classes": "jsonl-texts"}.get(read.holds, "jsonl-spans")
         ]

@@ -1,10 +1,11 @@
 """`tagkit check`: all checks of all files of a corpus."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 
 from tagkit.config import DataConfig
+from tagkit.formats.reading import silent
 from tagkit.lint.labels import check_labels, check_unknown_labels
 from tagkit.lint.lines import check_encoding, check_lines
 from tagkit.lint.reading import ReadFile, is_at_line, read_file
@@ -22,14 +23,20 @@ from tagkit.schemes import DISPLAY
 _ORDER = {"error": 0, "warning": 1, "note": 2}
 
 
-def check_files(paths: Sequence[str], data: DataConfig) -> CheckReport:
+def check_files(
+    paths: Sequence[str], data: DataConfig, note: Callable[[str], None] = silent
+) -> CheckReport:
     """What is in the files of a corpus, and what is odd there; nothing is raised.
 
     Args:
         paths: the training file first, then those of dev and test.
         data: how they are read.
+        note: given, in a sentence, what each file was recognised as and why.
     """
     reads = [read_file(path, data) for path in paths]
+    for read in reads:
+        if read.recognised and (read.sentences or read.errors):
+            note(read.recognised)
     findings = [
         finding
         for place, read in enumerate(reads)

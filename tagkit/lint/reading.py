@@ -4,20 +4,19 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 
 from tagkit.alignment import to_sentences
 from tagkit.config import DataConfig
 from tagkit.errors import FormatError, TagkitError
-from tagkit.formats.lines import STDIN, Source
-from tagkit.formats.reading import Reading
-from tagkit.formats.table import FORMATS, Format, recognise, settled
+from tagkit.formats.lines import Source, is_regular
+from tagkit.formats.reading import Reading, source_of
+from tagkit.formats.table import FORMATS, Format, find_format, settled
 from tagkit.lint.judging import Judged, judge
 from tagkit.schemes import OUTSIDE, Step, count_steps, to_spans
 from tagkit.sentence import Document, Sentence, Span
 
-# What a file of a corpus with tags is, if it looks like nothing else.
-_FALLBACK = FORMATS["columns"]
+# What is said of a file that cannot be opened.
+_UNKNOWN = FORMATS["columns"]
 
 
 @dataclass(frozen=True)
@@ -32,6 +31,7 @@ class ReadFile:
         notes: what its reader had to say.
         refusal: why it cannot be read on or at all; None where it can.
         named_scheme: `data.scheme`, of its tags.
+        recognised: what it was recognised as and why; empty where its format was named.
     """
 
     path: str
@@ -41,6 +41,7 @@ class ReadFile:
     notes: tuple[str, ...] = ()
     refusal: TagkitError | None = None
     named_scheme: str = "auto"
+    recognised: str = ""
 
     @cached_property
     def has_tags(self) -> bool:
@@ -118,38 +119,32 @@ def read_file(path: str, data: DataConfig) -> ReadFile:
     errors: list[TagkitError] = []
     notes: list[str] = []
     sentences: list[Sentence] = []
-    format = FORMATS.get(data.format, _FALLBACK)
+    format = FORMATS.get(data.format, _UNKNOWN)
     refusal: TagkitError | None = None
+    recognised = ""
     try:
-        source = Source(path, data.encoding)
-        format = format_of(source, data)
+        source = source_of(path, data)
+        found = find_format(source, data.format)
+        format, recognised = found.format, found.note
         reading = settled(Reading(data, note=notes.append, on_error=errors.append), format)
         sentences.extend(_sentences(source, format, reading))
     except TagkitError as error:
         refusal = error
     return ReadFile(
-        path, format, tuple(sentences), tuple(errors), tuple(notes), refusal, data.scheme
+        path,
+        format,
+        tuple(sentences),
+        tuple(errors),
+        tuple(notes),
+        refusal,
+        data.scheme,
+        recognised,
     )
-
-
-def format_of(source: Source, data: DataConfig) -> Format:
-    """What a corpus is; by its name a column file where its lines look like nothing.
-
-    Raises:
-        DataError: it cannot be read.
-    """
-    format = recognise(source, data.format)
-    if data.format == "auto" and format.name == "text" and source.path.lower().endswith(_CORPUS):
-        return _FALLBACK
-    return format
 
 
 def can_be_read_again(path: str) -> bool:
     """Whether it is a file; what comes through a pipe is gone once it has been read."""
-    return path != STDIN and Path(path).is_file()
-
-
-_CORPUS = (".conll", ".iob", ".iob2", ".bio", ".bioes", ".bilou")
+    return is_regular(path)
 
 
 def _sentences(source: Source, format: Format, reading: Reading) -> Iterator[Sentence]:

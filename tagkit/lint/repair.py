@@ -21,9 +21,11 @@ from tagkit.formats.columns_out import replace_tags
 from tagkit.formats.files import files_of
 from tagkit.formats.layout import BLANK, Layout, column_options
 from tagkit.formats.lines import STDIN, Source, has_mark
+from tagkit.formats.reading import source_of
+from tagkit.formats.table import recognise
 from tagkit.lint.judging import Judged, judge, meant
 from tagkit.lint.lines import ends_its_last_line, is_utf_8
-from tagkit.lint.reading import can_be_read_again, format_of
+from tagkit.lint.reading import can_be_read_again
 from tagkit.lint.spelling import variants
 from tagkit.places import refuse_input, require_place
 from tagkit.schemes import convert, count_steps, join_tag, split_tag, to_spans
@@ -129,8 +131,8 @@ def repair_file(path: str, data: DataConfig) -> Repaired:
     if path == STDIN or (Path(path).exists() and not Path(path).is_dir()
                          and not can_be_read_again(path)):  # fmt: skip
         raise DataError(f"{path}: --fix reads a file again: name one, and not a pipe")
-    source = Source(path, data.encoding)
-    format = format_of(source, data)
+    source = source_of(path, data)
+    format = recognise(source, data.format)
     if format.name not in ("columns", "conllu"):
         remedy = "`tagkit convert` makes one of it"
         if format.holds == "text":
