@@ -19,13 +19,13 @@ class LawBroken(Exception):
 
 
 def require(holds: bool, law: str, detail: object = "") -> None:
-    """Raise unless a law holds.
+    """Raise unless a law holds; `detail` is turned into text only then.
 
     Raises:
         LawBroken: it does not.
     """
     if not holds:
-        raise LawBroken(law, str(detail))
+        raise LawBroken(law, detail if isinstance(detail, str) else repr(detail))
 
 
 @dataclass(frozen=True)

@@ -233,7 +233,8 @@ def _check_end(words: list[str], status: object, said: str) -> None:
     try:
         check_message(said)
     except LawBroken as broken:
-        raise LawBroken(f"{words[:1]}: {broken.law}", f"{words} {broken}") from None
+        kind = next((word for word in words if word in _COMMANDS), "no command")
+        raise LawBroken(f"{kind}: {broken.law}", f"{words} {broken}") from None
     require(status in (0, 1, 2), f"exit status {status}", f"{words} {said}")
     if status == 1 and "check" not in words:
         require(bool(_ERROR.search(said)), "a failure without an error line", f"{words} {said!r}")

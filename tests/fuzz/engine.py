@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
+from string import ascii_uppercase
 from types import FrameType, TracebackType
 from typing import Self
 
@@ -127,7 +128,7 @@ def check_message(text: str) -> None:
         raise LawBroken("a message has a control character", repr(text))
     found = _FOREIGN.search(text)
     if found:
-        raise LawBroken(f"a message says {found[0]!r}", repr(text))
+        raise LawBroken(f"a message says {found[0].rstrip(ascii_uppercase)!r}", repr(text))
 
 
 def judge(target: Target, case: Case, room: Room) -> Finding | None:

@@ -12,7 +12,7 @@ from tagkit.lint.repair import write_repaired
 
 from .case import Case, require
 from .engine import check_message
-from .readers import corpus_case
+from .readers import check_notes, corpus_case
 from .samples import SAMPLES
 
 
@@ -37,16 +37,14 @@ def run_lint(case: Case, room: Path) -> None:
     paths = [str(room / path) for path in case.options["paths"]]
     report = check_files(paths, data)
     json.dumps(report.to_dict(), ensure_ascii=False)
-    for shown in report_lines(report):
-        check_message("".join(char if char.isprintable() else "?" for char in shown))
+    check_notes(report_lines(report))
     try:
         done = write_repaired(paths[:1], room / "out", data)
     except DataError as error:
         check_message(str(error))
         return
     ((_, repaired),) = done.items()
-    for shown in repair_lines("out", repaired):
-        check_message("".join(char if char.isprintable() else "?" for char in shown))
+    check_notes(repair_lines("out", repaired))
     # In UTF-8, whatever it was; and of the kind that it was read as.
     format = report.files[0].format if report.files else data.format
     if format not in ("columns", "conllu"):

@@ -159,9 +159,7 @@ def _other_numbers(rng: Random, data: bytes) -> bytes:
         case 6:
             tensors[word(rng, 1.0).encode("utf-8", "replace").decode()] = tensor.clone()
         case _:
-            tensors[name] = (
-                tensor.t().contiguous() if tensor.dim() == 2 else tensor.repeat(*[2] * tensor.dim())
-            )
+            tensors[name] = tensor.repeat(*[2] * tensor.dim()) if tensor.dim() else tensor[None]
     return save(tensors)
 
 
@@ -390,4 +388,4 @@ def run_predict(case: Case, room: Path) -> None:
             )
             for part in (*record.get("tokens", ()), *record.get("spans", ())):
                 exact = record["text"][part["start"] : part["end"]] == part["text"]
-                require(exact, "an offset that is not exact", f"{number} {part}")
+                require(exact, "an offset that is not exact", (number, part))

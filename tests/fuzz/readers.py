@@ -1,5 +1,6 @@
 """Reading: altered files of every format, as what they are, as something else, and recognised."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -89,9 +90,11 @@ def read_corpus(case: Case, room: Path, errors: list[FormatError]) -> list[Item]
     flags = options.get("flags", ())
     source = Source(str(room / options["path"]), data.encoding)
     collect = options.get("collect", False)
+    notes: list[str] = []
     reading = Reading(
         data,
         **{flag: flag in flags for flag in _FLAGS},
+        note=notes.append,
         on_error=errors.append if collect else None,
     )
     format = recognise(source, data.format, raw=options.get("raw", False))
@@ -107,7 +110,14 @@ def read_corpus(case: Case, room: Path, errors: list[FormatError]) -> list[Item]
     for sentence in to_sentences(items, reading):
         check_item(sentence, exact=exact)
     require(before == len(items), "records changed")
+    check_notes(notes)
     return items
+
+
+def check_notes(notes: Iterable[str]) -> None:
+    """Notes are messages too; the console takes care of what a terminal would obey."""
+    for note in notes:
+        check_message("".join(char if char.isprintable() or char == "\n" else "?" for char in note))
 
 
 def check_item(item: Item, *, exact: bool = True) -> None:
@@ -166,8 +176,8 @@ def recognition_case(rng: Random) -> Case:
         files[new] = files.pop(path)
         case.options["path"] = new
     case.options["data"] = {**case.options["data"], "format": rng.choice(("auto", "auto", "jsonl"))}
-    case.options |= {"raw": rng.random() < 0.5, "collect": rng.random() < 0.3, "flags": []}
-    return Case(files, case.options)
+    how = {"raw": rng.random() < 0.5, "collect": rng.random() < 0.3, "flags": []}
+    return Case(files, {**case.options, **how})
 
 
 def run_recognition(case: Case, room: Path) -> None:

@@ -372,7 +372,7 @@ SAMPLES: dict[str, SampleRow] = {
         lambda item: (item.text, item.spans or (), item.labels, item.tokens), {},
     ),
     "jsonl-texts": SampleRow(_of_records(text_record), _text_and_labels, {}),
-    "brat": SampleRow(_brat, _text_and_spans, {}),
+    "brat": SampleRow(_brat, _text_and_spans, {}, sorts=True),
     "slash": SampleRow(_slash, _tokens, {}),
     "parallel": SampleRow(_parallel, lambda item: (item.words, item.tags, item.labels), {}),
     "tsv": SampleRow(_tsv, _text_and_labels, {}),

@@ -6,6 +6,9 @@ from . import commands, configs, linting, models, readers, texts, vectors, write
 from .case import Target
 from .samples import SAMPLES
 
+# What reads a model: the process trains one first.
+_with_model = partial(Target, warm=models.warm, shrinks=False)
+
 # Shares are of 10,000 inputs. What imports torch, or is slow, has few.
 _READERS = tuple(
     Target(name, partial(readers.reader_case, format=name), readers.run_reader, share=250)
@@ -26,34 +29,12 @@ _ALL = (
     Target("config", configs.config_case, configs.run_config, 500, ("out",)),
     Target("vectors", vectors.vectors_case, vectors.run_vectors, 500),
     Target("lint", linting.lint_case, linting.run_lint, 450, ("out", "again")),
-    Target("bundle", models.bundle_case, models.run_bundle, 40, shrinks=False, warm=models.warm),
-    Target(
-        "checkpoint",
-        models.checkpoint_case,
-        models.run_checkpoint,
-        40,
-        shrinks=False,
-        warm=models.warm,
-    ),
-    Target(
-        "resume",
-        models.resume_case,
-        models.run_resume,
-        1,
-        ("model",),
-        60.0,
-        shrinks=False,
-        warm=models.warm,
-    ),
-    Target("predict", models.predict_case, models.run_predict, 15, seconds=20.0, warm=models.warm),
-    Target(
-        "commands",
-        commands.command_case,
-        commands.run_command,
-        40,
-        commands.OUTPUTS,
-        30.0,
-        warm=models.warm,
-    ),
-)
+    _with_model("checkpoint", models.checkpoint_case, models.run_checkpoint, share=40),
+    _with_model("predict", models.predict_case, models.run_predict, share=30, seconds=20.0),
+    _with_model("bundle", models.bundle_case, models.run_bundle, share=14),
+    _with_model("commands", commands.command_case, commands.run_command, share=30, seconds=30.0,
+                outputs=commands.OUTPUTS, shrinks=True),
+    _with_model("resume", models.resume_case, models.run_resume, share=1, seconds=60.0,
+                outputs=("model",)),
+)  # fmt: skip
 TARGETS = {target.name: target for target in _ALL}

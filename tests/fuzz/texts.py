@@ -29,15 +29,15 @@ def run_tokenizer(case: Case, _: Path) -> None:
     text = case.options["text"]
     at = 0
     for found in TOKENIZERS[case.options["tokenizer"]](text):
-        require(bool(found), "a sentence without tokens", repr(text))
+        require(bool(found), "a sentence without tokens", [text])
         for token in found:
-            require(bool(token.text), "an empty token", repr(text))
-            require(at <= token.start < token.end <= len(text), "tokens out of order", repr(text))
+            require(bool(token.text), "an empty token", [text])
+            require(at <= token.start < token.end <= len(text), "tokens out of order", [text])
             require(text[token.start : token.end] == token.text, "an offset that is not exact",
-                    f"{token} {text!r}")  # fmt: skip
-            require(not text[at : token.start].strip(), "characters in no token", repr(text))
+                    (token, text))  # fmt: skip
+            require(not text[at : token.start].strip(), "characters in no token", [text])
             at = token.end
-    require(not text[at:].strip(), "characters in no token", repr(text))
+    require(not text[at:].strip(), "characters in no token", [text])
 
 
 def scheme_case(rng: Random) -> Case:
@@ -66,16 +66,16 @@ def run_schemes(case: Case, _: Path) -> None:
     for scheme in SPAN_SCHEMES:
         if not (scheme == "iob1" and any(not span.label for span in spans)):
             made = from_spans(spans, options["length"], scheme)
-            require(to_spans(made) == spans, "spans -> tags -> spans", f"{scheme} {spans} {made}")
+            require(to_spans(made) == spans, "spans -> tags -> spans", (scheme, spans, made))
         for sequence in options["tags"]:
             found = to_spans(sequence)
             _check_spans(found, len(sequence))
             converted = convert(sequence, scheme)
             require(len(converted) == len(sequence), "as many tags as before", sequence)
             require(to_spans(converted) == found, "converted tags mean other spans",
-                    f"{scheme} {sequence} {converted}")  # fmt: skip
+                    (scheme, sequence, converted))  # fmt: skip
             require(not illegal_count([converted], scheme), "converted tags are illegal",
-                    f"{scheme} {sequence} {converted}")  # fmt: skip
+                    (scheme, sequence, converted))  # fmt: skip
     detected = detect(options["tags"])
     if detected.scheme in SPAN_SCHEMES:
         count = illegal_count(options["tags"], detected.scheme)
