@@ -109,21 +109,17 @@ class Session:
         path.write_text(case.to_json(target.name, finding.key), encoding="utf-8")
         smaller = shrink(target, case, finding.key, room)
         path.write_text(smaller.to_json(target.name, finding.key), encoding="utf-8")
-        say(
-            f"FOUND {finding.key}\n  python -m tests.fuzz --replay {path}\n{_indented(finding.detail)}"
-        )
+        shown = "\n".join(f"    {line}" for line in finding.detail.split("\n"))
+        say(f"FOUND {finding.key}\n  python -m tests.fuzz --replay {path}\n{shown}")
 
     def report(self) -> None:
         """Sums of inputs and findings."""
         inputs, seconds = self.done.total(), sum(self.seconds.values())
-        say(f"{inputs:,} inputs of {len(self.targets)} targets with seed {self.seed} in "
-            f"{seconds:,.0f} s, {inputs / max(seconds, 1e-9):,.0f}/s; {len(self.found)} findings")  # fmt: skip
+        rate = inputs / max(seconds, 1e-9)
+        say(f"{inputs:,} inputs with seed {self.seed} in {seconds:,.0f} s, {rate:,.0f}/s")
+        say(f"{len(self.found)} findings")
         for key, count in self.found.most_common():
             say(f"  {count:>7,}  {key}")
-
-
-def _indented(text: str) -> str:
-    return "\n".join(f"    {line}" for line in text.split("\n"))
 
 
 if __name__ == "__main__":

@@ -5,8 +5,13 @@ import gc
 import io
 import re
 import sys
+from functools import cache
 from pathlib import Path
 from random import Random
+from typing import Any
+from unittest import mock
+
+import typer.main
 
 from .case import Case, LawBroken, require
 from .configs import _statement
@@ -37,9 +42,7 @@ def command_case(rng: Random) -> Case:
         ).decode()  # fmt: skip
         files[strange] = next(iter(case.files.values()))
         names.append(strange)
-    kind = rng.choice(
-        ("check", "check", "convert", "convert", "eval", "predict", "info", "train", "tune", "")
-    )
+    kind = rng.choice(_KINDS)
     if kind in ("predict", "eval", "info", "train"):
         files |= model_files()
     words = _COMMANDS[kind](rng, names)
@@ -143,9 +146,11 @@ def _predict(rng: Random, names: list[str]) -> list[str]:
     if rng.random() < 0.4:
         words += ["--format", rng.choice(("columns", "jsonl", "tsv", "x"))]
     if rng.random() < 0.3:
-        words += rng.choice((["--confidence"], ["--top", "3"], ["--threshold", "0.5"], ["--max-length", "2"],
+        words += rng.choice((["--confidence"], ["--top", "3"], ["--threshold", "0.5"],
+                             ["--max-length", "2"],
                              ["--batch-size", "0"], ["--batch-size", "1"], ["--device", "gpu"],
-                             ["--precision", "int8"], ["--precision", "bf16"], ["--threads", "-1"]))  # fmt: skip
+                             ["--precision", "int8"], ["--precision", "bf16"], ["--threads",
+                             "-1"]))  # fmt: skip
     return words + _reading(rng, sets=False)
 
 
@@ -166,8 +171,10 @@ def _train(rng: Random, names: list[str]) -> list[str]:
     if rng.random() < 0.2:
         words += ["--init-from", rng.choice(("model", "out", "nothing"))]
     if rng.random() < 0.3:
-        words += rng.choice((["--resume"], ["--force"], ["--seed", "x"], ["--seeds", "1,1"], ["--seeds", ","],
-                             ["--max-minutes", "-1"], ["--checkpoint-every", "x"], ["--device", "gpu"],
+        words += rng.choice((["--resume"], ["--force"], ["--seed", "x"], ["--seeds", "1,1"],
+                             ["--seeds", ","],
+                             ["--max-minutes", "-1"], ["--checkpoint-every", "x"], ["--device",
+                             "gpu"],
                              ["--resume", "--force"], ["--config", names[0]]))  # fmt: skip
     return [*words, "-o", rng.choice(("out/run", "out/run", "out", "out/keep"))]
 
@@ -188,6 +195,9 @@ _COMMANDS = {
     "check": _check, "convert": _convert, "eval": _eval, "predict": _predict, "info": _info,
     "train": _train, "tune": _tune, "": _anything,
 }  # fmt: skip
+# The last three take longest.
+_KINDS = (*("check", "convert", "") * 4, *("eval", "predict", "info") * 3, "train", "tune")
+_GET_COMMAND = typer.main.get_command
 _ERROR = re.compile(r"(?m)^error: ")
 
 
@@ -205,7 +215,7 @@ def run_command(case: Case, room: Path) -> None:
     err.reconfigure(errors="backslashreplace")
     status: object = 0
     try:
-        with inside(room):
+        with inside(room), mock.patch.object(typer.main, "get_command", _parser_of):
             main()
     except SystemExit as end:
         status = end.code or 0
@@ -219,6 +229,12 @@ def run_command(case: Case, room: Path) -> None:
         require(not re.search(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]", shown),
                 "a control character on standard output", repr(shown))  # fmt: skip
     require((room / "out/keep").read_bytes() == _KEEP, "a file of the user's was changed", words)
+
+
+@cache
+def _parser_of(app: Any) -> Any:
+    """The program's parser, which takes longer to build than most commands to run."""
+    return _GET_COMMAND(app)
 
 
 def _text(stream: io.TextIOWrapper) -> str:

@@ -17,8 +17,10 @@ _NAMES = tuple(option_names())
 def _toml_value(rng: Random) -> str:
     kind = rng.randrange(8)
     if kind == 0:
-        return rng.choice(("1979-05-27", "07:32:00", "0x1F", "1_000", "'a'", '"""a"""', "{a = 1}", "inf",
-                           "nan", "-nan", "[1, 'a']", "{}", "''", "true", "1e400", "\"\\u0000\""))  # fmt: skip
+        return rng.choice(("1979-05-27", "07:32:00", "0x1F", "1_000", "'a'", '"""a"""', "{a = 1}",
+                           "inf",
+                           "nan", "-nan", "[1, 'a']", "{}", "''", "true", "1e400",
+                           "\"\\u0000\""))  # fmt: skip
     if kind == 1:
         return rng.choice(("9" * 30, "9" * 4500, "-" + "9" * 400, "[" * 2000 + "]" * 2000,
                            "{a=" * 600 + "1" + "}" * 600, ".".join("a" * 300)))  # fmt: skip
@@ -38,7 +40,8 @@ def _statement(rng: Random) -> str:
     name = rng.choice(_NAMES)
     if rng.random() < 0.25:
         name = rng.choice((name.partition(".")[0], name + "x", name[1:], altered_text(rng, name),
-                           ".".join("a" * 400), "", "head.threshold.x", "data", f"{name}.{name}"))  # fmt: skip
+                           ".".join("a" * 400), "", "head.threshold.x", "data",
+                           f"{name}.{name}"))  # fmt: skip
     return f"{name}{rng.choice(('=', '=', ' = ', '=', ' '))}{_toml_value(rng)}"
 
 

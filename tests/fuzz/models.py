@@ -25,7 +25,8 @@ from .samples import SAMPLES, line
 
 _EPOCHS = 3
 _OPTIONS = (
-    "embeddings.word_dim=6", "embeddings.char_dim=4", "embeddings.char_hidden=4", "encoder.hidden=6",
+    "embeddings.word_dim=6", "embeddings.char_dim=4", "embeddings.char_hidden=4",
+    "encoder.hidden=6",
     f"train.max_epochs={_EPOCHS}", "train.batch_size=4", "train.lr=0.02", "train.device=cpu",
     "train.checkpoint_every=2", "data.train_file=train.conll", "data.dev_file=dev.conll",
     "output.dir=model",
@@ -168,7 +169,8 @@ def _altered_toml(rng: Random, data: bytes) -> bytes:
     at = rng.choice([number for number, text in enumerate(lines) if " = " in text])
     name = lines[at].partition(" = ")[0]
     value = rng.choice((
-        "0", "1", "-1", "7", "100000", "99999999999", "true", "false", "''", '"x"', '"iobes"', '"gru"',
+        "0", "1", "-1", "7", "100000", "99999999999", "true", "false", "''", '"x"', '"iobes"',
+        '"gru"',
         '"labels"', '"classify"', '"both"', "0.5", "nan", "[]", "{}", "[1]", "{a = 0.5}", '"utf-7"',
         "9" * 5000, "[" * 3000 + "]" * 3000,
     ))  # fmt: skip

@@ -10,12 +10,17 @@ from typing import Any
 ODD = (
     "\u0301", "e\u0301", "\u202e", "\u2066", "\u200d", "\u200b", "\u00ad", "\ufeff", "\x00", "\r",
     "\x85", "\xa0", "\u2028", "\u2029", "\x0b", "\x0c", "\x1b[31m", "\x1b]0;x\x07", "\x7f", "\x9b",
-    "\x1c", "\ud800", "\udfff", "\ufffd", "\uffff", "\U0010ffff", "🧑🏽", "👩\u200d💻", "日本", "ไทย",
+    "\x1c", "\ud800", "\udfff", "\ufffd", "\uffff", "\U0010ffff", "🧑🏽", "👩\u200d💻", "日本",
+    "ไทย",
     "नमस्ते", "ﷺ", "ß", "İ", "ſ", "Ⅷ", "²", "٣", "१", "½", "", " ", "  ", "\t", "\n", "\n\n", "\r\n",
-    ":pear:", ":+1:", "[bold]", "[/]", "{}", "%s", "\\", "\\/", "\\n", "/", "//", "|", "_", "-", "--",
-    "#", "# text = ", '"', '""', "'", ",", ";", ":", "=", "(", ")", "((", "))", "<", "&amp;", "-LRB-",
-    "-DOCSTART-", "__label__", "__label__x ", "O", "B-", "-X", "B-X", "I-X", "E-X", "S-X", "M-X", "L-X",
-    "U-X", "B", "I", "B--", "null", "true", "NaN", "Infinity", "-Infinity", "1e999", "-1", "0", "00",
+    ":pear:", ":+1:", "[bold]", "[/]", "{}", "%s", "\\", "\\/", "\\n", "/", "//", "|", "_", "-",
+    "--",
+    "#", "# text = ", '"', '""', "'", ",", ";", ":", "=", "(", ")", "((", "))", "<", "&amp;",
+    "-LRB-",
+    "-DOCSTART-", "__label__", "__label__x ", "O", "B-", "-X", "B-X", "I-X", "E-X", "S-X", "M-X",
+    "L-X",
+    "U-X", "B", "I", "B--", "null", "true", "NaN", "Infinity", "-Infinity", "1e999", "-1", "0",
+    "00",
     "1-2", "1.1", "2-1", "1-", "-2", "1-99999999999999999999", "99999999999999999999", "9" * 30,
     "0.5", "1_000", "+1", "0x10", "nan", "inf", "text", "label", "T1", "R1", "..", ".", "/x/y",
 )  # fmt: skip
@@ -23,6 +28,11 @@ _SEPARATORS = ("\t", " ", ",", "/", ":", "|", "-", "(", ")", '"', "=", ";", "_")
 ENCODINGS = (
     "utf-8", "utf-8-sig", "latin-1", "cp1252", "utf-16", "utf-16-le", "utf-32", "shift_jis",
     "gb18030", "koi8-r", "utf-7", "ascii", "big5", "iso2022_jp",
+)  # fmt: skip
+# Those that read what is no text into text: half surrogate pairs, escapes, other alphabets.
+ODD_ENCODINGS = (
+    "unicode_escape", "raw_unicode_escape", "idna", "utf-16-be", "utf-32-be", "hz", "cp037", "cp932",
+    "euc_kr", "ptcp154",
 )  # fmt: skip
 _WORDS = (
     "Ada",

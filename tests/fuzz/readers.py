@@ -15,7 +15,7 @@ from tagkit.sentence import Document, Sentence
 
 from .case import Case, require
 from .engine import check_message
-from .mutation import ENCODINGS, altered_bytes, altered_text, encode, packed
+from .mutation import ENCODINGS, ODD_ENCODINGS, altered_bytes, altered_text, encode, packed
 from .samples import SAMPLES
 
 _FLAGS = ("with_tags", "all_features", "with_text", "whole")
@@ -50,7 +50,7 @@ def corpus_case(rng: Random, format: str, *, calm: bool = False) -> Case:
     if encoding != "utf-8" and rng.random() < 0.85:
         data_options["encoding"] = encoding
     elif rng.random() < 0.03 and not calm:
-        data_options["encoding"] = rng.choice(ENCODINGS)
+        data_options["encoding"] = rng.choice(ENCODINGS + ODD_ENCODINGS)
     if rng.random() < 0.3:
         data_options["on_misaligned"] = rng.choice(("error", "expand", "shrink", "drop"))
     if rng.random() < 0.5:
@@ -170,8 +170,10 @@ def recognition_case(rng: Random) -> Case:
     case = corpus_case(rng, rng.choice(list(SAMPLES)))
     path, files = case.options["path"], dict(case.files)
     if path in files and rng.random() < 0.8:
-        ending = rng.choice(("", ".txt", ".tsv", ".csv", ".conll", ".conllu", ".json", ".jsonl", ".ann",
-                             ".bio", ".iob", ".data", ".gz", ".trees", ".ft", ".TXT", ".tsv.gz", ".x" * 60))  # fmt: skip
+        ending = rng.choice(("", ".txt", ".tsv", ".csv", ".conll", ".conllu", ".json", ".jsonl",
+                             ".ann",
+                             ".bio", ".iob", ".data", ".gz", ".trees", ".ft", ".TXT", ".tsv.gz",
+                             ".x" * 60))  # fmt: skip
         new = f"{rng.choice(('b', 'seq.in', 'label', 'train', 'é', '-b', ' '))}{ending}"
         files[new] = files.pop(path)
         case.options["path"] = new

@@ -143,7 +143,8 @@ def _conllu(rng: Random) -> Sample:
     if rng.random() < 0.5:
         data = rng.choice(({"tag_column": "MISC.NER"}, {"tag_column": "FEATS.Case"},
                            {"tag_column": "XPOS", "token_column": "LEMMA"}, {"tag_column": 3},
-                           {"feature_columns": ("FEATS.Number", "DEPREL")}, {"tag_column": "?"}))  # fmt: skip
+                           {"feature_columns": ("FEATS.Number", "DEPREL")},
+                           {"tag_column": "?"}))  # fmt: skip
     name = rng.choice(("a.conllu", "a.conllu", "a.conll", "a.txt", "a"))
     return Sample({name: "\n".join(lines) + "\n"}, name, data)
 
@@ -189,7 +190,8 @@ def span_record(rng: Random) -> dict[str, Any]:
         at += len(token) + 1
     answer = rng.choice(("accept", "reject", "ignore"))
     return {"text": text, "tokens": tokens, "answer": answer,
-            "spans": [{"start": a, "end": b, "label": "X", "token_start": 0} for a, b in spans]}  # fmt: skip
+            "spans": [{"start": a, "end": b, "label": "X", "token_start": 0} for a,
+            b in spans]}  # fmt: skip
 
 
 def text_record(rng: Random) -> dict[str, Any]:
@@ -222,7 +224,8 @@ def _brat(rng: Random) -> Sample:
             )
             marks.append(f"T{number}\t{rng.choice(_LABELS)} {place}\t{repeated}")
         marks += rng.sample(
-            ("R1\tin Arg1:T1 Arg2:T2", "#1\tAnnotatorNotes T1\tno", "A1\tNegated T1", "E1\tX:T1", "*\tEquiv T1 T2",
+            ("R1\tin Arg1:T1 Arg2:T2", "#1\tAnnotatorNotes T1\tno", "A1\tNegated T1", "E1\tX:T1",
+            "*\tEquiv T1 T2",
              "N1\tReference T1 W:1\tx"), rng.choice((0, 0, 1, 2)),
         )  # fmt: skip
         files |= {f"{folder}{name}.txt": text, f"{folder}{name}.ann": "\n".join(marks) + "\n"}
@@ -257,9 +260,11 @@ def _tsv(rng: Random) -> Sample:
     head = rng.choice(([], ["label", "text"], ["intent", "utterance"]))
     order = rng.choice((1, -1))
     if rng.random() < 0.3:
-        data = rng.choice(({"text_column": 1, "label_column": 0}, {"header": "yes"}, {"header": "no"},
+        data = rng.choice(({"text_column": 1, "label_column": 0}, {"header": "yes"},
+                           {"header": "no"},
                            {"text_column": "text", "label_column": "label"}, {"text_column": 9},
-                           {"label_column": -1}, {"label_column": "nothing", "header": "no"}))  # fmt: skip
+                           {"label_column": -1}, {"label_column": "nothing",
+                           "header": "no"}))  # fmt: skip
     if rng.random() < 0.2:
         rows = [[*row, "7"] for row in rows]
         head = [*head, "n"] if head else []

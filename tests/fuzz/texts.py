@@ -46,7 +46,8 @@ def scheme_case(rng: Random) -> Case:
     if rng.random() < 0.5:
         chosen = rng.choice(found)
         chosen[rng.randrange(len(chosen))] = rng.choice(
-            (odd(rng), "O", "B-X", "I-X", "E-Y", "L-X", "U-X", "M-X", "B", "_", "I", "B-_", "S", f"B-{odd(rng)}")
+            (odd(rng), "O", "B-X", "I-X", "E-Y", "L-X", "U-X", "M-X", "B", "_", "I", "B-_", "S",
+            f"B-{odd(rng)}")
         )  # fmt: skip
     spans, at = [], 0
     length = rng.randint(1, 20)

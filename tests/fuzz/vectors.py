@@ -26,6 +26,10 @@ _NUMBERS = (
     "²",
     "1_0",
 )
+_SHAPES = (
+    b"(9999999999999, 3)", b"(-1, 2)", b"(2,)", b"((2,), 2)", b"(10**9, 9)", b"(1e3, 2)", b"(" * 50,
+    b"(0, 2)", b"(" + b"9" * 30 + b", 2)",
+)  # fmt: skip
 
 
 def vectors_case(rng: Random) -> Case:
@@ -64,10 +68,8 @@ def vectors_case(rng: Random) -> Case:
         )
         data = buffer.getvalue()
         if rng.random() < 0.3:
-            data = data.replace(f"({len(words)}, {dim})".encode(), rng.choice(
-                (b"(9999999999999, 3)", b"(-1, 2)", b"(2,)", b"((2,), 2)", b"(10**9, 9)", b"(1e3, 2)",
-                 b"(" * 50, b"(%s, 2)" % (b"9" * 30), b"(0, 2)", b"(%d, 0)" % len(words))
-            ))  # fmt: skip
+            shape = f"({len(words)}, {dim})".encode()
+            data = data.replace(shape, rng.choice((*_SHAPES, b"(%d, 0)" % len(words))))
         elif rng.random() < 0.6:
             data = altered_bytes(rng, data)
         if rng.random() < 0.95:
