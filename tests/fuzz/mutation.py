@@ -31,8 +31,8 @@ ENCODINGS = (
 )  # fmt: skip
 # Those that read what is no text into text: half surrogate pairs, escapes, other alphabets.
 ODD_ENCODINGS = (
-    "unicode_escape", "raw_unicode_escape", "idna", "utf-16-be", "utf-32-be", "hz", "cp037", "cp932",
-    "euc_kr", "ptcp154",
+    "unicode_escape", "raw_unicode_escape", "idna", "utf-16-be", "utf-32-be", "hz", "cp037",
+    "cp932", "euc_kr", "ptcp154",
 )  # fmt: skip
 _WORDS = (
     "Ada",

@@ -45,7 +45,7 @@ def corpus_case(rng: Random, format: str, *, calm: bool = False) -> Case:
                 name = path = f"{name}.gz"
         files[name] = data
     if rng.random() < 0.02 and len(files) > 1:
-        del files[victim]
+        del files[rng.choice(list(files))]
     data_options: dict[str, Any] = dict(sample.data)
     if encoding != "utf-8" and rng.random() < 0.85:
         data_options["encoding"] = encoding

@@ -32,7 +32,7 @@ _ALL = (
     _with_model("checkpoint", models.checkpoint_case, models.run_checkpoint, share=40),
     _with_model("predict", models.predict_case, models.run_predict, share=30, seconds=20.0),
     _with_model("bundle", models.bundle_case, models.run_bundle, share=14),
-    _with_model("commands", commands.command_case, commands.run_command, share=30, seconds=30.0,
+    _with_model("commands", commands.command_case, commands.run_command, share=40, seconds=30.0,
                 outputs=commands.OUTPUTS, shrinks=True),
     _with_model("resume", models.resume_case, models.run_resume, share=1, seconds=60.0,
                 outputs=("model",)),
