@@ -152,7 +152,7 @@ def _other_numbers(rng: Random, data: bytes) -> bytes:
         case 2:
             tensors[name] = tensor.flatten()
         case 3:
-            tensors[name] = tensor[:0]
+            tensors[name] = tensor[:0] if tensor.dim() else tensor[None]
         case 4:
             tensors[name] = tensor.unsqueeze(0)
         case 5:
