@@ -8,8 +8,8 @@ from tagkit.config import DataConfig
 from tagkit.errors import DataError
 from tagkit.lint.check import check_files
 from tagkit.lint.render import repair_lines, report_lines
-from tagkit.lint.repair import write_repaired
 
+from .adapter import repair
 from .case import Case, require
 from .engine import check_message
 from .readers import check_notes, corpus_case
@@ -39,19 +39,17 @@ def run_lint(case: Case, room: Path) -> None:
     json.dumps(report.to_dict(), ensure_ascii=False)
     check_notes(report_lines(report))
     try:
-        done = write_repaired(paths[:1], room / "out", data)
+        repaired = repair(Path(paths[0]), room / "out", data)
     except DataError as error:
         check_message(str(error))
         return
-    ((_, repaired),) = done.items()
     check_notes(repair_lines("out", repaired))
     # In UTF-8, whatever it was; and of the kind that it was read as.
     format = report.files[0].format if report.files else data.format
     if format not in ("columns", "conllu"):
         return
     again = data.model_copy(update={"encoding": "utf-8", "format": format})
-    second = write_repaired([str(room / "out")], room / "again", again)
-    ((_, repaired_again),) = second.items()
+    repaired_again = repair(room / "out", room / "again", again)
     require(
         len(repaired_again.lines) == len(repaired.lines), "a repair changes the number of lines"
     )

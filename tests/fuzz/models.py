@@ -17,6 +17,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from .adapter import newest_checkpoint
 from .case import Case, LawBroken, require
 from .engine import check_message
 from .mutation import altered_bytes, altered_text, altered_value, json_line, odd_value, word
@@ -292,8 +293,6 @@ def checkpoint_case(rng: Random) -> Case:
 
 def run_checkpoint(case: Case, room: Path) -> None:
     """The newest whole one is found, or none; each that is passed over is said."""
-    from tagkit.checkpoint import newest_checkpoint
-
     notes: list[str] = []
     found = newest_checkpoint(room / "checkpoints", notes.append, sound=case.options["sound"])
     for note in notes:

@@ -13,9 +13,9 @@ from tagkit.formats.lines import Source
 from tagkit.formats.reading import Item, Reading
 from tagkit.formats.table import FORMATS
 from tagkit.formats.writing import Piece, Writing
-from tagkit.output import open_output, write_folder, write_pair
 from tagkit.sentence import Document, Sentence, TextSpan, joined
 
+from .adapter import open_output, write_folder, write_pair
 from .case import Case, LawBroken, require
 from .mutation import odd
 from .readers import check_item, check_notes, corpus_case
