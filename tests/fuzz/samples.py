@@ -41,7 +41,6 @@ class SampleRow:
         make: a valid corpus.
         keeps: what a record is after it was written and read.
         data: options with which a file is read that was written.
-        joins: whether a file has fewer records than were written to it.
         sorts: whether records come back in another order.
     """
 

@@ -9,7 +9,7 @@ import numpy as np
 from tagkit.vectors import load_vectors
 
 from .case import Case, require
-from .mutation import altered_bytes, altered_text, encode, odd, packed, word
+from .mutation import altered_bytes, altered_text, encode, packed, word
 
 _NUMBERS = (
     "9" * 30,
@@ -81,7 +81,7 @@ def vectors_case(rng: Random) -> Case:
         name = rng.choice(("v.bin", "v.npy", "v.txt.gz", "v", "v.vec"))
     files[name] = data
     limit = rng.choice((0, 0, 1, 2, 10**9))
-    return Case(files, {"path": name, "limit": limit, "also": odd(rng)})
+    return Case(files, {"path": name, "limit": limit})
 
 
 def run_vectors(case: Case, room: Path) -> None:
