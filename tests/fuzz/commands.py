@@ -1,0 +1,261 @@
+"""Command lines: any command with any options and paths, in this process."""
+
+import contextlib
+import gc
+import io
+import re
+import sys
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import Any
+from unittest import mock
+
+import typer.main
+
+from .case import Case, LawBroken, require
+from .configs import _statement
+from .engine import check_message
+from .models import inside, model_files, warm
+from .mutation import ENCODINGS, odd, word
+from .readers import corpus_case
+from .samples import SAMPLES
+
+OUTPUTS = ("out",)
+_KEEP = b"do not touch\n"
+_TRAINING = [
+    "--set", "train.max_epochs=1", "--set", "encoder.hidden=4", "--set", "embeddings.word_dim=4",
+    "--set", "embeddings.char_hidden=4", "--device", "cpu", "--quiet",
+]  # fmt: skip
+_FORMATS = ("auto", "jsonl", "xml", *SAMPLES)
+_COLUMNS = ("0", "1", "-1", "-2", "99", "FORM", "MISC.NER", "XPOS", "--", "²", "9" * 30, "", "x")
+
+
+def command_case(rng: Random) -> Case:
+    """A command line, the files that it may name, and standard input."""
+    case = corpus_case(rng, rng.choice(("columns", "columns", *SAMPLES)), calm=rng.random() < 0.6)
+    files = {**case.files, "out/keep": _KEEP}
+    names = [case.options["path"], *case.files]
+    if rng.random() < 0.1:  # a name that is odd itself
+        strange = "".join(char for char in f"a{odd(rng)[:50]}b" if char not in "/\0").encode(
+            "utf-8", "ignore"
+        ).decode()  # fmt: skip
+        files[strange] = next(iter(case.files.values()))
+        names.append(strange)
+    kind = rng.choice(_KINDS)
+    if kind in ("predict", "eval", "info", "train"):
+        files |= model_files()
+    words = _COMMANDS[kind](rng, names)
+    if rng.random() < 0.15:
+        words.insert(rng.randrange(len(words) + 1), odd(rng).replace("\0", ""))
+    if rng.random() < 0.05:
+        words.append(rng.choice(("--help", "-h", "--version", "--no-such", "-x", "--json=1", "-")))
+    # Nothing outside the folder may be named as an output, whatever the words have become.
+    if any(text in ("-o", "--output", "--fix") for text in words) and "out" not in " ".join(words):
+        words = ["--help"]
+    words = [text.replace("\0", "") for text in words]
+    return Case(files, {"words": words, "stdin": rng.choice((*case.files,))})
+
+
+def _path(rng: Random, names: list[str]) -> str:
+    kind = rng.random()
+    if kind < 0.85:
+        return rng.choice(names)
+    return rng.choice(
+        ("nothing", "", "-", ".", "out", "model", "a" * 300, "out/keep/x", "./" + names[0])
+    )
+
+
+def _reading(rng: Random, *, sets: bool) -> list[str]:
+    words: list[str] = []
+    if rng.random() < 0.3:
+        words += ["--input-format", rng.choice(_FORMATS)]
+    if rng.random() < 0.2:
+        words += [rng.choice(("--token-column", "--tag-column")), rng.choice(_COLUMNS)]
+    if rng.random() < 0.15:
+        words += [
+            "--encoding",
+            rng.choice((*ENCODINGS, "unicode_escape", "base64", "idna", "", "utf-9")),
+        ]
+    if sets and rng.random() < 0.2:
+        words += ["--set", _statement(rng)[:3000]]
+    return words
+
+
+def _check(rng: Random, names: list[str]) -> list[str]:
+    words = [
+        "check",
+        *(_path(rng, names) for _ in range(rng.choice((1, 1, 2)))),
+        *_reading(rng, sets=True),
+    ]
+    if rng.random() < 0.3:
+        words += ["--fix", rng.choice(("out/fixed", "out", "out/no/where"))]
+    return words + (["--json"] if rng.random() < 0.2 else [])
+
+
+def _convert(rng: Random, names: list[str]) -> list[str]:
+    ending = rng.choice(
+        (
+            ".conll",
+            ".conllu",
+            ".jsonl",
+            ".ann",
+            ".txt",
+            ".tsv",
+            ".csv",
+            ".ft",
+            "",
+            ".gz",
+            ".jsonl.gz",
+        )
+    )
+    output = rng.choice((f"out/x{ending}", f"out/x{ending}", "-", f"out/no/x{ending}", "out"))
+    words = ["convert", _path(rng, names), output, *_reading(rng, sets=True)]
+    if rng.random() < 0.4:
+        words += ["--to", rng.choice(_FORMATS)]
+    if rng.random() < 0.2:
+        words += ["--scheme", rng.choice(("iob1", "bio", "bilou", "iobes", "labels", "x", ""))]
+    if rng.random() < 0.2:
+        words += ["--on-misaligned", rng.choice(("error", "expand", "shrink", "drop", "x"))]
+    return words
+
+
+def _eval(rng: Random, names: list[str]) -> list[str]:
+    words = ["eval", *_reading(rng, sets=False)]
+    if rng.random() < 0.5:
+        words += [
+            "model",
+            _path(rng, names),
+            "--device",
+            rng.choice(("cpu", "cpu", "auto", "gpu", "cuda:99", "")),
+        ]
+    else:
+        words += ["--gold", _path(rng, names)]
+        if rng.random() < 0.7:
+            words += ["--pred", _path(rng, names)]
+    if rng.random() < 0.2:
+        words += ["--pred-column", rng.choice(_COLUMNS)]
+    return words + rng.sample(["--json", "--strict"], rng.choice((0, 0, 1, 2)))
+
+
+def _predict(rng: Random, names: list[str]) -> list[str]:
+    words = ["predict", rng.choice(("model", "model", "model", *names, "nothing"))]
+    words += [_path(rng, names) for _ in range(rng.choice((0, 1, 1, 2)))]
+    if rng.random() < 0.4:
+        words += ["-o", rng.choice(("out/tagged", "out/tagged.gz", "out", "out/no/where"))]
+    if rng.random() < 0.4:
+        words += ["--format", rng.choice(("columns", "jsonl", "tsv", "x"))]
+    if rng.random() < 0.3:
+        words += rng.choice((["--confidence"], ["--top", "3"], ["--threshold", "0.5"],
+                             ["--max-length", "2"],
+                             ["--batch-size", "0"], ["--batch-size", "1"], ["--device", "gpu"],
+                             ["--precision", "int8"], ["--precision", "bf16"], ["--threads",
+                             "-1"]))  # fmt: skip
+    return words + _reading(rng, sets=False)
+
+
+def _info(rng: Random, names: list[str]) -> list[str]:
+    return [
+        "info",
+        rng.choice(("model", "model", *names, ".", "")),
+        *(["--json"] * rng.choice((0, 1))),
+    ]
+
+
+def _train(rng: Random, names: list[str]) -> list[str]:
+    words = ["train", "--train", _path(rng, names), *_reading(rng, sets=False), *_TRAINING]
+    if rng.random() < 0.5:
+        words += ["--dev", _path(rng, names)]
+    if rng.random() < 0.3:
+        words += ["--task", rng.choice(("tag", "classify", "both", "x"))]
+    if rng.random() < 0.2:
+        words += ["--init-from", rng.choice(("model", "out", "nothing"))]
+    if rng.random() < 0.3:
+        words += rng.choice((["--resume"], ["--force"], ["--seed", "x"], ["--seeds", "1,1"],
+                             ["--seeds", ","],
+                             ["--max-minutes", "-1"], ["--checkpoint-every", "x"], ["--device",
+                             "gpu"],
+                             ["--resume", "--force"], ["--config", names[0]]))  # fmt: skip
+    return [*words, "-o", rng.choice(("out/run", "out/run", "out", "out/keep"))]
+
+
+def _tune(rng: Random, names: list[str]) -> list[str]:
+    # A search of one trial takes seconds: here it is refused at its options or its corpus.
+    words = ["tune", "--train", _path(rng, ["nothing", "out/keep"]), *_TRAINING, "-o", "out/search"]
+    if rng.random() < 0.5:
+        words += ["--search", _statement(rng)[:3000]]
+    return words
+
+
+def _anything(rng: Random, names: list[str]) -> list[str]:
+    return [word(rng, 0.5) for _ in range(rng.randrange(3))]
+
+
+_COMMANDS = {
+    "check": _check, "convert": _convert, "eval": _eval, "predict": _predict, "info": _info,
+    "train": _train, "tune": _tune, "": _anything,
+}  # fmt: skip
+# The last three take longest.
+_KINDS = (*("check", "convert", "") * 4, *("eval", "predict", "info") * 3, "train", "tune")
+_GET_COMMAND = typer.main.get_command
+_ERROR = re.compile(r"(?m)^error: ")
+
+
+def run_command(case: Case, room: Path) -> None:
+    """A command ends with a documented status and lines for people, never with a traceback."""
+    from tagkit.cli.main import main
+
+    words = case.options["words"]
+    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
+    data = case.files.get(case.options["stdin"], b"")
+    kept = sys.argv, sys.stdin, sys.stdout, sys.stderr
+    sys.argv = ["tagkit", *words]
+    sys.stdin, sys.stdout = io.TextIOWrapper(io.BytesIO(data), "utf-8"), out
+    sys.stderr = err
+    err.reconfigure(errors="backslashreplace")
+    status: object = 0
+    try:
+        with inside(room), mock.patch.object(typer.main, "get_command", _parser_of):
+            main()
+    except SystemExit as end:
+        status = end.code or 0
+    finally:
+        sys.argv, sys.stdin, sys.stdout, sys.stderr = kept
+        gc.unfreeze()
+    said = _text(err)
+    _check_end(words, status, said)
+    if words[:1] and words[0] in ("check", "info", "eval") and "--json" not in words:
+        shown = _text(out)
+        require(not re.search(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]", shown),
+                "a control character on standard output", repr(shown))  # fmt: skip
+    require((room / "out/keep").read_bytes() == _KEEP, "a file of the user's was changed", words)
+
+
+@cache
+def _parser_of(app: Any) -> Any:
+    """The program's parser, which takes longer to build than most commands to run."""
+    return _GET_COMMAND(app)
+
+
+def _text(stream: io.TextIOWrapper) -> str:
+    with contextlib.suppress(ValueError):
+        stream.flush()
+    buffer = stream.buffer
+    assert isinstance(buffer, io.BytesIO)
+    return buffer.getvalue().decode("utf-8", "replace")
+
+
+def _check_end(words: list[str], status: object, said: str) -> None:
+    try:
+        check_message(said)
+    except LawBroken as broken:
+        kind = next((word for word in words if word in _COMMANDS), "no command")
+        raise LawBroken(f"{kind}: {broken.law}", f"{words} {broken}") from None
+    require(status in (0, 1, 2), f"exit status {status}", f"{words} {said}")
+    if status == 1 and "check" not in words:
+        require(bool(_ERROR.search(said)), "a failure without an error line", f"{words} {said!r}")
+    if status == 2:
+        require("Error" in said or "Usage" in said, "a usage error without a word", words)
+
+
+__all__ = ["OUTPUTS", "command_case", "run_command", "warm"]
