@@ -59,7 +59,7 @@ class Team:
         context = multiprocessing.get_context("spawn")
         self._pool = ProcessPoolExecutor(workers, context, _begin, (hire,))
         self._most = 2 * workers  # one for each to do, and one to go on with
-        self._given: deque[Future[Output | str]] = deque()
+        self._given: deque[Future[Output | tuple[str, ...]]] = deque()
 
     def __enter__(self) -> "Team":
         """Itself."""
@@ -87,8 +87,8 @@ class Team:
             raise DeviceError(
                 "a worker ended before its work was done; if memory is short, try fewer --workers"
             ) from None
-        if isinstance(found, str):
-            raise DataError(found)
+        if isinstance(found, tuple):
+            raise DataError(*found)
         return found
 
 
@@ -102,10 +102,10 @@ def _begin(hire: Hire) -> None:
     _annotator = Annotator(load(hire.model, hire.device, hire.precision), hire.options)
 
 
-def _annotate(window: Window) -> Output | str:
-    """The output, or the message of what is wrong with the input."""
+def _annotate(window: Window) -> Output | tuple[str, ...]:
+    """The output, or the lines of the message on what is wrong with the input."""
     assert _annotator is not None
     try:
         return _annotator.annotate(window)
     except TagkitError as error:
-        return str(error)
+        return error.lines

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from tagkit.cli.messages import show_lines
 from tagkit.cli.options import Encoding, InputFormat, Set, TagColumn, TokenColumn, column
 
 # \b keeps click from filling the lines.
@@ -50,7 +51,7 @@ def check_command(
     report = check_files(files, data)
     if not as_json:
         # Before any repair: of a file that cannot be repaired it tells why.
-        typer.echo("\n".join(report_lines(report)))
+        show_lines(report_lines(report))
     repaired = write_repaired(files, Path(fix), data) if fix else {}
     if as_json:
         facts: dict[str, Any] = report.to_dict()
@@ -59,6 +60,6 @@ def check_command(
         typer.echo(json.dumps(facts, ensure_ascii=False))
     else:
         for file, done in repaired.items():
-            typer.echo("\n".join(repair_lines(file, done)))
+            show_lines(repair_lines(file, done))
     if report.errors:
         raise typer.Exit(1)

@@ -59,6 +59,7 @@ def convert_command(
     from tagkit.errors import DataError
     from tagkit.formats.table import target_format
     from tagkit.output import open_output, write_folder, write_pair
+    from tagkit.wording import plural
 
     flags = {
         "data.format": input_format,
@@ -93,5 +94,5 @@ def convert_command(
     kind = "sentence" if target.holds == "tags" else "text"
     note(
         f"{conversion.source.name} ({conversion.format.name}) -> {output} ({target.name}): "
-        f"{conversion.records:,} {kind}{'' if conversion.records == 1 else 's'}"
+        f"{plural(conversion.records, kind)}"
     )

@@ -12,10 +12,13 @@ import typer
 
 from tagkit import __version__
 from tagkit.cli import benchmark, check, convert, eval, info, predict, train, tune
+from tagkit.cli.messages import Commands, show_error
 from tagkit.errors import Interrupted, TagkitError
+from tagkit.wording import visible
 
 app = typer.Typer(
     name="tagkit",
+    cls=Commands,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -66,12 +69,11 @@ def main() -> None:
         options = [word for word in sys.argv[1:] if word not in ("--resume", "--force")]
         if options[0] == "train":  # a search goes on by itself
             options.append("--resume")
-        typer.echo(f"{error}. To go on: {shlex.join(['tagkit', *options])}", err=True)
+        command = visible(shlex.join(["tagkit", *options]))
+        typer.echo(f"{error}. To go on: {command}", err=True)
         sys.exit(130)
     except TagkitError as error:
-        # typer.echo, not rich: a message is not to be wrapped or coloured by what it quotes.
-        for line in str(error).split("\n"):
-            typer.echo(f"error: {line}", err=True)
+        show_error(error)
         sys.exit(1)
     except KeyboardInterrupt:
         typer.echo("stopped", err=True)

@@ -10,6 +10,7 @@ from tagkit.config.loading import (
     with_options,
 )
 from tagkit.config.sections import (
+    DEVICES,
     Column,
     Config,
     DataConfig,
@@ -21,10 +22,12 @@ from tagkit.config.sections import (
     TrainConfig,
     allowed,
     default_threads,
+    is_device,
     parse_span_scheme,
 )
 
 __all__ = [
+    "DEVICES",
     "Column",
     "Config",
     "DataConfig",
@@ -36,6 +39,7 @@ __all__ = [
     "TrainConfig",
     "allowed",
     "default_threads",
+    "is_device",
     "load_config",
     "option_names",
     "parse_config",

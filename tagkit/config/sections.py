@@ -2,6 +2,7 @@
 
 import math
 import os
+import re
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
@@ -29,11 +30,19 @@ def _established(name: Any) -> Any:
     return SYNONYMS.get(name.lower(), name.lower()) if isinstance(name, str) else name
 
 
+DEVICES = "'auto', 'cpu', 'cuda' or 'cuda:N'"
+_DEVICE = re.compile(r"auto|cpu|cuda(:[0-9]{1,4})?")
+
+
+def is_device(name: str) -> bool:
+    """Whether a device may be called that."""
+    return _DEVICE.fullmatch(name) is not None
+
+
 def _cuda_or_cpu(name: str) -> str:
-    kind, _, index = name.partition(":")
-    if name in ("auto", "cpu", "cuda") or (kind == "cuda" and index.isdecimal()):
+    if is_device(name):
         return name
-    raise ValueError("expected 'auto', 'cpu', 'cuda' or 'cuda:N'")
+    raise ValueError(f"expected {DEVICES}")
 
 
 def _known_encoding(name: str) -> str:

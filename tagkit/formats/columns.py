@@ -26,6 +26,7 @@ from tagkit.formats.layout import (
 )
 from tagkit.formats.lines import Source
 from tagkit.sentence import Sentence
+from tagkit.wording import plural
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,9 +248,8 @@ def _problem(
     if len(columns) != layout.width:
         if columns[0] == DOCSTART or (line.startswith("#") and not in_sentence):
             return ""
-        plural = "s" if layout.width != 1 else ""
         return (
-            f"expected {layout.width} column{plural} as on line {layout_line}, found "
+            f"expected {plural(layout.width, 'column')} as on line {layout_line}, found "
             f"{len(columns)}: {shorten(line)}"
         )
     if columns[layout.token] == DOCSTART:

@@ -17,6 +17,7 @@ from tagkit.formats.reading import Reading
 from tagkit.formats.text import noting_spans, require_label, require_line
 from tagkit.formats.writing import Piece, Writing, cannot_hold, one_file
 from tagkit.sentence import Document
+from tagkit.wording import plural
 
 Row = tuple[int, list[str]]  # the number of its first line, and its cells
 
@@ -222,7 +223,7 @@ def _settle(
             text = 1 - label
     if text is None or label is None:
         raise ValueError(
-            f"expected a label and a text, found {width} column{'s' * (width > 1)} and nothing "
+            f"expected a label and a text, found {plural(width, 'column')} and nothing "
             f"that tells which is which. {_REMEDY}"
         )
     if text == label:

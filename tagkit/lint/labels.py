@@ -4,8 +4,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from tagkit.lint.reading import ReadFile
-from tagkit.lint.report import Finding, Severity, plural
+from tagkit.lint.report import Finding, Severity
 from tagkit.lint.spelling import variants
+from tagkit.wording import plural
 
 _FEW = 5  # examples from which little can be learnt
 _MOST_SHOWN = 12

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 from tagkit.errors import shorten
 from tagkit.lint.reading import ReadFile, line_of
-from tagkit.lint.report import Finding, plural
+from tagkit.lint.report import Finding
+from tagkit.wording import plural
 
 _LONG = 5  # tokens from which a sentence is seldom said twice by chance
 _SHARED = 0.01  # share of long sentences that are in train too, likewise

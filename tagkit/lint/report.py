@@ -4,6 +4,8 @@ from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from tagkit.wording import plural
+
 Severity = Literal["error", "warning", "note"]
 
 
@@ -80,7 +82,7 @@ class CheckReport:
         if not counts:
             return "nothing odd found"
         told = ", ".join(
-            f"{counts[severity]} {severity}{'s' if counts[severity] > 1 else ''}"
+            plural(counts[severity], severity)
             for severity in ("error", "warning", "note")
             if counts[severity]
         )
@@ -103,9 +105,3 @@ def shown_lines(lines: tuple[int, ...] | list[int], most: int = 5) -> str:
     numbers = ", ".join(f"{line:,}" for line in lines[:most])
     more = f" and {len(lines) - most:,} more" if len(lines) > most else ""
     return f"line{'s' if len(lines) > 1 else ''} {numbers}{more}"
-
-
-def plural(count: int, what: str) -> str:
-    """'1 sentence', '1,200 sentences', '2 classes'."""
-    ending = "" if count == 1 else "es" if what.endswith("s") else "s"
-    return f"{count:,} {what}{ending}"

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 
 from tagkit.lint.judging import Judged, meant
 from tagkit.lint.reading import ReadFile, line_of
-from tagkit.lint.report import Finding, plural
+from tagkit.lint.report import Finding
 from tagkit.schemes import DISPLAY, SPAN_SCHEMES, Step
+from tagkit.wording import plural
 
 _MOST_KINDS = 8  # of forbidden steps that are told one by one
 
