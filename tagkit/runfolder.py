@@ -10,6 +10,7 @@
 A run writes here and nowhere else.
 """
 
+import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -17,7 +18,7 @@ from typing import Any
 
 from tagkit.bundle import METADATA, digest_of, read_metadata, save_bundle
 from tagkit.checkpoint import Checkpoint, newest_checkpoint, remove_after, save_checkpoint
-from tagkit.config import Config
+from tagkit.config import Config, refuse_without_effect
 from tagkit.errors import BundleError, CheckpointError, ConfigError
 from tagkit.folders import set_aside
 from tagkit.history import CURVES, HISTORY, LOG, Epoch, write_history
@@ -184,17 +185,24 @@ class RunFolder:
         return CheckpointError(f"{self.path}: cannot be written: {error.strerror or error}")
 
 
-def refuse_own(config: Config) -> None:
-    """Refuse to begin with a model that the run would replace.
+def refuse_unfit(config: Config, *, resume: bool) -> None:
+    """Refuse options without effect, and to begin with a model that the run would replace.
 
     Raises:
-        ConfigError: it lies in the output folder.
+        ConfigError: an option has no effect, or the model lies in the output folder.
     """
+    if not resume:  # a run of an earlier version is resumed with the options that it had
+        refuse_without_effect(config, "configuration")
     begins, output = Path(config.train.init_from), Path(config.output.dir)
-    if config.train.init_from and begins.resolve().is_relative_to(output.resolve()):
+    if config.train.init_from and _is_inside(begins, output):
         raise ConfigError(
             "train.init_from", [f"{begins} lies in {output}, which is replaced; name another (-o)"]
         )
+
+
+def _is_inside(path: Path, folder: Path) -> bool:
+    # Not Path.resolve, which raises where links form a loop.
+    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
 
 
 def identity(

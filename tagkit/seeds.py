@@ -15,7 +15,7 @@ from tagkit.errors import CheckpointError, ConfigError
 from tagkit.folders import cannot_write, whole_folder, write_whole
 from tagkit.history import Listener
 from tagkit.processes import is_first
-from tagkit.runfolder import SUMMARY, RunFolder, refuse_own
+from tagkit.runfolder import SUMMARY, RunFolder, refuse_unfit
 from tagkit.trainer import Trained, train
 
 
@@ -79,7 +79,7 @@ def train_seeds(
             "--force"
         )
     if force and is_first():
-        refuse_own(config)
+        refuse_unfit(config, resume=resume)
         load_corpus(config)  # before anything is removed: is there something to learn from?
         place.clear()
     began = time.monotonic()

@@ -69,7 +69,8 @@ def measured_lines(measured: "Measured") -> Iterator[str]:
 def _tag_lines(report: Report) -> Iterator[str]:
     yield from _score_lines(report.types, report.micro, report.macro, report.weighted)
     kind = "tags" if report.scheme == "labels" else f"{report.scheme} spans"
-    yield f"{kind}, {report.mode}; token accuracy {report.accuracy:.4f} of {plural(report.tokens, 'token')}"
+    tokens = plural(report.tokens, "token")
+    yield f"{kind}, {report.mode}; token accuracy {report.accuracy:.4f} of {tokens}"
     yield from _unknown_lines("labels", report.unknown)
 
 
@@ -121,7 +122,8 @@ def architecture(config: Config) -> str:
 def info_lines(name: str, bundle: "Bundle") -> Iterator[str]:
     """What a model is, what it was trained on, and how well it does."""
     metadata, config, vocabulary = bundle.metadata, bundle.config, bundle.vocabulary
-    yield f"model       {name}: {architecture(config)}, {plural(metadata['parameters'], 'parameter')}"
+    parameters = plural(metadata["parameters"], "parameter")
+    yield f"model       {name}: {architecture(config)}, {parameters}"
     yield f"made by     tagkit {metadata['tagkit']}, torch {metadata['torch']}"
     unit = "text" if config.task == "classify" else "sentence"
     for split, facts in metadata.get("data", {}).items():

@@ -91,7 +91,7 @@ def train_command(
     Without --train the configuration tagkit.toml in this folder is used. With --train no
     configuration is needed: the defaults are good, and dev is split off when it is not given.
     """
-    from tagkit.config import load_config
+    from tagkit.config import load_config, refuse_without_effect
 
     if config is None and train is None:
         config = _DEFAULT_CONFIG
@@ -115,6 +115,8 @@ def train_command(
         "train.checkpoint_every": checkpoint_every,
     }
     settings = load_config(config, overrides or (), flags)
+    if not resume:
+        refuse_without_effect(settings, str(config or "configuration"))
     if seed is not None and seeds is not None:
         raise ConfigError(
             "tagkit train", ["--seed is for one model, --seeds for several: name one"]

@@ -76,7 +76,7 @@ def tune_command(
 
     A search that was stopped goes on when the same command is given again. Test is not looked at.
     """  # fmt: skip
-    from tagkit.config import load_config
+    from tagkit.config import load_config, refuse_without_effect
     from tagkit.spaces import parse_spaces
 
     if config is None and train is None:
@@ -93,6 +93,8 @@ def tune_command(
     }
     settings = load_config(config, overrides or (), flags)
     spaces = parse_spaces(search or DEFAULT_SEARCH)
+    searched = {name: space.samples() for name, space in spaces.items()}
+    refuse_without_effect(settings, str(config or "tagkit tune"), searched)
     if find_spec("optuna") is None:
         raise ConfigError("tagkit tune", ["needs Optuna; pip install 'tagkit[tune]'"])
     with stop_on_signal() as stop:

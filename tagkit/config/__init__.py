@@ -1,5 +1,6 @@
-"""tagkit.toml: what it may say (`sections`), and how it is read (`loading`)."""
+"""tagkit.toml: its options, how it is read, and which options have an effect."""
 
+from tagkit.config.effects import effective, refuse_without_effect
 from tagkit.config.loading import (
     load_config,
     option_names,
@@ -39,11 +40,13 @@ __all__ = [
     "TrainConfig",
     "allowed",
     "default_threads",
+    "effective",
     "is_device",
     "load_config",
     "option_names",
     "parse_config",
     "parse_span_scheme",
+    "refuse_without_effect",
     "to_toml",
     "toml_value",
     "unknown_option",

@@ -212,7 +212,7 @@ class Config(Section):
     def _fits_together(self) -> "Config":
         if self.encoder.merge != "concat" and not self.encoder.bidirectional:
             raise ValueError(
-                f"encoder.merge = {self.encoder.merge!r} joins two directions: it wants "
+                f"encoder.merge = {self.encoder.merge!r} joins two directions: it needs "
                 "encoder.bidirectional = true"
             )
         if self.task == "classify" and self.head.label_weights:
