@@ -55,6 +55,13 @@ def message_line(text: str) -> str:
     return visible(clipped(text, LONGEST_LINE))
 
 
+def reason(error: OSError | ValueError) -> str:
+    """Why the system refuses a path, in its words: 'Permission denied'."""
+    if not isinstance(error, OSError):  # what Python says of a path that no system could have
+        return "a file's name cannot hold NUL"
+    return error.strerror or str(error)
+
+
 def plural(count: int, unit: str) -> str:
     """'1 sentence', '1,200 sentences', '2 classes', '3 entities'."""
     return f"{count:,} {unit if count == 1 else plural_of(unit)}"

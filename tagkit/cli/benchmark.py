@@ -1,12 +1,11 @@
 """`tagkit benchmark`."""
 
 import json
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from tagkit.cli.options import Device, Encoding, InputFormat, Threads
+from tagkit.cli.options import Device, Encoding, InputFormat, Model, Threads
 
 # \b keeps click from filling the lines.
 EXAMPLES = """\b
@@ -16,7 +15,7 @@ Example:
 
 
 def benchmark_command(
-    model: Annotated[Path, typer.Argument(help="Folder of a model.", metavar="MODEL")],
+    model: Model,
     file: Annotated[str, typer.Argument(help="Corpus with gold tags or classes.", metavar="FILE")],
     input_format: InputFormat = None,
     encoding: Encoding = None,

@@ -1,5 +1,6 @@
 """`tagkit convert`."""
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -81,7 +82,7 @@ def convert_command(
     target = conversion.target
     if target.many_files and output == "-":
         raise DataError(f"{target.name} fills files: name a file or folder, and not -")
-    if not target.many_files and Path(output).is_dir():
+    if not target.many_files and os.path.isdir(output):
         raise DataError(f"{output}: is a folder, and {target.name} fills a file: name one")
     if not target.many_files:
         with open_output(None if output == "-" else Path(output)) as write:

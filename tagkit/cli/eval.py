@@ -28,7 +28,10 @@ Examples:
 
 def eval_command(
     model: Annotated[
-        Path | None, typer.Argument(help="Folder of a model.", metavar="[MODEL", show_default=False)
+        Path | None,
+        typer.Argument(
+            help="Folder of a model.", metavar="[MODEL", show_default=False, readable=False
+        ),
     ] = None,
     file: Annotated[
         str | None,

@@ -5,11 +5,14 @@ from typing import Annotated, Literal
 
 import typer
 
+# A file that cannot be read is an error of the file, with exit status 1, and not wrong usage.
+Model = Annotated[Path, typer.Argument(help="Folder of a model.", metavar="MODEL", readable=False)]
 ConfigFile = Annotated[
     Path | None,
     typer.Option(
         "--config",
-        help="Configuration.",
+        help="Configuration file.",
+        readable=False,
         metavar="FILE",
         show_default="tagkit.toml, without --train",
     ),

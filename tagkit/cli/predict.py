@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from tagkit.cli.options import Device, Encoding, InputFormat, Precision, Threads
+from tagkit.cli.options import Device, Encoding, InputFormat, Model, Precision, Threads
 from tagkit.limits import BATCH_SIZE, MAX_LENGTH
 
 # \b keeps click from filling the lines.
@@ -20,7 +20,7 @@ Examples:
 
 
 def predict_command(
-    model: Annotated[Path, typer.Argument(help="Folder of a model.", metavar="MODEL")],
+    model: Model,
     files: Annotated[
         list[str] | None,
         typer.Argument(help="Inputs; - is standard input.", metavar="[FILE...]", show_default="-"),

@@ -6,6 +6,7 @@ U+2028 and the like are characters as any other. str.splitlines and text mode wo
 
 import codecs
 import gzip
+import os
 import select
 import sys
 import zlib
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from tagkit.errors import DataError, FormatError
+from tagkit.wording import reason
 
 _PIECE = 1 << 17  # bytes read at once, at most
 _GZIP = b"\x1f\x8b"  # how every gzip file begins (RFC 1952), whatever its name
@@ -35,7 +37,7 @@ class Source:
 
     def is_folder(self) -> bool:
         """Whether it is a folder rather than a file."""
-        return self.path != STDIN and Path(self.path).is_dir()
+        return self.path != STDIN and os.path.isdir(self.path)
 
     def beginning(self) -> list[str]:
         """What the first read brings, at least one line; empty for an empty file.
@@ -97,8 +99,8 @@ def open_bytes(path: str) -> Iterator[BinaryIO]:
         file = Path(path).open("rb")
     except FileNotFoundError:
         raise DataError(f"{path}: no such file") from None
-    except OSError as error:
-        raise DataError(f"{path}: cannot be opened: {error.strerror}") from None
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path}: cannot be opened: {reason(error)}") from None
     with file:
         if file.peek(len(_GZIP)).startswith(_GZIP):
             with gzip.open(file) as unpacked:
@@ -161,7 +163,7 @@ def read_lines(
         except (gzip.BadGzipFile, zlib.error, EOFError) as error:
             raise DataError(f"{source}: is damaged or cut off: {error}") from None
         except OSError as error:
-            raise DataError(f"{source}: cannot be read: {error.strerror}") from None
+            raise DataError(f"{source}: cannot be read: {reason(error)}") from None
         try:
             text = decoder.decode(piece, final=not piece)
         except UnicodeDecodeError as error:

@@ -4,6 +4,7 @@ seq.out or label may be missing. A word and its tag are at the same place of the
 blanks.
 """
 
+import os
 from collections.abc import Iterable, Iterator
 from itertools import repeat, zip_longest
 from pathlib import Path
@@ -24,7 +25,7 @@ def read_parallel(source: Source, reading: Reading) -> Iterator[Sentence]:
         DataError: there is no seq.in, or neither of the others.
     """
     folder = Path(source.path)
-    folder = folder if folder.is_dir() else folder.parent
+    folder = folder if os.path.isdir(folder) else folder.parent
     words = _open(folder, WORDS, reading)
     tags, labels = _open(folder, TAGS, reading), _open(folder, LABELS, reading)
     if words is None:
@@ -82,7 +83,7 @@ def _sentence(
 
 def _open(folder: Path, name: str, reading: Reading) -> Source | None:
     for path in (folder / name, folder / f"{name}.gz"):
-        if path.is_file():
+        if os.path.isfile(path):
             return Source(str(path), reading.data.encoding)
     return None
 

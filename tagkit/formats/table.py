@@ -1,5 +1,6 @@
 """The formats: what each is called, how it is recognised, read and written."""
 
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -126,7 +127,7 @@ def recognise(source: Source, named: str, *, raw: bool = False) -> Format:
         DataError: it cannot be read, or is a folder of no known kind.
     """
     path = Path(source.path)
-    if named == "jsonl" and not source.is_folder():
+    if named == "jsonl":
         return FORMATS[kind_of_lines(source.beginning())]
     if named != "auto":
         return FORMATS[named]
@@ -166,7 +167,7 @@ _LIKE_RAW_TEXT = ("slash", "trec", "tsv")
 
 
 def _folder(path: Path) -> Format:
-    if (path / WORDS).is_file() or (path / f"{WORDS}.gz").is_file():
+    if os.path.isfile(path / WORDS) or os.path.isfile(path / f"{WORDS}.gz"):
         return FORMATS["parallel"]
     if annotated_files(path):
         return FORMATS["brat"]

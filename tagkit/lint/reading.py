@@ -1,10 +1,10 @@
 """A file as checks want it: all that can be read, and all that cannot."""
 
+import os
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 
 from tagkit.alignment import to_sentences
 from tagkit.config import DataConfig
@@ -146,7 +146,7 @@ def format_of(source: Source, data: DataConfig) -> Format:
 
 def can_be_read_again(path: str) -> bool:
     """Whether it is a file; what comes through a pipe is gone once it has been read."""
-    return path != STDIN and Path(path).is_file()
+    return path != STDIN and os.path.isfile(path)
 
 
 _CORPUS = (".conll", ".iob", ".iob2", ".bio", ".bioes", ".bilou")

@@ -7,6 +7,7 @@ its end. Copies are in UTF-8. What a person has to decide, such as a line with t
 tag of no scheme, stays as it is.
 """
 
+import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -78,9 +79,10 @@ def write_repaired(paths: Sequence[str], out: Path, data: DataConfig) -> dict[st
         DataError: a file is no column file, cannot be read, or would be overwritten.
     """
     places = [out] if len(paths) == 1 else [out / Path(path).name for path in paths]
-    taken = {Path(path).resolve() for path in paths}
+    # Not Path.resolve, which raises where links form a loop.
+    taken = {os.path.realpath(path) for path in paths if "\0" not in path}
     for place in places:
-        if place.resolve() in taken or places.count(place) > 1:
+        if os.path.realpath(place) in taken or places.count(place) > 1:
             raise DataError(f"{place}: --fix writes copies. Name a file or folder that is not read")
     done = {str(place): repair_file(path, data) for path, place in zip(paths, places, strict=True)}
     if len(paths) > 1:
@@ -97,7 +99,7 @@ def repair_file(path: str, data: DataConfig) -> Repaired:
     Raises:
         DataError: it is no column file, or cannot be read.
     """
-    if path == STDIN or (Path(path).exists() and not Path(path).is_dir()
+    if path == STDIN or (os.path.exists(path) and not os.path.isdir(path)
                          and not can_be_read_again(path)):  # fmt: skip
         raise DataError(f"{path}: --fix reads a file again: name one, and not a pipe")
     source = Source(path, data.encoding)
