@@ -11,6 +11,7 @@ A folder is written beside its place and renamed into it.
 
 import hashlib
 import json
+import os
 import platform
 import tomllib
 from dataclasses import dataclass
@@ -23,10 +24,11 @@ from safetensors.torch import load, save
 
 from tagkit import __version__
 from tagkit.config import Config, parse_config, to_toml
-from tagkit.errors import BundleError, ConfigError
+from tagkit.errors import BundleError, ConfigError, DataError
 from tagkit.folders import set_aside, whole_folder
 from tagkit.model import Model, build_model
 from tagkit.vocab import Vocabulary
+from tagkit.wording import reason
 
 FORMAT_VERSION = 1
 WEIGHTS, CONFIG, VOCABULARY, METADATA = (
@@ -166,16 +168,23 @@ def read_metadata(folder: Path) -> dict[str, Any]:
 
 
 def digest_of(path: Path) -> str | None:
-    """SHA-256 of a file, or of all names and files of a folder, in hexadecimal; None of others."""
-    if path.is_dir():
+    """SHA-256 of a file, or of all names and files of a folder, in hexadecimal; None of others.
+
+    Raises:
+        DataError: the file, or one in the folder, cannot be read.
+    """
+    if os.path.isdir(path):
         whole = hashlib.sha256()
-        for file in sorted(file for file in path.rglob("*") if file.is_file()):
+        for file in sorted(file for file in path.rglob("*") if os.path.isfile(file)):
             whole.update(f"{file.relative_to(path).as_posix()} {digest_of(file)}\n".encode())
         return whole.hexdigest()
-    if not path.is_file():
+    if not os.path.isfile(path):
         return None
-    with path.open("rb") as content:
-        return hashlib.file_digest(content, "sha256").hexdigest()
+    try:
+        with path.open("rb") as content:
+            return hashlib.file_digest(content, "sha256").hexdigest()
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {reason(error)}") from None
 
 
 def _checked(folder: Path, name: str, metadata: dict[str, Any]) -> bytes:
