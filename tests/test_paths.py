@@ -8,14 +8,15 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 import tiny
 
-from tagkit.trainer import train
+from tagkit.errors import DataError, DeviceError
+from tagkit.formats.lines import Source
 
 NOBODY = 65534
 # What is given to each command, with PATH where the path belongs.
@@ -97,9 +98,11 @@ def run_all(cases: dict[str, list[str]]) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def place() -> Iterator[Path]:
-    """A folder that everybody may enter, with a corpus, a model, and what nobody may read."""
+    """A folder that everybody may enter, with a corpus and with what nobody may read."""
+    if not hasattr(os, "setuid"):
+        pytest.skip("permissions are those of POSIX")
     folder = Path(tempfile.mkdtemp(prefix="tagkit-paths-"))
-    train(tiny.config(folder, "train.max_epochs=1"))
+    tiny.corpus(folder)
     for name in ("secret.conll", "secret.txt"):
         shutil.copy(folder / "train.conll", folder / name)
     (folder / "locked").mkdir()
@@ -107,10 +110,9 @@ def place() -> Iterator[Path]:
     (folder / "empty").mkdir()
     (folder / "loop.conll").symlink_to("pool.conll")
     (folder / "pool.conll").symlink_to("loop.conll")
-    if os.name == "posix":
-        for path in [folder, *folder.rglob("*")]:
-            if not path.is_symlink():
-                path.chmod(0o777 if path.is_dir() else 0o666)
+    for path in [folder, *folder.rglob("*")]:
+        if not path.is_symlink():
+            path.chmod(0o777 if path.is_dir() else 0o666)
     for name in ("secret.conll", "secret.txt", "locked"):
         (folder / name).chmod(0)
     yield folder
@@ -118,22 +120,16 @@ def place() -> Iterator[Path]:
     shutil.rmtree(folder)
 
 
-@pytest.fixture(scope="module")
-def answers(place: Path) -> dict[str, Any]:
-    """What each command says of each path; as a user whom permissions bind."""
-    if not hasattr(os, "setuid"):
-        pytest.skip("permissions are those of POSIX")
+def answers_of(place: Path, commands: Sequence[str]) -> dict[str, Any]:
+    """What commands say of each path; as a user whom permissions bind."""
     cases = {
-        f"{command}: {name}": [word.replace("PATH", path) for word in arguments]
-        for command, arguments in COMMANDS.items()
+        f"{command}: {name}": [word.replace("PATH", path) for word in COMMANDS[command]]
+        for command in commands
         for name, path in PATHS.items()
         if is_tried(command, name)
     }
     program = (
-        "import json, os, sys\n"
-        "import test_paths, tagkit.trainer, tagkit.tuning, tagkit.seeds, tagkit.measure\n"
-        "import tagkit.stream, tagkit.team, tagkit.lint.check, tagkit.lint.render\n"
-        "import tagkit.lint.repair, tagkit.cli.progress, tagkit.cli.search\n"
+        "import json, os, sys, test_paths\n"
         "cases = json.load(sys.stdin)\n"
         # What is imported late has to be imported while Python's own folders can be read.
         "warm = {name: words for name, words in cases.items() if name.endswith(': missing')}\n"
@@ -152,14 +148,30 @@ def answers(place: Path) -> dict[str, Any]:
     return found
 
 
-CASES = [(command, name) for command in COMMANDS for name in PATHS if is_tried(command, name)]
+LIGHT = [name for name in COMMANDS if name.startswith(("check", "convert", "train --config"))]
+HEAVY = [name for name in COMMANDS if name not in LIGHT]  # those that import torch
 
 
-@pytest.mark.parametrize(("command", "path"), CASES)
-def test_a_path_that_cannot_be_read_is_one_line_and_status_1(
-    answers: dict[str, Any], command: str, path: str
-) -> None:
-    status, errors, output = answers[f"{command}: {path}"]
+def cases_of(commands: Sequence[str]) -> list[tuple[str, str]]:
+    return [(command, name) for command in commands for name in PATHS if is_tried(command, name)]
+
+
+@pytest.fixture(scope="module")
+def light(place: Path) -> dict[str, Any]:
+    return answers_of(place, LIGHT)
+
+
+@pytest.fixture(scope="module")
+def heavy(place: Path) -> dict[str, Any]:
+    from tagkit.trainer import train
+
+    train(tiny.small(place, "train.max_epochs=1"))
+    for path in [place / "model", *(place / "model").rglob("*")]:
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    return answers_of(place, HEAVY)
+
+
+def is_one_clear_line(command: str, status: Any, errors: str, output: str) -> None:
     assert status == 1, errors
     # `check` reports what it cannot read among its findings, on standard output.
     said = output if command.startswith("check") and "error:" not in errors else errors
@@ -167,3 +179,29 @@ def test_a_path_that_cannot_be_read_is_one_line_and_status_1(
     assert len(lines) == 1, said
     assert len(lines[0]) < 1000
     assert not any(word in said for word in WORDS_OF_THE_SYSTEM), said
+
+
+@pytest.mark.parametrize(("command", "path"), cases_of(LIGHT))
+def test_a_path_that_cannot_be_read_is_one_line_and_status_1(
+    light: dict[str, Any], command: str, path: str
+) -> None:
+    is_one_clear_line(command, *light[f"{command}: {path}"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("command", "path"), cases_of(HEAVY))
+def test_so_it_is_in_commands_with_a_model(heavy: dict[str, Any], command: str, path: str) -> None:
+    is_one_clear_line(command, *heavy[f"{command}: {path}"])
+
+
+def test_a_path_with_nul_is_refused_in_a_sentence() -> None:
+    with pytest.raises(DataError, match=r"cannot be opened: a file's name cannot hold NUL$"):
+        next(Source("a\0b.conll", "utf-8").pieces())
+
+
+@pytest.mark.parametrize("name", ["gpu", "cuda:x", "cuda:99999999999", "cuda:٣", "", "CPU", "mps"])
+def test_an_unknown_device_is_answered_with_those_that_there_are(name: str) -> None:
+    from tagkit.device import choose_device
+
+    with pytest.raises(DeviceError, match=r"expected 'auto', 'cpu', 'cuda' or 'cuda:N'$"):
+        choose_device(name)

@@ -4,6 +4,7 @@ Whatever comes from a file, a name or a label is displayed as text: what a termi
 escaped (`tagkit.wording`). Data, such as predictions and JSON, does not come by here.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -14,6 +15,14 @@ from typer.core import TyperGroup
 from tagkit.errors import TagkitError
 from tagkit.wording import message_line, visible
 
+# Phrases of the library that checks the options' values, and what they mean.
+_PHRASES = (
+    (re.compile(r"^Value error, "), ""),
+    (re.compile(r"Input should be a valid integer.*"), "expected a whole number"),
+    (re.compile(r"Input should be a valid number.*"), "expected a number"),
+    (re.compile(r"Input should be (?=greater|less)"), "expected a number "),
+    (re.compile(r"Input should be "), "expected "),
+)
 # click's, wherever typer keeps it.
 _UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 
@@ -51,5 +60,11 @@ def _quoting_safely() -> Iterator[None]:
     except _UsageError as error:
         message = getattr(error, "message", None)
         if isinstance(message, str):
-            error.message = message_line(message)  # type: ignore[attr-defined]
+            error.message = message_line(_in_our_words(message))  # type: ignore[attr-defined]
         raise
+
+
+def _in_our_words(message: str) -> str:
+    for phrase, plain in _PHRASES:
+        message = phrase.sub(plain, message)
+    return message
