@@ -13,7 +13,7 @@ from tagkit.formats.reading import Reading
 from tagkit.formats.table import FORMATS, Format, recognise, settled
 from tagkit.schemes import Detection, convert, detect, illegal_count, to_spans
 from tagkit.sentence import Sentence
-from tagkit.split import Split, hold_out
+from tagkit.split import Split, hold_out, with_label_notes
 from tagkit.windows import cut, windows, windows_between_spans
 
 
@@ -75,6 +75,9 @@ def load_corpus(config: Config) -> Corpus:
             if split:
                 check_classes(split, several=several)
         _check_variety(train, dev)
+    known = train.labels(), train.classes().keys(), train.path
+    dev = with_label_notes(dev, *known)
+    test = with_label_notes(test, *known) if test else None
     return Corpus(train, dev, test, _layout(data, task))
 
 

@@ -102,6 +102,8 @@ def measure(
     """
     first = load(model, device)
     split = gold_split(first, path, data)
+    for text in split.notes:
+        note(text)
     sample = _sample(split.sentences)
     precisions = PRECISIONS if first.device.type == "cpu" else PRECISIONS[:1]
     speeds = []

@@ -18,13 +18,14 @@ from tagkit.evaluation.classes import (
 )
 from tagkit.evaluation.report import Report, make_report
 from tagkit.evaluation.scores import accuracy, span_score
-from tagkit.formats.columns import Block, read_blocks
+from tagkit.formats.columns import Block, read_blocks, read_layout
 from tagkit.formats.layout import column_options
 from tagkit.formats.lines import Source
 from tagkit.formats.table import recognise
 from tagkit.predictor import Predictor
 from tagkit.sentence import Sentence
-from tagkit.split import Split
+from tagkit.split import Split, with_label_notes
+from tagkit.wording import plural
 
 AnyReport = Report | ClassReport | JointReport
 
@@ -107,7 +108,7 @@ def score_model(
         data: how its columns are read; columns that it does not name are those of training.
         strict: count well-formed spans only.
         batch_size: sentences a batch, at most.
-        note: told, in a sentence, what the corpus's reader had to say.
+        note: called with a sentence on what is odd about the corpus.
 
     Raises:
         DataError: the file cannot be read, or holds tags of another kind than the model's.
@@ -151,7 +152,7 @@ def gold_split(predictor: Predictor, path: str, data: DataConfig) -> Split:
     split = read_split(path, data.model_copy(update=named), config.task, trained.scheme)
     if config.task != "tag":
         check_classes(split, several=config.head.multi_label == "yes")
-    return split
+    return with_label_notes(split, predictor.labels(), predictor.classes(), "the model")
 
 
 @dataclass(frozen=True)
@@ -218,8 +219,10 @@ def compare_files(
     if recognise(Source(gold_file, data.encoding), data.format).holds == "classes":
         _refuse_options_of_tags(f"{gold_file} holds classes of texts", data, strict)
         return _compare_classes(gold_file, predicted_file, data)
-    if predicted_file is None and data.tag_column is None:
-        data = data.model_copy(update={"tag_column": -2})
+    if predicted_file is None:
+        if data.tag_column is None:
+            data = data.model_copy(update={"tag_column": -2})
+        _check_columns(gold_file, data, pred_column)
     gold = list(_sentences(gold_file, data))
     beside = predicted_file or gold_file
     predicted = list(_sentences(beside, data.model_copy(update={"tag_column": pred_column})))
@@ -238,9 +241,36 @@ def compare_files(
     return make_report(gold_tags, predicted_tags, scheme, strict=strict)
 
 
+def _check_columns(path: str, data: DataConfig, pred_column: Column) -> None:
+    """Raise where a file cannot hold words, gold tags and predicted ones.
+
+    Raises:
+        DataError: it has fewer than three columns, or the gold tags are the predicted ones.
+    """
+    options = column_options(data, with_tags=True)
+    found = read_layout(Source(path, data.encoding), replace(options, token=0, tag=-1, features=()))
+    if found.width < 3:
+        raise DataError(
+            f"{path}: expected a word, a gold tag and a predicted tag on each line, found "
+            f"{plural(found.width, 'column')}; name a file with the predicted tags with --pred"
+        )
+    gold, predicted = (
+        read_layout(Source(path, data.encoding), replace(options, tag=column, features=()))
+        for column in (data.tag_column, pred_column)
+    )
+    if (gold.tag, gold.keys) == (predicted.tag, predicted.keys):
+        raise DataError(
+            f"{path}: expected gold and predicted tags in two columns, found both in column "
+            f"{gold.tag}; name them with --tag-column and --pred-column"
+        )
+
+
 def _compare_classes(gold_file: str, predicted_file: str | None, data: DataConfig) -> ClassReport:
     if predicted_file is None:
-        raise DataError(f"{gold_file}: holds texts with classes; name predicted ones with --pred")
+        raise DataError(
+            f"{gold_file}: holds texts with classes; name a file with the predicted classes with "
+            "--pred"
+        )
     gold = read_split(gold_file, data, "classify", None).sentences
     named = data.model_copy(update={"format": "auto"})  # it need not be that of gold
     found = read_split(predicted_file, named, "classify", None).sentences

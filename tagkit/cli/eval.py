@@ -54,8 +54,9 @@ def eval_command(
     token_column: TokenColumn = None,
     tag_column: TagColumn = None,
     pred_column: Annotated[
-        str, typer.Option(help="Column of the predicted tags.", metavar="N|NAME")
-    ] = "-1",
+        str | None,
+        typer.Option(help="Column of the predicted tags.", metavar="N|NAME", show_default="-1"),
+    ] = None,
     scheme: Annotated[
         str, typer.Option(help="auto, iob1, iob2, iobes, bilou or labels, of the gold tags.")
     ] = "auto",
@@ -68,7 +69,8 @@ def eval_command(
 ) -> None:
     """Score a model on a corpus, or predicted tags or classes against gold ones.
 
-    With --gold alone a column file holds both, the gold tags in the last column but one.
+    With --gold alone, a column file holds both: gold tags in the last column but one, predicted
+    tags in the last one.
     """
     from tagkit.cli.console import note, print_report
     from tagkit.config import load_config
@@ -78,6 +80,8 @@ def eval_command(
         raise typer.BadParameter(
             "expected either MODEL FILE, or --gold FILE and perhaps --pred FILE"
         )
+    if by_model and pred_column is not None:
+        raise typer.BadParameter("--pred-column is for --gold: a model predicts its tags itself")
     flags = {
         "data.format": input_format,
         "data.on_misaligned": on_misaligned,
@@ -90,7 +94,8 @@ def eval_command(
     if gold:
         from tagkit.scoring import AnyReport, compare_files
 
-        report: AnyReport = compare_files(gold, pred, data, column(pred_column) or 0, strict)
+        predicted = column("-1" if pred_column is None else pred_column) or 0
+        report: AnyReport = compare_files(gold, pred, data, predicted, strict)
     else:
         from tagkit.device import set_threads
         from tagkit.predictor import load
