@@ -15,6 +15,7 @@ from tagkit.schemes import Detection, convert, detect, illegal_count, to_spans
 from tagkit.sentence import Sentence
 from tagkit.split import Split, hold_out, with_label_notes
 from tagkit.windows import cut, windows, windows_between_spans
+from tagkit.wording import listed
 
 
 @dataclass(frozen=True)
@@ -130,7 +131,7 @@ def check_classes(split: Split, *, several: bool) -> None:
         return
     for sentence in split.sentences:
         if len(sentence.labels) != 1:
-            found = ", ".join(shorten(label) for label in sentence.labels) or "none"
+            found = listed([shorten(label) for label in sentence.labels]) or "none"
             raise FormatError(
                 split.path, sentence.lines[0] if sentence.lines else 1,
                 f"expected one class, found {found} (head.multi_label says how many a text has)",
@@ -150,7 +151,7 @@ def _check_variety(train: Split, dev: Split) -> None:
         raise DataError(f"{train.path}: no text has a class, so there is nothing to learn")
     found = dev.classes()
     if found and not found.keys() & known.keys():
-        ours, theirs = (", ".join(sorted(labels)[:5]) for labels in (known, found))
+        ours, theirs = (listed(sorted(labels)[:5]) for labels in (known, found))
         raise DataError(
             f"{dev.path}: expected classes of {train.path}, such as {ours}; found none of them, "
             f"but {theirs}"

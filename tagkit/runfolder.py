@@ -23,6 +23,7 @@ from tagkit.errors import BundleError, CheckpointError, ConfigError
 from tagkit.folders import set_aside
 from tagkit.history import CURVES, HISTORY, LOG, Epoch, write_history
 from tagkit.preparation import Prepared
+from tagkit.wording import clipped
 
 _MODELS, _CHECKPOINTS, TRACKED = ("best", "last"), "checkpoints", "tensorboard"
 SUMMARY = "seeds.json"
@@ -258,6 +259,6 @@ def _differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]
             found.append(
                 f"another {name.removeprefix('content of ')}"
                 if other
-                else f"{name} = {old!r}, not {new!r}"
+                else f"{name} = {clipped(repr(old))}, not {clipped(repr(new))}"
             )
     return found

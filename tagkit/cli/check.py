@@ -19,7 +19,8 @@ Examples:
 
 def check_command(
     files: Annotated[
-        list[str], typer.Argument(help="A corpus: train, then dev and test.", metavar="FILE...")
+        list[str],
+        typer.Argument(help="Corpora: train first, then dev and test.", metavar="FILE..."),
     ],
     fix: Annotated[
         str | None,
@@ -32,7 +33,7 @@ def check_command(
     encoding: Encoding = None,
     overrides: Set = None,
 ) -> None:
-    """Look for what is odd in a corpus, in any format, and say what is in it.
+    """Report what a corpus in any format contains, and what looks wrong in it.
 
     Exit status 1 if there are errors, 0 if there are warnings alone.
     """

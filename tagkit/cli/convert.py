@@ -51,8 +51,8 @@ def convert_command(
 ) -> None:
     """Write a corpus in another format, or its tags in another scheme.
 
-    What OUT's format cannot hold is said. An output file takes its name's place whole, or not at
-    all; a folder must not be there yet.
+    Reports what OUT's format cannot hold. An output file is written completely or not at all; an
+    output folder must not exist yet.
     """
     from tagkit.cli.console import note
     from tagkit.config import load_config, parse_span_scheme

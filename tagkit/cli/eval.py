@@ -46,7 +46,9 @@ def eval_command(
     pred: Annotated[
         str | None,
         typer.Option(
-            help="The same with predicted ones.", metavar="FILE", show_default="the gold file"
+            help="The same file with predicted tags or classes.",
+            metavar="FILE",
+            show_default="the gold file",
         ),
     ] = None,
     input_format: InputFormat = None,
@@ -58,12 +60,12 @@ def eval_command(
         typer.Option(help="Column of the predicted tags.", metavar="N|NAME", show_default="-1"),
     ] = None,
     scheme: Annotated[
-        str, typer.Option(help="auto, iob1, iob2, iobes, bilou or labels, of the gold tags.")
+        str, typer.Option(help="Scheme of the gold tags: auto, iob1, iob2, iobes, bilou or labels.")
     ] = "auto",
     strict: Annotated[bool, typer.Option("--strict", help="Count well-formed spans only.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     encoding: Encoding = None,
-    batch_size: Annotated[int, typer.Option(min=1, help="Sentences a batch.")] = BATCH_SIZE,
+    batch_size: Annotated[int, typer.Option(min=1, help="Sentences per batch.")] = BATCH_SIZE,
     device: Device = "auto",
     threads: Threads = None,
 ) -> None:

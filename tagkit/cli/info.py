@@ -18,9 +18,9 @@ def info_command(
     model: Model,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Say what a model is and how well it does.
+    """Describe a model and its scores.
 
-    The whole model is checked on the way: digests, names and shapes.
+    The whole model is checked: digests, names and shapes.
     """
     from tagkit.bundle import load_bundle
     from tagkit.cli.console import print_info

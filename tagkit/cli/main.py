@@ -47,10 +47,13 @@ def _show_version(wanted: bool) -> None:
 @app.callback(epilog="Example: tagkit train --train train.conll --dev dev.conll -o models/mine")
 def tagkit(
     version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="And exit.")
+        bool,
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="Print the version and exit."
+        ),
     ] = False,
 ) -> None:
-    """Train taggers and text classifiers on your own corpora, read text with them, score them."""
+    """Train taggers and text classifiers on your own corpora, apply them, and score them."""
 
 
 def main() -> None:

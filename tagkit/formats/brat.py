@@ -217,7 +217,7 @@ def write_brat(items: Iterable[Document], writing: Writing) -> Iterator[Piece]:
         lines = []
         for span in item.spans or ():
             if any(char.isspace() for char in span.label):
-                raise cannot_hold(item, "brat", f"white space in a label ({span.label!r})")
+                raise cannot_hold(item, "brat", f"white space in a label ({shorten(span.label)})")
             count += 1
             repeated = span.text.replace("\n", " ").replace("\r", " ")
             place = f"{span.start + offset} {span.end + offset}"

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from tagkit.errors import shorten
 from tagkit.formats.columns import Block
 from tagkit.formats.layout import (
     BLANK,
@@ -90,11 +91,11 @@ def write_columns(items: Iterable[Sentence], writing: Writing) -> Iterator[Piece
 
 def _check(item: Sentence, cell: str, width: int) -> None:
     if not cell or cell != cell.strip(BLANK) or "\t" in cell or "\n" in cell:
-        what = f"a cell such as {cell!r}: tabs part columns, line ends tokens"
+        what = f"a cell such as {shorten(cell)}: tabs part columns, line ends tokens"
         raise cannot_hold(item, "columns", what)
     if width == 1 and " " in cell:
         raise cannot_hold(
-            item, "columns", f"a word with a blank ({cell!r}) without a tag beside it"
+            item, "columns", f"a word with a blank ({shorten(cell)}) without a tag beside it"
         )
     if cell == DOCSTART:
         raise cannot_hold(item, "columns", f"{DOCSTART} as a word")

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from tagkit.errors import shorten
 from tagkit.formats.columns import Block, read_blocks
 from tagkit.formats.layout import BLANK, KEYED, column_options, value_of
 from tagkit.formats.lines import Source
@@ -144,7 +145,7 @@ def _lines(item: Sentence, plain: bool) -> Iterator[str]:
         misc = [space] if space else []
         if tag not in (None, KEYED["MISC"]) and not plain:
             if "|" in str(tag):
-                raise cannot_hold(item, NAME, f"a tag with a bar ({tag!r}) in MISC")
+                raise cannot_hold(item, NAME, f"a tag with a bar ({shorten(tag)}) in MISC")
             misc.append(f"{KEY}={tag}")
         upos = tag if plain and tag is not None else "_"
         yield "\t".join([str(number), word, "_", upos, *"_" * 5, "|".join(misc) or "_"])

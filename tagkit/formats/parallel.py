@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from itertools import repeat, zip_longest
 from pathlib import Path
 
-from tagkit.errors import DataError
+from tagkit.errors import DataError, shorten
 from tagkit.formats.lines import Source
 from tagkit.formats.reading import Reading
 from tagkit.formats.writing import Piece, Writing, cannot_hold
@@ -105,11 +105,13 @@ def write_parallel(items: Iterable[Sentence], writing: Writing) -> Iterator[Piec
             raise cannot_hold(item, "parallel", "several classes of one sentence")
         for cell in (*item.words, *(item.tags or ())):
             if not cell or any(char in cell for char in " \t\n\r"):
-                raise cannot_hold(item, "parallel", f"white space inside a word or tag ({cell!r})")
+                raise cannot_hold(
+                    item, "parallel", f"white space inside a word or tag ({shorten(cell)})"
+                )
         yield Piece(WORDS, f"{' '.join(item.words)}\n")
         if item.tags:
             yield Piece(TAGS, f"{' '.join(item.tags)}\n")
         for label in item.labels:
             if not label or label != label.strip(" \t\r") or "\n" in label:
-                raise cannot_hold(item, "parallel", f"the class {label!r}")
+                raise cannot_hold(item, "parallel", f"the class {shorten(label)}")
             yield Piece(LABELS, f"{label}\n")

@@ -46,7 +46,7 @@ def _line(item: Sentence, writing: Writing) -> str:
         raise cannot_hold(item, "slash", "words without tags")
     for cell in (*item.words, *item.tags):
         if not cell or any(char in cell for char in " \t\n\r"):
-            raise cannot_hold(item, "slash", f"white space inside a word or tag ({cell!r})")
+            raise cannot_hold(item, "slash", f"white space inside a word or tag ({shorten(cell)})")
     if any("/" in tag for tag in item.tags):
         raise cannot_hold(item, "slash", "a tag with a slash")
     pairs = zip(item.words, item.tags, strict=True)

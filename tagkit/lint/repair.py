@@ -27,6 +27,7 @@ from tagkit.lint.reading import can_be_read_again, format_of
 from tagkit.lint.spelling import variants
 from tagkit.output import make_folder, open_output
 from tagkit.schemes import convert, count_steps, join_tag, split_tag, to_spans
+from tagkit.wording import clipped
 
 _MARK = "\ufeff"
 _SURE = 4  # times as frequent as its variant must a spelling be to replace it
@@ -170,9 +171,17 @@ class _Repair:
         new = _mended(spelt, self.judged)
         for row, before, named, after in zip(block.rows, old, spelt, new, strict=True):
             if before != named:
-                self._say("label-spelling", f"{before} is now {named}", block.first_line + row)
+                self._say(
+                    "label-spelling",
+                    f"{clipped(before)} is now {clipped(named)}",
+                    block.first_line + row,
+                )
             if named != after:
-                self._say("illegal-transition", f"{named} is now {after}", block.first_line + row)
+                self._say(
+                    "illegal-transition",
+                    f"{clipped(named)} is now {clipped(after)}",
+                    block.first_line + row,
+                )
         if new == old:
             return block
         return replace(block, lines=tuple(replace_tags(block, layout, new)))
