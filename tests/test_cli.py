@@ -825,7 +825,7 @@ def test_training_twice_into_one_folder_is_refused_unless_that_is_said(
     )  # fmt: skip
     assert tagkit(*once, "--force").code == 0
     assert tagkit(*once, "--resume").code == 0
-    assert "--resume goes on, --force starts anew: name one" in tagkit(
+    assert "--resume continues the run, --force starts anew: name one" in tagkit(
         *once, "--force", "--resume"
     ).err  # fmt: skip
 
