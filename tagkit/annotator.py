@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from tagkit.errors import DataError, FormatError
+from tagkit.errors import DataError, FormatError, shorten
 from tagkit.formats.answers import Origin, Style, answer_lines, class_cells
 from tagkit.formats.columns import Block
 from tagkit.formats.columns_out import append_column
@@ -187,7 +187,7 @@ class Annotator:
         text = TaggedText(" ".join(answer.words), (), (), answer.labels, answer.scores)
         of_text = class_cells(text, self.style, origin)
         if any(" " in cell for cell in of_text) and separator == " ":
-            problem = f"columns that blanks part cannot hold the class {of_text[0]!r}"
+            problem = f"columns that blanks part cannot hold the class {shorten(of_text[0])}"
             raise FormatError(origin.file, origin.line, f"{problem}; try --format jsonl")
         behind = "".join(f"{separator}{cell}" for cell in of_text)
         if answer.probabilities is None:

@@ -12,8 +12,9 @@ from tagkit.formats.reading import Reading, source_of
 from tagkit.formats.table import find_format, settled
 from tagkit.schemes import Detection, convert, detect, illegal_count, to_spans
 from tagkit.sentence import Sentence
-from tagkit.split import Split, hold_out
+from tagkit.split import Split, hold_out, with_label_notes
 from tagkit.windows import cut, windows, windows_between_spans
+from tagkit.wording import listed
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,9 @@ def load_corpus(config: Config) -> Corpus:
             if split:
                 check_classes(split, several=several)
         _check_variety(train, dev)
+    known = train.labels(), train.classes().keys(), train.path
+    dev = with_label_notes(dev, *known)
+    test = with_label_notes(test, *known) if test else None
     return Corpus(train, dev, test)
 
 
@@ -152,7 +156,7 @@ def check_classes(split: Split, *, several: bool) -> None:
         return
     for sentence in split.sentences:
         if len(sentence.labels) != 1:
-            found = ", ".join(shorten(label) for label in sentence.labels) or "none"
+            found = listed([shorten(label) for label in sentence.labels]) or "none"
             raise FormatError(
                 split.path, sentence.lines[0] if sentence.lines else 1,
                 f"expected one class, found {found} (head.multi_label says how many a text has)",
@@ -172,7 +176,7 @@ def _check_variety(train: Split, dev: Split) -> None:
         raise DataError(f"{train.path}: no text has a class, so there is nothing to learn")
     found = dev.classes()
     if found and not found.keys() & known.keys():
-        ours, theirs = (", ".join(sorted(labels)[:5]) for labels in (known, found))
+        ours, theirs = (listed(sorted(labels)[:5]) for labels in (known, found))
         raise DataError(
             f"{dev.path}: expected classes of {train.path}, such as {ours}; found none of them, "
             f"but {theirs}"

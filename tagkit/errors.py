@@ -5,12 +5,12 @@
     +-- DataError            a corpus or an input text
     |   +-- FormatError      one line of one file
     |   +-- SpanErrors       spans of characters that cannot be spans of tokens, all of them
-    |   +-- SchemeError      tags of which most, but not all, are those of a span scheme
+    |   +-- SchemeError      tags most of which, but not all, belong to a span scheme
     +-- VectorsError         a file of pretrained vectors
     +-- BundleError          a model folder
     +-- CheckpointError      a training run's saved state, or its folder
-    +-- TrainingError        a run that cannot go on: numbers that are not finite, too little memory
-    +-- Interrupted          a run that was asked to end before its time, and can be gone on with
+    +-- TrainingError        a run that cannot continue: numbers that are not finite, no memory
+    +-- Interrupted          a run that was stopped before its end, and can be resumed
     +-- DeviceError          a device that was asked for and is not there
 
 A message says where, what was found, what was expected, and what to do.
@@ -18,9 +18,32 @@ A message says where, what was found, what was expected, and what to do.
 
 from collections.abc import Sequence
 
+from tagkit.wording import LONGEST_LINE, clipped, shorten
+
+__all__ = [
+    "BundleError",
+    "CheckpointError",
+    "ConfigError",
+    "DataError",
+    "DeviceError",
+    "FormatError",
+    "Interrupted",
+    "SchemeError",
+    "SpanErrors",
+    "TagkitError",
+    "TrainingError",
+    "VectorsError",
+    "shorten",
+]
+
 
 class TagkitError(Exception):
     """Base of all errors that are the input's, not the program's."""
+
+    def __init__(self, *lines: str) -> None:
+        """Keep the message's `lines`, one for each problem, each of bounded length."""
+        self.lines = tuple(clipped(line, LONGEST_LINE) for line in lines)
+        super().__init__("\n".join(self.lines))
 
 
 class ConfigError(TagkitError):
@@ -28,7 +51,7 @@ class ConfigError(TagkitError):
 
     def __init__(self, source: str, problems: Sequence[str]) -> None:
         """Keep `problems`, each a sentence; `source` is a file's name or the command line."""
-        super().__init__("\n".join(f"{source}: {problem}" for problem in problems))
+        super().__init__(*(f"{source}: {problem}" for problem in problems))
         self.source = source
         self.problems = tuple(problems)
 
@@ -53,12 +76,12 @@ class SpanErrors(DataError):
 
     def __init__(self, problems: Sequence[FormatError], remedy: str) -> None:
         """Keep `problems`; `remedy` is a sentence that follows them."""
-        super().__init__("\n".join([*(str(problem) for problem in problems), remedy]))
+        super().__init__(*(str(problem) for problem in problems), remedy)
         self.problems = tuple(problems)
 
 
 class SchemeError(DataError):
-    """Tags of which most, but not all, are those of a span scheme."""
+    """Tags most of which, but not all, belong to a span scheme."""
 
     def __init__(self, problem: str, tag: str) -> None:
         """Keep one `tag` that is not, so that its line can be looked up."""
@@ -80,28 +103,12 @@ class CheckpointError(TagkitError):
 
 
 class TrainingError(TagkitError):
-    """A training run that cannot go on."""
+    """A training run that cannot continue."""
 
 
 class Interrupted(TagkitError):
-    """A training run that was asked to end, and has saved all that it takes to go on."""
+    """A training run that was stopped, and has saved a checkpoint to resume from."""
 
 
 class DeviceError(TagkitError):
     """A device that was asked for and cannot be used."""
-
-
-def shorten(text: str, limit: int = 80) -> str:
-    """`text` in quotes, cut in the middle where it is longer than `limit` characters.
-
-    For messages: a file may hold a line of many megabytes.
-    """
-    if len(text) > limit:
-        text = f"{text[: limit // 2]}...{text[-limit // 4 :]}"
-    return repr(text)
-
-
-def plural(count: int, what: str) -> str:
-    """'1 sentence', '1,200 sentences', '2 classes'."""
-    ending = "" if count == 1 else "es" if what.endswith("s") else "s"
-    return f"{count:,} {what}{ending}"

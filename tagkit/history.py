@@ -1,4 +1,4 @@
-"""What a training run tells while it runs, and what stays of it."""
+"""What a training run reports while it runs, and the records that it leaves."""
 
 import json
 from collections.abc import Sequence
@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tagkit.preparation import Prepared
 from tagkit.storage import cannot_write, write_whole
+from tagkit.wording import message_line, plural
 
 HISTORY, LOG, CURVES = "history.jsonl", "train.log", "curves.svg"
 
@@ -71,8 +72,9 @@ class Logged(Listener):
         train = prepared.corpus.train
         parameters = sum(parameter.numel() for parameter in prepared.model.parameters())
         self.write(
-            f"{train.path}: {len(train.sentences)} sentences, {train.tokens} tokens; "
-            f"{parameters} parameters on {prepared.device}, {threads} threads, "
+            f"{train.path}: {plural(len(train.sentences), 'sentence')}, "
+            f"{plural(train.tokens, 'token')}; {plural(parameters, 'parameter')} on "
+            f"{prepared.device}, {plural(threads, 'thread')}, "
             f"seed {prepared.config.train.seed}"
         )
         self.listener.on_start(prepared, threads)
@@ -91,12 +93,12 @@ class Logged(Listener):
         self.listener.on_epoch(epoch)
 
     def on_note(self, text: str) -> None:
-        """As it is."""
+        """Write it as a line."""
         self.write(text)
         self.listener.on_note(text)
 
     def write(self, text: str) -> None:
-        """Add a line with the time.
+        """Add one line with the time; people read it, so it is safe to display.
 
         Raises:
             CheckpointError: it cannot be written.
@@ -104,7 +106,7 @@ class Logged(Listener):
         now = datetime.now().isoformat(sep=" ", timespec="seconds")
         try:
             with self.path.open("a", encoding="utf-8") as file:
-                file.write(f"{now}  {text}\n")
+                file.write(f"{now}  {message_line(text)}\n")
         except OSError as error:
             raise cannot_write(self.path, error) from None
 

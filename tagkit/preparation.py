@@ -12,7 +12,7 @@ from tagkit.batch import Encoded, encode
 from tagkit.bundle import load_bundle
 from tagkit.config import Config
 from tagkit.corpus import Corpus, for_training, load_corpus, several_classes, training_scheme
-from tagkit.errors import DataError
+from tagkit.errors import DataError, shorten
 from tagkit.inheritance import extended, inherit, inherited, vectors_of
 from tagkit.model import Model, build_model
 from tagkit.nn.classifiers import balanced_weights
@@ -29,6 +29,7 @@ from tagkit.vocab import (
     first_known,
     most_frequent,
 )
+from tagkit.wording import listed
 
 
 @dataclass(frozen=True)
@@ -199,9 +200,10 @@ def _class_weights(
     for option in ("class_weights", "threshold"):
         for label in named if isinstance(named := getattr(config.head, option), dict) else ():
             if vocabulary.class_id(label) is None:
-                known = ", ".join(vocabulary.classes[:10])
+                known = listed(vocabulary.classes)
                 raise DataError(
-                    f"head.{option}: no text of {path} has the class {label!r}; there are: {known}"
+                    f"head.{option}: no text of {path} has the class {shorten(label)}; there are: "
+                    f"{known}"
                 )
     weights = config.head.class_weights
     if isinstance(weights, dict):
@@ -221,10 +223,10 @@ def _tag_weights(config: Config, vocabulary: Vocabulary, path: str) -> torch.Ten
     labels = [tag if plain or tag == OUTSIDE else split_tag(tag)[1] for tag in vocabulary.tags]
     for label in config.head.label_weights:
         if label not in labels:
-            known = ", ".join(dict.fromkeys(labels[:10]))
+            known = listed([*dict.fromkeys(labels)])
             raise DataError(
-                f"head.label_weights: no token of {path} has the label {label!r}; there are: "
-                f"{known}"
+                f"head.label_weights: no token of {path} has the label {shorten(label)}; there "
+                f"are: {known}"
             )
     return torch.tensor([config.head.label_weights.get(label, 1.0) for label in labels])
 

@@ -10,6 +10,7 @@
 A run writes here and nowhere else.
 """
 
+import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -17,11 +18,12 @@ from typing import Any
 
 from tagkit.bundle import METADATA, read_metadata, save_bundle
 from tagkit.checkpoint import Checkpoint, newest_checkpoint, remove_after, save_checkpoint
-from tagkit.config import FORMER_TOKENIZER, Config, with_options
+from tagkit.config import FORMER_TOKENIZER, Config, refuse_without_effect, with_options
 from tagkit.errors import BundleError, CheckpointError, ConfigError
 from tagkit.history import CURVES, HISTORY, LOG, Epoch, write_history
 from tagkit.preparation import Prepared
 from tagkit.storage import digest_of, set_aside
+from tagkit.wording import clipped
 
 _MODELS, _CHECKPOINTS, TRACKED = ("best", "last"), "checkpoints", "tensorboard"
 SUMMARY = "seeds.json"
@@ -198,17 +200,24 @@ class RunFolder:
         return CheckpointError(f"{self.path}: cannot be written: {error.strerror or error}")
 
 
-def refuse_own(config: Config) -> None:
-    """Refuse to begin with a model that the run would replace.
+def refuse_unfit(config: Config, *, resume: bool) -> None:
+    """Refuse options without effect, and to begin with a model that the run would replace.
 
     Raises:
-        ConfigError: it lies in the output folder.
+        ConfigError: an option has no effect, or the model lies in the output folder.
     """
+    if not resume:  # a run of an earlier version is resumed with the options that it had
+        refuse_without_effect(config, "configuration")
     begins, output = Path(config.train.init_from), Path(config.output.dir)
-    if config.train.init_from and begins.resolve().is_relative_to(output.resolve()):
+    if config.train.init_from and _is_inside(begins, output):
         raise ConfigError(
             "train.init_from", [f"{begins} lies in {output}, which is replaced; name another (-o)"]
         )
+
+
+def _is_inside(path: Path, folder: Path) -> bool:
+    # Not Path.resolve, which raises where links form a loop.
+    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
 
 
 def identity(
@@ -264,6 +273,6 @@ def _differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]
             found.append(
                 f"another {name.removeprefix('content of ')}"
                 if other
-                else f"{name} = {old!r}, not {new!r}"
+                else f"{name} = {clipped(repr(old))}, not {clipped(repr(new))}"
             )
     return found

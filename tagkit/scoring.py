@@ -19,13 +19,14 @@ from tagkit.evaluation.classes import (
 from tagkit.evaluation.report import Report, make_report
 from tagkit.evaluation.scores import accuracy, span_score
 from tagkit.formats.columns import Block, ColumnReader
-from tagkit.formats.layout import column_options
+from tagkit.formats.layout import ColumnOptions, Layout, column_options
 from tagkit.formats.lines import Source, source_name
 from tagkit.formats.reading import silent, source_of
 from tagkit.formats.table import Format, find_format
 from tagkit.predictor import Predictor
 from tagkit.sentence import Sentence
-from tagkit.split import Split
+from tagkit.split import Split, with_label_notes
+from tagkit.wording import plural
 
 AnyReport = Report | ClassReport | JointReport
 
@@ -108,7 +109,7 @@ def score_model(
         data: how its columns are read; columns that it does not name are those of training.
         strict: count well-formed spans only.
         batch_size: sentences a batch, at most.
-        note: told, in a sentence, what the corpus's reader had to say.
+        note: called with a sentence on what is odd about the corpus.
 
     Raises:
         DataError: the file cannot be read, or holds tags of another kind than the model's.
@@ -152,7 +153,7 @@ def gold_split(predictor: Predictor, path: str, data: DataConfig) -> Split:
     split = read_split(path, data.model_copy(update=named), config.task, trained.scheme)
     if config.task != "tag":
         check_classes(split, several=config.head.multi_label == "yes")
-    return split
+    return with_label_notes(split, predictor.labels(), predictor.classes(), "the model")
 
 
 @dataclass(frozen=True)
@@ -229,9 +230,11 @@ def compare_files(
     if recognised.format.holds == "classes":
         _refuse_options_of_tags(f"{gold_file} holds classes of texts", data, strict)
         return _compare_classes(source, predicted_file, data, recognised.format, note)
-    if predicted_file is None and data.tag_column is None:
-        data = data.model_copy(update={"tag_column": -2})
     lines = [line for piece in source.pieces() for line in piece]  # a pipe is read once
+    if predicted_file is None:
+        if data.tag_column is None:
+            data = data.model_copy(update={"tag_column": -2})
+        _check_columns(source.name, lines, _as(recognised.format, data), pred_column)
     gold = list(_sentences(source.name, lines, _as(recognised.format, data)))
     beside = predicted_file or gold_file
     if predicted_file is not None:
@@ -263,6 +266,39 @@ def _as(format: Format, data: DataConfig) -> DataConfig:
     return data.model_copy(update={"format": name})
 
 
+def _check_columns(name: str, lines: Sequence[str], data: DataConfig, pred_column: Column) -> None:
+    """Raise where a file cannot hold words, gold tags and predicted ones.
+
+    Raises:
+        DataError: it has fewer than three columns, or the gold tags are the predicted ones.
+    """
+    options = column_options(data, with_tags=True)
+    found = _layout(name, lines, replace(options, token=0, tag=-1, features=()))
+    if found is not None and found.width < 3:
+        raise DataError(
+            f"{name}: expected a word, a gold tag and a predicted tag on each line, found "
+            f"{plural(found.width, 'column')}; name a file with the predicted tags with --pred"
+        )
+    gold, predicted = (
+        _layout(name, lines, replace(options, tag=column, features=()))
+        for column in (data.tag_column, pred_column)
+    )
+    if gold and predicted and (gold.tag, gold.keys) == (predicted.tag, predicted.keys):
+        raise DataError(
+            f"{name}: expected gold and predicted tags in two columns, found both in column "
+            f"{gold.tag}; name them with --tag-column and --pred-column"
+        )
+
+
+def _layout(name: str, lines: Sequence[str], options: ColumnOptions) -> Layout | None:
+    """Where things are in the lines of a column file; None where it holds no sentence."""
+    reader = ColumnReader(name, options)
+    for _ in chain(reader.feed(lines), reader.close()):
+        if reader.layout:
+            break
+    return reader.layout
+
+
 def _compare_classes(
     source: Source,
     predicted_file: str | None,
@@ -272,7 +308,10 @@ def _compare_classes(
 ) -> ClassReport:
     gold_file = source.path
     if predicted_file is None:
-        raise DataError(f"{source.name}: holds texts with classes; name predicted ones with --pred")
+        raise DataError(
+            f"{source.name}: holds texts with classes; name a file with the predicted classes with "
+            "--pred"
+        )
     settled = data.model_copy(update={"format": format.name})
     gold = read_split(gold_file, settled, "classify", None, source).sentences
     named = data.model_copy(update={"format": "auto"})  # it need not be that of gold

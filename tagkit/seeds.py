@@ -14,7 +14,7 @@ from tagkit.corpus import load_corpus, require_files
 from tagkit.errors import CheckpointError, ConfigError
 from tagkit.history import Listener
 from tagkit.processes import is_first
-from tagkit.runfolder import SUMMARY, RunFolder, refuse_own
+from tagkit.runfolder import SUMMARY, RunFolder, refuse_unfit
 from tagkit.storage import cannot_write, whole_folder, write_whole
 from tagkit.trainer import Trained, train
 
@@ -81,7 +81,7 @@ def train_seeds(
             "--force"
         )
     if force and is_first():
-        refuse_own(config)
+        refuse_unfit(config, resume=resume)
         load_corpus(config)  # before anything is removed: is there something to learn from?
         place.clear()
     began = time.monotonic()

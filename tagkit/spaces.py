@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tagkit.config import option_names, toml_value, unknown_option
-from tagkit.errors import ConfigError
+from tagkit.errors import ConfigError, shorten
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ def parse_spaces(texts: Iterable[str]) -> dict[str, Space]:
         name, equals, values = text.partition("=")
         try:
             if not equals or not values:
-                raise ValueError(f"expected section.key=values, found {text!r}")
+                raise ValueError(f"expected section.key=values, found {shorten(text)}")
             if name not in option_names():
                 raise ValueError(unknown_option(name))
             if not name.startswith(_SECTIONS) or name in _FIXED:
@@ -97,13 +97,13 @@ def _parse(text: str) -> Space:
         return Choices(tuple(_scalar(part) for part in text.split(",")))
     ends = toml_value(low), toml_value(high)
     if not all(isinstance(end, int | float) and not isinstance(end, bool) for end in ends):
-        raise ValueError(f"{text!r}: expected two numbers on the sides of ..")
+        raise ValueError(f"{shorten(text)}: expected two numbers on the sides of ..")
     if ends[0] >= ends[1]:
-        raise ValueError(f"{text!r}: expected a smaller number before .. than behind")
+        raise ValueError(f"{shorten(text)}: expected a smaller number before .. than behind")
     if scale not in ("", "log"):
-        raise ValueError(f"{text!r}: expected :log or nothing behind the numbers")
+        raise ValueError(f"{shorten(text)}: expected :log or nothing behind the numbers")
     if scale and ends[0] <= 0:
-        raise ValueError(f"{text!r}: expected numbers over 0 with :log")
+        raise ValueError(f"{shorten(text)}: expected numbers over 0 with :log")
     whole = all(isinstance(end, int) for end in ends)
     return Range(float(ends[0]), float(ends[1]), bool(scale), whole)
 
@@ -111,5 +111,5 @@ def _parse(text: str) -> Space:
 def _scalar(text: str) -> Any:
     value = toml_value(text)
     if not isinstance(value, str | int | float | bool):
-        raise ValueError(f"{text!r}: expected a number, a text, true or false")
+        raise ValueError(f"{shorten(text)}: expected a number, a text, true or false")
     return value

@@ -2,14 +2,15 @@
 
 import random
 from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tagkit.errors import DataError
 from tagkit.formats.layout import Layout
-from tagkit.schemes import Detection, stretches
+from tagkit.schemes import OUTSIDE, Detection, stretches
 from tagkit.sentence import Sentence
+from tagkit.wording import listed, plural_of
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,7 @@ class Split:
         path: of the file.
         sentences: with the tags of the file, its classes, or both, as the task has them.
         detection: the scheme that the tags are in; None where the task is to classify.
-        notes: what the reader had to say.
+        notes: what there is to say of it, such as what its format cannot hold.
         layout: where things are in the lines of a column file; None for other formats.
     """
 
@@ -57,6 +58,30 @@ class Split:
         for sentence in self.sentences:
             for start, end, label in stretches(sentence.tags or ()):
                 yield label, sentence.words[start:end]
+
+
+def with_label_notes(split: Split, known: Set[str], known_classes: Set[str], where: str) -> Split:
+    """The split, with a note where nothing of it can be found.
+
+    Args:
+        split: a corpus that a model is scored on.
+        known: types of spans, or plain labels, that the model learns.
+        known_classes: classes that it learns.
+        where: what has these, for the note.
+    """
+    notes = []
+    labels = {label or "_" for label in split.labels()} - {OUTSIDE}  # "_": a bare prefix
+    known = {label or "_" for label in known} - {OUTSIDE}
+    if split.detection and not labels:
+        notes.append(f"{split.path}: every tag is O, so that scores on it mean nothing")
+    classes = set(split.classes())
+    for found, expected, what in ((labels, known, "label"), (classes, known_classes, "class")):
+        if found and expected and not found & expected:
+            notes.append(
+                f"{split.path}: {where} has none of its {plural_of(what)} "
+                f"({listed(sorted(found), 5)}), so that none of them can be found"
+            )
+    return replace(split, notes=(*split.notes, *notes))
 
 
 def hold_out(train: Split, fraction: float, seed: int) -> tuple[Split, Split]:

@@ -30,6 +30,7 @@ from tagkit.places import (
     status,
 )
 from tagkit.temporary import UNFINISHED, temporary_file, temporary_folder
+from tagkit.wording import reason
 
 _BOM = "\ufeff"
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
@@ -188,17 +189,24 @@ def set_aside(folder: Path) -> Path:
 
 
 def digest_of(path: Path) -> str | None:
-    """SHA-256 of a file, or of all names and files of a folder, in hexadecimal; None of others."""
-    if path.is_dir():
+    """SHA-256 of a file, or of all names and files of a folder, in hexadecimal; None of others.
+
+    Raises:
+        DataError: the file, or one in the folder, cannot be read.
+    """
+    if os.path.isdir(path):
         whole = hashlib.sha256()
-        for file in sorted(file for file in path.rglob("*") if file.is_file()):
+        for file in sorted(file for file in path.rglob("*") if os.path.isfile(file)):
             name = os.fsencode(file.relative_to(path).as_posix())
             whole.update(name + f" {digest_of(file)}\n".encode())
         return whole.hexdigest()
-    if not path.is_file():
+    if not os.path.isfile(path):
         return None
-    with path.open("rb") as content:
-        return hashlib.file_digest(content, "sha256").hexdigest()
+    try:
+        with path.open("rb") as content:
+            return hashlib.file_digest(content, "sha256").hexdigest()
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {reason(error)}") from None
 
 
 def cannot_write(path: Path, error: OSError) -> CheckpointError:

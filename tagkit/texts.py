@@ -14,6 +14,7 @@ from tagkit.sentence import (
     TextSpan,
     joined,
 )
+from tagkit.wording import clipped
 
 Input = str | Sequence[str] | Sentence | Document
 
@@ -52,7 +53,8 @@ def as_text(item: Input, tokenizer: str, *, whole: bool) -> Text:
         return Text(text, sentences, [*found])
     sentence = item if isinstance(item, Sentence) else Sentence(tuple(item))
     if not sentence.words or "" in sentence.words:
-        raise DataError(f"expected at least one word and none that is empty, found {item!r}")
+        shown = clipped(repr(item))
+        raise DataError(f"expected at least one word and none that is empty, found {shown}")
     if sentence.text is not None:
         return Text(sentence.text, [sentence], [sentence.places])
     text, places = joined(sentence.words)

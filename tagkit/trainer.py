@@ -20,7 +20,7 @@ from tagkit.plots import write_curves
 from tagkit.predictor import Predictor
 from tagkit.preparation import Prepared, prepare
 from tagkit.processes import Processes, processes_of
-from tagkit.runfolder import TRACKED, RunFolder, facts_of, identity, refuse_own
+from tagkit.runfolder import TRACKED, RunFolder, facts_of, identity, refuse_unfit
 from tagkit.runstate import RunState
 from tagkit.scoring import AnyReport, dev_scores, evaluate
 
@@ -87,7 +87,7 @@ def train(
     """
     if config.train.seeds:
         raise ConfigError("train.seeds", ["several seeds are for train_seeds; train takes one"])
-    refuse_own(config)
+    refuse_unfit(config, resume=resume)
     clock = Clock(config.train.max_minutes, config.train.checkpoint_every)
     threads = set_threads(config.train.threads)
     device = choose_device(config.train.device)

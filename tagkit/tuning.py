@@ -21,7 +21,14 @@ from optuna.trial import FrozenTrial, TrialState
 from sqlalchemy.exc import SQLAlchemyError
 
 from tagkit.clock import Clock
-from tagkit.config import Config, load_config, to_toml, with_options
+from tagkit.config import (
+    Config,
+    effective,
+    load_config,
+    refuse_without_effect,
+    to_toml,
+    with_options,
+)
 from tagkit.corpus import require_files
 from tagkit.errors import CheckpointError, ConfigError, Interrupted, TrainingError
 from tagkit.history import Epoch, Listener
@@ -118,6 +125,8 @@ def tune(
     for name, space in spaces.items():
         for value in space.samples():
             with_options(config, {name: value})
+    searched = {name: space.samples() for name, space in spaces.items()}
+    refuse_without_effect(config, "tagkit tune", searched)
     require_files(config, "the trials of a search")
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -299,10 +308,10 @@ class _Search:
             raise cannot_write(self.folder, error) from None
 
     def _config(self, values: Mapping[str, Any], folder: str = "") -> Config:
-        """The configuration with a trial's values."""
+        """The configuration with a trial's values; without those that have no effect."""
         left = self.clock.left_minutes()
         fixed = {"data.test_file": "", "output.dir": folder or str(self.folder)}
-        return with_options(self.config, {**values, **fixed, "train.max_minutes": left})
+        return effective(with_options(self.config, {**values, **fixed, "train.max_minutes": left}))
 
 
 class _Reports(Listener):

@@ -5,6 +5,7 @@ list of words beside it.
 """
 
 import gzip
+import os
 import re
 import zlib
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tagkit.errors import VectorsError, shorten
+from tagkit.wording import reason
 
 Matrix = npt.NDArray[np.float32]
 
@@ -52,8 +54,8 @@ def load_vectors(path: Path, limit: int = 0) -> Vectors:
     Raises:
         VectorsError: the file is missing, cut short, or of another kind.
     """
-    if not path.is_file():
-        raise VectorsError(f"{path}: no such file of word vectors")
+    if not os.path.isfile(path):
+        raise VectorsError(f"{path}: {_absence(path)}")
     try:
         if path.suffix == ".npy":
             pairs = _read_npy(path)
@@ -64,7 +66,19 @@ def load_vectors(path: Path, limit: int = 0) -> Vectors:
         with np.errstate(over="ignore"):  # a number too large becomes inf, which is refused
             return _collect(path, pairs, limit)
     except (OSError, EOFError, zlib.error) as error:
-        raise VectorsError(f"{path}: cannot be read: {error}") from None
+        said = reason(error) if isinstance(error, OSError) else str(error)
+        raise VectorsError(f"{path}: cannot be read: {said}") from None
+
+
+def _absence(path: Path) -> str:
+    """Why there is no file of that name."""
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return "no such file of word vectors"
+    except (OSError, ValueError) as error:
+        return f"cannot be opened: {reason(error)}"
+    return "expected a file of word vectors, found a folder or a device"
 
 
 def _collect(path: Path, pairs: Iterator[tuple[str, Matrix]], limit: int) -> Vectors:

@@ -22,6 +22,9 @@ from tagkit.errors import DataError, DeviceError, TagkitError
 START_LIMIT_S = 300.0
 _END_LIMIT_S = 10.0  # seconds until a worker that was killed has ended
 
+# Signals that end a process; Windows has one of them.
+_ENDING = {getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)}
+
 Kind = Literal["ready", "answer", "refused", "memory", "failed"]
 Reply = tuple[Kind, Any]
 Setup = TypeVar("Setup")
@@ -46,7 +49,7 @@ class Worker(Generic[Question, Answer]):
         self._process = context.Process(target=_serve, args=(theirs,), daemon=True)
         self._ready = False
         try:
-            with _without_interrupt():
+            with _signals_held():
                 self._process.start()
             self._connection.send((make, setup))
         except BaseException as error:
@@ -77,7 +80,7 @@ class Worker(Generic[Question, Answer]):
         except (OSError, EOFError):
             raise DeviceError(f"a worker ended before its work was done; {_REMEDY}") from None
         if kind == "refused":
-            raise DataError(value)
+            raise DataError(*value)
         if kind == "memory":
             raise DeviceError(f"a worker is out of memory: {value}; {_REMEDY}")
         if kind == "failed":
@@ -97,7 +100,7 @@ class Worker(Generic[Question, Answer]):
         except (OSError, EOFError):
             raise DeviceError(f"a worker ended before its work was done; {_REMEDY}") from None
         if kind == "refused":
-            raise DeviceError(f"a worker could not start: {value}")
+            raise DeviceError(f"a worker could not start: {value[0]}", *value[1:])
         if kind != "ready":
             raise DeviceError(f"a worker could not start: {value}; {_REMEDY}")
         self._ready = True
@@ -111,13 +114,16 @@ class Worker(Generic[Question, Answer]):
 
 
 @contextmanager
-def _without_interrupt() -> Iterator[None]:
-    """A process that is started here never hears Ctrl-C: the one that starts it does."""
+def _signals_held() -> Iterator[None]:
+    """Signals wait while a process is started: one that loses its parent halfway complains.
+
+    The new process never hears Ctrl-C, as the one that starts it does.
+    """
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield
         return
     resource_tracker.ensure_running()  # it would unblock the signal
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, *_ENDING})
     try:
         yield
     finally:
@@ -127,6 +133,8 @@ def _without_interrupt() -> Iterator[None]:
 def _serve(connection: Connection) -> None:
     """What the process does: make the function, then answer until nobody asks."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     # Whoever asked may be gone.
     with suppress(EOFError, OSError):
@@ -135,7 +143,7 @@ def _serve(connection: Connection) -> None:
             make, setup = connection.recv()
             answer = make(setup)
         except Exception as error:
-            connection.send((_kind_of(error), _text_of(error)))
+            connection.send(_complaint(error, _text_of(error)))
             return
         connection.send(("ready", None))
         while True:
@@ -146,23 +154,23 @@ def _reply(answer: Callable[[Question], Answer], question: Question) -> Reply:
     try:
         return "answer", answer(question)
     except Exception as error:
-        kind = _kind_of(error)
-        return kind, traceback.format_exc() if kind == "failed" else _text_of(error)
+        return _complaint(error, traceback.format_exc())
 
 
-def _kind_of(error: Exception) -> Kind:
+def _complaint(error: Exception, failure: str) -> Reply:
+    """What is reported of an error; `failure` is the text of one that nobody expected."""
     if isinstance(error, TagkitError):
-        return "refused"
+        return "refused", error.lines
     # torch has an error of its own for a GPU alone.
     short = isinstance(error, MemoryError) or "memory" in str(error)
-    return "memory" if short else "failed"
+    return ("memory", _text_of(error)) if short else ("failed", failure)
 
 
 def _text_of(error: Exception) -> str:
     """One line."""
     text = (error.strerror if isinstance(error, OSError) else None) or str(error)
     lines = text.strip().splitlines()
-    return text if isinstance(error, TagkitError) else lines[0] if lines else "out of memory"
+    return lines[0] if lines else "out of memory"
 
 
 def _end_with_parent() -> None:

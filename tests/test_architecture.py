@@ -11,7 +11,8 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "tagkit"
 
 LAYERS = [
-    ["errors", "limits"],
+    ["wording", "limits"],
+    ["errors"],
     ["temporary", "places", "worker"],
     ["storage"],
     ["sentence"],

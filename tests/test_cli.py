@@ -948,12 +948,12 @@ def test_a_benchmark_is_printed_as_a_table_with_the_change_of_each_precision() -
     ]
     assert lines[0].index("p99") + 3 == len(lines[1])
     assert lines[4:] == [
-        "tokens a second by sentences a batch; milliseconds of one sentence by itself",
+        "tokens per second by sentences per batch; milliseconds for one sentence by itself",
         "corpus     200 sentences, 5,000 tokens",
         "threads    2",
         "start-up   2.25 s for one text, 0.25 s more than to import torch",
         "predict    3.50 s for the corpus, as a whole command",
-        "memory     512 MB at the most",
+        "memory     512 MB at its peak",
         "model      1.8 MB on disk",
     ]
 
@@ -993,7 +993,7 @@ def test_training_twice_into_one_folder_is_refused_unless_that_is_said(
     )  # fmt: skip
     assert tagkit(*once, "--force").code == 0
     assert tagkit(*once, "--resume").code == 0
-    assert "--resume goes on, --force starts anew: name one" in tagkit(
+    assert "--resume continues the run, --force starts anew: name one" in tagkit(
         *once, "--force", "--resume"
     ).err  # fmt: skip
 

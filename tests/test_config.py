@@ -315,7 +315,7 @@ def test_a_value_where_a_section_belongs_is_refused(tmp_path: Path) -> None:
 
 def test_directions_are_merged_only_where_there_are_two() -> None:
     assert problems("encoder.merge=sum", "encoder.bidirectional=false") == (
-        "encoder.merge = 'sum' joins two directions: it wants encoder.bidirectional = true",
+        "encoder.merge = 'sum' joins two directions: it needs encoder.bidirectional = true",
     )
     assert not load_config(None, ["encoder.bidirectional=false"]).encoder.bidirectional
 

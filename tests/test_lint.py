@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from tagkit.config import DataConfig
 from tagkit.lint.check import check_files
 from tagkit.lint.render import report_lines
-from tagkit.lint.report import CheckReport, Finding, plural, shown_lines
+from tagkit.lint.report import CheckReport, Finding, shown_lines
 from tagkit.lint.spelling import variants
+from tagkit.wording import plural
 
 Files = dict[str, str]
 GOOD = "Ada B-PER\nMiller I-PER\nleft O\n\nBen B-PER\nsaw O\nRome B-LOC\n\n"

@@ -60,10 +60,11 @@ def test_mean_and_deviation_are_those_of_a_sample(trained: TrainedSeeds) -> None
     assert deviation == pytest.approx((sum((v - mean) ** 2 for v in values) / 2) ** 0.5)
     assert mean_and_deviation([0.5]) == (0.5, 0.0)
     lines = list(seed_lines(trained, "F1"))
-    assert lines[0].split() == ["seed", "epoch", "dev", "F1", "test"]
-    assert [line.split()[0] for line in lines[1:4]] == ["3", "1", "2"]
-    assert lines[4].split()[:2] == ["mean", f"{100 * statistics.mean(values):.2f}"]
-    assert lines[5].split()[:3] == ["standard", "deviation", f"{100 * deviation:.2f}"]
+    assert lines[:1] == [""]
+    assert lines[1].split() == ["seed", "epoch", "dev", "F1", "test"]
+    assert [line.split()[0] for line in lines[2:5]] == ["3", "1", "2"]
+    assert lines[5].split()[:2] == ["mean", f"{100 * statistics.mean(values):.2f}"]
+    assert lines[6].split()[:3] == ["standard", "deviation", f"{100 * deviation:.2f}"]
     assert sum(line.endswith("*") for line in lines) == 1
 
 

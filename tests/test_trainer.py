@@ -102,7 +102,7 @@ def test_every_cell_learns_with_every_head(tmp_path: Path, cell: str, head: str)
     [
         ["encoder.merge=sum", "encoder.layers=2"],
         ["encoder.merge=product", "head.constrain=train"],
-        ["encoder.bidirectional=false", "embeddings.char_cell=none"],
+        ["encoder.bidirectional=false", *tiny.WITHOUT_CHARACTERS],
         ["data.train_scheme=bilou", "train.batch_tokens=60", "train.schedule=cosine"],
         ["data.train_scheme=iob2", "train.schedule=plateau", "embeddings.lowercase=false"],
         ["encoder.locked_dropout=0.2", "encoder.word_dropout=0.1", "train.average_decay=0"],
@@ -198,7 +198,7 @@ def test_vectors_of_words_that_training_lacks_are_used_in_prediction(tmp_path: P
             tmp_path,
             f"embeddings.vectors={path}",
             f"embeddings.freeze_vectors={freeze}",
-            "embeddings.char_cell=none",
+            *tiny.WITHOUT_CHARACTERS,
         )
         trained = train(config, force=True)
         vocabulary = trained.predictor.vocabulary

@@ -17,6 +17,11 @@ _SPLITS = {"train": (80, 1), "dev": (20, 2), "test": (20, 3)}  # sentences, seed
 _VERBS = ["visits", "leaves", "likes", "knows"]
 
 
+# With the defaults of what then has no effect.
+WITHOUT_CHARACTERS = ["embeddings.char_cell=none", "embeddings.char_dim=30",
+                      "embeddings.char_hidden=50"]  # fmt: skip
+
+
 def answer(model: Model, batch: Batch, *, confidence: bool = False) -> Answer:
     """What a model says of a batch, from its words' vectors."""
     with torch.no_grad():

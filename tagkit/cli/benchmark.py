@@ -1,12 +1,11 @@
 """`tagkit benchmark`."""
 
 import json
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from tagkit.cli.options import Device, Encoding, InputFormat, Threads
+from tagkit.cli.options import Device, Encoding, InputFormat, Model, Threads
 
 # \b keeps click from filling the lines.
 EXAMPLES = """\b
@@ -16,16 +15,18 @@ Example:
 
 
 def benchmark_command(
-    model: Annotated[Path, typer.Argument(help="Folder of a model.", metavar="MODEL")],
+    model: Model,
     file: Annotated[str, typer.Argument(help="Corpus with gold tags or classes.", metavar="FILE")],
     input_format: InputFormat = None,
     encoding: Encoding = None,
-    rounds: Annotated[int, typer.Option(min=1, help="Of each figure; medians are told.")] = 3,
+    rounds: Annotated[
+        int, typer.Option(min=1, help="Measurements of each figure, whose median is reported.")
+    ] = 3,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     device: Device = "auto",
     threads: Threads = None,
 ) -> None:
-    """Measure a model on this machine: speed, latency, memory, and what fewer bits cost."""
+    """Measure a model on this machine: speed, latency, memory, and the score with fewer bits."""
     from tagkit.cli.console import note, print_measured
     from tagkit.config import load_config
     from tagkit.device import set_threads

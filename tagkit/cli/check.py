@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from tagkit.cli.messages import show_lines
 from tagkit.cli.options import Encoding, InputFormat, Set, TagColumn, TokenColumn, column
 
 # \b keeps click from filling the lines.
@@ -18,7 +19,8 @@ Examples:
 
 def check_command(
     files: Annotated[
-        list[str], typer.Argument(help="A corpus: train, then dev and test.", metavar="FILE...")
+        list[str],
+        typer.Argument(help="Corpora: train first, then dev and test.", metavar="FILE..."),
     ],
     fix: Annotated[
         str | None,
@@ -34,7 +36,7 @@ def check_command(
     encoding: Encoding = None,
     overrides: Set = None,
 ) -> None:
-    """Look for what is odd in a corpus, in any format, and say what is in it.
+    """Report what a corpus in any format contains, and what looks wrong in it.
 
     --fix writes copies, and never to a file that is read. Exit status 1 if there are errors, 0 if
     there are warnings alone.
@@ -56,7 +58,7 @@ def check_command(
     report = check_files(files, data, note)
     if not as_json:
         # Before any repair: it says why a file cannot be repaired.
-        typer.echo("\n".join(report_lines(report)))
+        show_lines(report_lines(report))
     repaired = write_repaired(copies, data, force=force)
     if as_json:
         facts: dict[str, Any] = report.to_dict()
@@ -65,6 +67,6 @@ def check_command(
         typer.echo(json.dumps(facts, ensure_ascii=False))
     else:
         for file, done in repaired.items():
-            typer.echo("\n".join(repair_lines(file, done)))
+            show_lines(repair_lines(file, done))
     if report.errors:
         raise typer.Exit(1)

@@ -6,14 +6,15 @@ is no terminal there is no colour and no progress bar, and lines come out plain.
 
 from typing import TYPE_CHECKING, Self
 
-import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 from rich.table import Table
 
-from tagkit.cli.reports import NOBODY, info_lines, measured_lines, report_lines
+from tagkit.cli.messages import show_lines
+from tagkit.cli.reports import info_lines, label_cell, measured_lines, report_lines
 from tagkit.evaluation.classes import ClassReport, JointReport
+from tagkit.wording import message_line
 
 if TYPE_CHECKING:  # their modules import torch, which is seconds; a note does not need them
     from tagkit.bundle import Bundle
@@ -22,7 +23,7 @@ if TYPE_CHECKING:  # their modules import torch, which is seconds; a note does n
 
 
 class _Errors(Console):
-    """Standard error; if nobody can read it any more, that is no reason to end a training."""
+    """Standard error; a reader that has closed it is no reason to end a training run."""
 
     def _check_buffer(self) -> None:
         try:
@@ -31,21 +32,22 @@ class _Errors(Console):
             self.on_broken_pipe()
 
     def on_broken_pipe(self) -> None:
-        """Say no more; rich would end the program."""
+        """Print nothing more; rich would end the program."""
         self.quiet = True
 
 
-_ERRORS = _Errors(stderr=True, highlight=False, soft_wrap=True)
+# Nothing in a text is taken for markup or for the name of an emoji: a file may be `a:pear:b.txt`.
+_ERRORS = _Errors(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
 _MOST_CLASSES = 10  # of a confusion matrix; with more, its largest cells
 
 
 def note(text: str) -> None:
-    """A line for the person, beside the data."""
-    _ERRORS.print(text, markup=False)
+    """A line for the person, beside the data; whatever is in `text`, it stays one line."""
+    _ERRORS.print(message_line(text))
 
 
 class WithBar:
-    """Something that shows a bar on standard error as long as it is entered."""
+    """Shows a progress bar on standard error while it is entered."""
 
     def __init__(self, description: str, total: int | None) -> None:
         """`total` steps; None where that is not known."""
@@ -58,14 +60,14 @@ class WithBar:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         self._bar.stop()
 
 
 def _progress_bar() -> Bar:
     """A bar; none where standard error is no terminal."""
     return Bar(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
@@ -77,7 +79,7 @@ def _progress_bar() -> Bar:
 
 def print_report(report: "AnyReport") -> None:
     """A report as a table, to standard output: it is what was asked for."""
-    typer.echo("\n".join(report_lines(report)))
+    show_lines(report_lines(report))
     classes = report.classes if isinstance(report, JointReport) else report
     if isinstance(classes, ClassReport) and classes.confused():
         _print_confusion(classes)
@@ -88,18 +90,18 @@ def _print_confusion(report: ClassReport) -> None:
     predicted = {label for row in report.confusion.values() for label in row}
     labels = sorted(predicted | report.confusion.keys())
     if len(labels) <= _MOST_CLASSES:
-        table = Table("gold \\ predicted", *(label or NOBODY for label in labels))
+        table = Table("gold \\ predicted", *map(label_cell, labels))
         for gold, row in report.confusion.items():
-            table.add_row(gold, *(f"{row.get(label, 0):,}" for label in labels))
+            table.add_row(label_cell(gold), *(f"{row.get(label, 0):,}" for label in labels))
     else:
         pairs = report.confused()[:_MOST_CLASSES]
         table = Table("gold", "predicted", "texts", title="confused most often")
         for gold, other, count in pairs:
-            table.add_row(gold, other or NOBODY, f"{count:,}")
+            table.add_row(label_cell(gold), label_cell(other), f"{count:,}")
     for column in table.columns[1:] if len(labels) <= _MOST_CLASSES else table.columns[2:]:
         column.justify = "right"
     # A matrix is as wide as it is: where there is no terminal nothing is to be cut.
-    console = Console(highlight=False, markup=False)
+    console = Console(highlight=False, markup=False, emoji=False)
     if not console.is_terminal:
         console.width = 1000
     console.print(table)
@@ -107,9 +109,9 @@ def _print_confusion(report: ClassReport) -> None:
 
 def print_measured(measured: "Measured") -> None:
     """What a benchmark found, to standard output."""
-    typer.echo("\n".join(measured_lines(measured)))
+    show_lines(measured_lines(measured))
 
 
 def print_info(name: str, bundle: "Bundle") -> None:
     """What a model is, to standard output."""
-    typer.echo("\n".join(info_lines(name, bundle)))
+    show_lines(info_lines(name, bundle))

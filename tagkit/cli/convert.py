@@ -64,6 +64,7 @@ def convert_command(
     from tagkit.formats.table import target_format
     from tagkit.places import refuse_input, require_new_folder, require_place
     from tagkit.storage import open_output
+    from tagkit.wording import plural
 
     flags = {
         "data.format": input_format,
@@ -103,5 +104,5 @@ def convert_command(
     kind = "sentence" if target.holds == "tags" else "text"
     note(
         f"{conversion.source.name} ({conversion.format.name}) -> {output} ({target.name}): "
-        f"{conversion.records:,} {kind}{'' if conversion.records == 1 else 's'}"
+        f"{plural(conversion.records, kind)}"
     )

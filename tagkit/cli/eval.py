@@ -28,7 +28,10 @@ Examples:
 
 def eval_command(
     model: Annotated[
-        Path | None, typer.Argument(help="Folder of a model.", metavar="[MODEL", show_default=False)
+        Path | None,
+        typer.Argument(
+            help="Folder of a model.", metavar="[MODEL", show_default=False, readable=False
+        ),
     ] = None,
     file: Annotated[
         str | None,
@@ -43,7 +46,9 @@ def eval_command(
     pred: Annotated[
         str | None,
         typer.Option(
-            help="The same with predicted ones.", metavar="FILE", show_default="the gold file"
+            help="The same file with predicted tags or classes.",
+            metavar="FILE",
+            show_default="the gold file",
         ),
     ] = None,
     input_format: InputFormat = None,
@@ -51,21 +56,23 @@ def eval_command(
     token_column: TokenColumn = None,
     tag_column: TagColumn = None,
     pred_column: Annotated[
-        str, typer.Option(help="Column of the predicted tags.", metavar="N|NAME")
-    ] = "-1",
+        str | None,
+        typer.Option(help="Column of the predicted tags.", metavar="N|NAME", show_default="-1"),
+    ] = None,
     scheme: Annotated[
-        str, typer.Option(help="auto, iob1, iob2, iobes, bilou or labels, of the gold tags.")
+        str, typer.Option(help="Scheme of the gold tags: auto, iob1, iob2, iobes, bilou or labels.")
     ] = "auto",
     strict: Annotated[bool, typer.Option("--strict", help="Count well-formed spans only.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     encoding: Encoding = None,
-    batch_size: Annotated[int, typer.Option(min=1, help="Sentences a batch.")] = BATCH_SIZE,
+    batch_size: Annotated[int, typer.Option(min=1, help="Sentences per batch.")] = BATCH_SIZE,
     device: Device = "auto",
     threads: Threads = None,
 ) -> None:
     """Score a model on a corpus, or predicted tags or classes against gold ones.
 
-    With --gold alone a column file holds both, the gold tags in the last column but one.
+    With --gold alone, a column file holds both: gold tags in the last column but one, predicted
+    tags in the last one.
     """
     from tagkit.cli.console import note, print_report
     from tagkit.config import load_config
@@ -75,6 +82,8 @@ def eval_command(
         raise typer.BadParameter(
             "expected either MODEL FILE, or --gold FILE and perhaps --pred FILE"
         )
+    if by_model and pred_column is not None:
+        raise typer.BadParameter("--pred-column is for --gold: a model predicts its tags itself")
     flags = {
         "data.format": input_format,
         "data.on_misaligned": on_misaligned,
@@ -87,7 +96,8 @@ def eval_command(
     if gold:
         from tagkit.scoring import AnyReport, compare_files
 
-        report: AnyReport = compare_files(gold, pred, data, column(pred_column) or 0, strict, note)
+        predicted = column("-1" if pred_column is None else pred_column) or 0
+        report: AnyReport = compare_files(gold, pred, data, predicted, strict, note)
     else:
         from tagkit.device import set_threads
         from tagkit.predictor import load

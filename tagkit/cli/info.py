@@ -1,10 +1,11 @@
 """`tagkit info`."""
 
 import json
-from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from tagkit.cli.options import Model
 
 # \b keeps click from filling the lines.
 EXAMPLES = """\b
@@ -14,12 +15,12 @@ Example:
 
 
 def info_command(
-    model: Annotated[Path, typer.Argument(help="Folder of a model.", metavar="MODEL")],
+    model: Model,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Say what a model is and how well it does.
+    """Describe a model and its scores.
 
-    The whole model is checked on the way: digests, names and shapes.
+    The whole model is checked: digests, names and shapes.
     """
     from tagkit.bundle import load_bundle
     from tagkit.cli.console import print_info

@@ -13,12 +13,15 @@ import typer
 
 from tagkit import __version__
 from tagkit.cli import benchmark, check, convert, eval, info, predict, train, tune
+from tagkit.cli.messages import Commands
 from tagkit.cli.signals import Ended, clean_up_on_signal, status_of
 from tagkit.cli.streams import discard_output, finish_output, prepare_streams, say
 from tagkit.errors import Interrupted, TagkitError
+from tagkit.wording import message_line, reason, visible
 
 app = typer.Typer(
     name="tagkit",
+    cls=Commands,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -47,10 +50,13 @@ def _show_version(wanted: bool) -> None:
 @app.callback(epilog="Example: tagkit train --train train.conll --dev dev.conll -o models/mine")
 def tagkit(
     version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="And exit.")
+        bool,
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="Print the version and exit."
+        ),
     ] = False,
 ) -> None:
-    """Train taggers and text classifiers on your own corpora, read text with them, score them."""
+    """Train taggers and text classifiers on your own corpora, apply them, and score them."""
 
 
 def main() -> None:
@@ -77,8 +83,8 @@ def _run() -> int:
         _say_how_to_resume(error)
         return status_of(error)
     except TagkitError as error:
-        for line in str(error).split("\n"):
-            say(f"error: {line}")
+        for line in error.lines:
+            say(f"error: {message_line(line)}")
     except (KeyboardInterrupt, Ended) as error:
         say("stopped")
         return status_of(error)
@@ -94,7 +100,7 @@ def _failed(error: OSError) -> int:
         # What has no name was printed.
         name = "standard output" if error.filename is None else os.fsdecode(error.filename)
         done = "written" if error.filename is None else "used"
-        say(f"error: {name}: cannot be {done}: {error.strerror or error}")
+        say(message_line(f"error: {name}: cannot be {done}: {reason(error)}"))
     return 1
 
 
@@ -102,9 +108,9 @@ def _say_how_to_resume(error: Interrupted) -> None:
     if os.environ.get("RANK", "0") != "0":  # of several processes the first one talks
         return
     if os.environ.get("WORLD_SIZE", "1") != "1":
-        say(f"{error}. To go on: the same command with --resume")
+        say(message_line(f"{error}. To go on: the same command with --resume"))
         return
     options = [word for word in sys.argv[1:] if word not in ("--resume", "--force")]
     if options[0] == "train":  # a search goes on by itself
         options.append("--resume")
-    say(f"{error}. To go on: {shlex.join(['tagkit', *options])}")
+    say(f"{message_line(str(error))}. To go on: {visible(shlex.join(['tagkit', *options]))}")

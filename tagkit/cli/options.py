@@ -5,11 +5,14 @@ from typing import Annotated, Literal
 
 import typer
 
+# A file that cannot be read is an error of the file, with exit status 1, and not wrong usage.
+Model = Annotated[Path, typer.Argument(help="Folder of a model.", metavar="MODEL", readable=False)]
 ConfigFile = Annotated[
     Path | None,
     typer.Option(
         "--config",
-        help="Configuration.",
+        help="Configuration file.",
+        readable=False,
         metavar="FILE",
         show_default="tagkit.toml, without --train",
     ),
@@ -17,31 +20,34 @@ ConfigFile = Annotated[
 Task = Annotated[
     str | None,
     typer.Option(
-        help="tag (tokens), classify (texts) or both.", metavar="TASK", show_default="tag"
+        help="What to learn: tag (tokens), classify (texts) or both.",
+        metavar="TASK",
+        show_default="tag",
     ),
 ]
-TrainFile = Annotated[
-    str | None, typer.Option("--train", help="Corpus to learn from.", metavar="FILE")
-]
+TrainFile = Annotated[str | None, typer.Option("--train", help="Training corpus.", metavar="FILE")]
 DevFile = Annotated[
     str | None,
     typer.Option(
-        "--dev", help="Corpus that chooses the best.", metavar="FILE", show_default="split off"
+        "--dev",
+        help="Development corpus, used to select the best epoch.",
+        metavar="FILE",
+        show_default="split off",
     ),
 ]
-Seed = Annotated[int | None, typer.Option(help="Of all that is random.")]
+Seed = Annotated[int | None, typer.Option(help="Random seed.")]
 # Of training, whose configuration may name it too.
 TrainDevice = Annotated[
     str | None,
     typer.Option(
-        "--device", help="auto, cpu, cuda or cuda:N.", metavar="DEVICE", show_default="auto"
+        "--device", help="Device: auto, cpu, cuda or cuda:N.", metavar="DEVICE", show_default="auto"
     ),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
-Device = Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N.", metavar="DEVICE")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
+Device = Annotated[str, typer.Option(help="Device: auto, cpu, cuda or cuda:N.", metavar="DEVICE")]
 Precision = Annotated[
     Literal["fp32", "bf16", "int8"],
-    typer.Option(help="Of the recurrent products, on a CPU: fewer bits are faster."),
+    typer.Option(help="Precision of the recurrent layers on a CPU: fewer bits are faster."),
 ]
 Threads = Annotated[
     int | None, typer.Option(min=0, help="CPU threads; 0 for all cores.", show_default="1")
@@ -49,7 +55,7 @@ Threads = Annotated[
 TokenColumn = Annotated[
     str | None,
     typer.Option(
-        help="Column of the tokens: 0 is the first, -1 the last; or a CoNLL-U name.",
+        help="Column of the tokens: 0 for the first, -1 for the last, or a CoNLL-U name.",
         metavar="N|NAME",
         show_default="FORM or 0",
     ),
@@ -57,20 +63,22 @@ TokenColumn = Annotated[
 TagColumn = Annotated[
     str | None,
     typer.Option(
-        help="Column of the gold tags, likewise.", metavar="N|NAME", show_default="UPOS or -1"
+        help="Column of the gold tags: a number or a name.",
+        metavar="N|NAME",
+        show_default="UPOS or -1",
     ),
 ]
 
 
 Encoding = Annotated[
-    str | None, typer.Option(help="Of the files.", metavar="NAME", show_default="utf-8")
+    str | None, typer.Option(help="Encoding of the files.", metavar="NAME", show_default="utf-8")
 ]
 
 InputFormat = Annotated[
     str | None,
     typer.Option(
-        help="columns, conllu, jsonl, brat, slash, parallel, tsv, csv, fasttext, trec, trees, "
-        "folder or text.",
+        help="Format of the input: columns, conllu, jsonl, brat, slash, parallel, tsv, csv, "
+        "fasttext, trec, trees, folder or text.",
         metavar="FORMAT",
         show_default="recognised",
     ),
@@ -78,7 +86,8 @@ InputFormat = Annotated[
 OnMisaligned = Annotated[
     str | None,
     typer.Option(
-        help="Spans that do not fall on token edges: error, expand, shrink or drop.",
+        help="What to do with spans that do not match token boundaries: error, expand, shrink "
+        "or drop.",
         metavar="HOW",
         show_default="error",
     ),

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from tagkit.cli.options import Device, Encoding, InputFormat, Precision, Threads
+from tagkit.cli.options import Device, Encoding, InputFormat, Model, Precision, Threads
 from tagkit.limits import BATCH_SIZE, MAX_LENGTH
 
 # \b keeps click from filling the lines.
@@ -20,7 +20,7 @@ Examples:
 
 
 def predict_command(
-    model: Annotated[Path, typer.Argument(help="Folder of a model.", metavar="MODEL")],
+    model: Model,
     files: Annotated[
         list[str] | None,
         typer.Argument(help="Inputs; - is standard input.", metavar="[FILE...]", show_default="-"),
@@ -39,7 +39,8 @@ def predict_command(
     output_format: Annotated[
         Literal["columns", "tsv", "jsonl"],
         typer.Option(
-            "--format", help="What to write: columns, class and text, or a JSON object a text."
+            "--format",
+            help="Format of the output: columns, tsv (class and text), or a JSON object per text.",
         ),
     ] = "columns",
     confidence: Annotated[
@@ -47,20 +48,21 @@ def predict_command(
         typer.Option("--confidence", help="Write the probability of each tag, span and class."),
     ] = False,
     top: Annotated[
-        int, typer.Option(min=0, help="Likeliest classes of each text.", show_default="its own")
+        int,
+        typer.Option(
+            min=0, help="Number of most probable classes of each text.", show_default="its own"
+        ),
     ] = 0,
     threshold: Annotated[
         float | None,
-        typer.Option(
-            min=0, max=1, help="Only classes as likely as that.", show_default="the model's"
-        ),
+        typer.Option(min=0, max=1, help="Minimum class probability.", show_default="the model's"),
     ] = None,
-    batch_size: Annotated[int, typer.Option(min=1, help="Sentences a batch.")] = BATCH_SIZE,
+    batch_size: Annotated[int, typer.Option(min=1, help="Sentences per batch.")] = BATCH_SIZE,
     max_length: Annotated[
         int | None,
         typer.Option(
             min=2,
-            help="Words; longer sentences are tagged in windows.",
+            help="Longest sentence in words; longer ones are tagged in windows.",
             show_default=f"{MAX_LENGTH}",
         ),
     ] = None,
@@ -69,7 +71,10 @@ def predict_command(
     precision: Precision = "fp32",
     threads: Threads = None,
     workers: Annotated[
-        int, typer.Option(min=1, help="Processes, each with the model.", metavar="N")
+        int,
+        typer.Option(
+            min=1, help="Number of worker processes, each with a copy of the model.", metavar="N"
+        ),
     ] = 1,
 ) -> None:
     """Tag or classify raw text, column files, or a corpus in any other format."""

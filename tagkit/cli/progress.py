@@ -6,12 +6,12 @@ from pathlib import Path
 from tagkit.cli.console import WithBar, note
 from tagkit.cli.reports import architecture, report_lines
 from tagkit.corpus import Corpus
-from tagkit.errors import plural
 from tagkit.history import Epoch, Listener
 from tagkit.preparation import Prepared
 from tagkit.seeds import TrainedSeeds, mean_and_deviation
 from tagkit.split import Split
 from tagkit.trainer import Trained
+from tagkit.wording import as_argument, plural, plural_of, visible
 
 _BARS = "▁▂▃▄▅▆▇█"
 
@@ -31,7 +31,8 @@ class Progress(WithBar, Listener):
             note(line)
         self._epochs = prepared.config.train.max_epochs
         self._measure = _measure(prepared)
-        note(f"\nepoch      loss  dev {self._measure:<4}        lr  tokens/s")
+        note("")
+        note(f"epoch      loss  dev {self._measure:<4}        lr  tokens/s")
 
     def on_step(self, epoch: int, done: int, total: int) -> None:
         """Move the bar."""
@@ -47,7 +48,7 @@ class Progress(WithBar, Listener):
         )
 
     def on_note(self, text: str) -> None:
-        """As it is."""
+        """Show it on a line."""
         note(text)
 
     def on_seeds(self, trained: TrainedSeeds) -> None:
@@ -62,11 +63,11 @@ class Progress(WithBar, Listener):
         self._bar.stop()
         stopped = ""
         if trained.ended == "patience":
-            stopped = f" (stopped: dev did not get better for {_waited(trained)} epochs)"
+            stopped = f" (stopped: dev did not get better for {plural(_waited(trained), 'epoch')})"
         if trained.ended == "time":
             stopped = " (stopped: time is over; --resume goes on)"
         best = trained.best
-        ending = "; test:\n" if trained.test else ""
+        ending = "; test:" if trained.test else ""
         for line in curves(trained.epochs, f"dev {self._measure}"):
             note(line)
         note(
@@ -77,10 +78,14 @@ class Progress(WithBar, Listener):
     def _report(self, trained: Trained, folder: Path) -> None:
         """Scores on test, and what to type next."""
         if trained.test:
+            note("")
             for line in report_lines(trained.test):
                 note(line)
         size = sum(file.stat().st_size for file in (folder / "best").iterdir())
-        note(f"\nsaved {folder} ({size / 1e6:.1f} MB). Next: tagkit predict {folder} FILE")
+        note("")
+        note(
+            f"saved {folder} ({size / 1e6:.1f} MB). Next: tagkit predict {as_argument(folder)} FILE"
+        )
 
 
 def seed_lines(trained: TrainedSeeds, measure: str) -> Iterator[str]:
@@ -89,7 +94,8 @@ def seed_lines(trained: TrainedSeeds, measure: str) -> Iterator[str]:
     columns = {f"dev {measure}": [score.dev for score in scores]}
     if scores[0].test is not None:
         columns["test"] = [score.test or 0.0 for score in scores]
-    yield f"\n{'seed':>20}  epoch" + "".join(f"  {name:>9}" for name in columns)
+    yield ""
+    yield f"{'seed':>20}  epoch" + "".join(f"  {name:>9}" for name in columns)
     for row, score in enumerate(scores):
         cells = "".join(f"  {100 * values[row]:>9.2f}" for values in columns.values())
         star = "  *" if score.seed == trained.best.predictor.config.train.seed else ""
@@ -97,8 +103,9 @@ def seed_lines(trained: TrainedSeeds, measure: str) -> Iterator[str]:
     for number, name in enumerate(("mean", "standard deviation")):
         figures = (mean_and_deviation(values)[number] for values in columns.values())
         yield f"{name:>20}       " + "".join(f"  {100 * figure:>9.2f}" for figure in figures)
-    ending = "; test:\n" if trained.best.test else ""
-    yield f"\nbest on dev: seed {trained.best.predictor.config.train.seed}{ending}"
+    ending = "; test:" if trained.best.test else ""
+    yield ""
+    yield f"best on dev: seed {trained.best.predictor.config.train.seed}{ending}"
 
 
 def curves(epochs: Sequence[Epoch], measure: str) -> Iterator[str]:
@@ -106,7 +113,8 @@ def curves(epochs: Sequence[Epoch], measure: str) -> Iterator[str]:
     if len(epochs) > 1:
         losses = [epoch.loss for epoch in epochs]
         scores = [100 * epoch.score for epoch in epochs]
-        yield f"\n{'loss':<8}  {sparkline(losses)}  {losses[0]:.4f} to {losses[-1]:.4f}"
+        yield ""
+        yield f"{'loss':<8}  {sparkline(losses)}  {losses[0]:.4f} to {losses[-1]:.4f}"
         yield f"{measure:<8}  {sparkline(scores)}  {scores[0]:.2f} to {scores[-1]:.2f}"
 
 
@@ -128,28 +136,28 @@ def _start_lines(prepared: Prepared, threads: int) -> Iterator[str]:
         "dev": corpus.dev,
         "test": corpus.test,
     }
-    width = max(len(split.path) for split in splits.values() if split)
+    paths = {name: visible(split.path) for name, split in splits.items() if split}
+    width = max(map(len, paths.values()))
     for name, split in splits.items():
         if split:
             facts = _split_facts(name, split, corpus, with_classes=config.task != "tag")
-            yield f"{name:<6} {split.path:<{width}}  {facts}"
+            yield f"{name:<6} {paths[name]:<{width}}  {facts}"
     for said in dict.fromkeys(said for split in splits.values() if split for said in split.notes):
         yield f"       {said}"
     if prepared.cut:
-        plural = "s" if prepared.cut > 1 else ""
         yield (
-            f"       {prepared.cut:,} training sentence{plural} over {config.data.max_length:,} "
+            f"       {plural(prepared.cut, 'training sentence')} over {config.data.max_length:,} "
             "tokens: cut into windows that overlap"
         )
     parameters = sum(parameter.numel() for parameter in prepared.model.parameters())
     device = str(prepared.device)
     if device == "cpu":
-        device += f" ({threads} thread{'s' if threads > 1 else ''})"
-    yield f"model  {architecture(config)}, {parameters:,} parameters, on {device}"
+        device += f" ({plural(threads, 'thread')})"
+    yield f"model  {architecture(config)}, {plural(parameters, 'parameter')}, on {device}"
     if prepared.vectors:
         covered, total = prepared.vectors
         name = Path(config.embeddings.vectors).name
-        yield f"       {covered:,} of {total:,} training words have a vector in {name}"
+        yield f"       {covered:,} of {plural(total, 'training word')} with a vector in {name}"
 
 
 def _measure(prepared: Prepared) -> str:
@@ -173,8 +181,11 @@ def _split_facts(name: str, split: Split, corpus: Corpus, *, with_classes: bool)
         )
     if with_classes:
         kinds.append(plural(len(split.classes()), "class"))
-    unit = "sentences" if split.detection else "texts"
-    facts = f"{len(split.sentences):>7,} {unit} {split.tokens:>9,} tokens  {', '.join(kinds)}"
+    count, unit = len(split.sentences), "sentence" if split.detection else "text"
+    # As wide for one as for many, so that the columns stay below each other.
+    sentences = f"{count:>7,} {unit if count == 1 else plural_of(unit):<{len(unit) + 1}}"
+    tokens = f"{split.tokens:>9,} {'token ' if split.tokens == 1 else 'tokens'}"
+    facts = f"{sentences} {tokens}  {', '.join(kinds)}"
     unseen = corpus.unseen_share()
     if name == "dev" and unseen is not None:
         facts += f"; {100 * unseen:.0f} % of its entities never seen in train"

@@ -7,15 +7,23 @@ from tagkit.config import Config
 from tagkit.evaluation.classes import ClassReport, JointReport
 from tagkit.evaluation.report import Report
 from tagkit.evaluation.scores import Score
+from tagkit.wording import clipped, listed, plural, visible
 
 if TYPE_CHECKING:  # their modules import torch
     from tagkit.bundle import Bundle
     from tagkit.measure import Measured
     from tagkit.scoring import AnyReport
 
-NOBODY = "(none)"  # where no class was likely
+_NO_CLASS = "(none)"  # where no class was likely
+_LONGEST_LABEL = 60  # characters of a label in a table
+_MOST_LABELS = 1000  # that a line names
 _CELLS = {"lstm": "LSTM", "gru": "GRU", "elman": "Elman RNN"}
 _HEADS = {"crf": "CRF", "softmax": "softmax", "viterbi": "softmax + tag bigrams"}
+
+
+def label_cell(label: str) -> str:
+    """A label or class in a table: safe to display, and of bounded length."""
+    return visible(clipped(label, _LONGEST_LABEL)) or _NO_CLASS
 
 
 def report_lines(report: "AnyReport") -> Iterator[str]:
@@ -43,8 +51,8 @@ def measured_lines(measured: "Measured") -> Iterator[str]:
         change = 100 * (speed.score - first)
         yield f"{speed.precision:<10}{100 * speed.score:>7.2f}{change:>+8.2f}{rates}{waits}"
     yield ""
-    yield "tokens a second by sentences a batch; milliseconds of one sentence by itself"
-    yield f"corpus     {measured.sentences:,} sentences, {measured.tokens:,} tokens"
+    yield "tokens per second by sentences per batch; milliseconds for one sentence by itself"
+    yield f"corpus     {plural(measured.sentences, 'sentence')}, {plural(measured.tokens, 'token')}"
     yield f"threads    {measured.threads}"
     if measured.startup_s is not None:
         extra = measured.startup_s - measured.torch_s
@@ -54,43 +62,47 @@ def measured_lines(measured: "Measured") -> Iterator[str]:
         )
     yield f"predict    {measured.command_s:.2f} s for the corpus, as a whole command"
     if measured.peak_mb is not None:
-        yield f"memory     {measured.peak_mb:,.0f} MB at the most"
+        yield f"memory     {measured.peak_mb:,.0f} MB at its peak"
     yield f"model      {measured.model_mb:,.1f} MB on disk"
 
 
 def _tag_lines(report: Report) -> Iterator[str]:
     yield from _score_lines(report.types, report.micro, report.macro, report.weighted)
     kind = "tags" if report.scheme == "labels" else f"{report.scheme} spans"
-    yield f"{kind}, {report.mode}; token accuracy {report.accuracy:.4f} of {report.tokens:,} tokens"
+    tokens = plural(report.tokens, "token")
+    yield f"{kind}, {report.mode}; token accuracy {report.accuracy:.4f} of {tokens}"
     yield from _unknown_lines("labels", report.unknown)
 
 
 def _class_lines(report: ClassReport) -> Iterator[str]:
     yield from _score_lines(report.types, report.micro, report.macro, report.weighted)
     what = "all of a text's classes right" if report.several else "accuracy"
-    yield f"classes; {what} {report.accuracy:.4f} of {report.texts:,} texts"
+    yield f"classes; {what} {report.accuracy:.4f} of {plural(report.texts, 'text')}"
     yield from _unknown_lines("classes", report.unknown)
 
 
 def _score_lines(
     types: Mapping[str, Score], micro: Score, macro: Score, weighted: Score
 ) -> Iterator[str]:
-    rows = {**types, "micro avg": micro, "macro avg": macro, "weighted avg": weighted}
-    width = max(len(label) for label in rows)
+    # Not a dictionary: a label may be called "micro avg".
+    rows = [(label_cell(label), score) for label, score in types.items()]
+    averages = [("micro avg", micro), ("macro avg", macro), ("weighted avg", weighted)]
+    width = max(len(label) for label, _ in (*rows, *averages))
     yield f"{'':<{width}}  precision  recall      f1  support"
-    for label, score in rows.items():
-        if label == "micro avg":
-            yield ""
-        yield (
-            f"{label:<{width}}  {score.precision:>9.4f}  {score.recall:>6.4f}  {score.f1:>6.4f}  "
-            f"{score.support:>7,}"
-        )
-    yield ""
+    for group in (rows, averages):
+        for label, score in group:
+            yield (
+                f"{label:<{width}}  {score.precision:>9.4f}  {score.recall:>6.4f}  "
+                f"{score.f1:>6.4f}  {score.support:>7,}"
+            )
+        yield ""
 
 
 def _unknown_lines(kind: str, unknown: Mapping[str, int]) -> Iterator[str]:
     if unknown:
-        named = ", ".join(f"{label} ({count:,})" for label, count in unknown.items())
+        named = listed(
+            [f"{label_cell(label)} ({count:,})" for label, count in unknown.items()], _MOST_LABELS
+        )
         yield f"gold {kind} that the model does not know, all counted as errors: {named}"
 
 
@@ -110,23 +122,24 @@ def architecture(config: Config) -> str:
 def info_lines(name: str, bundle: "Bundle") -> Iterator[str]:
     """What a model is, what it was trained on, and how well it does."""
     metadata, config, vocabulary = bundle.metadata, bundle.config, bundle.vocabulary
-    yield f"model       {name}: {architecture(config)}, {metadata['parameters']:,} parameters"
+    parameters = plural(metadata["parameters"], "parameter")
+    yield f"model       {name}: {architecture(config)}, {parameters}"
     yield f"made by     tagkit {metadata['tagkit']}, torch {metadata['torch']}"
-    unit = "texts" if config.task == "classify" else "sentences"
+    unit = "text" if config.task == "classify" else "sentence"
     for split, facts in metadata.get("data", {}).items():
         yield (
-            f"{split:<11} {facts['file']}: {facts['sentences']:,} {unit}, "
-            f"{facts['tokens']:,} tokens, {facts['scheme'] or 'classes'}"
+            f"{split:<11} {facts['file']}: {plural(facts['sentences'], unit)}, "
+            f"{plural(facts['tokens'], 'token')}, {facts['scheme'] or 'classes'}"
         )
     vectors = len(vocabulary.vector_words)
     beyond = f" and {vectors:,} with pretrained vectors" if vectors else ""
     yield (
-        f"vocabulary  {len(vocabulary.words):,} trained words{beyond}, "
-        f"{len(vocabulary.chars):,} characters"
+        f"vocabulary  {plural(len(vocabulary.words), 'trained word')}{beyond}, "
+        f"{plural(len(vocabulary.chars), 'character')}"
     )
     for what in ("labels", "classes"):
         if metadata.get(what):
-            yield f"{what:<11} {', '.join(metadata[what])}"
+            yield f"{what:<11} {listed([*map(label_cell, metadata[what])], _MOST_LABELS)}"
     if config.task != "classify":
         columns = [config.data.token_column or "FORM or 0", *config.data.feature_columns]
         yield f"reads       columns {', '.join(str(column) for column in columns)}"

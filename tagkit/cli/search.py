@@ -5,6 +5,7 @@ from typing import Any
 
 from tagkit.cli.console import WithBar, note
 from tagkit.tuning import BEST_CONFIG, Trial, Tuned, TuneListener
+from tagkit.wording import as_argument, plural
 
 
 class SearchProgress(WithBar, TuneListener):
@@ -25,19 +26,22 @@ class SearchProgress(WithBar, TuneListener):
         note(trial_line(trial) + ("  *" if is_best else ""))
 
     def on_note(self, text: str) -> None:
-        """As it is."""
+        """Show it on a line."""
         note(text)
 
     def on_end(self, tuned: Tuned) -> None:
         """All trials, the best first, and what to type next."""
         self._bar.stop()
         done = sorted(tuned.trials, key=lambda trial: (trial.state != "done", -(trial.dev or 0)))
-        note(f"\n{len(tuned.trials)} trials, the best first:\n")
+        note("")
+        note(f"{plural(len(tuned.trials), 'trial')}, the best first:")
+        note("")
         for trial in done:
             note(trial_line(trial))
+        note("")
         note(
-            f"\nsaved {tuned.folder} (model) and {tuned.folder / BEST_CONFIG} (options). "
-            f"Next: tagkit eval {tuned.folder} TEST"
+            f"saved {tuned.folder} (model) and {tuned.folder / BEST_CONFIG} (options). "
+            f"Next: tagkit eval {as_argument(tuned.folder)} TEST"
         )
 
 

@@ -47,11 +47,11 @@ def train_command(
     train: TrainFile = None,
     dev: DevFile = None,
     test: Annotated[
-        str | None, typer.Option(help="Corpus to score at the end.", metavar="FILE")
+        str | None, typer.Option(help="Test corpus, scored once at the end.", metavar="FILE")
     ] = None,
     output: Annotated[
         str | None,
-        typer.Option("--output", "-o", help="Where the model goes.", metavar="DIR"),
+        typer.Option("--output", "-o", help="Output folder.", metavar="DIR"),
     ] = None,
     overrides: Set = None,
     input_format: InputFormat = None,
@@ -61,25 +61,32 @@ def train_command(
     encoding: Encoding = None,
     seed: Seed = None,
     seeds: Annotated[
-        str | None, typer.Option(help="A model for each; the best is kept.", metavar="N,N,...")
+        str | None,
+        typer.Option(
+            help="Train a model with each of these seeds; keep the best.", metavar="N,N,..."
+        ),
     ] = None,
     device: TrainDevice = None,
     threads: Threads = None,
     init_from: Annotated[
-        str | None, typer.Option(help="A model whose weights are the first ones.", metavar="MODEL")
+        str | None, typer.Option(help="Start from the weights of this model.", metavar="MODEL")
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with the run in DIR, if one is there.")
+        bool, typer.Option("--resume", help="Resume the run in DIR, if there is one.")
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace what a run left in DIR.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace the run in DIR.")] = False,
     max_minutes: Annotated[
         float | None,
-        typer.Option(help="Of the whole run, test included.", metavar="M", show_default="no limit"),
+        typer.Option(
+            help="Time limit of the run in minutes, test included.",
+            metavar="M",
+            show_default="no limit",
+        ),
     ] = None,
     checkpoint_every: Annotated[
         str | None,
         typer.Option(
-            help="Steps, or minutes with an m, between saved states.",
+            help="Steps between checkpoints, or minutes with an m.",
             metavar="N|Nm",
             show_default="10m",
         ),
@@ -88,10 +95,10 @@ def train_command(
 ) -> None:
     """Train a tagger or classifier and save its best and its last epoch.
 
-    Without --train the configuration tagkit.toml in this folder is used. With --train no
-    configuration is needed: the defaults are good, and dev is split off when it is not given.
+    Without --train, the configuration tagkit.toml in this folder is used. With --train, no
+    configuration is needed: there are defaults, and dev is split off when it is not given.
     """
-    from tagkit.config import load_config
+    from tagkit.config import load_config, refuse_without_effect
 
     if config is None and train is None:
         config = _DEFAULT_CONFIG
@@ -115,12 +122,16 @@ def train_command(
         "train.checkpoint_every": checkpoint_every,
     }
     settings = load_config(config, overrides or (), flags)
+    if not resume:
+        refuse_without_effect(settings, str(config or "configuration"))
     if seed is not None and seeds is not None:
         raise ConfigError(
             "tagkit train", ["--seed is for one model, --seeds for several: name one"]
         )
     if resume and force:
-        raise ConfigError("tagkit train", ["--resume goes on, --force starts anew: name one"])
+        raise ConfigError(
+            "tagkit train", ["--resume continues the run, --force starts anew: name one"]
+        )
     if os.environ.get("RANK", "0") != "0":  # of several processes the first one talks
         quiet = True
     with stop_on_signal() as stop:

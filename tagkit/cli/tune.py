@@ -45,38 +45,38 @@ def tune_command(
     output: Annotated[
         str,
         typer.Option(
-            "--output", "-o", help="Where the search and its best model go.", metavar="DIR"
+            "--output", "-o", help="Folder of the search and of its best model.", metavar="DIR"
         ),
     ] = "models/search",
     search: Annotated[
         list[str] | None,
         typer.Option(
-            help="What to try: FROM..TO, FROM..TO:log, or A,B,C.",
+            help="Values to try: FROM..TO, FROM..TO:log, or A,B,C.",
             metavar="SECTION.KEY=VALUES",
             show_default="; ".join(DEFAULT_SEARCH),
         ),
     ] = None,
     trials: Annotated[
-        int, typer.Option(min=1, help="Models in all, those of a search that goes on included.")
+        int, typer.Option(min=1, help="Number of trials, those of a resumed search included.")
     ] = 20,
     max_minutes: Annotated[
         float | None,
-        typer.Option(help="Of the whole search.", metavar="M", show_default="no limit"),
+        typer.Option(
+            help="Time limit of the search in minutes.", metavar="M", show_default="no limit"
+        ),
     ] = None,
     overrides: Set = None,
     seed: Seed = None,
     device: TrainDevice = None,
     threads: Threads = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Replace the search that is in DIR.")
-    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace the search in DIR.")] = False,
     quiet: Quiet = False,
 ) -> None:
     """Search for good options: train many models, and keep the one that is best on dev.
 
-    A search that was stopped goes on when the same command is given again. Test is not looked at.
+    A search that was stopped is resumed by the same command. The test corpus is not used.
     """  # fmt: skip
-    from tagkit.config import load_config
+    from tagkit.config import load_config, refuse_without_effect
     from tagkit.spaces import parse_spaces
 
     if config is None and train is None:
@@ -93,6 +93,8 @@ def tune_command(
     }
     settings = load_config(config, overrides or (), flags)
     spaces = parse_spaces(search or DEFAULT_SEARCH)
+    searched = {name: space.samples() for name, space in spaces.items()}
+    refuse_without_effect(settings, str(config or "tagkit tune"), searched)
     if find_spec("optuna") is None:
         raise ConfigError("tagkit tune", ["needs Optuna; pip install 'tagkit[tune]'"])
     with stop_on_signal() as stop:

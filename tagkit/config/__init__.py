@@ -1,5 +1,6 @@
-"""tagkit.toml: what it may say (`sections`), and how it is read (`loading`)."""
+"""tagkit.toml: its options, how it is read, and which options have an effect."""
 
+from tagkit.config.effects import effective, refuse_without_effect
 from tagkit.config.loading import (
     load_config,
     option_names,
@@ -11,6 +12,7 @@ from tagkit.config.loading import (
     with_options,
 )
 from tagkit.config.sections import (
+    DEVICES,
     FORMER_TOKENIZER,
     Column,
     Config,
@@ -23,10 +25,12 @@ from tagkit.config.sections import (
     TrainConfig,
     allowed,
     default_threads,
+    is_device,
     parse_span_scheme,
 )
 
 __all__ = [
+    "DEVICES",
     "FORMER_TOKENIZER",
     "Column",
     "Config",
@@ -39,11 +43,14 @@ __all__ = [
     "TrainConfig",
     "allowed",
     "default_threads",
+    "effective",
+    "is_device",
     "load_config",
     "option_names",
     "parse_config",
     "parse_saved",
     "parse_span_scheme",
+    "refuse_without_effect",
     "to_toml",
     "toml_value",
     "unknown_option",

@@ -2,11 +2,12 @@
 
 import math
 import os
+import re
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from tagkit.errors import ConfigError
+from tagkit.errors import ConfigError, shorten
 from tagkit.limits import MAX_LINE_CHARS
 from tagkit.schemes import SPAN_SCHEMES, SYNONYMS
 
@@ -30,11 +31,19 @@ def _established(name: Any) -> Any:
     return SYNONYMS.get(name.lower(), name.lower()) if isinstance(name, str) else name
 
 
+DEVICES = "'auto', 'cpu', 'cuda' or 'cuda:N'"
+_DEVICE = re.compile(r"auto|cpu|cuda(:[0-9]{1,4})?")
+
+
+def is_device(name: str) -> bool:
+    """Whether a device may be called that."""
+    return _DEVICE.fullmatch(name) is not None
+
+
 def _cuda_or_cpu(name: str) -> str:
-    kind, _, index = name.partition(":")
-    if name in ("auto", "cpu", "cuda") or (kind == "cuda" and index.isdecimal()):
+    if is_device(name):
         return name
-    raise ValueError("expected 'auto', 'cpu', 'cuda' or 'cuda:N'")
+    raise ValueError(f"expected {DEVICES}")
 
 
 def _known_encoding(name: str) -> str:
@@ -86,7 +95,7 @@ class DataConfig(Section):
     """[data]: the corpora and how their columns are read."""
 
     train_file: str = ""  # the corpus to learn from
-    dev_file: str = ""  # chooses the best epoch; split off train_file when empty
+    dev_file: str = ""  # used to select the best epoch; split off train_file when empty
     test_file: str = ""  # scored once, at the end; may be empty
     dev_fraction: Annotated[float, Field(gt=0, lt=1)] = 0.1  # of train_file, without a dev_file
     format: Format = "auto"  # of the files; auto: recognised by their content
@@ -181,7 +190,7 @@ class TrainConfig(Section):
     max_grad_value: Annotated[float, Field(ge=0)] = 0.0  # each number is cut to it; 0: off
     on_nonfinite: Literal["skip", "random"] = "skip"  # steps whose loss or gradient is not finite
     average_decay: Probability = 0.999  # of the running mean of the weights that is kept; 0: off
-    seed: Seed = 1  # of all that is random
+    seed: Seed = 1  # random seed
     seeds: tuple[Seed, ...] = ()  # one model for each, of which the best is kept
     max_minutes: Annotated[float, Field(ge=0)] = 0.0  # of the whole run, test included; 0: no limit
     checkpoint_every: Interval = "10m"  # steps, or minutes with an m; and after each epoch
@@ -212,7 +221,7 @@ class Config(Section):
     def _fits_together(self) -> "Config":
         if self.encoder.merge != "concat" and not self.encoder.bidirectional:
             raise ValueError(
-                f"encoder.merge = {self.encoder.merge!r} joins two directions: it wants "
+                f"encoder.merge = {self.encoder.merge!r} joins two directions: it needs "
                 "encoder.bidirectional = true"
             )
         if self.task == "classify" and self.head.label_weights:
@@ -243,7 +252,7 @@ def parse_span_scheme(name: str | None) -> str | None:
     scheme = _established(name)
     if scheme is not None and scheme not in SPAN_SCHEMES:
         names = ", ".join(SPAN_SCHEMES)
-        raise ConfigError("--scheme", [f"expected one of {names}, found {name!r}"])
+        raise ConfigError("--scheme", [f"expected one of {names}, found {shorten(str(name))}"])
     return str(scheme) if scheme else None
 
 

@@ -5,6 +5,7 @@ is none, as it is no part of the text. Files that count otherwise (line ends as 
 too) are recognised by the texts that .ann repeats, and converted.
 """
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from tagkit.formats.lines import Source, has_mark, read_text
 from tagkit.formats.reading import Reading, source_of
 from tagkit.formats.writing import Piece, Writing, cannot_hold
 from tagkit.sentence import Document, TextSpan
+from tagkit.wording import clipped, reason
 
 _ENDINGS = (".ann", ".txt")
 _OTHER = {
@@ -36,11 +38,20 @@ class _Mark:
 
 
 def annotated_files(path: Path) -> list[Path]:
-    """The .ann files of a folder, or the one of a pair, in order; none where there are none."""
-    if path.is_dir():
-        return sorted(p for p in path.iterdir() if _stem(p) and _ending(p) == ".ann")
+    """The .ann files of a folder, or the one of a pair, in order; none where there are none.
+
+    Raises:
+        DataError: the folder cannot be read.
+    """
+    if os.path.isdir(path):
+        try:
+            return sorted(p for p in path.iterdir() if _stem(p) and _ending(p) == ".ann")
+        except OSError as error:
+            raise DataError(f"{path}: cannot be read as a folder: {reason(error)}") from None
+    if _ending(path) not in _ENDINGS:
+        return []
     beside = [path.with_name(f"{_stem(path)}.ann{gz}") for gz in ("", ".gz")]
-    return [p for p in beside if _ending(path) in _ENDINGS and p.is_file()][:1]
+    return [p for p in beside if os.path.isfile(p)][:1]
 
 
 def _ending(path: Path) -> str:
@@ -68,7 +79,7 @@ def read_brat(source: Source, reading: Reading) -> Iterator[Document]:
 def _document(file: Path, reading: Reading, others: Counter[str]) -> Document:
     encoding = reading.data.encoding
     beside = [file.with_name(f"{_stem(file)}.txt{gz}") for gz in ("", ".gz")]
-    text_file = next((p for p in beside if p.is_file()), None)
+    text_file = next((p for p in beside if os.path.isfile(p)), None)
     if text_file is None:
         raise DataError(f"{file}: expected its text in {beside[0]}, found no such file")
     text = read_text(str(text_file), encoding, reading.data.max_line_chars)
@@ -164,7 +175,7 @@ def _span(
     text: str, mark: _Mark, place: Callable[[int], int | None], source: str, reading: Reading
 ) -> TextSpan | None:
     """The stretch that a mark means; None where it is refused or left out, which is said."""
-    shown = f"{mark.name} ({mark.label} {mark.pieces[0][0]} {mark.pieces[-1][1]})"
+    shown = f"{clipped(mark.name)} ({clipped(mark.label)} {mark.pieces[0][0]} {mark.pieces[-1][1]})"
     start, end = place(mark.pieces[0][0]), place(mark.pieces[-1][1])
     if start is None or end is None:
         reading.refuse(

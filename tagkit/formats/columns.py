@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from tagkit.errors import FormatError, plural, shorten
+from tagkit.errors import FormatError, shorten
 from tagkit.formats.layout import (
     BLANK,
     DOCSTART,
@@ -29,6 +29,7 @@ from tagkit.formats.layout import (
 )
 from tagkit.formats.lines import Source
 from tagkit.sentence import Sentence
+from tagkit.wording import plural
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from itertools import chain
 
 from tagkit.config import Column, DataConfig
-from tagkit.errors import FormatError, plural, shorten
+from tagkit.errors import FormatError, shorten
 from tagkit.formats.lines import STDIN, Source
 from tagkit.formats.reading import Reading
 from tagkit.formats.text import noting_spans, require_label, require_line
 from tagkit.formats.writing import Piece, Writing, cannot_hold, one_file
 from tagkit.sentence import Document
+from tagkit.wording import plural
 
 Row = tuple[int, list[str]]  # the number of its first line, and its cells
 

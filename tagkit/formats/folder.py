@@ -4,6 +4,7 @@ In the second kind a class is what its file's name does not share with the other
 and rt-polarity.pos hold the classes neg and pos. Hidden files and folders are passed over.
 """
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -14,6 +15,7 @@ from tagkit.formats.reading import Reading, source_of
 from tagkit.formats.text import noting_spans, require_label
 from tagkit.formats.writing import Piece, Writing, cannot_hold
 from tagkit.sentence import Document
+from tagkit.wording import reason
 
 _EDGE = re.compile(r"[._-]")
 _LONGEST = 200  # bytes in a name; file systems take 255, and a number or ending may follow
@@ -67,12 +69,12 @@ def _inside(path: Path) -> tuple[list[Path], list[Path]]:
     """
     try:
         entries = sorted(entry for entry in path.iterdir() if not entry.name.startswith("."))
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read as a folder: {error.strerror}") from None
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path}: cannot be read as a folder: {reason(error)}") from None
     for entry in entries:
         if not _is_unicode(entry.name):
             raise DataError(f"{path}: expected names in UTF-8, found {shorten(entry.name)}")
-    folders = [entry for entry in entries if entry.is_dir()]
+    folders = [entry for entry in entries if os.path.isdir(entry)]
     return folders, [entry for entry in entries if entry not in set(folders)]
 
 

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from tagkit.errors import SchemeError, plural
+from tagkit.errors import SchemeError
 from tagkit.formats.layout import BLANK, is_conllu_id, is_docstart, split_line
 from tagkit.schemes import OUTSIDE, detect, is_span_tag
+from tagkit.wording import plural
 
 
 @dataclass(frozen=True, slots=True)

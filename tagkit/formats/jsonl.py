@@ -19,6 +19,7 @@ from tagkit.formats.reading import Item, Reading
 from tagkit.formats.writing import Piece, Writing, cannot_hold, one_file
 from tagkit.sentence import Document, Sentence, TextSpan
 from tagkit.storage import without_halves
+from tagkit.wording import listed
 
 _TOKENS = ("tokens", "words")
 _TAGS = ("tags", "ner_tags", "pos_tags", "chunk_tags")
@@ -45,7 +46,7 @@ def kind_of(record: Mapping[str, Any]) -> str:
         if _get(record, _TOKENS) is not None:
             return "jsonl-tokens"
         raise ValueError(
-            "expected a text, or tokens, found the keys " + (", ".join(record) or "of nothing")
+            "expected a text, or tokens, found the keys " + (listed([*record]) or "of nothing")
         )
     spans = next((record[key] for key in _SPANS if isinstance(record.get(key), list)), None)
     if spans is not None and ("spans" in record or "entities" in record or _are_spans(spans)):

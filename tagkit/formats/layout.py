@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tagkit.config import Column, DataConfig
-from tagkit.errors import FormatError, plural
+from tagkit.errors import FormatError
+from tagkit.wording import plural
 
 CONLLU_COLUMNS = (
     "ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC",

@@ -23,6 +23,7 @@ from typing import BinaryIO, cast
 
 from tagkit.errors import DataError, FormatError, shorten
 from tagkit.limits import MAX_LINE_CHARS
+from tagkit.wording import reason
 
 _PIECE = 1 << 17  # bytes read at once, at most
 _GZIP = b"\x1f\x8b"  # how every gzip file begins (RFC 1952), whatever its name
@@ -52,10 +53,7 @@ class Source:
 
     def is_folder(self) -> bool:
         """Whether it is a folder rather than a file."""
-        try:
-            return self.path != STDIN and Path(self.path).is_dir()
-        except OSError:  # opening it says what is wrong
-            return False
+        return self.path != STDIN and os.path.isdir(self.path)
 
     def beginning(self, *, waiting: bool = True) -> list[str]:
         """The first lines, enough to recognise a format by; empty for an empty file.
@@ -131,8 +129,7 @@ def open_bytes(path: str) -> Iterator[BinaryIO]:
     except FileNotFoundError:
         raise DataError(f"{path}: no such file") from None
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-        problem = error.strerror if isinstance(error, OSError) else "it is no path"
-        raise DataError(f"{shown_path(path)}: cannot be opened: {problem}") from None
+        raise DataError(f"{shown_path(path)}: cannot be opened: {reason(error)}") from None
     with file:
         if file.peek(len(_GZIP)).startswith(_GZIP):
             with gzip.open(file) as unpacked:
@@ -273,7 +270,7 @@ def read_lines(
         except (gzip.BadGzipFile, zlib.error, EOFError) as error:
             raise DataError(f"{source}: is damaged or cut off: {error}") from None
         except OSError as error:
-            raise DataError(f"{source}: cannot be read: {error.strerror}") from None
+            raise DataError(f"{source}: cannot be read: {reason(error)}") from None
         try:
             text = decoder.decode(piece, final=not piece)
         except UnicodeDecodeError as error:

@@ -4,6 +4,7 @@ seq.out or label may be missing. A word and its tag are at the same place of the
 blanks.
 """
 
+import os
 from collections.abc import Iterable, Iterator
 from itertools import repeat, zip_longest
 from pathlib import Path
@@ -88,7 +89,7 @@ def _sentence(
 
 def _open(folder: Path, name: str, reading: Reading) -> Source | None:
     for path in (folder / name, folder / f"{name}.gz"):
-        if path.is_file():
+        if os.path.isfile(path):
             return source_of(str(path), reading.data)
     return None
 

@@ -33,6 +33,7 @@ from tagkit.formats.text import read_text_lines, write_text_lines
 from tagkit.formats.trec import read_trec, write_trec
 from tagkit.formats.trees import read_trees, write_trees
 from tagkit.formats.writing import Piece, Writing
+from tagkit.wording import clipped
 
 Holds = Literal["tags", "spans", "classes", "text"]
 
@@ -165,7 +166,7 @@ def target_format(path: str, named: str | None, read: Format) -> Format:
         ]
     if named is not None:
         if named not in FORMATS:
-            raise DataError(f"--to {named}: expected one of {', '.join(FORMATS)} or jsonl")
+            raise DataError(f"--to {clipped(named)}: expected one of {', '.join(FORMATS)} or jsonl")
         return FORMATS[named]
     found = next((f for f in _ALL if f.endings and name.endswith(f.endings)), None)
     if found is None:

@@ -3,9 +3,11 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
+from tagkit.errors import shorten
 from tagkit.lint.reading import ReadFile
-from tagkit.lint.report import Finding, Severity, plural
+from tagkit.lint.report import Finding, Severity
 from tagkit.lint.spelling import variants
+from tagkit.wording import clipped, plural
 
 _FEW = 5  # examples from which little can be learnt
 _MOST_SHOWN = 12
@@ -24,7 +26,8 @@ def check_labels(read: ReadFile, is_train: bool) -> Iterator[Finding]:
             "warning",
             "label-spelling",
             read.path,
-            f"{one!r} ({counts[one]:,}) and {other!r} ({counts[other]:,}) may be the same label",
+            f"{shorten(one)} ({counts[one]:,}) and {shorten(other)} ({counts[other]:,}) may be the "
+            "same label",
             counts[other],
             tuple(lines[other]),
         )
@@ -47,7 +50,7 @@ def _too_few_or_many(read: ReadFile, counts: Counter[str], is_train: bool) -> It
         yield Finding(severity, "only-O", read.path, message)
     elif len(counts) == 1 and not read.has_spans:
         (label,) = counts
-        yield Finding(severity, "one-label", read.path, f"{label!r} is the only label")
+        yield Finding(severity, "one-label", read.path, f"{shorten(label)} is the only label")
     elif not read.has_spans and counts.total() >= _TEXTS and 2 * len(counts) > counts.total():
         message = (
             f"{len(counts):,} distinct labels in {counts.total():,}: are they those of a column "
@@ -92,6 +95,8 @@ def _unknown(
 
 def shown(labels: Sequence[str], counts: Counter[str]) -> str:
     """Labels with their counts, the first dozen."""
-    told = ", ".join(f"{label or repr('')} ({counts[label]:,})" for label in labels[:_MOST_SHOWN])
+    told = ", ".join(
+        f"{clipped(label) or repr('')} ({counts[label]:,})" for label in labels[:_MOST_SHOWN]
+    )
     more = len(labels) - _MOST_SHOWN
     return f"{told} and {more:,} more" if more > 0 else told

@@ -7,7 +7,8 @@ from tagkit.errors import TagkitError
 from tagkit.formats.layout import BLANK
 from tagkit.formats.lines import Source, has_mark, open_bytes
 from tagkit.lint.reading import ReadFile, can_be_read_again
-from tagkit.lint.report import Finding, Severity, plural
+from tagkit.lint.report import Finding, Severity
+from tagkit.wording import plural
 
 _PIECE = 1 << 17  # bytes read at once
 _UTF_8 = ("utf-8", "utf-8-sig", "ascii")

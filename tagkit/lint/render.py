@@ -5,7 +5,8 @@ from collections.abc import Iterator
 
 from tagkit.lint.labels import shown
 from tagkit.lint.repair import Repaired
-from tagkit.lint.report import CheckReport, FileFacts, Finding, plural, shown_lines
+from tagkit.lint.report import CheckReport, FileFacts, Finding, shown_lines
+from tagkit.wording import plural
 
 _NO_TYPES = ("labels", "classes", None)
 _MOST_REPAIRS = 20

@@ -7,6 +7,7 @@ its end. Copies are in UTF-8. What a person has to decide, such as a line with t
 tag of no scheme, stays as it is.
 """
 
+import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -30,6 +31,7 @@ from tagkit.lint.spelling import variants
 from tagkit.places import refuse_input, require_place
 from tagkit.schemes import convert, count_steps, join_tag, split_tag, to_spans
 from tagkit.storage import make_folder, open_output
+from tagkit.wording import clipped
 
 _MARK = "\ufeff"
 _SURE = 4  # times as frequent as its variant must a spelling be to replace it
@@ -128,7 +130,7 @@ def repair_file(path: str, data: DataConfig) -> Repaired:
     Raises:
         DataError: it is no column file, or cannot be read.
     """
-    if path == STDIN or (Path(path).exists() and not Path(path).is_dir()
+    if path == STDIN or (os.path.exists(path) and not os.path.isdir(path)
                          and not can_be_read_again(path)):  # fmt: skip
         raise DataError(f"{path}: --fix reads a file again: name one, and not a pipe")
     source = source_of(path, data)
@@ -199,9 +201,17 @@ class _Repair:
         new = _mended(spelt, self.judged)
         for row, before, named, after in zip(block.rows, old, spelt, new, strict=True):
             if before != named:
-                self._say("label-spelling", f"{before} is now {named}", block.first_line + row)
+                self._say(
+                    "label-spelling",
+                    f"{clipped(before)} is now {clipped(named)}",
+                    block.first_line + row,
+                )
             if named != after:
-                self._say("illegal-transition", f"{named} is now {after}", block.first_line + row)
+                self._say(
+                    "illegal-transition",
+                    f"{clipped(named)} is now {clipped(after)}",
+                    block.first_line + row,
+                )
         if new == old:
             return block
         return replace(block, lines=tuple(replace_tags(block, layout, new)))

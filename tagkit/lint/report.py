@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from tagkit.errors import plural as plural  # for the modules beside this one
+from tagkit.wording import plural
 
 Severity = Literal["error", "warning", "note"]
 
@@ -82,7 +82,7 @@ class CheckReport:
         if not counts:
             return "nothing odd found"
         told = ", ".join(
-            f"{counts[severity]} {severity}{'s' if counts[severity] > 1 else ''}"
+            plural(counts[severity], severity)
             for severity in ("error", "warning", "note")
             if counts[severity]
         )

@@ -3,10 +3,12 @@
 from collections import Counter
 from collections.abc import Iterator
 
+from tagkit.errors import shorten
 from tagkit.lint.judging import Judged, meant
 from tagkit.lint.reading import ReadFile, line_of
-from tagkit.lint.report import Finding, plural
+from tagkit.lint.report import Finding
 from tagkit.schemes import DISPLAY, SPAN_SCHEMES, Step
+from tagkit.wording import clipped, plural
 
 _MOST_KINDS = 8  # of forbidden steps that are told one by one
 
@@ -68,12 +70,12 @@ def _odd_tags(read: ReadFile, judged: Judged) -> Iterator[Finding]:
     if judged.is_named:
         expected = f"{DISPLAY[judged.scheme]}, which data.scheme names"
     for tag, found in sorted(lines.items(), key=lambda pair: -len(pair[1])):
-        guess = f"; is {known[tag]} meant?" if tag in known else ""
+        guess = f"; is {clipped(known[tag])} meant?" if tag in known else ""
         yield Finding(
             "error",
             "tag-of-no-scheme",
             read.path,
-            f"tag {tag!r} is none of {expected}: {plural(len(found), 'time')}{guess}",
+            f"tag {shorten(tag)} is none of {expected}: {plural(len(found), 'time')}{guess}",
             len(found),
             tuple(found),
         )
@@ -95,7 +97,8 @@ def _illegal_steps(read: ReadFile, judged: Judged) -> Iterator[Finding]:
             "error",
             "illegal-transition",
             read.path,
-            f"{before} -> {after} is illegal in {DISPLAY[scheme]}: {plural(len(found), 'time')}",
+            f"{clipped(before)} -> {clipped(after)} is illegal in {DISPLAY[scheme]}: "
+            f"{plural(len(found), 'time')}",
             len(found),
             tuple(found),
         )

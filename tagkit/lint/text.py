@@ -6,8 +6,9 @@ from itertools import pairwise
 
 from tagkit.errors import shorten
 from tagkit.lint.reading import ReadFile, line_of
-from tagkit.lint.report import Finding, plural
+from tagkit.lint.report import Finding
 from tagkit.sentence import Sentence
+from tagkit.wording import plural
 
 _NON_JOINER = "\u200c"
 _INVISIBLE = frozenset("\u00ad\u200b\u200e\u200f\u2060\ufeff\u180e")

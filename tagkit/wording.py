@@ -1,0 +1,87 @@
+"""How values from outside appear in sentences: safe to display, of bounded length, counted."""
+
+import shlex
+import unicodedata
+from collections.abc import Sequence
+
+_LONGEST = 80  # characters of a quoted value
+LONGEST_LINE = 4000  # characters of one line of a message, whatever it quotes
+# Control characters (C0, DEL, C1), line and paragraph separators, lone surrogates.
+_UNSAFE = frozenset(("Cc", "Zl", "Zp", "Cs"))
+# Marks and overrides of the direction of text. Other characters of formatting (Cf), such as the
+# joiners of Indic scripts and of emoji, belong to words.
+_DIRECTIONS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
+def visible(text: str) -> str:
+    r"""`text` on one line, with nothing in it that a terminal would obey: ESC becomes \x1b.
+
+    Text without such characters stays as it is; a text that was made visible stays so too.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(_escape(char) if _is_unsafe(char) else char for char in text)
+
+
+def _is_unsafe(char: str) -> bool:
+    return unicodedata.category(char) in _UNSAFE or char in _DIRECTIONS
+
+
+def _escape(char: str) -> str:
+    code = ord(char)
+    if char in _ESCAPES:
+        return _ESCAPES[char]
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+def clipped(text: str, limit: int = _LONGEST) -> str:
+    """`text`, cut in the middle where it is longer than `limit` characters."""
+    if len(text) <= limit:
+        return text
+    return f"{text[: limit // 2]}...{text[-limit // 4 :]}"
+
+
+def shorten(text: str, limit: int = _LONGEST) -> str:
+    """`text` in quotes, cut in the middle where it is longer than `limit` characters.
+
+    For messages: a file may hold a line of many megabytes.
+    """
+    return repr(clipped(text, limit))
+
+
+def message_line(text: str) -> str:
+    """One line of a message as a person sees it: safe to display, and of bounded length."""
+    return visible(clipped(text, LONGEST_LINE))
+
+
+def reason(error: OSError | ValueError) -> str:
+    """Why the system refuses a path, in its words: 'Permission denied'."""
+    if not isinstance(error, OSError):  # what Python says of a path that no system could have
+        return "a file's name cannot hold NUL"
+    return error.strerror or str(error)
+
+
+def plural(count: int, unit: str) -> str:
+    """'1 sentence', '1,200 sentences', '2 classes', '3 entities'."""
+    return f"{count:,} {unit if count == 1 else plural_of(unit)}"
+
+
+def plural_of(unit: str) -> str:
+    """'sentences' for 'sentence', 'classes' for 'class', 'entities' for 'entity'."""
+    if unit.endswith("s"):
+        return f"{unit}es"
+    if unit.endswith("y") and unit[-2:-1] not in "aeiou":
+        return f"{unit[:-1]}ies"
+    return f"{unit}s"
+
+
+def as_argument(path: object) -> str:
+    """A path as one types it in a shell: in quotes where it needs them."""
+    return shlex.quote(str(path))
+
+
+def listed(names: Sequence[str], most: int = 10) -> str:
+    """'a, b and 3 more': at most `most` names, each of bounded length."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(clipped(name) for name in names[:most]) + more
