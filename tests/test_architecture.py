@@ -11,7 +11,7 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "tagkit"
 
 LAYERS = [
-    ["errors", "limits"],
+    ["errors", "limits", "jsontext"],
     ["folders"],
     ["sentence"],
     ["schemes"],
@@ -19,7 +19,8 @@ LAYERS = [
     ["formats", "tokenizer", "vocab", "spaces"],
     ["evaluation", "vectors", "nn", "device", "alignment", "output", "windows", "split", "buckets"],
     ["corpus", "batch", "conversion", "texts", "answer"],
-    ["model", "lint"],
+    ["model", "lint", "agreement"],
+    ["weights"],
     ["bundle", "checkpoint", "averaging", "rows", "processes", "wordtable"],
     ["predictor", "inheritance"],
     ["scoring", "annotator", "preparation", "schedule", "clock", "updates"],

@@ -1,14 +1,15 @@
-"""tagkit.toml: what it may say (`sections`), and how it is read (`loading`)."""
+"""tagkit.toml: what it may say (`sections`), and how it is read (`loading`, `problems`)."""
 
 from tagkit.config.loading import (
+    MAX_CONFIG_BYTES,
     load_config,
-    option_names,
     parse_config,
+    parse_toml,
     to_toml,
     toml_value,
-    unknown_option,
     with_options,
 )
+from tagkit.config.problems import option_names, unknown_option
 from tagkit.config.sections import (
     Column,
     Config,
@@ -25,6 +26,7 @@ from tagkit.config.sections import (
 )
 
 __all__ = [
+    "MAX_CONFIG_BYTES",
     "Column",
     "Config",
     "DataConfig",
@@ -40,6 +42,7 @@ __all__ = [
     "option_names",
     "parse_config",
     "parse_span_scheme",
+    "parse_toml",
     "to_toml",
     "toml_value",
     "unknown_option",
