@@ -12,9 +12,9 @@ from tagkit.vocab import Vocabulary
 # Prefixes that one label has together, in each scheme that models learn: where the first of a pair
 # occurs, the second does.
 _TOGETHER = {
-    "iob2": ("IB",),
-    "iobes": ("BE", "EB", "IB"),
-    "bilou": ("BL", "LB", "IB"),
+    "iob2": (("I", "B"),),
+    "iobes": (("B", "E"), ("E", "B"), ("I", "B")),
+    "bilou": (("B", "L"), ("L", "B"), ("I", "B")),
 }
 
 

@@ -17,8 +17,9 @@ import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import torch
 from safetensors.torch import save
@@ -223,7 +224,7 @@ def _digests(folder: Path, metadata: Mapping[str, Any]) -> dict[str, str]:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[tuple[BinaryIO, int]]:
+def _opened(path: Path) -> Iterator[tuple[BufferedReader, int]]:
     """A part, opened, and its size in bytes.
 
     Raises:

@@ -1,12 +1,12 @@
 """What a training run tells while it runs, and what stays of it."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 
 from tagkit.folders import cannot_write, write_whole
+from tagkit.jsontext import to_json
 from tagkit.preparation import Prepared
 
 HISTORY, LOG, CURVES = "history.jsonl", "train.log", "curves.svg"
@@ -114,7 +114,7 @@ def write_history(folder: Path, epochs: Sequence[Epoch]) -> None:
     Raises:
         CheckpointError: it cannot be written.
     """
-    lines = "".join(json.dumps(_record(epoch)) + "\n" for epoch in epochs)
+    lines = "".join(to_json(_record(epoch)) + "\n" for epoch in epochs)
     try:
         write_whole(folder / HISTORY, lines.encode())
     except OSError as error:

@@ -1,6 +1,5 @@
 """One configuration, several seeds: a model of each, and mean and deviation of their scores."""
 
-import json
 import shutil
 import statistics
 import threading
@@ -14,6 +13,7 @@ from tagkit.corpus import load_corpus
 from tagkit.errors import CheckpointError, ConfigError
 from tagkit.folders import cannot_write, whole_folder, write_whole
 from tagkit.history import Listener
+from tagkit.jsontext import to_json
 from tagkit.processes import is_first
 from tagkit.runfolder import SUMMARY, RunFolder, refuse_own
 from tagkit.trainer import Trained, train
@@ -110,7 +110,7 @@ def _write(folder: Path, best: Trained, scores: Sequence[SeedScores]) -> None:
         with whole_folder(folder / "best") as place:
             shutil.copytree(best.folder / "best", place, dirs_exist_ok=True)
         summary = [asdict(score) for score in scores]
-        write_whole(folder / SUMMARY, (json.dumps(summary, indent=2) + "\n").encode())
+        write_whole(folder / SUMMARY, (to_json(summary, indent=2) + "\n").encode())
     except OSError as error:
         raise cannot_write(folder, error) from None
 

@@ -144,8 +144,8 @@ class Vocabulary:
         for name, (strings, known) in tables.items():
             if len(known) < len(strings):
                 # Of equal strings the last one's id is the one in the table.
-                ids = enumerate(strings, known[strings[-1]] - len(strings) + 1)
-                twice = next(text for number, text in ids if known[text] != number)
+                numbered = enumerate(strings, known[strings[-1]] - len(strings) + 1)
+                twice = next(text for number, text in numbered if known[text] != number)
                 raise ValueError(f"{name}: expected each string once, found {shorten(twice)} again")
             # Vectors and feature columns of a corpus may name an empty string.
             if name in ("words", "tags", "classes") and "" in known:

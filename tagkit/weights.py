@@ -11,8 +11,9 @@ import math
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, TypeGuard
 
 import torch
 from torch import Tensor, nn
@@ -81,7 +82,7 @@ class Header:
     size: int
 
 
-def read_header(file: BinaryIO, size: int, path: Path) -> Header:
+def read_header(file: BufferedReader, size: int, path: Path) -> Header:
     """The header of a file of `size` bytes, which is read up to the data.
 
     Raises:
@@ -140,7 +141,7 @@ def in_order(header: Header) -> list[str]:
 
 
 def read_weights(
-    file: BinaryIO, header: Header, wanted: Mapping[str, Tensor], path: Path
+    file: BufferedReader, header: Header, wanted: Mapping[str, Tensor], path: Path
 ) -> tuple[dict[str, Tensor], str]:
     """The tensors behind a header that was compared, and the SHA-256 of the whole file.
 
@@ -152,8 +153,8 @@ def read_weights(
     try:
         for name in in_order(header):
             tensor = torch.empty(wanted[name].shape, dtype=wanted[name].dtype, device="cpu")
-            content = tensor.reshape(-1).view(torch.uint8).numpy()
-            if file.readinto(memoryview(content)) != len(content):  # type: ignore[attr-defined]
+            content: Any = tensor.reshape(-1).view(torch.uint8).numpy()  # a view of its memory
+            if file.readinto(content) != len(content):
                 raise BundleError(f"{path}: cut short while it was read")
             digest.update(content)
             if sys.byteorder == "big":
@@ -201,7 +202,7 @@ def _compare_tensor(found: Any, tensor: Tensor, where: str) -> None:
         raise BundleError(f"{where}: expected {size:,} bytes of data, found {_shown(offsets)}")
 
 
-def _are_ints(value: Any) -> bool:
+def _are_ints(value: Any) -> TypeGuard[list[int]]:
     return isinstance(value, list) and all(type(each) is int and each >= 0 for each in value)
 
 

@@ -188,12 +188,12 @@ def test_an_encoding_must_be_one_of_text() -> None:
 @pytest.mark.parametrize(
     ("override", "problem"),
     [
-        ("encoder.layers=two", 'encoder.layers = "two": expected a valid integer, unable to parse string as an integer'),  # noqa: E501
-        ("encoder.layers=1.5", "encoder.layers = 1.5: expected a valid integer, got a number with a fractional part"),  # noqa: E501
-        ("encoder.bidirectional=maybe", 'encoder.bidirectional = "maybe": expected a valid boolean, unable to interpret input'),  # noqa: E501
-        ("train.lr=fast", 'train.lr = "fast": expected a valid number, unable to parse string as a number'),  # noqa: E501
-        ("data.train_file=7", "data.train_file = 7: expected a valid string"),
-        ("data.feature_columns=1", "data.feature_columns = 1: expected a valid tuple"),
+        ("encoder.layers=two", 'encoder.layers = "two": expected an integer'),
+        ("encoder.layers=1.5", "encoder.layers = 1.5: expected an integer"),
+        ("encoder.bidirectional=maybe", 'encoder.bidirectional = "maybe": expected true or false'),
+        ("train.lr=fast", 'train.lr = "fast": expected a number'),
+        ("data.train_file=7", "data.train_file = 7: expected text in quotes"),
+        ("data.feature_columns=1", "data.feature_columns = 1: expected a list"),
         ("encoder.merge={}", "encoder.merge = {}: expected 'concat', 'sum', 'mean' or 'product'"),
     ],
 )  # fmt: skip
@@ -253,7 +253,7 @@ def test_all_problems_of_a_file_and_of_the_command_line_are_reported_at_once(
             "train.seed = -1: expected greater than or equal to 0",
             "unknown option encoder.hiden; did you mean encoder.hidden?",
             "encoder.dropout = 1.5: expected less than 1",
-            'train.lr = "x": expected a valid number, unable to parse string as a number',
+            'train.lr = "x": expected a number',
             "head.kind = \"hmm\": expected 'crf', 'softmax' or 'viterbi'",
         ]
     )
@@ -296,9 +296,10 @@ def test_a_value_behind_set_is_toml_or_else_plain_text(override: str, value: obj
 
 
 def test_set_without_a_value_or_with_a_section_is_refused() -> None:
-    with pytest.raises(ConfigError) as caught:
-        load_config(None, ["encoder.hidden"])
-    assert str(caught.value) == "--set: expected section.key=value, found 'encoder.hidden'"
+    assert problems("encoder.hidden", "train.sed=1") == (
+        "--set 'encoder.hidden': expected section.key=value",
+        "unknown option train.sed; did you mean train.seed?",
+    )
     assert problems("encoder=3") == (
         "encoder is a table; name one of its options, such as encoder.cell",
     )
@@ -308,8 +309,7 @@ def test_a_value_where_a_section_belongs_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "tagkit.toml"
     path.write_text("encoder = 3\n", encoding="utf-8")
     assert problems("encoder.hidden=3", path=path)[0] == "encoder: expected a table, found 3"
-    [problem] = problems(path=path)
-    assert problem.startswith("encoder = 3: expected a valid dictionary")
+    assert problems(path=path) == ("encoder = 3: expected a table",)
 
 
 def test_directions_are_merged_only_where_there_are_two() -> None:
@@ -327,9 +327,8 @@ def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     assert problem.startswith("is not TOML: ")
     assert "line 1" in problem
     path.write_bytes(b'[output]\ndir = "M\xfcnchen"\n')
-    [problem] = problems(path=path)
-    assert problem.startswith("cannot be read: 'utf-8' codec can't decode byte 0xfc")
-    assert problems(path=tmp_path)[0].startswith("cannot be read: ")
+    assert problems(path=path) == ("is not TOML: not UTF-8 at byte 18",)
+    assert problems(path=tmp_path) == ("cannot be read: Is a directory",)
 
 
 def test_the_source_is_named_before_each_problem() -> None:
@@ -347,8 +346,8 @@ def test_a_configuration_cannot_be_changed() -> None:
         load_config().train.seed = 2  # type: ignore[misc]
 
 
-columns = st.none() | st.integers(-99, 99) | st.text(max_size=5)
-some_text = st.text(max_size=8)
+some_text = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=8)
+columns = st.none() | st.integers(-99, 99) | some_text
 values = {
     "data.train_file": some_text,
     "output.dir": some_text,

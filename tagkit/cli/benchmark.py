@@ -1,12 +1,12 @@
 """`tagkit benchmark`."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from tagkit.cli.options import Device, Encoding, InputFormat, Threads
+from tagkit.jsontext import to_json
 
 # \b keeps click from filling the lines.
 EXAMPLES = """\b
@@ -42,6 +42,6 @@ def benchmark_command(
         note=note,
     )
     if as_json:
-        typer.echo(json.dumps(measured.to_dict(), ensure_ascii=False))
+        typer.echo(to_json(measured.to_dict()))
     else:
         print_measured(measured)

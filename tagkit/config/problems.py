@@ -42,7 +42,7 @@ def option_names() -> list[str]:
 
 
 def explain(errors: Iterable[ErrorDetails]) -> dict[str, list[str]]:
-    """pydantic's findings as sentences, by option."""
+    """Findings of pydantic as sentences, by option."""
     by_option: dict[str, list[ErrorDetails]] = {}
     for details in errors:
         # A union's or a list's place ends in the branch's name or the index: no part of the option.

@@ -10,12 +10,12 @@
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from itertools import islice
-from json import dumps
 from typing import Any, Literal
 
 from tagkit.errors import FormatError, shorten
 from tagkit.formats.text import require_line
 from tagkit.formats.writing import cannot_hold
+from tagkit.jsontext import to_json as dumps
 from tagkit.sentence import Document, LabelScore, TaggedText, TaggedToken, TextSpan
 
 
@@ -137,7 +137,7 @@ def to_json(answer: TaggedText, style: Style, origin: Origin) -> str:
         record["tokens"] = [_without_none(token) for token in answer.tokens]
     if style.tags:
         record["spans"] = [_without_none(span) for span in answer.spans]
-    return dumps(record, ensure_ascii=False)
+    return dumps(record)
 
 
 def _shown(answer: TaggedText, style: Style) -> list[LabelScore]:

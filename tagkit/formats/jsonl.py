@@ -17,6 +17,7 @@ from tagkit.errors import shorten
 from tagkit.formats.lines import Source
 from tagkit.formats.reading import Item, Reading
 from tagkit.formats.writing import Piece, Writing, cannot_hold, one_file
+from tagkit.jsontext import to_json
 from tagkit.sentence import Document, Sentence, TextSpan
 
 _TOKENS = ("tokens", "words")
@@ -292,7 +293,7 @@ def _classes(labels: Sequence[str]) -> dict[str, Any]:
 
 
 def _dump(record: dict[str, Any]) -> str:
-    return json.dumps(record, ensure_ascii=False)
+    return to_json(record)
 
 
 def _span_record(span: TextSpan) -> dict[str, Any]:
