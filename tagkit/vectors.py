@@ -118,7 +118,7 @@ def _promised(path: Path, header: re.Match[bytes]) -> tuple[int, int]:
     Raises:
         VectorsError: no vectors are like that.
     """
-    count, dim = (int(digits) if len(digits) <= 12 else None for digits in header.groups())
+    count, dim = (int(digits) if len(digits) <= 15 else None for digits in header.groups())
     if count is None or not dim or dim > MAX_DIM:
         shown = shorten(header[0].strip().decode())
         raise VectorsError(
