@@ -116,6 +116,8 @@ class Vocabulary:
             TypeError: a part is not what it should be.
             ValueError: a part repeats a string, or holds one that is empty where none may be.
         """
+        if not isinstance(values, dict):
+            raise TypeError(f"expected an object with lists of strings, found {_kind(values)}")
         vocabulary = cls(
             words=_strings(values, "words"),
             vector_words=_strings(values, "vector_words"),
