@@ -30,6 +30,10 @@ MAX_HEADER_BYTES = 16 * 2**20  # a model has some hundred tensors of some hundre
 _DTYPES = {torch.float32: "F32", torch.int64: "I64"}  # that models hold, as safetensors names them
 
 
+# With all functions of nn.init, those that fill tensors with random numbers.
+_DRAWS = (Tensor.normal_, Tensor.uniform_)
+
+
 class _Unfilled(TorchFunctionMode):
     """Tensors are made on the meta device, without memory, and no weights are drawn.
 
@@ -40,9 +44,10 @@ class _Unfilled(TorchFunctionMode):
         self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         """Call `func`, unless it draws numbers."""
-        if func in (Tensor.normal_, Tensor.uniform_, nn.init.orthogonal_):
-            return args[0]
-        return func(*args, **(kwargs or {}))
+        named = kwargs or {}
+        if func in _DRAWS or getattr(func, "__module__", None) == nn.init.__name__:
+            return args[0] if args else named["tensor"]
+        return func(*args, **named)
 
 
 def outline(config: Config, vocabulary: Vocabulary) -> Model:

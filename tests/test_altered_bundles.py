@@ -434,3 +434,14 @@ def test_any_mutation_gives_a_working_model_or_a_refusal_within_bounds(
     working, refused = map(int, done.stdout.split())
     assert working + refused >= count
     assert 0 < working < refused
+
+
+def test_loading_a_model_does_not_import_torch_s_compiler(tagger: Path) -> None:
+    program = (
+        "import sys, torch, tagkit.predictor\n"
+        "before = set(sys.modules)\n"
+        "tagkit.predictor.load(sys.argv[1], 'cpu')\n"
+        "new = {name for name in set(sys.modules) - before if name.startswith('torch.')}\n"
+        "sys.exit(', '.join(sorted(new)) if len(new) > 10 else 0)"
+    )
+    subprocess.run([sys.executable, "-c", program, str(tagger)], check=True, timeout=60)
