@@ -123,7 +123,15 @@ def main(scratch: Path, count: int, models: list[Path]) -> None:
             for each in chosen:
                 mutate(scratch, *each)
             altering.redigest(scratch)
-        except (ValueError, KeyError, TypeError, AttributeError, IndexError, ZeroDivisionError):
+        except (
+            ValueError,
+            KeyError,
+            TypeError,
+            AttributeError,
+            IndexError,
+            OSError,
+            ZeroDivisionError,
+        ):
             pass  # two mutations of one part: the second may find nothing that it knows
         try:
             answers(load(scratch, "cpu"))
