@@ -7,9 +7,14 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from tagkit.errors import BundleError
 from tagkit.nn.chain import Chain, forward_backward, step_log_probs
 from tagkit.nn.lookup import RowReader
 from tagkit.sentence import Prediction, Span
+
+_LARGEST_LOG = (
+    700.0  # whose exponential is a number; above 0 only where weights are far out of range
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +104,26 @@ def with_certainty(prediction: Prediction, certainty: Certainty, row: int) -> Pr
     steps = certainty.step_log_probs[row, :length].tolist()
     goes_on = certainty.goes_on[row, :length].tolist()
 
+    require_number(sum(probs))
+
     def sure(span: Span) -> Span:
-        within = math.exp(sum(steps[span.start + 1 : span.end]))
+        within = math.exp(min(sum(steps[span.start + 1 : span.end]), _LARGEST_LOG))
         probability = float(probs[span.start] * within * (1 - goes_on[span.end - 1]))
+        require_number(probability)
         return replace(span, probability=probability)
 
     spans = tuple(sure(span) for span in prediction.spans)
     return replace(prediction, spans=spans, probabilities=tuple(probs))
+
+
+def require_number(value: float) -> None:
+    """Raise where what a model says is not a finite number.
+
+    Raises:
+        BundleError: it is not; finite weights far out of range do that.
+    """
+    if not math.isfinite(value):
+        raise BundleError(
+            "the model's probabilities are not numbers: its weights are damaged or far out of "
+            "range; train it again"
+        )

@@ -1,11 +1,11 @@
 """What a training run reports while it runs, and the records that it leaves."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 
+from tagkit.jsontext import to_json
 from tagkit.preparation import Prepared
 from tagkit.storage import cannot_write, write_whole
 from tagkit.wording import message_line, plural
@@ -117,7 +117,7 @@ def write_history(folder: Path, epochs: Sequence[Epoch]) -> None:
     Raises:
         CheckpointError: it cannot be written.
     """
-    lines = "".join(json.dumps(_record(epoch)) + "\n" for epoch in epochs)
+    lines = "".join(to_json(_record(epoch)) + "\n" for epoch in epochs)
     try:
         write_whole(folder / HISTORY, lines.encode())
     except OSError as error:

@@ -208,7 +208,7 @@ def build_model(
         if classes
         else None,
         class_loss=config.head.class_loss,
-        continuation=_continuation(vocabulary.tags, training_scheme(config)),
+        continuation=continuations(vocabulary.tags, training_scheme(config)),
     )
 
 
@@ -232,15 +232,14 @@ def _build_head(
     config: Config, vocabulary: Vocabulary, inputs: int, bigrams: StepScores | None
 ) -> Head:
     kind = config.head.kind
-    constrain = config.head.constrain
-    if constrain == "auto":
-        constrain = "none" if kind == "softmax" else "decode"
-    scheme = training_scheme(config) if constrain != "none" else "labels"
     tags = len(vocabulary.tags)
-    illegal = illegal_steps(vocabulary.tags, scheme)
+    illegal = illegal_steps(vocabulary.tags, constraint(config))
     if kind == "crf":
         return CrfHead(
-            inputs=inputs, tags=tags, illegal=illegal, constrain_training=constrain == "train"
+            inputs=inputs,
+            tags=tags,
+            illegal=illegal,
+            constrain_training=config.head.constrain == "train",
         )
     if kind == "softmax":
         return SoftmaxHead(inputs=inputs, tags=tags, illegal=illegal)
@@ -248,20 +247,51 @@ def _build_head(
     return ViterbiHead(inputs=inputs, tags=tags, illegal=illegal, bigrams=bigrams or blank)
 
 
+def constraint(config: Config) -> str:
+    """The scheme whose steps alone are legal; "labels" where all are."""
+    constrain = config.head.constrain
+    if constrain == "none" or (constrain == "auto" and config.head.kind == "softmax"):
+        return "labels"
+    return training_scheme(config)
+
+
 def illegal_steps(tags: tuple[str, ...], scheme: str) -> StepScores:
     """Minus infinity on every step that the scheme forbids, 0 on the others."""
+    size = len(tags)
+    free = StepScores(torch.zeros(size, size), torch.zeros(size), torch.zeros(size))
+    if scheme == "labels" or free.start.is_meta:  # an outline of a model has shapes alone
+        return free
 
     def score(before: str, after: str) -> float:
         return 0.0 if may_follow(before, after, scheme) else -torch.inf
 
+    # A prefix, and whether two labels are the same, decide: few pairs to look at, not tags squared.
+    parts = [(None, "") if tag == OUTSIDE else split_tag(tag) for tag in tags]
+    kinds = list(dict.fromkeys(prefix for prefix, _ in parts))
+    labels = {label: number for number, (_, label) in enumerate(parts)}
+    same, other = (
+        torch.tensor([[score(_example(a, "x"), _example(b, label)) for b in kinds] for a in kinds])
+        for label in ("x", "y")
+    )
+    kind_ids = torch.tensor([kinds.index(prefix) for prefix, _ in parts])
+    label_ids = torch.tensor([labels[label] for _, label in parts])
     return StepScores(
-        torch.tensor([[score(before, after) for after in tags] for before in tags]),
+        torch.where(
+            label_ids.unsqueeze(1) == label_ids,
+            same[kind_ids][:, kind_ids],
+            other[kind_ids][:, kind_ids],
+        ),
         torch.tensor([score(OUTSIDE, tag) for tag in tags]),
         torch.tensor([score(tag, OUTSIDE) for tag in tags]),
     )
 
 
-def _continuation(tags: tuple[str, ...], scheme: str) -> Tensor:
+def _example(prefix: str | None, label: str) -> str:
+    """A tag with this prefix; None is that of O."""
+    return OUTSIDE if prefix is None else f"{prefix}-{label}"
+
+
+def continuations(tags: tuple[str, ...], scheme: str) -> Tensor:
     """Of each tag the one that would continue its span, where only the next tag tells: IOB2."""
     ids = {tag: number for number, tag in enumerate(tags)}
     following = [-1] * len(tags)

@@ -7,7 +7,7 @@ from typing import overload
 
 import torch
 
-from tagkit.answer import Answer, Table, with_certainty
+from tagkit.answer import Answer, Table, require_number, with_certainty
 from tagkit.batch import Tokens, index
 from tagkit.buckets import Ids, batches_in_order
 from tagkit.bundle import load_bundle
@@ -272,6 +272,7 @@ class Predictor:
             paths, probs = (part.tolist() for part in self.model.n_best(tokens, table, count))
             for row, i in enumerate(indices):
                 length = len(sentences[i])
+                require_number(sum(probs[row]))
                 found[i] = [
                     Alternative(*self._tags_and_spans(path[:length]), probability)
                     for path, probability in zip(paths[row], probs[row], strict=True)
@@ -313,6 +314,8 @@ class Predictor:
         if answer.class_probs is None:
             return prediction
         names = self.vocabulary.classes
+        if self._words is not None:  # in training a score of 0 says it
+            require_number(float(answer.class_probs[row].sum()))
         found = zip(names, answer.class_probs[row].tolist(), thresholds, strict=True)
         ranked = sorted(found, key=lambda score: -score[1])
         several = self.config.head.multi_label == "yes"

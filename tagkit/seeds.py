@@ -1,6 +1,5 @@
 """One configuration, several seeds: a model of each, and mean and deviation of their scores."""
 
-import json
 import shutil
 import statistics
 import threading
@@ -13,6 +12,7 @@ from tagkit.config import Config
 from tagkit.corpus import load_corpus, require_files
 from tagkit.errors import CheckpointError, ConfigError
 from tagkit.history import Listener
+from tagkit.jsontext import to_json
 from tagkit.processes import is_first
 from tagkit.runfolder import SUMMARY, RunFolder, refuse_unfit
 from tagkit.storage import cannot_write, whole_folder, write_whole
@@ -112,7 +112,7 @@ def _write(folder: Path, best: Trained, scores: Sequence[SeedScores]) -> None:
         with whole_folder(folder / "best") as place:
             shutil.copytree(best.folder / "best", place, dirs_exist_ok=True)
         summary = [asdict(score) for score in scores]
-        write_whole(folder / SUMMARY, (json.dumps(summary, indent=2) + "\n").encode())
+        write_whole(folder / SUMMARY, (to_json(summary, indent=2) + "\n").encode())
     except OSError as error:
         raise cannot_write(folder, error) from None
 

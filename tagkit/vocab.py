@@ -7,10 +7,11 @@ add words.
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from itertools import chain
 from typing import Any
 
+from tagkit.errors import shorten
 from tagkit.sentence import Sentence
 
 PAD_ID = 0  # the only definition: batches fill with it, embeddings zero its row
@@ -108,26 +109,58 @@ class Vocabulary:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists and values, for JSON."""
-        return {name: value for name, value in asdict(self).items() if not name.startswith("_")}
+        # Not asdict, which copies every word, and the tables of ids as well.
+        names = [part.name for part in fields(self) if part.init]
+        return {name: getattr(self, name) for name in names}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "Vocabulary":
         """The vocabulary of `to_dict`.
 
         Raises:
-            KeyError, TypeError: a part is missing or is something else.
+            KeyError: a part is missing.
+            TypeError: a part is not what it should be.
+            ValueError: a part repeats a string, or holds one that is empty where none may be.
         """
-        return cls(
-            words=tuple(values["words"]),
-            vector_words=tuple(values["vector_words"]),
-            only_vectors=bool(values["only_vectors"]),
-            chars=tuple(values["chars"]),
-            tags=tuple(values["tags"]),
-            classes=tuple(values["classes"]),
-            features=tuple(tuple(column) for column in values["features"]),
-            lowercase=bool(values["lowercase"]),
-            normalize_digits=bool(values["normalize_digits"]),
+        if not isinstance(values, dict):
+            raise TypeError(f"expected an object with lists of strings, found {_kind(values)}")
+        vocabulary = cls(
+            words=_strings(values, "words"),
+            vector_words=_strings(values, "vector_words"),
+            only_vectors=_bool(values, "only_vectors"),
+            chars=_strings(values, "chars"),
+            tags=_strings(values, "tags"),
+            classes=_strings(values, "classes"),
+            features=_columns(values, "features"),
+            lowercase=_bool(values, "lowercase"),
+            normalize_digits=_bool(values, "normalize_digits"),
         )
+        vocabulary._check()
+        return vocabulary
+
+    def _check(self) -> None:
+        """Raise ValueError where an id has no string of its own."""
+        tables = {
+            "words": (self.words, self._word_ids),
+            "vector_words": (self.vector_words, self._vector_rows),
+            "chars": (self.chars, self._char_ids),
+            "tags": (self.tags, self._tag_ids),
+            "classes": (self.classes, self._class_ids),
+        }
+        for number, (column, ids) in enumerate(zip(self.features, self._feature_ids, strict=True)):
+            tables[f"features, column {number}"] = (column, ids)
+        for name, (strings, known) in tables.items():
+            if len(known) < len(strings):
+                # Of equal strings the last one's id is the one in the table.
+                numbered = enumerate(strings, known[strings[-1]] - len(strings) + 1)
+                twice = next(text for number, text in numbered if known[text] != number)
+                raise ValueError(f"{name}: expected each string once, found {shorten(twice)} again")
+            # Vectors and feature columns of a corpus may name an empty string.
+            if name in ("words", "tags", "classes") and "" in known:
+                raise ValueError(f"{name}: expected no empty string, found one")
+        if any(len(char) != 1 for char in self.chars):
+            odd = next(char for char in self.chars if len(char) != 1)
+            raise ValueError(f"chars: expected single characters, found {shorten(odd)}")
 
 
 def word_key(word: str, lowercase: bool, normalize_digits: bool) -> str:
@@ -180,3 +213,48 @@ def most_frequent(strings: Iterable[str] | Counter[str]) -> tuple[str, ...]:
 
 def _numbered(strings: Sequence[str], first: int) -> dict[str, int]:
     return {string: number for number, string in enumerate(strings, first)}
+
+
+def _strings(values: dict[str, Any], name: str) -> tuple[str, ...]:
+    return _checked_strings(values[name], name)
+
+
+def _checked_strings(found: Any, name: str) -> tuple[str, ...]:
+    if not isinstance(found, (list, tuple)):
+        raise TypeError(f"{name}: expected a list of strings, found {_kind(found)}")
+    if set(map(type, found)) - {str}:
+        odd = next(each for each in found if type(each) is not str)
+        raise TypeError(f"{name}: expected strings, found {_kind(odd)}")
+    try:
+        "".join(found).encode()
+    except UnicodeEncodeError:
+        raise TypeError(f"{name}: expected text, found half of a surrogate pair") from None
+    return tuple(found)
+
+
+def _columns(values: dict[str, Any], name: str) -> tuple[tuple[str, ...], ...]:
+    if not isinstance(values[name], (list, tuple)):
+        raise TypeError(f"{name}: expected a list of columns, found {_kind(values[name])}")
+    return tuple(_checked_strings(column, name) for column in values[name])
+
+
+def _bool(values: dict[str, Any], name: str) -> bool:
+    if type(values[name]) is not bool:
+        raise TypeError(f"{name}: expected true or false, found {_kind(values[name])}")
+    return bool(values[name])
+
+
+def _kind(value: Any) -> str:
+    """A value's kind in JSON's words."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "true" if value else "false"
+        case int() | float():
+            return "a number"
+        case str():
+            return "a string"
+        case dict():
+            return "an object"
+    return "a list"

@@ -12,7 +12,7 @@ PACKAGE = Path(__file__).parents[1] / "tagkit"
 
 LAYERS = [
     ["wording", "limits"],
-    ["errors"],
+    ["errors", "jsontext"],
     ["temporary", "places", "worker"],
     ["storage"],
     ["sentence"],
@@ -21,7 +21,8 @@ LAYERS = [
     ["formats", "tokenizer", "vocab", "spaces"],
     ["evaluation", "vectors", "nn", "device", "alignment", "windows", "split", "buckets"],
     ["corpus", "batch", "conversion", "texts", "answer"],
-    ["model", "lint"],
+    ["model", "lint", "agreement"],
+    ["weights"],
     ["bundle", "checkpoint", "averaging", "rows", "processes", "wordtable"],
     ["predictor", "inheritance"],
     ["scoring", "annotator", "preparation", "schedule", "clock", "updates"],

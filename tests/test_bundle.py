@@ -190,11 +190,14 @@ def unknown_option(model: Path) -> None:
             "made by tagkit 9.0 (format 99); this is tagkit 0.1.0 (reads up to "
             f"{FORMAT_VERSION}). Upgrade tagkit to load it",
         ),
-        (damaged_metadata, "metadata.json: damaged: expected JSON with a format_version"),
+        (damaged_metadata, "metadata.json: damaged: not JSON at line 1, column 23"),
         (wrong_shape, "tensor head.linear.weight: expected shape (7, 32), found (3, 32)"),
         (missing_tensor, "lacks tensor head.linear.bias; it does not fit the configuration"),
         (extra_tensor, "has an unknown tensor evil; it does not fit the configuration"),
-        (not_safetensors, "model: cannot be read: "),
+        (
+            not_safetensors,
+            "model.safetensors: not a safetensors file: expected a header, found none",
+        ),
         (unknown_option, "unknown option encoder.hiden; did you mean encoder.hidden?"),
     ],
 )

@@ -1,11 +1,11 @@
 """`tagkit benchmark`."""
 
-import json
 from typing import Annotated
 
 import typer
 
 from tagkit.cli.options import Device, Encoding, InputFormat, Model, Threads
+from tagkit.jsontext import to_json
 
 # \b keeps click from filling the lines.
 EXAMPLES = """\b
@@ -43,6 +43,6 @@ def benchmark_command(
         note=note,
     )
     if as_json:
-        typer.echo(json.dumps(measured.to_dict(), ensure_ascii=False))
+        typer.echo(to_json(measured.to_dict()))
     else:
         print_measured(measured)

@@ -1,6 +1,5 @@
 """`tagkit check`."""
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -8,6 +7,7 @@ import typer
 
 from tagkit.cli.messages import show_lines
 from tagkit.cli.options import Encoding, InputFormat, Set, TagColumn, TokenColumn, column
+from tagkit.jsontext import to_json
 
 # \b keeps click from filling the lines.
 EXAMPLES = """\b
@@ -64,7 +64,7 @@ def check_command(
         facts: dict[str, Any] = report.to_dict()
         if fix:
             facts["repairs"] = {file: done.to_dict() for file, done in repaired.items()}
-        typer.echo(json.dumps(facts, ensure_ascii=False))
+        typer.echo(to_json(facts))
     else:
         for file, done in repaired.items():
             show_lines(repair_lines(file, done))

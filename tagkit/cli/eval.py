@@ -1,6 +1,5 @@
 """`tagkit eval`."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -16,6 +15,7 @@ from tagkit.cli.options import (
     TokenColumn,
     column,
 )
+from tagkit.jsontext import to_json
 from tagkit.limits import BATCH_SIZE
 
 # \b keeps click from filling the lines.
@@ -107,6 +107,6 @@ def eval_command(
         predictor = load(model or "", device)
         report = score_model(predictor, file or "", data, strict, batch_size, note)
     if as_json:
-        typer.echo(json.dumps(report.to_dict(), ensure_ascii=False))
+        typer.echo(to_json(report.to_dict()))
     else:
         print_report(report)

@@ -1,11 +1,11 @@
 """`tagkit info`."""
 
-import json
 from typing import Annotated
 
 import typer
 
 from tagkit.cli.options import Model
+from tagkit.jsontext import to_json
 
 # \b keeps click from filling the lines.
 EXAMPLES = """\b
@@ -28,6 +28,6 @@ def info_command(
     bundle = load_bundle(model)
     if as_json:
         facts = {**bundle.metadata, "config": bundle.config.model_dump(mode="json")}
-        typer.echo(json.dumps(facts, ensure_ascii=False))
+        typer.echo(to_json(facts))
     else:
         print_info(str(model), bundle)

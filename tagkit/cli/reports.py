@@ -7,7 +7,7 @@ from tagkit.config import Config
 from tagkit.evaluation.classes import ClassReport, JointReport
 from tagkit.evaluation.report import Report
 from tagkit.evaluation.scores import Score
-from tagkit.wording import clipped, listed, plural, visible
+from tagkit.wording import clipped, listed, plural, plural_of, visible
 
 if TYPE_CHECKING:  # their modules import torch
     from tagkit.bundle import Bundle
@@ -15,7 +15,9 @@ if TYPE_CHECKING:  # their modules import torch
     from tagkit.scoring import AnyReport
 
 _NO_CLASS = "(none)"  # where no class was likely
+UNKNOWN = "?"  # where metadata.json has nothing that could be shown
 _LONGEST_LABEL = 60  # characters of a label in a table
+_LONGEST_TEXT = 1000  # characters of a name in metadata.json
 _MOST_LABELS = 1000  # that a line names
 _CELLS = {"lstm": "LSTM", "gru": "GRU", "elman": "Elman RNN"}
 _HEADS = {"crf": "CRF", "softmax": "softmax", "viterbi": "softmax + tag bigrams"}
@@ -120,16 +122,20 @@ def architecture(config: Config) -> str:
 
 
 def info_lines(name: str, bundle: "Bundle") -> Iterator[str]:
-    """What a model is, what it was trained on, and how well it does."""
+    """What a model is, what it was trained on, and how well it does.
+
+    The metadata are anyone's: what is not as training writes it is shown as `UNKNOWN`.
+    """
     metadata, config, vocabulary = bundle.metadata, bundle.config, bundle.vocabulary
-    parameters = plural(metadata["parameters"], "parameter")
+    parameters = _count(metadata, "parameters", "parameter")
     yield f"model       {name}: {architecture(config)}, {parameters}"
-    yield f"made by     tagkit {metadata['tagkit']}, torch {metadata['torch']}"
+    yield f"made by     tagkit {_text(metadata, 'tagkit')}, torch {_text(metadata, 'torch')}"
     unit = "text" if config.task == "classify" else "sentence"
-    for split, facts in metadata.get("data", {}).items():
+    for split, facts in _tables(metadata, "data"):
         yield (
-            f"{split:<11} {facts['file']}: {plural(facts['sentences'], unit)}, "
-            f"{plural(facts['tokens'], 'token')}, {facts['scheme'] or 'classes'}"
+            f"{split:<11} {_text(facts, 'file')}: {_count(facts, 'sentences', unit)}, "
+            f"{_count(facts, 'tokens', 'token')}, "
+            f"{_text(facts, 'scheme') if facts.get('scheme') else 'classes'}"
         )
     vectors = len(vocabulary.vector_words)
     beyond = f" and {vectors:,} with pretrained vectors" if vectors else ""
@@ -138,22 +144,68 @@ def info_lines(name: str, bundle: "Bundle") -> Iterator[str]:
         f"{plural(len(vocabulary.chars), 'character')}"
     )
     for what in ("labels", "classes"):
-        if metadata.get(what):
-            yield f"{what:<11} {listed([*map(label_cell, metadata[what])], _MOST_LABELS)}"
+        if names := metadata.get(what):
+            shown = [_shown(each) for each in names] if isinstance(names, list) else [UNKNOWN]
+            yield f"{what:<11} {listed([*map(label_cell, shown)], _MOST_LABELS)}"
     if config.task != "classify":
         columns = [config.data.token_column or "FORM or 0", *config.data.feature_columns]
         yield f"reads       columns {', '.join(str(column) for column in columns)}"
-    yield f"epoch       {metadata['epoch']} of {config.train.max_epochs}, seed {config.train.seed}"
-    for split, scores in (metadata.get("scores") or {}).items():
-        for kind in ("tags", "classes") if scores and "whole" in scores else (None,):
-            if scores:
-                yield _score_line(split, scores[kind] if kind else scores)
+    yield (
+        f"epoch       {_number(metadata, 'epoch')} of {config.train.max_epochs}, "
+        f"seed {config.train.seed}"
+    )
+    for split, scores in _tables(metadata, "scores"):
+        parts = ("tags", "classes")
+        kinds = [scores.get(part) for part in parts] if "whole" in scores else [scores]
+        for each in kinds:
+            if each:
+                yield _score_line(split, each if isinstance(each, dict) else {})
 
 
 def _score_line(split: str, scores: Mapping[str, Any]) -> str:
     """One line on a report as `metadata.json` has it."""
     by_tags = "scheme" in scores
-    plain = scores["scheme"] == "labels" if by_tags else not scores["several"]
-    measure, value = ("accuracy", scores["accuracy"]) if plain else ("F1", scores["micro"]["f1"])
-    mode = scores["mode"] if by_tags else "classes"
-    return f"{split + ' ' + measure:<11} {100 * value:.2f} ({mode})"
+    plain = scores["scheme"] == "labels" if by_tags else scores.get("several") is False
+    micro = scores.get("micro")
+    measure, value = "accuracy", scores.get("accuracy")
+    if not plain:
+        measure, value = "F1", micro.get("f1") if isinstance(micro, dict) else None
+    mode = _text(scores, "mode") if by_tags else "classes"
+    number = UNKNOWN
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= 1:
+        number = f"{100 * value:.2f}"
+    return f"{split + ' ' + measure:<11} {number} ({mode})"
+
+
+def _tables(metadata: Mapping[str, Any], key: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Names and tables of a table of tables, those that are there."""
+    found = metadata.get(key)
+    for name, table in found.items() if isinstance(found, dict) else ():
+        if isinstance(table, dict) and table:
+            yield _shown(name), table
+
+
+def _count(facts: Mapping[str, Any], key: str, unit: str) -> str:
+    """A number of things, or `UNKNOWN`."""
+    value = facts.get(key)
+    if type(value) is int and 0 <= value < 2**63:
+        return plural(value, unit)
+    return f"{UNKNOWN} {plural_of(unit)}"
+
+
+def _number(facts: Mapping[str, Any], key: str) -> str:
+    """A whole number, or `UNKNOWN`."""
+    value = facts.get(key)
+    return f"{value:,}" if type(value) is int and 0 <= value < 2**63 else UNKNOWN
+
+
+def _text(facts: Mapping[str, Any], key: str) -> str:
+    """A text, or `UNKNOWN`."""
+    return _shown(facts.get(key))
+
+
+def _shown(value: Any) -> str:
+    """A text of bounded length, or `UNKNOWN` of anything else."""
+    if not isinstance(value, str):
+        return UNKNOWN
+    return value if len(value) <= _LONGEST_TEXT else f"{value[: _LONGEST_TEXT // 2]}..."

@@ -2,15 +2,16 @@
 
 from tagkit.config.effects import effective, refuse_without_effect
 from tagkit.config.loading import (
+    MAX_CONFIG_BYTES,
     load_config,
-    option_names,
     parse_config,
     parse_saved,
+    parse_toml,
     to_toml,
     toml_value,
-    unknown_option,
     with_options,
 )
+from tagkit.config.problems import option_names, unknown_option
 from tagkit.config.sections import (
     DEVICES,
     FORMER_TOKENIZER,
@@ -32,6 +33,7 @@ from tagkit.config.sections import (
 __all__ = [
     "DEVICES",
     "FORMER_TOKENIZER",
+    "MAX_CONFIG_BYTES",
     "Column",
     "Config",
     "DataConfig",
@@ -50,6 +52,7 @@ __all__ = [
     "parse_config",
     "parse_saved",
     "parse_span_scheme",
+    "parse_toml",
     "refuse_without_effect",
     "to_toml",
     "toml_value",

@@ -4,8 +4,7 @@ All problems are gathered and reported at once, each with the nearest known name
 misspelled.
 """
 
-import difflib
-import json
+import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -13,10 +12,26 @@ from typing import Any
 
 import tomli_w
 from pydantic import ValidationError
-from pydantic_core import ErrorDetails
 
+from tagkit.config.problems import (
+    bounded,
+    explain,
+    option_names,
+    shown,
+    unknown_option,
+    unusable_values,
+)
 from tagkit.config.sections import FORMER_TOKENIZER, Config, Section
-from tagkit.errors import ConfigError
+from tagkit.errors import ConfigError, shorten
+
+MAX_CONFIG_BYTES = 4 * 2**20  # of a file
+MAX_PARTS = 16  # of a dotted key; options have two
+MAX_PROBLEMS = 30  # that are named at once
+# Strings and comments of TOML, whose dots part no keys.
+_QUOTED = re.compile(
+    r'"""(?:\\.|[^\\])*?"""|\'\'\'.*?\'\'\'|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\'|#[^\n]*', re.DOTALL
+)
+_BETWEEN_KEYS = re.compile(r"[,={}\n]")
 
 
 def load_config(
@@ -40,7 +55,8 @@ def load_config(
     for text in overrides:
         name, equals, value = text.partition("=")
         if not equals:
-            raise ConfigError("--set", [f"expected section.key=value, found {text!r}"])
+            problems.append(f"--set {shorten(text)}: expected section.key=value")
+            continue
         problems += _put(table, name.strip(), toml_value(value.strip()))
     for name, value in (flags or {}).items():
         if value is not None:
@@ -60,25 +76,40 @@ def parse_config(table: Mapping[str, Any], source: str) -> Config:
     Raises:
         ConfigError: any option is unknown or has a wrong value.
     """
+    problems = unusable_values(table)
+    config = None
     try:
         config = Config.model_validate(table)
     except ValidationError as error:
-        raise ConfigError(source, [_explain(details) for details in error.errors()]) from None
-    if problems := list(_not_in_utf_8(config)):
-        raise ConfigError(source, problems)
+        problems |= {
+            name: problem
+            for name, problem in explain(error.errors()).items()
+            if name not in problems
+        }
+    if config is not None and not problems:
+        problems = dict(_not_in_utf_8(config))
+    if config is None or problems:
+        said = [problem for each in problems.values() for problem in each]
+        if len(said) > MAX_PROBLEMS:
+            said[MAX_PROBLEMS:] = [f"and {len(said) - MAX_PROBLEMS:,} problems more"]
+        raise ConfigError(source, said)
     return config
 
 
-def _not_in_utf_8(config: Config) -> Iterator[str]:
+def _not_in_utf_8(config: Config) -> Iterator[tuple[str, list[str]]]:
     """Names of files that could not be written into a model's config.toml."""
     for section, options in config:
         for key, value in options if isinstance(options, Section) else ():
             if isinstance(value, str) and any("\ud800" <= char <= "\udfff" for char in value):
-                yield f"{section}.{key} = {value!r}: expected a name in UTF-8; rename the file"
+                name = f"{section}.{key}"
+                yield (
+                    name,
+                    [f"{name} = {shorten(value)}: expected a name in UTF-8; rename the file"],
+                )
 
 
 def parse_saved(table: dict[str, Any], source: str) -> Config:
-    """The configuration of a saved model: what it leaves out is as it was before it could be said.
+    """The configuration of a saved model; options that it lacks are as before they were options.
 
     Raises:
         ConfigError: any option is unknown or has a wrong value.
@@ -107,35 +138,56 @@ def to_toml(config: Config) -> str:
     return tomli_w.dumps(config.model_dump(mode="json", exclude_none=True))
 
 
-def option_names() -> list[str]:
-    """Every option's dotted name."""
-    names = []
-    for name, field in Config.model_fields.items():
-        section = field.annotation
-        if isinstance(section, type) and issubclass(section, Section):
-            names += [f"{name}.{key}" for key in section.model_fields]
-        else:
-            names.append(name)
-    return names
+def parse_toml(content: bytes) -> dict[str, Any]:
+    """The tables of a TOML text.
+
+    Raises:
+        ValueError: it is not TOML, or nested beyond all use; the message is the reason, in words.
+    """
+    try:
+        text = content.decode("utf-8-sig")
+        # tomllib takes memory that grows with the square of a dotted key's parts.
+        bare = _QUOTED.sub("s", text)
+        if max(key.count(".") for key in _BETWEEN_KEYS.split(bare)) > MAX_PARTS:
+            raise ValueError(f"is not a configuration: a dotted key has over {MAX_PARTS} parts")
+        return tomllib.loads(text)
+    except UnicodeDecodeError as error:
+        raise ValueError(f"is not TOML: not UTF-8 at byte {error.start + 1:,}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"is not TOML: {bounded(str(error))}") from None
+    except RecursionError:
+        raise ValueError("is not a configuration: nested too deeply") from None
+    except ValueError as error:
+        if "digits" in str(error):  # Python's words on it name a function of Python
+            raise ValueError("is not TOML: a number has over 4,300 digits") from None
+        raise
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        with path.open("rb") as file:
+            content = file.read(MAX_CONFIG_BYTES + 1)
+        if len(content) > MAX_CONFIG_BYTES:
+            raise ConfigError(
+                str(path), [f"expected at most {MAX_CONFIG_BYTES:,} bytes, found more"]
+            )
+        return parse_toml(content)
     except FileNotFoundError:
         raise ConfigError(str(path), ["no such file. Name another with --config"]) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(str(path), [f"cannot be read: {error}"]) from None
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(str(path), [f"is not TOML: {error}"]) from None
+    except OSError as error:
+        raise ConfigError(str(path), [f"cannot be read: {error.strerror or error}"]) from None
+    except ValueError as error:
+        said = "a file's name cannot hold NUL" if "\0" in str(path) else str(error)
+        raise ConfigError(str(path), [said]) from None
 
 
 def toml_value(text: str) -> Any:
     """What `text` is in TOML; the text itself where it is no TOML: --set data.train_file=a.txt."""
     try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+        table = parse_toml(f"value = {text}".encode())
+    except ValueError:  # of half a surrogate pair too: a file's name with bytes that are not UTF-8
         return text
+    return table["value"] if len(table) == 1 else text
 
 
 def _put(table: dict[str, Any], name: str, value: Any) -> list[str]:
@@ -146,43 +198,6 @@ def _put(table: dict[str, Any], name: str, value: Any) -> list[str]:
     for section in sections:
         table = table.setdefault(section, {})
         if not isinstance(table, dict):
-            return [f"{section}: expected a table, found {table!r}"]
+            return [f"{section}: expected a table, found {shown(table)}"]
     table[key] = value
     return []
-
-
-def unknown_option(name: str) -> str:
-    """A sentence on a name that is no option's, with one that is near."""
-    inside = [option for option in option_names() if option.startswith(f"{name}.")]
-    if inside:
-        return f"{name} is a table; name one of its options, such as {inside[0]}"
-    return f"unknown option {name}{_did_you_mean(name)}"
-
-
-def _did_you_mean(name: str) -> str:
-    """'; did you mean encoder.hidden?' where a known name is near, in this section or another."""
-    names = option_names()
-    key = name.rpartition(".")[2]
-    sections = [option.partition(".")[0] for option in names]
-    near = difflib.get_close_matches(name, names + sections, n=1, cutoff=0.75)
-    same_key = [option for option in names if option.rpartition(".")[2] == key]
-    near = near or same_key or difflib.get_close_matches(name, names, n=1, cutoff=0.6)
-    return f"; did you mean {near[0]}?" if near else f". There are: {', '.join(sorted(names))}"
-
-
-def _explain(details: ErrorDetails) -> str:
-    """One of pydantic's findings as a sentence in tagkit's manner."""
-    # A union's or a list's place ends in the branch's name or the index: not part of the option.
-    depth = 2 if len(details["loc"]) > 1 else 1
-    name = ".".join(str(part) for part in details["loc"][:depth])
-    if details["type"] == "extra_forbidden":
-        return unknown_option(name)
-    message = details["msg"]
-    if details["type"] == "value_error":
-        message = message.removeprefix("Value error, ")
-    if not name:  # a rule between options names them itself
-        return message
-    found = json.dumps(details["input"], ensure_ascii=False, default=str)
-    wanted = message[0].lower() + message[1:]
-    wanted = wanted.removeprefix("input should be ").removeprefix("expected ")
-    return f"{name} = {found}: expected {wanted}"

@@ -10,13 +10,13 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
-from json import dumps
 from typing import Any, Literal
 
 from tagkit.errors import FormatError, shorten
 from tagkit.formats.layout import DOCSTART, is_cell
 from tagkit.formats.text import require_line
 from tagkit.formats.writing import cannot_hold
+from tagkit.jsontext import to_json as dumps
 from tagkit.sentence import Document, LabelScore, TaggedText, TaggedToken, TextSpan
 from tagkit.storage import without_halves
 
@@ -140,7 +140,7 @@ def to_json(answer: TaggedText, style: Style, origin: Origin) -> str:
         record["tokens"] = [_without_none(token) for token in answer.tokens]
     if style.tags:
         record["spans"] = [_without_none(span) for span in answer.spans]
-    return without_halves(dumps(record, ensure_ascii=False))
+    return without_halves(dumps(record))
 
 
 def _shown(answer: TaggedText, style: Style) -> list[LabelScore]:

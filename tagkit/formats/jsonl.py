@@ -17,6 +17,7 @@ from tagkit.errors import shorten
 from tagkit.formats.lines import Source
 from tagkit.formats.reading import Item, Reading
 from tagkit.formats.writing import Piece, Writing, cannot_hold, one_file
+from tagkit.jsontext import to_json
 from tagkit.sentence import Document, Sentence, TextSpan
 from tagkit.storage import without_halves
 from tagkit.wording import listed
@@ -327,7 +328,7 @@ def _classes(item: Item, format: str) -> dict[str, Any]:
 
 
 def _dump(record: dict[str, Any]) -> str:
-    return without_halves(json.dumps(record, ensure_ascii=False))
+    return without_halves(to_json(record))
 
 
 def _span_record(span: TextSpan) -> dict[str, Any]:

@@ -1,0 +1,90 @@
+"""JSON as the standard has it: no NaN, no infinity, no depth without end; read and written."""
+
+import json
+import math
+from typing import Any
+
+MAX_DEPTH = 32  # of what is shown again; metadata.json has five
+
+
+def to_json(value: Any, *, indent: int | None = None) -> str:
+    """`value` as JSON text; numbers that are not finite become null, as JSON has no other name."""
+    try:
+        return json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=False)
+    except ValueError:
+        return json.dumps(_finite_or_none(value), ensure_ascii=False, indent=indent)
+
+
+def from_json(content: bytes) -> Any:
+    """The value of a JSON text in UTF-8.
+
+    Raises:
+        ValueError: it is not JSON; the message is the reason, in words.
+    """
+    try:
+        return json.loads(
+            content.decode(), parse_float=_finite_float, parse_int=_int, parse_constant=_refuse
+        )
+    except UnicodeDecodeError as error:
+        raise ValueError(f"not UTF-8 at byte {error.start + 1:,}") from None
+    except json.JSONDecodeError as error:
+        raise ValueError(f"not JSON at line {error.lineno:,}, column {error.colno:,}") from None
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def require_plain(value: Any) -> None:
+    """Raise where a value is nested deeply, or holds text that cannot be written.
+
+    Raises:
+        ValueError: the message is the reason, in words.
+    """
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        inner: list[Any] = []
+        for each in level:
+            if isinstance(each, dict):
+                inner += [*each, *each.values()]
+            elif isinstance(each, list):
+                inner += each
+            elif isinstance(each, str) and not _is_writable(each):
+                raise ValueError("text with half of a surrogate pair")
+        level = inner
+        if not level:
+            return
+    raise ValueError("nested too deeply")
+
+
+def _is_writable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _finite_or_none(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _finite_or_none(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite_or_none(each) for each in value]
+    return value
+
+
+def _finite_float(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError("a number is too large")
+    return number
+
+
+def _int(text: str) -> int:
+    if len(text) > 4300:  # Python's own limit, whose message names a function of Python
+        raise ValueError(f"a number has {len(text):,} digits")
+    return int(text)
+
+
+def _refuse(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
