@@ -31,6 +31,7 @@ BREAKS = [
     # Modes of the model.
     Break("trainer", "        self.prepared.model.train()\n", "", "loop::test_steps_are_taken_in"),
     Break("predictor", "        self.model.eval()\n", "", "loop::test_steps_are_taken_in"),
+    Break("wordtable", "        self._model.eval()\n", "", "loop::test_steps_are_taken_in"),
     # Learning rates, and the decay of the mean.
     Break("schedule", "max(1, self.total_steps - settings.warmup_steps)",
           "max(1, self.total_steps)", "trainer::test_the_schedules_have_the"),
