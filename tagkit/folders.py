@@ -77,6 +77,20 @@ def _replace(new: Path, folder: Path) -> None:
         if old.exists():
             os.rename(old, folder)
         raise
+    _keep_rest(old, folder)
+
+
+def _keep_rest(old: Path, folder: Path) -> None:
+    """Remove a folder that was replaced; what the new one does not have, somebody else put there.
+
+    That is moved into the new one. What cannot be moved stays where it is.
+    """
+    try:
+        for path in list(old.iterdir()) if old.is_dir() else []:
+            if not os.path.lexists(folder / path.name):
+                os.rename(path, folder / path.name)
+    except OSError:
+        return
     shutil.rmtree(old, ignore_errors=True)
 
 

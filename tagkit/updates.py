@@ -42,7 +42,7 @@ class Updates:
             if self.rows is None or parameter is not words.weight
         }
         parameters = list(self.named.values())
-        self.optimizer = _optimizer(settings, parameters)
+        self.optimizer = make_optimizer(settings, parameters)
         self.mean = RunningMean(parameters)
         self.dice = torch.Generator().manual_seed(settings.seed)
 
@@ -196,7 +196,8 @@ def _updates_rows(settings: TrainConfig, table: Tensor, alone: bool) -> bool:
     )
 
 
-def _optimizer(settings: TrainConfig, parameters: Sequence[Tensor]) -> torch.optim.Optimizer:
+def make_optimizer(settings: TrainConfig, parameters: Sequence[Tensor]) -> torch.optim.Optimizer:
+    """The optimiser that the configuration names."""
     options: dict[str, Any] = {"lr": settings.lr, "weight_decay": settings.weight_decay}
     if settings.optimizer == "sgd":
         options["momentum"] = settings.momentum

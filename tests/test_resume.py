@@ -23,7 +23,7 @@ from tagkit.errors import BundleError, CheckpointError, ConfigError, Interrupted
 from tagkit.folders import whole_folder
 from tagkit.history import Epoch, Listener
 from tagkit.predictor import load
-from tagkit.runfolder import identity
+from tagkit.runidentity import identity
 from tagkit.trainer import Trained, train
 
 EPOCHS, STEPS = 3, 30  # of a run; ten an epoch
@@ -239,8 +239,13 @@ def test_forcing_removes_what_a_run_writes_and_nothing_else(tmp_path: Path) -> N
     train(settings(tmp_path))
     (tmp_path / "model" / "notes.txt").write_text("mine")
     first_log = (tmp_path / "model" / "train.log").read_text()
-    train(settings(tmp_path, "train.max_epochs=1"), force=True)
+    before = digests(tmp_path)
+    with pytest.raises(CheckpointError, match=r"is known to have written: notes\.txt\. Name anoth"):
+        train(settings(tmp_path, "train.max_epochs=1"), force=True)
+    assert digests(tmp_path) == before
     assert (tmp_path / "model" / "notes.txt").read_text() == "mine"
+    (tmp_path / "model" / "notes.txt").unlink()
+    train(settings(tmp_path, "train.max_epochs=1"), force=True)
     assert len((tmp_path / "model" / "train.log").read_text()) < len(first_log)
 
 
@@ -369,7 +374,7 @@ def test_a_run_writes_under_its_folder_alone_and_leaves_nothing_beside(
     train(settings(tmp_path))
     assert list(scratch.iterdir()) == list(home.iterdir()) == []
     names = {path.name for path in (tmp_path / "model").iterdir()}
-    written = {"best", "last", "checkpoints", "history.jsonl", "train.log"}
+    written = {"best", "last", "checkpoints", "history.jsonl", "train.log", "tagkit-run.json"}
     assert names - {"curves.svg"} == written
     assert {p.name for p in tmp_path.iterdir()} == {
         "scratch", "home", "model", "train.conll", "dev.conll", "test.conll",
