@@ -113,7 +113,9 @@ def _stands_in_the_way(name: str) -> bool:
 
 
 def _walk(place: Path, prefix: str, manifest: Manifest, known: set[str], found: Contents) -> None:
-    for entry in sorted(os.scandir(place), key=lambda entry: entry.name):
+    with os.scandir(place) as entries:
+        ordered = sorted(entries, key=lambda entry: entry.name)
+    for entry in ordered:
         name, path = prefix + entry.name, Path(entry.path)
         if name in _RESERVED:
             found.reserved.append(name)
@@ -124,7 +126,7 @@ def _walk(place: Path, prefix: str, manifest: Manifest, known: set[str], found: 
             elif usual in known:
                 found.folders.append(name)
                 _walk(path, f"{name}/", manifest, known, found)
-            elif _FOLDERS.fullmatch(usual) and not any(os.scandir(path)):
+            elif _FOLDERS.fullmatch(usual) and not os.listdir(path):
                 found.folders.append(name)
             else:
                 found.foreign.append(f"{name}/")

@@ -193,6 +193,47 @@ def test_a_damaged_newest_checkpoint_falls_back_to_the_one_before_aloud(
     assert digests(tmp_path) == undisturbed
 
 
+def forge(change: Callable[[dict[str, Any]], object]) -> Callable[[Path], None]:
+    """Change a checkpoint's body, and have the right digest of it."""
+
+    def damage(place: Path) -> None:
+        record = json.loads((place / "state.json").read_text())
+        change(record["body"])
+        body = json.dumps(record["body"], sort_keys=True).encode()
+        record["sha256"]["body"] = hashlib.sha256(body).hexdigest()
+        (place / "state.json").write_text(json.dumps(record))
+
+    return damage
+
+
+WRONG: list[tuple[Callable[[Path], Any], str]] = [
+    (lambda place: (place / "state.json").write_text("[" * 100_000), "nested too deep"),
+    (forge(lambda body: body["state"].pop("schedule")), "'state.schedule' is missing"),
+    (forge(lambda body: body["state"].pop("run")), "state.run is missing"),
+    (forge(lambda body: body["state"].update(skipped=None)), "'state.skipped' = 'None'"),
+    (forge(lambda body: body["state"]["position"].update(done=99)), "state.position.done = 99"),
+]
+
+
+@pytest.mark.parametrize(("damage", "problem"), WRONG, ids=[row[1] for row in WRONG])
+def test_a_checkpoint_that_no_run_has_written_falls_back_to_the_one_before(
+    tmp_path: Path, undisturbed: list[str], damage: Callable[[Path], Any], problem: str
+) -> None:
+    listener = StopAt(19)
+    with pytest.raises(Interrupted):
+        train(settings(tmp_path), listener, stop=listener.stop)
+    newest = tmp_path / "model" / "checkpoints" / "step-00000019"
+    damage(newest)
+    listener = StopAt()
+    trained = train(settings(tmp_path), listener, resume=True)
+    assert listener.notes[0].startswith(f"{newest}: damaged (")
+    assert problem in listener.notes[0]
+    assert listener.notes[1] == "going on after step 16"
+    assert listener.count == STEPS - 16
+    assert all(epoch.loss > 0 for epoch in trained.epochs)
+    assert digests(tmp_path) == undisturbed
+
+
 def test_a_checkpoint_of_a_later_format_is_refused(tmp_path: Path) -> None:
     train(settings(tmp_path))
     for place in (tmp_path / "model" / "checkpoints").iterdir():

@@ -76,7 +76,7 @@ def test_the_best_trials_model_and_configuration_are_kept_and_nothing_else(
     done = [trial for trial in tuned.trials if trial.state == "done"]
     assert tuned.best.dev == max(trial.dev or 0 for trial in done)
     assert sorted(p.name for p in (folder / "search").iterdir()) == [
-        "best", "best.toml", "study.db",
+        "best", "best.toml", "study.db", "tagkit-run.json",
     ]  # fmt: skip
     kept = load(folder / "search").config
     written = tomllib.loads((folder / "search" / "best.toml").read_text())
