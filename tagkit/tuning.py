@@ -277,7 +277,9 @@ class _Search:
         place = self._place(number)
         if place.is_dir():
             try:
-                RunFolder(place, writes=True).clear()
+                trial = RunFolder(place, writes=True)
+                with trial.locked(self.listener.on_note):  # which removes a killed run's lock file
+                    trial.clear()
                 place.rmdir()
             except (CheckpointError, OSError) as error:
                 self.listener.on_note(f"trial {number + 1}: its folder is left as it is: {error}")

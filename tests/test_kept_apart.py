@@ -52,6 +52,7 @@ def test_a_command_in_a_users_folder_leaves_all_there_as_it_is(
     assert found == MINE
 
 
+@pytest.mark.slow
 def test_a_second_run_is_refused_while_one_is_at_work_and_not_after_a_kill(tmp_path: Path) -> None:
     tiny.corpus(tmp_path)
     folder = tmp_path / "run"
