@@ -30,7 +30,7 @@ from tagkit.config import parse_config
 from tagkit.errors import BundleError, CheckpointError, ConfigError
 from tagkit.history import CURVES, HISTORY, LOG
 from tagkit.lock import LOCK
-from tagkit.manifest import MANIFEST, Manifest, canonical
+from tagkit.manifest import HALF_MANIFEST, MANIFEST, Manifest, canonical
 
 MODELS, CHECKPOINTS, TRACKED = ("best", "last"), "checkpoints", "tensorboard"
 MODEL_FILES = (WEIGHTS, CONFIG, VOCABULARY, METADATA)
@@ -42,7 +42,7 @@ _STEP = re.compile(r"step-[0-9]+")
 _FOLDERS = re.compile(rf"best|last|{CHECKPOINTS}(?:/step-[0-9]+)?|{TRACKED}|{RUNS.pattern}")
 _LOGS = re.compile(rf"{re.escape(HISTORY)}|{re.escape(LOG)}|{re.escape(CURVES)}|{TRACKED}/.*")
 _HALF = re.compile(r"(?:.*/)?\.[^/]+\.writing(?:/.*)?")
-_RESERVED = (MANIFEST, f".{MANIFEST}.writing", LOCK)
+_RESERVED = (MANIFEST, HALF_MANIFEST, LOCK)
 _NAMED = 10  # of foreign files in a message
 _EPOCH = {"epoch", "dev", "step", "loss", "lr", "tokens_per_s", "seconds", "is_best"}
 _LINE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d  ")

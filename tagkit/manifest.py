@@ -23,6 +23,7 @@ from tagkit.errors import CheckpointError
 from tagkit.folders import cannot_write, write_whole
 
 MANIFEST = "tagkit-run.json"
+HALF_MANIFEST = f".{MANIFEST}.writing"  # what a kill leaves of one
 FORMAT_VERSION = 1
 _TEMPORARY = re.compile(r"\.(.+)\.(?:writing|old)")
 
@@ -115,6 +116,7 @@ class Manifest:
             OSError: it cannot be removed.
         """
         self.path.unlink(missing_ok=True)
+        self.path.with_name(HALF_MANIFEST).unlink(missing_ok=True)
         self.names, self.exists = set(), False
 
     def _may_be_there(self, name: str) -> bool:

@@ -49,7 +49,7 @@ from tagkit.errors import BundleError, CheckpointError
 from tagkit.folders import set_aside, whole_folder
 from tagkit.history import CURVES, HISTORY, LOG, Epoch, Listener, Logged, write_history
 from tagkit.lock import locked
-from tagkit.manifest import Manifest, canonical
+from tagkit.manifest import HALF_MANIFEST, Manifest, canonical
 from tagkit.plots import write_curves
 from tagkit.preparation import Prepared
 from tagkit.runidentity import differences
@@ -169,7 +169,7 @@ class RunFolder:
                     os.rename(old, place)
         except OSError as error:
             raise self._cannot_write(error) from None
-        left = [name for name in mine if canonical(name) != name]
+        left = [name for name in (*mine, HALF_MANIFEST) if canonical(name) != name]
         folders = [name for name in found.folders if canonical(name) != name]
         self._remove(left, folders)
 

@@ -324,9 +324,13 @@ def test_leftovers_of_a_kill_are_removed_by_the_next_run(corpus: Path, run: Path
     source = canonical(at)
     shutil.copytree(run / source, run / at)
     (run / ".history.jsonl.writing").write_text("half")
+    (run / f".{MANIFEST}.writing").write_text("half")
     train(quick(corpus, run), resume=True)
     assert not [name for name in read(run) if canonical(name) != name]
     assert of(run).foreign == []
+    (run / f".{MANIFEST}.writing").write_text("half")
+    RunFolder(run, writes=True).clear()
+    assert os.listdir(run) == []
 
 
 def test_a_users_file_in_a_leftover_stays(corpus: Path, run: Path) -> None:
