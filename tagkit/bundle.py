@@ -13,6 +13,7 @@ import hashlib
 import json
 import platform
 import re
+import shutil
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -134,6 +135,17 @@ def save_bundle(
                 (beside / name).write_bytes(content)
     except OSError as error:
         raise BundleError(f"{folder}: cannot be written: {error.strerror or error}") from None
+
+
+def copy_bundle(source: Path, folder: Path) -> None:
+    """Copy a model into the place of another; its own files alone, not what lies beside them.
+
+    Raises:
+        OSError: it cannot be copied.
+    """
+    with whole_folder(folder) as place:
+        for name in (WEIGHTS, CONFIG, VOCABULARY, METADATA):
+            shutil.copyfile(source / name, place / name)
 
 
 def load_bundle(path: Path) -> Bundle:

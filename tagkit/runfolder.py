@@ -1,67 +1,122 @@
 """The folder of a training run.
 
     best/  last/       models: of the best epoch, and of the last
-    checkpoints/       all that it takes to go on
+    checkpoints/       states to resume from
     history.jsonl      a line an evaluation
     train.log          a line an event, with the time
-    curves.svg         loss and dev score, where matplotlib is there
-    tensorboard/       if train.tracker has it so
+    curves.svg         loss and dev score, where matplotlib is installed
+    tensorboard/       with train.tracker = "tensorboard"
+    tagkit-run.json    the names of all these files: see `tagkit.manifest`
 
-A run writes here and nowhere else.
+A run writes here and nowhere else, and removes only files of which its manifest, or without one
+their content, proves that a run has written them (`tagkit.contents`):
+
+- A new run wants a folder with nothing foreign in it, with or without `--force`, and names what is.
+- `--resume` leaves foreign files alone. It refuses those that stand where the run writes, and those
+  in `best` and `last`, which are replaced as a whole.
+- What somebody puts into a folder while a run is replacing it is moved into the new one.
 """
 
+import glob
 import os
-import shutil
-from collections.abc import Callable, Mapping, Sequence
+import platform
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
-from tagkit.bundle import METADATA, read_metadata, save_bundle
-from tagkit.checkpoint import Checkpoint, newest_checkpoint, remove_after, save_checkpoint
-from tagkit.config import FORMER_TOKENIZER, Config, refuse_without_effect, with_options
-from tagkit.errors import BundleError, CheckpointError, ConfigError
-from tagkit.history import CURVES, HISTORY, LOG, Epoch, write_history
+from tagkit.bundle import read_metadata, save_bundle
+from tagkit.checkpoint import (
+    CHECKPOINT_FILES,
+    Checkpoint,
+    newest_checkpoint,
+    place_of,
+    remove_after,
+    save_checkpoint,
+)
+from tagkit.config import Config
+from tagkit.contents import (
+    CHECKPOINTS,
+    MODEL_FILES,
+    MODELS,
+    RUNS,
+    TRACKED,
+    Contents,
+    contents_of,
+    named,
+)
+from tagkit.errors import BundleError, CheckpointError
+from tagkit.history import CURVES, HISTORY, LOG, Epoch, Listener, Logged, write_history
+from tagkit.manifest import HALF_MANIFEST, Manifest, canonical
+from tagkit.plots import write_curves
 from tagkit.preparation import Prepared
-from tagkit.storage import digest_of, set_aside
-from tagkit.wording import clipped
+from tagkit.runidentity import differences, with_former_tokenizer
+from tagkit.storage import set_aside
+from tagkit.storage.lock import locked
 
-_MODELS, _CHECKPOINTS, TRACKED = ("best", "last"), "checkpoints", "tensorboard"
-SUMMARY = "seeds.json"
 _KEEP = 2  # checkpoints
-_CONTENT = "content of "
-_HALF = ".*.writing"  # what a run was writing when it was killed
-# States to go on from, of this run or of those of several seeds.
-_RESUMABLE = f"**/{_CHECKPOINTS}/step-*"
-# What may differ in a run that goes on. Most of it changes no weight; max_epochs does where the
-# learning rate falls towards the last step, threads by rounding.
-_FREE = {
-    "train.max_epochs", "train.patience", "train.max_minutes", "train.checkpoint_every",
-    "train.threads", "train.device", "train.tracker", "output.dir", "data.train_file",
-    "data.dev_file", "data.test_file", "data.max_line_chars",
-}  # fmt: skip
 
 
 class RunFolder:
-    """Where a run writes."""
+    """Where a run writes. Every name is claimed in the manifest before it is first written."""
 
     def __init__(self, path: Path, *, writes: bool) -> None:
         """`writes`: whether this process is the one that does."""
         self.path = path
         self.writes = writes
+        self._manifest: Manifest | None = None
+
+    @property
+    def manifest(self) -> Manifest:
+        """The names of this run's files.
+
+        Raises:
+            CheckpointError: it cannot be read.
+        """
+        if self._manifest is None:
+            self._manifest = Manifest(self.path)
+        return self._manifest
+
+    @contextmanager
+    def locked(self, note: Callable[[str], None]) -> Iterator[None]:
+        """Within this context no other command writes here. The folder is made.
+
+        Raises:
+            CheckpointError: another one does already.
+        """
+        with locked(self.path, note) if self.writes else nullcontext():
+            yield
+
+    def contents(self) -> Contents:
+        """What is here: the runs' own files, and those of others.
+
+        Raises:
+            CheckpointError: it cannot be read.
+        """
+        return contents_of(self.path, self.manifest)
 
     def check(self, *, resume: bool, force: bool) -> None:
         """Refuse to lose what is there.
 
         Raises:
-            CheckpointError: a run is there, and is neither to go on nor to be removed.
+            CheckpointError: a run is there, and is neither to be resumed nor to be removed; or
+                something that is not a run's.
         """
-        if resume or force or not self._precious():
+        if not self.writes:
+            return
+        found = self.contents()
+        if resume:
+            self._refuse(found.in_the_way())
+            return
+        artifacts = found.artifacts()
+        if force or not artifacts:
+            self._refuse(found.foreign)
             return
         try:
             finished = bool(read_metadata(self.path / "best").get("scores"))
         except BundleError:
             finished = False
-        if not finished and any(self.path.glob(_RESUMABLE)):
+        if not finished and any(f"{CHECKPOINTS}/" in name for name in artifacts):
             raise CheckpointError(
                 f"{self.path}: holds a run that was stopped; --resume goes on with it, --force "
                 "starts anew"
@@ -71,71 +126,121 @@ class RunFolder:
             "(-o), or replace it with --force"
         )
 
+    def _refuse(self, foreign: list[str]) -> None:
+        if foreign:
+            raise CheckpointError(
+                f"{self.path}: holds what no run of tagkit is known to have written: "
+                f"{named(foreign)}. Name another folder (-o), or move these away"
+            )
+
     def clear(self) -> None:
-        """Remove what runs of any kind left here.
+        """Remove what runs have left here, and nothing else.
+
+        Raises:
+            CheckpointError: it cannot be removed, something else is there, or another command is
+                writing into the folder of one of several seeds or trials.
+        """
+        found = self.contents()
+        self._refuse(found.foreign)
+        for name in found.folders:
+            if RUNS.fullmatch(name):
+                with locked(self.path / name, lambda text: None):
+                    pass
+        self._remove(found.ours, found.folders)
+        try:
+            self.manifest.clear()
+        except OSError as error:
+            raise self._cannot_write(error) from None
+
+    def tidy(self) -> None:
+        """Remove what a run that was killed left half written; adopt a run without a manifest.
 
         Raises:
             CheckpointError: it cannot be removed.
         """
+        found = self.contents()
+        if not self.manifest.exists:
+            self.manifest.record(self.manifest.names)
+        mine = [name for name in found.ours if not RUNS.match(name)]
         try:
-            for piece in [*self._precious(), *self._logs()]:
-                shutil.rmtree(piece) if piece.is_dir() else piece.unlink()
+            for model in MODELS:
+                place, old = self.path / model, set_aside(self.path / model)
+                if old.is_dir() and not place.exists():  # killed between two renames
+                    os.rename(old, place)
         except OSError as error:
             raise self._cannot_write(error) from None
+        left = [name for name in (*mine, HALF_MANIFEST) if canonical(name) != name]
+        folders = [name for name in found.folders if canonical(name) != name]
+        self._remove(left, folders)
+
+    def _remove(self, files: Sequence[str], folders: Sequence[str]) -> None:
+        """Remove files, and those folders that are empty then."""
+        try:
+            for name in files:
+                (self.path / name).unlink(missing_ok=True)
+        except OSError as error:
+            raise self._cannot_write(error) from None
+        for name in reversed(folders):
+            with suppress(OSError):  # it is not empty
+                (self.path / name).rmdir()
 
     def continued(self, config: Config) -> Config:
-        """The configuration with the tokenizer of the run that is here, where none is named.
-
-        Its default was another in earlier versions, whose runs can be resumed.
+        """The configuration with what the run that is here had, and only later became an option.
 
         Raises:
             CheckpointError: no checkpoint can be read.
         """
-        checkpoint = newest_checkpoint(self.path / _CHECKPOINTS, lambda _: None)
-        if checkpoint is None or "tokenizer" in config.data.model_fields_set:
-            return config
-        name = checkpoint.state["run"].get("data.tokenizer", FORMER_TOKENIZER)
-        return with_options(config, {"data.tokenizer": name})
+        checkpoint = newest_checkpoint(self.path / CHECKPOINTS, lambda _: None, lambda _: None)
+        return with_former_tokenizer(config, checkpoint.state.get("run")) if checkpoint else config
 
     def open(
-        self, run: Mapping[str, Any], note: Callable[[str], None], *, resume: bool
+        self,
+        run: Mapping[str, Any],
+        check: Callable[[Checkpoint], None],
+        note: Callable[[str], None],
+        *,
+        resume: bool,
     ) -> Checkpoint | None:
-        """Make the folder ready; the state to go on from, None of a new run.
+        """Make the folder ready; the state to resume from, None of a new run.
 
         Args:
-            run: what a run that goes on must have in common with the one before; see `identity`.
-            note: told of damaged checkpoints.
-            resume: whether to go on; else what a run left here is removed.
+            run: what a run that is resumed must have in common with the one before; see `identity`.
+            check: raises ValueError for a checkpoint that the run cannot take over.
+            note: called with damaged checkpoints.
+            resume: whether to resume; else what a run left here is removed.
 
         Raises:
             CheckpointError: the folder cannot be written, or the run there is another one.
         """
-        checkpoint = newest_checkpoint(self.path / _CHECKPOINTS, note) if resume else None
+
+        def checked(checkpoint: Checkpoint) -> None:
+            before = checkpoint.state.get("run")
+            if not isinstance(before, Mapping):
+                raise ValueError("state.run is missing")
+            if not differences(before, run):
+                check(checkpoint)
+
+        folder = self.path / CHECKPOINTS
+        checkpoint = newest_checkpoint(folder, note, checked) if resume else None
         if checkpoint:
-            problems = _differences(checkpoint.state["run"], run)
+            problems = differences(checkpoint.state["run"], run)
             if problems:
                 raise CheckpointError(
                     f"{self.path}: the run there had {'; '.join(problems)}. Go on with what it "
                     "had, or start anew with --force"
                 )
             note(f"going on after step {checkpoint.step}")
-        elif resume and not self._precious():
+        elif resume and not self.contents().artifacts():
             note(f"{self.path}: no run to go on with; a new one begins")
         elif resume:
             raise CheckpointError(
                 f"{self.path}: holds a model, but no checkpoint to go on from; name another folder "
                 "(-o), or replace it with --force"
             )
-        if not self.writes:
-            return checkpoint
-        if not checkpoint:
+        if self.writes and checkpoint:
+            self.tidy()
+        elif self.writes:
             self.clear()
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            for left in (*self.path.glob(_HALF), *(self.path / _CHECKPOINTS).glob(_HALF)):
-                shutil.rmtree(left) if left.is_dir() else left.unlink()
-        except OSError as error:
-            raise self._cannot_write(error) from None
         return checkpoint
 
     def save_checkpoint(self, checkpoint: Checkpoint) -> None:
@@ -145,29 +250,56 @@ class RunFolder:
             CheckpointError: it cannot be written.
         """
         if self.writes:
-            save_checkpoint(self.path / _CHECKPOINTS, checkpoint, _KEEP)
+            place = f"{CHECKPOINTS}/{place_of(checkpoint.step)}"
+            # A checkpoint of this step may be there, damaged: it was passed over, and is replaced.
+            self.manifest.record(f"{place}/{name}" for name in CHECKPOINT_FILES)
+            save_checkpoint(self.path / CHECKPOINTS, checkpoint, _KEEP, self._owns_checkpoint)
 
-    def sound_checkpoint(self, note: Callable[[str], None]) -> Checkpoint:
+    def _owns_checkpoint(self, name: str) -> bool:
+        return self.manifest.owns(f"{CHECKPOINTS}/{name}/{CHECKPOINT_FILES[0]}")
+
+    def sound_checkpoint(
+        self, check: Callable[[Checkpoint], None], note: Callable[[str], None]
+    ) -> Checkpoint:
         """The newest checkpoint to which a run may go back; later ones are removed.
 
         Raises:
             CheckpointError: none is whole.
         """
-        folder = self.path / _CHECKPOINTS
-        checkpoint = newest_checkpoint(folder, note, sound=True)
+        folder = self.path / CHECKPOINTS
+        checkpoint = newest_checkpoint(folder, note, check, sound=True)
         if checkpoint is None:
             raise CheckpointError(f"{folder}: no checkpoint to go back to is whole")
         if self.writes:
-            remove_after(folder, checkpoint.step)
+            remove_after(folder, checkpoint.step, self._owns_checkpoint)
         return checkpoint
+
+    def claim(self, *names: str) -> None:
+        """List files in the manifest that are about to be written: a file of ours, or a model.
+
+        Raises:
+            CheckpointError: somebody else's file is there, or the manifest cannot be written.
+        """
+        if self.writes:
+            for name in names:
+                parts = [f"{name}/{part}" for part in MODEL_FILES] if name in MODELS else [name]
+                self.manifest.claim(parts)
+
+    def claim_tracked(self, tracker: str) -> None:
+        """List the files that TensorBoard writes in this process, as a pattern."""
+        host, process = glob.escape(platform.node()), os.getpid()
+        if tracker != "none":
+            self.claim(f"{TRACKED}/events.out.tfevents.*.{host}.{process}.*")
 
     def save_model(self, name: str, prepared: Prepared, facts: dict[str, Any]) -> None:
         """Write `best` or `last`.
 
         Raises:
             BundleError: it cannot be written.
+            CheckpointError: somebody else's files are in its place.
         """
         if self.writes:
+            self.claim(name)
             save_bundle(
                 self.path / name, prepared.model, prepared.vocabulary, prepared.config, facts
             )
@@ -179,100 +311,34 @@ class RunFolder:
             CheckpointError: it cannot be written.
         """
         if self.writes:
+            self.claim(HISTORY)
             write_history(self.path, epochs)
 
-    def _precious(self) -> list[Path]:
-        """Models and states that runs and searches may have left here."""
-        folders = [self.path / name for name in _MODELS]
-        states = self.path / _CHECKPOINTS
-        if any(states.glob("step-*")):  # else the run was killed when it wrote the first one
-            folders.append(states)
-        files = [self.path / name for name in (METADATA, SUMMARY, "study.db", "best.toml")]
-        many = [*self.path.glob("seed-*"), *self.path.glob("trial-*")]
-        return [p for p in (*folders, *map(set_aside, folders), *files, *many) if p.exists()]
+    def write_curves(self, epochs: Sequence[Epoch], note: Callable[[str], None]) -> None:
+        """Draw curves.svg; a picture there that is not this run's stays, with a note.
 
-    def _logs(self) -> list[Path]:
-        """What tells of a run."""
-        return [p for p in (self.path / name for name in (HISTORY, LOG, CURVES, TRACKED))
-                if p.exists()]  # fmt: skip
+        Raises:
+            CheckpointError: it cannot be written.
+        """
+        if not self.writes:
+            return
+        try:
+            self.claim(CURVES)
+        except CheckpointError as error:
+            note(str(error))
+        else:
+            write_curves(self.path, epochs)
+
+    def logged(self, listener: Listener) -> Listener:
+        """The listener, and before it train.log.
+
+        Raises:
+            CheckpointError: somebody else's train.log is there.
+        """
+        if not self.writes:
+            return listener
+        self.claim(LOG)
+        return Logged(self.path, listener)
 
     def _cannot_write(self, error: OSError) -> CheckpointError:
         return CheckpointError(f"{self.path}: cannot be written: {error.strerror or error}")
-
-
-def refuse_unfit(config: Config, *, resume: bool) -> None:
-    """Refuse options without effect, and to begin with a model that the run would replace.
-
-    Raises:
-        ConfigError: an option has no effect, or the model lies in the output folder.
-    """
-    if not resume:  # a run of an earlier version is resumed with the options that it had
-        refuse_without_effect(config, "configuration")
-    begins, output = Path(config.train.init_from), Path(config.output.dir)
-    if config.train.init_from and _is_inside(begins, output):
-        raise ConfigError(
-            "train.init_from", [f"{begins} lies in {output}, which is replaced; name another (-o)"]
-        )
-
-
-def _is_inside(path: Path, folder: Path) -> bool:
-    # Not Path.resolve, which raises where links form a loop.
-    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
-
-
-def identity(
-    config: Config, digests: Mapping[str, str | None], device: str, processes: int
-) -> dict[str, Any]:
-    """What a run that goes on must have in common with the one before, by name.
-
-    Args:
-        config: as the corpus has resolved it.
-        digests: of the corpora, by split.
-        device: cpu or cuda.
-        processes: that train together.
-    """
-    dumped = config.model_dump(mode="json")
-    options = {"task": dumped.pop("task")}
-    for section, values in dumped.items():
-        options |= {f"{section}.{key}": value for key, value in values.items()}
-    kept = {name: value for name, value in options.items() if name not in _FREE}
-    corpora = {f"{split} corpus": digest for split, digest in digests.items()}
-    for key, path in (("vectors", config.embeddings.vectors), ("model", config.train.init_from)):
-        corpora[_CONTENT + key] = digest_of(Path(path)) if path else None
-    return {**kept, **corpora, "kind of device": device, "number of processes": processes}
-
-
-def facts_of(prepared: Prepared) -> dict[str, Any]:
-    """What the model is made of, for its metadata."""
-    corpus = prepared.corpus
-    splits = {"train": corpus.train, "dev": corpus.dev, "test": corpus.test}
-    return {
-        "data": {
-            name: {
-                "file": split.path,
-                "sentences": len(split.sentences),
-                "tokens": split.tokens,
-                "scheme": split.scheme,
-                "sha256": digest_of(Path(split.path)),
-            }
-            for name, split in splits.items()
-            if split
-        },
-        "labels": sorted(corpus.train.labels()) if corpus.scheme else [],
-        "classes": sorted(corpus.train.classes()) if prepared.vocabulary.classes else [],
-    }
-
-
-def _differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """What differs, each in words."""
-    found = []
-    for name in sorted(before.keys() & now.keys()):  # a later tagkit has further options
-        old, new = before[name], now[name]
-        if old != new:
-            other = name.endswith(" corpus") or name.startswith("content of ")
-            found.append(
-                f"another {name.removeprefix('content of ')}"
-                if other
-                else f"{name} = {clipped(repr(old))}, not {clipped(repr(new))}"
-            )
-    return found

@@ -15,6 +15,16 @@ from tagkit.gradients import Gradients
 from tagkit.history import Epoch
 from tagkit.preparation import Prepared
 from tagkit.processes import Processes
+from tagkit.savedstate import (
+    StateRecord,
+    check_generator,
+    check_pieces,
+    check_position,
+    check_tensors,
+    check_updates,
+    checked_state,
+    generator_of,
+)
 from tagkit.schedule import Schedule
 from tagkit.updates import Updates
 
@@ -73,15 +83,16 @@ class RunState:
         assumes that all later epochs are as long as this one, so it ends with the last step.
         """
         self.shuffler.bit_generator.state = dict(self.position.shuffler)
-        settings, lengths = self.prepared.config.train, self.prepared.encoded.lengths
-        batches = batches_at_random(
-            lengths, settings.batch_size, settings.batch_tokens, self.shuffler
-        )
-        size = settings.accumulate
-        steps = [batches[start : start + size] for start in range(0, len(batches), size)]
-        epochs_left = settings.max_epochs - len(self.epochs)
+        steps = self._planned(self.shuffler)
+        epochs_left = self.prepared.config.train.max_epochs - len(self.epochs)
         self.schedule.total_steps = self.step - self.position.done + len(steps) * epochs_left
         return steps
+
+    def _planned(self, shuffler: np.random.Generator) -> list[list[Ids]]:
+        settings, lengths = self.prepared.config.train, self.prepared.encoded.lengths
+        batches = batches_at_random(lengths, settings.batch_size, settings.batch_tokens, shuffler)
+        size = settings.accumulate
+        return [batches[start : start + size] for start in range(0, len(batches), size)]
 
     def _targets(self) -> int:
         """Targets of an epoch.
@@ -154,18 +165,46 @@ class RunState:
         }
         return Checkpoint(self.step, tensors, state, sound)
 
+    def check(self, checkpoint: Checkpoint) -> None:
+        """Whether `restore` can take over a state; changes nothing.
+
+        Raises:
+            ValueError: a value or a tensor is missing, or another than a run of this kind has.
+        """
+        self._checked(checkpoint)
+
     def restore(self, checkpoint: Checkpoint) -> None:
-        """Take over a state that was saved."""
-        state, tensors = checkpoint.state, checkpoint.tensors
+        """Take over a state that was saved: all of it, or nothing.
+
+        Raises:
+            ValueError: as `check` does; nothing has changed.
+        """
+        record, tensors = self._checked(checkpoint), checkpoint.tensors
         self.updates.restore(tensors)
         self.gradients.restore(tensors)
-        self.best_weights = {
-            name.removeprefix("best."): tensor
-            for name, tensor in tensors.items()
-            if name.startswith("best.")
-        }
-        self.epochs = [Epoch(**epoch) for epoch in state["epochs"]]
-        self.position = Position(**state["position"])
-        self.schedule.restore(state["schedule"])
-        self.step, self.skipped = checkpoint.step, state["skipped"]
-        self.in_a_row, self.returns = state["in_a_row"], state["returns"]
+        names = [name for name, _ in self.prepared.model.named_parameters()]
+        self.best_weights = {name: tensors[f"best.{name}"] for name in names if record.epochs}
+        self.epochs = [Epoch(**epoch.model_dump()) for epoch in record.epochs]
+        self.position = Position(**record.position.model_dump())
+        self.schedule.restore(record.schedule.model_dump())
+        self.step, self.skipped = checkpoint.step, record.skipped
+        self.in_a_row, self.returns = record.in_a_row, record.returns
+
+    def _checked(self, checkpoint: Checkpoint) -> StateRecord:
+        record = checked_state(checkpoint.state, checkpoint.step)
+        shuffler = generator_of(record.position.shuffler)
+        check_position(record, len(self._planned(shuffler)))
+        tensors = checkpoint.tensors
+        check_updates(tensors, self.updates)
+        processes, cpu = self.gradients.processes, torch.get_rng_state().unsqueeze(0)
+        for name in ("random.words", "random.torch"):
+            check_tensors(tensors, {name: cpu.expand(processes.count, -1)})
+            check_generator(name, tensors[name][processes.number])
+        if self.prepared.device.type == "cuda" and "random.cuda" in tensors:
+            gpu = torch.cuda.get_rng_state(self.prepared.device).unsqueeze(0)
+            check_tensors(tensors, {"random.cuda": gpu.expand(processes.count, -1)})
+        check_pieces(tensors, processes.count)
+        if record.epochs:
+            named = self.prepared.model.named_parameters()
+            check_tensors(tensors, {f"best.{name}": weights for name, weights in named})
+        return record

@@ -1,6 +1,5 @@
 """One configuration, several seeds: a model of each, and mean and deviation of their scores."""
 
-import shutil
 import statistics
 import threading
 import time
@@ -8,14 +7,17 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from tagkit.bundle import copy_bundle
 from tagkit.config import Config
+from tagkit.contents import CHECKPOINTS, SUMMARY
 from tagkit.corpus import load_corpus, require_files
 from tagkit.errors import CheckpointError, ConfigError
 from tagkit.history import Listener
 from tagkit.jsontext import to_json
 from tagkit.processes import is_first
-from tagkit.runfolder import SUMMARY, RunFolder, refuse_unfit
-from tagkit.storage import cannot_write, whole_folder, write_whole
+from tagkit.runfolder import RunFolder
+from tagkit.runidentity import output_folder, refuse_unfit
+from tagkit.storage import cannot_write, write_whole
 from tagkit.trainer import Trained, train
 
 
@@ -72,18 +74,46 @@ def train_seeds(
     if not seeds:
         raise ConfigError("train.seeds", ["expected at least one seed, found none"])
     require_files(config, "several seeds")
-    folder = Path(config.output.dir)
-    place = RunFolder(folder, writes=True)
+    folder = output_folder(config)
+    place = RunFolder(folder, writes=is_first())
+    with place.locked(listener.on_note):
+        if place.writes:
+            _prepare(config, place, resume=resume, force=force)
+        return _train_each(config, place, listener, resume=resume, force=force, stop=stop)
+
+
+def _prepare(config: Config, place: RunFolder, *, resume: bool, force: bool) -> None:
+    """Make the folder ready, and lose nothing of what is there.
+
+    Raises:
+        TagkitError: there is something that may not be removed; or no corpus to learn from.
+    """
     place.check(resume=resume, force=force)
-    if resume and (folder / "checkpoints").exists():
+    if resume and (place.path / CHECKPOINTS).exists():
         raise CheckpointError(
-            f"{folder}: holds a run of one seed; name another folder (-o), or replace it with "
+            f"{place.path}: holds a run of one seed; name another folder (-o), or replace it with "
             "--force"
         )
-    if force and is_first():
+    if force:
         refuse_unfit(config, resume=resume)
         load_corpus(config)  # before anything is removed: is there something to learn from?
+    if resume:
+        place.tidy()
+    else:
         place.clear()
+
+
+def _train_each(
+    config: Config,
+    place: RunFolder,
+    listener: Listener,
+    *,
+    resume: bool,
+    force: bool,
+    stop: threading.Event | None,
+) -> TrainedSeeds:
+    """A run for each seed; the best one's model, and all scores."""
+    seeds = config.train.seeds
     began = time.monotonic()
     scores: list[SeedScores] = []
     best: Trained | None = None
@@ -91,15 +121,17 @@ def train_seeds(
         listener.on_note(f"seed {seed} ({number + 1} of {len(seeds)})")
         gone = (time.monotonic() - began) / 60
         one = _with_seed(config, seed, gone, len(seeds) - number)
+        place.claim(f"seed-{seed}/")
         trained = train(one, listener, resume=resume, force=force, stop=stop)
         test = trained.test.headline if trained.test else None
         scores.append(SeedScores(seed, trained.best.number, trained.best.score, test))
         if best is None or trained.best.score > best.best.score:
             best = trained
     assert best is not None
-    if is_first():
-        _write(folder, best, scores)
-    return TrainedSeeds(tuple(scores), best, folder)
+    if place.writes:
+        place.claim("best", SUMMARY)
+        _write(place.path, best, scores)
+    return TrainedSeeds(tuple(scores), best, place.path)
 
 
 def _write(folder: Path, best: Trained, scores: Sequence[SeedScores]) -> None:
@@ -109,8 +141,7 @@ def _write(folder: Path, best: Trained, scores: Sequence[SeedScores]) -> None:
         CheckpointError: they cannot be written.
     """
     try:
-        with whole_folder(folder / "best") as place:
-            shutil.copytree(best.folder / "best", place, dirs_exist_ok=True)
+        copy_bundle(best.folder / "best", folder / "best")
         summary = [asdict(score) for score in scores]
         write_whole(folder / SUMMARY, (to_json(summary, indent=2) + "\n").encode())
     except OSError as error:

@@ -12,15 +12,16 @@ import torch
 from tagkit.checkpoint import Checkpoint
 from tagkit.clock import Clock
 from tagkit.config import Config, TrainConfig
+from tagkit.contents import TRACKED
 from tagkit.device import choose_device, set_threads
 from tagkit.errors import ConfigError, DeviceError, Interrupted, TrainingError
 from tagkit.gradients import shortage_told
-from tagkit.history import Epoch, Listener, Logged
-from tagkit.plots import write_curves
+from tagkit.history import Epoch, Listener
 from tagkit.predictor import Predictor
-from tagkit.preparation import Prepared, prepare
+from tagkit.preparation import prepare
 from tagkit.processes import Processes, processes_of
-from tagkit.runfolder import TRACKED, RunFolder, facts_of, identity, refuse_unfit
+from tagkit.runfolder import RunFolder
+from tagkit.runidentity import facts_of, identity, output_folder, refuse_unfit
 from tagkit.runstate import RunState
 from tagkit.scoring import AnyReport, dev_scores, evaluate
 
@@ -87,19 +88,20 @@ def train(
     """
     if config.train.seeds:
         raise ConfigError("train.seeds", ["several seeds are for train_seeds; train takes one"])
+    path = output_folder(config)
     refuse_unfit(config, resume=resume)
     clock = Clock(config.train.max_minutes, config.train.checkpoint_every)
     threads = set_threads(config.train.threads)
     device = choose_device(config.train.device)
     if config.train.precision == "fp16" and device.type == "cpu":
         raise DeviceError("train.precision = 'fp16' wants a GPU; bf16 works on a CPU too")
-    path = Path(config.output.dir)
     processes = processes_of(device, config.train.precision, config.train.tracker, path)
     listener = listener if listener and processes.is_first else Listener()
     folder = RunFolder(path, writes=processes.is_first)
-    if folder.writes:
+    notes: list[str] = []
+    restored = torch.random.fork_rng(devices=[device] if device.type == "cuda" else [])
+    with folder.locked(notes.append), restored, shortage_told():
         folder.check(resume=resume, force=force)
-    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         torch.manual_seed(config.train.seed)
         prepared = prepare(folder.continued(config) if resume else config, device)
         if stop and stop.is_set():
@@ -107,17 +109,16 @@ def train(
         facts = facts_of(prepared)
         digests = {name: split["sha256"] for name, split in facts["data"].items()}
         run = identity(prepared.config, digests, device.type, processes.count)
-        notes: list[str] = []
-        checkpoint = folder.open(run, notes.append, resume=resume)
+        state = RunState(prepared, processes, lambda text: told.on_note(text))
+        checkpoint = folder.open(run, state.check, notes.append, resume=resume)
         processes.wait()
-        if folder.writes:
-            listener = Logged(folder.path, listener)
+        told = folder.logged(listener)
         for note in notes:
-            listener.on_note(note)
-        listener.on_start(prepared, threads)
-        with processes.tracking(TRACKED), shortage_told():
-            begun = _Run(prepared, folder, facts, run, processes, listener, clock, stop)
-            return begun.run(checkpoint)
+            told.on_note(note)
+        told.on_start(prepared, threads)
+        folder.claim_tracked(config.train.tracker)
+        with processes.tracking(TRACKED):
+            return _Run(state, folder, facts, run, processes, told, clock, stop).run(checkpoint)
 
 
 class _Run:
@@ -125,7 +126,7 @@ class _Run:
 
     def __init__(
         self,
-        prepared: Prepared,
+        state: RunState,
         folder: RunFolder,
         facts: dict[str, Any],
         identity: dict[str, Any],
@@ -134,7 +135,8 @@ class _Run:
         clock: Clock,
         stop: threading.Event | None,
     ) -> None:
-        self.prepared = prepared
+        self.state = state
+        self.prepared = prepared = state.prepared
         self.settings = prepared.config.train
         self.folder = folder
         self.facts = facts
@@ -143,7 +145,6 @@ class _Run:
         self.listener = listener
         self.stop = stop or threading.Event()
         self.clock = clock
-        self.state = RunState(prepared, processes, listener.on_note)
         self.predictor = Predictor(
             prepared.model, prepared.vocabulary, prepared.config, prepared.device
         )
@@ -281,7 +282,7 @@ class _Run:
                 f"also after {_MOST_RETURNS} returns with half the learning rate each time. Look "
                 "for wrong values in the vectors, or lower train.lr"
             )
-        state.restore(self.folder.sound_checkpoint(self.listener.on_note))
+        state.restore(self.folder.sound_checkpoint(state.check, self.listener.on_note))
         state.skipped, state.returns = skipped, returns
         state.schedule.factor /= 2
         self.listener.on_note(
@@ -330,8 +331,7 @@ class _Run:
         scores = {"dev": dev.to_dict(), "test": test.to_dict() if test else None}
         self._save("best", self.state.best, scores=scores)
         self.processes.wait()
-        if self.folder.writes:
-            write_curves(self.folder.path, self.state.epochs)
+        self.folder.write_curves(self.state.epochs, self.listener.on_note)
         return Trained(
             predictor=self.predictor,
             epochs=tuple(self.state.epochs),

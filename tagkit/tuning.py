@@ -9,10 +9,8 @@ score is under the median of earlier trials at the same epoch is given up.
 """
 
 import os
-import shutil
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +18,7 @@ import optuna
 from optuna.trial import FrozenTrial, TrialState
 from sqlalchemy.exc import SQLAlchemyError
 
+from tagkit.bundle import copy_bundle
 from tagkit.clock import Clock
 from tagkit.config import (
     Config,
@@ -29,68 +28,24 @@ from tagkit.config import (
     to_toml,
     with_options,
 )
+from tagkit.contents import BEST_CONFIG, STUDY, STUDY_FILES
 from tagkit.corpus import require_files
 from tagkit.errors import CheckpointError, ConfigError, Interrupted, TrainingError
 from tagkit.history import Epoch, Listener
+from tagkit.runfolder import RunFolder
+from tagkit.runidentity import output_folder
 from tagkit.spaces import Range, Space
-from tagkit.storage import cannot_write, digest_of, whole_folder, write_whole
+from tagkit.storage import cannot_write, digest_of, write_whole
 from tagkit.trainer import train
+from tagkit.trials import Trial, Tuned, TuneListener
 
-STUDY, BEST_CONFIG, BEST = "study.db", "best.toml", "best"
+BEST = "best"
 _NAME = "tagkit"  # of the study in its file
 _STATES = {
     TrialState.COMPLETE: "done",
     TrialState.PRUNED: "given up",
     TrialState.FAIL: "failed",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Trial:
-    """One model of a search.
-
-    Attributes:
-        number: from 1.
-        values: of the options that are searched, by dotted name.
-        dev: the best epoch's score on dev, 0 to 1; of one that was given up its last one's, of one
-            that failed None.
-        state: "done", "given up" or "failed".
-        seconds: that it took.
-    """
-
-    number: int
-    values: Mapping[str, Any]
-    dev: float | None
-    state: str
-    seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class Tuned:
-    """What a search ends with.
-
-    Attributes:
-        trials: all that have ended, those of earlier runs too.
-        best: the one with the highest score on dev of those that are done, the first of those that
-            have it.
-        config: its configuration, as in `best.toml`.
-        folder: of the search.
-    """
-
-    trials: tuple[Trial, ...]
-    best: Trial
-    config: Config
-    folder: Path
-
-
-class TuneListener:
-    """Told what happens during a search; this one is silent."""
-
-    def on_trial(self, trial: Trial, *, is_best: bool) -> None:
-        """A trial has ended."""
-
-    def on_note(self, text: str) -> None:
-        """Something that a person should know, in a sentence."""
 
 
 def tune(
@@ -116,7 +71,7 @@ def tune(
         TagkitError: a corpus cannot be used, an option has a value that it cannot have.
         Interrupted: `stop` was set.
     """
-    folder = Path(config.output.dir)
+    folder = output_folder(config)
     listener = listener or TuneListener()
     if os.environ.get("WORLD_SIZE", "1") != "1":
         raise ConfigError("tagkit tune", ["a search is one process; start it without a launcher"])
@@ -128,31 +83,26 @@ def tune(
     searched = {name: space.samples() for name, space in spaces.items()}
     refuse_without_effect(config, "tagkit tune", searched)
     require_files(config, "the trials of a search")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        if not (folder / STUDY).exists() and any(folder.iterdir()):
+    place = RunFolder(folder, writes=True)
+    with place.locked(listener.on_note):
+        found = place.contents()
+        is_search = STUDY in found.ours
+        if not is_search and found.ours:
             raise CheckpointError(f"{folder}: is not empty, and holds no search; name another (-o)")
-        if force:
-            _clear(folder)
-    except OSError as error:
-        raise CheckpointError(f"{folder}: cannot be written: {error.strerror or error}") from None
-    try:
-        return _Search(config, spaces, folder, listener, stop or threading.Event()).run(trials)
-    except (SQLAlchemyError, optuna.exceptions.StorageInternalError) as error:
-        first = str(error).partition("\n")[0]
-        raise CheckpointError(
-            f"{folder / STUDY}: cannot be read or written: {first}; when that is mended, the same "
-            "command goes on; --force starts anew"
-        ) from None
-
-
-def _clear(folder: Path) -> None:
-    """Remove what a search writes, and nothing else."""
-    for piece in (folder / STUDY, folder / BEST_CONFIG, folder / BEST, *folder.glob("trial-*")):
-        if piece.is_dir():
-            shutil.rmtree(piece)
+        place.check(resume=is_search and not force, force=force)
+        if is_search and not force:
+            place.tidy()
         else:
-            piece.unlink(missing_ok=True)
+            place.clear()
+        place.claim(*STUDY_FILES)
+        try:
+            return _Search(config, spaces, place, listener, stop or threading.Event()).run(trials)
+        except (SQLAlchemyError, optuna.exceptions.StorageInternalError) as error:
+            first = str(error).partition("\n")[0]
+            raise CheckpointError(
+                f"{folder / STUDY}: cannot be read or written: {first}; when that is mended, the "
+                "same command goes on; --force starts anew"
+            ) from None
 
 
 class _Search:
@@ -162,13 +112,14 @@ class _Search:
         self,
         config: Config,
         spaces: Mapping[str, Space],
-        folder: Path,
+        place: RunFolder,
         listener: TuneListener,
         stop: threading.Event,
     ) -> None:
         self.config = config
         self.spaces = spaces
-        self.folder = folder
+        self.place = place
+        self.folder = place.path
         self.listener = listener
         self.stop = stop
         self.clock = Clock(config.train.max_minutes, 1)
@@ -231,7 +182,7 @@ class _Search:
         """Line up the trials again that were at work when the search was stopped."""
         again = list(self.study.user_attrs.get("again", []))
         for frozen in self.study.get_trials(states=(TrialState.RUNNING,)):
-            shutil.rmtree(self._place(frozen.number), ignore_errors=True)
+            self._discard(frozen.number)
             again.append(frozen.number)
             self.study.enqueue_trial(frozen.params)
             self.study.set_user_attr("again", again)
@@ -255,6 +206,7 @@ class _Search:
         trial = self.study.ask()
         values = {name: _suggest(trial, name, space) for name, space in self.spaces.items()}
         place = self._place(trial.number)
+        self.place.claim(f"{place.name}/")
         try:
             trained = train(
                 self._config(values, str(place)), _Reports(trial), force=True, stop=self.stop
@@ -278,12 +230,24 @@ class _Search:
             self._tell(trial.number, is_best=is_best)
             return
         finally:
-            shutil.rmtree(place, ignore_errors=True)
+            self._discard(trial.number)
         self._tell(trial.number, is_best=False)
 
     def _place(self, number: int) -> Path:
         """Where a trial's model is trained."""
         return self.folder / f"trial-{number + 1}"
+
+    def _discard(self, number: int) -> None:
+        """Remove what a trial has written; if something else is there too, all of it stays."""
+        place = self._place(number)
+        if place.is_dir():
+            try:
+                trial = RunFolder(place, writes=True)
+                with trial.locked(self.listener.on_note):  # which removes a killed run's lock file
+                    trial.clear()
+                place.rmdir()
+            except (CheckpointError, OSError) as error:
+                self.listener.on_note(f"trial {number + 1}: its folder is left as it is: {error}")
 
     def _tell(self, number: int, *, is_best: bool) -> None:
         frozen = next(frozen for frozen in self._ended() if frozen.number == number)
@@ -301,8 +265,8 @@ class _Search:
              "train.max_minutes": 0.0},
         )  # fmt: skip
         try:
-            with whole_folder(self.folder / BEST) as place:
-                shutil.copytree(model, place, dirs_exist_ok=True)
+            self.place.claim(BEST, BEST_CONFIG)
+            copy_bundle(model, self.folder / BEST)
             write_whole(self.folder / BEST_CONFIG, to_toml(config).encode())
         except OSError as error:
             raise cannot_write(self.folder, error) from None

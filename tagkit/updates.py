@@ -48,7 +48,7 @@ class Updates:
             if isinstance(module, torch.nn.Embedding) and module.padding_idx is not None
         ]
         parameters = list(self.named.values())
-        self.optimizer = _optimizer(settings, parameters)
+        self.optimizer = make_optimizer(settings, parameters)
         self.mean = RunningMean(parameters)
         self.dice = torch.Generator().manual_seed(settings.seed)
 
@@ -209,7 +209,8 @@ def _updates_rows(settings: TrainConfig, table: Tensor, alone: bool) -> bool:
     )
 
 
-def _optimizer(settings: TrainConfig, parameters: Sequence[Tensor]) -> torch.optim.Optimizer:
+def make_optimizer(settings: TrainConfig, parameters: Sequence[Tensor]) -> torch.optim.Optimizer:
+    """The optimiser that the configuration names."""
     options: dict[str, Any] = {"lr": settings.lr, "weight_decay": settings.weight_decay}
     if settings.optimizer == "sgd":
         options["momentum"] = settings.momentum

@@ -8,13 +8,14 @@ import tiny
 import torch
 
 import tagkit
+from tagkit.comparison import compare_files
 from tagkit.config import Config, load_config
 from tagkit.errors import DataError, FormatError
 from tagkit.evaluation.classes import ClassReport, JointReport
 from tagkit.nn.pooling import POOLINGS
 from tagkit.predictor import Predictor
 from tagkit.preparation import prepare
-from tagkit.scoring import compare_files, dev_scores, evaluate, score_model
+from tagkit.scoring import dev_scores, evaluate, score_model
 from tagkit.sentence import Document
 from tagkit.trainer import Trained, train
 

@@ -6,12 +6,13 @@ from pathlib import Path
 import pytest
 import tiny
 
+from tagkit.comparison import compare_files
 from tagkit.config import DataConfig, load_config
 from tagkit.corpus import load_corpus
 from tagkit.errors import DataError
 from tagkit.lint.check import check_files
 from tagkit.lint.render import report_lines
-from tagkit.scoring import compare_files, score_model
+from tagkit.scoring import score_model
 from tagkit.split import Split, with_label_notes
 from tagkit.trainer import train
 

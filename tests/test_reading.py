@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tagkit.comparison import compare_files
 from tagkit.config import Config, DataConfig
 from tagkit.conversion import Conversion
 from tagkit.corpus import load_corpus, read_split
@@ -18,7 +19,6 @@ from tagkit.errors import DataError, FormatError, TagkitError
 from tagkit.formats.lines import Source, open_bytes
 from tagkit.formats.reading import Reading
 from tagkit.formats.table import FORMATS, read_items, target_format
-from tagkit.scoring import compare_files
 
 PROGRAM = [sys.executable, "-c", "from tagkit.cli.main import main; main()"]
 TAGGED = "Ada\tB-PER\nleft\tO\n\nOslo\tB-LOC\nsleeps\tO\n\n"

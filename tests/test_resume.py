@@ -22,7 +22,7 @@ from tagkit.config import Config
 from tagkit.errors import BundleError, CheckpointError, ConfigError, Interrupted, TagkitError
 from tagkit.history import Epoch, Listener
 from tagkit.predictor import load
-from tagkit.runfolder import identity
+from tagkit.runidentity import identity
 from tagkit.storage import whole_folder
 from tagkit.trainer import Trained, train
 
@@ -194,6 +194,47 @@ def test_a_damaged_newest_checkpoint_falls_back_to_the_one_before_aloud(
     assert digests(tmp_path) == undisturbed
 
 
+def forge(change: Callable[[dict[str, Any]], object]) -> Callable[[Path], None]:
+    """Change a checkpoint's body, and have the right digest of it."""
+
+    def damage(place: Path) -> None:
+        record = json.loads((place / "state.json").read_text())
+        change(record["body"])
+        body = json.dumps(record["body"], sort_keys=True).encode()
+        record["sha256"]["body"] = hashlib.sha256(body).hexdigest()
+        (place / "state.json").write_text(json.dumps(record))
+
+    return damage
+
+
+WRONG: list[tuple[Callable[[Path], Any], str]] = [
+    (lambda place: (place / "state.json").write_text("[" * 100_000), "nested too deep"),
+    (forge(lambda body: body["state"].pop("schedule")), "'state.schedule' is missing"),
+    (forge(lambda body: body["state"].pop("run")), "state.run is missing"),
+    (forge(lambda body: body["state"].update(skipped=None)), "'state.skipped' = 'None'"),
+    (forge(lambda body: body["state"]["position"].update(done=99)), "state.position.done = 99"),
+]
+
+
+@pytest.mark.parametrize(("damage", "problem"), WRONG, ids=[row[1] for row in WRONG])
+def test_a_checkpoint_that_no_run_has_written_falls_back_to_the_one_before(
+    tmp_path: Path, undisturbed: list[str], damage: Callable[[Path], Any], problem: str
+) -> None:
+    listener = StopAt(19)
+    with pytest.raises(Interrupted):
+        train(settings(tmp_path), listener, stop=listener.stop)
+    newest = tmp_path / "model" / "checkpoints" / "step-00000019"
+    damage(newest)
+    listener = StopAt()
+    trained = train(settings(tmp_path), listener, resume=True)
+    assert listener.notes[0].startswith(f"{newest}: damaged (")
+    assert problem in listener.notes[0]
+    assert listener.notes[1] == "going on after step 16"
+    assert listener.count == STEPS - 16
+    assert all(epoch.loss > 0 for epoch in trained.epochs)
+    assert digests(tmp_path) == undisturbed
+
+
 def test_a_checkpoint_of_a_later_format_is_refused(tmp_path: Path) -> None:
     train(settings(tmp_path))
     for place in (tmp_path / "model" / "checkpoints").iterdir():
@@ -240,8 +281,13 @@ def test_forcing_removes_what_a_run_writes_and_nothing_else(tmp_path: Path) -> N
     train(settings(tmp_path))
     (tmp_path / "model" / "notes.txt").write_text("mine")
     first_log = (tmp_path / "model" / "train.log").read_text()
-    train(settings(tmp_path, "train.max_epochs=1"), force=True)
+    before = digests(tmp_path)
+    with pytest.raises(CheckpointError, match=r"is known to have written: notes\.txt\. Name anoth"):
+        train(settings(tmp_path, "train.max_epochs=1"), force=True)
+    assert digests(tmp_path) == before
     assert (tmp_path / "model" / "notes.txt").read_text() == "mine"
+    (tmp_path / "model" / "notes.txt").unlink()
+    train(settings(tmp_path, "train.max_epochs=1"), force=True)
     assert len((tmp_path / "model" / "train.log").read_text()) < len(first_log)
 
 
@@ -370,7 +416,7 @@ def test_a_run_writes_under_its_folder_alone_and_leaves_nothing_beside(
     train(settings(tmp_path))
     assert list(scratch.iterdir()) == list(home.iterdir()) == []
     names = {path.name for path in (tmp_path / "model").iterdir()}
-    written = {"best", "last", "checkpoints", "history.jsonl", "train.log"}
+    written = {"best", "last", "checkpoints", "history.jsonl", "train.log", "tagkit-run.json"}
     assert names - {"curves.svg"} == written
     assert {p.name for p in tmp_path.iterdir()} == {
         "scratch", "home", "model", "train.conll", "dev.conll", "test.conll",

@@ -9,13 +9,14 @@ import tiny
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from tagkit.comparison import compare_files
 from tagkit.config import DataConfig, load_config
 from tagkit.corpus import judge_scheme
 from tagkit.errors import DataError, FormatError
 from tagkit.evaluation.report import Report, Score, make_report
 from tagkit.predictor import Predictor
 from tagkit.schemes import Detection, to_spans
-from tagkit.scoring import compare_files, dev_scores, evaluate
+from tagkit.scoring import dev_scores, evaluate
 from tagkit.sentence import Prediction, Sentence
 from tagkit.split import Split
 from tagkit.trainer import train

@@ -94,14 +94,17 @@ def test_runs_of_other_kinds_are_neither_lost_nor_mixed(tmp_path: Path) -> None:
         train_seeds(nothing, force=True)
     assert load(tmp_path / "model")
     train_seeds(many, force=True)
-    names = {"best", "seeds.json", "seed-1", "seed-2"}
+    names = {"best", "seeds.json", "seed-1", "seed-2", "tagkit-run.json"}
     assert {path.name for path in (tmp_path / "model").iterdir()} == names
     for resume in (False, True):
         with pytest.raises(CheckpointError):
             train(one, resume=resume)
     assert {path.name for path in (tmp_path / "model").iterdir()} == names
     train(one, force=True)
-    assert not names & {path.name for path in (tmp_path / "model").iterdir()} - {"best"}
+    assert not names & {path.name for path in (tmp_path / "model").iterdir()} - {
+        "best",
+        "tagkit-run.json",
+    }
 
 
 def test_minutes_are_for_all_seeds_together(tmp_path: Path) -> None:

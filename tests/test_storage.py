@@ -82,8 +82,9 @@ def test_the_file_of_a_living_writer_is_left_to_it(tmp_path: Path) -> None:
 def test_two_processes_that_write_one_file_do_not_mix(tmp_path: Path) -> None:
     path = tmp_path / "a"
     program = (
-        "import sys; from pathlib import Path; from tagkit.storage import write_whole\n"
-        "for _ in range(60): write_whole(Path(sys.argv[1]), sys.argv[2].encode() * 5000)"
+        "import sys; from pathlib import Path; from tagkit.storage import open_output\n"
+        "for _ in range(60):\n"
+        "    with open_output(Path(sys.argv[1])) as write: write(sys.argv[2] * 5000)"
     )
     running = [
         subprocess.Popen([sys.executable, "-c", program, str(path), letter]) for letter in "xyz"

@@ -293,7 +293,7 @@ def test_clipping_bounds_what_a_step_can_change(tmp_path: Path) -> None:
 def test_a_corpus_of_nothing_but_o_is_refused(tmp_path: Path) -> None:
     path = tiny.write(tmp_path / "empty.conll", [["a\tO", "b\tO"]] * 4)
     with pytest.raises(DataError, match="every tag is O, so there is nothing to learn"):
-        train(load_config(flags={"data.train_file": str(path), "output.dir": str(tmp_path)}))
+        train(load_config(flags={"data.train_file": str(path), "output.dir": str(tmp_path / "m")}))
 
 
 def test_a_missing_training_file_is_named() -> None:

@@ -17,12 +17,14 @@ import tiny
 from tagkit.cli.tune import DEFAULT_SEARCH
 from tagkit.config import Config, load_config, with_options
 from tagkit.errors import CheckpointError, ConfigError, DataError, Interrupted, TrainingError
+from tagkit.manifest import Manifest
 from tagkit.predictor import load
 from tagkit.spaces import Choices, Range, parse_spaces
 from tagkit.trainer import train
 
 pytest.importorskip("optuna")
-from tagkit.tuning import Trial, Tuned, TuneListener, tune
+from tagkit.trials import Trial, Tuned, TuneListener
+from tagkit.tuning import tune
 
 SPACES = parse_spaces(["train.lr=0.0001..0.05:log", "encoder.hidden=4..16",
                        "encoder.cell=lstm,gru"])  # fmt: skip
@@ -77,7 +79,7 @@ def test_the_best_trials_model_and_configuration_are_kept_and_nothing_else(
     done = [trial for trial in tuned.trials if trial.state == "done"]
     assert tuned.best.dev == max(trial.dev or 0 for trial in done)
     assert sorted(p.name for p in (folder / "search").iterdir()) == [
-        "best", "best.toml", "study.db",
+        "best", "best.toml", "study.db", "tagkit-run.json",
     ]  # fmt: skip
     kept = load(folder / "search").config
     written = tomllib.loads((folder / "search" / "best.toml").read_text())
@@ -176,7 +178,7 @@ def test_a_folder_with_something_else_in_it_is_left_alone(tmp_path: Path) -> Non
     (tmp_path / "search").mkdir()
     (tmp_path / "search" / "mine.txt").write_text("mine")
     for force in (False, True):
-        with pytest.raises(CheckpointError, match="is not empty, and holds no search"):
+        with pytest.raises(CheckpointError, match=r"known to have written: mine\.txt\. Name anoth"):
             tune(settings(tmp_path), SPACES, trials=1, force=force)
 
 
@@ -210,12 +212,25 @@ def test_a_search_is_one_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_a_damaged_study_is_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "search").mkdir()
+    Manifest(tmp_path / "search").claim(["study.db"])
     (tmp_path / "search" / "study.db").write_bytes(b"no database" * 100)
+    (tmp_path / "search" / "notes.txt").write_text("mine")
     with pytest.raises(CheckpointError, match=r"cannot be read or written: .*--force starts anew"):
         tune(settings(tmp_path), SPACES, trials=1)
-    (tmp_path / "search" / "notes.txt").write_text("mine")
-    tune(settings(tmp_path), SPACES, trials=1, force=True)
+    with pytest.raises(CheckpointError, match=r"is known to have written: notes\.txt\."):
+        tune(settings(tmp_path), SPACES, trials=1, force=True)
     assert (tmp_path / "search" / "notes.txt").read_text() == "mine"
+    (tmp_path / "search" / "notes.txt").unlink()
+    tune(settings(tmp_path), SPACES, trials=1, force=True)
+
+
+def test_a_study_of_which_nothing_proves_that_it_is_ours_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "search").mkdir()
+    (tmp_path / "search" / "study.db").write_bytes(b"no database" * 100)
+    for force in (False, True):
+        with pytest.raises(CheckpointError, match=r"known to have written: study\.db\."):
+            tune(settings(tmp_path), SPACES, trials=1, force=force)
+    assert (tmp_path / "search" / "study.db").read_bytes() == b"no database" * 100
 
 
 def test_trials_that_cannot_be_trained_are_told_and_passed_over(
@@ -266,7 +281,7 @@ def test_a_search_that_is_killed_goes_on(tmp_path: Path) -> None:
     assert "2 trials, the best first:" in ended.stderr
     assert ended.stderr.strip().endswith(f"Next: tagkit eval {tmp_path / 'search'} TEST")
     names = sorted(path.name for path in (tmp_path / "search").iterdir())
-    assert names == ["best", "best.toml", "study.db"]
+    assert names == ["best", "best.toml", "study.db", "tagkit-run.json"]
 
 
 @pytest.mark.parametrize(

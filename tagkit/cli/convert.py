@@ -62,8 +62,8 @@ def convert_command(
     from tagkit.errors import DataError
     from tagkit.formats.files import files_of, pair_of, write_folder, write_pair
     from tagkit.formats.table import target_format
-    from tagkit.places import refuse_input, require_new_folder, require_place
     from tagkit.storage import open_output
+    from tagkit.storage.places import refuse_input, require_new_folder, require_place
     from tagkit.wording import plural
 
     flags = {

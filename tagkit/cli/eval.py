@@ -94,7 +94,8 @@ def eval_command(
     }
     data = load_config(flags=flags).data
     if gold:
-        from tagkit.scoring import AnyReport, compare_files
+        from tagkit.comparison import compare_files
+        from tagkit.scoring import AnyReport
 
         predicted = column("-1" if pred_column is None else pred_column) or 0
         report: AnyReport = compare_files(gold, pred, data, predicted, strict, note)

@@ -84,9 +84,9 @@ def predict_command(
     from tagkit.device import set_threads
     from tagkit.formats.answers import header
     from tagkit.formats.files import files_of
-    from tagkit.places import refuse_input, refuse_inside
     from tagkit.predictor import load
     from tagkit.storage import open_output
+    from tagkit.storage.places import refuse_input, refuse_inside
     from tagkit.stream import StreamOptions, annotate_file
     from tagkit.team import Alone, Hire, Team
 

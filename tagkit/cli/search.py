@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from tagkit.cli.console import WithBar, note
-from tagkit.tuning import BEST_CONFIG, Trial, Tuned, TuneListener
+from tagkit.contents import BEST_CONFIG
+from tagkit.trials import Trial, Tuned, TuneListener
 from tagkit.wording import as_argument, plural
 
 

@@ -99,7 +99,8 @@ def tune_command(
         raise ConfigError("tagkit tune", ["needs Optuna; pip install 'tagkit[tune]'"])
     with stop_on_signal() as stop:
         from tagkit.cli.search import SearchProgress
-        from tagkit.tuning import TuneListener, tune
+        from tagkit.trials import TuneListener
+        from tagkit.tuning import tune
 
         with nullcontext(TuneListener()) if quiet else SearchProgress(trials) as told:
             tuned = tune(settings, spaces, trials=trials, listener=told, force=force, stop=stop)

@@ -8,8 +8,8 @@ from typing import BinaryIO
 from tagkit.formats.lines import STDIN
 from tagkit.formats.parallel import LABELS, TAGS, WORDS
 from tagkit.formats.writing import Piece
-from tagkit.places import refusals
 from tagkit.storage import encoded, new_folder, open_output
+from tagkit.storage.places import refusals
 
 _OPEN_FILES = 16  # of a folder that is being written
 _PAIR = (".txt", ".ann")  # of brat

@@ -28,9 +28,9 @@ from tagkit.lint.judging import Judged, judge, meant
 from tagkit.lint.lines import ends_its_last_line, is_utf_8
 from tagkit.lint.reading import can_be_read_again
 from tagkit.lint.spelling import variants
-from tagkit.places import refuse_input, require_place
 from tagkit.schemes import convert, count_steps, join_tag, split_tag, to_spans
 from tagkit.storage import make_folder, open_output
+from tagkit.storage.places import refuse_input, require_place
 from tagkit.wording import clipped
 
 _MARK = "\ufeff"

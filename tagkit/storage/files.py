@@ -1,17 +1,9 @@
-"""The one place that writes files and folders: each is whole or not there.
-
-What is written stands beside its place, is forced to the disk, and is renamed into it: a crash, a
-full disk or a loss of power leaves the old one or the new one. A file that is replaced keeps its
-mode; a symbolic link stays, and its target is replaced; what is no regular file (a device, a named
-pipe) is written through and stays what it is.
-"""
+"""Files that are whole or not there; standard output, devices and pipes are written through."""
 
 import errno
 import gzip
-import hashlib
 import os
 import re
-import shutil
 import stat
 import sys
 from collections.abc import Callable, Iterator
@@ -19,22 +11,21 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from tagkit.errors import CheckpointError, DataError
-from tagkit.places import (
+from tagkit.errors import DataError
+from tagkit.storage.disk import force
+from tagkit.storage.places import (
     EXISTS,
     own_descriptor,
     refusals,
     require_folder,
-    require_new_folder,
     require_replaceable,
     status,
 )
-from tagkit.temporary import UNFINISHED, temporary_file, temporary_folder
-from tagkit.wording import reason
+from tagkit.storage.temporary import UNFINISHED, temporary_file
 
 _BOM = "\ufeff"
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
-_MANY_FILES = 64  # beyond which all that the system holds is forced to the disk at once
+_NEW_FILE = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 
 
 def encoded(text: str, *, first: bool) -> bytes:
@@ -104,10 +95,13 @@ def open_output(path: Path | None, *, replace: bool = True) -> Iterator[Callable
 def write_whole(path: Path, content: bytes) -> None:
     """A file with this content, in place of one that may be there.
 
+    The temporary file is `.NAME.writing`: this is for folders in which one process writes at a
+    time, such as that of a training run, where what a kill leaves is known by its name.
+
     Raises:
         OSError: it cannot be written; what stood there stands there still.
     """
-    file = _WholeFile(path, replace=True)
+    file = _WholeFile(path, replace=True, beside=path.name)
     try:
         file.stream.write(content)
         file.commit()
@@ -115,112 +109,15 @@ def write_whole(path: Path, content: bytes) -> None:
         file.discard()
 
 
-def make_folder(path: Path) -> None:
-    """Make a folder, unless it is there.
-
-    Raises:
-        DataError: it cannot be made.
-    """
-    with refusals(path):
-        path.mkdir(parents=True, exist_ok=True)
-
-
-@contextmanager
-def new_folder(path: Path) -> Iterator[Path]:
-    """An empty folder to fill, which becomes `path` at the end. Nothing is ever replaced.
-
-    Raises:
-        DataError: something other than an empty folder is there, or it cannot be written.
-    """
-    require_new_folder(path)
-    with refusals(path):
-        place = Path(os.path.realpath(path))
-        beside, lock = temporary_folder(place)
-    try:
-        yield beside
-        with refusals(path):
-            _force_all(beside)
-            if place.is_dir():
-                beside.chmod(stat.S_IMODE(place.stat().st_mode))
-            beside.rename(place)
-            _force(place.parent)
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
-        if lock >= 0:
-            os.close(lock)
-
-
-@contextmanager
-def whole_folder(folder: Path) -> Iterator[Path]:
-    """An empty folder to fill, which takes the place of `folder` at the end.
-
-    Raises:
-        OSError: something cannot be written; what stood there stands there still.
-    """
-    folder = _behind_link(folder)
-    old = status(folder)
-    beside = folder.with_name(f".{folder.name}{UNFINISHED}")
-    shutil.rmtree(beside, ignore_errors=True)
-    beside.mkdir(parents=True)
-    try:
-        if old:  # which may keep others out
-            beside.chmod(0o700)
-        yield beside
-        if old:
-            for file in beside.iterdir():
-                if before := status(folder / file.name):
-                    file.chmod(stat.S_IMODE(before.st_mode))
-            beside.chmod(stat.S_IMODE(old.st_mode))
-        for file in beside.iterdir():
-            _force(file)
-        _force(beside)
-        _replace(beside, folder)
-        _force(folder.parent)
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
-
-
-def set_aside(folder: Path) -> Path:
-    """Where the old folder is, should the program end while a new one takes its place."""
-    if not folder.name:  # '.'
-        folder = folder.absolute()
-    folder = _behind_link(folder)
-    return folder.with_name(f".{folder.name}.old")
-
-
-def digest_of(path: Path) -> str | None:
-    """SHA-256 of a file, or of all names and files of a folder, in hexadecimal; None of others.
-
-    Raises:
-        DataError: the file, or one in the folder, cannot be read.
-    """
-    if os.path.isdir(path):
-        whole = hashlib.sha256()
-        for file in sorted(file for file in path.rglob("*") if os.path.isfile(file)):
-            name = os.fsencode(file.relative_to(path).as_posix())
-            whole.update(name + f" {digest_of(file)}\n".encode())
-        return whole.hexdigest()
-    if not os.path.isfile(path):
-        return None
-    try:
-        with path.open("rb") as content:
-            return hashlib.file_digest(content, "sha256").hexdigest()
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {reason(error)}") from None
-
-
-def cannot_write(path: Path, error: OSError) -> CheckpointError:
-    """A file system's refusal, with what to do."""
-    return CheckpointError(
-        f"{path}: cannot be written: {error.strerror or error}; when that is mended, --resume goes "
-        "on"
-    )
-
-
 class _WholeFile:
     """A file on its way: complete at its place after `commit`, gone after `discard`."""
 
-    def __init__(self, path: Path, *, replace: bool) -> None:
+    def __init__(self, path: Path, *, replace: bool, beside: str = "") -> None:
+        """`beside`: the temporary file is `.BESIDE.writing`; any name if it is empty.
+
+        Raises:
+            OSError: nothing can be written there.
+        """
         self.place: Path | None = None  # None of what is written through
         self.replace = replace
         found = status(path)
@@ -236,7 +133,13 @@ class _WholeFile:
             require_replaceable(path, found, replace=replace)
             self.place = Path(os.path.realpath(path))
             # Nobody is to read, even for a moment, what the old file kept from them.
-            self.beside, handle = temporary_file(self.place, 0o600 if found else 0o666)
+            mode = 0o600 if found else 0o666
+            if beside:
+                self.beside = self.place.with_name(f".{beside}{UNFINISHED}")
+                self.beside.unlink(missing_ok=True)  # a kill left it
+                handle = os.open(self.beside, _NEW_FILE, mode)
+            else:
+                self.beside, handle = temporary_file(self.place, mode)
             try:
                 if found:
                     _like(handle, self.place, found)
@@ -262,7 +165,7 @@ class _WholeFile:
             self.beside.replace(self.place)
         else:
             _rename_to_new(self.beside, self.place)
-        _force(self.place.parent)
+        force(self.place.parent)
 
     def discard(self) -> None:
         """Remove what is left of the temporary file."""
@@ -299,47 +202,6 @@ def _rename_to_new(beside: Path, place: Path) -> None:
         if place.exists():
             raise FileExistsError(errno.EEXIST, EXISTS) from None
         beside.rename(place)
-
-
-def _behind_link(folder: Path) -> Path:
-    """What a symbolic link leads to; other paths as they are."""
-    return Path(os.path.realpath(folder)) if folder.is_symlink() else folder
-
-
-def _replace(new: Path, folder: Path) -> None:
-    """Put a complete folder in another's place. A folder cannot be renamed over a full one."""
-    old = set_aside(folder)
-    if folder.exists():
-        shutil.rmtree(old, ignore_errors=True)
-        os.rename(folder, old)
-    try:
-        os.rename(new, folder)
-    except OSError:
-        if old.exists():
-            os.rename(old, folder)
-        raise
-    shutil.rmtree(old, ignore_errors=True)
-
-
-def _force_all(folder: Path) -> None:
-    """Have the system write what it holds of a folder and of all that is in it."""
-    inside = list(folder.rglob("*"))
-    if len(inside) > _MANY_FILES and hasattr(os, "sync"):
-        os.sync()
-        return
-    for path in (*inside, folder):
-        _force(path)
-
-
-def _force(path: Path) -> None:
-    """Have the system write what it holds of a file or a folder."""
-    if os.name == "nt" and path.is_dir():  # where a folder cannot be opened
-        return
-    handle = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _writer(file: BinaryIO, path: Path | None) -> Callable[[str], None]:
