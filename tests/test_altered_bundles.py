@@ -163,7 +163,14 @@ METADATA_ROWS: list[tuple[Alteration, str]] = [
 ROWS = [*VOCABULARY_ROWS, *WEIGHTS_ROWS, *CONFIG_ROWS, *METADATA_ROWS]
 
 
-@pytest.mark.parametrize(("alter", "message"), ROWS, ids=lambda value: str(value)[:60])
+def in_words(value: object) -> str:
+    """The name of a row: its message, or the file that is altered; without any address."""
+    return (
+        value[:60] if isinstance(value, str) else getattr(value, "__qualname__", "").split(".")[0]
+    )
+
+
+@pytest.mark.parametrize(("alter", "message"), ROWS, ids=in_words)
 def test_an_altered_tagger_is_refused_in_one_sentence(
     tagger: Path, tmp_path: Path, alter: Alteration, message: str
 ) -> None:
@@ -188,7 +195,7 @@ CLASSIFIER_ROWS: list[tuple[Alteration, str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("alter", "message"), CLASSIFIER_ROWS, ids=lambda value: str(value)[:60])
+@pytest.mark.parametrize(("alter", "message"), CLASSIFIER_ROWS, ids=in_words)
 def test_an_altered_classifier_is_refused_in_one_sentence(
     classifier: Path, tmp_path: Path, alter: Alteration, message: str
 ) -> None:
