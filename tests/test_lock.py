@@ -26,10 +26,14 @@ import os, sys, time
 from pathlib import Path
 from tagkit.storage.lock import locked
 with locked(Path(sys.argv[1]), print):
-    if "fork" in sys.argv and os.fork() == 0:
-        os.close(1)
-        time.sleep(60)
-        os._exit(0)
+    if "fork" in sys.argv:
+        ends = os.pipe()
+        if os.fork() == 0:
+            os.close(1)
+            os.write(ends[1], b".")
+            time.sleep(60)
+            os._exit(0)
+        os.read(ends[0], 1)
     print("held", flush=True)
     sys.stdin.read()
 """

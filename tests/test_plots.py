@@ -32,7 +32,8 @@ def test_bars_are_as_high_as_their_values(values: list[float], bars: str) -> Non
 
 def test_curves_in_the_terminal_go_from_the_first_epoch_to_the_last() -> None:
     assert list(curves(EPOCHS, "dev F1")) == [
-        "\nloss      █▄▁  8.0000 to 1.0000",
+        "",
+        "loss      █▄▁  8.0000 to 1.0000",
         "dev F1    ▁█▄  50.00 to 60.00",
     ]
     assert list(curves(EPOCHS[:1], "dev F1")) == []

@@ -262,9 +262,9 @@ def test_the_number_of_pieces_is_kept_by_a_checkpoint_and_by_a_run_that_goes_bac
         return RunState(prepare(settings(tmp_path), CPU), processes_of(CPU, "fp32"), print)
 
     state = fresh()
-    early = state.checkpoint({}, sound=True)
+    early = state.checkpoint({"run": {}}, sound=True)
     state.gradients.parts = 4
-    saved = state.checkpoint({}, sound=True)
+    saved = state.checkpoint({"run": {}}, sound=True)
     resumed = fresh()
     resumed.restore(saved)
     assert resumed.gradients.parts == 4

@@ -11,6 +11,7 @@ from test_resume import StopAt
 
 from tagkit.cli.progress import seed_lines
 from tagkit.config import Config, load_config
+from tagkit.contents import MODEL_FILES
 from tagkit.errors import CheckpointError, ConfigError, DataError, Interrupted
 from tagkit.predictor import load
 from tagkit.seeds import TrainedSeeds, mean_and_deviation, train_seeds
@@ -125,7 +126,8 @@ def fake_training(monkeypatch: pytest.MonkeyPatch, scores: dict[int, float]) -> 
         configs.append(config)
         seed, folder = config.train.seed, Path(config.output.dir)
         (folder / "best").mkdir(parents=True)
-        (folder / "best" / "model.safetensors").write_text(f"of seed {seed}")
+        for name in MODEL_FILES:
+            (folder / "best" / name).write_text(f"of seed {seed}")
         best = SimpleNamespace(score=scores[seed], number=1)
         return SimpleNamespace(best=best, test=None, folder=folder)
 

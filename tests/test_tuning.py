@@ -15,6 +15,7 @@ import pytest
 import tiny
 
 from tagkit.cli.tune import DEFAULT_SEARCH
+from tagkit.contents import MODEL_FILES
 from tagkit.config import Config, load_config, with_options
 from tagkit.errors import CheckpointError, ConfigError, DataError, Interrupted, TrainingError
 from tagkit.manifest import Manifest
@@ -137,7 +138,8 @@ def test_of_trials_that_score_the_same_the_first_that_ended_is_the_best(
             listener.trial.report(0.99, 1)
             raise TrialPruned
         (Path(config.output.dir) / "best").mkdir(parents=True)
-        (Path(config.output.dir) / "best" / "of").write_text(str(len(hidden)))
+        for name in MODEL_FILES:
+            (Path(config.output.dir) / "best" / name).write_text(str(len(hidden)))
         return SimpleNamespace(best=SimpleNamespace(score=score))
 
     monkeypatch.setattr("tagkit.tuning.train", run)
@@ -153,7 +155,7 @@ def test_of_trials_that_score_the_same_the_first_that_ended_is_the_best(
     assert tuned.best.number == 3
     assert tuned.best.values == {"encoder.hidden": hidden[2]}
     assert tuned.config.encoder.hidden == hidden[2]
-    assert (tmp_path / "search" / "best" / "of").read_text() == "3"
+    assert (tmp_path / "search" / "best" / "model.safetensors").read_text() == "3"
 
 
 def test_a_search_is_gone_on_with_only_as_it_was_begun(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """A training run as a person sees it: the corpora, the model, a row an epoch, the report."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tagkit.cli.console import WithBar, note
@@ -142,8 +142,8 @@ def _start_lines(prepared: Prepared, threads: int) -> Iterator[str]:
         if split:
             facts = _split_facts(name, split, corpus, with_classes=config.task != "tag")
             yield f"{name:<6} {paths[name]:<{width}}  {facts}"
-    for said in dict.fromkeys(said for split in splits.values() if split for said in split.notes):
-        yield f"       {said}"
+    for text, names in _notes(splits).items():
+        yield f"       {', '.join(names)}: {text}" if names else f"       {text}"
     if prepared.cut:
         yield (
             f"       {plural(prepared.cut, 'training sentence')} over {config.data.max_length:,} "
@@ -158,6 +158,19 @@ def _start_lines(prepared: Prepared, threads: int) -> Iterator[str]:
         covered, total = prepared.vectors
         name = Path(config.embeddings.vectors).name
         yield f"       {covered:,} of {plural(total, 'training word')} with a vector in {name}"
+
+
+def _notes(splits: Mapping[str, Split | None]) -> dict[str, list[str]]:
+    """What there is to say of the corpora, each with the names of those that it is said of."""
+    notes: dict[str, list[str]] = {}
+    for name, split in splits.items():
+        for note in split.notes if split else ():
+            path, colon, text = note.partition(": ")
+            if colon and split and path == split.path:
+                notes.setdefault(text, []).append(name)
+            else:  # of another file, such as the one that dev was split off
+                notes.setdefault(note, [])
+    return notes
 
 
 def _measure(prepared: Prepared) -> str:

@@ -6,7 +6,7 @@ misspelled.
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from tagkit.config.problems import (
     unknown_option,
     unusable_values,
 )
-from tagkit.config.sections import FORMER_TOKENIZER, Config, Section
+from tagkit.config.sections import FORMER_TOKENIZER, Config
 from tagkit.errors import ConfigError, shorten
 
 MAX_CONFIG_BYTES = 4 * 2**20  # of a file
@@ -86,26 +86,12 @@ def parse_config(table: Mapping[str, Any], source: str) -> Config:
             for name, problem in explain(error.errors()).items()
             if name not in problems
         }
-    if config is not None and not problems:
-        problems = dict(_not_in_utf_8(config))
     if config is None or problems:
         said = [problem for each in problems.values() for problem in each]
         if len(said) > MAX_PROBLEMS:
             said[MAX_PROBLEMS:] = [f"and {len(said) - MAX_PROBLEMS:,} problems more"]
         raise ConfigError(source, said)
     return config
-
-
-def _not_in_utf_8(config: Config) -> Iterator[tuple[str, list[str]]]:
-    """Names of files that could not be written into a model's config.toml."""
-    for section, options in config:
-        for key, value in options if isinstance(options, Section) else ():
-            if isinstance(value, str) and any("\ud800" <= char <= "\udfff" for char in value):
-                name = f"{section}.{key}"
-                yield (
-                    name,
-                    [f"{name} = {shorten(value)}: expected a name in UTF-8; rename the file"],
-                )
 
 
 def parse_saved(table: dict[str, Any], source: str) -> Config:
