@@ -15,8 +15,8 @@ import pytest
 import tiny
 
 from tagkit.cli.tune import DEFAULT_SEARCH
-from tagkit.contents import MODEL_FILES
 from tagkit.config import Config, load_config, with_options
+from tagkit.contents import MODEL_FILES
 from tagkit.errors import CheckpointError, ConfigError, DataError, Interrupted, TrainingError
 from tagkit.manifest import Manifest
 from tagkit.predictor import load

@@ -164,12 +164,12 @@ def _notes(splits: Mapping[str, Split | None]) -> dict[str, list[str]]:
     """What there is to say of the corpora, each with the names of those that it is said of."""
     notes: dict[str, list[str]] = {}
     for name, split in splits.items():
-        for note in split.notes if split else ():
-            path, colon, text = note.partition(": ")
+        for said in split.notes if split else ():
+            path, colon, text = said.partition(": ")
             if colon and split and path == split.path:
                 notes.setdefault(text, []).append(name)
             else:  # of another file, such as the one that dev was split off
-                notes.setdefault(note, [])
+                notes.setdefault(said, [])
     return notes
 
 
