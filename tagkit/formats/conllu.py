@@ -12,7 +12,16 @@ from itertools import groupby
 
 from tagkit.errors import FormatError, shorten
 from tagkit.formats.columns import Block, read_blocks
-from tagkit.formats.layout import BLANK, DOCSTART, KEYED, Layout, column_options, is_cell, value_of
+from tagkit.formats.layout import (
+    BLANK,
+    DOCSTART,
+    KEYED,
+    Layout,
+    column_options,
+    is_cell,
+    is_conllu_id,
+    value_of,
+)
 from tagkit.formats.lines import Source
 from tagkit.formats.reading import Reading
 from tagkit.formats.writing import Piece, Writing, cannot_hold
@@ -99,7 +108,7 @@ def _units(block: Block, source: str) -> Iterator[_Unit]:
             if not numbers:
                 yield replace(unit, words=tuple(words))
                 pending = None
-        elif len(cells) == 10 and "-" in cells[0] and not line.startswith("#"):
+        elif len(cells) == 10 and "-" in cells[0] and is_conllu_id(cells[0]):
             first, _, end = cells[0].partition("-")
             # No more words than the sentence has: a range may be any number long.
             numbers = list(range(int(first), min(int(end), int(first) + len(rows)) + 1))
