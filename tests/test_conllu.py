@@ -55,6 +55,15 @@ def test_words_of_a_multiword_token_share_its_place_or_part_it(tmp_path: Path) -
     assert text_of(tmp_path, *rows) == ("don't go", ["do", "n't", "go"])
 
 
+def test_columns_that_blanks_part_have_their_text_too(tmp_path: Path) -> None:
+    path = tmp_path / "a.conllu"
+    rows = [row("1-2", "du"), row("1", "de"), row("2", "le"), row("3", "x", "SpaceAfter=No")]
+    path.write_text("\n".join(rows).replace("\t", " ") + "\n", encoding="utf-8")
+    (found,) = read(path, read_columns, format="conllu", with_text=True)
+    assert isinstance(found, Sentence)
+    assert (found.text, found.places) == ("du x", ((0, 2), (0, 2), (3, 4)))
+
+
 @pytest.mark.parametrize("identifier", ["-9", "2-", "-", "a-b", "1-x"])
 def test_what_looks_like_a_range_and_is_none_is_refused_and_no_word(
     tmp_path: Path, identifier: str

@@ -121,6 +121,8 @@ def test_what_prodigy_marks_as_refused_is_passed_over_aloud(tmp_path: Path) -> N
         ('{"text": "ab", "tokens": [{"start": 1, "end": 2}, {"start": 0, "end": 1}], "spans": []}',
          'tokens: expected places in the text, in order, found {"start": 0, "end": 1}'),
         ("[" * 100_000, "is nested too deep"),
+        ('{"text": ' + "9" * 5000 + "}", "expected a JSON object, found '{\"text\": "
+         + "9" * 31 + "..." + "9" * 19 + "}': a number has over 4,300 digits"),
     ],
 )  # fmt: skip
 def test_a_record_that_cannot_be_read_is_named(tmp_path: Path, line: str, message: str) -> None:

@@ -18,7 +18,7 @@ def decoder_of(name: str) -> Callable[[bytes, bool], str]:
             with warnings.catch_warnings():
                 warnings.simplefilter("error")
                 return decoder.decode(piece, final)
-        except Warning as error:  # an escape that is none, such as \\s
+        except Warning as error:  # an escape that is none, such as \s
             raise UnicodeError(str(error)) from None
 
     return decode

@@ -115,6 +115,10 @@ def _parse(line: str) -> dict[str, Any]:
         raise _Bad(
             f"expected a JSON object, found {shorten(line)}: {error.msg} at character {error.colno}"
         ) from None
+    except ValueError:  # Python's words on it name a function of Python
+        raise _Bad(
+            f"expected a JSON object, found {shorten(line)}: a number has over 4,300 digits"
+        ) from None
     if not isinstance(record, dict):
         raise _Bad(f"expected a JSON object, found {shorten(line)}")
     try:
