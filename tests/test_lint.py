@@ -595,3 +595,14 @@ def test_a_damaged_gzip_file_is_a_finding_in_any_encoding(tmp_path: Path, cut: i
     for encoding in ("utf-8", "latin-1", "cp1252"):
         report = check_files([str(path)], DataConfig(encoding=encoding, format="columns"))
         assert [f.message for f in report.findings if "damaged or cut off" in f.message]
+
+
+def test_long_and_odd_labels_are_shown_safely_and_in_bounded_length(tmp_path: Path) -> None:
+    labels = [f"{n}\x9b{'x' * 5000}" for n in range(30)]
+    rows = "".join(f"a B-{label}\nb I-{label}\nc O\n\nd I-{label}x\n\n" for label in labels)
+    lines = list(report_lines(check(tmp_path, rows, format="columns")))
+    assert any(line.startswith("  60 types: 0\\x9bxxx") for line in lines)
+    assert max(len(line) for line in lines) < 2000
+    findings = [line for line in lines if line.startswith(("error", "warning", "note"))]
+    assert findings
+    assert all(line.isprintable() for line in findings)

@@ -277,6 +277,14 @@ def test_a_damaged_header_of_a_matrix_is_refused(tmp_path: Path, header: bytes) 
     )
 
 
+def test_a_header_that_python_2_wrote_is_read_without_a_warning(tmp_path: Path) -> None:
+    header = b"{'descr': '<f4', 'fortran_order': False, 'shape': (1L, 2L), }".ljust(117) + b"\n"
+    start = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little")
+    values = np.array([[1, 2]], dtype="<f4")
+    path = npy(tmp_path, start + header + values.tobytes(), "a\n")
+    assert load_vectors(path).matrix.tolist() == [[1, 2]]
+
+
 def test_a_file_that_may_not_be_read_is_refused_without_a_number_of_the_system(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
