@@ -164,7 +164,7 @@ def _read(path: Path, format: str, row: SampleRow) -> list[Item]:
 def _equal(written: Iterable[Any], found: Iterable[Any], row: SampleRow) -> None:
     before, after = [row.keeps(item) for item in written], [row.keeps(item) for item in found]
     if row.sorts:
-        before, after = sorted(before), sorted(after)
+        before, after = sorted(before, key=repr), sorted(after, key=repr)
     for one, other in zip(before, after, strict=False):
         require(_same(one, other), "what was written reads back as something else",
                 (one, other))  # fmt: skip
