@@ -14,7 +14,7 @@ from tagkit.formats.reading import Item, Reading
 from tagkit.schemes import from_spans, to_spans
 from tagkit.sentence import Document, Sentence, Span, TextSpan, joined
 from tagkit.tokenizer import TOKENIZERS
-from tagkit.wording import clipped
+from tagkit.wording import shown_name
 
 Place = tuple[int, int]
 
@@ -86,7 +86,7 @@ def overlaps(document: Document) -> list[FormatError]:
 
 def shown(span: TextSpan) -> str:
     """A span as messages name it."""
-    return f"{shorten(span.text, 40)} ({clipped(span.label)} {span.start} {span.end})"
+    return f"{shorten(span.text, 40)} ({shown_name(span.label)} {span.start} {span.end})"
 
 
 def _error(document: Document, index: int, problem: str) -> FormatError:

@@ -1,10 +1,11 @@
 """What values a search may try: `0.001..0.01:log`, `50..300`, `lstm,gru`."""
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from tagkit.config import option_names, toml_value, unknown_option
+from tagkit.config import LARGEST, option_names, toml_value, unknown_option
 from tagkit.errors import ConfigError, shorten
 
 
@@ -95,7 +96,7 @@ def _parse(text: str) -> Space:
     low, dots, high = values.partition("..")
     if not dots:
         return Choices(tuple(_scalar(part) for part in text.split(",")))
-    ends = toml_value(low), toml_value(high)
+    ends = _bounded(low), _bounded(high)
     if not all(isinstance(end, int | float) and not isinstance(end, bool) for end in ends):
         raise ValueError(f"{shorten(text)}: expected two numbers on the sides of ..")
     if ends[0] >= ends[1]:
@@ -109,7 +110,21 @@ def _parse(text: str) -> Space:
 
 
 def _scalar(text: str) -> Any:
-    value = toml_value(text)
+    value = _bounded(text)
     if not isinstance(value, str | int | float | bool):
         raise ValueError(f"{shorten(text)}: expected a number, a text, true or false")
+    return value
+
+
+def _bounded(text: str) -> Any:
+    """A value of TOML, which is no number that no option can have.
+
+    Raises:
+        ValueError: it is one.
+    """
+    value = toml_value(text)
+    if isinstance(value, int) and abs(value) > LARGEST:
+        raise ValueError(f"{shorten(text)}: expected numbers of at most 64 bits")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"{shorten(text)}: expected finite numbers")
     return value

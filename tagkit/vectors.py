@@ -7,6 +7,7 @@ list of words beside it.
 import gzip
 import os
 import re
+import warnings
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -214,7 +215,9 @@ def _read_npy(path: Path) -> Iterator[tuple[str, Matrix]]:
     try:
         # Not np.load, which also opens archives and, if let, pickles. A damaged header is text that
         # numpy takes for Python's, so that it may raise nearly anything.
-        matrix = np.lib.format.open_memmap(path, mode="r")
+        with warnings.catch_warnings():  # numpy's on a header that Python 2 wrote
+            warnings.simplefilter("ignore")
+            matrix = np.lib.format.open_memmap(path, mode="r")
     except OSError:
         raise
     except Exception:

@@ -42,6 +42,11 @@ def clipped(text: str, limit: int = _LONGEST) -> str:
     return f"{text[: limit // 2]}...{text[-limit // 4 :]}"
 
 
+def shown_name(text: str) -> str:
+    """A name without quotes for a message: on one line, safe to display, of bounded length."""
+    return visible(clipped(text))
+
+
 def shorten(text: str, limit: int = _LONGEST) -> str:
     """`text` in quotes, cut in the middle where it is longer than `limit` characters.
 
@@ -82,6 +87,6 @@ def as_argument(path: object) -> str:
 
 
 def listed(names: Sequence[str], most: int = 10) -> str:
-    """'a, b and 3 more': at most `most` names, each of bounded length."""
+    """'a, b and 3 more': at most `most` names, each safe to display and of bounded length."""
     more = f" and {len(names) - most:,} more" if len(names) > most else ""
-    return ", ".join(clipped(name) for name in names[:most]) + more
+    return ", ".join(shown_name(name) for name in names[:most]) + more

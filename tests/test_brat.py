@@ -110,6 +110,21 @@ def test_a_line_that_cannot_be_read_is_named(tmp_path: Path, ann: str, message: 
     assert refused(tmp_path, "Oslo", f"{ann}\n") == f"a.ann:1: {message}"
 
 
+def test_names_and_labels_are_quoted_safely_and_in_bounded_length(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("Oslo", encoding="utf-8")
+    (tmp_path / "a.ann").write_text(f"T\x7f\tL\x0b{'x' * 5000} 0 99\tOslo\n", encoding="utf-8")
+    with pytest.raises(FormatError) as caught:
+        read(tmp_path / "a.ann", read_brat)
+    assert r"found T\x7f (L\x0bxxx" in str(caught.value)
+    assert len(caught.value.problem) < 200
+
+
+@pytest.mark.parametrize("text", ["", " ", "\u2028\n"])
+def test_a_blank_text_is_refused(tmp_path: Path, text: str) -> None:
+    with pytest.raises(FormatError, match="brat cannot hold a blank text"):
+        write(tmp_path, "a", write_brat, [Document(text, ())])
+
+
 def test_a_span_in_pieces_is_made_one_or_dropped_as_the_option_says(tmp_path: Path) -> None:
     path = pair(tmp_path, "Oslo", "T1\tLOC 0 1;2 4\tO lo\n")
     notes: list[str] = []

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pytest
+from formats_help import write
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -11,7 +12,7 @@ from tagkit.config import Column, DataConfig
 from tagkit.corpus import read_split
 from tagkit.errors import DataError, FormatError
 from tagkit.formats.columns import Block, ColumnReader, read_blocks
-from tagkit.formats.columns_out import append_column
+from tagkit.formats.columns_out import append_column, write_columns
 from tagkit.formats.layout import CONLLU_COLUMNS, ColumnOptions, Layout
 from tagkit.formats.lines import Source
 from tagkit.formats.recognition import recognise_lines
@@ -508,3 +509,20 @@ def test_no_line_of_a_real_corpus_is_lost(corpora: Path) -> None:
         line for block in read_blocks(Source(str(path), "utf-8"), options()) for line in block.lines
     ]
     assert "\n".join(lines) + "\n" == path.read_bytes().decode()
+
+
+@pytest.mark.parametrize(
+    ("second", "problem"),
+    [
+        (Sentence(("b",), ("O",), (("NN",),)), "1 feature column after sentences that have 0"),
+        (Sentence(("b",)), "tags in some sentences alone"),
+        # As many columns, which hold something else.
+        (Sentence(("b",), None, (("NN",),)), "tags in some sentences alone"),
+    ],
+)
+def test_columns_that_some_sentences_alone_have_are_refused(
+    tmp_path: Path, second: Sentence, problem: str
+) -> None:
+    with pytest.raises(FormatError) as caught:
+        write(tmp_path, "a", write_columns, [Sentence(("a",), ("O",)), second])
+    assert caught.value.problem == f"columns cannot hold {problem}: 'b'. Try another format"

@@ -344,7 +344,7 @@ LARGE = "9" * 5000
         ("train.patience=99999999999999999999", "train.patience = 99999999999999999999: expected a number of at most 64 bits"),
         ("head.hidden=[99999999999999999999]", "head.hidden = 99999999999999999999: expected a number of at most 64 bits"),
         ('data.train_file="a\\u0000b"', 'data.train_file = "a\\u0000b": expected text without NUL characters'),
-        ("data.train_file=a\udcffb", "data.train_file = \"a\udcffb\": expected text that is UTF-8; rename the file"),
+        ("data.train_file=a\udcffb", "data.train_file = \"a\\udcffb\": expected text that is UTF-8; rename the file"),
         ("train.lr=" + "x" * 2_000_000, f'train.lr = "{"x" * 99}...{"x" * 49}": expected a number'),
         ("train.seed=" + "[" * 100_000, f'train.seed = "{"[" * 99}...{"[" * 49}": expected an integer'),
         ("x" * 100_000 + "=1", f"unknown option '{'x' * 40}...{'x' * 20}'"),
@@ -358,6 +358,12 @@ def test_a_value_beyond_all_bounds_is_refused_in_a_short_sentence(
     override: str, problem: str
 ) -> None:
     assert problems(override) == (problem,)
+
+
+@pytest.mark.parametrize("override", ["train.momentum=\x9b", 'train.lr="\x85"', "a\x1bb=1", "\x7f"])
+def test_names_and_values_are_quoted_safely(override: str) -> None:
+    (problem,) = problems(override)
+    assert problem.isprintable()
 
 
 def test_a_value_behind_set_is_one_value() -> None:

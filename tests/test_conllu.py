@@ -55,6 +55,39 @@ def test_words_of_a_multiword_token_share_its_place_or_part_it(tmp_path: Path) -
     assert text_of(tmp_path, *rows) == ("don't go", ["do", "n't", "go"])
 
 
+def test_columns_that_blanks_part_have_their_text_too(tmp_path: Path) -> None:
+    path = tmp_path / "a.conllu"
+    rows = [row("1-2", "du"), row("1", "de"), row("2", "le"), row("3", "x", "SpaceAfter=No")]
+    path.write_text("\n".join(rows).replace("\t", " ") + "\n", encoding="utf-8")
+    (found,) = read(path, read_columns, format="conllu", with_text=True)
+    assert isinstance(found, Sentence)
+    assert (found.text, found.places) == ("du x", ((0, 2), (0, 2), (3, 4)))
+
+
+@pytest.mark.parametrize("identifier", ["-9", "2-", "-", "a-b", "1-x"])
+def test_what_looks_like_a_range_and_is_none_is_refused_and_no_word(
+    tmp_path: Path, identifier: str
+) -> None:
+    path = tmp_path / "a.conllu"
+    path.write_text("\n".join([row("1", "a"), row(identifier, "x"), row("2", "b")]) + "\n")
+    errors: list[FormatError] = []
+    (found,) = read(path, read_columns, format="conllu", with_text=True, on_error=errors.append)
+    assert isinstance(found, Sentence)
+    assert (found.words, found.text, found.places) == (("a", "b"), "a b", ((0, 1), (2, 3)))
+    assert [str(error) for error in errors] == [
+        f"{path}:2: expected a CoNLL-U ID such as 1, 1-2 or 1.1, found '{identifier}'"
+    ]
+
+
+@pytest.mark.parametrize("numbers", [("0",), ("0", "0"), ("1-2", "1", "2", "1", "2"), ("5", "1")])
+def test_words_stand_in_the_text_however_they_are_numbered(
+    tmp_path: Path, numbers: tuple[str, ...]
+) -> None:
+    _, found = text_of(tmp_path, *(row(number, f"w{number}") for number in numbers))
+    assert len(found) == len([number for number in numbers if number.isdecimal()])
+    assert all(found)
+
+
 def test_a_key_of_misc_or_feats_can_be_the_tag(tmp_path: Path) -> None:
     path = tmp_path / "a.conllu"
     lines = [

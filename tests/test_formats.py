@@ -113,8 +113,8 @@ ITEMS: dict[str, st.SearchStrategy[list[Item]]] = {
         min_size=1, max_size=3,
     ),
     "trees": st.lists(
-        st.builds(lambda w, c: Document(" ".join(w), labels=(c,)),
-                  st.lists(st.sampled_from(["a", "\x85", "(", "é/", "'s", "*", "日"]), min_size=1),
+        st.builds(lambda w, c: Document(" ".join(["b", *w]), labels=(c,)),
+                  st.lists(st.sampled_from(["a", "\x85", "(", "é/", "'s", "*", "日"])),
                   st.sampled_from("01234")),
         min_size=1, max_size=3,
     ),

@@ -1,12 +1,14 @@
 """JSON Lines: what predictions are written as; corpora of every known shape."""
 
+import json
 from pathlib import Path
 
 import pytest
-from formats_help import documents, read, refusal, sentences, texts, write
+from formats_help import Writer, documents, read, refusal, sentences, texts, write
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tagkit.errors import DataError
 from tagkit.formats.jsonl import (
     kind_of_lines,
     read_jsonl,
@@ -119,11 +121,42 @@ def test_what_prodigy_marks_as_refused_is_passed_over_aloud(tmp_path: Path) -> N
         ('{"text": "ab", "tokens": [{"start": 1, "end": 2}, {"start": 0, "end": 1}], "spans": []}',
          'tokens: expected places in the text, in order, found {"start": 0, "end": 1}'),
         ("[" * 100_000, "is nested too deep"),
+        ('{"text": ' + "9" * 5000 + "}", "expected a JSON object, found '{\"text\": "
+         + "9" * 31 + "..." + "9" * 19 + "}': a number has over 4,300 digits"),
     ],
 )  # fmt: skip
 def test_a_record_that_cannot_be_read_is_named(tmp_path: Path, line: str, message: str) -> None:
     told = refusal(tmp_path / "a.jsonl", f"\n{line}\n", read_jsonl)
     assert told == f"a.jsonl:2: {message}"
+
+
+def test_keys_are_quoted_safely_and_in_bounded_length(tmp_path: Path) -> None:
+    keys = ["text", "a\x9bb", *(f"{n}" * 3000 for n in range(20))]
+    line = json.dumps(dict.fromkeys(keys, "x"))
+    for options in ({}, {"format": "jsonl-spans"}):
+        told = refusal(tmp_path / "a.jsonl", f"{line}\n", read_jsonl, **options)
+        assert r"found the keys text, a\x9bb, 000" in told
+        assert told.endswith(" and 12 more")
+        assert len(told) < 800
+
+
+@pytest.mark.parametrize("writer", [write_jsonl_spans, write_jsonl_texts])
+def test_half_a_character_of_a_text_is_refused_and_one_of_a_name_replaced(
+    tmp_path: Path, writer: Writer
+) -> None:
+    with pytest.raises(DataError, match=r"half of a surrogate pair, U\+D800"):
+        write(tmp_path, "a", writer, [Document("x\ud800", (), ("c",))])
+    with pytest.raises(DataError, match=r"half of a surrogate pair, U\+D800"):
+        write(tmp_path, "b", writer, [Document("x", (), ("\ud800",))])
+    path = write(tmp_path, "c", writer, [Document("x", (), ("c",), name="caf\udce9")])
+    names = {"caf\ufffd"} if writer is write_jsonl_spans else {""}
+    assert {item.name for item in read(path, read_jsonl) if isinstance(item, Document)} == names
+
+
+def test_half_a_character_of_a_word_or_tag_is_refused(tmp_path: Path) -> None:
+    for item in (Sentence(("\ud800",), ("O",)), Sentence(("a",), ("\ud800",))):
+        with pytest.raises(DataError, match=r"half of a surrogate pair, U\+D800"):
+            write(tmp_path, "a", write_jsonl_tokens, [item])
 
 
 def test_the_kind_is_told_from_the_first_records() -> None:

@@ -1,5 +1,6 @@
 """`tagkit check`: what is odd in a corpus is found, and told with its line."""
 
+import gzip
 import json
 import os
 import threading
@@ -584,3 +585,24 @@ def test_what_the_readme_says_of_the_real_corpora_is_found(corpora: Path) -> Non
     english = checked("conll2003", "eng.train", "eng.testa", "eng.testb")
     assert english.errors == 0
     assert [facts.scheme for facts in english.files] == ["iob1"] * 3
+
+
+@pytest.mark.parametrize("cut", [5, 40, 200])
+def test_a_damaged_gzip_file_is_a_finding_in_any_encoding(tmp_path: Path, cut: int) -> None:
+    rows = "".join(f"w{n * 7919 % 1000}é B-X\n\n" for n in range(2000))
+    path = tmp_path / "a.conll.gz"
+    path.write_bytes(gzip.compress(rows.encode())[:-cut])
+    for encoding in ("utf-8", "latin-1", "cp1252"):
+        report = check_files([str(path)], DataConfig(encoding=encoding, format="columns"))
+        assert [f.message for f in report.findings if "damaged or cut off" in f.message]
+
+
+def test_long_and_odd_labels_are_shown_safely_and_in_bounded_length(tmp_path: Path) -> None:
+    labels = [f"{n}\x9b{'x' * 5000}" for n in range(30)]
+    rows = "".join(f"a B-{label}\nb I-{label}\nc O\n\nd I-{label}x\n\n" for label in labels)
+    lines = list(report_lines(check(tmp_path, rows, format="columns")))
+    assert any(line.startswith("  60 types: 0\\x9bxxx") for line in lines)
+    assert max(len(line) for line in lines) < 2000
+    findings = [line for line in lines if line.startswith(("error", "warning", "note"))]
+    assert findings
+    assert all(line.isprintable() for line in findings)

@@ -27,6 +27,13 @@ def test_tags_are_not_needed_where_they_are_not_wanted(tmp_path: Path) -> None:
     assert read(path, read_slash, with_tags=False) == [Sentence(("The", "dog"))]
 
 
+def test_a_slash_alone_is_a_word_where_tags_are_not_wanted(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("\ufeff/ and/CC // /DT\n", encoding="utf-8")
+    (found,) = read(path, read_slash, with_tags=False)
+    assert found == Sentence(("/", "and", "/", "DT"))
+
+
 @pytest.mark.parametrize("cell", ["The", "/DT", "The/"])
 def test_a_word_without_its_tag_is_named(tmp_path: Path, cell: str) -> None:
     message = refusal(tmp_path / "a.txt", f"A/DT\nB/DT {cell}\n", read_slash)

@@ -43,6 +43,15 @@ def test_only_blanks_and_brackets_part_words(tmp_path: Path) -> None:
     assert pairs(path) == [("2", "8\xa01/2 a\x85\u2028\x0b")]
 
 
+def test_a_tree_of_white_space_alone_is_refused_and_such_a_phrase_passed_over(
+    tmp_path: Path,
+) -> None:
+    problem = refusal(tmp_path / "a", "(1 one)\n(3 \u2028)\n", read_trees)
+    assert problem == "a:2: expected words, found blank ones: '(3 \\u2028)'"
+    (tmp_path / "a").write_text("(3 (2 a) (1 \x85))\n", encoding="utf-8")
+    assert pairs(tmp_path / "a", tree_phrases=True) == [("3", "a \x85"), ("2", "a")]
+
+
 def test_each_phrase_is_a_text_root_first(tmp_path: Path) -> None:
     path = tmp_path / "a"
     path.write_text(ROCK, encoding="utf-8")
@@ -182,7 +191,8 @@ def test_spans_are_left_out_which_is_said_once(tmp_path: Path) -> None:
             "words that are not parted by single blanks: 'a  b'",
         ),
         (Document("a\tb", labels=("1",)), "words that are not parted by single blanks: 'a\\tb'"),
-        (Document("", labels=("1",)), "words that are not parted by single blanks: ''"),
+        (Document("", labels=("1",)), "a blank text: ''"),
+        (Document("\u2028", labels=("1",)), "a blank text: '\\u2028'"),
         (
             Document("a -LRB-", labels=("1",)),
             "the word '-LRB-', which is an escape: 'a -LRB-'",

@@ -193,7 +193,8 @@ def test_a_damaged_gzip_file_is_refused(tmp_path: Path) -> None:
 def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "no.txt"
     assert refusal(lambda: load_vectors(path)) == f"{path}: no such file of word vectors"
-    assert refusal(lambda: load_vectors(tmp_path)) == f"{tmp_path}: no such file of word vectors"
+    expected = f"{tmp_path}: expected a file of word vectors, found a folder or a device"
+    assert refusal(lambda: load_vectors(tmp_path)) == expected
 
 
 def npy(folder: Path, content: object, words: str | None) -> Path:
@@ -276,11 +277,19 @@ def test_a_damaged_header_of_a_matrix_is_refused(tmp_path: Path, header: bytes) 
     )
 
 
+def test_a_header_that_python_2_wrote_is_read_without_a_warning(tmp_path: Path) -> None:
+    header = b"{'descr': '<f4', 'fortran_order': False, 'shape': (1L, 2L), }".ljust(117) + b"\n"
+    start = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little")
+    values = np.array([[1, 2]], dtype="<f4")
+    path = npy(tmp_path, start + header + values.tobytes(), "a\n")
+    assert load_vectors(path).matrix.tolist() == [[1, 2]]
+
+
 def test_a_file_that_may_not_be_read_is_refused_without_a_number_of_the_system(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / ("a" * 300)
-    assert refusal(lambda: load_vectors(path)) == f"{path}: cannot be read: File name too long"
+    assert refusal(lambda: load_vectors(path)) == f"{path}: cannot be opened: File name too long"
     path = write(tmp_path / "a.txt", b"a 1 2\n")
 
     def forbid(*_: object) -> None:

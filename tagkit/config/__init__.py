@@ -11,7 +11,7 @@ from tagkit.config.loading import (
     toml_value,
     with_options,
 )
-from tagkit.config.problems import option_names, unknown_option
+from tagkit.config.problems import LARGEST, option_names, unknown_option
 from tagkit.config.sections import (
     DEVICES,
     FORMER_TOKENIZER,
@@ -33,6 +33,7 @@ from tagkit.config.sections import (
 __all__ = [
     "DEVICES",
     "FORMER_TOKENIZER",
+    "LARGEST",
     "MAX_CONFIG_BYTES",
     "Column",
     "Config",

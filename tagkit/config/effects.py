@@ -12,7 +12,7 @@ from typing import Any
 from tagkit.config.loading import with_options
 from tagkit.config.sections import Config
 from tagkit.errors import ConfigError
-from tagkit.wording import clipped
+from tagkit.wording import clipped, visible
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,4 +120,4 @@ def _value(config: Config, name: str) -> Any:
 
 
 def _shown(value: Any) -> str:
-    return clipped(json.dumps(value, ensure_ascii=False, default=str))
+    return visible(clipped(json.dumps(value, ensure_ascii=False, default=str)))

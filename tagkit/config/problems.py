@@ -13,6 +13,7 @@ from pydantic_core import ErrorDetails
 
 from tagkit.config.sections import Config, Section
 from tagkit.errors import shorten
+from tagkit.wording import visible
 
 # What pydantic expects, by the type of its error, where its own words are those of Python.
 _EXPECTED = {
@@ -26,7 +27,7 @@ _EXPECTED = {
     "tuple_type": "a list",
 }
 _LONGEST_NAME = 100  # of an option for which a near one is looked for
-_LARGEST = 2**63  # TOML's own limit of a whole number
+LARGEST = 2**63  # TOML's own limit of a whole number
 
 
 def option_names() -> list[str]:
@@ -100,14 +101,14 @@ def unusable_values(table: Mapping[str, Any]) -> dict[str, list[str]]:
 def _note(problems: dict[str, list[str]], name: str, value: Any) -> None:
     """Add a sentence on a value that no option can have."""
     wanted = None
-    if isinstance(value, int) and abs(value) > _LARGEST:
+    if isinstance(value, int) and abs(value) > LARGEST:
         wanted = "a number of at most 64 bits"
     elif isinstance(value, str) and "\0" in value:
         wanted = "text without NUL characters"
     elif isinstance(value, str) and not _is_writable(value):
         wanted = "text that is UTF-8; rename the file"
     if wanted:
-        said = f"{bounded(name)} = {shown(value)}: expected {wanted}"
+        said = f"{visible(bounded(name))} = {shown(value)}: expected {wanted}"
         problems[name] = [said] if name not in problems else problems[name]
 
 
@@ -122,7 +123,7 @@ def _is_writable(text: str) -> bool:
 def shown(value: Any) -> str:
     """A value for a message, as JSON has it, of bounded length."""
     try:
-        return bounded(json.dumps(value, ensure_ascii=False, default=str))
+        return visible(bounded(json.dumps(value, ensure_ascii=False, default=str)))
     except ValueError:  # Python writes no number of more than 4,300 digits
         return "a number of many digits"
     except RecursionError:

@@ -130,7 +130,7 @@ def class_cells(answer: TaggedText, style: Style, origin: Origin) -> list[str]:
 
 def to_json(answer: TaggedText, style: Style, origin: Origin) -> str:
     """One line of JSON, without the line's end: where the text is from, and all that is said."""
-    record: dict[str, Any] = {"document": origin.file, "line": origin.line}
+    record: dict[str, Any] = {"document": without_halves(origin.file), "line": origin.line}
     if origin.offset is not None:
         record["offset"] = origin.offset
     record["text"] = answer.text
@@ -140,7 +140,7 @@ def to_json(answer: TaggedText, style: Style, origin: Origin) -> str:
         record["tokens"] = [_without_none(token) for token in answer.tokens]
     if style.tags:
         record["spans"] = [_without_none(span) for span in answer.spans]
-    return without_halves(dumps(record))
+    return dumps(record)
 
 
 def _shown(answer: TaggedText, style: Style) -> list[LabelScore]:

@@ -17,7 +17,7 @@ from tagkit.formats.lines import Source, has_mark, read_text
 from tagkit.formats.reading import Reading, source_of
 from tagkit.formats.writing import Piece, Writing, cannot_hold
 from tagkit.sentence import Document, TextSpan
-from tagkit.wording import clipped, reason
+from tagkit.wording import reason, shown_name
 
 _ENDINGS = (".ann", ".txt")
 _OTHER = {
@@ -175,7 +175,8 @@ def _span(
     text: str, mark: _Mark, place: Callable[[int], int | None], source: str, reading: Reading
 ) -> TextSpan | None:
     """The stretch that a mark means; None where it is refused or left out, which is said."""
-    shown = f"{clipped(mark.name)} ({clipped(mark.label)} {mark.pieces[0][0]} {mark.pieces[-1][1]})"
+    where = f"{mark.pieces[0][0]} {mark.pieces[-1][1]}"
+    shown = f"{shown_name(mark.name)} ({shown_name(mark.label)} {where})"
     start, end = place(mark.pieces[0][0]), place(mark.pieces[-1][1])
     if start is None or end is None:
         reading.refuse(

@@ -17,6 +17,7 @@ from tagkit.formats.layout import (
 )
 from tagkit.formats.writing import Piece, Writing, cannot_hold
 from tagkit.sentence import Sentence
+from tagkit.wording import plural
 
 _BETWEEN_TABS = re.compile(r"[^\t]+")
 _BETWEEN_BLANKS = re.compile(r"[^ \t]+")
@@ -79,15 +80,19 @@ def _with_cell(line: str, layout: Layout, column: int, value: str) -> str:
 
 def write_columns(items: Iterable[Sentence], writing: Writing) -> Iterator[Piece]:
     """A line a token: the word, its features, its tag, parted by tabs; a blank line behind each."""
-    width = 0
+    first: Sentence | None = None
     for item in items:
+        first = first or item
         if item.labels:
             writing.note("columns have no place for the class of a sentence: classes are left out")
         columns = [item.words, *item.features, *([item.tags] if item.tags else [])]
-        if width and len(columns) != width:
-            what = f"{len(columns)} columns after sentences of {width}"
+        # Features of one sentence and tags of another would be the same column.
+        if (item.tags is None) != (first.tags is None):
+            raise cannot_hold(item, "columns", "tags in some sentences alone")
+        if len(item.features) != len(first.features):
+            found = f"{plural(len(item.features), 'feature column')}"
+            what = f"{found} after sentences that have {len(first.features)}"
             raise cannot_hold(item, "columns", what)
-        width = len(columns)
         for cells in columns:
             for cell in cells:
                 _check(item, cell, len(columns))

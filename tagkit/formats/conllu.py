@@ -12,7 +12,17 @@ from itertools import groupby
 
 from tagkit.errors import FormatError, shorten
 from tagkit.formats.columns import Block, read_blocks
-from tagkit.formats.layout import BLANK, DOCSTART, KEYED, Layout, column_options, is_cell, value_of
+from tagkit.formats.layout import (
+    BLANK,
+    DOCSTART,
+    KEYED,
+    Layout,
+    column_options,
+    is_cell,
+    is_conllu_id,
+    split_line,
+    value_of,
+)
 from tagkit.formats.lines import Source
 from tagkit.formats.reading import Reading
 from tagkit.formats.writing import Piece, Writing, cannot_hold
@@ -39,34 +49,39 @@ def read_columns(source: Source, reading: Reading) -> Iterator[Sentence]:
     options = column_options(reading.data, with_tags=reading.with_tags)
     if reading.all_features and not options.features:
         options = replace(options, features=None)
-    is_conllu = False
+    found: Layout | None = None
 
     def on_layout(layout: Layout) -> None:
-        nonlocal is_conllu
-        is_conllu = layout.conllu
+        nonlocal found
+        found = layout
         reading.on_layout(layout)
 
     for block in read_blocks(source, options, reading.on_error, on_layout):
         if block.sentence is None:
             continue
-        if not (reading.with_text and is_conllu):
+        if not (reading.with_text and found is not None and found.conllu):
             yield block.sentence
             continue
         try:
-            yield with_text(block, source.name)
+            yield with_text(block, source.name, tabs=found.tabs)
         except FormatError as error:
             reading.refuse(error.source, error.line, error.problem)
 
 
-def with_text(block: Block, source: str) -> Sentence:
+def with_text(block: Block, source: str, *, tabs: bool) -> Sentence:
     """The sentence of a CoNLL-U block with its text and the places of its words.
+
+    Args:
+        block: lines with a sentence.
+        source: names the file in messages.
+        tabs: whether tabs part the columns, as they should, rather than blanks.
 
     Raises:
         FormatError: a multiword range that is not one of words of the sentence.
     """
     sentence = block.sentence
     assert sentence is not None  # callers have looked
-    units = list(_units(block, source))
+    units = list(_units(block, source, tabs))
     said = next((line for line in block.lines if line.startswith(_TEXT)), None)
     found = None
     if said is not None and not any("Spaces" in unit.misc for unit in units):
@@ -75,7 +90,7 @@ def with_text(block: Block, source: str) -> Sentence:
     return replace(sentence, text=text, places=tuple(places))
 
 
-def _units(block: Block, source: str) -> Iterator[_Unit]:
+def _units(block: Block, source: str, tabs: bool) -> Iterator[_Unit]:
     """Multiword tokens and single words, in order.
 
     Raises:
@@ -85,7 +100,7 @@ def _units(block: Block, source: str) -> Iterator[_Unit]:
     pending: tuple[int, _Unit, str, list[int]] | None = None  # its line, the numbers of its words
     words: list[str] = []
     for place, line in enumerate(block.lines):
-        cells = [cell.strip(BLANK) for cell in line.split("\t")]
+        cells = split_line(line, tabs)
         if place in rows:
             form, misc = cells[1], cells[9]
             if pending is None:
@@ -99,7 +114,7 @@ def _units(block: Block, source: str) -> Iterator[_Unit]:
             if not numbers:
                 yield replace(unit, words=tuple(words))
                 pending = None
-        elif len(cells) == 10 and "-" in cells[0] and not line.startswith("#"):
+        elif len(cells) == 10 and "-" in cells[0] and is_conllu_id(cells[0]):
             first, _, end = cells[0].partition("-")
             # No more words than the sentence has: a range may be any number long.
             numbers = list(range(int(first), min(int(end), int(first) + len(rows)) + 1))

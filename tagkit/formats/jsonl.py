@@ -115,6 +115,10 @@ def _parse(line: str) -> dict[str, Any]:
         raise _Bad(
             f"expected a JSON object, found {shorten(line)}: {error.msg} at character {error.colno}"
         ) from None
+    except ValueError:  # Python's words on it name a function of Python
+        raise _Bad(
+            f"expected a JSON object, found {shorten(line)}: a number has over 4,300 digits"
+        ) from None
     if not isinstance(record, dict):
         raise _Bad(f"expected a JSON object, found {shorten(line)}")
     try:
@@ -138,7 +142,7 @@ def _item(record: dict[str, Any], source: str, number: int, reading: Reading) ->
     if kind == "jsonl-spans":
         found = next((record[key] for key in _SPANS if isinstance(record.get(key), list)), None)
         if found is None:
-            raise _Bad(f"expected spans, found the keys {', '.join(record)}")
+            raise _Bad(f"expected spans, found the keys {listed([*record])}")
         spans = tuple(sorted((_span(text, span) for span in found), key=_place))
     return Document(
         text=text,
@@ -201,7 +205,7 @@ def _labels(record: dict[str, Any], needed: bool) -> tuple[str, ...]:
             if value:
                 return tuple(value)
     if needed:
-        raise _Bad(f"expected a label, found the keys {', '.join(record)}")
+        raise _Bad(f"expected a label, found the keys {listed([*record])}")
     return ()
 
 
@@ -293,7 +297,7 @@ def write_jsonl_spans(items: Iterable[Document], writing: Writing) -> Iterator[P
 def _spans_record(item: Document) -> dict[str, Any]:
     if not item.text.strip():
         raise cannot_hold(item, "jsonl-spans", "a blank text")
-    record: dict[str, Any] = {"id": item.name} if item.name else {}
+    record: dict[str, Any] = {"id": without_halves(item.name)} if item.name else {}
     record["text"] = item.text
     if item.tokens is not None:
         record["tokens"] = [
@@ -328,7 +332,7 @@ def _classes(item: Item, format: str) -> dict[str, Any]:
 
 
 def _dump(record: dict[str, Any]) -> str:
-    return without_halves(to_json(record))
+    return to_json(record)
 
 
 def _span_record(span: TextSpan) -> dict[str, Any]:

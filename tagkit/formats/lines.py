@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from tagkit.errors import DataError, FormatError, shorten
+from tagkit.formats.decoding import decoder_of
 from tagkit.limits import MAX_LINE_CHARS
 from tagkit.wording import reason
 
@@ -193,6 +194,21 @@ def rereadable(path: str) -> Iterator[str]:
         yield str(copy)
 
 
+@contextmanager
+def readable(source: str) -> Iterator[None]:
+    """What reading bytes fails with, in words.
+
+    Raises:
+        DataError: the file `source` cannot be read, or gzip's data are damaged.
+    """
+    try:
+        yield
+    except (gzip.BadGzipFile, zlib.error, EOFError) as error:
+        raise DataError(f"{source}: is damaged or cut off: {error}") from None
+    except OSError as error:
+        raise DataError(f"{source}: cannot be read: {reason(error)}") from None
+
+
 def has_mark(path: str) -> bool:
     """Whether a file that can be read begins with the byte order mark of UTF-8."""
     with open_bytes(path) as file:
@@ -258,21 +274,17 @@ def read_lines(
         FormatError: bytes that are not of this encoding, or a line that is too long.
     """
     name = "utf-8-sig" if codecs.lookup(encoding).name == "utf-8" else encoding
-    decoder = codecs.getincrementaldecoder(name)()
+    decode = decoder_of(name)
     may_be_half = not name.startswith("utf-8")  # UTF-7 and unicode_escape let halves through
     read = getattr(file, "read1", file.read)
     begun: list[str] = []  # pieces of a line whose end has not come; one join, however many
     length = 0  # of that line, in characters
     number, offset = 1, 0
     while True:
-        try:
+        with readable(source):
             piece: bytes = read(_PIECE)
-        except (gzip.BadGzipFile, zlib.error, EOFError) as error:
-            raise DataError(f"{source}: is damaged or cut off: {error}") from None
-        except OSError as error:
-            raise DataError(f"{source}: cannot be read: {reason(error)}") from None
         try:
-            text = decoder.decode(piece, final=not piece)
+            text = decode(piece, not piece)
         except UnicodeDecodeError as error:
             # error.object begins with bytes that an earlier piece left undecided.
             at = offset + len(piece) - len(error.object) + error.start

@@ -5,7 +5,6 @@ that a person can see why a file was read as it was.
 """
 
 import csv
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,10 +53,9 @@ _LOOKS: tuple[tuple[str, Callable[[Sequence[str]], bool], str], ...] = (
     ("tsv", looks_like_tsv, "columns parted by tabs, one of them texts of several words"),
 )
 _LIKE_RAW_TEXT = ("slash", "trec", "tsv")
+_TABLES = ("tsv", "csv")  # names of files that are not raw text
 _LOOKED_AT = 2000  # lines: enough sentences to tell, and few milliseconds
-_ENOUGH = 5  # lines that look like slash tags, TREC or TSV, and are raw text no longer
 _LONGEST_SENTENCE = 100  # lines without a blank one that may well be one sentence
-_TAG_LIKE = re.compile(r"[^a-z]*|[A-Z].{0,7}")
 
 
 def recognise_source(source: Source, *, raw: bool) -> Recognised:
@@ -65,8 +63,8 @@ def recognise_source(source: Source, *, raw: bool) -> Recognised:
 
     Args:
         source: to be looked at; no line of it is lost.
-        raw: whether raw text is to be expected, so that a few lines that it may well hold (and/or,
-            a tab) do not make it a corpus.
+        raw: whether raw text is to be expected, so that lines that it may well hold (and/or, a
+            tab, a word and a colon) do not make it a corpus, however many there are.
 
     Raises:
         DataError: it cannot be read, is a folder of no known kind, or fits two formats alike.
@@ -136,7 +134,8 @@ def _by_content(
     if by_name == "columns" and grid is not None and grid.is_corpus and not grid.has_texts:
         return Recognised("columns", str(grid))
     for kind, look, why in _LOOKS:
-        if look(lines) and not (raw and kind in _LIKE_RAW_TEXT and not _is_sure(kind, lines)):
+        is_expected = not raw or kind not in _LIKE_RAW_TEXT
+        if look(lines) and (is_expected or (kind == "tsv" and by_name in _TABLES)):
             return Recognised(kind, why)
     if grid is None or not grid.is_corpus or by_name == "conllu":
         return None
@@ -177,26 +176,6 @@ def _are_rows_of_csv(lines: Sequence[str]) -> bool:
         pass
     common = max(set(widths), key=widths.count, default=0)
     return common > 1 and 10 * widths.count(common) >= 9 * len(widths)
-
-
-def _is_sure(kind: str, lines: Sequence[str]) -> bool:
-    """Whether lines that look like a corpus are too many to be raw text by chance."""
-    filled = [line.removesuffix("\r") for line in lines if line.strip()]
-    if len(filled) < _ENOUGH:
-        return False
-    if kind == "slash":
-        cells = [cell for line in filled for cell in line.split()]
-        tags = {cell.rpartition("/")[2] for cell in cells}
-        return 3 * len(tags) <= len(cells) and all(_TAG_LIKE.fullmatch(tag) for tag in tags)
-    if kind == "tsv":
-        columns = list(zip(*(line.split("\t") for line in filled), strict=False))
-        return any(_are_labels(column) for column in columns)
-    return True
-
-
-def _are_labels(cells: Sequence[str]) -> bool:
-    """Whether a column holds a few single words, again and again."""
-    return 2 * len(set(cells)) <= len(cells) and not any(" " in cell.strip() for cell in cells)
 
 
 def explain(found: Recognised, source: str) -> str:

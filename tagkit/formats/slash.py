@@ -28,7 +28,7 @@ def read_slash(source: Source, reading: Reading) -> Iterator[Sentence]:
                 reading.refuse(source.name, number, f"expected word/TAG, found {shorten(bad)}")
                 continue
         yield Sentence(
-            words=tuple((word or tag).replace("\\/", "/") for word, _, tag in pairs),
+            words=tuple((word or tag or slash).replace("\\/", "/") for word, slash, tag in pairs),
             tags=tuple(tag for _, _, tag in pairs) if reading.with_tags else None,
             lines=(number,) * len(cells),
         )

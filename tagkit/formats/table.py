@@ -33,7 +33,7 @@ from tagkit.formats.text import read_text_lines, write_text_lines
 from tagkit.formats.trec import read_trec, write_trec
 from tagkit.formats.trees import read_trees, write_trees
 from tagkit.formats.writing import Piece, Writing
-from tagkit.wording import clipped
+from tagkit.wording import shown_name
 
 Holds = Literal["tags", "spans", "classes", "text"]
 
@@ -135,12 +135,17 @@ def find_format(source: Source, named: str, *, raw: bool = False) -> Found:
     Raises:
         DataError: it cannot be read, is a folder of no known kind, or fits two formats alike.
     """
-    if named == "jsonl" and not source.is_folder():
+    if named == "auto":
+        found = recognise_source(source, raw=raw)
+        return Found(FORMATS[found.name], explain(found, source.name))
+    if source.is_folder() and not (named in FORMATS and FORMATS[named].many_files):
+        raise DataError(
+            f"{source.name}: is a folder, and the format {named} is that of a file. Name a file in "
+            "it, or another format with --input-format"
+        )
+    if named == "jsonl":
         return Found(FORMATS[kind_of_lines(source.beginning())], "")
-    if named != "auto":
-        return Found(FORMATS[named], "")
-    found = recognise_source(source, raw=raw)
-    return Found(FORMATS[found.name], explain(found, source.name))
+    return Found(FORMATS[named], "")
 
 
 def recognise(source: Source, named: str, *, raw: bool = False) -> Format:
@@ -166,7 +171,9 @@ def target_format(path: str, named: str | None, read: Format) -> Format:
         ]
     if named is not None:
         if named not in FORMATS:
-            raise DataError(f"--to {clipped(named)}: expected one of {', '.join(FORMATS)} or jsonl")
+            raise DataError(
+                f"--to {shown_name(named)}: expected one of {', '.join(FORMATS)} or jsonl"
+            )
         return FORMATS[named]
     found = next((f for f in _ALL if f.endings and name.endswith(f.endings)), None)
     if found is None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from tagkit.errors import shorten
 from tagkit.formats.lines import Source
 from tagkit.formats.reading import Reading
-from tagkit.formats.text import forbid_line_ends, noting_spans, require_label
+from tagkit.formats.text import noting_spans, require_label, require_line
 from tagkit.formats.writing import Piece, Writing, cannot_hold, one_file
 from tagkit.sentence import Document, joined
 
@@ -49,7 +49,14 @@ def read_trees(source: Source, reading: Reading) -> Iterator[Document]:
         except _Bad as error:
             reading.refuse(source.name, number, str(error))
             continue
+        if not any(word.strip() for word in words):
+            reading.refuse(
+                source.name, number, f"expected words, found blank ones: {shorten(line)}"
+            )
+            continue
         for label, start, end in nodes if phrases else nodes[:1]:
+            if not any(word.strip() for word in words[start:end]):
+                continue  # a phrase of white space alone, in a tree that has words
             if binary and label not in _BINARY:
                 neutral += 1
                 continue
@@ -114,7 +121,7 @@ def _line(item: Document) -> str:
     label = require_label(item, "trees")
     if label not in _CLASSES:
         raise cannot_hold(item, "trees", f"a label that is not 0 to 4 ({shorten(label)})")
-    forbid_line_ends(item, item.text, "trees")
+    require_line(item, item.text, "trees")
     words = item.text.split(" ")
     if "" in words or "\t" in item.text:
         raise cannot_hold(item, "trees", "words that are not parted by single blanks")

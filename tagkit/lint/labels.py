@@ -7,7 +7,7 @@ from tagkit.errors import shorten
 from tagkit.lint.reading import ReadFile
 from tagkit.lint.report import Finding, Severity
 from tagkit.lint.spelling import variants
-from tagkit.wording import clipped, plural
+from tagkit.wording import plural, shown_name
 
 _FEW = 5  # examples from which little can be learnt
 _MOST_SHOWN = 12
@@ -96,7 +96,7 @@ def _unknown(
 def shown(labels: Sequence[str], counts: Counter[str]) -> str:
     """Labels with their counts, the first dozen."""
     told = ", ".join(
-        f"{clipped(label) or repr('')} ({counts[label]:,})" for label in labels[:_MOST_SHOWN]
+        f"{shown_name(label) or repr('')} ({counts[label]:,})" for label in labels[:_MOST_SHOWN]
     )
     more = len(labels) - _MOST_SHOWN
     return f"{told} and {more:,} more" if more > 0 else told

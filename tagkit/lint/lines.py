@@ -2,10 +2,11 @@
 
 import codecs
 from collections.abc import Callable, Iterator
+from typing import BinaryIO
 
 from tagkit.errors import TagkitError
 from tagkit.formats.layout import BLANK
-from tagkit.formats.lines import Source, has_mark, open_bytes
+from tagkit.formats.lines import Source, has_mark, open_bytes, readable
 from tagkit.lint.reading import ReadFile, can_be_read_again
 from tagkit.lint.report import Finding, Severity
 from tagkit.wording import plural
@@ -65,15 +66,20 @@ def ends_its_last_line(path: str, encoding: str) -> bool:
     """Whether the last line of a file that is not empty ends in a line feed.
 
     Raises:
-        DataError: the file cannot be opened.
+        DataError: the file cannot be read.
     """
     tail = b""
     with open_bytes(path) as file:
-        while piece := file.read(_PIECE):
+        while piece := _read(file, path):
             tail = (tail + piece)[-4:]
     # The line feed of UTF-16 and UTF-32 has zeros behind it, or before it.
     name = codecs.lookup(encoding).name
     return (tail.rstrip(b"\0") if name.startswith(("utf-16", "utf-32")) else tail).endswith(b"\n")
+
+
+def _read(file: BinaryIO, path: str) -> bytes:
+    with readable(path):
+        return file.read(_PIECE)
 
 
 def is_utf_8(encoding: str) -> bool:
@@ -89,11 +95,11 @@ def check_encoding(read: ReadFile, encoding: str) -> Iterator[Finding]:
     is_ascii = True
     try:
         with open_bytes(read.path) as file:
-            while piece := file.read(_PIECE):
+            while piece := _read(file, read.path):
                 is_ascii = is_ascii and piece.isascii()
                 decoder.decode(piece)
             decoder.decode(b"", final=True)
-    except UnicodeDecodeError:
+    except (UnicodeDecodeError, TagkitError):  # a file that cannot be read is told of elsewhere
         return
     if not is_ascii:
         message = f"it is read in {encoding}, and all of it is UTF-8 too: is that its encoding?"

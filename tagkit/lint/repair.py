@@ -31,7 +31,7 @@ from tagkit.lint.spelling import variants
 from tagkit.schemes import convert, count_steps, join_tag, split_tag, to_spans
 from tagkit.storage import make_folder, open_output
 from tagkit.storage.places import refuse_input, require_place
-from tagkit.wording import clipped
+from tagkit.wording import shown_name
 
 _MARK = "\ufeff"
 _SURE = 4  # times as frequent as its variant must a spelling be to replace it
@@ -203,13 +203,13 @@ class _Repair:
             if before != named:
                 self._say(
                     "label-spelling",
-                    f"{clipped(before)} is now {clipped(named)}",
+                    f"{shown_name(before)} is now {shown_name(named)}",
                     block.first_line + row,
                 )
             if named != after:
                 self._say(
                     "illegal-transition",
-                    f"{clipped(named)} is now {clipped(after)}",
+                    f"{shown_name(named)} is now {shown_name(after)}",
                     block.first_line + row,
                 )
         if new == old:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from tagkit.errors import shorten
 from tagkit.lint.reading import ReadFile, line_of
 from tagkit.lint.report import Finding
-from tagkit.wording import clipped, plural
+from tagkit.wording import plural, shown_name
 
 _LONG = 5  # tokens from which a sentence is seldom said twice by chance
 _SHARED = 0.01  # share of long sentences that are in train too, likewise
@@ -139,7 +139,7 @@ def _worst(several: dict[tuple[str, ...], Counter[str]]) -> str:
 
 
 def _shown(words: tuple[str, ...], counts: Counter[str]) -> str:
-    labels = ", ".join(f"{clipped(label)} {count:,}" for label, count in counts.most_common(4))
+    labels = ", ".join(f"{shown_name(label)} {count:,}" for label, count in counts.most_common(4))
     return f"{shorten(' '.join(words), 40)} ({labels})"
 
 

@@ -8,7 +8,7 @@ from tagkit.lint.judging import Judged, meant
 from tagkit.lint.reading import ReadFile, line_of
 from tagkit.lint.report import Finding
 from tagkit.schemes import DISPLAY, SPAN_SCHEMES, Step
-from tagkit.wording import clipped, plural
+from tagkit.wording import plural, shown_name
 
 _MOST_KINDS = 8  # of forbidden steps that are told one by one
 
@@ -70,7 +70,7 @@ def _odd_tags(read: ReadFile, judged: Judged) -> Iterator[Finding]:
     if judged.is_named:
         expected = f"{DISPLAY[judged.scheme]}, which data.scheme names"
     for tag, found in sorted(lines.items(), key=lambda pair: -len(pair[1])):
-        guess = f"; is {clipped(known[tag])} meant?" if tag in known else ""
+        guess = f"; is {shown_name(known[tag])} meant?" if tag in known else ""
         yield Finding(
             "error",
             "tag-of-no-scheme",
@@ -97,7 +97,7 @@ def _illegal_steps(read: ReadFile, judged: Judged) -> Iterator[Finding]:
             "error",
             "illegal-transition",
             read.path,
-            f"{clipped(before)} -> {clipped(after)} is illegal in {DISPLAY[scheme]}: "
+            f"{shown_name(before)} -> {shown_name(after)} is illegal in {DISPLAY[scheme]}: "
             f"{plural(len(found), 'time')}",
             len(found),
             tuple(found),

@@ -8,8 +8,8 @@ from tagkit.config import DataConfig
 from tagkit.errors import DataError
 from tagkit.lint.check import check_files
 from tagkit.lint.render import repair_lines, report_lines
+from tagkit.lint.repair import Repaired, write_repaired
 
-from .adapter import repair
 from .case import Case, require
 from .engine import check_message
 from .readers import check_notes, corpus_case
@@ -31,6 +31,12 @@ def lint_case(rng: Random) -> Case:
     return Case(files, {"paths": paths, "data": data})
 
 
+def _repair(path: Path, out: Path, data: DataConfig) -> Repaired:
+    """Write a repaired copy; what was done."""
+    ((_, repaired),) = write_repaired({str(path): out}, data, force=True).items()
+    return repaired
+
+
 def run_lint(case: Case, room: Path) -> None:
     """A check raises nothing; a repaired file has its lines and needs no further repair of tags."""
     data = DataConfig(**case.options["data"])
@@ -39,7 +45,7 @@ def run_lint(case: Case, room: Path) -> None:
     json.dumps(report.to_dict(), ensure_ascii=False)
     check_notes(report_lines(report))
     try:
-        repaired = repair(Path(paths[0]), room / "out", data)
+        repaired = _repair(Path(paths[0]), room / "out", data)
     except DataError as error:
         check_message(str(error))
         return
@@ -49,7 +55,7 @@ def run_lint(case: Case, room: Path) -> None:
     if format not in ("columns", "conllu"):
         return
     again = data.model_copy(update={"encoding": "utf-8", "format": format})
-    repaired_again = repair(room / "out", room / "again", again)
+    repaired_again = _repair(room / "out", room / "again", again)
     require(
         len(repaired_again.lines) == len(repaired.lines), "a repair changes the number of lines"
     )

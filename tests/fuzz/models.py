@@ -16,7 +16,6 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from .adapter import newest_checkpoint
 from .case import Case, LawBroken, require
 from .engine import check_message
 from .mutation import altered_bytes, altered_text, altered_value, json_line, odd_value, word
@@ -291,9 +290,16 @@ def checkpoint_case(rng: Random) -> Case:
 
 
 def run_checkpoint(case: Case, room: Path) -> None:
-    """The newest whole one is found, or none; each that is passed over is said."""
+    """The newest whole one is found, or none; each that is passed over is said.
+
+    Whether a run can take it over is not asked.
+    """
+    from tagkit.checkpoint import newest_checkpoint
+
     notes: list[str] = []
-    found = newest_checkpoint(room / "checkpoints", notes.append, sound=case.options["sound"])
+    found = newest_checkpoint(
+        room / "checkpoints", notes.append, lambda _: None, sound=case.options["sound"]
+    )
     for note in notes:
         check_message(note)
     if found is not None:

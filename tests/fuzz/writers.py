@@ -9,13 +9,14 @@ from tagkit.alignment import overlaps
 from tagkit.config import DataConfig
 from tagkit.conversion import Conversion
 from tagkit.errors import TagkitError
+from tagkit.formats.files import write_folder, write_pair
 from tagkit.formats.lines import Source
 from tagkit.formats.reading import Item, Reading
 from tagkit.formats.table import FORMATS
 from tagkit.formats.writing import Piece, Writing
 from tagkit.sentence import Document, Sentence, TextSpan, joined
+from tagkit.storage import open_output
 
-from .adapter import open_output, write_folder, write_pair
 from .case import Case, LawBroken, require
 from .mutation import odd
 from .readers import check_item, check_notes, corpus_case
@@ -133,7 +134,7 @@ def put(format: str, path: Path, pieces: Iterable[Piece]) -> None:
             for piece in pieces:
                 write(piece.text)
     elif path.suffix:
-        write_pair(path, pieces)
+        write_pair(path, pieces, replace=True)
     else:
         write_folder(path, pieces)
 
@@ -163,7 +164,7 @@ def _read(path: Path, format: str, row: SampleRow) -> list[Item]:
 def _equal(written: Iterable[Any], found: Iterable[Any], row: SampleRow) -> None:
     before, after = [row.keeps(item) for item in written], [row.keeps(item) for item in found]
     if row.sorts:
-        before, after = sorted(before), sorted(after)
+        before, after = sorted(before, key=repr), sorted(after, key=repr)
     for one, other in zip(before, after, strict=False):
         require(_same(one, other), "what was written reads back as something else",
                 (one, other))  # fmt: skip
