@@ -124,6 +124,8 @@ def open_bytes(path: str) -> Iterator[BinaryIO]:
     if path == STDIN:
         yield _standard_input()
         return
+    if not path:  # as of a shell's variable that is not set
+        raise DataError("expected the name of an input, found an empty one")
     try:
         file = Path(path).open("rb")
     except FileNotFoundError:
