@@ -45,7 +45,7 @@ CORPORA = [
     ("conllu", row(LONG), "expected a CoNLL-U ID such as 1, 1-2 or 1.1, found 'xxx"),
     ("conllu", row(f"1-{DIGITS}", "a") + row("1", "a"), "found '1-999"),
     ("slash", f"a/B {LONG}\n", "expected word/TAG, found 'xxx"),
-    ("jsonl", f'{{"tokens": ["a"], "tags": "{LONG}"}}\n', 'tags: expected a list of strings, fou'),
+    ("jsonl", f'{{"tokens": ["a"], "tags": "{LONG}"}}\n', "tags: expected a list of strings, fou"),
     ("jsonl", f'{{"text": "ab", "spans": ["{LONG}"]}}\n', "expected a span with start, end and la"),
     ("jsonl", f'{{"text": "ab", "spans": [[0, 1, "{LONG}"], [0, 2, "{LONG}"]]}}\n', "'ab' (xxx"),
 ]
@@ -104,7 +104,9 @@ def test_names_of_columns_are_quoted_in_part(tmp_path: Path) -> None:
         ("t.conll", DataConfig(token_column=LONG), "tag", "token column 'xxx"),
     ):
         path = str(tmp_path / name)
-        assert expected in refusal(lambda p=path, d=data, t=task: read_split(p, d, t, None), tmp_path)  # type: ignore[misc]  # noqa: E501
+        assert expected in refusal(
+            lambda p=path, d=data, t=task: read_split(p, d, t, None), tmp_path
+        )
 
 
 @pytest.mark.parametrize(

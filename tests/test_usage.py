@@ -107,7 +107,9 @@ def test_a_corpus_that_comes_through_standard_input_is_called_so(tmp_path: Path,
     assert "train       standard input: " in out
 
 
-@pytest.mark.parametrize(("content", "why"), [("", "it is empty"), ("\n \n\n", "its lines are bla")])
+@pytest.mark.parametrize(
+    ("content", "why"), [("", "it is empty"), ("\n \n\n", "its lines are bla")]
+)
 def test_an_input_without_content_is_called_so(
     tmp_path: Path, run: Run, content: str, why: str
 ) -> None:

@@ -227,7 +227,9 @@ def _named(column: Column | None, option: str, first: Sequence[str], header: boo
     if column is None:
         return None
     if not header:
-        raise ValueError(f"data.{option} = {shorten(column)}: expected a number, as data.header is 'no'")
+        raise ValueError(
+            f"data.{option} = {shorten(column)}: expected a number, as data.header is 'no'"
+        )
     found = [i for i, name in enumerate(first) if name == column]
     found = found or [i for i, name in enumerate(first) if _plain(name) == _plain(column)]
     if len(found) != 1:
