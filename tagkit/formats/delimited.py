@@ -234,8 +234,8 @@ def _named(column: Column | None, option: str, first: Sequence[str], header: boo
     found = found or [i for i, name in enumerate(first) if _plain(name) == _plain(column)]
     if len(found) != 1:
         how = "several of this name" if found else "none of this name"
-        raise ValueError(f"data.{option} = {shorten(column)}: expected one of the header's columns, "
-                         f"found {how} in {shorten(', '.join(first), 400)}")  # fmt: skip
+        raise ValueError(f"data.{option} = {shorten(column)}: expected one of the header's "
+                         f"columns, found {how} in {shorten(', '.join(first), 400)}")  # fmt: skip
     return found[0]
 
 
