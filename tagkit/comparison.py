@@ -70,7 +70,7 @@ def compare_files(
     if recognised.note:
         note(recognised.note)
     if recognised.format.holds == "classes":
-        refuse_options_of_tags(f"{gold_file} holds classes of texts", data, strict)
+        refuse_options_of_tags(f"{source.name} holds classes of texts", data, strict)
         return _compare_classes(source, predicted_file, data, recognised.format, note)
     lines = [line for piece in source.pieces() for line in piece]  # a pipe is read once
     if predicted_file is None:
@@ -78,7 +78,7 @@ def compare_files(
             data = data.model_copy(update={"tag_column": -2})
         _check_columns(source.name, lines, _as(recognised.format, data), pred_column)
     gold = list(_sentences(source.name, lines, _as(recognised.format, data)))
-    beside = predicted_file or gold_file
+    beside = source_name(predicted_file or gold_file)
     if predicted_file is not None:
         other = source_of(predicted_file, data)
         recognised = find_format(other, data.format)
@@ -86,13 +86,13 @@ def compare_files(
             note(recognised.note)
         lines = [line for piece in other.pieces() for line in piece]
     columns = data.model_copy(update={"tag_column": pred_column})
-    predicted = list(_sentences(source_name(beside), lines, _as(recognised.format, columns)))
-    _check_alignment(gold_file, gold, beside, predicted)
+    predicted = list(_sentences(beside, lines, _as(recognised.format, columns)))
+    _check_alignment(source.name, gold, beside, predicted)
     gold_tags = [tuple(row.tag for row in rows) for rows in gold]
     predicted_tags = [tuple(row.tag for row in rows) for rows in predicted]
     if not gold_tags:
-        raise DataError(f"{gold_file}: holds no sentence")
-    scheme = _scheme_of(gold, gold_file, data.scheme, None)
+        raise DataError(f"{source.name}: holds no sentence")
+    scheme = _scheme_of(gold, source.name, data.scheme, None)
     # Tags that look like those of spans are plain labels where the user says so.
     named = "labels" if data.scheme == "labels" else "auto"
     expected = scheme if scheme != "labels" else None
@@ -148,14 +148,13 @@ def _compare_classes(
     format: Format,
     note: Callable[[str], None],
 ) -> ClassReport:
-    gold_file = source.path
     if predicted_file is None:
         raise DataError(
             f"{source.name}: holds texts with classes; name a file with the predicted classes with "
             "--pred"
         )
     settled = data.model_copy(update={"format": format.name})
-    gold = read_split(gold_file, settled, "classify", None, source).sentences
+    gold = read_split(source.path, settled, "classify", None, source).sentences
     named = data.model_copy(update={"format": "auto"})  # it need not be that of gold
     split = read_split(predicted_file, named, "classify", None)
     found = split.sentences
@@ -164,9 +163,9 @@ def _compare_classes(
     end = Sentence(())
     for ours, theirs in zip_longest(gold, found, fillvalue=end):
         if ours.words != theirs.words:
-            place = f" as on {gold_file}:{ours.lines[0]}" if ours.lines else ""
+            place = f" as on {source.name}:{ours.lines[0]}" if ours.lines else ""
             raise FormatError(
-                predicted_file,
+                split.path,
                 theirs.lines[0] if theirs.lines else found[-1].lines[-1],
                 f"expected {_text(ours)}{place}, found {_text(theirs)}",
             )
@@ -206,7 +205,7 @@ def _rows(block: Block) -> Iterator[_Row]:
 
 
 def _check_alignment(
-    gold_file: str, gold: list[list[_Row]], beside: str, predicted: list[list[_Row]]
+    gold_name: str, gold: list[list[_Row]], beside: str, predicted: list[list[_Row]]
 ) -> None:
     """Raise at the first token or sentence that one file has and the other has not."""
     end = _Row(0, "", "")
@@ -216,7 +215,7 @@ def _check_alignment(
         for wanted, found in zip_longest(gold_rows, predicted_rows, fillvalue=end):
             if wanted.word != found.word:
                 line = found.line or (predicted_rows[-1].line if predicted_rows else last_line)
-                place = f" as on {gold_file}:{wanted.line}" if wanted.line else ""
+                place = f" as on {gold_name}:{wanted.line}" if wanted.line else ""
                 raise FormatError(
                     beside, line, f"expected {_shown(wanted)}{place}, found {_shown(found)}"
                 )

@@ -95,21 +95,22 @@ def read_split(
         expected: the scheme that its tags are in, unless another fits them better.
         source: the file, where its beginning has been looked at already.
     """
+    name = source_name(path)
     notes: list[str] = []
     layouts: list[Layout] = []
     reading = Reading(data, whole=task != "tag", note=notes.append, on_layout=layouts.append)
     sentences = tuple(_labelled(source or source_of(path, data), reading, task))
     if not sentences:
-        raise DataError(f"{source_name(path)}: holds no {'text' if task != 'tag' else 'sentence'}")
+        raise _holds_nothing(name, task)
     detection = None
     if task != "classify":
         tags = [sentence.tags or () for sentence in sentences]
         try:
-            detection = judge_scheme(tags, path, data.scheme, expected)
+            detection = judge_scheme(tags, name, data.scheme, expected)
         except SchemeError as error:
-            raise FormatError(path, _line_of(error.tag, sentences), error.problem) from None
+            raise FormatError(name, _line_of(error.tag, sentences), error.problem) from None
     return Split(
-        path, sentences, detection, tuple(dict.fromkeys(notes)), layouts[0] if layouts else None
+        name, sentences, detection, tuple(dict.fromkeys(notes)), layouts[0] if layouts else None
     )
 
 
@@ -241,11 +242,21 @@ def for_training(
     return pieces
 
 
+def _holds_nothing(name: str, task: str) -> DataError:
+    return DataError(f"{name}: holds no {'sentence' if task == 'tag' else 'text'}")
+
+
+def _is_blank(source: Source) -> bool:
+    return not any(line.strip() for lines in source.pieces() for line in lines)
+
+
 def _labelled(source: Source, reading: Reading, task: str) -> Iterator[Sentence]:
     """The sentences of a corpus, all of them with tags, or whole texts with classes, or both."""
     found = find_format(source, reading.data.format)
     format = found.format
     if format.holds in _UNFIT[task] or (task == "classify" and format.name in _WITHOUT_CLASSES):
+        if format.name == "text" and not source.is_folder() and _is_blank(source):
+            raise _holds_nothing(source.name, task)
         remedy = "data.format or --input-format says otherwise"
         if task == "tag" and format.holds == "classes":
             remedy = f"--task classify learns classes; {remedy}"

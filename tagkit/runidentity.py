@@ -1,5 +1,6 @@
 """What a run is: where it goes, and what one that is resumed has in common with the one before."""
 
+import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -108,9 +109,14 @@ def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
             found.append(
                 f"another {name.removeprefix(_CONTENT)}"
                 if other
-                else f"{name} = {clipped(repr(old))}, not {clipped(repr(new))}"
+                else f"{name} = {_shown(old)}, not {_shown(new)}"
             )
     return found
+
+
+def _shown(value: Any) -> str:
+    """An option's value as one writes it in TOML, where it is set."""
+    return "unset" if value is None else clipped(json.dumps(value, ensure_ascii=False, default=str))
 
 
 def with_former_tokenizer(config: Config, run: object) -> Config:

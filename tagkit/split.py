@@ -106,7 +106,9 @@ def hold_out(train: Split, fraction: float, seed: int) -> tuple[Split, Split]:
     kept = tuple(s for i, s in enumerate(train.sentences) if i not in chosen)
     held_out = tuple(s for i, s in enumerate(train.sentences) if i in chosen)
     name = f"{Path(train.path).name} (split off)"
-    return replace(train, sentences=kept), replace(train, path=name, sentences=held_out)
+    # What there is to say of the file is said of train.
+    dev = replace(train, path=name, sentences=held_out, notes=())
+    return replace(train, sentences=kept), dev
 
 
 def _evenly(labels: Sequence[Hashable], items: Sequence[int], count: int) -> list[int]:

@@ -292,7 +292,7 @@ class _Run:
         self._checkpoint()
 
     def _interrupt(self) -> None:
-        """Save all that it takes to go on, and a model.
+        """Save a checkpoint to resume from, and a model.
 
         Raises:
             Interrupted: always.
@@ -303,7 +303,7 @@ class _Run:
             facts = {**self.facts, "epoch": epoch, "step": step}
             self.folder.save_model("last", self.prepared, facts)
         raise Interrupted(
-            f"stopped after step {step}, in epoch {epoch}; all that it takes to go on is in "
+            f"stopped after step {step}, in epoch {epoch}; a checkpoint to resume from is in "
             f"{self.folder.path}"
         )
 

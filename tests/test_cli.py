@@ -601,7 +601,7 @@ def test_convert_writes_any_format_and_predict_eval_and_train_read_it(
     read_as, done = ended.err.splitlines()
     assert read_as == (
         "test.conll: read as columns: 2 columns parted by tabs, blank lines between sentences, "
-        "tags of iob2 (--input-format chooses another format)"
+        "tags of IOB2 (--input-format chooses another format)"
     )
     assert done == f"test.conll (columns) -> {spans} (jsonl-spans): 20 texts"
     assert tagkit("convert", spans, pair).code == 0

@@ -56,6 +56,8 @@ def problems(*overrides: str, **searched: Any) -> tuple[str, ...]:
          'data.max_length = 9: has no effect with task = "both"; leave it out'),
         (["task=both", "head.activation=gelu"],
          'head.activation = "gelu": has no effect with head.hidden = []; leave it out'),
+        (["train.seed=3", "train.seeds=[1, 2]"],
+         "train.seed = 3: has no effect with train.seeds = [1, 2]; leave it out"),
         (["train.momentum=0.5"],
          'train.momentum = 0.5: has no effect with train.optimizer = "adam"; leave it out'),
         (["train.anneal_factor=0.1"],

@@ -88,7 +88,7 @@ def test_every_line_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     ("content", "message"),
     [
         (b"a O\n\xff O\n", "byte 4 is not utf-8 (invalid start byte). Name the file's encoding"),
-        (b"\x1f\x8b\x00", "is damaged or cut off"),
+        (b"\x1f\x8b\x00", "the gzip file is cut short"),
         (b"", "holds no sentence"),
         (b"\n\n", "holds no sentence"),
     ],
@@ -113,8 +113,8 @@ def test_utf_16_without_its_mark_is_told(tmp_path: Path) -> None:
     (finding,) = check_files([path], DataConfig(encoding="utf-16")).findings
     assert (finding.severity, finding.message, finding.lines) == (
         "error",
-        "is not utf-16 (UTF-16 stream does not start with BOM). Name the file's encoding with "
-        "--encoding",
+        "expected a byte order mark, with which utf-16 begins, found none. Name the encoding with "
+        "--encoding: utf-16-le and utf-16-be have no mark",
         (1,),
     )
 
@@ -371,7 +371,7 @@ def test_lines_that_are_odd_are_noted(tmp_path: Path) -> None:
         ("note", "1 line with blanks or tabs at the end", (2,))
     ]
     assert told(report, "blank-separator", tmp_path) == [
-        ("note", "1 line between sentences with blanks or tabs in it", (3,))
+        ("note", "1 line between sentences with nothing but blanks or tabs", (3,))
     ]
     assert told(report, "cr-inside", tmp_path) == [
         ("warning", "1 line with a carriage return inside (the line end of an old Mac?)", (4,))

@@ -168,7 +168,7 @@ def test_the_biomedical_file_is_a_corpus_of_sentences_and_says_why(tmp_path: Pat
     assert split.scheme == "iob2"
     assert split.notes == (
         f"{path}: read as columns: 2 columns parted by tabs, blank lines between sentences, tags "
-        "of iob2 (--input-format chooses another format)",
+        "of IOB2 (--input-format chooses another format)",
     )
 
 
@@ -284,6 +284,6 @@ def test_check_says_on_standard_error_what_a_file_was_read_as(tmp_path: Path) ->
     )
     assert ended.stderr == (
         "train.tsv: read as columns: 2 columns parted by tabs, blank lines between sentences, tags "
-        "of iob2 (--input-format chooses another format)\n"
+        "of IOB2 (--input-format chooses another format)\n"
     )
     assert "IOB2" in ended.stdout

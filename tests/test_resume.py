@@ -332,7 +332,7 @@ def test_a_run_does_not_go_on_with_other_vectors_or_another_kind_of_device(
     vectors.write_text("oslo 1 0\nrome 0 1\n")
     whole = "tagkit.trainer.identity"
     monkeypatch.setattr(whole, lambda *a: {**identity(*a), "kind of device": "cuda"})
-    with pytest.raises(CheckpointError, match="kind of device = 'cpu', not 'cuda'"):
+    with pytest.raises(CheckpointError, match='kind of device = "cpu", not "cuda"'):
         train(config, resume=True)
 
 

@@ -41,6 +41,8 @@ def check_command(
     --fix writes copies, and never to a file that is read. Exit status 1 if there are errors, 0 if
     there are warnings alone.
     """
+    if force and not fix:
+        raise typer.BadParameter("--force is for --fix: nothing else is written")
     from tagkit.cli.console import note
     from tagkit.config import load_config
     from tagkit.lint.check import check_files

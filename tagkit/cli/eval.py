@@ -65,7 +65,10 @@ def eval_command(
     strict: Annotated[bool, typer.Option("--strict", help="Count well-formed spans only.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     encoding: Encoding = None,
-    batch_size: Annotated[int, typer.Option(min=1, help="Sentences per batch.")] = BATCH_SIZE,
+    batch_size: Annotated[
+        int | None,
+        typer.Option(min=1, help="Sentences per batch.", show_default=f"{BATCH_SIZE}"),
+    ] = None,
     device: Device = "auto",
     threads: Threads = None,
 ) -> None:
@@ -84,6 +87,16 @@ def eval_command(
         )
     if by_model and pred_column is not None:
         raise typer.BadParameter("--pred-column is for --gold: a model predicts its tags itself")
+    if gold:
+        of_models = {
+            "--batch-size": batch_size is not None,
+            "--device": device != "auto",
+            "--threads": threads is not None,
+            "--on-misaligned": on_misaligned is not None,
+        }
+        for option, given in of_models.items():
+            if given:
+                raise typer.BadParameter(f"{option} is for a model: --gold compares files")
     flags = {
         "data.format": input_format,
         "data.on_misaligned": on_misaligned,
@@ -106,7 +119,7 @@ def eval_command(
 
         set_threads(threads)
         predictor = load(model or "", device)
-        report = score_model(predictor, file or "", data, strict, batch_size, note)
+        report = score_model(predictor, file or "", data, strict, batch_size or BATCH_SIZE, note)
     if as_json:
         typer.echo(to_json(report.to_dict()))
     else:

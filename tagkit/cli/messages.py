@@ -12,7 +12,6 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from tagkit.errors import TagkitError
 from tagkit.wording import message_line, visible
 
 # Phrases of the library that checks the options' values, and what they mean.
@@ -25,13 +24,6 @@ _PHRASES = (
 )
 # click's, wherever typer keeps it.
 _UsageError: type[Exception] = typer.BadParameter.__bases__[0]
-
-
-def show_error(error: TagkitError) -> None:
-    """An error on standard error, a line for each problem."""
-    # typer.echo, not rich: a message is not to be wrapped or coloured by what it quotes.
-    for line in error.lines:
-        typer.echo(f"error: {message_line(line)}", err=True)
 
 
 def show_lines(lines: Iterable[str]) -> None:

@@ -1,5 +1,6 @@
 """Options that several commands take, each described once."""
 
+import re
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -99,6 +100,5 @@ Set = Annotated[
 
 def column(text: str | None) -> int | str | None:
     """A column as the configuration has it: a number, or a name."""
-    if text is None:
-        return None
-    return int(text) if text.lstrip("-").isdecimal() else text
+    # More digits than any number of columns has are no number: Python refuses 4,300 of them.
+    return int(text) if text is not None and re.fullmatch(r"-?\d{1,9}", text) else text

@@ -23,7 +23,7 @@ def predict_command(
     model: Model,
     files: Annotated[
         list[str] | None,
-        typer.Argument(help="Inputs; - is standard input.", metavar="[FILE...]", show_default="-"),
+        typer.Argument(help="Inputs; - is standard input.", metavar="FILE", show_default="-"),
     ] = None,
     output: Annotated[
         Path | None,

@@ -55,6 +55,7 @@ RULES = (
     ),
     Rule(("embeddings.feature_dim",), "data.feature_columns", bool),
     Rule(("embeddings.max_vectors", "embeddings.freeze_vectors"), "embeddings.vectors", bool),
+    Rule(("train.seed",), "train.seeds", lambda seeds: not seeds),
     Rule(("train.momentum",), "train.optimizer", lambda name: name == "sgd"),
     Rule(
         ("train.anneal_factor", "train.anneal_patience"),

@@ -77,10 +77,20 @@ def _csv_rows(source: Source, reading: Reading) -> Iterator[Row]:
         except StopIteration:
             return
         except csv.Error as error:
-            problem = f"the row that begins here is not CSV as RFC 4180 has it ({error})"
-            reading.refuse(source.name, number, problem)
+            problem = "the row that begins here is not CSV (RFC 4180)"
+            reading.refuse(source.name, number, f"{problem}: {_reason(error)}")
             continue
         yield number, cells
+
+
+def _reason(error: csv.Error) -> str:
+    """What is wrong with a row, in place of the csv module's words."""
+    said = str(error)
+    if said.startswith("unexpected end of data"):
+        return "a quote is not closed"
+    if "expected after" in said:
+        return "expected a comma or a line end behind the quote that closes a cell"
+    return "expected quotes around a cell with a carriage return in it"
 
 
 class _RowLines:
@@ -217,13 +227,15 @@ def _named(column: Column | None, option: str, first: Sequence[str], header: boo
     if column is None:
         return None
     if not header:
-        raise ValueError(f"data.{option} = {column!r}: expected a number, as data.header is 'no'")
+        raise ValueError(
+            f"data.{option} = {shorten(column)}: expected a number, as data.header is 'no'"
+        )
     found = [i for i, name in enumerate(first) if name == column]
     found = found or [i for i, name in enumerate(first) if _plain(name) == _plain(column)]
     if len(found) != 1:
         how = "several of this name" if found else "none of this name"
-        raise ValueError(f"data.{option} = {column!r}: expected one of the header's columns, found "
-                         f"{how} in {shorten(', '.join(first), 400)}")  # fmt: skip
+        raise ValueError(f"data.{option} = {shorten(column)}: expected one of the header's "
+                         f"columns, found {how} in {shorten(', '.join(first), 400)}")  # fmt: skip
     return found[0]
 
 

@@ -70,7 +70,9 @@ class Grid:
         if self.has_inner_blank_lines:
             parts.append("blank lines between sentences")
         if self.has_tags:
-            parts.append(f"tags of {self.scheme}" if self.scheme != "spans" else "tags of spans")
+            parts.append(
+                f"tags of {self.scheme.upper()}" if self.scheme != "spans" else "tags of spans"
+            )
         if not self.is_regular:
             parts.append("some lines have another number of columns")
         return ", ".join(parts)

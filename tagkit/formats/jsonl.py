@@ -135,6 +135,8 @@ def _item(record: dict[str, Any], source: str, number: int, reading: Reading) ->
     if kind == "jsonl-tokens":
         return _sentence(record, number, reading)
     text = _get(record, _TEXT)
+    if text is None:
+        raise _Bad(f"expected a text, found the keys {listed([*record]) or 'of nothing'}")
     if not isinstance(text, str) or not text.strip():
         raise _Bad(f"expected a text, found {_show(text)}")
     name = record.get("id", "")
@@ -205,6 +207,9 @@ def _labels(record: dict[str, Any], needed: bool) -> tuple[str, ...]:
             if value:
                 return tuple(value)
     if needed:
+        for key in _CLASSES:
+            if record.get(key) is not None:
+                raise _Bad(f"{key}: expected a class or a list, found {_show(record[key])}")
         raise _Bad(f"expected a label, found the keys {listed([*record])}")
     return ()
 

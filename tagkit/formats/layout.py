@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tagkit.config import Column, DataConfig
-from tagkit.errors import FormatError
+from tagkit.errors import FormatError, shorten
 from tagkit.wording import plural
 
 CONLLU_COLUMNS = (
@@ -145,12 +145,12 @@ def _find(column: Column, width: int, conllu: bool, role: str) -> tuple[int, str
     if isinstance(column, str):
         if not conllu:
             raise ValueError(
-                f"{role} column {column!r}: expected a number, as this is no CoNLL-U file"
+                f"{role} column {shorten(column)}: expected a number, as this is no CoNLL-U file"
             )
         name, dot, key = column.partition(".")
         if name.upper() not in CONLLU_COLUMNS or (dot and name.upper() not in KEYED):
             names = ", ".join((*CONLLU_COLUMNS, *(f"{name}.Key" for name in KEYED)))
-            raise ValueError(f"{role} column {column!r}: expected one of {names}")
+            raise ValueError(f"{role} column {shorten(column)}: expected one of {names}")
         return CONLLU_COLUMNS.index(name.upper()), key
     if not -width <= column < width:
         raise ValueError(

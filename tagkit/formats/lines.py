@@ -125,6 +125,8 @@ def open_bytes(path: str) -> Iterator[BinaryIO]:
     if path == STDIN:
         yield _standard_input()
         return
+    if not path:  # as of a shell's variable that is not set
+        raise DataError("expected the name of an input, found an empty one")
     try:
         file = Path(path).open("rb")
     except FileNotFoundError:
@@ -203,8 +205,10 @@ def readable(source: str) -> Iterator[None]:
     """
     try:
         yield
-    except (gzip.BadGzipFile, zlib.error, EOFError) as error:
-        raise DataError(f"{source}: is damaged or cut off: {error}") from None
+    except EOFError:
+        raise DataError(f"{source}: the gzip file is cut short") from None
+    except (gzip.BadGzipFile, zlib.error):
+        raise DataError(f"{source}: the gzip file is damaged") from None
     except OSError as error:
         raise DataError(f"{source}: cannot be read: {reason(error)}") from None
 
@@ -295,9 +299,8 @@ def read_lines(
                 f"byte {at:,} is not {encoding} ({error.reason}). Name the file's encoding with "
                 "--encoding, latin-1 for one",
             ) from None
-        except UnicodeError as error:  # UTF-16 without its mark has no byte that is to blame
-            problem = f"is not {encoding} ({error}). Name the file's encoding with --encoding"
-            raise FormatError(source, number, problem) from None
+        except UnicodeError:  # no byte is to blame, as where UTF-16 lacks its mark
+            raise FormatError(source, number, _not_in(encoding)) from None
         if odd := may_be_half and _HALF_PAIR.search(text):
             at_line = number + text.count("\n", 0, odd.start())
             problem = f"expected characters, found half of a surrogate pair, U+{ord(odd[0]):04X}"
@@ -323,6 +326,17 @@ def read_lines(
             if rest := "".join(begun):  # the last line of a file often lacks its end
                 yield [rest]
             return
+
+
+def _not_in(encoding: str) -> str:
+    """Why a text as a whole is not in an encoding."""
+    kind = codecs.lookup(encoding).name
+    if kind in ("utf-16", "utf-32"):
+        return (
+            f"expected a byte order mark, with which {encoding} begins, found none. Name the "
+            f"encoding with --encoding: {kind}-le and {kind}-be have no mark"
+        )
+    return f"is not {encoding}. Name the file's encoding with --encoding"
 
 
 def _too_long(source: str, number: int, limit: int) -> FormatError:

@@ -114,6 +114,8 @@ def recognise_lines(name: str, lines: Sequence[str], source: str, *, raw: bool) 
         return Recognised(kind_of_lines(lines), "its name")
     if by_name is not None:
         return Recognised(by_name, "its name; its lines look like no other format")
+    if not any(line.strip() for line in lines):
+        return Recognised("text", "its lines are blank" if lines else "it is empty")
     return Recognised("text", "nothing in its lines looks like labels")
 
 

@@ -20,7 +20,7 @@ _ODD: tuple[tuple[str, Severity, str, Callable[[str], bool]], ...] = (
      lambda line: line.endswith("\r")),
     ("cr-inside", "warning", "with a carriage return inside (the line end of an old Mac?)",
      lambda line: "\r" in line.rstrip("\r")),
-    ("blank-separator", "note", "between sentences with blanks or tabs in it",
+    ("blank-separator", "note", "between sentences with nothing but blanks or tabs",
      lambda line: not line.strip(BLANK) and bool(line.strip("\r"))),
     ("trailing-blank", "note", "with blanks or tabs at the end",
      lambda line: line.rstrip("\r").endswith((" ", "\t")) and bool(line.strip(BLANK))),
