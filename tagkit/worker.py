@@ -116,10 +116,10 @@ class Worker(Generic[Question, Answer]):
 
 @contextmanager
 def _signals_held() -> Iterator[None]:
-    """Signals are handled after this context: a process that loses its parent while it is started
-    ends with a traceback.
+    """Signals are handled after this context.
 
-    To block them would not do: any thread may receive a signal, and the main thread handles it.
+    A process that loses its parent while it is started ends with a traceback. To block signals
+    would not do: any thread may receive one, and the main thread handles it.
     """
     received: list[int] = []
     handlers = {}
