@@ -55,7 +55,7 @@ def check_command(
         "data.encoding": encoding,
     }
     data = load_config(flags=flags, overrides=overrides or ()).data
-    copies = {}
+    copies: dict[str, Path] = {}
     if fix is not None:
         require_name(fix, "--fix")
         copies = copies_of(files, Path(fix), force=force)
