@@ -22,8 +22,9 @@ from tagkit.errors import DataError, DeviceError, TagkitError
 START_LIMIT_S = 300.0
 _END_LIMIT_S = 10.0  # seconds until a worker that was killed has ended
 
-# Signals that end a process; Windows has one of them.
-_ENDING = {getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)}
+# Signals that end a process; Windows has no SIGHUP.
+_ENDING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP")
+           if hasattr(signal, name)]  # fmt: skip
 
 Kind = Literal["ready", "answer", "refused", "memory", "failed"]
 Reply = tuple[Kind, Any]
@@ -115,15 +116,37 @@ class Worker(Generic[Question, Answer]):
 
 @contextmanager
 def _signals_held() -> Iterator[None]:
-    """Signals wait while a process is started: one that loses its parent halfway complains.
+    """Signals are handled after this context.
 
-    The new process never hears Ctrl-C, as the one that starts it does.
+    A process that loses its parent while it is started ends with a traceback. To block signals
+    would not do: any thread may receive one, and the main thread handles it.
     """
+    received: list[int] = []
+    handlers = {}
+    try:
+        if threading.current_thread() is threading.main_thread():  # which alone handles signals
+            for number in _ENDING:
+                handler = signal.getsignal(number)
+                if handler not in (None, signal.SIG_IGN):
+                    handlers[number] = handler
+                    signal.signal(number, lambda number, _: received.append(number))
+        with _interrupt_blocked():
+            yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        for number in received:
+            signal.raise_signal(number)
+
+
+@contextmanager
+def _interrupt_blocked() -> Iterator[None]:
+    """A process that is started in this context never receives Ctrl-C: its parent does."""
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield
         return
     resource_tracker.ensure_running()  # it would unblock the signal
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, *_ENDING})
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
@@ -133,8 +156,6 @@ def _signals_held() -> Iterator[None]:
 def _serve(connection: Connection) -> None:
     """What the process does: make the function, then answer until nobody asks."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    if hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     # Whoever asked may be gone.
     with suppress(EOFError, OSError):

@@ -1,6 +1,9 @@
 """What all tests share."""
 
 import os
+import signal
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,6 +17,24 @@ settings.register_profile("tagkit", derandomize=True, deadline=None)
 settings.load_profile("tagkit")
 
 CORPORA = Path(__file__).parents[2] / "shared" / "data"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def default_signals() -> Iterator[None]:
+    """Commands that tests start end by signals also where the tests themselves ignore them.
+
+    `nohup` ignores SIGHUP, a shell SIGINT in its background, and what they start inherits that. A
+    handler in its place is not inherited.
+    """
+    ignored = []
+    if threading.current_thread() is threading.main_thread():
+        numbers = [getattr(signal, name) for name in ("SIGHUP", "SIGINT") if hasattr(signal, name)]
+        ignored = [number for number in numbers if signal.getsignal(number) == signal.SIG_IGN]
+        for number in ignored:
+            signal.signal(number, lambda number, frame: None)
+    yield
+    for number in ignored:
+        signal.signal(number, signal.SIG_IGN)
 
 
 @pytest.fixture(scope="session")

@@ -433,7 +433,7 @@ def test_an_output_folder_that_cannot_be_written_is_named(tagkit: Program, model
     )
     ended = tagkit("train", "--train", "train.conll", "-o", "file/x", "--threads", 1, *_SMALL)
     assert ended.code == 1
-    assert ended.err.splitlines()[-1] == "error: file/x: cannot be written: Not a directory"
+    assert ended.err == ("error: file: expected a folder, found a file; name another folder (-o)\n")
 
 
 @pytest.mark.parametrize(
@@ -528,7 +528,7 @@ def test_a_document_of_a_name_that_is_no_text_is_predicted(
         pytest.param("info model", marks=pytest.mark.slow),
         pytest.param("info model --json", marks=pytest.mark.slow),
         pytest.param("eval model test.conll", marks=pytest.mark.slow),
-        pytest.param("eval --gold test.conll --json", marks=pytest.mark.slow),
+        pytest.param("eval --gold test.conll --pred test.conll --json", marks=pytest.mark.slow),
         pytest.param("benchmark model test.conll --rounds 1", marks=pytest.mark.slow),
         pytest.param("benchmark model test.conll --rounds 1 --json", marks=pytest.mark.slow),
     ],
@@ -570,7 +570,7 @@ def test_a_signal_ends_a_command_with_its_number_and_leaves_nothing(
         running.stdin.write(b"Ada\n")
         running.stdin.flush()
         assert running.stderr.readline()  # how the input is read, or what is measured
-        if "predict" in command:
+        if command.startswith("predict"):
             (beside,) = set(Path().iterdir()) - set(before)
             while not beside.stat().st_size:  # workers have begun when something is written
                 assert running.poll() is None
@@ -580,6 +580,58 @@ def test_a_signal_ends_a_command_with_its_number_and_leaves_nothing(
         assert running.wait(timeout=60) == 128 + getattr(signal, number)
     assert "Traceback" not in said
     assert sorted(Path().iterdir()) == before
+
+
+# In the midst of a command: `end` takes the place of a function that it calls.
+SIGNALLED = """
+import os, signal
+def end(*arguments):
+    found = call(*arguments)
+    os.kill(os.getpid(), {number})
+    return found
+{replace}
+"""
+SPAWN = "from multiprocessing import util; call, util.spawnv_passfds = util.spawnv_passfds, end"
+TO_JSON = "import tagkit.jsontext; call, tagkit.jsontext.to_json = tagkit.jsontext.to_json, end"
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="wants signals of POSIX")
+@pytest.mark.parametrize(
+    ("command", "replace", "number"),
+    [
+        ("info model --json", TO_JSON, "SIGTERM"),
+        pytest.param("info model --json", TO_JSON, "SIGHUP", marks=pytest.mark.slow),
+        pytest.param("eval model test.conll --json", TO_JSON, "SIGTERM", marks=pytest.mark.slow),
+        pytest.param("eval model test.conll --json", TO_JSON, "SIGHUP", marks=pytest.mark.slow),
+        pytest.param(
+            "benchmark model test.conll --rounds 1 --json", TO_JSON, "SIGTERM",
+            marks=pytest.mark.slow,
+        ),
+        # While the first worker is being started.
+        ("predict model test.conll -o tagged --workers 2", SPAWN, "SIGTERM"),
+        pytest.param(
+            "predict model test.conll -o tagged --workers 2", SPAWN, "SIGHUP",
+            marks=pytest.mark.slow,
+        ),
+    ],
+)  # fmt: skip
+def test_a_signal_in_the_midst_of_a_command_is_one_line_and_its_status(
+    model: Path, command: str, replace: str, number: str
+) -> None:
+    before = sorted(Path().rglob("*"))
+    start = SIGNALLED.format(number=int(getattr(signal, number)), replace=replace)
+    program = f"{start}from tagkit.cli.main import main; main()"
+    # A process that is left would hold the pipes open until the time limit.
+    ended = subprocess.run(
+        [sys.executable, "-c", program, *command.split()],
+        capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert "Traceback" not in ended.stderr
+    progress = (": read as ", " ...")  # of benchmark: what it measures
+    said = [line for line in ended.stderr.splitlines() if not any(p in line for p in progress)]
+    assert said == ["stopped"]
+    assert (ended.returncode, ended.stdout) == (128 + getattr(signal, number), "")
+    assert sorted(Path().rglob("*")) == before
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
@@ -648,7 +700,10 @@ def test_convert_to_standard_output_is_data_alone(tagkit: Program, model: Path) 
             ["test.conll", "out.conll", "--input-format", "x"],
             "data.format = \"x\": expected 'auto'",
         ),
-        (["test.conll", ".", "--to", "brat"], ".: is there already. Remove it, or name another"),
+        (
+            ["test.conll", ".", "--to", "brat"],
+            ".: holds test.conll, which is read: name another fo",
+        ),
         (["test.conll", "-", "--to", "brat"], "brat fills files: name a file or folder, and not -"),
         (["test.conll", ".", "--to", "slash"], ".: cannot be written: it is a folder, and the"),
         (["test.conll", "no/folder/x.ann"], "no/folder/x.ann: cannot be written: there is no fol"),

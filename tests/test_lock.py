@@ -212,3 +212,13 @@ def test_only_the_first_of_several_processes_takes_the_lock(
 
     with held(tmp_path / "run"), RunFolder(tmp_path / "run", writes=False).locked(silent):
         pass
+
+
+@pytest.mark.parametrize("name", ["file", "file/run", "file/a/b"])
+def test_a_run_in_or_under_a_file_is_refused(name: str, tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("mine")
+    with pytest.raises(CheckpointError) as caught, locked(tmp_path / name, silent):
+        pass
+    assert str(caught.value) == f"{file}: expected a folder, found a file; name another folder (-o)"
+    assert file.read_text() == "mine"

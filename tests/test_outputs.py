@@ -298,6 +298,26 @@ def test_a_folder_is_never_replaced() -> None:
                                                     "00002.txt"]  # fmt: skip
 
 
+def test_a_folder_that_holds_the_input_is_not_to_be_removed() -> None:
+    assert tagkit("convert", "train.conll", "brat", "--to=brat").returncode == 0
+    for output in ("brat", "brat/../brat", "."):
+        ended = tagkit("convert", "brat", output, "--to=brat")
+        assert ended.returncode == 1
+        assert ended.stderr.startswith(f"error: {output}: holds brat/0000")
+        assert ended.stderr.endswith(", which is read: name another folder\n")
+
+
+@pytest.mark.parametrize(
+    ("command", "option"),
+    [(["convert", "train.conll", ""], "OUT"), (["check", "train.conll", "--fix", ""], "--fix")],
+)
+def test_an_empty_name_of_an_output_is_refused(command: list[str], option: str) -> None:
+    ended = tagkit(*command)
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert ended.stderr == f"error: {option}: expected a file or folder, found an empty name\n"
+    assert left() == ["train.conll"]
+
+
 # Places that cannot be written are refused before any work is done
 
 

@@ -159,3 +159,79 @@ def test_ctrl_c_in_the_terminal_reaches_the_parent_alone() -> None:
         one.answer(0)
     finally:
         one.end()
+
+
+# `MOMENT` is a function that a worker's start calls: the signal comes before it, or after it.
+STARTING = """
+import os, signal, sys, threading, time
+from multiprocessing import resource_tracker, spawn, util
+from multiprocessing.connection import Connection
+from pydoc import locate
+from tagkit.cli.signals import Ended, clean_up_on_signal
+from tagkit.worker import Worker
+
+def end():
+    os.kill(os.getpid(), signal.NUMBER)
+    time.sleep(0.05)  # until it is received
+
+def interrupted(owner, name, when):
+    call = getattr(owner, name)
+    def calls(*args, **kwargs):
+        if when == "before":
+            end()
+        found = call(*args, **kwargs)
+        if when == "after":
+            end()
+        return found
+    setattr(owner, name, calls)
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    threading.Thread(target=time.sleep, args=(5,), daemon=True).start()  # it receives signals too
+    resource_tracker.ensure_running()
+    interrupted(MOMENT)
+    try:
+        with clean_up_on_signal():
+            Worker(locate, "time.sleep").answer(0)
+    except Ended as error:
+        sys.exit(error.status)
+    except KeyboardInterrupt:
+        sys.exit(130)
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="wants signals of POSIX")
+@pytest.mark.parametrize(
+    ("moment", "number", "status"),
+    [
+        ("spawn, 'get_preparation_data', 'before'", "SIGTERM", 143),
+        ("util, 'spawnv_passfds', 'before'", "SIGHUP", 129),
+        ("util, 'spawnv_passfds', 'after'", "SIGTERM", 143),
+        ("util, 'spawnv_passfds', 'after'", "SIGINT", 130),
+        ("Connection, 'send', 'before'", "SIGTERM", 143),
+        ("Connection, 'send', 'after'", "SIGTERM", 143),
+        ("Connection, 'poll', 'before'", "SIGTERM", 143),
+    ],
+)
+def test_a_signal_while_a_worker_is_started_leaves_no_traceback_and_no_process(
+    moment: str, number: str, status: int, tmp_path: Path
+) -> None:
+    program = tmp_path / "parent.py"
+    text = STARTING.replace("MOMENT", moment).replace("NUMBER", number)
+    program.write_text(text, encoding="utf-8")
+    # Whoever is left holds the pipe of standard error open: the time limit notices it.
+    ended = subprocess.run(
+        [sys.executable, str(program)], stderr=subprocess.PIPE, text=True, timeout=60
+    )
+    assert ended.stderr == ""
+    assert ended.returncode == status
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_handlers_of_signals_are_the_same_after_a_worker_was_started(
+    number: signal.Signals,
+) -> None:
+    before = signal.getsignal(number)
+    one: Worker[float, None] = Worker(locate, "time.sleep")
+    one.end()
+    assert signal.getsignal(number) is before

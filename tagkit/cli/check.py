@@ -48,6 +48,7 @@ def check_command(
     from tagkit.lint.check import check_files
     from tagkit.lint.render import repair_lines, report_lines
     from tagkit.lint.repair import copies_of, write_repaired
+    from tagkit.storage.places import require_name
 
     flags = {
         "data.format": input_format,
@@ -56,7 +57,10 @@ def check_command(
         "data.encoding": encoding,
     }
     data = load_config(flags=flags, overrides=overrides or ()).data
-    copies = copies_of(files, Path(fix), force=force) if fix else {}
+    copies: dict[str, Path] = {}
+    if fix is not None:
+        require_name(fix, "--fix")
+        copies = copies_of(files, Path(fix), force=force)
     report = check_files(files, data, note)
     if not as_json:
         # Before any repair: it says why a file cannot be repaired.
@@ -64,7 +68,7 @@ def check_command(
     repaired = write_repaired(copies, data, force=force)
     if as_json:
         facts: dict[str, Any] = report.to_dict()
-        if fix:
+        if copies:
             facts["repairs"] = {file: done.to_dict() for file, done in repaired.items()}
         typer.echo(to_json(facts))
     else:

@@ -63,7 +63,13 @@ def convert_command(
     from tagkit.formats.files import files_of, pair_of, write_folder, write_pair
     from tagkit.formats.table import target_format
     from tagkit.storage import open_output
-    from tagkit.storage.places import refuse_input, require_new_folder, require_place
+    from tagkit.storage.places import (
+        refuse_folder_of_input,
+        refuse_input,
+        require_name,
+        require_new_folder,
+        require_place,
+    )
     from tagkit.wording import plural
 
     flags = {
@@ -74,6 +80,7 @@ def convert_command(
         "data.encoding": encoding,
     }
     data = load_config(flags=flags, overrides=overrides or ()).data
+    require_name(output, "OUT")
     place = Path(output)
     if output != "-":
         refuse_input(place, files_of(source))
@@ -99,6 +106,7 @@ def convert_command(
             refuse_input(file, files_of(source))
         write_pair(place, conversion.pieces(), replace=force)
     else:
+        refuse_folder_of_input(place, files_of(source))
         require_new_folder(place)
         write_folder(place, conversion.pieces())
     kind = "sentence" if target.holds == "tags" else "text"

@@ -132,7 +132,8 @@ def repair_file(path: str, data: DataConfig) -> Repaired:
     """
     if path == STDIN or (os.path.exists(path) and not os.path.isdir(path)
                          and not can_be_read_again(path)):  # fmt: skip
-        raise DataError(f"{path}: --fix reads a file again: name one, and not a pipe")
+        name = "standard input" if path == STDIN else path
+        raise DataError(f"{name}: --fix reads a file again: name one, and not a pipe")
     source = source_of(path, data)
     format = recognise(source, data.format)
     if format.name not in ("columns", "conllu"):

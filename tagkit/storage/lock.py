@@ -84,6 +84,15 @@ def _acquire(folder: Path, note: Callable[[str], None]) -> FileLock | None:
                 break
         except FileNotFoundError:  # a run that has ended has removed its empty folder
             continue
+        except (FileExistsError, NotADirectoryError):
+            found = next(
+                (place for place in (folder, *folder.parents)
+                 if os.path.lexists(place) and not place.is_dir()), folder
+            )  # fmt: skip
+            kind = "a file" if found.is_file() else "something else"
+            raise CheckpointError(
+                f"{found}: expected a folder, found {kind}; name another folder (-o)"
+            ) from None
         except OSError as error:
             if error.errno in _UNSUPPORTED:
                 note(

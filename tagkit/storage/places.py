@@ -62,6 +62,28 @@ def refuse_input(output: Path, inputs: Iterable[Path]) -> None:
                     )
 
 
+def refuse_folder_of_input(output: Path, inputs: Iterable[Path]) -> None:
+    """Refuse an output folder that holds one of the inputs: nobody is to be asked to remove it.
+
+    Raises:
+        DataError: it does.
+    """
+    folder = os.path.realpath(output)
+    for path in inputs:
+        if Path(os.path.realpath(path)).is_relative_to(folder):
+            raise DataError(f"{output}: holds {path}, which is read: name another folder")
+
+
+def require_name(output: str, what: str) -> None:
+    """Refuse an empty name: an unset variable of a shell.
+
+    Raises:
+        DataError: the name is empty; `what` in the command line it is for.
+    """
+    if not output.strip():
+        raise DataError(f"{what}: expected a file or folder, found an empty name")
+
+
 def refuse_inside(output: Path, model: Path) -> None:
     """Refuse an output that lies in the folder of the model that is used.
 
