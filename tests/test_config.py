@@ -491,3 +491,11 @@ def test_all_options_are_written_but_those_without_a_value() -> None:
 
 def test_threads_are_at_most_the_cores_of_the_machine() -> None:
     assert 1 <= default_threads() <= (os.cpu_count() or 1)
+
+
+def test_an_interval_of_thousands_of_digits_is_refused_in_our_words() -> None:
+    with pytest.raises(ConfigError) as caught:
+        load_config(flags={"train.checkpoint_every": "9" * 5000})
+    (problem,) = caught.value.problems
+    assert problem.endswith("expected a number of steps, such as 500, or of minutes, such as '10m'")
+    assert len(problem) < 500

@@ -160,6 +160,13 @@ def test_dev_stdout_is_standard_output_wherever_that_goes() -> None:
     assert Path("all.txt").read_text("utf-8") == "before\nAda/B-PER left/O\nRome/B-LOC\n"
 
 
+def test_a_descriptor_of_more_digits_than_any_has_is_refused() -> None:
+    name = f"/dev/fd/{'9' * 100}"
+    ended = tagkit("convert", "train.conll", name, "--to", "slash")
+    assert ended.returncode == 1
+    assert ended.stderr == f"error: {name}: cannot be written: No such file or directory\n"
+
+
 # Corpora that are there
 
 

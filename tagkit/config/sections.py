@@ -54,11 +54,14 @@ def _known_encoding(name: str) -> str:
     return name
 
 
+_MOST_DIGITS = 18  # of a number that 64 bits hold
+
+
 def _steps_or_minutes(text: int | str) -> int | str:
     if isinstance(text, int):
         if text >= 1:
             return text
-    elif text.isdecimal() and int(text):
+    elif text.isdecimal() and len(text) <= _MOST_DIGITS and int(text):
         return int(text)
     elif text.endswith("m") and _is_positive(text[:-1]):
         return text

@@ -5,6 +5,7 @@ All of it is found out before any work is done.
 
 import errno
 import os
+import re
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -128,7 +129,8 @@ def own_descriptor(path: Path) -> int | None:
     """The descriptor of this process that a path such as /dev/stdout stands for."""
     for _ in range(40):  # links, as many as Linux follows
         folder = os.path.realpath(path.parent)
-        if folder in ("/dev/fd", f"/proc/{os.getpid()}/fd") and path.name.isdecimal():
+        own = folder in ("/dev/fd", f"/proc/{os.getpid()}/fd")
+        if own and re.fullmatch("[0-9]{1,9}", path.name):
             return int(path.name)
         if not path.is_symlink():
             return None
