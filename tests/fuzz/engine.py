@@ -25,6 +25,7 @@ from .case import Case, LawBroken, Target
 
 _ROOM_BYTES = 2 << 30  # address space that one process may ask for beyond what it has
 _GROWTH_KB = 400 << 10  # resident memory that a single input may add
+_WAITING = 6  # times the limit of processor time that an input may take by the clock
 _LONGEST_LINE = 4_000  # characters of a line of a message
 _LONGEST = 40_000  # characters of a message
 # What only a programmer understands, or a terminal obeys.
@@ -150,11 +151,14 @@ def judge(target: Target, case: Case, room: Room) -> Finding | None:
 
 
 def _run(target: Target, case: Case, room: Room) -> Finding | None:
-    signal.setitimer(signal.ITIMER_REAL, target.seconds)
+    # Time of the processor: a busy machine is no finding. What waits for ever takes none.
+    signal.setitimer(signal.ITIMER_PROF, target.seconds)
+    signal.setitimer(signal.ITIMER_REAL, _WAITING * target.seconds)
     try:
         try:
             target.run(case, room.path)
         finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
             signal.setitimer(signal.ITIMER_REAL, 0)
     except TagkitError as error:
         try:
@@ -196,14 +200,15 @@ def guarded() -> Iterator[None]:
     def ring(number: int, frame: FrameType | None) -> None:
         raise TooSlow
 
-    handler = signal.signal(signal.SIGALRM, ring)
+    handlers = {number: signal.signal(number, ring) for number in (signal.SIGPROF, signal.SIGALRM)}
     limits = resource.getrlimit(resource.RLIMIT_AS)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         try:
             yield
         finally:
-            signal.signal(signal.SIGALRM, handler)
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
             resource.setrlimit(resource.RLIMIT_AS, limits)
 
 
