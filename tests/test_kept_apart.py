@@ -26,7 +26,7 @@ def command(folder: Path, *words: str) -> list[str]:
 
 @pytest.mark.parametrize("output", [".", ""])
 @pytest.mark.parametrize("force", [[], ["--force"]])
-@pytest.mark.parametrize("name", ["train", "tune"])
+@pytest.mark.parametrize("name", ["train", pytest.param("tune", marks=pytest.mark.slow)])
 def test_a_command_in_a_users_folder_leaves_all_there_as_it_is(
     tmp_path: Path, output: str, force: list[str], name: str
 ) -> None:

@@ -81,6 +81,7 @@ def weights(folder: Path) -> dict[str, torch.Tensor]:
     return load_file(folder / "model" / "last" / "model.safetensors")
 
 
+@pytest.mark.slow
 def test_two_processes_with_half_the_batch_each_give_the_weights_of_one(tmp_path: Path) -> None:
     for name in ("one", "two"):
         (tmp_path / name).mkdir()

@@ -113,6 +113,7 @@ def test_columns_become_json_with_the_line_of_their_first_token(
     assert records[0]["document"] == str(path)
 
 
+@pytest.mark.slow
 def test_a_ragged_line_deep_in_a_file_is_refused_behind_what_was_right(
     predictor: Predictor, tmp_path: Path
 ) -> None:
@@ -162,7 +163,8 @@ def test_memory_does_not_grow_with_the_input(predictor: Predictor, tmp_path: Pat
     assert peaks[1] < 1.1 * peaks[0]
 
 
-@pytest.mark.parametrize("format", [pytest.param("columns", marks=pytest.mark.slow), "jsonl"])
+@pytest.mark.slow
+@pytest.mark.parametrize("format", ["columns", "jsonl"])
 def test_several_processes_write_what_one_writes(
     predictor: Predictor, tmp_path: Path, format: str
 ) -> None:
