@@ -153,8 +153,7 @@ def test_an_escape_that_is_none_is_refused_without_a_warning() -> None:
     with pytest.raises(FormatError) as caught:
         list(read_lines(io.BytesIO(b"a\nb\\s\n"), "file", "unicode_escape"))
     assert str(caught.value) == (
-        "file:1: is not unicode_escape (invalid escape sequence '\\s'). Name the file's encoding "
-        "with --encoding"
+        "file:1: is not unicode_escape. Name the file's encoding with --encoding"
     )
     found = list(read_lines(io.BytesIO(b"a\\u00e9\n"), "file", "unicode-escape"))
     assert found == [["aé"]]

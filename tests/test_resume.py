@@ -525,5 +525,5 @@ def test_a_run_that_is_killed_twenty_times_ends_with_the_same_weights(
 
 def test_what_cannot_be_written_from_the_start_is_said_before_training(tmp_path: Path) -> None:
     (tmp_path / "model").write_text("a file")
-    with pytest.raises(TagkitError, match="cannot be written"):
+    with pytest.raises(TagkitError, match="expected a folder, found a file"):
         train(settings(tmp_path))

@@ -111,8 +111,8 @@ def expected(name: str, item: Item) -> Item:
     )  # fmt: skip
 
 
-def key(item: Item) -> tuple[str, tuple[str, ...]]:
-    return (item.text or "", item.labels)
+def key(item: Item) -> tuple[str, tuple[str, ...], str]:
+    return item.text or "", item.labels, str(getattr(item, "spans", ()))
 
 
 @pytest.mark.parametrize("name", FORMATS)
