@@ -21,10 +21,10 @@ import torch
 
 from tagkit import __version__
 from tagkit.config import load_config
-from tagkit.evaluation.classes import JointReport
-from tagkit.history import Epoch, Listener
-from tagkit.scoring import AnyReport
-from tagkit.trainer import train
+from tagkit.evaluation.class_report import JointReport
+from tagkit.inference.score import AnyReport
+from tagkit.training.callbacks import Epoch, Listener
+from tagkit.training.trainer import train
 
 RUNS = Path(__file__).parent / "runs"
 

@@ -23,12 +23,12 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from tagkit.buckets import batches_at_random, batches_in_order, padding_share
 from tagkit.config import load_config
-from tagkit.corpus import load_corpus
+from tagkit.corpus.splits import load_corpus
+from tagkit.features.bucketing import batches_at_random, batches_in_order, padding_share
 from tagkit.limits import BATCH_SIZE
-from tagkit.preparation import prepare
-from tagkit.trainer import train
+from tagkit.training.setup import prepare
+from tagkit.training.trainer import train
 
 DATA = Path("../shared/data/conll2000")
 FILES = {"data.train_file": str(DATA / "train.txt"), "data.dev_file": str(DATA / "dev.txt")}

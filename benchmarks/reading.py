@@ -17,10 +17,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tagkit.config import DataConfig
-from tagkit.formats.lines import Source
-from tagkit.formats.reading import Reading
-from tagkit.formats.table import read_items
-from tagkit.sentence import Sentence
+from tagkit.corpus.formats.options import Reading
+from tagkit.corpus.formats.source import Source
+from tagkit.corpus.formats.table import read_items
+from tagkit.text.records import Sentence
 
 DATA = Path("../shared/data")
 FILES = {

@@ -52,8 +52,8 @@ def chain_times(rounds: int) -> dict[str, dict[str, float]]:
     """Microseconds of a CRF's loss with gradient and of its best paths, theirs and ours."""
     import torchcrf
 
-    from tagkit.nn.chain import Chain, path_score, viterbi
-    from tagkit.nn.partition import log_partition
+    from tagkit.nn.crf.chain import Chain, path_score, viterbi
+    from tagkit.nn.crf.partition import log_partition
 
     torch.manual_seed(1)
     batch, time_, tags = 32, 24, 23
@@ -95,11 +95,11 @@ def chain_times(rounds: int) -> dict[str, dict[str, float]]:
 def ours(limit: int, home: str) -> dict[str, float]:
     """Figures of tagkit, through the functions that its commands call."""
     from tagkit.config import load_config
-    from tagkit.corpus import read_split
-    from tagkit.history import Epoch, Listener
+    from tagkit.corpus.splits import read_split
+    from tagkit.inference.predictor import load
     from tagkit.limits import BATCH_SIZE
-    from tagkit.predictor import load
-    from tagkit.trainer import train
+    from tagkit.training.callbacks import Epoch, Listener
+    from tagkit.training.trainer import train
 
     class Speed(Listener):
         """Keeps the last epoch."""

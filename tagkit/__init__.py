@@ -1,19 +1,19 @@
 r"""tagkit: sequence tagging and classification with recurrent networks, from file to report.
 
-One line on its road through the code (tests/test_journey.py walks it):
+One line on its road through the code (tests/e2e/test_journey.py walks it):
 
-    "EU\tNNP\tB-ORG"                                         a line in data/
-      formats/columns.py -> Sentence(words, tags)            strings
-      schemes.py         -> IOB2 turned into IOBES           strings
-      vocab.py           -> word 7, chars 3 9, tag 2         ints
-      batch.py           -> Batch(words, tokens, tag_ids)    (words,), (batch, time)
-      nn/embed.py        -> vectors                          (words, features)
-      nn/recurrent.py    -> hidden states                    (batch, time, hidden)
-      nn/taggers.py      -> emissions, loss                  (batch, time, tags), ()
-      nn/chain.py        -> best path                        (batch, time)
-      nn/classifiers.py  -> classes of the text, if wanted   (batch, classes)
-      vocab.py, schemes.py -> "B-ORG"; Span(0, 2, "ORG")     strings, offsets
-      formats/columns.py -> "EU\tNNP\tB-ORG\tB-ORG"          a line again
+    "EU\tNNP\tB-ORG"                                             a line in data/
+      corpus/formats/columns/reader.py -> Sentence(words, tags)  strings
+      text/schemes.py            -> IOB2 turned into IOBES       strings
+      features/vocabulary.py     -> word 7, chars 3 9, tag 2     ints
+      features/batch.py          -> Batch(words, tokens, ...)    (words,), (batch, time)
+      nn/embedding.py            -> vectors                      (words, features)
+      nn/encoder.py              -> hidden states                (batch, time, hidden)
+      nn/heads/tagging.py        -> emissions, loss              (batch, time, tags), ()
+      nn/crf/chain.py            -> best path                    (batch, time)
+      nn/heads/classification.py -> classes of the text, if any  (batch, classes)
+      features/vocabulary.py, text/schemes.py -> "B-ORG"; Span(0, 2, "ORG")
+      corpus/formats/columns/writer.py -> "EU\tNNP\tB-ORG\tB-ORG"   a line again
 
 Two functions do what the commands do: `tagkit.train(config)` and `tagkit.load(path).predict(...)`.
 The public names are resolved when they are first used: importing tagkit imports no torch.
@@ -22,23 +22,23 @@ The public names are resolved when they are first used: importing tagkit imports
 from importlib import import_module
 from typing import Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _PUBLIC = {
     "Config": "tagkit.config",
     "load_config": "tagkit.config",
     "TagkitError": "tagkit.errors",
-    "Document": "tagkit.sentence",
-    "Prediction": "tagkit.sentence",
-    "Sentence": "tagkit.sentence",
-    "Span": "tagkit.sentence",
-    "TaggedText": "tagkit.sentence",
-    "TaggedToken": "tagkit.sentence",
-    "TextSpan": "tagkit.sentence",
-    "Predictor": "tagkit.predictor",
-    "load": "tagkit.predictor",
-    "train": "tagkit.trainer",
-    "train_seeds": "tagkit.seeds",
+    "Document": "tagkit.text.records",
+    "Prediction": "tagkit.text.records",
+    "Sentence": "tagkit.text.records",
+    "Span": "tagkit.text.records",
+    "TaggedText": "tagkit.text.records",
+    "TaggedToken": "tagkit.text.records",
+    "TextSpan": "tagkit.text.records",
+    "Predictor": "tagkit.inference.predictor",
+    "load": "tagkit.inference.predictor",
+    "train": "tagkit.training.trainer",
+    "train_seeds": "tagkit.training.seeds",
 }
 
 __all__ = [*sorted(_PUBLIC), "__version__"]

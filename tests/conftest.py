@@ -5,9 +5,13 @@ import signal
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from stopped_run import Stopped
 
 # One thread is enough for small models; on busy cores several wait for each other for minutes.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -43,3 +47,11 @@ def corpora() -> Path:
     if not (CORPORA / "README.md").is_file():
         pytest.skip(f"no corpora for measuring in {CORPORA}")
     return CORPORA
+
+
+@pytest.fixture(scope="module")
+def stopped(tmp_path_factory: pytest.TempPathFactory) -> "Stopped":
+    """A run that was stopped in its second epoch."""
+    from stopped_run import stop  # imports torch, which not all tests need
+
+    return stop(tmp_path_factory.mktemp("stopped"))

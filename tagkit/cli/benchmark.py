@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from tagkit.cli.options import Device, Encoding, InputFormat, Model, Threads
-from tagkit.jsontext import to_json
+from tagkit.text.json_text import to_json
 
 # \b keeps click from filling the lines.
 EXAMPLES = """\b
@@ -29,8 +29,8 @@ def benchmark_command(
     """Measure a model on this machine: speed, latency, memory, and the score with fewer bits."""
     from tagkit.cli.console import note, print_measured
     from tagkit.config import load_config
-    from tagkit.device import set_threads
-    from tagkit.measure import measure
+    from tagkit.inference.benchmark import measure
+    from tagkit.models.device import set_threads
 
     data = load_config(flags={"data.format": input_format, "data.encoding": encoding}).data
     measured = measure(

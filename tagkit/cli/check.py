@@ -7,7 +7,7 @@ import typer
 
 from tagkit.cli.messages import show_lines
 from tagkit.cli.options import Encoding, InputFormat, Set, TagColumn, TokenColumn, column
-from tagkit.jsontext import to_json
+from tagkit.text.json_text import to_json
 
 # \b keeps click from filling the lines.
 EXAMPLES = """\b
@@ -44,10 +44,10 @@ def check_command(
     if force and not fix:
         raise typer.BadParameter("--force is for --fix: nothing else is written")
     from tagkit.cli.console import note
+    from tagkit.cli.lint_report import repair_lines, report_lines
     from tagkit.config import load_config
-    from tagkit.lint.check import check_files
-    from tagkit.lint.render import repair_lines, report_lines
-    from tagkit.lint.repair import copies_of, write_repaired
+    from tagkit.corpus.lint.check import check_files
+    from tagkit.corpus.lint.repair import copies_of, write_repaired
     from tagkit.storage.places import require_name
 
     flags = {

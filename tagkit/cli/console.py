@@ -13,13 +13,13 @@ from rich.table import Table
 
 from tagkit.cli.messages import show_lines
 from tagkit.cli.reports import info_lines, label_cell, measured_lines, report_lines
-from tagkit.evaluation.classes import ClassReport, JointReport
+from tagkit.evaluation.class_report import ClassReport, JointReport
 from tagkit.wording import message_line
 
 if TYPE_CHECKING:  # their modules import torch, which is seconds; a note does not need them
-    from tagkit.bundle import Bundle
-    from tagkit.measure import Measured
-    from tagkit.scoring import AnyReport
+    from tagkit.inference.benchmark import Measured
+    from tagkit.inference.score import AnyReport
+    from tagkit.models.bundle import Bundle
 
 
 class _Errors(Console):

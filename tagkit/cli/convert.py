@@ -58,10 +58,10 @@ def convert_command(
     """
     from tagkit.cli.console import note
     from tagkit.config import load_config, parse_span_scheme
-    from tagkit.conversion import Conversion
+    from tagkit.corpus.convert import Conversion
+    from tagkit.corpus.formats.files import files_of, pair_of, write_folder, write_pair
+    from tagkit.corpus.formats.table import target_format
     from tagkit.errors import DataError
-    from tagkit.formats.files import files_of, pair_of, write_folder, write_pair
-    from tagkit.formats.table import target_format
     from tagkit.storage import open_output
     from tagkit.storage.places import (
         refuse_folder_of_input,

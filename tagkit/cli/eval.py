@@ -15,8 +15,8 @@ from tagkit.cli.options import (
     TokenColumn,
     column,
 )
-from tagkit.jsontext import to_json
 from tagkit.limits import BATCH_SIZE
+from tagkit.text.json_text import to_json
 
 # \b keeps click from filling the lines.
 EXAMPLES = """\b
@@ -107,15 +107,15 @@ def eval_command(
     }
     data = load_config(flags=flags).data
     if gold:
-        from tagkit.comparison import compare_files
-        from tagkit.scoring import AnyReport
+        from tagkit.evaluation.compare import compare_files
+        from tagkit.inference.score import AnyReport
 
         predicted = column("-1" if pred_column is None else pred_column) or 0
         report: AnyReport = compare_files(gold, pred, data, predicted, strict, note)
     else:
-        from tagkit.device import set_threads
-        from tagkit.predictor import load
-        from tagkit.scoring import score_model
+        from tagkit.inference.predictor import load
+        from tagkit.inference.score import score_model
+        from tagkit.models.device import set_threads
 
         set_threads(threads)
         predictor = load(model or "", device)

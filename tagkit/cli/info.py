@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from tagkit.cli.options import Model
-from tagkit.jsontext import to_json
+from tagkit.text.json_text import to_json
 
 # \b keeps click from filling the lines.
 EXAMPLES = """\b
@@ -22,8 +22,8 @@ def info_command(
 
     The whole model is checked: digests, names and shapes.
     """
-    from tagkit.bundle import load_bundle
     from tagkit.cli.console import print_info
+    from tagkit.models.bundle import load_bundle
 
     bundle = load_bundle(model)
     if as_json:

@@ -78,17 +78,17 @@ def predict_command(
     ] = 1,
 ) -> None:
     """Tag or classify raw text, column files, or a corpus in any other format."""
-    from tagkit.annotator import Annotator, AnswerOptions
     from tagkit.cli.console import note
     from tagkit.config import load_config
-    from tagkit.device import set_threads
-    from tagkit.formats.answers import header
-    from tagkit.formats.files import files_of
-    from tagkit.predictor import load
+    from tagkit.corpus.formats.files import files_of
+    from tagkit.inference.annotate import Annotator, AnswerOptions
+    from tagkit.inference.predictor import load
+    from tagkit.inference.render import header
+    from tagkit.inference.stream import StreamOptions, annotate_file
+    from tagkit.inference.workers import Alone, Hire, Team
+    from tagkit.models.device import set_threads
     from tagkit.storage import open_output
     from tagkit.storage.places import refuse_input, refuse_inside
-    from tagkit.stream import StreamOptions, annotate_file
-    from tagkit.team import Alone, Hire, Team
 
     data = load_config(flags={"data.format": input_format, "data.encoding": encoding}).data
     reading = StreamOptions(data.format, data.encoding, max_length or MAX_LENGTH, note)

@@ -4,15 +4,15 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from tagkit.config import Config
-from tagkit.evaluation.classes import ClassReport, JointReport
-from tagkit.evaluation.report import Report
-from tagkit.evaluation.scores import Score
+from tagkit.evaluation.class_report import ClassReport, JointReport
+from tagkit.evaluation.metrics import Score
+from tagkit.evaluation.tag_report import Report
 from tagkit.wording import clipped, listed, plural, plural_of, visible
 
 if TYPE_CHECKING:  # their modules import torch
-    from tagkit.bundle import Bundle
-    from tagkit.measure import Measured
-    from tagkit.scoring import AnyReport
+    from tagkit.inference.benchmark import Measured
+    from tagkit.inference.score import AnyReport
+    from tagkit.models.bundle import Bundle
 
 _NO_CLASS = "(none)"  # where no class was likely
 UNKNOWN = "?"  # where metadata.json has nothing that could be shown

@@ -135,10 +135,10 @@ def train_command(
     if os.environ.get("RANK", "0") != "0":  # of several processes the first one talks
         quiet = True
     with stop_on_signal() as stop:
-        from tagkit.cli.progress import Progress
-        from tagkit.history import Listener
-        from tagkit.seeds import train_seeds
-        from tagkit.trainer import train as run
+        from tagkit.cli.train_progress import Progress
+        from tagkit.training.callbacks import Listener
+        from tagkit.training.seeds import train_seeds
+        from tagkit.training.trainer import train as run
 
         with nullcontext(Listener()) if quiet else Progress() as told:
             if settings.train.seeds:

@@ -77,7 +77,7 @@ def tune_command(
     A search that was stopped is resumed by the same command. The test corpus is not used.
     """  # fmt: skip
     from tagkit.config import load_config, refuse_without_effect
-    from tagkit.spaces import parse_spaces
+    from tagkit.config.search_space import parse_spaces
 
     if config is None and train is None:
         config = Path("tagkit.toml")
@@ -98,9 +98,9 @@ def tune_command(
     if find_spec("optuna") is None:
         raise ConfigError("tagkit tune", ["needs Optuna; pip install 'tagkit[tune]'"])
     with stop_on_signal() as stop:
-        from tagkit.cli.search import SearchProgress
-        from tagkit.trials import TuneListener
-        from tagkit.tuning import tune
+        from tagkit.cli.tune_progress import SearchProgress
+        from tagkit.training.trials import TuneListener
+        from tagkit.training.tune import tune
 
         with nullcontext(TuneListener()) if quiet else SearchProgress(trials) as told:
             tuned = tune(settings, spaces, trials=trials, listener=told, force=force, stop=stop)

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from tagkit.errors import ConfigError, shorten
 from tagkit.limits import MAX_LINE_CHARS
-from tagkit.schemes import SPAN_SCHEMES, SYNONYMS
+from tagkit.text.schemes import SPAN_SCHEMES, SYNONYMS
 
 Cell = Literal["lstm", "gru", "elman"]
 Format = Literal[

@@ -1,1 +1,1 @@
-"""Scores from labels."""
+"""Gold and predicted labels -> metrics, reports, comparison of files."""

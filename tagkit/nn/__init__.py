@@ -1,1 +1,1 @@
-"""Networks: tensors in, tensors out. Nothing here knows a word, a file or an option."""
+"""Networks: tensors -> tensors; no word, file or option is known here."""

@@ -5,7 +5,7 @@ from pathlib import Path
 from random import Random
 
 from tagkit.config import Config, load_config, option_names, parse_config, to_toml
-from tagkit.spaces import parse_spaces
+from tagkit.config.search_space import parse_spaces
 
 from .case import Case, require
 from .mutation import altered_bytes, altered_text, encode, odd, odd_value, packed

@@ -4,11 +4,11 @@ import json
 from pathlib import Path
 from random import Random
 
+from tagkit.cli.lint_report import repair_lines, report_lines
 from tagkit.config import DataConfig
+from tagkit.corpus.lint.check import check_files
+from tagkit.corpus.lint.repair import Repaired, write_repaired
 from tagkit.errors import DataError
-from tagkit.lint.check import check_files
-from tagkit.lint.render import repair_lines, report_lines
-from tagkit.lint.repair import Repaired, write_repaired
 
 from .case import Case, require
 from .engine import check_message

@@ -49,8 +49,8 @@ def run_files() -> Mapping[str, bytes]:
     """Files of a run that was stopped, its corpora among them, by path."""
     from tagkit.config import load_config
     from tagkit.errors import Interrupted
-    from tagkit.history import Listener
-    from tagkit.trainer import train
+    from tagkit.training.callbacks import Listener
+    from tagkit.training.trainer import train
 
     class StopInSecondEpoch(Listener):
         """Asks the run to end one step into its second epoch."""
@@ -215,9 +215,9 @@ def bundle_case(rng: Random) -> Case:
 
 def run_bundle(case: Case, room: Path) -> None:
     """A model that is accepted describes itself and predicts numbers that JSON has."""
-    from tagkit.bundle import load_bundle
     from tagkit.cli.reports import info_lines
-    from tagkit.predictor import load
+    from tagkit.inference.predictor import load
+    from tagkit.models.bundle import load_bundle
 
     model = room / "model"
     shown = "\n".join(info_lines("model", load_bundle(model)))
@@ -294,7 +294,7 @@ def run_checkpoint(case: Case, room: Path) -> None:
 
     Whether a run can take it over is not asked.
     """
-    from tagkit.checkpoint import newest_checkpoint
+    from tagkit.training.checkpoint import newest_checkpoint
 
     notes: list[str] = []
     found = newest_checkpoint(
@@ -317,7 +317,7 @@ def resume_case(rng: Random) -> Case:
 def run_resume(case: Case, room: Path) -> None:
     """A run goes on from a state that is whole, or says why it does not."""
     from tagkit.config import load_config
-    from tagkit.trainer import train
+    from tagkit.training.trainer import train
 
     with inside(room):
         trained = train(load_config(overrides=_OPTIONS), resume=True)
@@ -328,7 +328,7 @@ def run_resume(case: Case, room: Path) -> None:
 
 @cache
 def _predictor(folder: str) -> Any:
-    from tagkit.predictor import load
+    from tagkit.inference.predictor import load
 
     return load(Path(folder), "cpu")
 
@@ -367,9 +367,9 @@ def predict_case(rng: Random) -> Case:
 
 def run_predict(case: Case, room: Path) -> None:
     """Output is lines of JSON with exact offsets, or a line a line of a column file."""
-    from tagkit.annotator import Annotator, AnswerOptions
-    from tagkit.stream import StreamOptions, annotate_file
-    from tagkit.team import Alone
+    from tagkit.inference.annotate import Annotator, AnswerOptions
+    from tagkit.inference.stream import StreamOptions, annotate_file
+    from tagkit.inference.workers import Alone
 
     options = case.options
     notes: list[str] = []

@@ -5,13 +5,13 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from tagkit.alignment import to_sentences
 from tagkit.config import DataConfig
+from tagkit.corpus.alignment import to_sentences
+from tagkit.corpus.formats.options import Item, Reading
+from tagkit.corpus.formats.source import Source
+from tagkit.corpus.formats.table import FORMATS, Format, recognise, settled
 from tagkit.errors import FormatError, TagkitError
-from tagkit.formats.lines import Source
-from tagkit.formats.reading import Item, Reading
-from tagkit.formats.table import FORMATS, Format, recognise, settled
-from tagkit.sentence import Document, Sentence
+from tagkit.text.records import Document, Sentence
 
 from .case import Case, require
 from .engine import check_message

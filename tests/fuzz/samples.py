@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from tagkit.sentence import Document, Sentence
+from tagkit.text.records import Document, Sentence
 
 from .mutation import json_line, word
 

@@ -11,11 +11,11 @@ from random import Random
 import pytest
 
 from tagkit.config import DataConfig
+from tagkit.corpus.formats import fasttext
+from tagkit.corpus.formats.options import Reading
+from tagkit.corpus.formats.source import Source
+from tagkit.corpus.formats.table import FORMATS
 from tagkit.errors import DataError, TagkitError
-from tagkit.formats import fasttext
-from tagkit.formats.lines import Source
-from tagkit.formats.reading import Reading
-from tagkit.formats.table import FORMATS
 
 from .__main__ import main
 from .case import Case, LawBroken, Target

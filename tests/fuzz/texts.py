@@ -5,10 +5,10 @@ from itertools import pairwise
 from pathlib import Path
 from random import Random
 
-from tagkit.schemes import SPAN_SCHEMES, convert, detect, from_spans, illegal_count, to_spans
-from tagkit.sentence import Prediction, Sentence, Span
-from tagkit.tokenizer import TOKENIZERS
-from tagkit.windows import cut, join, windows, windows_between_spans
+from tagkit.text.records import Prediction, Sentence, Span
+from tagkit.text.schemes import SPAN_SCHEMES, convert, detect, from_spans, illegal_count, to_spans
+from tagkit.text.tokenizer import TOKENIZERS
+from tagkit.text.windows import cut, join, windows, windows_between_spans
 
 from .case import Case, require
 from .mutation import altered_text, odd, word

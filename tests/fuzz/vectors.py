@@ -6,7 +6,7 @@ from random import Random
 
 import numpy as np
 
-from tagkit.vectors import load_vectors
+from tagkit.features.word_vectors import load_vectors
 
 from .case import Case, require
 from .mutation import altered_bytes, altered_text, encode, packed, word

@@ -5,17 +5,17 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from tagkit.alignment import overlaps
 from tagkit.config import DataConfig
-from tagkit.conversion import Conversion
+from tagkit.corpus.alignment import overlaps
+from tagkit.corpus.convert import Conversion
+from tagkit.corpus.formats.files import write_folder, write_pair
+from tagkit.corpus.formats.options import Item, Reading
+from tagkit.corpus.formats.pieces import Piece, Writing
+from tagkit.corpus.formats.source import Source
+from tagkit.corpus.formats.table import FORMATS
 from tagkit.errors import TagkitError
-from tagkit.formats.files import write_folder, write_pair
-from tagkit.formats.lines import Source
-from tagkit.formats.reading import Item, Reading
-from tagkit.formats.table import FORMATS
-from tagkit.formats.writing import Piece, Writing
-from tagkit.sentence import Document, Sentence, TextSpan, joined
 from tagkit.storage import open_output
+from tagkit.text.records import Document, Sentence, TextSpan, joined
 
 from .case import Case, LawBroken, require
 from .mutation import odd

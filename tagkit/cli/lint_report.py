@@ -1,0 +1,76 @@
+"""A report as lines for people."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from tagkit.corpus.lint.labels import shown
+from tagkit.corpus.lint.repair import Repaired
+from tagkit.corpus.lint.report import CheckReport, FileFacts, Finding, shown_lines
+from tagkit.wording import plural
+
+_NO_TYPES = ("labels", "classes", None)
+_MOST_REPAIRS = 20
+_MOST_OF_A_KIND = 10  # findings of one kind in one file that are shown
+
+
+def report_lines(report: CheckReport) -> Iterator[str]:
+    """Facts of each file, findings with the worst first, and the verdict."""
+    for facts in report.files:
+        yield from _facts_lines(facts)
+        yield ""
+    told: Counter[tuple[str, str]] = Counter()
+    for finding in report.findings:
+        key = (finding.file, finding.kind)
+        told[key] += 1
+        if told[key] <= _MOST_OF_A_KIND:
+            yield f"{finding.severity + ':':<8} {_told(finding)}"
+    for (file, kind), count in told.items():
+        if count > _MOST_OF_A_KIND:
+            yield f"         {file}: {count - _MOST_OF_A_KIND:,} more of the kind {kind} (--json)"
+    if report.findings:
+        yield ""
+    yield f"verdict: {report.verdict}"
+
+
+def repair_lines(file: str, done: Repaired) -> Iterator[str]:
+    """What was done to a file."""
+    yield ""
+    yield f"wrote {file}{'; repairs:' if done.repairs else '; there was nothing to repair'}"
+    for repair in done.repairs[:_MOST_REPAIRS]:
+        where = f": {shown_lines(repair.lines)}" if repair.lines else ""
+        yield f"  {repair.message}{where}"
+    if len(done.repairs) > _MOST_REPAIRS:
+        yield f"  {len(done.repairs) - _MOST_REPAIRS:,} more (--json)"
+    for error in done.left[:_MOST_REPAIRS]:
+        yield f"  left for you to correct: {error}"
+    if len(done.left) > _MOST_REPAIRS:
+        yield f"  left for you to correct: {len(done.left) - _MOST_REPAIRS:,} more (--json)"
+
+
+def _facts_lines(facts: FileFacts) -> Iterator[str]:
+    texts = facts.scheme in ("classes", None)
+    labels = Counter(facts.labels)
+    yield f"{facts.file}"
+    yield f"  format   {facts.format}"
+    yield f"  labels   {facts.scheme_told}"
+    yield (
+        f"  counts   {plural(facts.sentences, 'text' if texts else 'sentence')}, "
+        f"{plural(facts.tokens, 'token')}, {plural(labels.total(), _what(facts))}"
+    )
+    yield f"  tokens   {', '.join(f'{name} {n:,}' for name, n in facts.lengths.items())}"
+    for counts, what in ((labels, "type" if facts.scheme not in _NO_TYPES else "label"),
+                         (Counter(facts.classes), "class")):  # fmt: skip
+        if counts:
+            yield f"  {plural(len(counts), what)}: {shown([*counts], counts)}"
+
+
+def _what(facts: FileFacts) -> str:
+    return "label" if facts.scheme in _NO_TYPES else "span"
+
+
+def _told(finding: Finding) -> str:
+    """A finding with its lines: file:line where there is but one, else at the end."""
+    if len(finding.lines) == 1:
+        return f"{finding.file}:{finding.lines[0]}: {finding.message}"
+    where = f"; {shown_lines(finding.lines)}" if finding.lines else ""
+    return f"{finding.file}: {finding.message}{where}"

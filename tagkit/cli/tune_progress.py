@@ -1,0 +1,60 @@
+"""A search as a person sees it: a row a trial, then the best."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from tagkit.cli.console import WithBar, note
+from tagkit.training.run_contents import BEST_CONFIG
+from tagkit.training.trials import Trial, Tuned, TuneListener
+from tagkit.wording import as_argument, plural
+
+
+class SearchProgress(WithBar, TuneListener):
+    """Shows a search on standard error."""
+
+    def __init__(self, trials: int) -> None:
+        """`trials` in all."""
+        super().__init__("trials", trials)
+
+    def __enter__(self) -> "SearchProgress":
+        """Start the bar, and the table."""
+        note("trial      dev   seconds  options")
+        return super().__enter__()
+
+    def on_trial(self, trial: Trial, *, is_best: bool) -> None:
+        """A row of the table; * where no trial before was as good."""
+        self._bar.advance(self._task)
+        note(trial_line(trial) + ("  *" if is_best else ""))
+
+    def on_note(self, text: str) -> None:
+        """Show it on a line."""
+        note(text)
+
+    def on_end(self, tuned: Tuned) -> None:
+        """All trials, the best first, and what to type next."""
+        self._bar.stop()
+        done = sorted(tuned.trials, key=lambda trial: (trial.state != "done", -(trial.dev or 0)))
+        note("")
+        note(f"{plural(len(tuned.trials), 'trial')}, the best first:")
+        note("")
+        for trial in done:
+            note(trial_line(trial))
+        note("")
+        note(
+            f"saved {tuned.folder} (model) and {tuned.folder / BEST_CONFIG} (options). "
+            f"Next: tagkit eval {as_argument(tuned.folder)} TEST"
+        )
+
+
+def trial_line(trial: Trial) -> str:
+    """Number, score, time, options."""
+    dev = f"{100 * trial.dev:>7.2f}" if trial.dev is not None else " " * 7
+    state = "" if trial.state == "done" else f"  ({trial.state})"
+    return f"{trial.number:>5}  {dev}  {trial.seconds:>8,.0f}  {_options(trial.values)}{state}"
+
+
+def _options(values: Mapping[str, Any]) -> str:
+    return "  ".join(
+        f"{name}={value:.4g}" if isinstance(value, float) else f"{name}={value}"
+        for name, value in values.items()
+    )

@@ -1,0 +1,1 @@
+"""Files <-> records: formats, splits, alignment, conversion, checks."""

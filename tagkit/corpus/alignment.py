@@ -1,0 +1,238 @@
+"""Spans of characters <-> tags of tokens.
+
+A text's lines are tokenised each for itself, as `tagkit predict` does it; neither a sentence nor a
+line ends inside a span. What a corpus says is a token is one.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+
+from tagkit.corpus.formats.options import Item, Reading
+from tagkit.errors import FormatError, SpanErrors, shorten
+from tagkit.text.records import Document, Sentence, Span, TextSpan, joined
+from tagkit.text.schemes import from_spans, to_spans
+from tagkit.text.tokenizer import TOKENIZERS
+from tagkit.wording import shown_name
+
+Place = tuple[int, int]
+
+_REMEDY = (
+    "Correct these spans, or let --on-misaligned expand, shrink or drop (data.on_misaligned) "
+    "settle all that do not fall on token edges"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Fitted:
+    """Spans of tokens, and what is wrong with the spans of characters that they come from."""
+
+    spans: list[Span]
+    errors: list[FormatError]
+    settled: list[FormatError]
+
+
+def to_sentences(items: Iterable[Item], reading: Reading) -> Iterator[Sentence]:
+    """Sentences of a corpus: as they are, or as the tokens of its documents, in IOB2.
+
+    A document with classes comes out as one sequence; other ones as their sentences, whose texts,
+    laid end to end, are the document's.
+
+    Raises:
+        SpanErrors: spans that overlap, or that do not fall on token edges where
+            `data.on_misaligned` is "error"; all of them, behind the last document. Those of
+            `reading.on_error` are told to it instead, and left out.
+    """
+    errors: list[FormatError] = []
+    for item in items:
+        if isinstance(item, Sentence):
+            yield item
+            continue
+        overlapping = overlaps(item)
+        places = tokens_of(item, reading.data.tokenizer, whole=reading.whole)
+        if not places and (item.labels or reading.whole):
+            reading.refuse(item.source or "input", item.line, "expected a text, found no token")
+            continue
+        flat = [place for sentence in places for place in sentence]
+        fitted = _fit(item, flat, reading.data.on_misaligned, bool(overlapping))
+        errors += overlapping + fitted.errors
+        for problem in fitted.settled:
+            reading.note(str(problem))
+        yield from _cut(item, places, flat, fitted.spans)
+    if not errors:
+        return
+    if reading.on_error is None:
+        raise SpanErrors(errors, _REMEDY)
+    for error in errors:
+        reading.on_error(error)
+
+
+def overlaps(document: Document) -> list[FormatError]:
+    """Each span that overlaps one before it, with both named."""
+    found: list[FormatError] = []
+    widest: TextSpan | None = None
+    for index, span in enumerate(document.spans or ()):
+        if widest is not None and span.start < widest.end:
+            how = "is inside" if span.end <= widest.end else "overlaps"
+            found.append(
+                _error(document, index, f"{shown(span)} {how} {shown(widest)}: expected spans side "
+                       "by side")
+            )  # fmt: skip
+        if widest is None or span.end > widest.end:
+            widest = span
+    return found
+
+
+def shown(span: TextSpan) -> str:
+    """A span as messages name it."""
+    return f"{shorten(span.text, 40)} ({shown_name(span.label)} {span.start} {span.end})"
+
+
+def _error(document: Document, index: int, problem: str) -> FormatError:
+    line = document.span_lines[index] if document.span_lines else document.line
+    return FormatError(document.source or "input", line, problem)
+
+
+def tokens_of(document: Document, tokenizer: str, *, whole: bool) -> list[list[Place]]:
+    """Places of the tokens of each sentence; a span is in one sentence alone.
+
+    Args:
+        document: its own tokens are taken where it has some.
+        tokenizer: a name in `TOKENIZERS`.
+        whole: whether its tokens are one sequence, as they are where it has classes.
+    """
+    whole = whole or bool(document.labels)
+    if document.tokens is not None:
+        return [list(document.tokens)] if document.tokens else []
+    inside = _inside(document.spans or ())
+    sentences: list[list[Place]] = []
+    for start, line in _lines(document.text, inside):
+        for found in TOKENIZERS[tokenizer](line):
+            places = [(token.start + start, token.end + start) for token in found]
+            if sentences and (whole or inside(places[0][0])):
+                sentences[-1] += places
+            else:
+                sentences.append(places)
+    return sentences
+
+
+def _inside(spans: Sequence[TextSpan]) -> Callable[[int], bool]:
+    """Whether a cut at an offset would part a span."""
+    starts = [span.start for span in spans]
+    ends = list(accumulate((span.end for span in spans), max))
+
+    def parts(at: int) -> bool:
+        before = bisect_left(starts, at)
+        return before > 0 and ends[before - 1] > at
+
+    return parts
+
+
+def _lines(text: str, inside: Callable[[int], bool]) -> Iterator[tuple[int, str]]:
+    """Lines with their offsets; one that ends inside a span goes on to the next end."""
+    start, end = 0, text.find("\n") + 1
+    while end:
+        if not inside(end):
+            yield start, text[start:end]
+            start = end
+        end = text.find("\n", end) + 1
+    yield start, text[start:]
+
+
+def _fit(document: Document, tokens: Sequence[Place], how: str, skip_overlapping: bool) -> _Fitted:
+    """Spans of tokens for a document's spans of characters."""
+    starts, ends = [start for start, _ in tokens], [end for _, end in tokens]
+    fitted = _Fitted([], [], [])
+    behind = 0  # the last span's end
+    for index, span in enumerate(document.spans or ()):
+        # Tokens that share at least one character with the span.
+        first, last = bisect_right(ends, span.start), bisect_left(starts, span.end)
+        aligned = first < last and (starts[first], ends[last - 1]) == (span.start, span.end)
+        if aligned and first >= behind:
+            fitted.spans.append(Span(first, last, span.label))
+            behind = last
+            continue
+        if aligned:  # it overlaps one before, which is told of elsewhere, or one that grew
+            if not skip_overlapping:
+                problem = f"{shown(span)}: its tokens are those of a span that was made larger"
+                fitted.settled.append(_error(document, index, f"{problem}; dropped"))
+            continue
+        problem = _misaligned(document.text, span, tokens[first:last])
+        if how == "error":
+            fitted.errors.append(_error(document, index, problem))
+            continue
+        if how == "shrink":
+            first = bisect_left(starts, span.start)
+            last = bisect_right(ends, span.end)
+        if how == "drop" or first >= last or first < behind:
+            fitted.settled.append(_error(document, index, f"{problem}; dropped"))
+            continue
+        found = document.text[starts[first] : ends[last - 1]]
+        done = f"{problem}; it becomes {shorten(found, 40)} ({how})"
+        fitted.settled.append(_error(document, index, done))
+        fitted.spans.append(Span(first, last, span.label))
+        behind = last
+    return fitted
+
+
+def _misaligned(text: str, span: TextSpan, tokens: Sequence[Place]) -> str:
+    """Why a span is not one of tokens; `tokens` are those that it touches."""
+    if not tokens:
+        return f"{shown(span)} holds no token"
+    where = ", ".join(
+        f"{shorten(text[start:end], 40)} ({start} {end})"
+        for start, end in {tokens[0]: 0, tokens[-1]: 0}
+    )
+    return f"{shown(span)} does not fall on token edges: the tokens there are {where}"
+
+
+def _cut(
+    document: Document, places: list[list[Place]], flat: list[Place], spans: list[Span]
+) -> Iterator[Sentence]:
+    """The document's sentences with their tags and texts."""
+    text = document.text
+    tags = None if document.spans is None else from_spans(spans, len(flat), "iob2")
+    done = 0
+    for number, sentence in enumerate(places):
+        # White space belongs to the sentence before it, so that the texts make up the document.
+        begin = sentence[0][0] if number else 0
+        end = places[number + 1][0][0] if number + 1 < len(places) else len(text)
+        yield Sentence(
+            words=tuple(text[a:b] for a, b in sentence),
+            tags=None if tags is None else tags[done : done + len(sentence)],
+            labels=document.labels,
+            text=text[begin:end],
+            places=tuple((a - begin, b - begin) for a, b in sentence),
+            lines=(document.line,) * len(sentence),
+        )
+        done += len(sentence)
+
+
+def to_document(sentence: Sentence, *, plain: bool, source: str = "") -> Document:
+    """A sentence as a text with spans: its own text, or its words joined by blanks.
+
+    Args:
+        sentence: its tags, in any scheme, are read by the rules of conlleval.
+        plain: whether its tags are plain labels, which are not spans and are left out.
+        source: the file that it comes from.
+    """
+    text, places = sentence.text, sentence.places
+    if text is None:
+        text, places = joined(sentence.words)
+    spans = None
+    if sentence.tags is not None and not plain:
+        spans = tuple(
+            TextSpan(text[start:end], start, end, span.label)
+            for span in to_spans(sentence.tags)
+            for start, end in [(places[span.start][0], places[span.end - 1][1])]
+        )
+    return Document(
+        text=text,
+        spans=spans,
+        labels=sentence.labels,
+        # Words of one multiword token share a place, and are no tokens of the text.
+        tokens=places if all(a[1] <= b[0] for a, b in pairwise(places)) else None,
+        source=source,
+        line=sentence.lines[0] if sentence.lines else 1,
+    )

@@ -1,0 +1,1 @@
+"""The formats of corpora: one module a format, and one table."""

@@ -1,0 +1,248 @@
+r"""brat standoff: a text in NAME.txt and, in NAME.ann, `T1<TAB>LABEL 16 20<TAB>Oslo`.
+
+Offsets count code points of the text as it is in its file: \r\n is two of them; a byte order mark
+is none, as it is no part of the text. Files that count otherwise (line ends as one, or the mark
+too) are recognised by the texts that .ann repeats, and converted.
+"""
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+from tagkit.corpus.formats.options import Reading, source_of
+from tagkit.corpus.formats.pieces import Piece, Writing, cannot_hold
+from tagkit.corpus.formats.source import Source, has_mark, read_text
+from tagkit.errors import DataError, FormatError, shorten
+from tagkit.text.records import Document, TextSpan
+from tagkit.wording import reason, shown_name
+
+_ENDINGS = (".ann", ".txt")
+_OTHER = {
+    "R": "relations", "E": "events", "A": "attributes", "M": "attributes", "N": "normalizations",
+    "#": "notes", "*": "equivalences",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    """A T line: its label, its pieces of the text, and the text that it repeats."""
+
+    line: int
+    name: str
+    label: str
+    pieces: tuple[tuple[int, int], ...]
+    repeated: str
+
+
+def annotated_files(path: Path) -> list[Path]:
+    """The .ann files of a folder, or the one of a pair, in order; none where there are none.
+
+    Raises:
+        DataError: the folder cannot be read.
+    """
+    if os.path.isdir(path):
+        try:
+            return sorted(p for p in path.iterdir() if _stem(p) and _ending(p) == ".ann")
+        except OSError as error:
+            raise DataError(f"{path}: cannot be read as a folder: {reason(error)}") from None
+    if _ending(path) not in _ENDINGS:
+        return []
+    beside = [path.with_name(f"{_stem(path)}.ann{gz}") for gz in ("", ".gz")]
+    return [p for p in beside if os.path.isfile(p)][:1]
+
+
+def _ending(path: Path) -> str:
+    return Path(path.name.removesuffix(".gz")).suffix
+
+
+def _stem(path: Path) -> str:
+    return Path(path.name.removesuffix(".gz")).stem
+
+
+def read_brat(source: Source, reading: Reading) -> Iterator[Document]:
+    """A document for each .ann file of a folder, or for one pair of files."""
+    path = Path(source.path)
+    files = annotated_files(path)
+    if not files:
+        raise DataError(f"{path}: expected a file NAME.ann beside NAME.txt, found none")
+    others: Counter[str] = Counter()
+    for file in files:
+        yield _document(file, reading, others)
+    if others:
+        found = ", ".join(f"{name} ({count:,})" for name, count in others.items())
+        reading.note(f"{path}: spans alone are read; passed over are {found}")
+
+
+def _document(file: Path, reading: Reading, others: Counter[str]) -> Document:
+    encoding = reading.data.encoding
+    beside = [file.with_name(f"{_stem(file)}.txt{gz}") for gz in ("", ".gz")]
+    text_file = next((p for p in beside if os.path.isfile(p)), None)
+    if text_file is None:
+        raise DataError(f"{file}: expected its text in {beside[0]}, found no such file")
+    text = read_text(str(text_file), encoding, reading.data.max_line_chars)
+    if not text.strip():
+        raise DataError(f"{text_file}: expected a text, found a blank file")
+    marks = list(_marks(file, reading, others))
+    place = _counting(text, text_file, marks)
+    found: list[tuple[TextSpan, int]] = []
+    for mark in marks:
+        span = _span(text, mark, place, str(file), reading)
+        if span is not None:
+            found.append((span, mark.line))
+    found.sort(key=lambda pair: (pair[0].start, pair[0].end))
+    return Document(
+        text=text,
+        spans=tuple(span for span, _ in found),
+        name=_stem(file),
+        source=str(file),
+        span_lines=tuple(line for _, line in found),
+    )
+
+
+def _marks(file: Path, reading: Reading, others: Counter[str]) -> Iterator[_Mark]:
+    for number, line in source_of(str(file), reading.data).numbered():
+        if not line.strip():
+            continue
+        if line[0] in _OTHER:
+            others[_OTHER[line[0]]] += 1
+            continue
+        try:
+            yield _mark(line, number)
+        except ValueError:
+            reading.refuse(
+                str(file),
+                number,
+                f"expected T1<TAB>LABEL START END<TAB>TEXT, found {shorten(line)}",
+            )
+
+
+def _mark(line: str, number: int) -> _Mark:
+    """A T line.
+
+    Raises:
+        ValueError: it is none.
+    """
+    name, middle, *repeated = line.split("\t", 2)
+    label, _, offsets = middle.partition(" ")
+    pieces = tuple(_pair(pair) for pair in offsets.split(";"))
+    ordered = all(a[1] <= b[0] for a, b in pairwise(pieces))
+    if not name.startswith("T") or not label or not ordered:
+        raise ValueError
+    return _Mark(number, name, label, pieces, repeated[0] if repeated else "")
+
+
+def _pair(text: str) -> tuple[int, int]:
+    start, end = (int(number) for number in text.split(" ") if number.isdecimal())
+    if not start < end:
+        raise ValueError
+    return start, end
+
+
+def _counting(text: str, text_file: Path, marks: Sequence[_Mark]) -> Callable[[int], int | None]:
+    """How a file's offsets become places in its text: the first way that fits every mark."""
+    ways = [_as_they_are(text)]
+    counts_mark = has_mark(str(text_file))
+    if counts_mark:
+        ways.append(lambda at: ways[0](at - 1))
+    if "\r\n" in text:
+        # The \r stands for both, so that a span that ends with a line does not end behind its \r.
+        starts = [at for at in range(len(text) + 1) if text[max(at - 1, 0) : at + 1] != "\r\n"]
+        ways.append(lambda at: starts[at] if 0 <= at < len(starts) else None)
+        if counts_mark:
+            ways.append(lambda at: starts[at - 1] if 0 < at <= len(starts) else None)
+    return next((way for way in ways if all(_fits(text, mark, way) for mark in marks)), ways[0])
+
+
+def _as_they_are(text: str) -> Callable[[int], int | None]:
+    return lambda at: at if 0 <= at <= len(text) else None
+
+
+def _fits(text: str, mark: _Mark, place: Callable[[int], int | None]) -> bool:
+    """Whether the text at a mark's places is the one that it repeats, line ends apart."""
+    found = []
+    for start, end in mark.pieces:
+        begin, behind = place(start), place(end)
+        if begin is None or behind is None:
+            return False
+        found.append(text[begin:behind])
+    return not mark.repeated or " ".join(mark.repeated.split()) == " ".join(" ".join(found).split())
+
+
+def _span(
+    text: str, mark: _Mark, place: Callable[[int], int | None], source: str, reading: Reading
+) -> TextSpan | None:
+    """The stretch that a mark means; None where it is refused or left out, which is said."""
+    where = f"{mark.pieces[0][0]} {mark.pieces[-1][1]}"
+    shown = f"{shown_name(mark.name)} ({shown_name(mark.label)} {where})"
+    start, end = place(mark.pieces[0][0]), place(mark.pieces[-1][1])
+    if start is None or end is None:
+        reading.refuse(
+            source, mark.line, f"expected a place in the text's {len(text):,} characters, "
+            f"found {shown}"
+        )  # fmt: skip
+        return None
+    if not _fits(text, mark, place):
+        reading.refuse(
+            source, mark.line, f"{shown}: expected {shorten(mark.repeated)} there, found "
+            f"{shorten(text[start:end])}"
+        )  # fmt: skip
+        return None
+    if len(mark.pieces) > 1:
+        how = reading.data.on_misaligned
+        problem = f"{shown} is in {len(mark.pieces)} pieces, and a span is one stretch"
+        if how == "error":
+            reading.refuse(source, mark.line, f"{problem}: see --on-misaligned")
+            return None
+        done = "made one stretch" if how == "expand" else "left out"
+        reading.note(f"{FormatError(source, mark.line, problem)}: {done}")
+        if how != "expand":
+            return None
+    return TextSpan(text[start:end], start, end, mark.label)
+
+
+def write_brat(items: Iterable[Document], writing: Writing) -> Iterator[Piece]:
+    """A pair of files a document or, where the output is one pair, the documents line by line."""
+    names: set[str] = set()
+    offset, count, number = 0, 0, 0
+    for number, item in enumerate(items, 1):
+        if item.labels:
+            writing.note("brat has no place for the class of a text: classes are left out")
+        name = "" if writing.single else _file_name(item.name, number, names)
+        # A line end parts the documents of one file; the text of a single one is left as it is.
+        text = f"\n{item.text}" if writing.single and number > 1 else item.text
+        yield Piece(f"{name}.txt", text)
+        if not item.text.strip():
+            raise cannot_hold(item, "brat", "a blank text")
+        offset += len(text) - len(item.text)
+        lines = []
+        for span in item.spans or ():
+            if not span.label or any(char.isspace() for char in span.label):
+                what = f"white space in a label, or none ({shorten(span.label)})"
+                raise cannot_hold(item, "brat", what)
+            if span.start >= span.end:
+                raise cannot_hold(item, "brat", "a span without a character")
+            count += 1
+            repeated = span.text.replace("\n", " ").replace("\r", " ")
+            place = f"{span.start + offset} {span.end + offset}"
+            lines.append(f"T{count}\t{span.label} {place}\t{repeated}\n")
+        yield Piece(f"{name}.ann", "".join(lines))
+        if writing.single:
+            offset += len(item.text)
+        else:
+            count, offset = 0, 0
+    if writing.single and number > 1:
+        yield Piece(".txt", "\n")
+
+
+def _file_name(name: str, number: int, taken: set[str]) -> str:
+    """A safe name that no document before has."""
+    safe = bool(name) and name[0] != "." and len(name) < 100
+    safe = safe and all(char.isalnum() or char in "-_." for char in name)
+    chosen = name if safe and name not in taken else f"{number:05d}"
+    while chosen in taken:
+        chosen += "-"
+    taken.add(chosen)
+    return chosen

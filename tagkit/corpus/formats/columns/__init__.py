@@ -1,0 +1,1 @@
+"""Column files: where things are in their lines, reading, writing."""

@@ -1,0 +1,308 @@
+r"""Column files: one token a line, its columns parted by blanks or tabs, blank lines between.
+
+    EU NNP B-NP B-ORG            the CoNLL shared tasks, 2000 to 2003
+    rejects VBZ B-VP O
+
+CoNLL-U (universaldependencies.org) is the kind with ten columns that have names; multiword ranges
+(1-2) and empty nodes (1.1) are lines, but no tokens.
+
+Columns are parted by ASCII blanks and tabs alone: \x85, \xa0 and other Unicode spaces belong to
+their token. A line that begins with # is a comment in CoNLL-U. Elsewhere it is a token when it has
+as many columns as the file (tweets), else a comment when it stands between sentences. A line whose
+token is -DOCSTART- is no token wherever it stands.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+from tagkit.corpus.formats.columns.layout import (
+    BLANK,
+    DOCSTART,
+    ColumnOptions,
+    Layout,
+    find_layout,
+    is_conllu_id,
+    is_docstart,
+    split_line,
+)
+from tagkit.corpus.formats.source import Source
+from tagkit.errors import FormatError, shorten
+from tagkit.text.records import Sentence
+from tagkit.wording import plural
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Lines that belong together: a sentence with its comments, or lines between sentences.
+
+    Attributes:
+        lines: as they were read, without their line feeds.
+        rows: which of them are the sentence's tokens.
+        sentence: None where there is none.
+        first_line: number of the first of them in the file, from 1.
+    """
+
+    lines: tuple[str, ...]
+    rows: tuple[int, ...]
+    sentence: Sentence | None
+    first_line: int
+
+
+# Places of a block's tokens among its lines, and the cells of the columns that are wanted.
+_ODD_IN_CONLLU = ("\r", "\t\t", " \t", "\t ", "\n ", "\n\t", " \n", "\t\n", DOCSTART)
+_Table = tuple[Sequence[int], Mapping[int, Sequence[str]]]
+
+
+class ColumnReader:
+    """Turns lines into blocks, fed with as many lines at a time as there are."""
+
+    def __init__(
+        self,
+        source: str,
+        options: ColumnOptions,
+        on_error: Callable[[FormatError], None] | None = None,
+    ) -> None:
+        """`source` names the file in messages.
+
+        `on_error` is given each line that cannot be read, which is then passed over; for None the
+        first such line is raised.
+        """
+        self.source = source
+        self.options = options
+        self.on_error = on_error
+        self.layout: Layout | None = None
+        self._wanted: tuple[int, ...] = ()
+        self._layout_line = 0
+        self._held: list[str] = []  # lines before the first that tells the columns
+        self._lines: list[str] = []  # of the block that has begun
+        self._number = 0  # of lines in blocks that are done
+
+    def feed(self, lines: Iterable[str]) -> Iterator[Block]:
+        """Blocks that these lines complete.
+
+        Raises:
+            FormatError: a line without the file's columns, or a column that is not there.
+        """
+        if self.layout is None:
+            lines = self._find_layout(lines)
+        begun = self._lines
+        for line in lines:
+            begun.append(line)
+            # Most lines are tokens, and this is all that is done for each of them alone.
+            if not line or (line[0] in BLANK and not line.strip(BLANK)):
+                yield self._block()
+
+    def close(self) -> Iterator[Block]:
+        """The last block, which often lacks its blank line."""
+        if self.layout is None:
+            self._look_at_hashes()
+            held, self._held = self._held, []
+            yield from self._blocks_without_layout(held) if self.layout is None else self.feed(held)
+        if self._lines:
+            yield self._block()
+
+    def _find_layout(self, lines: Iterable[str]) -> Iterator[str]:
+        """All lines, once the file's columns are known: only then is known what a # means."""
+        for line in lines:
+            if self.layout is not None:
+                yield line
+                continue
+            self._held.append(line)
+            if line.strip(BLANK) and not line.startswith("#") and not is_docstart(line):
+                self._set_layout(line, len(self._held))
+                held, self._held = self._held, []
+                yield from held
+
+    def _look_at_hashes(self) -> None:
+        """A file of nothing but lines with #: comments, or tokens.
+
+        They are tokens where each is one word, or where tabs part all of them into as many columns.
+        """
+        hashes = [(n, line) for n, line in enumerate(self._held, 1) if line.startswith("#")]
+        if not hashes:
+            return
+        tabs = all("\t" in line.rstrip(BLANK) for _, line in hashes)
+        widths = {len(split_line(line, tabs)) for _, line in hashes}
+        if len(widths) == 1 and (tabs or widths == {1}):
+            number, line = hashes[0]
+            self._set_layout(line, number)
+
+    def _blocks_without_layout(self, lines: list[str]) -> Iterator[Block]:
+        """A file without a token: nothing but blank lines and comments."""
+        for line in lines:
+            self._lines.append(line)
+            if not line.strip(BLANK):
+                yield self._block()
+
+    def _set_layout(self, line: str, number: int) -> None:
+        self._layout_line = number
+        self.layout = find_layout(line, self.source, number, self.options)
+        self._wanted = self.layout.wanted
+
+    def _block(self) -> Block:
+        """The lines that have gathered, as a block."""
+        lines = tuple(self._lines)
+        self._lines.clear()
+        first = self._number + 1
+        self._number += len(lines)
+        layout = self.layout
+        if layout is None:
+            return Block(lines, (), None, first)
+        regular = _regular_conllu if layout.conllu else _regular
+        rows, columns = regular(lines, layout, self._wanted) or self._looked_at(
+            lines, first, layout
+        )
+        if not rows:
+            return Block(lines, (), None, first)
+        numbers: Sequence[int] = range(first + rows[0], first + rows[-1] + 1)
+        if len(numbers) != len(rows):  # other lines stand between its tokens
+            numbers = [first + place for place in rows]
+        sentence = Sentence(
+            words=tuple(columns[layout.token]),
+            tags=None if layout.tag is None else layout.values(layout.tag, columns[layout.tag]),
+            features=tuple(layout.values(column, columns[column]) for column in layout.features),
+            lines=numbers,
+        )
+        return Block(lines, tuple(rows), sentence, first)
+
+    def _looked_at(self, lines: Sequence[str], first: int, layout: Layout) -> _Table:
+        found = list(self._tokens(lines, first, layout))
+        columns = dict(enumerate(zip(*(cells for _, cells in found), strict=True)))
+        return [place for place, _ in found], columns
+
+    def _tokens(
+        self, lines: Sequence[str], first: int, layout: Layout
+    ) -> Iterator[tuple[int, list[str]]]:
+        """Place and columns of each token of a block, line by line."""
+        in_sentence = False
+        for place, line in enumerate(lines):
+            if not line.strip(BLANK):
+                continue
+            columns = split_line(line, layout.tabs)
+            problem = _problem(line, columns, in_sentence, layout, self._layout_line)
+            if problem is None:
+                in_sentence = True
+                yield place, columns
+            elif problem:
+                error = FormatError(self.source, first + place, problem)
+                if self.on_error is None:
+                    raise error
+                self.on_error(error)
+
+
+def _regular(lines: Sequence[str], layout: Layout, wanted: Iterable[int]) -> _Table | None:
+    """The tokens of a block whose lines are all plain tokens; None where each needs a look.
+
+    Here no line is looked at alone: cut at every separator, with line ends as cells of their own,
+    the block is regular just where each line end stands in its place and no cell is empty. That is
+    several times faster.
+    """
+    count = _filled(lines)
+    text = "\n".join(lines[:count])
+    if "\r" in text:
+        text = f"{text}\n".replace("\r\n", "\n")[:-1]
+    separator, foreign = ("\t", " ") if layout.tabs else (" ", "\t")
+    if foreign in text or "\r" in text:
+        return None
+    cells = text.replace("\n", f"{separator}\n{separator}").split(separator)
+    step = layout.width + 1
+    ends = cells[layout.width :: step]
+    if len(cells) != count * step - 1 or ends.count("\n") != count - 1 or "" in cells:
+        return None
+    columns = {column: tuple(cells[column::step]) for column in wanted}
+    return None if DOCSTART in columns[layout.token] else (range(count), columns)
+
+
+def _regular_conllu(lines: Sequence[str], layout: Layout, wanted: Sequence[int]) -> _Table | None:
+    """The tokens of a block of CoNLL-U whose lines hold nothing odd; None where each needs a look.
+
+    Ten columns a line are many, and few of them are wanted: lines are cut no further than these.
+    """
+    start, end = 0, _filled(lines)
+    while start < end and lines[start].startswith("#"):
+        start += 1
+    body = lines[start:end]
+    text = "\n".join(["", *body, ""])
+    # Empty cells, blanks at the edges of cells and lines: rare enough to be left to the slow way.
+    if any(odd in text for odd in _ODD_IN_CONLLU):
+        return None
+    if [line.count("\t") for line in body] != [layout.width - 1] * len(body):
+        return None
+    last = max(wanted) + 1
+    found = [line.split("\t", last) for line in body]
+    rows: Sequence[int] = range(start, end)
+    ids = [cells[0] for cells in found]
+    joined = "".join(ids)
+    if not (joined.isdecimal() and joined.isascii() and max(map(len, ids)) < 10):
+        # Ranges and empty nodes, or what is no ID.
+        if not all(is_conllu_id(cells[0]) for cells in found):
+            return None
+        rows = [place for place, cells in zip(rows, found, strict=True) if cells[0].isdecimal()]
+        found = [cells for cells in found if cells[0].isdecimal()]
+    return rows, {column: tuple([cells[column] for cells in found]) for column in wanted}
+
+
+def is_whole(cell: str) -> bool:
+    """Whether a cell is the ID of a word: a number, of ASCII digits and not absurdly long."""
+    return is_conllu_id(cell) and cell.isdecimal()
+
+
+def _filled(lines: Sequence[str]) -> int:
+    """Number of lines up to the last that is not blank."""
+    end = len(lines)
+    while end and not lines[end - 1].strip(BLANK):
+        end -= 1
+    return end
+
+
+def _problem(
+    line: str, columns: list[str], in_sentence: bool, layout: Layout, layout_line: int
+) -> str | None:
+    """Why a line that is not blank cannot be read; '' where it is no token, None where it is."""
+    if layout.conllu and line.startswith("#"):
+        return ""
+    if len(columns) != layout.width:
+        if columns[0] == DOCSTART or (line.startswith("#") and not in_sentence):
+            return ""
+        return (
+            f"expected {plural(layout.width, 'column')} as on line {layout_line}, found "
+            f"{len(columns)}: {shorten(line)}"
+        )
+    if columns[layout.token] == DOCSTART:
+        return ""
+    if layout.conllu and not is_whole(columns[0]):
+        if is_conllu_id(columns[0]):
+            return ""
+        return f"expected a CoNLL-U ID such as 1, 1-2 or 1.1, found {shorten(columns[0])}"
+    if "" in columns:
+        return f"column {columns.index('') + 1} is empty: {shorten(line)}"
+    return None
+
+
+def read_blocks(
+    source: Source,
+    options: ColumnOptions,
+    on_error: Callable[[FormatError], None] | None = None,
+    on_layout: Callable[[Layout], None] | None = None,
+) -> Iterator[Block]:
+    """All blocks of a column file.
+
+    Args:
+        source: the file.
+        options: which columns are read.
+        on_error: as for `ColumnReader`.
+        on_layout: given the file's layout, once, before the first block that has a sentence.
+
+    Raises:
+        DataError: the file cannot be read.
+        FormatError: a line cannot be, and there is no `on_error` to be told.
+    """
+    reader = ColumnReader(source.name, options, on_error)
+    reported = on_layout is None
+    for blocks in chain(map(reader.feed, source.pieces()), [reader.close()]):
+        for block in blocks:
+            if not reported and on_layout is not None and reader.layout is not None:
+                on_layout(reader.layout)
+                reported = True
+            yield block

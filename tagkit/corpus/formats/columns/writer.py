@@ -1,0 +1,112 @@
+"""Tags -> column files: into lines that are there, or as new ones."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from tagkit.corpus.formats.columns.layout import (
+    BLANK,
+    CONLLU_COLUMNS,
+    DOCSTART,
+    KEYED,
+    Layout,
+    is_cell,
+    split_line,
+    with_value,
+)
+from tagkit.corpus.formats.columns.reader import Block
+from tagkit.corpus.formats.pieces import Piece, Writing, cannot_hold
+from tagkit.errors import shorten
+from tagkit.text.records import Sentence
+from tagkit.wording import plural
+
+_BETWEEN_TABS = re.compile(r"[^\t]+")
+_BETWEEN_BLANKS = re.compile(r"[^ \t]+")
+
+
+def append_column(block: Block, layout: Layout | None, values: Sequence[str]) -> Iterator[str]:
+    """The block's lines with one more column: `values` on its tokens.
+
+    Lines that have the file's columns and are no tokens (-DOCSTART-, multiword ranges) get a
+    filler, so that all lines keep as many columns; comments and blank lines stay as they are.
+    """
+    value_of = dict(zip(block.rows, values, strict=True))
+    for place, line in enumerate(block.lines):
+        value = value_of.get(place)
+        if value is None and layout is not None:
+            value = _filler(line, layout)
+        if value is None:
+            yield line
+            continue
+        # \r is the line's end in files from Windows, not a part of the last column.
+        body = line.rstrip(BLANK)
+        end = "\r" if line.endswith("\r") else ""
+        separator = "\t" if layout is None or layout.tabs or layout.width == 1 else " "
+        yield f"{body}{separator}{value}{end}"
+
+
+def _filler(line: str, layout: Layout) -> str | None:
+    if not line.strip(BLANK) or (layout.conllu and line.startswith("#")):
+        return None
+    columns = split_line(line, layout.tabs)
+    if len(columns) != layout.width:
+        return None
+    return "O" if columns[layout.token] == DOCSTART else "_" if layout.conllu else None
+
+
+def replace_tags(block: Block, layout: Layout, tags: Sequence[str]) -> Iterator[str]:
+    """The block's lines with other tags on its tokens; all else stays as it is."""
+    tag_of = dict(zip(block.rows, tags, strict=True))
+    for place, line in enumerate(block.lines):
+        if place not in tag_of or layout.tag is None:
+            yield line
+            continue
+        yield _with_cell(line, layout, layout.tag, tag_of[place])
+
+
+def _with_cell(line: str, layout: Layout, column: int, value: str) -> str:
+    """The line with another value in one column, and all between columns as it was."""
+    body = line.rstrip(BLANK)
+    cells = list((_BETWEEN_TABS if layout.tabs else _BETWEEN_BLANKS).finditer(body))
+    start, end = cells[column].span()
+    cell = body[start:end]
+    start += len(cell) - len(cell.lstrip(BLANK))
+    end -= len(cell) - len(cell.rstrip(BLANK))
+    for index, key in layout.keys:
+        if index == layout.tag:
+            absent = KEYED[CONLLU_COLUMNS[index]]
+            value = with_value(body[start:end], key, None if value == absent else value)
+    return f"{body[:start]}{value}{line[end:]}"
+
+
+def write_columns(items: Iterable[Sentence], writing: Writing) -> Iterator[Piece]:
+    """A line a token: the word, its features, its tag, parted by tabs; a blank line behind each."""
+    first: Sentence | None = None
+    for item in items:
+        first = first or item
+        if item.labels:
+            writing.note("columns have no place for the class of a sentence: classes are left out")
+        columns = [item.words, *item.features, *([item.tags] if item.tags else [])]
+        # Features of one sentence and tags of another would be the same column.
+        if (item.tags is None) != (first.tags is None):
+            raise cannot_hold(item, "columns", "tags in some sentences alone")
+        if len(item.features) != len(first.features):
+            found = f"{plural(len(item.features), 'feature column')}"
+            what = f"{found} after sentences that have {len(first.features)}"
+            raise cannot_hold(item, "columns", what)
+        for cells in columns:
+            for cell in cells:
+                _check(item, cell, len(columns))
+        rows = ("\t".join(cells) for cells in zip(*columns, strict=True))
+        yield Piece("", "".join(f"{row}\n" for row in rows) + "\n")
+
+
+def _check(item: Sentence, cell: str, width: int) -> None:
+    if not is_cell(cell):
+        what = f"a cell such as {shorten(cell)}: tabs part columns, line ends tokens"
+        raise cannot_hold(item, "columns", what)
+    if width == 1 and " " in cell:
+        raise cannot_hold(
+            item, "columns", f"a word with a blank ({shorten(cell)}) without a tag beside it"
+        )
+    if cell == DOCSTART:
+        raise cannot_hold(item, "columns", f"{DOCSTART} as a word")

@@ -1,0 +1,278 @@
+r"""The text behind CoNLL-U's words, and sentences as CoNLL-U.
+
+Words stand in the text as `# text` has it, or as SpaceAfter=No and UDPipe's SpacesBefore and
+SpacesAfter (\s a blank, \t a tab, \r, \n, \p a bar, \\ itself) tell. The words of a multiword token
+(1-2) share its place unless their forms, end to end, are the token.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+from tagkit.corpus.formats.columns.layout import (
+    BLANK,
+    DOCSTART,
+    KEYED,
+    Layout,
+    column_options,
+    is_cell,
+    is_conllu_id,
+    split_line,
+    value_of,
+)
+from tagkit.corpus.formats.columns.reader import Block, read_blocks
+from tagkit.corpus.formats.options import Reading
+from tagkit.corpus.formats.pieces import Piece, Writing, cannot_hold
+from tagkit.corpus.formats.source import Source
+from tagkit.errors import FormatError, shorten
+from tagkit.text.records import Sentence
+
+_TEXT = "# text = "
+_ESCAPES = {"\\s": " ", "\\t": "\t", "\\r": "\r", "\\n": "\n", "\\p": "|", "\\\\": "\\"}
+_ESCAPE_OF = {char: escape for escape, char in _ESCAPES.items()}
+NAME = "conllu"
+KEY = "NER"  # of the tags of spans in MISC
+
+
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    """A stretch of the text that has no blank put in: a word, or a multiword token."""
+
+    form: str
+    words: tuple[str, ...]
+    misc: str
+
+
+def read_columns(source: Source, reading: Reading) -> Iterator[Sentence]:
+    """Sentences of a column file, CoNLL-U among them; with their text where that is wanted."""
+    options = column_options(reading.data, with_tags=reading.with_tags)
+    if reading.all_features and not options.features:
+        options = replace(options, features=None)
+    found: Layout | None = None
+
+    def on_layout(layout: Layout) -> None:
+        nonlocal found
+        found = layout
+        reading.on_layout(layout)
+
+    for block in read_blocks(source, options, reading.on_error, on_layout):
+        if block.sentence is None:
+            continue
+        if not (reading.with_text and found is not None and found.conllu):
+            yield block.sentence
+            continue
+        try:
+            yield with_text(block, source.name, tabs=found.tabs)
+        except FormatError as error:
+            reading.refuse(error.source, error.line, error.problem)
+
+
+def with_text(block: Block, source: str, *, tabs: bool) -> Sentence:
+    """The sentence of a CoNLL-U block with its text and the places of its words.
+
+    Args:
+        block: lines with a sentence.
+        source: names the file in messages.
+        tabs: whether tabs part the columns, as they should, rather than blanks.
+
+    Raises:
+        FormatError: a multiword range that is not one of words of the sentence.
+    """
+    sentence = block.sentence
+    assert sentence is not None  # callers have looked
+    units = list(_units(block, source, tabs))
+    said = next((line for line in block.lines if line.startswith(_TEXT)), None)
+    found = None
+    if said is not None and not any("Spaces" in unit.misc for unit in units):
+        found = _in_text(said.removeprefix(_TEXT).rstrip(BLANK), units)
+    text, places = found or _laid_out(units)
+    return replace(sentence, text=text, places=tuple(places))
+
+
+def _units(block: Block, source: str, tabs: bool) -> Iterator[_Unit]:
+    """Multiword tokens and single words, in order.
+
+    Raises:
+        FormatError: a range whose words do not follow it.
+    """
+    rows = set(block.rows)
+    pending: tuple[int, _Unit, str, list[int]] | None = None  # its line, the numbers of its words
+    words: list[str] = []
+    for place, line in enumerate(block.lines):
+        cells = split_line(line, tabs)
+        if place in rows:
+            form, misc = cells[1], cells[9]
+            if pending is None:
+                yield _Unit(form, (form,), misc)
+                continue
+            _, unit, _, numbers = pending
+            if int(cells[0]) != numbers[0]:
+                break
+            words.append(form)
+            del numbers[0]
+            if not numbers:
+                yield replace(unit, words=tuple(words))
+                pending = None
+        elif len(cells) == 10 and "-" in cells[0] and is_conllu_id(cells[0]):
+            first, _, end = cells[0].partition("-")
+            # No more words than the sentence has: a range may be any number long.
+            numbers = list(range(int(first), min(int(end), int(first) + len(rows)) + 1))
+            if pending is not None or len(numbers) < 2:
+                pending = pending or (place, _Unit("", (), "_"), cells[0], numbers)
+                break
+            pending, words = (place, _Unit(cells[1], (), cells[9]), cells[0], numbers), []
+    if pending is not None:
+        place, _, shown, _ = pending
+        problem = (
+            f"expected the multiword range {shorten(shown)} to be that of two words or more that "
+            "follow it, one by one"
+        )
+        raise FormatError(source, block.first_line + place, problem)
+
+
+def _in_text(text: str, units: Sequence[_Unit]) -> tuple[str, list[tuple[int, int]]] | None:
+    """The units' places in a text that is known; None where they do not stand in it so."""
+    places: list[tuple[int, int]] = []
+    at = 0
+    for unit in units:
+        while at < len(text) and text[at].isspace() and not text.startswith(unit.form, at):
+            at += 1
+        if not text.startswith(unit.form, at):
+            return None
+        places += _places(unit, at)
+        at += len(unit.form)
+    return text, places
+
+
+def _laid_out(units: Sequence[_Unit]) -> tuple[str, list[tuple[int, int]]]:
+    """A text made of the units, as their MISC tells what stands between them."""
+    parts: list[str] = []
+    places: list[tuple[int, int]] = []
+    at = 0
+    for index, unit in enumerate(units):
+        before = _unescape(value_of(unit.misc, "SpacesBefore", ""))
+        after = _unescape(value_of(unit.misc, "SpacesAfter", ""))
+        if not after and "SpaceAfter=No" not in unit.misc.split("|") and index < len(units) - 1:
+            after = " "
+        places += _places(unit, at + len(before))
+        parts += [before, unit.form, after]
+        at += len(before) + len(unit.form) + len(after)
+    return "".join(parts), places
+
+
+def _places(unit: _Unit, start: int) -> Iterator[tuple[int, int]]:
+    """The place of each word of a unit that begins at `start`."""
+    if "".join(unit.words) != unit.form:
+        yield from ((start, start + len(unit.form)) for _ in unit.words)
+        return
+    for word in unit.words:
+        yield start, start + len(word)
+        start += len(word)
+
+
+def _unescape(text: str) -> str:
+    return re.sub(r"\\[strnp\\]", lambda found: _ESCAPES[found.group()], text)
+
+
+def write_conllu(items: Iterable[Sentence], writing: Writing) -> Iterator[Piece]:
+    """Sentences as CoNLL-U: plain labels in UPOS, tags of spans in MISC as NER=B-X."""
+    noted = False
+    first: Sentence | None = None
+    for item in items:
+        first = first or item
+        if (item.tags is None) != (first.tags is None):
+            raise cannot_hold(item, NAME, "tags in some sentences alone")
+        if item.features or item.labels:
+            writing.note(f"{NAME} has no place for feature columns and classes: they are left out")
+        if not writing.plain and item.tags and not noted:
+            noted = True
+            writing.note(f"the tags are in MISC; read them with --tag-column MISC.{KEY}")
+        yield Piece("", "".join(f"{line}\n" for line in _lines(item, writing.plain)))
+
+
+def _lines(item: Sentence, plain: bool) -> Iterator[str]:
+    tags: Sequence[str | None] = item.tags or [None] * len(item)
+    if item.text is not None and "\n" not in item.text.strip():
+        yield f"{_TEXT}{item.text.strip()}"
+    spaces = _spaces(item)
+    ranges = _ranges(item)
+    for number, (word, tag) in enumerate(zip(item.words, tags, strict=True), 1):
+        _check(item, word, "a word with a tab, a line end, or a blank at its edge")
+        if word == DOCSTART:
+            raise cannot_hold(item, NAME, f"{DOCSTART} as a word")
+        if tag is not None:
+            _check(item, tag, "such a tag")
+        if number - 1 in ranges:
+            end, form = ranges[number - 1]
+            _check(item, form, "a token with a tab, a line end, or a blank at its edge")
+            misc = spaces[end - 1] or "_"
+            yield "\t".join([f"{number}-{end}", form, *"_" * 7, misc])
+        inside = any(start < number <= end for start, (end, _) in ranges.items())
+        pairs = [] if inside or spaces[number - 1] is None else [str(spaces[number - 1])]
+        if tag not in (None, KEYED["MISC"]) and not plain:
+            if "|" in str(tag):
+                raise cannot_hold(item, NAME, f"a tag with a bar ({shorten(str(tag))}) in MISC")
+            pairs.append(f"{KEY}={tag}")
+        upos = tag if plain and tag is not None else "_"
+        yield "\t".join([str(number), word, "_", upos, *"_" * 5, "|".join(pairs) or "_"])
+    yield ""
+
+
+def _ranges(item: Sentence) -> dict[int, tuple[int, str]]:
+    """Words that share a place, by the first of them: the word behind the last, and their token.
+
+    Raises:
+        FormatError: a word that the sentence's text has in another way, or in another order.
+    """
+    if item.text is None:
+        return {}
+    found: dict[int, tuple[int, str]] = {}
+    start = behind = 0
+    for (begin, end), group in groupby(item.places):
+        count = len(list(group))
+        form = item.text[begin:end]
+        words = item.words[start : start + count]
+        if begin < behind or (count == 1 and words[0] != form):
+            raise cannot_hold(item, NAME, "a word that is not what the sentence's text has there")
+        if count > 1:
+            if "".join(words) == form:
+                raise cannot_hold(item, NAME, "words that share a place and make up its text")
+            found[start] = (start + count, form)
+        start, behind = start + count, end
+    return found
+
+
+def _check(item: Sentence, cell: str, what: str) -> None:
+    if not is_cell(cell):
+        raise cannot_hold(item, NAME, what)
+
+
+def _spaces(item: Sentence) -> list[str | None]:
+    """What MISC says of the white space around each word; None where it is a single blank.
+
+    Of words that share a place, the last one has what stands behind the place.
+    """
+    if item.text is None:
+        return [None] * len(item)
+    ends = [*(start for start, _ in item.places[1:]), len(item.text)]
+    found: list[str | None] = []
+    first = item.places.count(item.places[0]) - 1  # the word that has what stands before the text
+    for number, ((_, end), following) in enumerate(zip(item.places, ends, strict=True)):
+        between = item.text[end:following]
+        last = number == len(item) - 1
+        if between == ("" if last else " "):
+            value = None
+        elif not between:
+            value = "SpaceAfter=No"
+        else:
+            value = f"SpacesAfter={_escape(between)}"
+        if number == first and item.places[0][0]:
+            before = f"SpacesBefore={_escape(item.text[: item.places[0][0]])}"
+            value = f"{before}|{value}" if value else before
+        found.append(value)
+    return found
+
+
+def _escape(text: str) -> str:
+    return "".join(_ESCAPE_OF.get(char, char) for char in text)

@@ -1,0 +1,93 @@
+"""Pieces of an output -> the files that they belong to; and the files that an input consists of."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from tagkit.corpus.formats.parallel import LABELS, TAGS, WORDS
+from tagkit.corpus.formats.pieces import Piece
+from tagkit.corpus.formats.source import STDIN
+from tagkit.storage import encoded, new_folder, open_output
+from tagkit.storage.places import refusals
+
+_OPEN_FILES = 16  # of a folder that is being written
+_PAIR = (".txt", ".ann")  # of brat
+
+
+def pair_of(path: Path) -> list[Path]:
+    """The two files of a pair, given one of them."""
+    return [path.with_suffix(ending) for ending in _PAIR]
+
+
+def files_of(path: str) -> Iterator[Path]:
+    """All files that may be read when this is the input: those of a folder, and of a pair, too."""
+    if path == STDIN:
+        yield Path("/dev/stdin")
+        return
+    place = Path(path)
+    if place.is_dir():
+        yield from (file for file in place.rglob("*") if file.is_file())
+        return
+    yield place
+    unpacked = place.with_name(place.name.removesuffix(".gz")) if place.name else place
+    others: list[Path] = []
+    if unpacked.suffix in _PAIR:
+        others = pair_of(unpacked)
+    elif unpacked.name == WORDS:
+        others = [place.with_name(name) for name in (WORDS, TAGS, LABELS)]
+    for other in others:
+        yield from (other, other.with_name(f"{other.name}.gz"))
+
+
+def write_pair(path: Path, pieces: Iterable[Piece], *, replace: bool) -> None:
+    """Files that differ in their endings alone: a piece's `file` takes the place of the path's.
+
+    Args:
+        path: of one of them.
+        pieces: of both.
+        replace: whether files that are there are replaced.
+
+    Raises:
+        DataError: a file is there and not to be replaced, or cannot be written.
+    """
+    with ExitStack() as stack:
+        writers = {
+            file.suffix: stack.enter_context(open_output(file, replace=replace))
+            for file in pair_of(path)
+        }
+        for piece in pieces:
+            writers[piece.file](piece.text)
+
+
+def write_folder(path: Path, pieces: Iterable[Piece]) -> None:
+    """A folder with the files of the pieces.
+
+    Raises:
+        DataError: it is there already, or cannot be written.
+    """
+    with new_folder(path) as folder:
+        _fill(folder, pieces, path)
+
+
+def _fill(folder: Path, pieces: Iterable[Piece], path: Path) -> None:
+    """Append each piece to its file; the few that were written last stay open."""
+    files: dict[str, BinaryIO] = {}
+    try:
+        for piece in pieces:
+            with refusals(path / piece.file):
+                if piece.file not in files:
+                    if len(files) == _OPEN_FILES:
+                        files.pop(next(iter(files))).close()
+                    place = folder / piece.file
+                    place.parent.mkdir(parents=True, exist_ok=True)
+                    files[piece.file] = place.open("ab")
+                file = files[piece.file]
+                file.write(encoded(piece.text, first=file.tell() == 0))
+        with refusals(path):
+            for file in files.values():
+                file.close()
+    finally:
+        for file in files.values():
+            with suppress(OSError):  # what cannot be written was said
+                file.close()

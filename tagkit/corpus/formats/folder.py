@@ -1,0 +1,159 @@
+"""A folder for each class with a text in each file, or a file for each class with a text a line.
+
+In the second kind a class is what its file's name does not share with the others: rt-polarity.neg
+and rt-polarity.pos hold the classes neg and pos. Hidden files and folders are passed over.
+"""
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from tagkit.corpus.formats.options import Reading, source_of
+from tagkit.corpus.formats.pieces import Piece, Writing, cannot_hold
+from tagkit.corpus.formats.source import Source, read_text
+from tagkit.corpus.formats.text import noting_spans, require_label
+from tagkit.errors import DataError, shorten
+from tagkit.text.records import Document
+from tagkit.wording import reason
+
+_EDGE = re.compile(r"[._-]")
+_LONGEST = 200  # bytes in a name; file systems take 255, and a number or ending may follow
+_TEXT_ENDINGS = ("", ".txt")
+# Files that are parts of a corpus, rather than its classes.
+_PARTS = {"train", "dev", "test", "valid", "validation", "val", "testa", "testb"}
+
+
+def read_folder(source: Source, reading: Reading) -> Iterator[Document]:
+    """The texts of each class, classes and files by the order of their names."""
+    path = Path(source.path)
+    folders, files = _inside(path)
+    if folders:
+        if files:
+            reading.note(f"{path}: the files beside the folders of classes are passed over")
+        for folder in folders:
+            yield from _files_of(folder, reading)
+        return
+    if not files:
+        raise DataError(f"{path}: expected a folder or a file for each class, found none")
+    for file, label in zip(files, _classes(files), strict=True):
+        yield from _lines_of(file, label, reading)
+
+
+def _files_of(folder: Path, reading: Reading) -> Iterator[Document]:
+    folders, files = _inside(folder)
+    if folders:
+        raise DataError(f"{folders[0]}: expected a file with a text, found a folder")
+    if not files:
+        raise DataError(f"{folder}: expected a file for each text, found none")
+    for file in files:
+        text = read_text(str(file), reading.data.encoding, reading.data.max_line_chars)
+        if not text.strip():
+            reading.refuse(str(file), 1, "expected a text, found a blank file")
+            continue
+        name = Path(_unpacked(file)).stem
+        yield Document(text, labels=(folder.name,), name=name, source=str(file))
+
+
+def _lines_of(file: Path, label: str, reading: Reading) -> Iterator[Document]:
+    for number, line in source_of(str(file), reading.data).numbered():
+        if line.strip():
+            yield Document(line, labels=(label,), source=str(file), line=number)
+
+
+def _inside(path: Path) -> tuple[list[Path], list[Path]]:
+    """Folders and files that are not hidden, by the order of their names.
+
+    Raises:
+        DataError: the folder cannot be read, or a name in it is not text.
+    """
+    try:
+        entries = sorted(entry for entry in path.iterdir() if not entry.name.startswith("."))
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path}: cannot be read as a folder: {reason(error)}") from None
+    for entry in entries:
+        if not _is_unicode(entry.name):
+            raise DataError(f"{path}: expected names in UTF-8, found {shorten(entry.name)}")
+    folders = [entry for entry in entries if os.path.isdir(entry)]
+    return folders, [entry for entry in entries if entry not in set(folders)]
+
+
+def _is_unicode(name: str) -> bool:
+    """Whether all of a name is text: Python has a lone surrogate for each byte that is not."""
+    return not any("\ud800" <= char <= "\udfff" for char in name)
+
+
+def _unpacked(file: Path) -> str:
+    return file.name.removesuffix(".gz")
+
+
+def _classes(files: Sequence[Path]) -> list[str]:
+    """What tells the names of the files apart, between the edges of their parts."""
+    names = [_unpacked(file) for file in files]
+    if len(names) == 1:
+        return [Path(names[0]).stem]
+    start = max((edge.end() for edge in _EDGE.finditer(_shared_start(names))), default=0)
+    shared = _shared_end([name[start:] for name in names])
+    classes = [name[start : len(name) - len(shared)] for name in names]
+    # A name that is all of what others have in common, as rt- and rt-pos have, stays whole.
+    return classes if all(classes) else names
+
+
+def _shared_start(names: Sequence[str]) -> str:
+    """The beginning that all names have: what the first and the last in order have."""
+    first, last = min(names), max(names)
+    at = next(
+        (at for at, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first)
+    )
+    return first[:at]
+
+
+def _shared_end(names: Sequence[str]) -> str:
+    """The end that all names have, from the first edge in it."""
+    shared = _shared_start([name[::-1] for name in names])[::-1]
+    edge = _EDGE.search(shared)
+    return shared[edge.start() :] if edge else ""
+
+
+def write_folder(items: Iterable[Document], writing: Writing) -> Iterator[Piece]:
+    """A file a text, in the folder of its class."""
+    taken: set[tuple[str, str]] = set()
+    for number, item in enumerate(noting_spans(items, "folder", writing), 1):
+        label = require_label(item, "folder")
+        if not _is_safe(label) or any(char in label for char in "/\\\0"):
+            what = f"a label that is no name for a folder ({shorten(label)})"
+            raise cannot_hold(item, "folder", what)
+        if not item.text.strip():
+            raise cannot_hold(item, "folder", "a blank text")
+        name = _file_name(item.name, number)
+        while (label, name.casefold()) in taken:  # some file systems take a.txt for A.txt
+            name += "-"
+        taken.add((label, name.casefold()))
+        yield Piece(f"{label}/{name}.txt", item.text)
+
+
+def _file_name(name: str, number: int) -> str:
+    """A document's name where any file system takes it, else its number."""
+    plain = all(char.isalnum() or char in "-_." for char in name)
+    return name if name and plain and _is_safe(name) else f"{number:05d}"
+
+
+def _is_safe(name: str) -> bool:
+    return not name.startswith(".") and _is_unicode(name) and len(name.encode()) <= _LONGEST
+
+
+def looks_like_folder(path: Path) -> bool:
+    """Whether it holds folders that hold files alone, or files with names of classes."""
+    folders, files = _inside(path)
+    if folders:
+        found = [_inside(folder) for folder in folders]
+        return all(inner_files and not inner for inner, inner_files in found)
+    if len(files) < 2:
+        return False
+    return not _PARTS & {*_classes(files)} and _ending(files) in _TEXT_ENDINGS
+
+
+def _ending(files: Sequence[Path]) -> str:
+    """The ending that all files share; empty where they share none."""
+    endings = {Path(_unpacked(file)).suffix for file in files}
+    return endings.pop() if len(endings) == 1 else ""

@@ -1,0 +1,153 @@
+"""Lines as rows of columns: what tells a column file from raw text and from texts with classes."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from tagkit.corpus.formats.columns.layout import BLANK, is_conllu_id, is_docstart, split_line
+from tagkit.errors import SchemeError
+from tagkit.text.schemes import OUTSIDE, detect, is_span_tag
+from tagkit.wording import plural
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """The rows and columns that some lines have.
+
+    Attributes:
+        width: columns of at least nine of ten lines.
+        tabs: whether tabs part them, rather than blanks.
+        lines: number of lines that are not blank.
+        is_regular: whether all of these have that width.
+        has_groups: whether there are two lines or more without a blank one between them.
+        has_blank_lines: whether there are blank lines at all.
+        has_inner_blank_lines: whether there are some between other lines.
+        has_texts: whether more than half of the lines have a column of several words.
+        scheme: of the tags of spans in one of the columns; empty where there are none.
+    """
+
+    width: int
+    tabs: bool
+    lines: int
+    is_regular: bool
+    has_groups: bool
+    has_blank_lines: bool
+    has_inner_blank_lines: bool
+    has_texts: bool
+    scheme: str
+
+    @property
+    def has_tags(self) -> bool:
+        """Whether one of several columns holds tags of spans."""
+        return bool(self.scheme)
+
+    @property
+    def is_corpus(self) -> bool:
+        """Whether it is that of a column file or of TSV, rather than of raw text.
+
+        Lines of as many words without a blank line between them are text: requests, names, verse.
+        Some broken lines do not make text of a file that tabs part.
+        """
+        if not self.is_regular:
+            sentences = self.has_groups and self.has_inner_blank_lines
+            return self.tabs and sentences and not self.has_texts
+        return self.tabs or (self.has_groups and self.has_blank_lines)
+
+    @property
+    def shape(self) -> str:
+        """Number of columns and what parts them."""
+        columns = plural(self.width, "column")
+        return (
+            f"{columns} parted by {'tabs' if self.tabs else 'blanks'}"
+            if self.width > 1
+            else columns
+        )
+
+    def __str__(self) -> str:
+        """What was found, for people."""
+        parts = [self.shape]
+        if self.has_inner_blank_lines:
+            parts.append("blank lines between sentences")
+        if self.has_tags:
+            parts.append(
+                f"tags of {self.scheme.upper()}" if self.scheme != "spans" else "tags of spans"
+            )
+        if not self.is_regular:
+            parts.append("some lines have another number of columns")
+        return ", ".join(parts)
+
+
+def grid_of(lines: Sequence[str]) -> Grid | None:
+    """The rows and columns of lines; None where fewer than nine of ten have as many columns.
+
+    Lines with # and with -DOCSTART- are not looked at.
+    """
+    lines = [line for line in lines if not is_docstart(line)]
+    full = [line for line in lines if line.strip(BLANK) and not line.startswith("#")]
+    if not full:
+        return None
+    # A tab at the end parts nothing.
+    tabs = 2 * sum("\t" in line.rstrip(BLANK) for line in full) > len(full)
+    rows = [split_line(line, tabs) for line in full]
+    (width, count), *_ = Counter(map(len, rows)).most_common(1)
+    if 10 * count < 9 * len(rows):
+        return None
+    stripped = [bool(line.strip(BLANK)) for line in lines]
+    groups = [len(list(group)) for filled, group in groupby(stripped) if filled]
+    texts = sum(any(" " in cell for cell in row) for row in rows)
+    return Grid(
+        width=width,
+        tabs=tabs,
+        lines=len(full),
+        is_regular=count == len(rows),
+        has_groups=any(length > 1 for length in groups),
+        has_blank_lines=not all(stripped),
+        has_inner_blank_lines=len(groups) > 1,
+        has_texts=tabs and 2 * texts > len(rows),
+        scheme=_scheme(lines, tabs, width) if width > 1 else "",
+    )
+
+
+def _scheme(lines: Sequence[str], tabs: bool, width: int) -> str:
+    """The scheme of the last column that holds tags of spans; empty where none does."""
+    sentences = [
+        [cells for line in group if len(cells := split_line(line, tabs)) == width]
+        for filled, group in groupby(lines, key=lambda line: bool(line.strip(BLANK)))
+        if filled
+    ]
+    for column in range(width - 1, 0, -1):
+        tags = [[cells[column] for cells in sentence] for sentence in sentences]
+        seen = Counter(tag for sentence in tags for tag in sentence)
+        of_spans = sum(count for tag, count in seen.items() if is_span_tag(tag))
+        # A bare prefix, such as B or S, may be any label.
+        labelled = any("-" in tag[1:-1] and is_span_tag(tag) for tag in seen if tag != OUTSIDE)
+        if labelled and 10 * of_spans >= 9 * seen.total():
+            try:
+                return detect(tags).scheme
+            except SchemeError:
+                return "spans"
+    return ""
+
+
+def looks_like_conllu(lines: Sequence[str]) -> bool:
+    """Whether most lines are words of CoNLL-U: ten columns, numbered in each sentence from 1."""
+    full = starts = ones = fitting = 0
+    begins = True
+    for line in lines[:1000]:
+        if not line.strip(BLANK):
+            begins = True
+            continue
+        if line.startswith("#"):
+            continue
+        full += 1
+        cells = [cell.strip(BLANK) for cell in line.split("\t")]
+        if len(cells) != 10 or not is_conllu_id(cells[0]):
+            continue
+        head = cells[6]
+        fitting += head in ("", "_") or head.isdecimal()
+        if begins:
+            starts += 1
+            ones += cells[0].partition("-")[0].partition(".")[0] in ("0", "1")
+            begins = False
+    return 2 * fitting > full and 2 * ones > starts

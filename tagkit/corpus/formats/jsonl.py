@@ -1,0 +1,344 @@
+"""JSON Lines <-> sentences and documents: one object a line.
+
+| object | read as |
+| --- | --- |
+| `{"tokens": [...], "tags": [...]}`, or `words`, `ner_tags` | a sentence |
+| `{"text": "...", "spans": [{"start", "end", "label"}]}`, as Prodigy has it | a document |
+| the same with `entities` and `start_offset`, `end_offset`, or `label(s)`: [[start, end, "X"]] |
+  a document, as doccano has it |
+| `{"text": "...", "label": "X"}`, or `labels`: ["X", "Y"] | a document with classes |
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from tagkit.corpus.formats.options import Item, Reading
+from tagkit.corpus.formats.pieces import Piece, Writing, cannot_hold, one_file
+from tagkit.corpus.formats.source import Source
+from tagkit.errors import shorten
+from tagkit.storage import without_halves
+from tagkit.text.json_text import to_json
+from tagkit.text.records import Document, Sentence, TextSpan
+from tagkit.wording import listed
+
+_TOKENS = ("tokens", "words")
+_TAGS = ("tags", "ner_tags", "pos_tags", "chunk_tags")
+_TEXT = ("text", "sentence", "content")
+_SPANS = ("spans", "entities", "label", "labels")
+_START = ("start", "start_offset")
+_END = ("end", "end_offset")
+_CLASSES = ("label", "labels", "class", "category", "intent")
+# Prodigy keeps what its annotator refused.
+_REFUSED = ("reject", "ignore")
+
+
+class _Bad(Exception):
+    """What is wrong with a record."""
+
+
+def kind_of(record: Mapping[str, Any]) -> str:
+    """Which of the three JSONL formats a record is in.
+
+    Raises:
+        ValueError: none.
+    """
+    if _get(record, _TEXT) is None:
+        if _get(record, _TOKENS) is not None:
+            return "jsonl-tokens"
+        raise ValueError(
+            "expected a text, or tokens, found the keys " + (listed([*record]) or "of nothing")
+        )
+    spans = next((record[key] for key in _SPANS if isinstance(record.get(key), list)), None)
+    if spans is not None and ("spans" in record or "entities" in record or _are_spans(spans)):
+        return "jsonl-spans"
+    tags = _get(record, _TAGS)
+    return "jsonl-tokens" if tags is not None and "tokens" in record else "jsonl-texts"
+
+
+def looks_like_jsonl(lines: Sequence[str]) -> bool:
+    """Whether the first line that is not blank begins an object."""
+    return next((line for line in lines if line.strip()), "").lstrip().startswith("{")
+
+
+def is_record(lines: Sequence[str]) -> bool:
+    """Whether the first line that is not blank is a record of one of the three formats."""
+    try:
+        record = json.loads(next(line for line in lines if line.strip()))
+        return isinstance(record, dict) and bool(kind_of(record))
+    except (ValueError, RecursionError, StopIteration):
+        return False
+
+
+def kind_of_lines(lines: Sequence[str]) -> str:
+    """Which of the three JSONL formats a file is in, by the records of its beginning."""
+    kinds = set()
+    for line in lines:
+        try:
+            record = json.loads(line)
+            if isinstance(record, dict):
+                kinds.add(kind_of(record))
+        except (ValueError, RecursionError):
+            continue
+    # A text without spans may look as if it had no class.
+    return next((kind for kind in ("jsonl-spans", "jsonl-tokens") if kind in kinds), "jsonl-texts")
+
+
+def read_jsonl(source: Source, reading: Reading) -> Iterator[Item]:
+    """The records of a file, each as what its keys say."""
+    passed_over = 0
+    for number, line in source.numbered():
+        if not line.strip():
+            continue
+        try:
+            record = _parse(line)
+            if record.get("answer") in _REFUSED:
+                passed_over += 1
+                continue
+            item = _item(record, source.name, number, reading)
+        except (_Bad, ValueError, RecursionError) as error:
+            problem = str(error) if isinstance(error, (_Bad, ValueError)) else "is nested too deep"
+            reading.refuse(source.name, number, problem)
+            continue
+        yield item
+    if passed_over:
+        reading.note(
+            f"{source.name}: records that Prodigy marks as rejected or ignored are passed over "
+            f"({passed_over:,})"
+        )
+
+
+def _parse(line: str) -> dict[str, Any]:
+    try:
+        record = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise _Bad(
+            f"expected a JSON object, found {shorten(line)}: {error.msg} at character {error.colno}"
+        ) from None
+    except ValueError:  # Python's words on it name a function of Python
+        raise _Bad(
+            f"expected a JSON object, found {shorten(line)}: a number has over 4,300 digits"
+        ) from None
+    if not isinstance(record, dict):
+        raise _Bad(f"expected a JSON object, found {shorten(line)}")
+    try:
+        json.dumps(record, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        found = shorten(error.object[error.start : error.end])
+        raise _Bad(f"expected Unicode text, found half of a surrogate pair: {found}") from None
+    return record
+
+
+def _item(record: dict[str, Any], source: str, number: int, reading: Reading) -> Item:
+    wanted = reading.data.format
+    kind = wanted if wanted.startswith("jsonl-") else kind_of(record)
+    if kind == "jsonl-tokens":
+        return _sentence(record, number, reading)
+    text = _get(record, _TEXT)
+    if text is None:
+        raise _Bad(f"expected a text, found the keys {listed([*record]) or 'of nothing'}")
+    if not isinstance(text, str) or not text.strip():
+        raise _Bad(f"expected a text, found {_show(text)}")
+    name = record.get("id", "")
+    spans: tuple[TextSpan, ...] | None = None
+    if kind == "jsonl-spans":
+        found = next((record[key] for key in _SPANS if isinstance(record.get(key), list)), None)
+        if found is None:
+            raise _Bad(f"expected spans, found the keys {listed([*record])}")
+        spans = tuple(sorted((_span(text, span) for span in found), key=_place))
+    return Document(
+        text=text,
+        spans=spans,
+        labels=_labels(record, needed=kind == "jsonl-texts" and reading.with_tags),
+        tokens=_places(text, record["tokens"]) if isinstance(record.get("tokens"), list) else None,
+        name=str(name) if isinstance(name, (str, int)) else "",
+        source=source,
+        line=number,
+    )
+
+
+def _sentence(record: dict[str, Any], number: int, reading: Reading) -> Sentence:
+    words = _strings(_get(record, _TOKENS), "tokens")
+    labels = _labels(record, False)
+    tags: tuple[str, ...] | None = None
+    # Tokens of one class need no tags.
+    if reading.with_tags and not (labels and _get(record, _TAGS) is None):
+        tags = _strings(_get(record, _TAGS), "tags")
+        if len(tags) != len(words):
+            raise _Bad(f"expected as many tags as tokens ({len(words)}), found {len(tags)}")
+    features = _features(record.get("features", []), len(words))
+    if not reading.all_features:
+        try:
+            features = tuple(features[int(column)] for column in reading.data.feature_columns)
+        except (IndexError, ValueError):
+            named = list(reading.data.feature_columns)
+            raise _Bad(
+                f"features: expected those at {named}, found {len(features)} lists"
+            ) from None
+    return Sentence(words, tags, features, labels, lines=(number,) * len(words))
+
+
+def _features(columns: Any, length: int) -> tuple[tuple[str, ...], ...]:
+    if not isinstance(columns, list):
+        raise _Bad(f"features: expected a list of lists, found {_show(columns)}")
+    features = tuple(_strings(column, "features") for column in columns)
+    if any(len(column) != length for column in features):
+        raise _Bad(f"features: expected {length} values in each list, one a token")
+    return features
+
+
+def _strings(value: Any, key: str) -> tuple[str, ...]:
+    if not isinstance(value, list) or not value:
+        raise _Bad(f"{key}: expected a list of strings, found {_show(value)}")
+    # Tokens of Prodigy and of tagkit's own predictions are objects.
+    texts: list[Any] = [item.get("text") if isinstance(item, dict) else item for item in value]
+    odd = next((item for item in texts if not isinstance(item, str) or not item), texts)
+    if odd is not texts:
+        raise _Bad(f"{key}: expected strings that are not empty, found {_show(odd)}")
+    return tuple(texts)
+
+
+def _labels(record: dict[str, Any], needed: bool) -> tuple[str, ...]:
+    for key in _CLASSES:
+        value = record.get(key)
+        if isinstance(value, (str, int)) and str(value):
+            return (str(value),)
+        if isinstance(value, list) and all(isinstance(item, str) and item for item in value):
+            if value:
+                return tuple(value)
+    if needed:
+        for key in _CLASSES:
+            if record.get(key) is not None:
+                raise _Bad(f"{key}: expected a class or a list, found {_show(record[key])}")
+        raise _Bad(f"expected a label, found the keys {listed([*record])}")
+    return ()
+
+
+def _span(text: str, span: Any) -> TextSpan:
+    """A span of any of the known shapes."""
+    if isinstance(span, dict):
+        start, end, label = _get(span, _START), _get(span, _END), span.get("label")
+    elif isinstance(span, list) and len(span) == 3:
+        start, end, label = span
+    else:
+        raise _Bad(f"expected a span with start, end and label, found {_show(span)}")
+    whole = all(isinstance(at, int) and not isinstance(at, bool) for at in (start, end))
+    if not whole or not isinstance(label, str) or not label:
+        raise _Bad(f"expected a span with start, end and label, found {_show(span)}")
+    if not 0 <= start < end <= len(text):
+        raise _Bad(
+            f"expected a span inside the text's {len(text):,} characters, found {_show(span)}"
+        )
+    return TextSpan(text[start:end], start, end, label)
+
+
+def _place(span: TextSpan) -> tuple[int, int]:
+    return span.start, span.end
+
+
+def _places(text: str, tokens: list[Any]) -> tuple[tuple[int, int], ...]:
+    places: list[tuple[int, int]] = []
+    for token in tokens:
+        found = (token.get("start"), token.get("end")) if isinstance(token, dict) else (None, None)
+        start, end = found
+        if not isinstance(start, int) or not isinstance(end, int):
+            raise _Bad(f"tokens: expected start and end in each, found {_show(token)}")
+        if not (places[-1][1] if places else 0) <= start < end <= len(text):
+            raise _Bad(f"tokens: expected places in the text, in order, found {_show(token)}")
+        places.append((start, end))
+    return tuple(places)
+
+
+def _are_spans(values: list[Any]) -> bool:
+    return any(isinstance(value, (list, dict)) for value in values)
+
+
+def _get(record: Mapping[str, Any], keys: Iterable[str]) -> Any:
+    return next((record[key] for key in keys if key in record), None)
+
+
+def _show(value: Any) -> str:
+    return shorten(json.dumps(value, ensure_ascii=False))[1:-1]
+
+
+def write_jsonl_tokens(items: Iterable[Sentence], writing: Writing) -> Iterator[Piece]:
+    """`{"tokens", "tags"}` of each sentence, with its features and label where it has some."""
+    return one_file(_dump(_tokens_record(item)) for item in _all_readable(items))
+
+
+def _all_readable(items: Iterable[Sentence]) -> Iterator[Sentence]:
+    """The sentences, none of which lacks what the others are read for.
+
+    Raises:
+        FormatError: one has neither tags nor a class, and others have tags.
+    """
+    bare: Sentence | None = None
+    tagged = False
+    for item in items:
+        tagged = tagged or item.tags is not None
+        if item.tags is None and not item.labels:
+            bare = item
+        if tagged and bare is not None:
+            raise cannot_hold(bare, "jsonl-tokens", "tags in some sentences alone")
+        yield item
+
+
+def _tokens_record(item: Sentence) -> dict[str, Any]:
+    if any("" in column for column in (item.words, item.tags or (), *item.features)):
+        raise cannot_hold(item, "jsonl-tokens", "a word, a tag or a feature that is empty")
+    record: dict[str, Any] = {"tokens": item.words}
+    if item.tags is not None:
+        record["tags"] = item.tags
+    if item.features:
+        record["features"] = item.features
+    return {**record, **_classes(item, "jsonl-tokens")}
+
+
+def write_jsonl_spans(items: Iterable[Document], writing: Writing) -> Iterator[Piece]:
+    """`{"text", "spans"}` of each document, with its tokens and label where it has some."""
+    return one_file(_dump(_spans_record(item)) for item in items)
+
+
+def _spans_record(item: Document) -> dict[str, Any]:
+    if not item.text.strip():
+        raise cannot_hold(item, "jsonl-spans", "a blank text")
+    record: dict[str, Any] = {"id": without_halves(item.name)} if item.name else {}
+    record["text"] = item.text
+    if item.tokens is not None:
+        record["tokens"] = [
+            {"text": item.text[start:end], "start": start, "end": end} for start, end in item.tokens
+        ]
+    if any(not span.label or span.start >= span.end for span in item.spans or ()):
+        raise cannot_hold(item, "jsonl-spans", "a span without a label or a character")
+    record["spans"] = [_span_record(span) for span in item.spans or ()]
+    return {**record, **_classes(item, "jsonl-spans")}
+
+
+def write_jsonl_texts(items: Iterable[Document], writing: Writing) -> Iterator[Piece]:
+    """`{"text", "label"}` of each document; `labels` where there are several."""
+    return one_file(_dump(_text_record(item, writing)) for item in items)
+
+
+def _text_record(item: Document, writing: Writing) -> dict[str, Any]:
+    if item.spans:
+        writing.note("jsonl-texts holds classes of texts: spans are left out")
+    if not item.labels or not item.text.strip():
+        raise cannot_hold(item, "jsonl-texts", "a text without a class, or a blank one")
+    return {"text": item.text, **_classes(item, "jsonl-texts")}
+
+
+def _classes(item: Item, format: str) -> dict[str, Any]:
+    labels = item.labels
+    if not labels:
+        return {}
+    if "" in labels:
+        raise cannot_hold(item, format, "an empty class")
+    return {"label": labels[0]} if len(labels) == 1 else {"labels": labels}
+
+
+def _dump(record: dict[str, Any]) -> str:
+    return to_json(record)
+
+
+def _span_record(span: TextSpan) -> dict[str, Any]:
+    return {"text": span.text, "start": span.start, "end": span.end, "label": span.label}

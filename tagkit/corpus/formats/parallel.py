@@ -1,0 +1,123 @@
+"""Parallel files: seq.in holds words, seq.out tags, label classes; line by line, as ATIS has them.
+
+seq.out or label may be missing. A word and its tag are at the same place of their lines, parted by
+blanks.
+"""
+
+import os
+from collections.abc import Iterable, Iterator
+from itertools import repeat, zip_longest
+from pathlib import Path
+
+from tagkit.corpus.formats.options import Reading, source_of
+from tagkit.corpus.formats.pieces import Piece, Writing, cannot_hold
+from tagkit.corpus.formats.source import Source
+from tagkit.errors import DataError, shorten
+from tagkit.text.records import Sentence
+
+WORDS, TAGS, LABELS = "seq.in", "seq.out", "label"
+
+
+def read_parallel(source: Source, reading: Reading) -> Iterator[Sentence]:
+    """The sentences of a folder that holds seq.in; the path may also be that of seq.in itself.
+
+    Raises:
+        DataError: there is no seq.in, or neither of the others.
+    """
+    folder = Path(source.path)
+    if not source.is_folder():
+        if folder.name.removesuffix(".gz") != WORDS:
+            raise DataError(
+                f"{source.name}: expected a folder that holds {WORDS}, or {WORDS} itself, found "
+                "neither"
+            )
+        folder = folder.parent
+    words = _open(folder, WORDS, reading)
+    tags, labels = _open(folder, TAGS, reading), _open(folder, LABELS, reading)
+    if words is None:
+        raise DataError(f"{folder}: expected a file {WORDS}, found none")
+    if reading.with_tags and tags is None and labels is None:
+        raise DataError(f"{folder}: expected {TAGS} or {LABELS} beside {WORDS}, found neither")
+    nothing: Iterator[tuple[int, str | None]] = repeat((0, ""))
+    columns = zip_longest(
+        words.numbered(),
+        tags.numbered() if tags and reading.with_tags else nothing,
+        labels.numbered() if labels else nothing,
+        fillvalue=(0, None),
+    )
+    for number, ((_, line), (_, tag_line), (_, label)) in enumerate(columns, 1):
+        if line is None or tag_line is None or label is None:
+            if line is None and not any(x for x in (tag_line, label)):
+                return
+            name, has = (WORDS, line) if line is None else (TAGS, tag_line)
+            name, has = (name, has) if has is None else (LABELS, label)
+            more = WORDS if name != WORDS else (TAGS if tag_line else LABELS)
+            reading.refuse(
+                str(folder / name), number, f"expected a line as {more} has, found the file's end"
+            )
+            return
+        sentence = _sentence(folder, number, (line, tag_line, label), tags is not None, reading)
+        if sentence is not None:
+            yield sentence
+
+
+def _sentence(
+    folder: Path, number: int, row: tuple[str, str, str], has_tags: bool, reading: Reading
+) -> Sentence | None:
+    """One line of each file as a sentence; None where it is blank or refused."""
+    words, tags = (tuple(_cells(line)) for line in row[:2])
+    label = row[2].strip(" \t")
+    if not words and not tags and not label:
+        return None
+    wanted = has_tags and reading.with_tags
+    if not words or (wanted and len(words) != len(tags)):
+        reading.refuse(
+            str(folder / (TAGS if words else WORDS)),
+            number,
+            f"expected as many tags as {WORDS} has words ({len(words)}), found {len(tags)}"
+            if words
+            else "expected words, found a blank line",
+        )
+        return None
+    return Sentence(
+        words=words,
+        tags=tags if wanted else None,
+        labels=(label,) if label else (),
+        lines=(number,) * len(words),
+    )
+
+
+def _open(folder: Path, name: str, reading: Reading) -> Source | None:
+    for path in (folder / name, folder / f"{name}.gz"):
+        if os.path.isfile(path):
+            return source_of(str(path), reading.data)
+    return None
+
+
+def _cells(line: str) -> list[str]:
+    return [cell for cell in line.replace("\t", " ").split(" ") if cell]
+
+
+def write_parallel(items: Iterable[Sentence], writing: Writing) -> Iterator[Piece]:
+    """A line a sentence in each of the files for which it has something."""
+    first: Sentence | None = None
+    for item in items:
+        first = first or item
+        if item.features:
+            writing.note("parallel files have no place for feature columns: they are left out")
+        if (item.tags is None, not item.labels) != (first.tags is None, not first.labels):
+            raise cannot_hold(item, "parallel", "tags or a class in some sentences alone")
+        if len(item.labels) > 1:
+            raise cannot_hold(item, "parallel", "several classes of one sentence")
+        for cell in (*item.words, *(item.tags or ())):
+            if not cell or any(char in cell for char in " \t\n\r"):
+                raise cannot_hold(
+                    item, "parallel", f"white space inside a word or tag ({shorten(cell)})"
+                )
+        yield Piece(WORDS, f"{' '.join(item.words)}\n")
+        if item.tags:
+            yield Piece(TAGS, f"{' '.join(item.tags)}\n")
+        for label in item.labels:
+            if not label or label != label.strip(" \t\r") or "\n" in label:
+                raise cannot_hold(item, "parallel", f"the class {shorten(label)}")
+            yield Piece(LABELS, f"{label}\n")

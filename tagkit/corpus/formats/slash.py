@@ -1,0 +1,60 @@
+r"""Slash tags: a sentence a line, `word/TAG` parted by blanks, as in the Brown corpus.
+
+The tag begins behind the last slash. A slash inside a word may be written `\/`, as the Penn
+Treebank does; a plain one is read too.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from tagkit.corpus.formats.options import Reading
+from tagkit.corpus.formats.pieces import Piece, Writing, cannot_hold, one_file
+from tagkit.corpus.formats.source import Source
+from tagkit.errors import shorten
+from tagkit.text.records import Sentence
+
+_BLANKS = " \t"
+
+
+def read_slash(source: Source, reading: Reading) -> Iterator[Sentence]:
+    """The sentences of a file with slash tags."""
+    for number, line in source.numbered():
+        cells = [cell for cell in line.replace("\t", " ").split(" ") if cell]
+        if not cells:
+            continue
+        pairs = [cell.rpartition("/") for cell in cells]
+        if reading.with_tags:
+            bad = next((c for c, p in zip(cells, pairs, strict=True) if not (p[0] and p[2])), None)
+            if bad is not None:
+                reading.refuse(source.name, number, f"expected word/TAG, found {shorten(bad)}")
+                continue
+        yield Sentence(
+            words=tuple((word or tag or slash).replace("\\/", "/") for word, slash, tag in pairs),
+            tags=tuple(tag for _, _, tag in pairs) if reading.with_tags else None,
+            lines=(number,) * len(cells),
+        )
+
+
+def write_slash(items: Iterable[Sentence], writing: Writing) -> Iterator[Piece]:
+    """A line a sentence."""
+    return one_file(_line(item, writing) for item in items)
+
+
+def _line(item: Sentence, writing: Writing) -> str:
+    if item.features or item.labels:
+        writing.note("slash tags have no place for feature columns and classes: they are left out")
+    if item.tags is None:
+        raise cannot_hold(item, "slash", "words without tags")
+    for cell in (*item.words, *item.tags):
+        if not cell or any(char in cell for char in " \t\n\r"):
+            raise cannot_hold(item, "slash", f"white space inside a word or tag ({shorten(cell)})")
+    if any("/" in tag for tag in item.tags):
+        raise cannot_hold(item, "slash", "a tag with a slash")
+    pairs = zip(item.words, item.tags, strict=True)
+    return " ".join(f"{word.replace('/', chr(92) + '/')}/{tag}" for word, tag in pairs)
+
+
+def looks_like_slash(lines: Sequence[str]) -> bool:
+    """Whether every word of these lines has a tag behind a slash, and not all are 1/2 or and/or."""
+    cells = [cell for line in lines for cell in line.rstrip("\r").split(" ") if cell.strip(_BLANKS)]
+    pairs = [cell.rpartition("/") for cell in cells]
+    return bool(pairs) and all(word and tag for word, _, tag in pairs)

@@ -1,0 +1,64 @@
+"""TREC questions: `COARSE:fine text`, a text a line.
+
+The first colon parts the coarse class from the fine one: `NUM:dist` is NUM, or NUM:dist where
+`data.label_level` is "fine". A label without a colon is none of TREC's: in a line without a label
+it could not be told from the first word of the text. So what was read with coarse labels cannot be
+written again; read with fine ones, it can.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from tagkit.corpus.formats.options import Reading
+from tagkit.corpus.formats.pieces import Piece, Writing, cannot_hold, one_file
+from tagkit.corpus.formats.source import Source
+from tagkit.corpus.formats.text import noting_spans, require_label, require_line
+from tagkit.errors import shorten
+from tagkit.text.records import Document
+
+_LABEL = re.compile(r"([^ \t\r\n:]+):[^ \t\r\n]+")
+# As the TREC files have them; a line of prose seldom begins so, and several never all do.
+_USUAL = re.compile(r"[A-Z]{2,}:[a-z]+ +[^ \r]")
+
+
+def read_trec(source: Source, reading: Reading) -> Iterator[Document]:
+    """A document a line."""
+    fine = reading.data.label_level == "fine"
+    for number, line in source.numbered():
+        if not line.strip():
+            continue
+        label, _, text = line.partition(" ")
+        found = _LABEL.fullmatch(label)
+        if not found and not reading.with_tags:
+            yield Document(line, source=source.name, line=number)
+            continue
+        if not found or not text.strip():
+            reading.refuse(
+                source.name, number, f"expected COARSE:fine and a text, found {shorten(line)}"
+            )
+            continue
+        labels = (label if fine else found[1],)
+        yield Document(text, labels=labels, source=source.name, line=number)
+
+
+def write_trec(items: Iterable[Document], writing: Writing) -> Iterator[Piece]:
+    """A line a document."""
+    return one_file(_line(item) for item in noting_spans(items, "trec", writing))
+
+
+def _line(item: Document) -> str:
+    label = require_label(item, "trec")
+    require_line(item, item.text, "trec")
+    if ":" not in label:
+        raise cannot_hold(
+            item, "trec", f"a label without its fine class ({shorten(label)}; see data.label_level)"
+        )
+    if not _LABEL.fullmatch(label):
+        raise cannot_hold(item, "trec", f"a label that is not COARSE:fine ({shorten(label)})")
+    return f"{label} {item.text}"
+
+
+def looks_like_trec(lines: Sequence[str]) -> bool:
+    """Whether each of these lines that is not blank begins as TREC's do: `NUM:dist How`."""
+    filled = [line for line in lines if line.strip()]
+    return bool(filled) and all(map(_USUAL.match, filled))

@@ -1,0 +1,144 @@
+r"""Trees of the Stanford Sentiment Treebank: `(3 (2 The) (3 Rock))`, one a line.
+
+Every node has a class from 0 (very negative) to 4 (very positive). Words are written as in the Penn
+Treebank: `-LRB-` is an opening bracket, `\/` a slash.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from tagkit.corpus.formats.options import Reading
+from tagkit.corpus.formats.pieces import Piece, Writing, cannot_hold, one_file
+from tagkit.corpus.formats.source import Source
+from tagkit.corpus.formats.text import noting_spans, require_label, require_line
+from tagkit.errors import shorten
+from tagkit.text.records import Document, joined
+
+_CLASSES = ("0", "1", "2", "3", "4")
+_BINARY = {"0": "negative", "1": "negative", "3": "positive", "4": "positive"}
+_PLAIN = {
+    "-LRB-": "(", "-RRB-": ")", "-LCB-": "{", "-RCB-": "}", "-LSB-": "[", "-RSB-": "]",
+    "\\/": "/", "\\*": "*",
+}  # fmt: skip
+_ESCAPED = {char: escape for escape, char in _PLAIN.items()}
+_ESCAPE = re.compile(r"-[LR][RCS]B-|\\[/*]")
+_SPECIAL = re.compile(r"[(){}\[\]/*]")
+_PIECE = re.compile(r"[()]|[^() \t]+")
+_LOOK = re.compile(r"[ \t]*\([0-4] [^ \t)].*\)[ \t\r]*\Z")
+
+
+class _Bad(Exception):
+    """What is wrong with a tree."""
+
+    def __init__(self, expected: str, line: str, at: int) -> None:
+        found = _PIECE.match(line, at)
+        shown = shorten(found[0]) if found else "the line's end"
+        super().__init__(f"expected {expected} at column {at + 1:,}, found {shown}")
+
+
+def read_trees(source: Source, reading: Reading) -> Iterator[Document]:
+    """A document a tree or, where phrases are wanted, a node: from the root, from left to right."""
+    binary = reading.data.tree_labels == "binary"
+    phrases = reading.data.tree_phrases
+    neutral = 0
+    for number, line in source.numbered():
+        if not line.strip(" \t"):
+            continue
+        try:
+            nodes, words = _parse(line)
+        except _Bad as error:
+            reading.refuse(source.name, number, str(error))
+            continue
+        if not any(word.strip() for word in words):
+            reading.refuse(
+                source.name, number, f"expected words, found blank ones: {shorten(line)}"
+            )
+            continue
+        for label, start, end in nodes if phrases else nodes[:1]:
+            if not any(word.strip() for word in words[start:end]):
+                continue  # a phrase of white space alone, in a tree that has words
+            if binary and label not in _BINARY:
+                neutral += 1
+                continue
+            shown = _BINARY[label] if binary else label
+            yield _document(words[start:end], shown, source.name, number)
+    if neutral:
+        what = "phrases" if phrases else "trees"
+        reading.note(f"{source.name}: {neutral:,} neutral {what} are left out (data.tree_labels)")
+
+
+def _document(words: Sequence[str], label: str, source: str, line: int) -> Document:
+    text, places = joined(words)
+    return Document(text, labels=(label,), tokens=places, source=source, line=line)
+
+
+def _parse(line: str) -> tuple[list[tuple[str, int, int]], list[str]]:
+    """Class, first word and the word behind the last one of each node, the root first; the words.
+
+    With a stack of its own: a hostile line may be nested deeper than Python calls go.
+
+    Raises:
+        _Bad: it is no tree.
+    """
+    nodes: list[tuple[str, int, int]] = []
+    words: list[str] = []
+    open_nodes: list[int] = []
+    expected = "'('"
+    for found in _PIECE.finditer(line):
+        piece, at = found[0], found.start()
+        if expected == "a class from 0 to 4":
+            if piece not in _CLASSES:
+                raise _Bad(expected, line, at)
+            nodes.append((piece, len(words), 0))
+            open_nodes.append(len(nodes) - 1)
+            expected = "'(' or a word"
+        elif piece == "(" and "'('" in expected:
+            expected = "a class from 0 to 4"
+        elif piece == ")" and "')'" in expected:
+            index = open_nodes.pop()
+            nodes[index] = (*nodes[index][:2], len(words))
+            expected = "'(' or ')'" if open_nodes else "the line's end"
+        elif piece not in "()" and "a word" in expected:
+            words.append(_ESCAPE.sub(_unescaped, piece))
+            expected = "')'"
+        else:
+            raise _Bad(expected, line, at)
+    if expected != "the line's end":
+        raise _Bad(expected, line, len(line))
+    return nodes, words
+
+
+def _unescaped(escape: re.Match[str]) -> str:
+    return _PLAIN[escape[0]]
+
+
+def write_trees(items: Iterable[Document], writing: Writing) -> Iterator[Piece]:
+    """A flat tree a document: its class at the root, the neutral one at each word."""
+    return one_file(_line(item) for item in noting_spans(items, "trees", writing))
+
+
+def _line(item: Document) -> str:
+    label = require_label(item, "trees")
+    if label not in _CLASSES:
+        raise cannot_hold(item, "trees", f"a label that is not 0 to 4 ({shorten(label)})")
+    require_line(item, item.text, "trees")
+    words = item.text.split(" ")
+    if "" in words or "\t" in item.text:
+        raise cannot_hold(item, "trees", "words that are not parted by single blanks")
+    if len(words) == 1:
+        return f"({label} {_escape(words[0], item)})"
+    return f"({label} {' '.join(f'(2 {_escape(word, item)})' for word in words)})"
+
+
+def _escape(word: str, item: Document) -> str:
+    escaped = _SPECIAL.sub(lambda char: _ESCAPED[char[0]], word)
+    # What looks like an escape, or becomes one beside an escape, would be undone in reading.
+    if _ESCAPE.sub(_unescaped, escaped) != word:
+        raise cannot_hold(item, "trees", f"the word {shorten(word)}, which is an escape")
+    return escaped
+
+
+def looks_like_trees(lines: Sequence[str]) -> bool:
+    """Whether each of these lines that is not blank is bracketed and begins with a class."""
+    filled = [line for line in lines if line.strip()]
+    return bool(filled) and all(map(_LOOK.match, filled))

@@ -1,0 +1,1 @@
+"""What is odd in a corpus, and repaired copies."""

@@ -1,0 +1,102 @@
+"""Labels: spellings of one and the same, rare ones, files with one alone; labels train lacks."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from tagkit.corpus.lint.reading import ReadFile
+from tagkit.corpus.lint.report import Finding, Severity
+from tagkit.corpus.lint.spelling import variants
+from tagkit.errors import shorten
+from tagkit.wording import plural, shown_name
+
+_FEW = 5  # examples from which little can be learnt
+_MOST_SHOWN = 12
+_TEXTS = 20  # from which it is odd that every second one has a label of its own
+
+
+def check_labels(read: ReadFile, is_train: bool) -> Iterator[Finding]:
+    """What is odd about a file's labels, each by itself."""
+    lines: dict[str, list[int]] = {}
+    for label, line in read.labelled():
+        lines.setdefault(label, []).append(line)
+    counts = Counter({label: len(found) for label, found in lines.items()})
+    yield from _too_few_or_many(read, counts, is_train)
+    for one, other in variants(counts, plain=read.has_tags and not read.has_spans):
+        yield Finding(
+            "warning",
+            "label-spelling",
+            read.path,
+            f"{shorten(one)} ({counts[one]:,}) and {shorten(other)} ({counts[other]:,}) may be the "
+            "same label",
+            counts[other],
+            tuple(lines[other]),
+        )
+    rare = sorted((label for label in counts if counts[label] < _FEW), key=counts.__getitem__)
+    if rare and is_train:
+        yield Finding(
+            "note",
+            "few-examples",
+            read.path,
+            f"{plural(len(rare), 'label')} with fewer than {_FEW} examples: {shown(rare, counts)}",
+            len(rare),
+        )
+
+
+def _too_few_or_many(read: ReadFile, counts: Counter[str], is_train: bool) -> Iterator[Finding]:
+    """Files from which nothing can be learnt."""
+    severity: Severity = "error" if is_train else "warning"
+    if read.only_outside():
+        message = "every tag is O: there is nothing to learn or to score"
+        yield Finding(severity, "only-O", read.path, message)
+    elif len(counts) == 1 and not read.has_spans:
+        (label,) = counts
+        yield Finding(severity, "one-label", read.path, f"{shorten(label)} is the only label")
+    elif not read.has_spans and counts.total() >= _TEXTS and 2 * len(counts) > counts.total():
+        message = (
+            f"{len(counts):,} distinct labels in {counts.total():,}: are they those of a column "
+            "that holds no labels?"
+        )
+        yield Finding("warning", "many-labels", read.path, message)
+
+
+def check_unknown_labels(train: ReadFile, other: ReadFile) -> Iterator[Finding]:
+    """Labels that train lacks, with all examples of them."""
+    yield from _unknown(train, other, "label", train.labelled(), other.labelled())
+    if train.has_tags and other.has_tags:  # sentences that have both tags and a class
+        yield from _unknown(train, other, "class", train.classes(), other.classes())
+
+
+def _unknown(
+    train: ReadFile,
+    other: ReadFile,
+    what: str,
+    theirs: Iterable[tuple[str, int]],
+    ours: Iterable[tuple[str, int]],
+) -> Iterator[Finding]:
+    known = {label for label, _ in theirs}
+    lines: dict[str, list[int]] = {}
+    for label, line in ours:
+        if label not in known:
+            lines.setdefault(label, []).append(line)
+    if not lines or not known:
+        return
+    counts = Counter({label: len(found) for label, found in lines.items()})
+    numbers = tuple(sorted(line for found in lines.values() for line in found))
+    yield Finding(
+        "warning",
+        f"unknown-{what}",
+        other.path,
+        f"{plural(len(counts), what)} that {train.path} lacks, so that no model can find "
+        f"{'them' if len(counts) > 1 else 'it'}: {shown([*counts], counts)}",
+        counts.total(),
+        numbers,
+    )
+
+
+def shown(labels: Sequence[str], counts: Counter[str]) -> str:
+    """Labels with their counts, the first dozen."""
+    told = ", ".join(
+        f"{shown_name(label) or repr('')} ({counts[label]:,})" for label in labels[:_MOST_SHOWN]
+    )
+    more = len(labels) - _MOST_SHOWN
+    return f"{told} and {more:,} more" if more > 0 else told

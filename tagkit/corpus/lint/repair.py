@@ -1,0 +1,272 @@
+"""A repaired copy of a column file: every line stays, and each repair is reported.
+
+Mended are tags that the file's scheme forbids or that are in another scheme (read as conlleval
+does), labels that differ from a far more frequent one in case or punctuation alone, byte order
+marks, CRLF, blanks at the ends of lines and in the lines between sentences, and a last line without
+its end. Copies are in UTF-8. What a person has to decide, such as a line with too few columns or a
+tag of no scheme, stays as it is.
+"""
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from tagkit.config import DataConfig
+from tagkit.corpus.formats.columns.layout import BLANK, Layout, column_options
+from tagkit.corpus.formats.columns.reader import Block, ColumnReader
+from tagkit.corpus.formats.columns.writer import replace_tags
+from tagkit.corpus.formats.files import files_of
+from tagkit.corpus.formats.options import source_of
+from tagkit.corpus.formats.source import STDIN, Source, has_mark
+from tagkit.corpus.formats.table import recognise
+from tagkit.corpus.lint.judging import Judged, judge, meant
+from tagkit.corpus.lint.lines import ends_its_last_line, is_utf_8
+from tagkit.corpus.lint.reading import can_be_read_again
+from tagkit.corpus.lint.spelling import variants
+from tagkit.errors import DataError, FormatError
+from tagkit.storage import make_folder, open_output
+from tagkit.storage.places import refuse_input, require_place
+from tagkit.text.schemes import convert, count_steps, join_tag, split_tag, to_spans
+from tagkit.wording import shown_name
+
+_MARK = "\ufeff"
+_SURE = 4  # times as frequent as its variant must a spelling be to replace it
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """One kind of repair of one file.
+
+    Attributes:
+        kind: a name for programs.
+        message: what was done, for people.
+        lines: where.
+    """
+
+    kind: str
+    message: str
+    lines: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Repaired:
+    """A repaired file.
+
+    Attributes:
+        lines: without their ends.
+        repairs: what was done.
+        left: lines that cannot be read; they are as they were.
+    """
+
+    lines: tuple[str, ...]
+    repairs: tuple[Repair, ...]
+    left: tuple[FormatError, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON, without the lines."""
+        return {
+            "repairs": [asdict(repair) for repair in self.repairs],
+            "left": [str(error) for error in self.left],
+        }
+
+
+def copies_of(paths: Sequence[str], out: Path, *, force: bool) -> dict[str, Path]:
+    """The place of each file's copy: of one file `out` itself, of several a file in the folder.
+
+    Args:
+        paths: of the files, none of which is ever written.
+        out: a file, or a folder for several.
+        force: whether copies may replace files that exist.
+
+    Raises:
+        DataError: a copy would replace a file, or cannot be written.
+    """
+    places = [out] if len(paths) == 1 else [out / Path(path).name for path in paths]
+    if len(paths) > 1 and out.exists() and not out.is_dir():
+        raise DataError(f"{out}: is a file, and the copies of several files go into a folder")
+    for place in places:
+        refuse_input(place, (file for path in paths for file in files_of(path)))
+        if places.count(place) > 1:
+            raise DataError(f"{place}: two files of this name would be written. Repair them apart")
+        if len(paths) == 1 or out.exists():
+            require_place(place, replace=force)
+    if len(paths) > 1:
+        require_place(out, replace=False)
+    return dict(zip(paths, places, strict=True))
+
+
+def write_repaired(
+    copies: Mapping[str, Path], data: DataConfig, *, force: bool
+) -> dict[str, Repaired]:
+    """Write repaired copies.
+
+    Args:
+        copies: the place of each file's copy, as `copies_of` gives it.
+        data: how the files are read.
+        force: whether copies may replace files that exist.
+
+    Returns:
+        The place of each copy, and what was done.
+
+    Raises:
+        DataError: a file is no column file, cannot be read, or its copy cannot be written.
+    """
+    done = {place: repair_file(path, data) for path, place in copies.items()}
+    if len(copies) > 1:
+        make_folder(next(iter(done)).parent)
+    for place, repaired in done.items():
+        with open_output(place, replace=force) as write:
+            write("".join(f"{line}\n" for line in repaired.lines))
+    return {str(place): repaired for place, repaired in done.items()}
+
+
+def repair_file(path: str, data: DataConfig) -> Repaired:
+    """A repaired copy of a column file.
+
+    Raises:
+        DataError: it is no column file, or cannot be read.
+    """
+    if path == STDIN or (os.path.exists(path) and not os.path.isdir(path)
+                         and not can_be_read_again(path)):  # fmt: skip
+        name = "standard input" if path == STDIN else path
+        raise DataError(f"{name}: --fix reads a file again: name one, and not a pipe")
+    source = source_of(path, data)
+    format = recognise(source, data.format)
+    if format.name not in ("columns", "conllu"):
+        remedy = "`tagkit convert` makes one of it"
+        if format.holds == "text":
+            remedy = "--input-format columns says that it is meant to be one"
+        message = f"--fix writes column files, and this is {format.name}; {remedy}"
+        raise DataError(f"{path}: {message}")
+    # As the check reads it: in a .conllu file ten columns are wanted, whatever it begins with.
+    return _Repair(source, data.model_copy(update={"format": format.name})).repaired()
+
+
+class _Repair:
+    """One file on its way."""
+
+    def __init__(self, source: Source, data: DataConfig) -> None:
+        self.source = source
+        self.left: list[FormatError] = []
+        options = column_options(data, with_tags=True)
+        reader = ColumnReader(source.name, options, self.left.append)
+        self.blocks = [block for lines in source.pieces() for block in reader.feed(lines)]
+        self.blocks += list(reader.close())
+        self.layout = reader.layout
+        self.done: dict[tuple[str, str], list[int]] = {}
+        tags = [block.sentence.tags or () for block in self.blocks if block.sentence]
+        self.judged = judge(count_steps(tags), data.scheme)
+        self.spelling = _spelling(tags, self.judged)
+        # Tags that are spelt as they are meant may be of another scheme, and odd no longer.
+        steps = count_steps(tuple(self.spelling.get(tag, tag) for tag in each) for each in tags)
+        self.judged = judge(steps, data.scheme)
+
+    def repaired(self) -> Repaired:
+        """The file's lines with all repairs."""
+        self._note_file()
+        unread = {error.line for error in self.left}
+        lines: list[str] = []
+        for block in self.blocks:
+            if self.layout is not None and block.sentence is not None:
+                block = self._with_tags(block, self.layout)
+            lines += self._clean(block, unread)
+        return Repaired(
+            tuple(lines),
+            tuple(Repair(kind, told, tuple(at)) for (kind, told), at in self.done.items()),
+            tuple(self.left),
+        )
+
+    def _note_file(self) -> None:
+        path, encoding = self.source.path, self.source.encoding
+        if not is_utf_8(encoding):
+            self.done["encoding", f"wrote it in UTF-8, no longer in {encoding}"] = []
+        if has_mark(path) and not self._begins_with_mark():
+            self._say("byte-order-mark", "left out the byte order mark", 1)
+        if self.blocks and not ends_its_last_line(path, encoding):
+            last = self.blocks[-1]
+            number = last.first_line + len(last.lines) - 1
+            self._say("last-line", "ended the last line", number)
+
+    def _begins_with_mark(self) -> bool:
+        """Whether a mark is left of which the repair of lines tells."""
+        return bool(self.blocks) and self.blocks[0].lines[0].startswith(_MARK)
+
+    def _with_tags(self, block: Block, layout: Layout) -> Block:
+        assert block.sentence is not None  # callers have looked
+        old = block.sentence.tags or ()
+        spelt = tuple(self.spelling.get(tag, tag) for tag in old)
+        new = _mended(spelt, self.judged)
+        for row, before, named, after in zip(block.rows, old, spelt, new, strict=True):
+            if before != named:
+                self._say(
+                    "label-spelling",
+                    f"{shown_name(before)} is now {shown_name(named)}",
+                    block.first_line + row,
+                )
+            if named != after:
+                self._say(
+                    "illegal-transition",
+                    f"{shown_name(named)} is now {shown_name(after)}",
+                    block.first_line + row,
+                )
+        if new == old:
+            return block
+        return replace(block, lines=tuple(replace_tags(block, layout, new)))
+
+    def _clean(self, block: Block, unread: set[int]) -> Iterator[str]:
+        for number, line in enumerate(block.lines, block.first_line):
+            if number == 1 and line.startswith(_MARK):  # one more than the decoder takes away
+                line = line.lstrip(_MARK)
+                self._say("byte-order-mark", "left out the byte order mark", number)
+            clean = body = line.rstrip("\r")
+            if body != line:
+                self._say("crlf", "ended lines with LF alone", number)
+            if number not in unread:  # there a tab at the end may tell which cell is missing
+                clean = body.rstrip(BLANK)
+            if body != clean:
+                what = "at the end of lines" if clean else "in lines between sentences"
+                self._say("blanks", f"left out blanks {what}", number)
+            yield clean
+
+    def _say(self, kind: str, message: str, line: int) -> None:
+        self.done.setdefault((kind, message), []).append(line)
+
+
+def _spelling(sentences: Sequence[Sequence[str]], judged: Judged) -> dict[str, str]:
+    """For each tag that is spelt as no other one, the tag that it becomes."""
+    tags = Counter(tag for sentence in sentences for tag in sentence)
+    if judged.scheme == "labels":
+        return _far_more_frequent(tags)
+    spans = (to_spans(judged.without_odd(sentence)) for sentence in sentences)
+    labels = _far_more_frequent(Counter(span.label for each in spans for span in each))
+    spelling = {}
+    for tag in set(tags) - judged.odd:
+        prefix, label = split_tag(tag)
+        if label in labels:
+            spelling[tag] = join_tag(prefix, labels[label])
+    for tag, known in meant(judged.odd, tags, _SURE).items():
+        spelling[tag] = spelling.get(known, known)
+    return spelling
+
+
+def _far_more_frequent(counts: Counter[str]) -> dict[str, str]:
+    return {
+        other: one
+        for one, other in variants(counts, plain=True)
+        if counts[one] >= _SURE * counts[other]
+    }
+
+
+def _mended(tags: Sequence[str], judged: Judged) -> tuple[str, ...]:
+    """The tags in the file's scheme, those of no scheme as they are."""
+    if judged.scheme == "labels" or not any(map(judged.forbids, judged.steps_of(tags))):
+        return tuple(tags)
+    mended: list[str] = []
+    for is_odd, some in groupby(tags, judged.odd.__contains__):
+        part = tuple(some)
+        mended += part if is_odd else convert(part, judged.scheme)
+    return tuple(mended)

@@ -1,0 +1,145 @@
+"""Tags: their scheme and how sure it is, steps that it forbids, mixtures, tags of no scheme."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from tagkit.corpus.lint.judging import Judged, meant
+from tagkit.corpus.lint.reading import ReadFile, line_of
+from tagkit.corpus.lint.report import Finding
+from tagkit.errors import shorten
+from tagkit.text.schemes import DISPLAY, SPAN_SCHEMES, Step
+from tagkit.wording import plural, shown_name
+
+_MOST_KINDS = 8  # of forbidden steps that are told one by one
+
+
+def scheme_told(read: ReadFile) -> str:
+    """The scheme of a file's tags and how sure it is, for people."""
+    judged = read.judged
+    if judged is None:
+        return "classes" if read.scheme == "classes" else "no labels"
+    if judged.scheme == "labels":
+        return "plain labels"
+    if read.only_outside():
+        return "every tag is O"
+    found = judged.detection
+    steps = plural(found.transitions, "transition")
+    mine = f"{found.illegal:,} of {steps} illegal" if found.illegal else f"all {steps} legal"
+    odd = f"; {plural(len(judged.odd), 'tag')} of no scheme" if judged.odd else ""
+    if judged.is_named:
+        return f"{DISPLAY[found.scheme]}, as data.scheme says ({mine}{odd})"
+    return f"{DISPLAY[found.scheme]} ({mine}; {_rival(read, judged)}{odd})"
+
+
+def _rival(read: ReadFile, judged: Judged) -> str:
+    """The scheme that fits next best, or all that fit as well."""
+    others = {
+        scheme: judged.fits(read.steps, scheme)
+        for scheme in SPAN_SCHEMES
+        if scheme != judged.scheme
+    }
+    least = min(others.values())
+    names = [DISPLAY[scheme] for scheme, count in others.items() if count == least]
+    if least == judged.detection.illegal:
+        return f"not sure: {' and '.join(names)} fit{'s' if len(names) == 1 else ''} as well"
+    return f"next best is {names[0]} with {least:,} illegal"
+
+
+def check_tags(read: ReadFile) -> Iterator[Finding]:
+    """Tags of no scheme, and steps that the file's scheme forbids."""
+    judged = read.judged
+    if judged is None or judged.scheme == "labels":
+        return
+    if judged.odd:
+        yield from _odd_tags(read, judged)
+    if judged.detection.illegal:
+        yield from _illegal_steps(read, judged)
+        yield from _mixed_schemes(read, judged)
+
+
+def _odd_tags(read: ReadFile, judged: Judged) -> Iterator[Finding]:
+    lines: dict[str, list[int]] = {}
+    counts: Counter[str] = Counter()
+    for sentence in read.sentences:
+        counts.update(sentence.tags or ())
+        for place, tag in enumerate(sentence.tags or ()):
+            if tag in judged.odd:
+                lines.setdefault(tag, []).append(line_of(sentence, place))
+    known = meant(judged.odd, counts, 1)
+    expected = "a span scheme, as most here are (B-LABEL, I-LABEL, O)"
+    if judged.is_named:
+        expected = f"{DISPLAY[judged.scheme]}, which data.scheme names"
+    for tag, found in sorted(lines.items(), key=lambda pair: -len(pair[1])):
+        guess = f"; is {shown_name(known[tag])} meant?" if tag in known else ""
+        yield Finding(
+            "error",
+            "tag-of-no-scheme",
+            read.path,
+            f"tag {shorten(tag)} is none of {expected}: {plural(len(found), 'time')}{guess}",
+            len(found),
+            tuple(found),
+        )
+
+
+def _illegal_steps(read: ReadFile, judged: Judged) -> Iterator[Finding]:
+    scheme = judged.scheme
+    forbidden = {step for step in read.steps if judged.forbids(step)}
+    lines: dict[Step, list[int]] = {}
+    for sentence in read.sentences:
+        for place, step in enumerate(judged.steps_of(sentence.tags or ())):
+            if step in forbidden:
+                # The end of a sentence is told on its last line.
+                last = min(place, len(sentence) - 1)
+                lines.setdefault(step, []).append(line_of(sentence, last))
+    ordered = sorted(lines.items(), key=lambda pair: -len(pair[1]))
+    for (before, after), found in ordered[:_MOST_KINDS]:
+        yield Finding(
+            "error",
+            "illegal-transition",
+            read.path,
+            f"{shown_name(before)} -> {shown_name(after)} is illegal in {DISPLAY[scheme]}: "
+            f"{plural(len(found), 'time')}",
+            len(found),
+            tuple(found),
+        )
+    if rest := ordered[_MOST_KINDS:]:
+        numbers = sorted(line for _, found in rest for line in found)
+        yield Finding(
+            "error",
+            "illegal-transition",
+            read.path,
+            f"{plural(len(rest), 'more kind')} of transitions are illegal in {DISPLAY[scheme]}: "
+            f"{plural(len(numbers), 'time')}",
+            len(numbers),
+            tuple(numbers),
+        )
+
+
+def _mixed_schemes(read: ReadFile, judged: Judged) -> Iterator[Finding]:
+    """Sentences that another scheme allows, where it allows most that this one does not."""
+    scheme = judged.scheme
+    others: Counter[str] = Counter()
+    lines: dict[str, list[int]] = {}
+    bad = 0
+    for sentence in read.sentences:
+        steps = set(judged.steps_of(sentence.tags or ()))
+        if not any(judged.forbids(step) for step in steps):
+            continue
+        bad += 1
+        for other in SPAN_SCHEMES:
+            if other != scheme and not any(judged.forbids(step, other) for step in steps):
+                others[other] += 1
+                lines.setdefault(other, []).append(line_of(sentence, 0))
+    if not others:
+        return
+    other, count = others.most_common(1)[0]
+    if count > 1 and 2 * count > bad:
+        yield Finding(
+            "error",
+            "mixed-schemes",
+            read.path,
+            f"{plural(count, 'sentence')} in {DISPLAY[other]}, not in {DISPLAY[scheme]} as the "
+            f"others",
+            count,
+            tuple(lines[other]),
+        )

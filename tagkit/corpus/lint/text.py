@@ -1,0 +1,130 @@
+"""Characters that nobody means to have in a corpus, and sentences that run on."""
+
+import unicodedata
+from collections.abc import Iterator
+from itertools import pairwise
+
+from tagkit.corpus.lint.reading import ReadFile, line_of
+from tagkit.corpus.lint.report import Finding
+from tagkit.errors import shorten
+from tagkit.text.records import Sentence
+from tagkit.wording import plural
+
+_NON_JOINER = "\u200c"
+_INVISIBLE = frozenset("\u00ad\u200b\u200e\u200f\u2060\ufeff\u180e")
+_MOST_KINDS = 10
+
+
+def check_characters(read: ReadFile) -> Iterator[Finding]:
+    """Characters in words that are controls, invisible, private or signs of a wrong encoding."""
+    # Distinct words are few; only those that hold something are looked up again.
+    distinct = {word for sentence in read.sentences for word in sentence.words}
+    labels = {label for sentence in read.sentences for label in _labels(sentence)}
+    odd_in = {word: odd for word in distinct | labels if (odd := _odd_characters(word))}
+    lines: dict[tuple[str, str], list[int]] = {}
+    example: dict[tuple[str, str], str] = {}
+    if odd_in:
+        for what, text, line in _texts(read):
+            for char in odd_in.get(text, ()):
+                lines.setdefault((char, what), []).append(line)
+                example.setdefault((char, what), text)
+    ordered = sorted(lines, key=lambda place: -len(lines[place]))
+    for char, what in ordered[:_MOST_KINDS]:
+        found = lines[char, what]
+        message = f"U+{ord(char):04X} ({_name(char)}) in {plural(len(found), what)} such as "
+        message += shorten(example[char, what], 40)
+        yield Finding("warning", "odd-character", read.path, message, len(found), tuple(found))
+    if rest := ordered[_MOST_KINDS:]:
+        numbers = sorted(line for place in rest for line in lines[place])
+        message = f"{plural(len({char for char, _ in rest}), 'more odd character')}"
+        yield Finding("warning", "odd-character", read.path, message, len(numbers), tuple(numbers))
+    yield from _not_composed(read, distinct)
+
+
+def _name(char: str) -> str:
+    if "\x80" <= char <= "\x9f":
+        return "a control character, where Windows-1252 has quotes and dashes: a wrong encoding?"
+    return unicodedata.name(char, "a control character")
+
+
+def _odd_characters(word: str) -> set[str]:
+    """Those of a word; the non-joiner is one unless it parts letters, as in Persian and Hindi."""
+    if word.isascii() and word.isprintable():  # most words of most corpora
+        return set()
+    odd = {char for char in word if _is_odd(char)}
+    if _NON_JOINER in word and not all(
+        before and after and _is_letter(before[-1]) and _is_letter(after[0])
+        for before, after in pairwise(word.split(_NON_JOINER))
+    ):
+        odd.add(_NON_JOINER)
+    return odd
+
+
+def _is_letter(char: str) -> bool:
+    return char > "\u024f" and unicodedata.category(char)[0] in "LM"  # not of the Latin script
+
+
+def _is_odd(char: str) -> bool:
+    if " " <= char < "\x7f":
+        return False
+    kind = unicodedata.category(char)
+    return kind in ("Cc", "Co", "Cn", "Zl", "Zp") or char in _INVISIBLE or char == "\ufffd"
+
+
+def _labels(sentence: Sentence) -> tuple[str, ...]:
+    return (*(sentence.tags or ()), *sentence.labels)
+
+
+def _texts(read: ReadFile) -> Iterator[tuple[str, str, int]]:
+    """Each word and label, what it is, and its line."""
+    for sentence in read.sentences:
+        for place, word in enumerate(sentence.words):
+            yield "word", word, line_of(sentence, place)
+        for place, tag in enumerate(sentence.tags or ()):
+            yield "label", tag, line_of(sentence, place)
+        for label in sentence.labels:
+            yield "label", label, line_of(sentence, 0)
+
+
+def _not_composed(read: ReadFile, distinct: set[str]) -> Iterator[Finding]:
+    """Words whose letters and accents are characters of their own, where one could be."""
+    odd = {word for word in distinct if not unicodedata.is_normalized("NFC", word)}
+    if not odd:
+        return
+    lines = [
+        line_of(sentence, place)
+        for sentence in read.sentences
+        for place, word in enumerate(sentence.words)
+        if word in odd
+    ]
+    yield Finding(
+        "note",
+        "not-NFC",
+        read.path,
+        f"{plural(len(lines), 'word')} such as {shorten(min(odd), 40)} not in the composed form of "
+        f"Unicode (NFC): they are other words than those that look the same",
+        len(lines),
+        tuple(lines),
+    )
+
+
+def check_lengths(read: ReadFile) -> Iterator[Finding]:
+    """Sentences so long that blank lines may be missing in them."""
+    if not read.has_tags or not read.sentences:
+        return
+    lengths = sorted(len(sentence) for sentence in read.sentences)
+    usual = lengths[int(0.9 * (len(lengths) - 1))]
+    limit = max(200, min(512, 10 * usual))
+    long = [sentence for sentence in read.sentences if len(sentence) > limit]
+    if long:
+        lines = [line_of(sentence, 0) for sentence in long]
+        longest = max(len(sentence) for sentence in long)
+        yield Finding(
+            "warning",
+            "long-sentence",
+            read.path,
+            f"{plural(len(long), 'sentence')} over {limit} tokens, the longest of {longest:,} "
+            "(are blank lines missing?)",
+            len(long),
+            tuple(lines),
+        )

@@ -1,0 +1,225 @@
+"""Predictions in files beside gold: predicted tags or classes against gold ones."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, zip_longest
+
+from tagkit.config import Column, DataConfig
+from tagkit.corpus.formats.columns.layout import ColumnOptions, Layout, column_options
+from tagkit.corpus.formats.columns.reader import Block, ColumnReader
+from tagkit.corpus.formats.options import silent, source_of
+from tagkit.corpus.formats.source import Source, source_name
+from tagkit.corpus.formats.table import Format, find_format
+from tagkit.corpus.splits import judge_scheme, read_split
+from tagkit.errors import DataError, FormatError, SchemeError, shorten
+from tagkit.evaluation.class_report import (
+    ClassReport,
+    make_class_report,
+)
+from tagkit.evaluation.tag_report import Report, make_report
+from tagkit.text.records import Sentence
+from tagkit.wording import plural
+
+
+def refuse_options_of_tags(because: str, data: DataConfig, strict: bool) -> None:
+    """Refuse options that are for spans where there are classes of texts.
+
+    Raises:
+        DataError: one is given.
+    """
+    for option, given in (("--strict", strict), ("--scheme", data.scheme != "auto")):
+        if given:
+            raise DataError(f"{because}: {option} is for spans")
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A token's place, word and tag."""
+
+    line: int
+    word: str
+    tag: str
+
+
+def compare_files(
+    gold_file: str,
+    predicted_file: str | None,
+    data: DataConfig,
+    pred_column: Column,
+    strict: bool,
+    note: Callable[[str], None] = silent,
+) -> Report | ClassReport:
+    """Report of predicted tags against gold ones, or of predicted classes.
+
+    Args:
+        gold_file: column file with gold tags, in its last column unless `data` says otherwise; or
+            a file of texts with classes.
+        predicted_file: column file with the same tokens and predicted tags; None where they stand
+            in `gold_file` too, and gold ones then in the last column but one. Or a file of the
+            same texts with predicted classes.
+        data: how columns are read; `tag_column` is the gold tags'.
+        pred_column: of the predicted tags.
+        strict: count well-formed spans only.
+        note: given, in a sentence, what a file was recognised as and why.
+
+    Raises:
+        DataError: the files hold different tokens or sentences, or tags of different kinds.
+    """
+    source = source_of(gold_file, data)
+    recognised = find_format(source, data.format)
+    if recognised.note:
+        note(recognised.note)
+    if recognised.format.holds == "classes":
+        refuse_options_of_tags(f"{source.name} holds classes of texts", data, strict)
+        return _compare_classes(source, predicted_file, data, recognised.format, note)
+    lines = [line for piece in source.pieces() for line in piece]  # a pipe is read once
+    if predicted_file is None:
+        if data.tag_column is None:
+            data = data.model_copy(update={"tag_column": -2})
+        _check_columns(source.name, lines, _as(recognised.format, data), pred_column)
+    gold = list(_sentences(source.name, lines, _as(recognised.format, data)))
+    beside = source_name(predicted_file or gold_file)
+    if predicted_file is not None:
+        other = source_of(predicted_file, data)
+        recognised = find_format(other, data.format)
+        if recognised.note:
+            note(recognised.note)
+        lines = [line for piece in other.pieces() for line in piece]
+    columns = data.model_copy(update={"tag_column": pred_column})
+    predicted = list(_sentences(beside, lines, _as(recognised.format, columns)))
+    _check_alignment(source.name, gold, beside, predicted)
+    gold_tags = [tuple(row.tag for row in rows) for rows in gold]
+    predicted_tags = [tuple(row.tag for row in rows) for rows in predicted]
+    if not gold_tags:
+        raise DataError(f"{source.name}: holds no sentence")
+    scheme = _scheme_of(gold, source.name, data.scheme, None)
+    # Tags that look like those of spans are plain labels where the user says so.
+    named = "labels" if data.scheme == "labels" else "auto"
+    expected = scheme if scheme != "labels" else None
+    found = _scheme_of(predicted, beside, named, expected)
+    if (found == "labels") != (scheme == "labels"):
+        raise DataError(f"{beside}: expected tags in the scheme {scheme}, found {found}")
+    return make_report(gold_tags, predicted_tags, scheme, strict=strict)
+
+
+def _as(format: Format, data: DataConfig) -> DataConfig:
+    """The configuration with the column format that a file is in."""
+    name = "conllu" if format.name == "conllu" else "columns"
+    return data.model_copy(update={"format": name})
+
+
+def _check_columns(name: str, lines: Sequence[str], data: DataConfig, pred_column: Column) -> None:
+    """Raise where a file cannot hold words, gold tags and predicted ones.
+
+    Raises:
+        DataError: it has fewer than three columns, or the gold tags are the predicted ones.
+    """
+    options = column_options(data, with_tags=True)
+    found = _layout(name, lines, replace(options, token=0, tag=-1, features=()))
+    if found is not None and found.width < 3:
+        raise DataError(
+            f"{name}: expected a word, a gold tag and a predicted tag on each line, found "
+            f"{plural(found.width, 'column')}; name a file with the predicted tags with --pred"
+        )
+    gold, predicted = (
+        _layout(name, lines, replace(options, tag=column, features=()))
+        for column in (data.tag_column, pred_column)
+    )
+    if gold and predicted and (gold.tag, gold.keys) == (predicted.tag, predicted.keys):
+        raise DataError(
+            f"{name}: expected gold and predicted tags in two columns, found both in column "
+            f"{gold.tag}; name them with --tag-column and --pred-column"
+        )
+
+
+def _layout(name: str, lines: Sequence[str], options: ColumnOptions) -> Layout | None:
+    """Where things are in the lines of a column file; None where it holds no sentence."""
+    reader = ColumnReader(name, options)
+    for _ in chain(reader.feed(lines), reader.close()):
+        if reader.layout:
+            break
+    return reader.layout
+
+
+def _compare_classes(
+    source: Source,
+    predicted_file: str | None,
+    data: DataConfig,
+    format: Format,
+    note: Callable[[str], None],
+) -> ClassReport:
+    if predicted_file is None:
+        raise DataError(
+            f"{source.name}: holds texts with classes; name a file with the predicted classes with "
+            "--pred"
+        )
+    settled = data.model_copy(update={"format": format.name})
+    gold = read_split(source.path, settled, "classify", None, source).sentences
+    named = data.model_copy(update={"format": "auto"})  # it need not be that of gold
+    split = read_split(predicted_file, named, "classify", None)
+    found = split.sentences
+    for text in split.notes:
+        note(text)
+    end = Sentence(())
+    for ours, theirs in zip_longest(gold, found, fillvalue=end):
+        if ours.words != theirs.words:
+            place = f" as on {source.name}:{ours.lines[0]}" if ours.lines else ""
+            raise FormatError(
+                split.path,
+                theirs.lines[0] if theirs.lines else found[-1].lines[-1],
+                f"expected {_text(ours)}{place}, found {_text(theirs)}",
+            )
+    several = any(len(sentence.labels) != 1 for sentence in (*gold, *found))
+    return make_class_report(
+        [sentence.labels for sentence in gold],
+        [sentence.labels for sentence in found],
+        several=several,
+    )
+
+
+def _text(sentence: Sentence) -> str:
+    return shorten(" ".join(sentence.words)) if sentence.words else "the end of the file"
+
+
+def _scheme_of(sentences: list[list[_Row]], path: str, named: str, expected: str | None) -> str:
+    tags = [tuple(row.tag for row in rows) for rows in sentences]
+    try:
+        return judge_scheme(tags, path, named, expected).scheme
+    except SchemeError as error:
+        lines = (row.line for rows in sentences for row in rows if row.tag == error.tag)
+        raise FormatError(path, next(lines, 1), error.problem) from None
+
+
+def _sentences(name: str, lines: Sequence[str], data: DataConfig) -> Iterator[list[_Row]]:
+    reader = ColumnReader(name, replace(column_options(data, with_tags=True), features=()))
+    for block in chain(reader.feed(lines), reader.close()):
+        if block.sentence:
+            yield list(_rows(block))
+
+
+def _rows(block: Block) -> Iterator[_Row]:
+    sentence = block.sentence
+    if sentence:
+        for row, word, tag in zip(block.rows, sentence.words, sentence.tags or (), strict=True):
+            yield _Row(block.first_line + row, word, tag)
+
+
+def _check_alignment(
+    gold_name: str, gold: list[list[_Row]], beside: str, predicted: list[list[_Row]]
+) -> None:
+    """Raise at the first token or sentence that one file has and the other has not."""
+    end = _Row(0, "", "")
+    none: list[_Row] = []
+    last_line = predicted[-1][-1].line if predicted else 1
+    for gold_rows, predicted_rows in zip_longest(gold, predicted, fillvalue=none):
+        for wanted, found in zip_longest(gold_rows, predicted_rows, fillvalue=end):
+            if wanted.word != found.word:
+                line = found.line or (predicted_rows[-1].line if predicted_rows else last_line)
+                place = f" as on {gold_name}:{wanted.line}" if wanted.line else ""
+                raise FormatError(
+                    beside, line, f"expected {_shown(wanted)}{place}, found {_shown(found)}"
+                )
+
+
+def _shown(row: _Row) -> str:
+    return shorten(row.word) if row.line else "the end of the sentence"

@@ -1,0 +1,1 @@
+"""Records -> ids -> padded batches."""

@@ -1,0 +1,260 @@
+"""Strings <-> ids: words, characters, tags, classes, values of feature columns.
+
+Words, characters and features keep two ids for themselves, the padding and the unknown; tags and
+classes need neither. Everything is counted in the training corpus alone; pretrained vectors may
+add words.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, fields
+from itertools import chain
+from typing import Any
+
+from tagkit.errors import shorten
+from tagkit.text.records import Sentence
+
+PAD_ID = 0  # the only definition: batches fill with it, embeddings zero its row
+UNKNOWN_ID = 1
+RESERVED = 2  # ids below are not strings
+
+# Characters that are read of a word from each of its ends; those between change nothing. Memory is
+# about 2 KB a character. The longest token of twelve public corpora, a web address, has 121.
+CHARS_AT_EACH_END = 128
+
+_DIGITS = str.maketrans("123456789", "000000000")
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """All that a model knows by name.
+
+    Attributes:
+        words: that have an embedding of their own, in the order of their ids, from `RESERVED` on.
+        vector_words: that have a pretrained vector, in the order of their rows, from 1 on.
+        only_vectors: whether a word that has a vector has no embedding beside it.
+        chars: in the order of their ids, from `RESERVED` on.
+        tags: in the order of their ids, from 0 on.
+        classes: of whole texts, in the order of their ids, from 0 on.
+        features: values of each feature column, each in the order of their ids, from `RESERVED`.
+        lowercase: whether words are looked up in lower case.
+        normalize_digits: whether they are looked up with every digit as 0.
+    """
+
+    words: tuple[str, ...]
+    vector_words: tuple[str, ...]
+    only_vectors: bool
+    chars: tuple[str, ...]
+    tags: tuple[str, ...]
+    classes: tuple[str, ...]
+    features: tuple[tuple[str, ...], ...]
+    lowercase: bool
+    normalize_digits: bool
+    _word_ids: dict[str, int] = field(init=False, repr=False, compare=False)
+    _vector_rows: dict[str, int] = field(init=False, repr=False, compare=False)
+    _char_ids: dict[str, int] = field(init=False, repr=False, compare=False)
+    _tag_ids: dict[str, int] = field(init=False, repr=False, compare=False)
+    _class_ids: dict[str, int] = field(init=False, repr=False, compare=False)
+    _feature_ids: tuple[dict[str, int], ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Build the ways back from strings to ids."""
+        tables = {
+            "_word_ids": _numbered(self.words, RESERVED),
+            "_vector_rows": _numbered(self.vector_words, 1),
+            "_char_ids": _numbered(self.chars, RESERVED),
+            "_tag_ids": _numbered(self.tags, 0),
+            "_class_ids": _numbered(self.classes, 0),
+            "_feature_ids": tuple(_numbered(values, RESERVED) for values in self.features),
+        }
+        for name, table in tables.items():
+            object.__setattr__(self, name, table)
+
+    def word_id(self, word: str) -> int:
+        """Id of a word as the model looks it up, then of its back-offs; else `UNKNOWN_ID`.
+
+        `PAD_ID`, whose embedding is zero, of a word that has a vector and shall have nothing else.
+        """
+        if self.only_vectors and self.vector_row(word):
+            return PAD_ID
+        key = word_key(word, self.lowercase, self.normalize_digits)
+        found = self._word_ids.get(key)
+        if found is None:
+            found = first_known(word, self._word_ids.get)
+        return UNKNOWN_ID if found is None else found
+
+    def vector_row(self, word: str) -> int:
+        """Row of a word's pretrained vector, or of its back-offs'; 0 of none."""
+        return first_known(word, self._vector_rows.get) or 0 if self._vector_rows else 0
+
+    def char_ids(self, word: str) -> list[int]:
+        """Ids of a word's characters (code points); of a very long one those at both its ends."""
+        if len(word) > 2 * CHARS_AT_EACH_END:
+            word = word[:CHARS_AT_EACH_END] + word[-CHARS_AT_EACH_END:]
+        known = self._char_ids
+        return [known.get(char, UNKNOWN_ID) for char in word]
+
+    def tag_id(self, tag: str) -> int | None:
+        """Id of a tag; None of one that the training corpus lacks."""
+        return self._tag_ids.get(tag)
+
+    def class_id(self, label: str) -> int | None:
+        """Id of a class; None of one that the training corpus lacks."""
+        return self._class_ids.get(label)
+
+    def feature_ids(self, column: int, values: Sequence[str]) -> list[int]:
+        """Ids of values of one feature column."""
+        known = self._feature_ids[column]
+        return [known.get(value, UNKNOWN_ID) for value in values]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists and values, for JSON."""
+        # Not asdict, which copies every word, and the tables of ids as well.
+        names = [part.name for part in fields(self) if part.init]
+        return {name: getattr(self, name) for name in names}
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> "Vocabulary":
+        """The vocabulary of `to_dict`.
+
+        Raises:
+            KeyError: a part is missing.
+            TypeError: a part is not what it should be.
+            ValueError: a part repeats a string, or holds one that is empty where none may be.
+        """
+        if not isinstance(values, dict):
+            raise TypeError(f"expected an object with lists of strings, found {_kind(values)}")
+        vocabulary = cls(
+            words=_strings(values, "words"),
+            vector_words=_strings(values, "vector_words"),
+            only_vectors=_bool(values, "only_vectors"),
+            chars=_strings(values, "chars"),
+            tags=_strings(values, "tags"),
+            classes=_strings(values, "classes"),
+            features=_columns(values, "features"),
+            lowercase=_bool(values, "lowercase"),
+            normalize_digits=_bool(values, "normalize_digits"),
+        )
+        vocabulary._check()
+        return vocabulary
+
+    def _check(self) -> None:
+        """Raise ValueError where an id has no string of its own."""
+        tables = {
+            "words": (self.words, self._word_ids),
+            "vector_words": (self.vector_words, self._vector_rows),
+            "chars": (self.chars, self._char_ids),
+            "tags": (self.tags, self._tag_ids),
+            "classes": (self.classes, self._class_ids),
+        }
+        for number, (column, ids) in enumerate(zip(self.features, self._feature_ids, strict=True)):
+            tables[f"features, column {number}"] = (column, ids)
+        for name, (strings, known) in tables.items():
+            if len(known) < len(strings):
+                # Of equal strings the last one's id is the one in the table.
+                numbered = enumerate(strings, known[strings[-1]] - len(strings) + 1)
+                twice = next(text for number, text in numbered if known[text] != number)
+                raise ValueError(f"{name}: expected each string once, found {shorten(twice)} again")
+            # Vectors and feature columns of a corpus may name an empty string.
+            if name in ("words", "tags", "classes") and "" in known:
+                raise ValueError(f"{name}: expected no empty string, found one")
+        if any(len(char) != 1 for char in self.chars):
+            odd = next(char for char in self.chars if len(char) != 1)
+            raise ValueError(f"chars: expected single characters, found {shorten(odd)}")
+
+
+def word_key(word: str, lowercase: bool, normalize_digits: bool) -> str:
+    """The form under which a trained word is known."""
+    if lowercase:
+        word = word.lower()
+    return word.translate(_DIGITS) if normalize_digits else word
+
+
+def first_known(word: str, lookup: Callable[[str], int | None]) -> int | None:
+    """What `lookup` finds for a word, or for it in lower case, or with 0 for its digits.
+
+    A form in lower case goes before a form without digits; None where nothing is found.
+    """
+    lower = word.lower()
+    for form in (word, lower, word.translate(_DIGITS), lower.translate(_DIGITS)):
+        found = lookup(form)
+        if found is not None:
+            return found
+    return None
+
+
+def count_surfaces(sentences: Iterable[Sentence]) -> Counter[str]:
+    """How often each word occurs, as it is written."""
+    return Counter(chain.from_iterable(sentence.words for sentence in sentences))
+
+
+def count_words(surfaces: Counter[str], lowercase: bool, normalize_digits: bool) -> Counter[str]:
+    """How often each word occurs, by its key."""
+    counts: Counter[str] = Counter()
+    for word, count in surfaces.items():
+        counts[word_key(word, lowercase, normalize_digits)] += count
+    return counts
+
+
+def count_chars(surfaces: Counter[str]) -> Counter[str]:
+    """How often each character (code point) occurs in the words."""
+    counts: Counter[str] = Counter()
+    for word, count in surfaces.items():
+        for char in word:
+            counts[char] += count
+    return counts
+
+
+def most_frequent(strings: Iterable[str] | Counter[str]) -> tuple[str, ...]:
+    """Distinct strings, the most frequent first, equals in alphabetical order."""
+    counts = strings if isinstance(strings, Counter) else Counter(strings)
+    return tuple(sorted(counts, key=lambda string: (-counts[string], string)))
+
+
+def _numbered(strings: Sequence[str], first: int) -> dict[str, int]:
+    return {string: number for number, string in enumerate(strings, first)}
+
+
+def _strings(values: dict[str, Any], name: str) -> tuple[str, ...]:
+    return _checked_strings(values[name], name)
+
+
+def _checked_strings(found: Any, name: str) -> tuple[str, ...]:
+    if not isinstance(found, (list, tuple)):
+        raise TypeError(f"{name}: expected a list of strings, found {_kind(found)}")
+    if set(map(type, found)) - {str}:
+        odd = next(each for each in found if type(each) is not str)
+        raise TypeError(f"{name}: expected strings, found {_kind(odd)}")
+    try:
+        "".join(found).encode()
+    except UnicodeEncodeError:
+        raise TypeError(f"{name}: expected text, found half of a surrogate pair") from None
+    return tuple(found)
+
+
+def _columns(values: dict[str, Any], name: str) -> tuple[tuple[str, ...], ...]:
+    if not isinstance(values[name], (list, tuple)):
+        raise TypeError(f"{name}: expected a list of columns, found {_kind(values[name])}")
+    return tuple(_checked_strings(column, name) for column in values[name])
+
+
+def _bool(values: dict[str, Any], name: str) -> bool:
+    if type(values[name]) is not bool:
+        raise TypeError(f"{name}: expected true or false, found {_kind(values[name])}")
+    return bool(values[name])
+
+
+def _kind(value: Any) -> str:
+    """A value's kind in JSON's words."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "true" if value else "false"
+        case int() | float():
+            return "a number"
+        case str():
+            return "a string"
+        case dict():
+            return "an object"
+    return "a list"

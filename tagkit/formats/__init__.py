@@ -1,1 +1,0 @@
-"""A file's lines <-> Sentences: one file a format."""

@@ -1,0 +1,1 @@
+"""A model and text -> answers: predictor, streaming, workers, rendering, scoring."""

@@ -1,0 +1,156 @@
+"""Files -> annotated lines, piece by piece: memory does not grow with the input, order is kept.
+
+What one read of a file or a pipe brings is annotated and written before the next read, so that
+output begins before the input ends, and nothing that has arrived waits for what has not.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Protocol, TypeVar
+
+from tagkit.config import Config
+from tagkit.corpus.formats.columns.layout import column_options
+from tagkit.corpus.formats.columns.reader import ColumnReader
+from tagkit.corpus.formats.options import Item, Reading
+from tagkit.corpus.formats.source import Source
+from tagkit.corpus.formats.table import Format, find_format, settled
+from tagkit.inference.annotate import Blocks, Line, Lines, Output, Records, Window
+from tagkit.inference.render import Style
+from tagkit.text.records import Document
+
+# Words that are annotated together: enough for batches of similar length.
+_WINDOW_WORDS = 20_000
+
+_Item = TypeVar("_Item")
+
+
+@dataclass(frozen=True, slots=True)
+class StreamOptions:
+    """How inputs are read.
+
+    Attributes:
+        input_format: a format's name, or "auto".
+        encoding: of the inputs.
+        max_length: words of a sentence that is tagged in one, for a note.
+        note: told what a person should know, in a sentence.
+    """
+
+    input_format: str
+    encoding: str
+    max_length: int
+    note: Callable[[str], None]
+
+
+class Workers(Protocol):
+    """Who annotates: `Alone` or a `Team`."""
+
+    def give(self, window: Window) -> Iterator[Output]:
+        """Hand over a window; what is ready comes back, in the order of the windows."""
+
+    def rest(self) -> Iterator[Output]:
+        """What has not come back yet."""
+
+
+def annotate_file(
+    workers: Workers, config: Config, style: Style, path: str, options: StreamOptions
+) -> Iterator[str]:
+    """Output of one input, a file, a folder or '-', a few whole lines at a time.
+
+    Args:
+        workers: who annotate.
+        config: of their model.
+        style: of their answers.
+        path: of the input.
+        options: how it is read.
+
+    Raises:
+        DataError: the input cannot be read.
+        FormatError: a line of it cannot be.
+    """
+    source = Source(path, options.encoding, config.data.max_line_chars)
+    found = find_format(source, options.input_format, raw=True)
+    format = found.format
+    if found.note and (source.is_folder() or source.beginning(waiting=False)):
+        options.note(found.note)
+    windows: Iterator[Window]
+    if format.name == "text":
+        # Where a text's classes are a line, a blank line stays one: lines keep their numbers.
+        windows = _text(source, keep_blank=not style.tags and style.format == "columns")
+    elif format.name in ("columns", "conllu"):
+        windows = _columns(source, config, format)
+    else:
+        windows = _items(source, config, options, format)
+    said = False
+    for output in _in_turn(workers, windows, source):
+        if output.longest and not said:
+            said = True
+            options.note(
+                f"{source.name}: a sentence has {output.longest:,} words; those over "
+                f"{options.max_length:,} are tagged in overlapping windows (--max-length)"
+            )
+        yield output.text
+
+
+def _in_turn(workers: Workers, windows: Iterator[Window], source: Source) -> Iterator[Output]:
+    """The windows' outputs; all of them before a read that may have to wait."""
+    for window in windows:
+        yield from workers.give(window)
+        if source.waits():
+            yield from workers.rest()
+    yield from workers.rest()
+
+
+def _text(source: Source, *, keep_blank: bool) -> Iterator[Lines]:
+    """Each line is a text of its own."""
+    number, offset = 0, 0
+    for lines in source.pieces():
+        texts: list[Line] = []
+        for number, line in enumerate(lines, number + 1):  # noqa: B020 - it goes on counting
+            if keep_blank or line.strip():
+                texts.append(Line(line.removesuffix("\r"), number, offset))
+            offset += len(line) + 1
+        for window in _windows(texts, [len(line.text) // 5 + 1 for line in texts]):
+            yield Lines(source.name, window)
+
+
+def _columns(source: Source, config: Config, format: Format) -> Iterator[Blocks]:
+    """Sentences of a column file with all that stands between them."""
+    data = config.data.model_copy(update={"format": format.name})
+    reader = ColumnReader(source.name, column_options(data, with_tags=False))
+    for blocks in chain(map(reader.feed, source.pieces()), [reader.close()]):
+        ready = list(blocks)
+        for window in _windows(ready, [len(block.rows) for block in ready]):
+            yield Blocks(source.name, window, reader.layout)
+
+
+def _items(
+    source: Source, config: Config, options: StreamOptions, format: Format
+) -> Iterator[Records]:
+    """The records of any other format."""
+    # A format that was told from the training file need not be this file's.
+    data = config.data.model_copy(update={"encoding": options.encoding})
+    reading = settled(Reading(data, with_tags=False, note=options.note), format)
+    ready: list[Item] = []
+    words = 0
+    for item in format.read(source, reading):
+        ready.append(item)
+        words += len(item.text) // 5 + 1 if isinstance(item, Document) else len(item)
+        # What has arrived is not to wait for what has not.
+        if words >= _WINDOW_WORDS or source.drained:
+            yield Records(source.name, ready)
+            ready, words = [], 0
+    if ready:
+        yield Records(source.name, ready)
+
+
+def _windows(items: Sequence[_Item], words: Sequence[int]) -> Iterator[Sequence[_Item]]:
+    """Cut items into windows of `_WINDOW_WORDS` words, each of at least one item."""
+    start, total = 0, 0
+    for end, count in enumerate(words):
+        if end > start and total + count > _WINDOW_WORDS:
+            yield items[start:end]
+            start, total = end, 0
+        total += count
+    if start < len(items):
+        yield items[start:]

@@ -1,1 +1,0 @@
-"""What is odd in a corpus, and repairs of it: one idea a file."""

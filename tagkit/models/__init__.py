@@ -1,0 +1,1 @@
+"""Networks of the tasks, and models as folders."""

@@ -1,0 +1,298 @@
+"""A model as a folder: weights, configuration, vocabulary, metadata. No pickle.
+
+    model.safetensors   the weights
+    config.toml         the whole configuration, resolved
+    vocabulary.json     words, characters, tags, values of feature columns
+    metadata.json       format version, versions, digests of the other three and of the corpora,
+                        scores; written last
+
+A folder is written beside its place and renamed into it.
+"""
+
+import hashlib
+import json
+import platform
+import re
+import shutil
+import stat
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from io import BufferedReader
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import save
+from torch import Tensor
+
+from tagkit import __version__
+from tagkit.config import MAX_CONFIG_BYTES, Config, parse_saved, parse_toml, to_toml
+from tagkit.errors import BundleError, ConfigError, shorten
+from tagkit.features.vocabulary import Vocabulary
+from tagkit.models.agreement import check_agreement
+from tagkit.models.model import Model
+from tagkit.models.weights import compare, fill, outline, read_header, read_weights, require_finite
+from tagkit.storage import set_aside, whole_folder
+from tagkit.text.json_text import from_json, require_plain, to_json
+
+FORMAT_VERSION = 1
+WEIGHTS, CONFIG, VOCABULARY, METADATA = (
+    "model.safetensors",
+    "config.toml",
+    "vocabulary.json",
+    "metadata.json",
+)
+# Bounds of the parts, checked before any is read; those of real models are a hundredth of them.
+MAX_METADATA_BYTES = 16 * 2**20
+MAX_VOCABULARY_BYTES = 512 * 2**20
+# Entries of a vocabulary beyond those that have rows: characters, where no network reads them.
+FREE_ENTRIES = 2_000_000
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+_RUN = ("best", "last")  # models in the folder of a run; it has no best before its first score
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """A model folder's contents.
+
+    Attributes:
+        model: on the CPU.
+        vocabulary: of the model.
+        config: the resolved configuration that it was trained with.
+        metadata: of `metadata.json`.
+    """
+
+    model: Model
+    vocabulary: Vocabulary
+    config: Config
+    metadata: dict[str, Any]
+
+
+def find_bundle(path: Path) -> Path:
+    """The folder that holds the model: `path`, or `best`, or `last`, in that of a training run.
+
+    Raises:
+        BundleError: there is none.
+    """
+    try:
+        for folder in (path, *(path / name for name in _RUN)):
+            if (folder / METADATA).is_file():
+                return folder
+            # A run that was stopped while a new folder took the place of the old left that here.
+            if (set_aside(folder) / METADATA).is_file():
+                return set_aside(folder)
+        if not path.exists():
+            raise BundleError(f"{path}: no such folder; `tagkit train` makes one")
+        present = [name for name in (WEIGHTS, CONFIG, VOCABULARY) if (path / name).exists()]
+        if (path / METADATA).exists():
+            raise BundleError(f"{path / METADATA}: expected a file, found something else")
+    except OSError as error:
+        raise BundleError(f"{path}: cannot be read: {error.strerror or error}") from None
+    if present:
+        raise BundleError(f"{path}: {METADATA} is missing; this is not a whole model")
+    raise BundleError(f"{path}: not a model folder: expected one that holds {METADATA}")
+
+
+def save_bundle(
+    folder: Path,
+    model: Model,
+    vocabulary: Vocabulary,
+    config: Config,
+    facts: dict[str, Any],
+) -> None:
+    """Write a model folder; one that stood there is replaced when the new one is complete.
+
+    Args:
+        folder: its place.
+        model: its weights are saved, wherever they are.
+        vocabulary: of the model.
+        config: the resolved configuration.
+        facts: what else `metadata.json` shall say.
+
+    Raises:
+        BundleError: it cannot be written.
+    """
+    weights = {name: tensor.cpu().contiguous() for name, tensor in model.state_dict().items()}
+    parts = {
+        WEIGHTS: save(weights),
+        CONFIG: to_toml(config).encode(),
+        VOCABULARY: to_json(vocabulary.to_dict(), indent=0).encode(),
+    }
+    metadata = {
+        "format_version": FORMAT_VERSION,
+        "tagkit": __version__,
+        "torch": torch.__version__,
+        "python": platform.python_version(),
+        "parameters": sum(parameter.numel() for parameter in model.parameters()),
+        "sha256": {name: hashlib.sha256(content).hexdigest() for name, content in parts.items()},
+        **facts,
+    }
+    parts[METADATA] = (to_json(metadata, indent=2) + "\n").encode()
+    try:
+        with whole_folder(folder) as beside:
+            for name, content in parts.items():
+                (beside / name).write_bytes(content)
+    except OSError as error:
+        raise BundleError(f"{folder}: cannot be written: {error.strerror or error}") from None
+
+
+def copy_bundle(source: Path, folder: Path) -> None:
+    """Copy a model into the place of another; its own files alone, not what lies beside them.
+
+    Raises:
+        OSError: it cannot be copied.
+    """
+    with whole_folder(folder) as place:
+        for name in (WEIGHTS, CONFIG, VOCABULARY, METADATA):
+            shutil.copyfile(source / name, place / name)
+
+
+def load_bundle(path: Path) -> Bundle:
+    """The model of a folder, every part of it checked, on the CPU.
+
+    Sizes are believed only after they were compared with those of the weights file, and no part
+    over its bound is read.
+
+    Raises:
+        BundleError: a part is missing, cut short, altered, too new, or does not fit the others.
+    """
+    folder = find_bundle(path)
+    metadata = read_metadata(folder)
+    digests = _digests(folder, metadata)
+    content = _checked(folder / CONFIG, MAX_CONFIG_BYTES, digests[CONFIG])
+    try:
+        table = parse_toml(content)
+        config = parse_saved(table, str(folder / CONFIG))
+    except ValueError as error:
+        raise BundleError(f"{folder / CONFIG}: {error}") from None
+    except ConfigError as error:
+        raise BundleError(*error.lines) from None
+    vocabulary = _read_vocabulary(folder, digests[VOCABULARY])
+    check_agreement(config, vocabulary, folder / CONFIG, folder / VOCABULARY)
+    model = outline(config, vocabulary)
+    weights = _read_weights(folder / WEIGHTS, model.state_dict(), digests[WEIGHTS])
+    fill(model, weights, config, vocabulary)
+    return Bundle(model, vocabulary, config, metadata)
+
+
+def read_metadata(folder: Path) -> dict[str, Any]:
+    """What `metadata.json` says.
+
+    Raises:
+        BundleError: it cannot be read, or is of a newer format.
+    """
+    path = folder / METADATA
+    content = _read(path, MAX_METADATA_BYTES)
+    try:
+        metadata = from_json(content)
+        require_plain(metadata)
+    except ValueError as error:
+        raise BundleError(f"{path}: damaged: {error}") from None
+    if not isinstance(metadata, dict) or "format_version" not in metadata:
+        raise BundleError(f"{path}: damaged: expected JSON with a format_version")
+    version = metadata["format_version"]
+    if type(version) is not int or version < 1:
+        raise BundleError(
+            f"{path}: damaged: expected a format_version of 1 or more, found "
+            f"{shorten(json.dumps(version))[1:-1]}"
+        )
+    if version > FORMAT_VERSION:
+        made_by = metadata.get("tagkit")
+        made_by = shorten(made_by)[1:-1] if isinstance(made_by, str) else "a later version"
+        raise BundleError(
+            f"{folder}: made by tagkit {made_by} (format {version}); this is tagkit {__version__} "
+            f"(reads up to {FORMAT_VERSION}). Upgrade tagkit to load it"
+        )
+    return metadata
+
+
+def _digests(folder: Path, metadata: Mapping[str, Any]) -> dict[str, str]:
+    """The digest of each part, as the metadata have it."""
+    found = metadata.get("sha256")
+    digests: dict[str, str] = {}
+    for name in (WEIGHTS, CONFIG, VOCABULARY):
+        digest = found.get(name) if isinstance(found, dict) else None
+        if not isinstance(digest, str) or not _DIGEST.fullmatch(digest):
+            raise BundleError(
+                f"{folder / METADATA}: damaged: expected the SHA-256 of {name} in 64 hexadecimal "
+                f"digits, found {shorten(json.dumps(digest))[1:-1]}"
+            )
+        digests[name] = digest
+    return digests
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[BufferedReader, int]]:
+    """A part, opened, and its size in bytes.
+
+    Raises:
+        BundleError: it is not there, is no regular file, or cannot be read.
+    """
+    try:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            kind = "a folder" if stat.S_ISDIR(status.st_mode) else "a device or a pipe"
+            raise BundleError(f"{path}: expected a file, found {kind}")
+        with path.open("rb") as file:
+            yield file, status.st_size
+    except FileNotFoundError:
+        raise BundleError(f"{path}: missing; this is not a whole model") from None
+    except OSError as error:
+        raise BundleError(f"{path}: cannot be read: {error.strerror or error}") from None
+
+
+def _read(path: Path, limit: int) -> bytes:
+    """A part's bytes, at most `limit`."""
+    with _opened(path) as (file, size):
+        content = file.read(limit + 1) if size <= limit else b""
+    if size > limit or len(content) > limit:
+        raise BundleError(f"{path}: expected at most {limit:,} bytes, found {size:,}")
+    return content
+
+
+def _checked(path: Path, limit: int, digest: str) -> bytes:
+    """A part's bytes, which must be those that were saved."""
+    content = _read(path, limit)
+    _compare_digests(path, hashlib.sha256(content).hexdigest(), digest)
+    return content
+
+
+def _compare_digests(path: Path, found: str, expected: str) -> None:
+    if found != expected:
+        raise BundleError(
+            f"{path}: cut short or altered: expected sha256 {expected[:16]}..., found "
+            f"{found[:16]}...; copy or train the model again"
+        )
+
+
+def _read_vocabulary(folder: Path, digest: str) -> Vocabulary:
+    path = folder / VOCABULARY
+    content = _checked(path, MAX_VOCABULARY_BYTES, digest)
+    # An entry needs many times its bytes in memory, so their number is bounded before any is made:
+    # each has a row of weights, of four bytes or more.
+    entries = content.count(b",") + content.count(b"[")
+    with _opened(folder / WEIGHTS) as (_, size):
+        if entries > FREE_ENTRIES + size:
+            raise BundleError(f"{path}: holds more entries ({entries:,}) than {WEIGHTS} has rows")
+    try:
+        return Vocabulary.from_dict(from_json(content))
+    except KeyError as error:
+        raise BundleError(f"{path}: lacks {error}") from None
+    except (ValueError, TypeError) as error:
+        raise BundleError(f"{path}: {error}") from None
+
+
+def _read_weights(path: Path, wanted: Mapping[str, Tensor], digest: str) -> dict[str, Tensor]:
+    with _opened(path) as (file, size):
+        try:
+            header = read_header(file, size, path)
+            compare(header, wanted, path)
+        except BundleError:
+            file.seek(0)  # where the file is not the one that was saved, that is the reason
+            _compare_digests(path, hashlib.file_digest(file, "sha256").hexdigest(), digest)
+            raise
+        weights, found = read_weights(file, header, wanted, path)
+    _compare_digests(path, found, digest)
+    require_finite(weights, path)
+    return weights

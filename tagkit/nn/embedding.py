@@ -1,0 +1,156 @@
+"""From ids to vectors: words, their characters, further columns.
+
+A word's vector is its embedding, the final states of a recurrent network over its characters from
+both sides (Lample et al. 2016; Ling et al. 2015), and an embedding of each feature column, side by
+side.
+"""
+
+import math
+from collections.abc import Sequence
+from functools import partial
+
+import torch
+from torch import Tensor, nn
+
+from tagkit.nn.encoder import RecurrentLayer
+from tagkit.nn.inference import FEWEST, RowReader
+
+
+def _embedding(rows: int, dim: int) -> nn.Embedding:
+    """A table with row 0, the padding, all zeros; variance 1/dim, so that a vector has length 1."""
+    table = nn.Embedding(rows, dim, padding_idx=0)
+    with torch.no_grad():
+        table.weight.uniform_(-math.sqrt(3 / dim), math.sqrt(3 / dim))
+        table.weight[0] = 0
+    return table
+
+
+class WordEmbedding(nn.Module):
+    """A word's vector: its pretrained one, which never changes, plus one that is trained.
+
+    The trained one begins at zero where there is a pretrained one, so the sum begins as that and is
+    fine-tuned. An unknown word that has a pretrained vector gets it plus what is learnt for unknown
+    words, just as a word of the training corpus does when it is read as unknown.
+    """
+
+    vectors: Tensor
+
+    def __init__(self, *, words: int, dim: int, vectors: int) -> None:
+        """`words`, padding and the unknown word among them; `vectors` that are pretrained."""
+        super().__init__()
+        self.trained = _embedding(words, dim)
+        # Row 0, all zeros, is of words that have none. Too long for the optimiser to pass over.
+        self.register_buffer("vectors", torch.zeros(vectors + 1, dim))
+        self.outputs = dim
+
+    def forward(self, word_ids: Tensor, vector_rows: Tensor) -> Tensor:
+        """Vectors of words.
+
+        Args:
+            word_ids: (words,) int64.
+            vector_rows: (words,) int64 rows of pretrained vectors, 0 of none.
+
+        Returns:
+            (words, dim).
+        """
+        trained: Tensor = self.trained(word_ids)
+        if len(self.vectors) == 1:
+            return trained
+        return trained + nn.functional.embedding(vector_rows, self.vectors)
+
+    @torch.no_grad()
+    def place(self, vectors: Tensor, rows: Tensor) -> None:
+        """Take pretrained vectors, and begin the trained ones beside them at zero.
+
+        Args:
+            vectors: (vectors, dim).
+            rows: (words,) int64, the row of each trained word's pretrained vector, 0 of none.
+        """
+        self.vectors[1:] = vectors
+        self.trained.weight[rows > 0] = 0
+
+
+class CharEncoder(nn.Module):
+    """A vector of each distinct word from its characters, read from both sides."""
+
+    def __init__(self, *, chars: int, dim: int, cell: str, hidden: int, dropout: float) -> None:
+        """`chars` distinct characters, padding among them; `hidden` units in each direction."""
+        super().__init__()
+        self.embedding = _embedding(chars, dim)
+        self.dropout = nn.Dropout(dropout)
+        self.layer = RecurrentLayer(
+            cell=cell, inputs=dim, hidden=hidden, bidirectional=True, merge="concat", segment=0
+        )
+        self.outputs = self.layer.outputs
+
+    def forward(self, char_ids: Sequence[Tensor]) -> Tensor:
+        """Vectors of distinct words that come in groups of similar length.
+
+        Args:
+            char_ids: each (words, chars) int64, 0 where padded.
+
+        Returns:
+            (all words, outputs), the groups one behind the other.
+        """
+        encode = self._encode
+        if not self.training and not torch.is_grad_enabled() and not char_ids[0].is_cuda:
+            reader = self.layer.reader("fp32")
+            table = reader.project(self.embedding.weight, 0)
+            encode = partial(self._look_up, reader, table)
+        return torch.cat([encode(group) for group in char_ids])
+
+    def _look_up(self, reader: RowReader, table: Tensor, char_ids: Tensor) -> Tensor:
+        """As `_encode`, from the characters' rows."""
+        if len(char_ids) < FEWEST:
+            return self._encode(char_ids)
+        return self.layer.look_up(reader, [table], [char_ids], char_ids != 0)[1]
+
+    def _encode(self, char_ids: Tensor) -> Tensor:
+        return self.layer.final_states(self.dropout(self.embedding(char_ids)), char_ids != 0)
+
+
+class TokenEmbedding(nn.Module):
+    """Word, characters and features of each token, side by side."""
+
+    def __init__(
+        self, *, words: WordEmbedding, chars: CharEncoder | None, features: Sequence[int], dim: int
+    ) -> None:
+        """`features`: how many values each feature column has; `dim` of their embeddings."""
+        super().__init__()
+        self.words = words
+        self.chars = chars
+        self.features = nn.ModuleList(_embedding(values, dim) for values in features)
+        self.vector_size = words.outputs + (chars.outputs if chars else 0)
+        self.outputs = self.vector_size + dim * len(features)
+
+    def vectors(self, word_ids: Tensor, vector_rows: Tensor, char_ids: Sequence[Tensor]) -> Tensor:
+        """Vectors of distinct words: embedding and characters.
+
+        Args:
+            word_ids: (words,) int64.
+            vector_rows: (words,) int64, 0 of none.
+            char_ids: the words' characters, as `CharEncoder` takes them.
+
+        Returns:
+            (words, dim of words and characters).
+        """
+        of_words: Tensor = self.words(word_ids, vector_rows)
+        if self.chars is None:
+            return of_words
+        return torch.cat((of_words, self.chars(char_ids)), dim=1)
+
+    def forward(self, vectors: Tensor, rows: Tensor, feature_ids: Sequence[Tensor]) -> Tensor:
+        """Vectors of all tokens.
+
+        Args:
+            vectors: of distinct words, as `vectors` gives them.
+            rows: (batch, time) int64, which distinct word each token is.
+            feature_ids: one (batch, time) int64 a feature column.
+
+        Returns:
+            (batch, time, outputs).
+        """
+        parts = [nn.functional.embedding(rows, vectors)]
+        for table, ids in zip(self.features, feature_ids, strict=True):
+            parts.append(table(ids))
+        return torch.cat(parts, dim=-1) if len(parts) > 1 else parts[0]

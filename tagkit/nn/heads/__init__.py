@@ -1,0 +1,1 @@
+"""From hidden states to tags, or to classes of whole texts."""

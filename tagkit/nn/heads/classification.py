@@ -1,0 +1,118 @@
+"""Heads of a classifier: from the states of a text to the probabilities of its classes.
+
+    one class       p(c | x) = softmax(W z + b), with cross-entropy
+                    (Jurafsky and Martin, "RNNs and LSTMs", section on RNNs for sequence
+                    classification; Goodfellow, Bengio and Courville, section 6.2.2.3)
+    several         p(c | x) = sigmoid(W z + b) of each class by itself, with binary cross-entropy
+                    (Goodfellow, Bengio and Courville, section 6.2.2.2)
+
+z is the pooled states behind feed-forward layers. Smoothed labels are those of Szegedy et al. 2016
+(Goodfellow, Bengio and Courville, section 7.5.1). As in the heads of taggers, the loss comes as a
+sum and a count.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from tagkit.nn.heads.pooling import Pooling
+
+ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "tanh": nn.Tanh, "gelu": nn.GELU}
+
+
+class ClassHead(nn.Module):
+    """Pooling, feed-forward layers, and a score of each class."""
+
+    class_weights: Tensor
+
+    def __init__(
+        self,
+        *,
+        pooling: Pooling,
+        hidden: Sequence[int],
+        activation: str,
+        dropout: float,
+        classes: int,
+        several: bool,
+        label_smoothing: float,
+        class_weights: Tensor,
+    ) -> None:
+        """`hidden` units of each feed-forward layer; `class_weights`: (classes,), in the loss."""
+        super().__init__()
+        self.pooling = pooling
+        self.several = several
+        self.label_smoothing = label_smoothing
+        # Not saved: only the loss looks at them.
+        self.register_buffer("class_weights", class_weights, persistent=False)
+        layers: list[nn.Module] = []
+        inputs = pooling.outputs
+        for units in hidden:
+            layers += [nn.Dropout(dropout), _linear(inputs, units), ACTIVATIONS[activation]()]
+            inputs = units
+        self.layers = nn.Sequential(*layers, nn.Dropout(dropout), _linear(inputs, classes))
+
+    def scores(self, states: Tensor, final: Tensor, mask: Tensor) -> tuple[Tensor, Tensor | None]:
+        """Unnormalised score of each class, and attention where the pooling has such.
+
+        Args:
+            states: (batch, time, inputs); what stands on padding has no effect.
+            final: (batch, inputs) the last states of the directions, merged.
+            mask: (batch, time) bool, True on real tokens.
+
+        Returns:
+            (batch, classes), and (batch, time) with 0 on padding, or None.
+        """
+        vector, attention = self.pooling(states, final, mask)
+        scores: Tensor = self.layers(vector)
+        return scores, attention
+
+    def classify(self, states: Tensor, final: Tensor, mask: Tensor) -> tuple[Tensor, Tensor | None]:
+        """As `scores`, with probabilities; those of a text sum to 1 where it has one class."""
+        scores, attention = self.scores(states, final, mask)
+        probs = torch.sigmoid(scores) if self.several else torch.softmax(scores, dim=1)
+        return probs, attention
+
+    def loss(
+        self, states: Tensor, final: Tensor, mask: Tensor, targets: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """Cross-entropy in nats, each class's share times its weight, summed; number of texts.
+
+        Args:
+            states: (batch, time, inputs).
+            final: (batch, inputs).
+            mask: (batch, time) bool, True on real tokens.
+            targets: (batch, classes) bool, True of the gold classes.
+        """
+        scores, _ = self.scores(states, final, mask)
+        wanted = targets.to(scores.dtype)
+        count = torch.tensor(len(scores))
+        if self.several:
+            smoothed = wanted * (1 - self.label_smoothing) + self.label_smoothing / 2
+            each = nn.functional.binary_cross_entropy_with_logits(
+                scores, smoothed, reduction="none"
+            )
+            return (each * self.class_weights).sum(), count
+        smoothing = self.label_smoothing
+        wanted = wanted * (1 - smoothing) + smoothing / wanted.shape[1]
+        total = nn.functional.cross_entropy(scores, wanted, self.class_weights, reduction="sum")
+        return total, count
+
+
+def balanced_weights(targets: Tensor) -> Tensor:
+    """Weights that make all classes count alike: texts / (classes x texts of the class).
+
+    King and Zeng 2001, as scikit-learn has it. With one class a text their mean over texts is 1.
+
+    Args:
+        targets: (texts, classes) bool, True of the gold classes; each class has a text.
+    """
+    texts, classes = targets.shape
+    return texts / (classes * targets.sum(0).float())
+
+
+def _linear(inputs: int, outputs: int) -> nn.Linear:
+    layer = nn.Linear(inputs, outputs)
+    nn.init.xavier_uniform_(layer.weight)
+    nn.init.zeros_(layer.bias)
+    return layer

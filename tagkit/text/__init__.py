@@ -1,0 +1,1 @@
+"""Strings alone: records, tag schemes, tokens, windows."""

@@ -1,0 +1,116 @@
+"""Long sentences: cut into windows that overlap, and the predictions for these joined again.
+
+Windows are as long as is allowed, the last one reaching to the sentence's end. Two neighbours share
+a quarter of a window, 64 words at most; the last two may share nearly all. Joining cuts each shared
+stretch once, at the place nearest its middle that parts no span of either window, and not before
+the cut on its left: words before that seam are the left window's, words behind it the right one's,
+so that a word has words on both sides of it wherever there are some. Where every place parts a
+span, the seam is in the middle, and a span goes to the window in whose share it begins. A
+probability is that of the window whose tag or span it is.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from tagkit.text.records import Prediction, Sentence, Span
+from tagkit.text.schemes import from_spans, stretches
+
+_OVERLAP = 64  # words that two windows share, at most
+
+Window = tuple[int, int]
+
+
+def windows(length: int, size: int) -> list[Window]:
+    """Start and end of each window of a sentence of `length` words; one where `size` is enough."""
+    if length <= size:
+        return [(0, length)]
+    step = size - min(_OVERLAP, size // 4)
+    starts = [*range(0, length - size, step), length - size]
+    return [(start, start + size) for start in starts]
+
+
+def cut(sentence: Sentence, window: Window) -> Sentence:
+    """The words of a window with their tags and features."""
+    part = slice(*window)
+    return Sentence(
+        words=sentence.words[part],
+        tags=None if sentence.tags is None else sentence.tags[part],
+        features=tuple(column[part] for column in sentence.features),
+        labels=sentence.labels,
+    )
+
+
+def windows_between_spans(tags: Sequence[str], size: int) -> list[Window]:
+    """Windows to learn from: none begins or ends inside a span that has room in one.
+
+    A window that would is made shorter, at the cost of the stretch that it shares. Spans that are
+    longer than that stretch are cut.
+    """
+    planned = windows(len(tags), size)
+    if len(planned) == 1:
+        return planned
+    inside = {at for start, end, _ in stretches(tags) for at in range(start + 1, end)}
+    moved = [(_outside(a, inside, 1), _outside(b, inside, -1)) for a, b in planned]
+    whole = all(a < b for a, b in moved) and all(b >= c for (_, b), (c, _) in pairwise(moved))
+    return moved if whole else planned
+
+
+def _outside(at: int, inside: set[int], step: int) -> int:
+    while at in inside:
+        at += step
+    return at
+
+
+def join(
+    words: tuple[str, ...], parts: Sequence[tuple[int, Prediction]], scheme: str
+) -> Prediction:
+    """One prediction for a sentence from those of its windows.
+
+    Args:
+        words: of the whole sentence.
+        parts: start and prediction of each window, in order.
+        scheme: of the tags; "labels" for plain ones.
+    """
+    seams = [0]
+    for left, right in pairwise(parts):
+        seams.append(_seam(left, right, seams[-1]))
+    seams.append(len(words))
+    tags: list[str] = []
+    probabilities: list[float] = []
+    spans: list[Span] = []
+    for (start, part), (begin, end) in zip(parts, pairwise(seams), strict=True):
+        # A span of an earlier window may reach into this one's share.
+        known = len(probabilities)
+        tags += part.tags[begin - start : end - start]
+        probabilities += (part.probabilities or ())[max(begin, known) - start : end - start]
+        for span in part.spans:
+            placed = replace(span, start=span.start + start, end=span.end + start)
+            free = not spans or spans[-1].end <= placed.start
+            if begin <= placed.start < end and free:
+                spans.append(placed)
+                if placed.end > end:
+                    probabilities += (part.probabilities or ())[end - start : span.end]
+    if scheme != "labels":
+        tags = list(from_spans(spans, len(words), scheme))
+    return Prediction(words, tuple(tags), tuple(spans), tuple(probabilities) or None)
+
+
+def _seam(left: tuple[int, Prediction], right: tuple[int, Prediction], least: int) -> int:
+    """Where what two windows share is cut: near its middle, and inside no span if possible.
+
+    Args:
+        left: start and prediction of a window.
+        right: of the next one.
+        least: the seam before this one, which is not to its right.
+    """
+    begin, end = right[0], left[0] + len(left[1].words)
+    middle = max(least, (begin + end) // 2)
+    inside = {
+        start + at
+        for start, part in (left, right)
+        for span in part.spans
+        for at in range(span.start + 1, span.end)
+    }
+    free = [at for at in range(max(least, begin), end + 1) if at not in inside]
+    return min(free, key=lambda at: (abs(at - middle), at), default=middle)

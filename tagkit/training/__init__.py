@@ -1,0 +1,1 @@
+"""The loop, and what serves it: setup, optimizer, checkpoints, seeds, search."""

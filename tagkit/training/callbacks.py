@@ -1,0 +1,131 @@
+"""What a training run reports while it runs, and the records that it leaves."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+
+from tagkit.storage import cannot_write, write_whole
+from tagkit.text.json_text import to_json
+from tagkit.training.setup import Prepared
+from tagkit.wording import message_line, plural
+
+HISTORY, LOG, CURVES = "history.jsonl", "train.log", "curves.svg"
+
+
+@dataclass(frozen=True, slots=True)
+class Epoch:
+    """One pass over the training corpus.
+
+    Attributes:
+        number: from 1.
+        step: number of steps of the run when it ended.
+        loss: mean negative log-likelihood in nats of a token, or of a text that is classified.
+        score: the headline on dev, 0 to 1.
+        scores: what there is to it, by name, 0 to 1.
+        lr: learning rate of its last step.
+        tokens_per_s: of training, scoring dev not counted.
+        seconds: of training and scoring.
+        is_best: whether its score is higher than that of every earlier epoch; of epochs with the
+            same score the first is the best.
+        whole: whether the pass came to its end; False of one that was cut short by `max_minutes`.
+    """
+
+    number: int
+    step: int
+    loss: float
+    score: float
+    scores: dict[str, float]
+    lr: float
+    tokens_per_s: float
+    seconds: float
+    is_best: bool
+    whole: bool
+
+
+class Listener:
+    """Told what happens during a run; this one is silent."""
+
+    def on_start(self, prepared: Prepared, threads: int) -> None:
+        """Data are read and the model is built."""
+
+    def on_step(self, epoch: int, done: int, total: int) -> None:
+        """So many steps of an epoch, counted from 1, are done, of `total`."""
+
+    def on_epoch(self, epoch: Epoch) -> None:
+        """An epoch is done and scored."""
+
+    def on_note(self, text: str) -> None:
+        """Something that a person should know, in a sentence."""
+
+
+class Logged(Listener):
+    """Writes train.log, and hands all on to another listener."""
+
+    def __init__(self, folder: Path, listener: Listener) -> None:
+        """`folder` of the run."""
+        self.path = folder / LOG
+        self.listener = listener
+
+    def on_start(self, prepared: Prepared, threads: int) -> None:
+        """What is trained on what."""
+        train = prepared.corpus.train
+        parameters = sum(parameter.numel() for parameter in prepared.model.parameters())
+        self.write(
+            f"{train.path}: {plural(len(train.sentences), 'sentence')}, "
+            f"{plural(train.tokens, 'token')}; {plural(parameters, 'parameter')} on "
+            f"{prepared.device}, {plural(threads, 'thread')}, "
+            f"seed {prepared.config.train.seed}"
+        )
+        self.listener.on_start(prepared, threads)
+
+    def on_step(self, epoch: int, done: int, total: int) -> None:
+        """Not written."""
+        self.listener.on_step(epoch, done, total)
+
+    def on_epoch(self, epoch: Epoch) -> None:
+        """Loss and score."""
+        self.write(
+            f"epoch {epoch.number}, step {epoch.step}: loss {epoch.loss:.4f}, dev "
+            f"{100 * epoch.score:.2f}, lr {epoch.lr:.6f}, {epoch.tokens_per_s:.0f} tokens/s"
+            f"{', best so far' if epoch.is_best else ''}"
+        )
+        self.listener.on_epoch(epoch)
+
+    def on_note(self, text: str) -> None:
+        """Write it as a line."""
+        self.write(text)
+        self.listener.on_note(text)
+
+    def write(self, text: str) -> None:
+        """Add one line with the time; people read it, so it is safe to display.
+
+        Raises:
+            CheckpointError: it cannot be written.
+        """
+        now = datetime.now().isoformat(sep=" ", timespec="seconds")
+        try:
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(f"{now}  {message_line(text)}\n")
+        except OSError as error:
+            raise cannot_write(self.path, error) from None
+
+
+def write_history(folder: Path, epochs: Sequence[Epoch]) -> None:
+    """history.jsonl: a line an evaluation.
+
+    Raises:
+        CheckpointError: it cannot be written.
+    """
+    lines = "".join(to_json(_record(epoch)) + "\n" for epoch in epochs)
+    try:
+        write_whole(folder / HISTORY, lines.encode())
+    except OSError as error:
+        raise cannot_write(folder / HISTORY, error) from None
+
+
+def _record(epoch: Epoch) -> dict[str, float]:
+    """An epoch by the names that others use."""
+    record = asdict(epoch)
+    names = {"epoch": "number", "dev": "score", "dev_scores": "scores"}
+    return {**{name: record.pop(own) for name, own in names.items()}, **record}

@@ -1,0 +1,62 @@
+"""Curves of a run's loss and dev score as a picture, where matplotlib is there (extra `plots`)."""
+
+import io
+import os
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tagkit.storage import cannot_write, write_whole
+from tagkit.training.callbacks import CURVES, Epoch
+
+
+def write_curves(folder: Path, epochs: Sequence[Epoch]) -> bool:
+    """curves.svg in the folder of a run; whether it was written: not without matplotlib.
+
+    Raises:
+        CheckpointError: it cannot be written.
+    """
+    try:
+        figure_class = _figure_class()
+    except OSError as error:
+        raise cannot_write(folder / CURVES, error) from None
+    if figure_class is None:
+        return False
+    numbers = [epoch.number for epoch in epochs]
+    best = max(epoch.number for epoch in epochs if epoch.is_best)
+    figure = figure_class(figsize=(8, 3), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    left.plot(numbers, [epoch.loss for epoch in epochs], marker=".")
+    left.set(xlabel="epoch", ylabel="training loss (nats)")
+    right.plot(numbers, [100 * epoch.score for epoch in epochs], marker=".")
+    right.set(xlabel="epoch", ylabel="dev score")
+    right.axvline(best, linestyle=":")
+    picture = io.BytesIO()
+    figure.savefig(picture, format="svg", metadata={"Date": None})
+    try:
+        write_whole(folder / CURVES, picture.getvalue())
+    except OSError as error:
+        raise cannot_write(folder / CURVES, error) from None
+    return True
+
+
+def _figure_class() -> Any:
+    """Matplotlib's figure; None without matplotlib.
+
+    It keeps a list of fonts in the user's home unless told of another place; a run writes only
+    where it was told to.
+    """
+    told = "MPLCONFIGDIR" in os.environ or "matplotlib" in sys.modules
+    with tempfile.TemporaryDirectory(prefix="tagkit-") as scratch:
+        if not told:
+            os.environ["MPLCONFIGDIR"] = scratch
+        try:
+            from matplotlib.figure import Figure
+        except ImportError:
+            return None
+        finally:
+            if not told:
+                del os.environ["MPLCONFIGDIR"]
+        return Figure

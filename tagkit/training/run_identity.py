@@ -1,0 +1,134 @@
+"""What a run is: where it goes, and what one that is resumed has in common with the one before."""
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tagkit.config import FORMER_TOKENIZER, Config, refuse_without_effect, with_options
+from tagkit.errors import ConfigError
+from tagkit.storage import digest_of
+from tagkit.training.setup import Prepared
+from tagkit.wording import clipped
+
+_CONTENT = "content of "
+# What may differ in a run that goes on. Most of it changes no weight; max_epochs does where the
+# learning rate falls towards the last step, threads by rounding.
+_FREE = {
+    "train.max_epochs", "train.patience", "train.max_minutes", "train.checkpoint_every",
+    "train.threads", "train.device", "train.tracker", "output.dir", "data.train_file",
+    "data.dev_file", "data.test_file", "data.max_line_chars",
+}  # fmt: skip
+
+
+def output_folder(config: Config) -> Path:
+    """The folder that a command is to write into.
+
+    Raises:
+        ConfigError: none is named: an unset variable of a shell is an empty name, which would be
+            the current folder.
+    """
+    if not config.output.dir.strip():
+        raise ConfigError(
+            "output.dir", ["expected a folder (-o), found an empty name; -o . is the current one"]
+        )
+    return Path(config.output.dir)
+
+
+def refuse_unfit(config: Config, *, resume: bool) -> None:
+    """Refuse options without effect, and to begin with a model that the run would replace.
+
+    Raises:
+        ConfigError: an option has no effect, or the model lies in the output folder.
+    """
+    if not resume:  # a run of an earlier version is resumed with the options that it had
+        refuse_without_effect(config, "configuration")
+    begins, output = Path(config.train.init_from), Path(config.output.dir)
+    if config.train.init_from and _is_inside(begins, output):
+        raise ConfigError(
+            "train.init_from", [f"{begins} lies in {output}, which is replaced; name another (-o)"]
+        )
+
+
+def _is_inside(path: Path, folder: Path) -> bool:
+    # Not Path.resolve, which raises where links form a loop.
+    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
+
+
+def identity(
+    config: Config, digests: Mapping[str, str | None], device: str, processes: int
+) -> dict[str, Any]:
+    """What a run that goes on must have in common with the one before, by name.
+
+    Args:
+        config: as the corpus has resolved it.
+        digests: of the corpora, by split.
+        device: cpu or cuda.
+        processes: that train together.
+    """
+    dumped = config.model_dump(mode="json")
+    options = {"task": dumped.pop("task")}
+    for section, values in dumped.items():
+        options |= {f"{section}.{key}": value for key, value in values.items()}
+    kept = {name: value for name, value in options.items() if name not in _FREE}
+    corpora = {f"{split} corpus": digest for split, digest in digests.items()}
+    for key, path in (("vectors", config.embeddings.vectors), ("model", config.train.init_from)):
+        corpora[_CONTENT + key] = digest_of(Path(path)) if path else None
+    return {**kept, **corpora, "kind of device": device, "number of processes": processes}
+
+
+def facts_of(prepared: Prepared) -> dict[str, Any]:
+    """What the model is made of, for its metadata."""
+    corpus = prepared.corpus
+    splits = {"train": corpus.train, "dev": corpus.dev, "test": corpus.test}
+    return {
+        "data": {
+            name: {
+                "file": split.path,
+                "sentences": len(split.sentences),
+                "tokens": split.tokens,
+                "scheme": split.scheme,
+                "sha256": digest_of(Path(split.path)),
+            }
+            for name, split in splits.items()
+            if split
+        },
+        "labels": sorted(corpus.train.labels()) if corpus.scheme else [],
+        "classes": sorted(corpus.train.classes()) if prepared.vocabulary.classes else [],
+    }
+
+
+def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """What differs, each in words."""
+    found = []
+    for name in sorted(before.keys() & now.keys()):  # a later tagkit has further options
+        old, new = before[name], now[name]
+        if old != new:
+            other = name.endswith(" corpus") or name.startswith(_CONTENT)
+            found.append(
+                f"another {name.removeprefix(_CONTENT)}"
+                if other
+                else f"{name} = {_shown(old)}, not {_shown(new)}"
+            )
+    return found
+
+
+def _shown(value: Any) -> str:
+    """An option's value as one writes it in TOML, where it is set."""
+    return "unset" if value is None else clipped(json.dumps(value, ensure_ascii=False, default=str))
+
+
+def with_former_tokenizer(config: Config, run: object) -> Config:
+    """The configuration with the tokenizer of the run that is resumed, where it names none.
+
+    The default was another in earlier versions, whose runs can be resumed.
+
+    Args:
+        config: of the run that resumes it.
+        run: `identity` of the run that is resumed, as its checkpoint has it.
+    """
+    if "tokenizer" in config.data.model_fields_set or not isinstance(run, Mapping):
+        return config
+    name = run.get("data.tokenizer", FORMER_TOKENIZER)
+    return with_options(config, {"data.tokenizer": name})

@@ -1,0 +1,257 @@
+"""What the state of a run has to be so that a run can take it over: the schema of a checkpoint.
+
+A checkpoint with the right digests may still have been written by another program, or by a version
+with a mistake. Each value of its state is checked here, then that the values fit each other, and
+each tensor's name, shape and kind against those of the run, before anything of it is used. Keys
+that are not listed are allowed: a later version may add some. A key that is added here needs a
+default, so that checkpoints of earlier versions can be read.
+"""
+
+import math
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import numpy as np
+import torch
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from torch import Tensor
+
+from tagkit.config import TrainConfig
+from tagkit.errors import shorten
+from tagkit.training.optimizer import Updates, make_optimizer
+
+_OPTIMIZER = "optimizer."
+Count = Annotated[int, Field(ge=0, lt=2**63)]
+Number = Annotated[float, Field(allow_inf_nan=False)]
+NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
+
+
+class EpochRecord(_Record):
+    """`history.Epoch`."""
+
+    number: Count
+    step: Count
+    loss: Number
+    score: Number
+    scores: dict[str, Number]
+    lr: Number
+    tokens_per_s: NotNegative
+    seconds: NotNegative
+    is_best: bool
+    whole: bool
+
+
+class PositionRecord(_Record):
+    """`runstate.Position`."""
+
+    shuffler: dict[str, Any]
+    done: Count
+    loss: Number
+    targets: Count
+    tokens: Count
+    seconds: NotNegative
+
+
+class ScheduleRecord(_Record):
+    """The state of a `schedule.Schedule`."""
+
+    model_config = ConfigDict(extra="allow")
+
+    lr: Number
+    step: Count
+    factor: NotNegative
+    best: Number
+    waited: Count
+
+
+class StateRecord(_Record):
+    """The state of a run."""
+
+    model_config = ConfigDict(extra="allow")
+
+    epochs: list[EpochRecord]
+    position: PositionRecord
+    schedule: ScheduleRecord
+    skipped: Count
+    in_a_row: Count
+    returns: Count
+    run: dict[str, Any]
+
+
+def checked_state(state: Mapping[str, Any], step: int) -> StateRecord:
+    """The state of a run after a step.
+
+    Args:
+        state: values of JSON.
+        step: number of steps done.
+
+    Raises:
+        ValueError: a value is missing, is of another kind, or does not fit the others.
+    """
+    try:
+        record = StateRecord.model_validate(dict(state))
+    except ValidationError as error:
+        raise ValueError(_explain(error)) from None
+    except RecursionError:
+        raise ValueError("state.json is nested too deep") from None
+    epochs, done = record.epochs, record.position.done
+    if [epoch.number for epoch in epochs] != list(range(1, len(epochs) + 1)):
+        raise ValueError("state.epochs are not numbered 1, 2, 3 ...")
+    if epochs and not epochs[0].is_best:
+        raise ValueError("state.epochs: the first one is not marked as the best so far")
+    ends = [0, *(epoch.step for epoch in epochs)]
+    if sorted(ends) != ends or ends[-1] + done != step:
+        raise ValueError(
+            f"state.position.done = {done} after epochs that end at step {ends[-1]}: expected "
+            f"step {ends[-1] + done}, found {step}"
+        )
+    if record.schedule.step != step:
+        raise ValueError(f"state.schedule.step = {record.schedule.step}: expected {step}")
+    return record
+
+
+def check_position(record: StateRecord, steps: int) -> None:
+    """Whether a step is left of the epoch at work, which has so many.
+
+    Raises:
+        ValueError: there is none: the run would score an epoch that it has not finished.
+    """
+    done = record.position.done
+    if done >= steps:
+        raise ValueError(
+            f"state.position.done = {done}: expected less than the {steps} steps of the epoch"
+        )
+
+
+def generator_of(state: Mapping[str, Any]) -> np.random.Generator:
+    """A generator of numpy in a state.
+
+    Raises:
+        ValueError: it is no state of such a generator.
+    """
+    generator = np.random.default_rng(0)
+    try:
+        generator.bit_generator.state = dict(state)
+        generator.random()
+        generator.bit_generator.state = dict(state)
+        return generator
+    except (ValueError, TypeError, KeyError, OverflowError, AttributeError):
+        raise ValueError("state.position.shuffler is no state of a generator") from None
+
+
+def check_tensors(
+    found: Mapping[str, Tensor], expected: Mapping[str, Tensor], *, but: tuple[str, ...] = ()
+) -> None:
+    """Whether tensors have the names, shapes and kinds that a run expects; more are allowed.
+
+    Args:
+        found: by name.
+        expected: by name.
+        but: names of tensors of which the shape may differ.
+
+    Raises:
+        ValueError: one is missing or another.
+    """
+    for name, wanted in expected.items():
+        tensor = found.get(name)
+        if tensor is None:
+            raise ValueError(f"tensor {shorten(name)} is missing")
+        if tensor.dtype != wanted.dtype or (name not in but and tensor.shape != wanted.shape):
+            raise ValueError(
+                f"tensor {shorten(name)}: expected {_kind(wanted)}, found {_kind(tensor)}"
+            )
+
+
+def check_generator(name: str, state: Tensor) -> None:
+    """Whether this is the state of a generator of torch on the CPU.
+
+    Raises:
+        ValueError: it is not.
+    """
+    try:
+        torch.Generator().set_state(state.clone())
+    except (RuntimeError, TypeError):
+        raise ValueError(f"tensor {shorten(name)} is no state of a generator") from None
+
+
+def check_pieces(tensors: Mapping[str, Tensor], processes: int) -> None:
+    """Whether the numbers of pieces of a batch, if there are any, are such numbers.
+
+    Raises:
+        ValueError: they are not.
+    """
+    if "pieces" in tensors:  # earlier versions saved none
+        pieces = tensors["pieces"]
+        check_tensors(tensors, {"pieces": torch.zeros(processes, dtype=torch.int64)})
+        if bool((pieces < 1).any()):
+            raise ValueError(f"tensor 'pieces' = {pieces.tolist()}: expected at least 1")
+
+
+def _kind(tensor: Tensor) -> str:
+    return f"{str(tensor.dtype).removeprefix('torch.')} of shape {tuple(tensor.shape)}"
+
+
+def _explain(error: ValidationError) -> str:
+    """The first problem in our words."""
+    problem = error.errors(include_url=False, include_context=False)[0]
+    where = ".".join(map(str, ("state", *problem["loc"])))
+    if problem["type"] == "missing":
+        return f"{shorten(where)} is missing"
+    return f"{shorten(where)} = {shorten(repr(problem['input']))}: no value of a run"
+
+
+def check_updates(found: Mapping[str, Tensor], updates: Updates) -> None:
+    """Whether tensors are those of an `Updates`: weights, means, moments, steps.
+
+    Raises:
+        ValueError: they are not.
+    """
+    expected = {name: tensor for name, tensor in updates.tensors().items()
+                if not name.startswith(_OPTIMIZER)}  # fmt: skip
+    check_tensors(found, expected, but=("rows.sums",))
+    check_generator("dice", found["dice"])
+    template = _moments(updates.settings)
+    parameters = updates.named.items()
+    begun = [name for name, _ in parameters
+             if any(f"{_OPTIMIZER}{name}.{key}" in found for key in template)]  # fmt: skip
+    if template and parameters and not begun and int(found["steps"]) > 0:
+        raise ValueError("tensors of the optimizer are missing")
+    for name in begun:
+        for key, value in template.items():
+            like = value if value.dim() == 0 else updates.named[name]
+            wanted = torch.empty_like(like, dtype=value.dtype)
+            check_tensors(found, {f"{_OPTIMIZER}{name}.{key}": wanted})
+    for name in [*expected, *(name for name in found if name.startswith(_OPTIMIZER))]:
+        if found[name].dim() == 0 and not (0 <= float(found[name]) < 2**63):
+            raise ValueError(f"tensor {shorten(name)} = {float(found[name])}: expected at least 0")
+    if updates.rows:
+        _check_rows(found, updates.rows.sums.shape)
+    if updates.scaler:
+        scale, tracker = found["scale"].tolist()
+        if not (0 < scale < math.inf and 0 <= tracker < math.inf):
+            raise ValueError(f"tensor 'scale' = {scale}, {tracker}: no scale of gradients")
+
+
+def _check_rows(found: Mapping[str, Tensor], room: tuple[int, ...]) -> None:
+    sums, last = found["rows.sums"], found["rows.last"]
+    if sums.dim() != 2 or len(sums) != room[0] or not 1 <= sums.shape[1] <= room[1]:
+        raise ValueError(
+            f"tensor 'rows.sums': expected shape ({room[0]}, 1 to {room[1]}), found "
+            f"{tuple(sums.shape)}"
+        )
+    if len(last) and not 0 <= int(last.min()) <= int(last.max()) < sums.shape[1]:
+        raise ValueError(f"tensor 'rows.last': expected numbers under {sums.shape[1]}")
+
+
+def _moments(settings: TrainConfig) -> dict[str, Tensor]:
+    """What the optimiser keeps of a parameter, by name: of a small one that took a step."""
+    parameter = torch.zeros(2, requires_grad=True)
+    parameter.grad = torch.zeros(2)
+    optimizer = make_optimizer(settings, [parameter])
+    optimizer.step()
+    kept = optimizer.state[parameter].items()
+    return {key: torch.as_tensor(value) for key, value in kept if value is not None}

@@ -1,0 +1,161 @@
+"""Options without effect beside others are refused where a run or a search would ignore them."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tiny
+
+from tagkit.config import (
+    Config,
+    effective,
+    load_config,
+    option_names,
+    refuse_without_effect,
+    to_toml,
+)
+from tagkit.config.effects import RULES
+from tagkit.errors import ConfigError
+from tagkit.models.bundle import load_bundle
+from tagkit.training.trainer import train
+from tagkit.training.tune import tune
+
+TAG = 'has no effect with task = "tag"; leave it out'
+CLASSIFY = 'has no effect with task = "classify"; leave it out'
+
+
+def problems(*overrides: str, **searched: Any) -> tuple[str, ...]:
+    names = {name.replace("__", "."): values for name, values in searched.items()}
+    try:
+        refuse_without_effect(load_config(overrides=overrides), "here", names)
+    except ConfigError as error:
+        return error.problems
+    return ()
+
+
+@pytest.mark.parametrize(
+    ("overrides", "expected"),
+    [
+        (["head.class_weights=balanced"], f'head.class_weights = "balanced": {TAG}'),
+        (["head.hidden=[50]"], f"head.hidden = [50]: {TAG}"),
+        (["head.pooling=max"], f'head.pooling = "max": {TAG}'),
+        (["head.threshold=0.4"], f"head.threshold = 0.4: {TAG}"),
+        (["head.threshold={a=0.4}"], f'head.threshold = {{"a": 0.4}}: {TAG}'),
+        (["head.multi_label=yes"], f'head.multi_label = "yes": {TAG}'),
+        (["head.class_loss=2.0"], f"head.class_loss = 2.0: {TAG}"),
+        (["head.activation=tanh"], f'head.activation = "tanh": {TAG}'),
+        (["head.label_smoothing=0.1"], f"head.label_smoothing = 0.1: {TAG}"),
+        (["head.dropout=0.1"], f"head.dropout = 0.1: {TAG}"),
+        (["data.label_level=fine"], f'data.label_level = "fine": {TAG}'),
+        (["task=classify", "head.kind=softmax"], f'head.kind = "softmax": {CLASSIFY}'),
+        (["task=classify", "head.constrain=train"], f'head.constrain = "train": {CLASSIFY}'),
+        (["task=classify", "data.train_scheme=iob2"], f'data.train_scheme = "iob2": {CLASSIFY}'),
+        (["task=classify", "data.max_length=9"], f"data.max_length = 9: {CLASSIFY}"),
+        (["task=classify", "head.class_loss=2.0"], f"head.class_loss = 2.0: {CLASSIFY}"),
+        (["task=both", "data.max_length=9"],
+         'data.max_length = 9: has no effect with task = "both"; leave it out'),
+        (["task=both", "head.activation=gelu"],
+         'head.activation = "gelu": has no effect with head.hidden = []; leave it out'),
+        (["train.seed=3", "train.seeds=[1, 2]"],
+         "train.seed = 3: has no effect with train.seeds = [1, 2]; leave it out"),
+        (["train.momentum=0.5"],
+         'train.momentum = 0.5: has no effect with train.optimizer = "adam"; leave it out'),
+        (["train.anneal_factor=0.1"],
+         'train.anneal_factor = 0.1: has no effect with train.schedule = "linear"; leave it out'),
+        (["train.anneal_patience=1", "train.schedule=cosine"],
+         'train.anneal_patience = 1: has no effect with train.schedule = "cosine"; leave it out'),
+        (["embeddings.char_cell=none", "embeddings.char_dim=5"],
+         'embeddings.char_dim = 5: has no effect with embeddings.char_cell = "none"; leave it out'),
+        (["embeddings.feature_dim=5"],
+         "embeddings.feature_dim = 5: has no effect with data.feature_columns = []; leave it out"),
+        (["embeddings.freeze_vectors=true"],
+         'embeddings.freeze_vectors = true: has no effect with embeddings.vectors = ""; leave it '
+         "out"),
+        (["data.dev_fraction=0.5", "data.dev_file=d"],
+         'data.dev_fraction = 0.5: has no effect with data.dev_file = "d"; leave it out'),
+    ],
+)  # fmt: skip
+def test_an_option_without_effect_is_refused_with_its_reason(
+    overrides: list[str], expected: str
+) -> None:
+    assert problems(*overrides) == (expected,)
+
+
+def test_all_of_them_are_refused_at_once() -> None:
+    assert len(problems("head.hidden=[5]", "train.momentum=0.5", "head.class_loss=2.0")) == 3
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        ["head.hidden=[]", "train.momentum=0.9", "head.class_weights=none"],  # the defaults
+        ["train.momentum=0.5", "train.optimizer=sgd"],
+        ["train.anneal_factor=0.1", "train.schedule=plateau"],
+        ["task=classify", "head.hidden=[5]", "head.activation=tanh", "head.threshold=0.2"],
+        ["task=both", "head.class_loss=2.0", "head.kind=softmax", "head.pooling=max"],
+        ["embeddings.feature_dim=5", "data.feature_columns=[1]"],
+        # The other model decides on these sizes.
+        ["train.init_from=m", "embeddings.char_cell=none", "embeddings.char_dim=5"],
+    ],
+)
+def test_options_with_an_effect_and_defaults_are_not_refused(overrides: list[str]) -> None:
+    assert problems(*overrides) == ()
+
+
+def test_the_rules_name_options_that_there_are() -> None:
+    assert {name for rule in RULES for name in (*rule.options, rule.decided_by)} <= {
+        *option_names()
+    }
+
+
+def test_a_search_may_try_an_option_that_has_an_effect_in_some_trial() -> None:
+    both = {"train__optimizer": ("adam", "sgd"), "train__momentum": (0.5, 0.9)}
+    assert problems(**both) == ()
+    assert problems("train.momentum=0.5", train__optimizer=("adam", "sgd")) == ()
+    assert problems(train__momentum=(0.5, 0.9)) == (
+        'train.momentum: has no effect with train.optimizer = "adam"; leave it out',
+    )
+    assert problems(train__optimizer=("adam", "nadam"), train__momentum=(0.5, 0.9)) == (
+        'train.momentum: has no effect with train.optimizer = "adam" or "nadam"; leave it out',
+    )
+
+
+def test_what_has_no_effect_is_given_its_default() -> None:
+    config = effective(load_config(overrides=["train.momentum=0.5", "head.hidden=[5]"]))
+    assert config == Config()
+
+
+def test_a_run_refuses_what_would_have_no_effect_before_it_reads_anything(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"head\.hidden = \[5\]: has no effect"):
+        train(tiny.small(tmp_path, "head.hidden=[5]"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_models_own_configuration_is_taken_again_and_searches_tell_trials_apart(
+    tmp_path: Path,
+) -> None:
+    pytest.importorskip("optuna")
+    from tagkit.config.search_space import parse_spaces
+
+    spaces = parse_spaces(["train.optimizer=adam,sgd", "train.momentum=0.5..0.8"])
+    config = tiny.config(tmp_path, "train.max_epochs=1", *tiny.WITHOUT_CHARACTERS)
+    tuned = tune(config, spaces, trials=3)
+    assert [trial.state for trial in tuned.trials] == ["done"] * 3
+    assert (tuned.config.train.momentum == 0.9) == (tuned.config.train.optimizer == "adam")
+    written = tmp_path / "again.toml"
+    written.write_text(to_toml(load_bundle(tuned.folder).config))
+    refuse_without_effect(load_config(written), "again.toml")
+
+
+def test_a_model_that_was_saved_with_an_option_without_effect_is_still_loaded(
+    tmp_path: Path,
+) -> None:
+    from tagkit.models.bundle import save_bundle
+
+    trained = train(tiny.config(tmp_path, "train.max_epochs=1"))
+    bundle = load_bundle(trained.folder)
+    head = bundle.config.head.model_copy(update={"hidden": (5,)})
+    odd = bundle.config.model_copy(update={"head": head})
+    facts = {key: bundle.metadata[key] for key in ("data", "labels", "classes", "epoch", "scores")}
+    save_bundle(tmp_path / "old", bundle.model, bundle.vocabulary, odd, facts)
+    assert load_bundle(tmp_path / "old").config.head.hidden == (5,)

@@ -1,0 +1,528 @@
+"""Column files -> sentences: every reading rule, every refusal."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import pytest
+from formats_help import write
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from tagkit.config import Column, DataConfig
+from tagkit.corpus.formats.columns.layout import CONLLU_COLUMNS, ColumnOptions, Layout
+from tagkit.corpus.formats.columns.reader import Block, ColumnReader, read_blocks
+from tagkit.corpus.formats.columns.writer import append_column, write_columns
+from tagkit.corpus.formats.recognition import recognise_lines
+from tagkit.corpus.formats.source import Source
+from tagkit.corpus.splits import read_split
+from tagkit.errors import DataError, FormatError
+from tagkit.text.records import Sentence
+
+
+def options(
+    format: str = "auto",
+    token: Column | None = None,
+    tag: Column | None = None,
+    features: tuple[Column, ...] = (),
+    with_tags: bool = True,
+) -> ColumnOptions:
+    return ColumnOptions(format, token, tag, features, with_tags)
+
+
+def blocks_of(lines: Iterable[str], given: ColumnOptions | None = None) -> list[Block]:
+    reader = ColumnReader("file", given or options())
+    return [*reader.feed(lines), *reader.close()]
+
+
+def read(text: str, given: ColumnOptions | None = None) -> list[Sentence]:
+    lines = text.removesuffix("\n").split("\n")
+    return [block.sentence for block in blocks_of(lines, given) if block.sentence]
+
+
+def read_sentences(path: str, given: ColumnOptions, encoding: str) -> list[Sentence]:
+    blocks = read_blocks(Source(path, encoding), given)
+    return [block.sentence for block in blocks if block.sentence]
+
+
+def pairs(text: str, given: ColumnOptions | None = None) -> list[str]:
+    """Each sentence as 'word/tag word/tag'."""
+    return [
+        " ".join(f"{word}/{tag}" for word, tag in zip(s.words, s.tags or (), strict=True))
+        for s in read(text, given)
+    ]
+
+
+def refusal(text: str, given: ColumnOptions | None = None) -> str:
+    with pytest.raises(FormatError) as caught:
+        read(text, given)
+    return str(caught.value)
+
+
+def conllu(*rows: str) -> str:
+    """Rows of 'ID FORM UPOS' as lines of ten columns."""
+    lines = []
+    for row in rows:
+        if row.startswith("#") or not row:
+            lines.append(row)
+            continue
+        identifier, form, upos = row.split(" ")
+        lines.append("\t".join([identifier, form, form.lower(), upos, *["_"] * 6]))
+    return "\n".join(lines) + "\n"
+
+
+# Any strings that a column can hold: ASCII blanks and tabs part columns, \n lines; \r ends lines.
+cells = st.text(
+    alphabet=st.sampled_from("ab#-\x85\xa0\u2028\u3000\x0bé日")
+    | st.characters(codec="utf-8", exclude_characters=" \t\n\r"),
+    min_size=1,
+    max_size=4,
+)
+
+
+@st.composite
+def corpora_of_cells(draw: st.DrawFn) -> list[list[list[str]]]:
+    """Sentences of rows of as many cells."""
+    width = draw(st.integers(2, 11))
+    row = st.lists(cells, min_size=width, max_size=width)
+    corpus = draw(st.lists(st.lists(row, min_size=1, max_size=4), min_size=1, max_size=4))
+    # A file of nothing but lines with # would be one of comments.
+    assume(any(not row[0].startswith("#") for rows in corpus for row in rows))
+    return corpus
+
+
+@given(
+    corpus=corpora_of_cells(),
+    separator=st.sampled_from([" ", "\t", "   ", " \t "]),
+    end=st.sampled_from(["", "\r", " ", "\t", " \r"]),
+    blank=st.sampled_from([[""], ["\t"], [" \t "], ["\r"], ["", "\t", ""]]),
+    unfinished=st.booleans(),
+    column=st.tuples(st.integers(-11, 10), st.integers(-11, 10), st.integers(-11, 10)),
+)
+def test_what_was_written_is_read(
+    corpus: list[list[list[str]]],
+    separator: str,
+    end: str,
+    blank: list[str],
+    unfinished: bool,
+    column: tuple[int, int, int],
+) -> None:
+    width = len(corpus[0][0])
+    token, tag, feature = (max(-width, min(place, width - 1)) for place in column)
+    lines: list[str] = []
+    for rows in corpus:
+        lines += [separator.join(row) + end for row in rows]
+        lines += blank
+    if unfinished:
+        del lines[-len(blank) :]
+    blocks = blocks_of(lines, options("columns", token, tag, (feature,)))
+    assert [block.sentence for block in blocks if block.sentence] == [
+        Sentence(
+            words=tuple(row[token] for row in rows),
+            tags=tuple(row[tag] for row in rows),
+            features=(tuple(row[feature] for row in rows),),
+        )
+        for rows in corpus
+    ]
+    # No line is lost, and every block and row knows where it stands.
+    assert [line for block in blocks for line in block.lines] == lines
+    assert [block.first_line for block in blocks] == [
+        1 + sum(len(block.lines) for block in blocks[:index]) for index in range(len(blocks))
+    ]
+    for block in blocks:
+        for place, word in zip(block.rows, block.sentence.words if block.sentence else ()):  # noqa: B905
+            assert word in block.lines[place]
+
+
+@given(corpora_of_cells(), st.lists(st.integers(0, 30), max_size=5))
+def test_lines_may_come_in_any_portions(corpus: list[list[list[str]]], cuts: list[int]) -> None:
+    lines = [line for rows in corpus for line in ["# a comment " * 9, *map("\t".join, rows), ""]]
+    whole = blocks_of(lines)
+    reader = ColumnReader("file", options())
+    edges = [0, *sorted(cuts), len(lines)]
+    parts = [
+        block
+        for start, end in zip(edges, edges[1:], strict=False)  # noqa: RUF007
+        for block in reader.feed(lines[start:end])
+    ]
+    assert [*parts, *reader.close()] == whole
+
+
+@given(corpora_of_cells(), st.sampled_from([" ", "\t"]), st.sampled_from(["", "\r"]))
+def test_a_column_more_is_read_as_the_last_one(
+    corpus: list[list[list[str]]], separator: str, end: str
+) -> None:
+    lines = [
+        line for rows in corpus for line in [*(separator.join(row) + end for row in rows), end]
+    ]
+    reader = ColumnReader("file", options("columns", 0, with_tags=False))
+    blocks = [*reader.feed(lines), *reader.close()]
+    longer: list[str] = []
+    for number, block in enumerate(blocks):
+        values = [f"{number}-{place}" for place in range(len(block.rows))]
+        longer += append_column(block, reader.layout, values)
+    found = [block.sentence for block in blocks_of(longer, options("columns", 0, -1))]
+    assert [s and s.tags for s in found] == [
+        tuple(f"{number}-{place}" for place in range(len(rows)))
+        for number, rows in enumerate(corpus)
+    ]
+    assert [line.endswith("\r") for line in longer] == [line.endswith("\r") for line in lines]
+
+
+def test_blocks_come_as_soon_as_their_blank_line() -> None:
+    reader = ColumnReader("file", options())
+    assert list(reader.feed(["EU\tB-ORG", "rejects\tO"])) == []
+    [block] = reader.feed([""])
+    assert block.sentence == Sentence(("EU", "rejects"), ("B-ORG", "O"))
+    assert block == Block(("EU\tB-ORG", "rejects\tO", ""), (0, 1), block.sentence, 1)
+
+
+@pytest.mark.parametrize("separator", [" ", "\t", "  ", " \t"])
+def test_columns_are_parted_by_blanks_or_tabs(separator: str) -> None:
+    text = f"EU{separator}NNP{separator}B-ORG\nrejects{separator}VBZ{separator}O\n"
+    assert pairs(text) == ["EU/B-ORG rejects/O"]
+
+
+def test_in_a_file_with_tabs_blanks_belong_to_their_column() -> None:
+    assert pairs("New York\tB-LOC\nis\tO\n") == ["New York/B-LOC is/O"]
+
+
+def test_unicode_spaces_and_controls_stay_in_their_token() -> None:
+    odd = "a\x85b\xa0c\u2009d\u2028e\u3000f\x0bg\x0ch\x1ci"
+    assert read(f"{odd} O\n\x85 O\n\xa0\tO\n")[0].words == (odd, "\x85", "\xa0")
+
+
+def test_token_tag_and_features_are_chosen_by_index_from_either_end() -> None:
+    text = "a b c d\ne f g h\n"
+    assert read(text) == [Sentence(("a", "e"), ("d", "h"))]
+    assert read(text, options(token=1, tag=-2)) == [Sentence(("b", "f"), ("c", "g"))]
+    assert read(text, options(token=-1, tag=0, features=(1, -2))) == [
+        Sentence(("d", "h"), ("a", "e"), (("b", "f"), ("c", "g")))
+    ]
+    assert read(text, options(with_tags=False)) == [Sentence(("a", "e"))]
+
+
+def test_conllu_is_told_from_its_ten_columns_and_read_by_name() -> None:
+    text = conllu("# sent_id = 1", "# text = Dogs bark", "1 Dogs NOUN", "2 bark VERB", "")
+    assert pairs(text) == ["Dogs/NOUN bark/VERB"]
+    assert pairs(text, options(tag="lemma")) == ["Dogs/dogs bark/bark"]
+    assert read(text, options(token="LEMMA", tag="Upos", features=("FORM", 0))) == [
+        Sentence(("dogs", "bark"), ("NOUN", "VERB"), (("Dogs", "bark"), ("1", "2")))
+    ]
+    for index, name in enumerate(CONLLU_COLUMNS):
+        by_name, by_index = (read(text, options(tag=column)) for column in (name, index))
+        assert by_name == by_index
+
+
+def test_multiword_ranges_and_empty_nodes_are_no_tokens() -> None:
+    text = conllu("1-2 dont _", "1 do AUX", "2 nt PART", "2.1 it PRON", "3 go VERB", "")
+    assert pairs(text) == ["do/AUX nt/PART go/VERB"]
+    [block, *_] = blocks_of(text.split("\n"))
+    assert block.rows == (1, 2, 4)
+
+
+def test_in_conllu_a_line_with_a_hash_is_a_comment_wherever_it_stands() -> None:
+    text = conllu("# one", "1 a X", "# two", "2 b X", "", "# three")
+    assert pairs(text) == ["a/X b/X"]
+
+
+def test_a_conllu_token_may_be_a_hash_or_hold_blanks() -> None:
+    assert pairs(conllu("1 # SYM", "2 # SYM")) == ["#/SYM #/SYM"]
+    line = "\t".join(["1", "New York", "New York", "PROPN", *["_"] * 6])
+    assert pairs(line) == ["New York/PROPN"]
+
+
+def test_ten_columns_with_tabs_are_no_conllu_where_the_user_says_so() -> None:
+    text = conllu("1 Dogs NOUN")
+    assert pairs(text, options("columns")) == ["1/_"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "-DOCSTART-\n\na O\nb X\n",
+        "-DOCSTART- O\n\na O\nb X\n",
+        "-DOCSTART- O\na O\nb X\n",  # the first token of a sentence: CoNLL-2002
+        "-DOCSTART-\na O\nb X\n",
+        "a O\nb X\n\n-DOCSTART- -X- O O\n",  # as wide as another file's
+        "-DOCSTART-\r\n\r\na O\r\nb X\r\n",
+        "-DOCSTART-\tO\n\na\tO\nb\tX\n\n-DOCSTART-\tO\n",
+    ],
+)
+def test_docstart_is_no_token_on_a_line_of_its_own_or_in_a_sentence(text: str) -> None:
+    assert pairs(text) == ["a/O b/X"]
+
+
+def test_docstart_parts_no_sentence_and_is_kept_among_the_lines() -> None:
+    [block] = blocks_of(["-DOCSTART- O", "a O"])
+    assert block == Block(("-DOCSTART- O", "a O"), (1,), Sentence(("a",), ("O",)), 1)
+
+
+def test_a_line_with_a_hash_is_a_token_when_it_has_the_files_columns() -> None:
+    tweets = "RT O\n#oslo B-LOC\n# O\n\n#first O\nis O\n"
+    assert pairs(tweets) == ["RT/O #oslo/B-LOC #/O", "#first/O is/O"]
+
+
+def test_a_line_with_a_hash_is_a_token_before_the_files_columns_are_known() -> None:
+    assert pairs("#a O\n#b B-X\nc O\n") == ["#a/O #b/B-X c/O"]
+    # A whole sentence of them opens the file.
+    assert pairs("#a O\n#b B-X\n\n\n-DOCSTART-\n\n#c O\n\nd O\n") == ["#a/O #b/B-X", "#c/O", "d/O"]
+
+
+def test_a_line_with_a_hash_and_other_columns_is_a_comment_between_sentences() -> None:
+    text = "# made by hand, 2 columns\n\n# id 1\na O\nb O\n\n#alone\nc O\n"
+    assert pairs(text) == ["a/O b/O", "c/O"]
+    assert refusal("a O\n# no comment here\nb O\n") == (
+        "file:2: expected 2 columns as on line 1, found 4: '# no comment here'"
+    )
+
+
+def test_a_file_of_hashes_alone_is_one_of_tokens_or_of_comments() -> None:
+    assert read("#a\n#b\n\n#c\n", options(with_tags=False)) == [
+        Sentence(("#a", "#b")), Sentence(("#c",)),
+    ]  # fmt: skip
+    assert read("# a comment\n#b\n", options(with_tags=False)) == []
+    assert refusal("\n#a\n#b\n") == (
+        "file:2: expected a token and a tag on each line, found one column"
+    )
+
+
+@pytest.mark.parametrize("separator", ["", "\t", " ", "\r", " \t \r", "\n\n\t"])
+def test_sentences_are_parted_by_lines_of_nothing_but_blanks_and_tabs(separator: str) -> None:
+    assert pairs(f"a O\n{separator}\nb O\n{separator}") == ["a/O", "b/O"]
+    assert pairs(f"{separator}\na\tO\n{separator}\nb\tO") == ["a/O", "b/O"]
+
+
+def test_a_line_with_a_unicode_space_parts_nothing() -> None:
+    assert refusal("a O\n\x85\nb O\n") == (
+        "file:2: expected 2 columns as on line 1, found 1: '\\x85'"
+    )
+
+
+def test_bom_crlf_and_a_missing_last_line_feed_change_nothing(tmp_path: Path) -> None:
+    plain, odd = tmp_path / "plain", tmp_path / "odd"
+    plain.write_bytes(b"EU NNP B-ORG\nrejects VBZ O\n\nPeter NNP B-PER\n")
+    odd.write_bytes(b"\xef\xbb\xbfEU NNP B-ORG\r\nrejects VBZ O\r\n\r\nPeter NNP B-PER")
+    expected = [
+        Sentence(("EU", "rejects"), ("B-ORG", "O"), (("NNP", "VBZ"),)),
+        Sentence(("Peter",), ("B-PER",), (("NNP",),)),
+    ]
+    for path in (plain, odd):
+        assert read_sentences(str(path), options(features=(1,)), "utf-8") == expected
+
+
+def test_other_encodings_are_read(tmp_path: Path) -> None:
+    for encoding in ("latin-1", "utf-16"):
+        path = tmp_path / encoding
+        path.write_bytes("Åse B-PER\nler O\n".encode(encoding))
+        assert read_sentences(str(path), options(), encoding)[0].words == ("Åse", "ler")
+
+
+@pytest.mark.parametrize(
+    ("text", "given", "message"),
+    [
+        (
+            "EU NNP O\n\nrejects\tO\n",
+            options(),
+            "3: expected 3 columns as on line 1, found 2: 'rejects\\tO'",
+        ),
+        (
+            "# x\n\nword\n",
+            options(),
+            "3: expected a token and a tag on each line, found one column",
+        ),
+        ("a\nb c\n", options(with_tags=False), "2: expected 1 column as on line 1, found 2: 'b c'"),
+        ("a O\n", options(tag=2), "1: tag column 2: expected -2 to 1, as the file has 2 columns"),
+        (
+            "a b O\n",
+            options(token=-4),
+            "1: token column -4: expected -3 to 2, as the file has 3 columns",
+        ),
+        (
+            "a O\n",
+            options(features=(5,)),
+            "1: feature column 5: expected -2 to 1, as the file has 2 columns",
+        ),
+        (
+            "a O\n",
+            options(tag="UPOS"),
+            "1: tag column 'UPOS': expected a number, as this is no CoNLL-U file",
+        ),
+        (
+            conllu("# x", "1 a X"),
+            options(tag="POS"),
+            "2: tag column 'POS': expected one of ID, FORM, LEMMA, UPOS, XPOS, FEATS, HEAD, "
+            "DEPREL, DEPS, MISC, FEATS.Key, MISC.Key",
+        ),
+        ("a\tO\n", options("conllu"), "1: expected the 10 columns of CoNLL-U, found 2"),
+        (
+            conllu("1 a X", "x b X"),
+            options(),
+            "2: expected a CoNLL-U ID such as 1, 1-2 or 1.1, found 'x'",
+        ),
+        (
+            conllu("1 a X", "- b X"),
+            options(),
+            "2: expected a CoNLL-U ID such as 1, 1-2 or 1.1, found '-'",
+        ),
+        ("a\tb\tO\nc\t\tO\n", options(), "2: column 2 is empty: 'c\\t\\tO'"),
+        ("a\tO\n\tO\n", options(), "2: column 1 is empty: '\\tO'"),
+        ("a\tO\nb\t\n", options(), "2: expected 2 columns as on line 1, found 1: 'b\\t'"),
+        (
+            "a O\n" + "x" * 100 + "\n",
+            options(),
+            f"2: expected 2 columns as on line 1, found 1: '{'x' * 40}...{'x' * 20}'",
+        ),
+    ],
+)
+def test_a_line_that_cannot_be_read_is_named_with_what_was_found_and_expected(
+    text: str, given: ColumnOptions, message: str
+) -> None:
+    assert refusal(text, given) == f"file:{message}"
+
+
+def test_the_line_number_counts_all_lines_in_all_portions() -> None:
+    reader = ColumnReader("file", options())
+    list(reader.feed(["# c", "", "a O"]))
+    list(reader.feed(["", "b O", ""]))
+    with pytest.raises(FormatError) as caught:
+        list(reader.feed(["c O", "d", ""]))
+    assert caught.value.line == 8
+    assert str(caught.value) == "file:8: expected 2 columns as on line 3, found 1: 'd'"
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "# comment only\n", "-DOCSTART- O\n\n", "-DOCSTART-"])
+def test_a_file_without_a_sentence_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "empty.conll"
+    path.write_text(text, encoding="utf-8")
+    assert read_sentences(str(path), options(), "utf-8") == []
+    with pytest.raises(DataError) as caught:
+        read_split(str(path), DataConfig(format="columns"), "tag", None)
+    assert str(caught.value) == f"{path}: holds no sentence"
+
+
+def test_the_layout_of_a_file_is_that_of_its_first_token(tmp_path: Path) -> None:
+    path = tmp_path / "a.conll"
+    path.write_text("# note\n\na\tX\tO\n", encoding="utf-8")
+    assert layouts_of(path, options(features=(1,))) == [
+        Layout(width=3, conllu=False, token=0, tag=2, features=(1,), tabs=True)
+    ]
+    path.write_text(conllu("1 a X"), encoding="utf-8")
+    assert layouts_of(path, options(with_tags=False)) == [
+        Layout(width=10, conllu=True, token=1, tag=None, features=(), tabs=True)
+    ]
+    path.write_text("\n", encoding="utf-8")
+    assert layouts_of(path, options()) == []
+
+
+def layouts_of(path: Path, given: ColumnOptions) -> list[Layout]:
+    """What a reader reports besides the blocks."""
+    found: list[Layout] = []
+    list(read_blocks(Source(str(path), "utf-8"), given, on_layout=found.append))
+    return found
+
+
+def longer(text: str, values: Sequence[str], given: ColumnOptions) -> str:
+    reader = ColumnReader("file", given)
+    blocks = [*reader.feed(text.split("\n")), *reader.close()]
+    rest = iter(values)
+    lines = [
+        line
+        for block in blocks
+        for line in append_column(block, reader.layout, [next(rest) for _ in block.rows])
+    ]
+    assert list(rest) == []
+    return "\n".join(lines)
+
+
+def test_predictions_go_behind_the_tokens_and_nothing_else_changes() -> None:
+    untagged = options(with_tags=False)
+    text = "# about it\n\na b\t\nc  d\n\t\n# e\nf g"
+    assert longer(text, ["1", "2", "3", "4"], untagged) == (
+        "# about it\n\na b 1\nc  d 2\n\t\n# e 3\nf g 4"
+    )
+    assert longer("a b\r\n\r\nc d\r", ["1", "2"], untagged) == "a b 1\r\n\r\nc d 2\r"
+    assert longer("a\nb\n", ["1", "2"], untagged) == "a\t1\nb\t2\n"
+
+
+def test_lines_that_are_no_tokens_get_a_filler_where_they_have_the_columns() -> None:
+    untagged = options(with_tags=False)
+    assert longer("-DOCSTART- O\n\na O", ["1"], untagged) == "-DOCSTART- O O\n\na O 1"
+    assert longer("-DOCSTART-\n\na O", ["1"], untagged) == "-DOCSTART-\n\na O 1"
+    text = conllu("# c", "1-2 ab _", "1 a X", "2 b X")
+    lines = text.split("\n")
+    assert longer(text, ["P", "Q"], untagged).split("\n") == [
+        lines[0], f"{lines[1]}\t_", f"{lines[2]}\tP", f"{lines[3]}\tQ", "",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "columns"),
+    [
+        ("a.conll", "Any old text", True),
+        ("a.CoNLLU", "", True),
+        ("-", "EU\tO\nrejects\tO", True),
+        ("-", "EU NNP O\nrejects VBZ O\n", True),
+        ("-", "a O\nb O\n\nc O\nd O\n", True),
+        ("-", "Any flight from Oslo?", False),
+        ("-", "Any flight from Oslo?\nNo, none.\n", False),
+        ("-", "one word\ntwo words\nsix words", False),  # lines of as many words, no blank line
+        ("-", "", False),
+        ("-", "# only\n# comments\n", False),
+    ],
+)
+def test_columns_are_told_from_text(name: str, text: str, columns: bool) -> None:
+    found = recognise_lines(name.lower(), text.split("\n"), name, raw=True).name
+    assert (found in ("columns", "conllu")) is columns
+
+
+@pytest.mark.parametrize(
+    ("file", "encoding", "sentences", "tokens"),
+    [
+        ("conll2000/train.txt", "utf-8", 8_936, 211_727),
+        ("conll2000/dev.txt", "utf-8", 1_844, 44_352),
+        ("conll2000/test.txt", "utf-8", 2_012, 47_377),
+        ("conll2002/ned.train", "latin-1", 15_806, 202_644),
+        ("conll2002/ned.testa", "latin-1", 2_895, 37_687),
+        ("conll2002/ned.testb", "latin-1", 5_195, 68_875),
+        ("conll2003/eng.train", "utf-8", 14_041, 203_621),
+        ("conll2003/eng.testa", "utf-8", 3_250, 51_362),
+        ("conll2003/eng.testb", "utf-8", 3_453, 46_435),
+        ("wnut17/train.conll", "utf-8", 3_394, 62_730),
+        ("wnut17/dev.conll", "utf-8", 1_009, 15_733),
+        ("ud-english-ewt/train.conllu", "utf-8", 12_544, 204_577),
+        ("ud-english-ewt/dev.conllu", "utf-8", 2_001, 25_147),
+        ("ud-greek-gdt/train.conllu", "utf-8", 1_662, 42_326),
+        ("ud-greek-gdt/dev.conllu", "utf-8", 403, 10_443),
+    ],
+)
+def test_real_corpora_have_the_counts_of_their_owners(
+    corpora: Path, file: str, encoding: str, sentences: int, tokens: int
+) -> None:
+    found = read_sentences(str(corpora / file), options(), encoding)
+    assert len(found) == sentences
+    assert sum(len(sentence) for sentence in found) == tokens
+
+
+def test_no_line_of_a_real_corpus_is_lost(corpora: Path) -> None:
+    path = corpora / "conll2000" / "dev.txt"
+    lines = [
+        line for block in read_blocks(Source(str(path), "utf-8"), options()) for line in block.lines
+    ]
+    assert "\n".join(lines) + "\n" == path.read_bytes().decode()
+
+
+@pytest.mark.parametrize(
+    ("second", "problem"),
+    [
+        (Sentence(("b",), ("O",), (("NN",),)), "1 feature column after sentences that have 0"),
+        (Sentence(("b",)), "tags in some sentences alone"),
+        # As many columns, which hold something else.
+        (Sentence(("b",), None, (("NN",),)), "tags in some sentences alone"),
+    ],
+)
+def test_columns_that_some_sentences_alone_have_are_refused(
+    tmp_path: Path, second: Sentence, problem: str
+) -> None:
+    with pytest.raises(FormatError) as caught:
+        write(tmp_path, "a", write_columns, [Sentence(("a",), ("O",)), second])
+    assert caught.value.problem == f"columns cannot hold {problem}: 'b'. Try another format"

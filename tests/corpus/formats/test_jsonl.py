@@ -1,0 +1,195 @@
+"""JSON Lines: what predictions are written as; corpora of every known shape."""
+
+import json
+from pathlib import Path
+
+import pytest
+from formats_help import Writer, documents, read, refusal, sentences, texts, write
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tagkit.corpus.formats.jsonl import (
+    kind_of_lines,
+    read_jsonl,
+    write_jsonl_spans,
+    write_jsonl_texts,
+    write_jsonl_tokens,
+)
+from tagkit.corpus.formats.options import Item
+from tagkit.errors import DataError
+from tagkit.text.records import Document, Sentence, TextSpan
+
+
+def record(folder: Path, line: str, **options: object) -> Item:
+    path = folder / "a.jsonl"
+    path.write_text(line + "\n", encoding="utf-8")
+    (item,) = read(path, read_jsonl, **options)
+    return item
+
+
+def test_tokens_and_tags_are_a_sentence(tmp_path: Path) -> None:
+    line = '{"tokens": ["a", "b"], "tags": ["O", "B-X"], "features": [["1", "2"]], "label": "l"}'
+    assert record(tmp_path, line) == Sentence(("a", "b"), ("O", "B-X"), (), ("l",))
+    assert record(tmp_path, line, all_features=True) == Sentence(
+        ("a", "b"), ("O", "B-X"), (("1", "2"),), ("l",)
+    )
+    assert record(tmp_path, line, feature_columns=(0,)) == record(tmp_path, line, all_features=True)
+    assert record(tmp_path, '{"words": ["a"], "ner_tags": ["O"]}') == Sentence(("a",), ("O",))
+    assert record(tmp_path, '{"words": ["a"]}', with_tags=False) == Sentence(("a",))
+
+
+OSLO = (TextSpan("Oslo", 3, 7, "LOC"),)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"text": "To Oslo", "spans": [{"start": 3, "end": 7, "label": "LOC"}]}',
+        '{"text": "To Oslo", "spans": [{"start": 3, "end": 7, "label": "LOC", "token_start": 1, '
+        '"token_end": 1}], "answer": "accept", "_input_hash": 1}',
+        '{"id": 1, "text": "To Oslo", "label": [[3, 7, "LOC"]]}',
+        '{"text": "To Oslo", "labels": [[3, 7, "LOC"]]}',
+        '{"id": 1, "text": "To Oslo", "entities": [{"id": 5, "label": "LOC", "start_offset": 3, '
+        '"end_offset": 7}], "relations": []}',
+        '{"text": "To Oslo", "entities": [[3, 7, "LOC"]]}',
+    ],
+)
+def test_the_keys_of_prodigy_doccano_and_spacy_are_known(tmp_path: Path, line: str) -> None:
+    assert record(tmp_path, line) == Document("To Oslo", OSLO)
+
+
+def test_tokens_beside_spans_are_the_documents_tokens(tmp_path: Path) -> None:
+    line = (
+        '{"text": "To Oslo", "tokens": [{"text": "To", "start": 0, "end": 2, "id": 0}, '
+        '{"text": "Oslo", "start": 3, "end": 7, "id": 1}], "spans": []}'
+    )
+    assert record(tmp_path, line) == Document("To Oslo", (), tokens=((0, 2), (3, 7)))
+
+
+@pytest.mark.parametrize(
+    ("line", "labels"),
+    [
+        ('{"text": "x", "label": "pos"}', ("pos",)),
+        ('{"text": "x", "label": 1}', ("1",)),
+        ('{"text": "x", "label": ["a", "b"]}', ("a", "b")),
+        ('{"text": "x", "labels": ["a"]}', ("a",)),
+        ('{"sentence": "x", "class": "a"}', ("a",)),
+    ],
+)
+def test_classes_of_texts(tmp_path: Path, line: str, labels: tuple[str, ...]) -> None:
+    assert record(tmp_path, line) == Document("x", labels=labels)
+
+
+def test_what_prodigy_marks_as_refused_is_passed_over_aloud(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    records = [f'{{"text": "{answer}", "spans": [], "answer": "{answer}"}}\n'
+               for answer in ("reject", "accept")]  # fmt: skip
+    path.write_text("".join(records), encoding="utf-8")
+    notes: list[str] = []
+    assert read(path, read_jsonl, note=notes.append) == [Document("accept", ())]
+    assert notes == [
+        f"{path}: records that Prodigy marks as rejected or ignored are passed over (1)"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("[1]", "expected a JSON object, found '[1]'"),
+        ('{"text": ',
+         "expected a JSON object, found '{\"text\": ': Expecting value at character 10"),
+        ("{}", "expected a text, or tokens, found the keys of nothing"),
+        ('{"a": 1}', "expected a text, or tokens, found the keys a"),
+        ('{"text": " "}', "expected a text, found \" \""),
+        ('{"text": 5}', "expected a text, found 5"),
+        ('{"text": "x"}', "expected a label, found the keys text"),
+        ('{"tokens": [], "tags": []}', "tokens: expected a list of strings, found []"),
+        ('{"tokens": ["a"], "tags": [1]}',
+         "tags: expected strings that are not empty, found 1"),
+        ('{"tokens": ["a", ""], "tags": ["O", "O"]}',
+         "tokens: expected strings that are not empty, found \"\""),
+        ('{"tokens": ["a"], "tags": ["O", "O"]}', "expected as many tags as tokens (1), found 2"),
+        ('{"text": "x", "spans": [{"start": 0, "end": 2, "label": "X"}]}',
+         'expected a span inside the text\'s 1 characters, found {"start": 0, "end": 2, '
+         '"label": "X"}'),
+        ('{"text": "x", "spans": [{"start": 0, "end": 1}]}',
+         'expected a span with start, end and label, found {"start": 0, "end": 1}'),
+        ('{"text": "x", "spans": [[0, true, "X"]]}',
+         'expected a span with start, end and label, found [0, true, "X"]'),
+        ('{"text": "\\ud800", "label": "a"}',
+         "expected Unicode text, found half of a surrogate pair: '\\ud800'"),
+        ('{"text": "ab", "tokens": [{"start": 1, "end": 2}, {"start": 0, "end": 1}], "spans": []}',
+         'tokens: expected places in the text, in order, found {"start": 0, "end": 1}'),
+        ("[" * 100_000, "is nested too deep"),
+        ('{"text": ' + "9" * 5000 + "}", "expected a JSON object, found '{\"text\": "
+         + "9" * 31 + "..." + "9" * 19 + "}': a number has over 4,300 digits"),
+    ],
+)  # fmt: skip
+def test_a_record_that_cannot_be_read_is_named(tmp_path: Path, line: str, message: str) -> None:
+    told = refusal(tmp_path / "a.jsonl", f"\n{line}\n", read_jsonl)
+    assert told == f"a.jsonl:2: {message}"
+
+
+def test_keys_are_quoted_safely_and_in_bounded_length(tmp_path: Path) -> None:
+    keys = ["text", "a\x9bb", *(f"{n}" * 3000 for n in range(20))]
+    line = json.dumps(dict.fromkeys(keys, "x"))
+    for options in ({}, {"format": "jsonl-spans"}):
+        told = refusal(tmp_path / "a.jsonl", f"{line}\n", read_jsonl, **options)
+        assert r"found the keys text, a\x9bb, 000" in told
+        assert told.endswith(" and 12 more")
+        assert len(told) < 800
+
+
+@pytest.mark.parametrize("writer", [write_jsonl_spans, write_jsonl_texts])
+def test_half_a_character_of_a_text_is_refused_and_one_of_a_name_replaced(
+    tmp_path: Path, writer: Writer
+) -> None:
+    with pytest.raises(DataError, match=r"half of a surrogate pair, U\+D800"):
+        write(tmp_path, "a", writer, [Document("x\ud800", (), ("c",))])
+    with pytest.raises(DataError, match=r"half of a surrogate pair, U\+D800"):
+        write(tmp_path, "b", writer, [Document("x", (), ("\ud800",))])
+    path = write(tmp_path, "c", writer, [Document("x", (), ("c",), name="caf\udce9")])
+    names = {"caf\ufffd"} if writer is write_jsonl_spans else {""}
+    assert {item.name for item in read(path, read_jsonl) if isinstance(item, Document)} == names
+
+
+def test_half_a_character_of_a_word_or_tag_is_refused(tmp_path: Path) -> None:
+    for item in (Sentence(("\ud800",), ("O",)), Sentence(("a",), ("\ud800",))):
+        with pytest.raises(DataError, match=r"half of a surrogate pair, U\+D800"):
+            write(tmp_path, "a", write_jsonl_tokens, [item])
+
+
+def test_the_kind_is_told_from_the_first_records() -> None:
+    for line in ("7", "null", '"a"', "[1]", "true", "1.5"):  # JSON, but no records
+        assert kind_of_lines([line, '{"tokens": ["a"], "tags": ["O"]}']) == "jsonl-tokens"
+        assert kind_of_lines([line]) == "jsonl-texts"
+    assert kind_of_lines(["", "nonsense", '{"tokens": ["a"], "tags": ["O"]}']) == "jsonl-tokens"
+    assert kind_of_lines(
+        ['{"text": "a", "label": []}', '{"text": "a", "label": [[0, 1, "X"]]}']
+    ) == ("jsonl-spans")
+    assert kind_of_lines(['{"text": "a", "label": "x"}']) == "jsonl-texts"
+
+
+@given(st.lists(documents(texts(), texts()), min_size=1, max_size=3))
+def test_spans_are_the_same_after_writing_and_reading(
+    tmp_path_factory: pytest.TempPathFactory, items: list[Document]
+) -> None:
+    path = write(tmp_path_factory.mktemp("j"), "a", write_jsonl_spans, items)
+    assert read(path, read_jsonl, format="jsonl-spans") == items
+
+
+@given(st.lists(sentences(texts(), texts()), min_size=1, max_size=3))
+def test_tokens_are_the_same_after_writing_and_reading(
+    tmp_path_factory: pytest.TempPathFactory, items: list[Sentence]
+) -> None:
+    path = write(tmp_path_factory.mktemp("j"), "a", write_jsonl_tokens, items)
+    assert read(path, read_jsonl, format="jsonl-tokens") == items
+
+
+@given(st.lists(st.tuples(texts(), st.lists(texts(), min_size=1, max_size=3)), min_size=1))
+def test_classes_are_the_same_after_writing_and_reading(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, list[str]]]
+) -> None:
+    items = [Document(text, labels=tuple(labels)) for text, labels in rows]
+    path = write(tmp_path_factory.mktemp("j"), "a", write_jsonl_texts, items)
+    assert read(path, read_jsonl, format="jsonl-texts") == items

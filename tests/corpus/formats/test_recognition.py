@@ -1,0 +1,289 @@
+"""A corpus is recognised by what it holds, whatever its name, and by every command alike."""
+
+import gzip
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tagkit.config import DataConfig
+from tagkit.corpus.convert import Conversion
+from tagkit.corpus.formats.source import Source
+from tagkit.corpus.formats.table import FORMATS, recognise, target_format
+from tagkit.corpus.lint.reading import read_file
+from tagkit.corpus.splits import read_split
+from tagkit.errors import DataError
+
+ENDINGS = (".tsv", ".txt", ".csv", ".bio", ".iob", ".data", ".conll", ".json", ".jsonl", "")
+
+
+def found_as(path: Path, raw: bool = False) -> str:
+    return recognise(Source(str(path), "utf-8"), "auto", raw=raw).name
+
+
+def written(folder: Path, name: str, content: str) -> Path:
+    path = folder / name
+    path.write_text(content, encoding="utf-8", newline="")
+    return path
+
+
+def rows(*lines: str, times: int = 1) -> str:
+    return "".join(f"{line}\n" for line in lines) * times
+
+
+def kinds_of_raw_text(kind: str, ending: str) -> set[str]:
+    """What `predict`, which expects raw text, may read a corpus as."""
+    if kind not in ("slash", "trec", "tsv") or (kind == "tsv" and ending in (".tsv", ".csv")):
+        return {kind}
+    by_name = {".tsv": "tsv", ".csv": "csv", ".conll": "columns", ".bio": "columns",
+               ".iob": "columns", ".conllu": "conllu", ".json": "jsonl-texts",
+               ".jsonl": "jsonl-texts"}  # fmt: skip
+    return {by_name.get(ending, "text")}
+
+
+BC5CDR = rows(
+    "Naloxone\tB-Chemical", "reverses\tO", "the\tO", "antihypertensive\tO", "effect\tO", "",
+    "In\tO", "alpha\tB-Chemical", "-\tI-Chemical", "methyldopa\tI-Chemical", "rats\tO", "",
+    times=20,
+)  # fmt: skip
+WNUT = rows("@paulwalk\tO", "Empire\tB-location", "State\tI-location", "\t", "From\tO", "view\tO",
+            "\t", times=10)  # fmt: skip
+POS = rows("The\tDT", "dog\tNN", "barks\tVBZ", "", "It\tPRP", "sleeps\tVBZ", "", times=10)
+IOBES = rows("New NNP B-LOC", "York NNP E-LOC", "sleeps VBZ O", "", "Oslo NNP S-LOC", "", times=5)
+TOKENS = rows("The", "dog", "barks", "", "It", "sleeps", "", times=5)
+TEXT_LABEL = rows("I like this film\tpos", "I hated all of it\tneg", "so dull and slow\tneg",
+                  times=10)  # fmt: skip
+LABEL_TEXT = rows("pos\tI like this film", "neg\tI hated all of it", "neg\tso dull and slow",
+                  times=10)  # fmt: skip
+FOLDS = rows("pos\t0\tI like this film", "neg\t1\tI hated all of it", times=10)
+CSV = rows("text,label", '"a film, and a good one",pos', "dull,neg", times=1)
+SENTENCE = rows("# text = Hi you", *("\t".join([str(n), w, "_", "X", *"_" * 6])
+                for n, w in ((1, "Hi"), (2, "you"))), "", times=5)  # fmt: skip
+JSONL = rows('{"tokens": ["EU", "votes"], "tags": ["B-ORG", "O"]}', times=5)
+FASTTEXT = rows("__label__pos I like it", "__label__neg I do not", times=10)
+TREES = rows("(3 (2 The) (3 Rock))", "(1 (2 So) (1 dull))", times=5)
+SLASH = rows("The/DT dog/NN barks/VBZ", "It/PRP sleeps/VBZ", times=10)
+TREC = rows("NUM:dist How far is it ?", "HUM:ind Who was it ?", times=10)
+PROSE = rows("In 1990 there were 12 of them.", "By 2001, 3,400 more had come; 5 left.",
+             "1 2 3", "He paid 4.50 for it.")  # fmt: skip
+BROKEN = POS + rows("only one column here", "") + POS
+
+SHAPES: dict[str, tuple[str, str, tuple[str, ...]]] = {
+    # what it is, its content, endings that it is recognised under
+    "BC5CDR": ("columns", BC5CDR, ENDINGS),
+    "WNUT, lone tabs between sentences": ("columns", WNUT, ENDINGS),
+    "parts of speech": ("columns", POS, ENDINGS),
+    "parts of speech with a broken line": ("columns", BROKEN, ENDINGS),
+    "IOBES parted by blanks": ("columns", IOBES, ENDINGS),
+    "one sentence": ("columns", "Oslo\tB-LOC\nsleeps\tO\n", ENDINGS),
+    "tokens without tags": ("columns", TOKENS, ENDINGS),
+    "text and label": ("tsv", TEXT_LABEL, ENDINGS),
+    "label and text": ("tsv", LABEL_TEXT, ENDINGS),
+    "label, fold and text": ("tsv", FOLDS, ENDINGS),
+    "a header and rows with commas": ("csv", CSV, ENDINGS),
+    "CoNLL-U": ("conllu", SENTENCE, (*ENDINGS, ".conllu")),
+    "JSON Lines": ("jsonl-tokens", JSONL, (*ENDINGS, ".conllu")),
+    "fastText": ("fasttext", FASTTEXT, ENDINGS),
+    "trees": ("trees", TREES, (*ENDINGS, ".conllu")),
+    "slash tags": ("slash", SLASH, (*ENDINGS, ".conllu")),
+    "TREC": ("trec", TREC, (*ENDINGS, ".conllu")),
+    "prose with numbers": ("text", PROSE, (".txt", ".data", "")),
+    "tweets with tabs": ("text", rows("so\tgood", "I like\tall of\tit", "@you yes"), (".txt", "")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_content_decides_whatever_the_name_ends_in(tmp_path: Path, shape: str) -> None:
+    kind, content, endings = SHAPES[shape]
+    for ending in endings:
+        path = written(tmp_path, f"corpus{ending}", content)
+        assert found_as(path) == kind, ending
+        packed = tmp_path / f"corpus{ending}.gz"
+        packed.write_bytes(gzip.compress(content.replace("\n", "\r\n").encode()))
+        assert found_as(packed) == kind, ending
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_every_command_recognises_a_file_in_the_same_way(tmp_path: Path, shape: str) -> None:
+    kind, content, endings = SHAPES[shape]
+    for ending in endings:
+        path = written(tmp_path, f"corpus{ending}", content)
+        assert read_file(str(path), DataConfig()).format.name == kind  # check
+        assert found_as(path, raw=True) in kinds_of_raw_text(kind, ending)  # predict
+        conversion = Conversion(
+            str(path), DataConfig(), lambda read: target_format("x.txt", "text", read), None,
+            single=True, note=lambda _: None,
+        )  # fmt: skip
+        assert conversion.format.name == kind
+        task = "tag" if FORMATS[kind].holds == "tags" else "classify"
+        refused = ""
+        try:  # train and eval
+            notes = read_split(str(path), DataConfig(), task, None).notes
+            assert any(f"read as {kind}: " in note for note in notes)
+        except DataError as error:
+            refused = str(error)
+        if kind == "text":
+            assert "(read as text" in refused
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["and/or his/her", "NUM:dist How far is it ?", "2026-01-01\tERROR\tno such file",
+     "I like this film\tpos", "pos\tI like this film"],
+)  # fmt: skip
+@pytest.mark.parametrize("name", ["a.txt", "a", "a.log"])
+def test_text_to_be_predicted_stays_text_however_many_lines_look_like_a_corpus(
+    tmp_path: Path, name: str, line: str
+) -> None:
+    path = written(tmp_path, name, f"{line}\n" * 500)
+    assert found_as(path, raw=True) == "text"
+    assert found_as(path) != "text"
+
+
+def test_a_file_named_as_a_table_is_one_when_it_is_predicted_too(tmp_path: Path) -> None:
+    for ending in (".tsv", ".csv", ".tsv.gz"):
+        path = written(tmp_path, f"a{ending}", TEXT_LABEL)
+        assert found_as(path, raw=True) == "tsv"
+    assert found_as(written(tmp_path, "b.csv", "good film,pos\n"), raw=True) == "csv"
+
+
+@pytest.mark.parametrize("name", [name for name in FORMATS if not FORMATS[name].many_files])
+def test_a_folder_is_no_file_of_a_format(tmp_path: Path, name: str) -> None:
+    for named in {name, "jsonl"}:
+        with pytest.raises(DataError) as caught:
+            recognise(Source(str(tmp_path), "utf-8"), named)
+        assert str(caught.value) == (
+            f"{tmp_path}: is a folder, and the format {named} is that of a file. Name a file in "
+            "it, or another format with --input-format"
+        )
+
+
+def test_the_biomedical_file_is_a_corpus_of_sentences_and_says_why(tmp_path: Path) -> None:
+    path = written(tmp_path, "train.tsv", BC5CDR)
+    split = read_split(str(path), DataConfig(), "tag", None)
+    assert len(split.sentences) == 40
+    assert split.scheme == "iob2"
+    assert split.notes == (
+        f"{path}: read as columns: 2 columns parted by tabs, blank lines between sentences, tags "
+        "of IOB2 (--input-format chooses another format)",
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "found"),
+    [
+        ("a.txt", rows(*(f"word{n}\tclass{n % 7}" for n in range(200))),
+         "2 columns parted by tabs, single words in all of them, no blank line"),
+        ("a.tsv", rows(*(line for n in range(50) for line in (f"word{n}\tclass{n % 7}", ""))),
+         "2 columns parted by tabs, single words, and a blank line behind each"),
+    ],
+)  # fmt: skip
+def test_a_file_that_fits_two_formats_alike_is_asked_about(
+    tmp_path: Path, name: str, content: str, found: str
+) -> None:
+    path = written(tmp_path, name, content)
+    with pytest.raises(DataError) as caught:
+        found_as(path)
+    assert str(caught.value) == (
+        f"{path}: may be a column file, a token a line, or texts with classes: found {found}. "
+        "Choose with --input-format columns or --input-format tsv (data.format)"
+    )
+    for named in ("columns", "tsv"):
+        assert recognise(Source(str(path), "utf-8"), named).name == named
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "kind"),
+    [
+        ("a.tsv", "Ada\tgirl\nBen\tboy\n", "tsv"),
+        ("a.tsv", "Ada\tgirl\nBen\tboy\n\n", "tsv"),  # the blank line at the end parts nothing
+        ("a.tsv", "good film\tpos\n\nbad film\tneg\n", "tsv"),
+        ("a.tsv", "__label__pos\tgood film\n__label__neg\tbad film\n", "tsv"),
+        ("a.tsv", "text\tlabel\n", "tsv"),
+        ("a.csv", "good,pos\nbad,neg\n", "csv"),
+        ("a.csv", 'text,label\n"two\nlines",pos\n', "csv"),
+        ("a.csv", "", "csv"),
+        ("a.tsv", "", "tsv"),
+        ("a.conll", "", "columns"),
+        ("a.conllu", "", "conllu"),
+        ("a.conllu", "# text = Hi\n", "conllu"),
+        ("a.jsonl", "", "jsonl-texts"),
+        ("a.json", "[1, 2]\n", "jsonl-texts"),
+        ("a.conll", "a sentence of prose\nand another one here, longer\n", "columns"),
+        ("a.conll", "EU NNP O\nrejects VBZ\n\nHe PRP O\n", "columns"),
+        ("a.iob", "# nothing but a comment\n", "columns"),
+    ],
+)
+def test_the_name_decides_where_the_content_leaves_it_open(
+    tmp_path: Path, name: str, content: str, kind: str
+) -> None:
+    assert found_as(written(tmp_path, name, content)) == kind
+
+
+def test_ten_columns_that_are_no_conllu_are_columns(tmp_path: Path) -> None:
+    years = rows(*("\t".join([str(1990 + n), "text", *"abcdefg", "B-X"]) for n in range(5)), "")
+    path = written(tmp_path, "a.txt", years)
+    assert found_as(path) == "columns"
+    for data in (DataConfig(), DataConfig(format="columns")):
+        split = read_split(str(path), data, "tag", None)
+        assert split.sentences[0].words == ("1990", "1991", "1992", "1993", "1994")
+        conversion = Conversion(str(path), data, lambda read: target_format("x.jsonl", None, read),
+                                None, single=True, note=lambda _: None)  # fmt: skip
+        (piece,) = conversion.pieces()
+        assert json.loads(piece.text)["tokens"][0] == "1990"
+
+
+CORPORA = [
+    ("conll2000/test.txt", "columns"), ("conll2003/eng.testa", "columns"),
+    ("wnut17/dev.conll", "columns"), ("ud-english-ewt/dev.conllu", "conllu"),
+    ("ud-greek-gdt/dev.conllu", "conllu"), ("trec/test.txt", "trec"), ("sst/dev.txt", "trees"),
+    ("movie-reviews/all.tsv", "tsv"), ("ptb/ptb.valid.txt", "text"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("file", "kind"), CORPORA)
+def test_real_corpora_are_recognised_under_wrong_names_too(
+    corpora: Path, tmp_path: Path, file: str, kind: str
+) -> None:
+    path = corpora / file
+    if not path.is_file():
+        pytest.skip(f"no {path}")
+    beginning = path.read_bytes()[:300_000]
+    content = beginning[: beginning.rfind(b"\n") + 1]
+    endings = (".txt", "", ".data") if kind == "text" else (*ENDINGS, path.suffix)
+    for ending in endings:
+        copy = tmp_path / f"copy{ending}"
+        copy.write_bytes(content)
+        assert found_as(copy) == kind, ending
+        assert found_as(copy, raw=True) in kinds_of_raw_text(kind, ending), ending
+
+
+def test_the_words_and_tags_of_atis_in_columns_are_recognised(
+    corpora: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "atis"
+    shutil.copytree(corpora / "atis" / "valid", folder)
+    assert found_as(folder) == "parallel"
+    words, tags = ((folder / name).read_text("utf-8").split("\n") for name in ("seq.in", "seq.out"))
+    blocks = ["".join(f"{w}\t{t}\n" for w, t in zip(a.split(), b.split(), strict=True))
+              for a, b in zip(words, tags, strict=True) if a]  # fmt: skip
+    for ending in ENDINGS:
+        path = written(tmp_path, f"corpus{ending}", "\n".join(blocks))
+        assert found_as(path) == "columns", ending
+        assert len(read_split(str(path), DataConfig(), "tag", None).sentences) == len(blocks)
+
+
+def test_check_says_on_standard_error_what_a_file_was_read_as(tmp_path: Path) -> None:
+    written(tmp_path, "train.tsv", BC5CDR)
+    program = [sys.executable, "-c", "from tagkit.cli.main import main; main()"]
+    ended = subprocess.run(
+        [*program, "check", "train.tsv"], cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
+    assert ended.stderr == (
+        "train.tsv: read as columns: 2 columns parted by tabs, blank lines between sentences, tags "
+        "of IOB2 (--input-format chooses another format)\n"
+    )
+    assert "IOB2" in ended.stdout

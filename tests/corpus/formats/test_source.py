@@ -1,0 +1,185 @@
+r"""Bytes -> lines: \n alone ends a line, in whatever pieces the bytes arrive."""
+
+import codecs
+import io
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tagkit.corpus.formats.source import open_bytes, read_lines, source_name
+from tagkit.errors import DataError, FormatError
+
+
+class Pieces(io.RawIOBase):
+    """A pipe: each read brings what was written at once."""
+
+    def __init__(self, pieces: list[bytes]) -> None:
+        self.pieces = [piece for piece in pieces if piece]
+
+    def read(self, size: int = -1) -> bytes:
+        return self.pieces.pop(0) if self.pieces else b""
+
+
+def cut(data: bytes, places: list[int]) -> list[bytes]:
+    edges = [0, *sorted(place % (len(data) + 1) for place in places), len(data)]
+    return [data[a:b] for a, b in pairwise(edges)]
+
+
+def lines_of(data: bytes, encoding: str = "utf-8", places: tuple[int, ...] = ()) -> list[str]:
+    pieces = Pieces(cut(data, list(places)))
+    return [line for lines in read_lines(pieces, "file", encoding) for line in lines]
+
+
+def expected_lines(text: str) -> list[str]:
+    lines = text.split("\n")
+    return lines[:-1] if not lines[-1] else lines
+
+
+texts = st.text(
+    alphabet=st.sampled_from("a\n\r\t \x85\x0b\x0c\x1c\u2028\xa0é日😀")
+    | st.characters(codec="utf-8")
+)
+
+
+@given(texts, st.lists(st.integers(0, 1000), max_size=8))
+def test_lines_are_those_between_line_feeds_however_the_bytes_arrive(
+    text: str, places: list[int]
+) -> None:
+    text = text.removeprefix("\ufeff")
+    assert lines_of(text.encode(), places=tuple(places)) == expected_lines(text)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32", "latin-1", "gb18030"])
+@given(text=texts, places=st.lists(st.integers(0, 1000), max_size=5))
+def test_lines_of_other_encodings_are_the_same(encoding: str, text: str, places: list[int]) -> None:
+    text = text.encode(encoding, "ignore").decode(encoding)
+    text = text.removeprefix("\ufeff")
+    assert lines_of(text.encode(encoding), encoding, tuple(places)) == expected_lines(text)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "UTF8", "utf_8", "utf-8-sig"])
+def test_a_byte_order_mark_is_passed_over(encoding: str) -> None:
+    data = codecs.BOM_UTF8 + b"EU O\n"
+    for place in range(5):
+        assert lines_of(data, encoding, (place,)) == ["EU O"]
+
+
+def test_only_a_line_feed_ends_a_line() -> None:
+    text = "a\x85b\x0bc\x0cd\x1ce\x1df\x1eg\u2028h\u2029i\rj\r\nk"
+    assert lines_of(text.encode()) == text.split("\n")
+    assert lines_of(text.encode())[0].endswith("\r")
+
+
+def test_the_last_line_needs_no_line_feed() -> None:
+    assert lines_of(b"a\nb") == ["a", "b"]
+    assert lines_of(b"a\nb\n") == ["a", "b"]
+    assert lines_of(b"a\n\n") == ["a", ""]
+    assert lines_of(b"") == []
+    assert lines_of(b"\n") == [""]
+
+
+def test_a_line_is_handed_on_before_the_next_bytes_are_read() -> None:
+    pipe = Pieces([b"a\nb", b"c\n", b"d"])
+    lines = read_lines(pipe, "file", "utf-8")
+    assert next(lines) == ["a"]
+    assert pipe.pieces == [b"c\n", b"d"]
+    assert next(lines) == ["bc"]
+    assert pipe.pieces == [b"d"]
+    assert list(lines) == [["d"]]
+
+
+def test_a_file_that_can_bring_what_is_there_is_not_made_to_wait_for_more() -> None:
+    class Pipe(io.BytesIO):
+        def read(self, *_: object) -> bytes:
+            raise AssertionError("read() waits until it has all that was asked for")
+
+    assert list(read_lines(Pipe(b"a\nb\n"), "file", "utf-8")) == [["a", "b"]]
+
+
+def test_long_files_come_in_several_pieces_and_whole() -> None:
+    text = "".join(f"Wört{number} O\n" for number in range(60_000))
+    pieces = list(read_lines(io.BytesIO(text.encode()), "file", "utf-8"))
+    assert len(pieces) > 1
+    assert [line for lines in pieces for line in lines] == text.split("\n")[:-1]
+
+
+@given(
+    st.lists(
+        st.sampled_from([b"a\n", b"\xc3\xa9", b"\xff", b"\xc3", b"\n"]) | st.binary(max_size=3)
+    ),
+    st.lists(st.integers(0, 100), max_size=4),
+)
+def test_bytes_of_another_encoding_are_found_where_they_are(
+    parts: list[bytes], places: list[int]
+) -> None:
+    data = b"".join(parts).removeprefix(codecs.BOM_UTF8)
+    wrong = None
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        wrong = error.start
+    if wrong is None:
+        assert lines_of(data, places=tuple(places)) == expected_lines(data.decode("utf-8"))
+        return
+    line = data[:wrong].count(b"\n") + 1
+    with pytest.raises(FormatError) as caught:
+        lines_of(data, places=tuple(places))
+    assert caught.value.line == line
+    assert str(caught.value).startswith(f"file:{line}: byte {wrong:,} is not utf-8 (")
+
+
+def test_the_message_of_a_wrong_encoding_says_what_to_do() -> None:
+    with pytest.raises(FormatError) as caught:
+        lines_of(b"EU O\nM\xfcnchen O\n")
+    assert str(caught.value) == (
+        "file:2: byte 6 is not utf-8 (invalid start byte). Name the file's encoding with "
+        "--encoding, latin-1 for one"
+    )
+    with pytest.raises(FormatError) as caught:
+        lines_of(codecs.BOM_UTF8 + b"EU O\nM\xfcnchen O\n")
+    assert str(caught.value).startswith("file:2: byte 9 is not utf-8")
+
+
+def test_a_character_cut_by_the_end_of_the_file_is_no_character() -> None:
+    with pytest.raises(FormatError, match=r"^file:2: byte 2 is not utf-8 \(unexpected end"):
+        lines_of(b"a\n\xc3")
+
+
+def test_an_escape_that_is_none_is_refused_without_a_warning() -> None:
+    with pytest.raises(FormatError) as caught:
+        list(read_lines(io.BytesIO(b"a\nb\\s\n"), "file", "unicode_escape"))
+    assert str(caught.value) == (
+        "file:1: is not unicode_escape. Name the file's encoding with --encoding"
+    )
+    found = list(read_lines(io.BytesIO(b"a\\u00e9\n"), "file", "unicode-escape"))
+    assert found == [["aé"]]
+
+
+def test_a_missing_file_a_folder_and_a_failing_disk_are_named(tmp_path: Path) -> None:
+    with pytest.raises(DataError) as caught, open_bytes(str(tmp_path / "no.conll")):
+        pass
+    assert str(caught.value) == f"{tmp_path / 'no.conll'}: no such file"
+    with pytest.raises(DataError) as caught, open_bytes(str(tmp_path)):
+        pass
+    assert str(caught.value) == f"{tmp_path}: cannot be opened: Is a directory"
+
+    class Broken(io.RawIOBase):
+        def read(self, size: int = -1) -> bytes:
+            raise OSError(5, "Input/output error")
+
+    with pytest.raises(DataError) as caught:
+        list(read_lines(Broken(), "file", "utf-8"))
+    assert str(caught.value) == "file: cannot be read: Input/output error"
+
+
+def test_a_dash_is_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a\nb")))
+    with open_bytes("-") as file:
+        assert list(read_lines(file, source_name("-"), "utf-8")) == [["a"], ["b"]]
+    assert not sys.stdin.closed
+    assert source_name("-") == "standard input"
+    assert source_name("a.conll") == "a.conll"

@@ -1,0 +1,220 @@
+"""`tagkit check --fix`: repaired copies, every repair told, nothing else touched."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tagkit.cli.lint_report import repair_lines
+from tagkit.config import DataConfig
+from tagkit.corpus.lint.check import check_files
+from tagkit.corpus.lint.repair import Repaired, copies_of, repair_file, write_repaired
+from tagkit.errors import DataError
+
+FINE = "Ada\tB-PER\nleft\tO\n\n" * 5
+
+
+def repaired(folder: Path, content: str, **data: object) -> tuple[str, list[str], Repaired]:
+    """The repaired text, what is told of it, and all of the result."""
+    path = folder / "a.conll"
+    path.write_text(content, encoding="utf-8", newline="")
+    done = repair_file(str(path), DataConfig(**data))
+    return "".join(f"{line}\n" for line in done.lines), [*repair_lines("b", done)][2:], done
+
+
+@pytest.mark.parametrize(
+    ("content", "expected", "repairs"),
+    [
+        (FINE, FINE, []),
+        ("# c\n\n" + FINE, "# c\n\n" + FINE, []),
+        (FINE + "x\tI-PER\ny\tI-PER\n\n", FINE + "x\tB-PER\ny\tI-PER\n\n",
+         ["  I-PER is now B-PER: line 16"]),
+        (FINE + "x  X\tB-Per", FINE + "x  X\tB-PER\n",
+         ["  ended the last line: line 16", "  B-Per is now B-PER: line 16"]),
+        ("\ufeff" + FINE.replace("\n", "\r\n"), FINE,
+         ["  left out the byte order mark: line 1",
+          "  ended lines with LF alone: lines 1, 2, 3, 4, 5 and 10 more"]),
+        (FINE + "x\tO \t\n \t\ny\tO\n", FINE + "x\tO\n\ny\tO\n",
+         ["  left out blanks at the end of lines: line 16",
+          "  left out blanks in lines between sentences: line 17"]),
+        (FINE + "ragged line here\nx\tO\n", FINE + "ragged line here\nx\tO\n",
+         ["  left for you to correct: F:16: expected 2 columns as on line 1, found 1: 'ragged line "
+          "here'"]),
+        ("a\tNN\nb\tNN\nc\tNN\nd\tNN\ne\tnn\n", "a\tNN\nb\tNN\nc\tNN\nd\tNN\ne\tNN\n",
+         ["  nn is now NN: line 5"]),
+        ("a\tNN\nb\tnn\n", "a\tNN\nb\tnn\n", []),
+        ("a\t1.1\n" * 9 + "b\t11\n", "a\t1.1\n" * 9 + "b\t11\n", []),
+        (FINE + "x\tB_PER\ny\tI-PER\n\nz\tI-PER\n", FINE + "x\tB-PER\ny\tI-PER\n\nz\tB-PER\n",
+         ["  B_PER is now B-PER: line 16", "  I-PER is now B-PER: line 19"]),
+        (FINE + "x\tI-PER\ny\tB/PER\n", FINE + "x\tB-PER\ny\tB/PER\n",
+         ["  I-PER is now B-PER: line 16"]),
+        ("\ufeff\ufeff" + FINE, FINE, ["  left out the byte order mark: line 1"]),
+        (FINE + "z\t\r\r\n", FINE + "z\t\n",
+         ["  ended lines with LF alone: line 16",
+          "  left for you to correct: F:16: expected 2 columns as on line 1, found 1: "
+          "'z\\t\\r\\r'"]),
+    ],
+)  # fmt: skip
+def test_repairs_are_done_and_told(
+    tmp_path: Path, content: str, expected: str, repairs: list[str]
+) -> None:
+    text, told, _ = repaired(tmp_path, content)
+    assert text == expected
+    assert [line.replace(str(tmp_path / "a.conll"), "F") for line in told] == repairs
+
+
+def test_other_columns_comments_and_keys_stay(tmp_path: Path) -> None:
+    lines = [
+        "# text = EU's",
+        "1-2\tEU's\t_\t_\t_\t_\t_\t_\t_\t_",
+        "1\tEU\t_\tX\t_\t_\t_\t_\t_\tNER=I-ORG|A=1",
+        "2\t's\t_\tX\t_\t_\t_\t_\t_\tB=2",
+        "",
+    ]
+    good = ["1\ta\t_\tX\t_\t_\t_\t_\t_\tNER=B-ORG", "2\tb\t_\tX\t_\t_\t_\t_\t_\tNER=I-ORG", ""] * 3
+    path = tmp_path / "a.conllu"
+    path.write_text("\n".join([*lines, *good]) + "\n", encoding="utf-8")
+    done = repair_file(str(path), DataConfig(tag_column="MISC.NER"))
+    assert done.lines[:5] == (*lines[:2], "1\tEU\t_\tX\t_\t_\t_\t_\t_\tA=1|NER=B-ORG", *lines[3:])
+
+
+tokens = st.tuples(st.sampled_from(["a", "b\x85", "日"]),
+                   st.sampled_from(["O", "B-X", "I-X", "B-Y", "I-Y", "B-x", "S-X", "B_X", "?"]),
+)  # fmt: skip
+content = st.lists(st.lists(tokens, min_size=1, max_size=4), min_size=1, max_size=6)
+
+
+@given(content, st.sampled_from(["\n", "\r\n"]), st.booleans())
+def test_a_repaired_file_needs_no_repair_and_has_the_same_words(
+    tmp_path_factory: pytest.TempPathFactory,
+    sentences: list[list[tuple[str, str]]],
+    end: str,
+    mark: bool,
+) -> None:
+    folder = tmp_path_factory.mktemp("r")
+    text = "".join("".join(f"{word}\t{tag}{end}" for word, tag in rows) + end for rows in sentences)
+    once, _, _ = repaired(folder, ("\ufeff" if mark else "") + text)
+    twice, told, _ = repaired(folder, once)
+    assert (twice, told) == (once, [])
+    kinds = {
+        finding.kind for finding in check_files([str(folder / "a.conll")], DataConfig()).findings
+    }
+    assert not kinds & {"crlf", "byte-order-mark", "illegal-transition", "mixed-schemes",
+                        "trailing-blank", "blank-separator", "last-line"}  # fmt: skip
+    words = [line.split("\t")[0] for line in once.split("\n") if line]
+    assert words == [word for rows in sentences for word, _ in rows]
+
+
+def test_copies_of_several_files_go_into_a_folder(tmp_path: Path) -> None:
+    for name in ("train.conll", "dev.conll"):
+        (tmp_path / name).write_text(FINE + "x\tI-PER\n", encoding="utf-8")
+    paths = [str(tmp_path / name) for name in ("train.conll", "dev.conll")]
+    copies = copies_of(paths, tmp_path / "out", force=False)
+    done = write_repaired(copies, DataConfig(), force=False)
+    assert [*done] == [str(tmp_path / "out" / name) for name in ("train.conll", "dev.conll")]
+    assert (tmp_path / "out" / "dev.conll").read_text("utf-8") == FINE + "x\tB-PER\n"
+    assert (tmp_path / "dev.conll").read_text("utf-8") == FINE + "x\tI-PER\n"
+
+
+def test_a_file_that_is_read_is_not_written(tmp_path: Path) -> None:
+    path = tmp_path / "a.conll"
+    path.write_text(FINE, encoding="utf-8")
+    with pytest.raises(DataError, match=r"a.conll: is read, and would be lost: name another f"):
+        copies_of([str(path)], path, force=True)
+
+
+def test_other_formats_are_refused_with_the_way_out(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"tokens": ["a"], "tags": ["O"]}\n', encoding="utf-8")
+    with pytest.raises(DataError, match=r"--fix writes column files, and this is jsonl-tokens; "):
+        repair_file(str(path), DataConfig())
+
+
+def test_a_doubled_mark_is_one_repair(tmp_path: Path) -> None:
+    _, _, done = repaired(tmp_path, "\ufeff\ufeff" + FINE)
+    assert [(repair.kind, repair.lines) for repair in done.repairs] == [("byte-order-mark", (1,))]
+
+
+def test_an_odd_tag_does_not_become_another_odd_one(tmp_path: Path) -> None:
+    odd = "x\tB/Y\n\n" * 4 + "y\tB/y\n\n"
+    text, told, _ = repaired(tmp_path, FINE * 9 + odd)
+    assert (text, told) == (FINE * 9 + odd, [])
+
+
+def test_copies_of_files_of_one_name_are_refused(tmp_path: Path) -> None:
+    paths = []
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "train.conll").write_text(FINE, encoding="utf-8")
+        paths.append(str(tmp_path / name / "train.conll"))
+    with pytest.raises(DataError, match=r"out/train.conll: two files of this name would be wr"):
+        copies_of(paths, tmp_path / "out", force=False)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_file_is_repaired_as_what_it_is_checked_as(tmp_path: Path) -> None:
+    path = tmp_path / "a.conllu"
+    path.write_text("a\tX\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"a.conllu:1: expected the 10 columns of CoNLL-U, found 2"):
+        repair_file(str(path), DataConfig())
+
+
+def test_raw_text_is_refused_unless_it_is_said_to_be_columns(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("One line of prose.\nAnd one more, a little longer.\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"this is text; --input-format columns says that it is me"):
+        repair_file(str(path), DataConfig())
+    assert len(repair_file(str(path), DataConfig(format="columns")).left) == 1
+
+
+def test_a_copy_in_another_encoding_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "a.conll"
+    path.write_bytes("café\tB-X\n".encode("utf-16"))
+    done = repair_file(str(path), DataConfig(encoding="utf-16"))
+    assert done.lines == ("café\tB-X",)
+    assert [*repair_lines("b", done)][2:] == ["  wrote it in UTF-8, no longer in utf-16"]
+
+
+def test_what_comes_through_a_pipe_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in ("-", str(tmp_path / "pipe")):
+        with pytest.raises(DataError, match=r": --fix reads a file again: name one, and not a pi"):
+            write_repaired({path: tmp_path / "out"}, DataConfig(), force=False)
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_command_reports_before_it_refuses_to_repair(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"tokens": ["a"], "tags": ["B-X"]}\n', encoding="utf-8")
+    program = [sys.executable, "-c", "from tagkit.cli.main import main; main()"]
+    arguments = ["check", "a.jsonl", "--fix", "b.conll"]
+    ended = subprocess.run(
+        [*program, *arguments], cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
+    assert ended.returncode == 1
+    assert "verdict: 1 note: fit to train on" in ended.stdout
+    assert ended.stderr == (
+        "a.jsonl: read as jsonl-tokens: every line is a JSON object (--input-format chooses "
+        "another format)\n"
+        "error: a.jsonl: --fix writes column files, and this is jsonl-tokens; `tagkit convert` "
+        "makes one of it\n"
+    )
+
+
+@pytest.mark.parametrize(("content", "status"), [("a\tB-X\n", 0), ("a\tB-X\nb\n", 1)])
+def test_the_exit_status_tells_of_errors(tmp_path: Path, content: str, status: int) -> None:
+    from typer.testing import CliRunner
+
+    from tagkit.cli.main import app
+
+    (tmp_path / "a.conll").write_text(content, encoding="utf-8")
+    arguments = ["check", str(tmp_path / "a.conll"), "--json", "--fix", str(tmp_path / "b.conll")]
+    ended = CliRunner().invoke(app, arguments)
+    assert ended.exit_code == status
+    facts = json.loads(ended.stdout)
+    left = facts["repairs"][str(tmp_path / "b.conll")]["left"]
+    assert len(left) == status

@@ -1,0 +1,172 @@
+"""Any format to any other; what the target cannot hold is said."""
+
+from pathlib import Path
+
+import pytest
+
+from tagkit.config import DataConfig
+from tagkit.corpus.convert import Conversion
+from tagkit.corpus.formats.files import write_folder
+from tagkit.corpus.formats.table import FORMATS, target_format
+from tagkit.errors import DataError, TagkitError
+
+IOB1 = "# x y z\nEU NNP I-ORG\nCup  NN\tI-MISC\r\n\t\n-DOCSTART- -X- O\n\nto\tTO O\n"
+
+
+def convert(
+    folder: Path, content: str, to: str, scheme: str | None = None, name: str = "in.conll",
+    **data: object,
+) -> tuple[str, list[str]]:  # fmt: skip
+    """What is written, and what is said."""
+    path = folder / name
+    path.write_text(content, encoding="utf-8", newline="")
+    notes: list[str] = []
+    conversion = Conversion(
+        str(path),
+        DataConfig(**data),
+        lambda read: target_format("-", to, read),
+        scheme,
+        single=True,
+        note=notes.append,
+    )
+    written = "".join(piece.text for piece in conversion.pieces())
+    read_as = [note for note in notes if ": read as " in note]
+    assert len(read_as) == (data.get("format", "auto") == "auto")
+    return written, [note.replace(f"{folder}/", "") for note in notes if note not in read_as]
+
+
+def test_column_files_keep_every_line_and_get_other_tags_alone(tmp_path: Path) -> None:
+    written, notes = convert(tmp_path, IOB1, "columns", "iob2", format="columns")
+    assert written == IOB1.replace("I-", "B-")
+    assert notes == ["tags: IOB1 to IOB2"]
+    assert convert(tmp_path, IOB1, "columns", format="columns") == (IOB1, [])
+
+
+def test_a_cell_is_replaced_in_its_own_column_alone(tmp_path: Path) -> None:
+    text = "I-A I-A I-A\nI-A  I-A   B-A\n\n"
+    written, _ = convert(tmp_path, text, "columns", "iobes", tag_column=1)
+    assert written == "I-A B-A I-A\nI-A  E-A   B-A\n\n"
+
+
+def test_conllu_keeps_its_lines_and_a_key_of_misc_is_replaced(tmp_path: Path) -> None:
+    text = (
+        "# text = EU's\n1-2\tEU's\t_\t_\t_\t_\t_\t_\t_\t_\n"
+        "1\tEU\t_\tPROPN\t_\t_\t_\t_\t_\tA=1|NER=I-ORG|B=2\n2\t's\t_\tPART\t_\t_\t_\t_\t_\tC=3\n\n"
+    )
+    written, _ = convert(tmp_path, text, "conllu", "bilou", "a.conllu", tag_column="MISC.NER")
+    assert written == text.replace("A=1|NER=I-ORG|B=2", "A=1|B=2|NER=U-ORG")
+
+
+def test_columns_become_json_and_come_back(tmp_path: Path) -> None:
+    written, notes = convert(tmp_path, "EU NNP B-ORG\nCup NN O\n", "jsonl")
+    assert written == (
+        '{"tokens": ["EU", "Cup"], "tags": ["B-ORG", "O"], "features": [["NNP", "NN"]]}\n'
+    )
+    assert notes == []
+    assert convert(tmp_path, written, "columns", name="a.jsonl") == (
+        "EU\tNNP\tB-ORG\nCup\tNN\tO\n\n", [],
+    )  # fmt: skip
+
+
+def test_tokens_become_a_text_with_spans_and_come_back(tmp_path: Path) -> None:
+    written, notes = convert(tmp_path, "New NNP B-LOC\nYork NNP I-LOC\n! . O\n", "jsonl-spans")
+    assert written == (
+        '{"text": "New York !", "tokens": [{"text": "New", "start": 0, "end": 3}, {"text": "York", '
+        '"start": 4, "end": 8}, {"text": "!", "start": 9, "end": 10}], "spans": [{"text": '
+        '"New York", "start": 0, "end": 8, "label": "LOC"}]}\n'
+    )
+    assert notes == ["jsonl-spans has no place for feature columns: they are left out"]
+    written, notes = convert(tmp_path, written, "slash", "bilou", name="a.jsonl")
+    assert written == "New/B-LOC York/L-LOC !/O\n"
+    assert notes == [
+        "slash holds words alone: the white space between them is not kept",
+        "tags: IOB2 to BILOU",
+    ]
+
+
+def test_plain_labels_are_refused_where_spans_are_wanted(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"in.conll: its tags are plain labels, which are no spans: "
+                       r"brat cannot hold them, jsonl-tokens or columns can"):  # fmt: skip
+        convert(tmp_path, "a DT\nb NN\n", "brat")
+    with pytest.raises(DataError, match=r"plain labels, which no scheme can be given to"):
+        convert(tmp_path, "a DT\nb NN\n", "columns", "iob2")
+    written, _ = convert(tmp_path, "a DT\nb NN\n", "conllu")
+    assert written == "1\ta\t_\tDT\t_\t_\t_\t_\t_\t_\n2\tb\t_\tNN\t_\t_\t_\t_\t_\t_\n\n"
+
+
+def test_texts_without_classes_are_refused_where_classes_are_wanted(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"in.conll:1: fasttext wants a class for each text, and "
+                       "columns has none here"):  # fmt: skip
+        convert(tmp_path, "a B-X\nb O\n", "fasttext")
+
+
+def test_classes_go_from_any_format_to_any_other(tmp_path: Path) -> None:
+    rows = [("hello there", "greeting"), ("book a flight", "book")]
+    written = "".join(f"__label__{label} {text}\n" for text, label in rows)
+    for to in ("jsonl", "tsv", "csv", "fasttext"):
+        written, notes = convert(tmp_path, written, to, name="in.x")
+        assert notes == []
+    assert written == "".join(f"__label__{label} {text}\n" for text, label in rows)
+
+
+def test_raw_text_is_tokenised_and_keeps_its_white_space_in_conllu(tmp_path: Path) -> None:
+    text = "To  Oslo, now.\tThen home.\n"
+    written, _ = convert(tmp_path, text, "conllu", name="a.txt", format="text")
+    assert "# text = To  Oslo, now." in written
+    path = tmp_path / "b.conllu"
+    path.write_text(written, encoding="utf-8")
+    back, _ = convert(tmp_path, written, "text", name="b.conllu")
+    assert back == "To  Oslo, now.\t\nThen home.\n"
+
+
+def test_overlapping_spans_are_refused(tmp_path: Path) -> None:
+    line = '{"text": "New York", "spans": [[0, 8, "A"], [4, 8, "B"]]}\n'
+    for to in ("columns", "brat"):
+        with pytest.raises(TagkitError, match=r"'York' \(B 4 8\) is inside 'New York' \(A 0 8\)"):
+            convert(tmp_path, line, to, name="a.jsonl")
+
+
+def test_ill_formed_tags_are_said(tmp_path: Path) -> None:
+    _, notes = convert(tmp_path, "a O\nb I-X\nc O\n\nd B-X\n", "columns", "iobes")
+    assert notes == [
+        "in.conll: IOB2 (1 of 6 transitions are illegal); ill-formed spans are read as conlleval "
+        "does",
+        "tags: IOB2 to IOBES",
+    ]
+
+
+def test_a_target_is_told_from_its_name() -> None:
+    columns, tsv = FORMATS["columns"], FORMATS["tsv"]
+    for name, expected in {
+        "a.conll": "columns", "a.bio.gz": "columns", "A.CONLLU": "conllu",
+        "a.jsonl": "jsonl-tokens", "a.tsv": "tsv", "a.csv.gz": "csv",
+        "a.ann": "brat", "a.trees": "trees",
+    }.items():  # fmt: skip
+        assert target_format(name, None, columns).name == expected
+    assert target_format("a.jsonl", None, tsv).name == "jsonl-texts"
+    assert target_format("a", "jsonl", FORMATS["brat"]).name == "jsonl-spans"
+    with pytest.raises(DataError, match=r"a.txt: its name does not tell the format. Name one with"):
+        target_format("a.txt", None, columns)
+    with pytest.raises(DataError, match=r"--to conl: expected one of columns, conllu, "):
+        target_format("a.txt", "conl", columns)
+
+
+def test_an_empty_corpus_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"in.conll: holds nothing to convert"):
+        convert(tmp_path, "\n\n", "jsonl", format="columns")
+
+
+def test_a_folder_is_whole_or_not_there(tmp_path: Path) -> None:
+    path = tmp_path / "in.fasttext"
+    path.write_text("__label__a x\n__label__b/c y\n", encoding="utf-8")
+    conversion = Conversion(
+        str(path),
+        DataConfig(),
+        lambda _: FORMATS["folder"],
+        None,
+        single=False,
+        note=lambda _: None,
+    )
+    with pytest.raises(TagkitError):
+        write_folder(tmp_path / "out", conversion.pieces())
+    assert sorted(item.name for item in tmp_path.iterdir()) == ["in.fasttext"]

@@ -1,0 +1,55 @@
+"""Holding out a dev corpus."""
+
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tagkit.corpus.split import Split, hold_out
+from tagkit.errors import DataError
+from tagkit.text.records import Sentence
+
+LABELS = st.lists(st.lists(st.sampled_from("abc"), max_size=2, unique=True), min_size=2)
+
+
+def split(labels: list[list[str]]) -> Split:
+    sentences = tuple(
+        Sentence((f"w{number}",), labels=tuple(names)) for number, names in enumerate(labels)
+    )
+    return Split("train.tsv", sentences, None)
+
+
+@given(LABELS, st.floats(0.01, 0.99), st.integers(0, 5))
+def test_each_class_has_its_share_of_what_is_held_out(
+    labels: list[list[str]], fraction: float, seed: int
+) -> None:
+    whole = split(labels)
+    kept, held = hold_out(whole, fraction, seed)
+    assert sorted((*kept.sentences, *held.sentences), key=lambda s: int(s.words[0][1:])) == list(
+        whole.sentences
+    )
+    total = len(labels)
+    count = min(max(1, round(total * fraction)), total - 1)
+    assert len(held.sentences) == count
+    found = Counter(sentence.labels for sentence in held.sentences)
+    for group, size in Counter(sentence.labels for sentence in whole.sentences).items():
+        assert abs(found[group] - size * count / total) <= 1
+    assert hold_out(whole, fraction, seed) == (kept, held)
+
+
+def test_the_seed_chooses_what_is_held_out() -> None:
+    whole = split([["a"], ["b"]] * 50)
+    chosen = {hold_out(whole, 0.1, seed)[1].sentences for seed in range(5)}
+    assert len(chosen) == 5
+
+
+def test_one_text_cannot_be_split() -> None:
+    with pytest.raises(DataError, match=r"train.tsv: one sentence is not enough to split off"):
+        hold_out(split([["a"]]), 0.5, 1)
+
+
+def test_a_split_counts_its_classes() -> None:
+    assert split([["a"], ["a", "b"], []]).classes() == {"a": 2, "b": 1}
+    assert split([["a"]]).scheme is None
+    assert list(split([["a"]]).entities()) == []

@@ -1,0 +1,122 @@
+"""What README and docs show is run: Python, and commands, with a model of data/travel."""
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tagkit.config import Config, Section, load_config
+from tagkit.corpus.formats.options import Reading
+from tagkit.corpus.formats.source import Source
+from tagkit.corpus.formats.table import FORMATS, read_items, recognise
+from tagkit.training.trainer import train
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", page.read_text("utf-8"), re.M | re.S)
+
+
+@pytest.fixture(scope="module")
+def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder as a user has it: data/travel, tagkit.toml, and (hastily) trained models."""
+    folder = tmp_path_factory.mktemp("docs")
+    (folder / "data").symlink_to(ROOT / "data")
+    (folder / "tagkit.toml").write_text((ROOT / "tagkit.toml").read_text("utf-8"), "utf-8")
+    small = ["train.max_epochs=1", "train.threads=1", "encoder.hidden=16"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        for path in ("tagkit.toml", "data/travel/classify.toml"):
+            train(load_config(Path(path), small))
+    return folder
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_python_examples_run(page: Path, workplace: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(workplace)
+    names: dict[str, Any] = {}
+    for block in blocks(page, "python"):
+        exec(compile(block, str(page), "exec"), names)
+
+
+@pytest.mark.parametrize(
+    "page",
+    [PAGES[0], *(pytest.param(page, marks=pytest.mark.slow) for page in PAGES[1:])],
+    ids=lambda page: page.name,
+)
+def test_the_commands_run(page: Path, workplace: Path) -> None:
+    tagkit = f"{shlex.quote(sys.executable)} -c 'from tagkit.cli.main import main; main()'"
+    commands = [
+        line.removeprefix("$ ")
+        for block in blocks(page, "console")
+        for line in block.splitlines()
+        if line.startswith("$ ")
+    ]
+    for command in commands:
+        if command.startswith("tagkit train"):  # what the fixture has done, in less time
+            continue
+        ended = subprocess.run(
+            f"tagkit() {{ {tagkit} \"$@\"; }}; {command}",
+            shell=True, cwd=workplace, capture_output=True, text=True, timeout=120, check=False,
+        )  # fmt: skip
+        assert ended.returncode == 0, (command, ended.stderr)
+
+
+def rows() -> list[tuple[str, object]]:
+    """Each option's dotted name and default."""
+    found: list[tuple[str, object]] = []
+    for name, value in Config():
+        if isinstance(value, Section):
+            found += [(f"{name}.{key}", default) for key, default in value]
+        else:
+            found.append((name, value))
+    return found
+
+
+def test_the_page_on_configuration_has_every_option_with_its_default() -> None:
+    text = (ROOT / "docs" / "configuration.md").read_text("utf-8")
+    table = dict(re.findall(r"^\| `([a-z_.]+)` \| `(.*?)` \|", text, re.M))
+    assert table == {name: shown(default) for name, default in rows()}
+
+
+def shown(default: object) -> str:
+    """As one writes it in TOML."""
+    if default is None:
+        return "unset"
+    if isinstance(default, bool):
+        return str(default).lower()
+    if isinstance(default, tuple):
+        return str(list(default))
+    return f'"{default}"' if isinstance(default, str) else str(default)
+
+
+def test_every_link_between_pages_leads_somewhere() -> None:
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text("utf-8")):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_the_page_on_formats_has_an_example_of_each_that_is_recognised(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "formats.md").read_text("utf-8")
+    shown = set()
+    for name, file, content in re.findall(
+        r"^```([a-z-]+)(?: (\S+))?\n(.*?)^```$", text, re.M | re.S
+    ):
+        if name not in FORMATS:
+            assert name == "console"
+            continue
+        shown.add(name)
+        place = tmp_path / name / file if file else tmp_path / f"{name}.{name}"
+        place.parent.mkdir(exist_ok=True)
+        place.write_text(content, encoding="utf-8")
+        source = Source(str(place if not file else place.parent), "utf-8")
+        if not file or file in ("label", "report.ann"):
+            assert recognise(source, "auto").name == name
+            assert list(read_items(source, Reading(Config().data))), name
+    assert shown == {*FORMATS} - {"folder"}

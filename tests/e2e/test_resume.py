@@ -1,0 +1,481 @@
+"""A run that is stopped, killed, or finds the disk full ends as one that was left alone."""
+
+import errno
+import hashlib
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from runs import EPOCHS, STEPS, StopAt, digests, settings
+
+from tagkit.errors import BundleError, CheckpointError, ConfigError, Interrupted, TagkitError
+from tagkit.inference.predictor import load
+from tagkit.storage import whole_folder
+from tagkit.training.run_identity import identity
+from tagkit.training.trainer import Trained, train
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    folder = tmp_path_factory.mktemp("undisturbed")
+    trained = train(settings(folder))
+    assert trained.epochs[-1].step == STEPS
+    return digests(folder)
+
+
+def to_the_end(folder: Path, *overrides: str, after: int) -> Trained:
+    """A run that is stopped after so many steps each time."""
+    while True:
+        listener = StopAt(after)
+        config = settings(folder, *overrides)
+        try:
+            return train(config, listener, resume=True, stop=listener.stop)
+        except Interrupted:
+            assert listener.count == after
+
+
+@pytest.mark.parametrize("after", [1, 3, 7, 10, 11, 25])
+def test_a_run_that_is_stopped_ends_with_the_weights_of_one_that_was_not(
+    tmp_path: Path, undisturbed: list[str], after: int
+) -> None:
+    trained = to_the_end(tmp_path, after=after)
+    assert [epoch.number for epoch in trained.epochs] == [1, 2, 3]
+    assert digests(tmp_path) == undisturbed
+
+
+OTHER_RUNS = [
+    ["train.optimizer=sgd", "train.lr=0.3", "train.schedule=plateau"],
+    ["train.optimizer=nadam", "train.accumulate=3"],
+    ["train.optimizer=adamw", "train.weight_decay=0.01", "train.schedule=cosine"],
+    ["task=classify", "head.dropout=0.3"],
+    ["train.average_decay=0", "train.precision=bf16"],
+    ["train.batch_tokens=16", "train.warmup_steps=5"],
+]
+
+
+@pytest.mark.parametrize("overrides", OTHER_RUNS, ids="+".join)
+def test_every_optimizer_and_schedule_goes_on_as_it_was(
+    tmp_path: Path, overrides: list[str]
+) -> None:
+    files = {}
+    if "task=classify" in overrides:
+        rows = [f"{'ab'[i % 2]}\t{'x ' * (i % 5 + 1)}{'pq'[i % 2]}" for i in range(40)]
+        (tmp_path / "t.tsv").write_text("label\ttext\n" + "\n".join(rows) + "\n")
+        files = {f"data.{split}_file": str(tmp_path / "t.tsv") for split in ("train", "dev")}
+        files["data.test_file"] = ""
+    found = []
+    for name, after in (("whole", 10**6), ("stopped", 7)):
+        folder = tmp_path / name
+        while True:
+            listener = StopAt(after)
+            config = settings(tmp_path, *overrides, f"output.dir={folder / 'model'}", **files)
+            try:
+                train(config, listener, resume=True, stop=listener.stop)
+                break
+            except Interrupted:
+                assert name == "stopped"
+        found.append(digests(tmp_path / name))
+    assert found[0] == found[1]
+
+
+def test_the_end_of_an_epoch_is_a_place_to_stop_and_to_go_on_with_more_epochs(
+    tmp_path: Path,
+) -> None:
+    train(settings(tmp_path, "train.max_epochs=2", "train.schedule=constant"))
+    trained = train(settings(tmp_path, "train.schedule=constant"), resume=True)
+    more = digests(tmp_path)
+    assert len(trained.epochs) == EPOCHS
+    train(settings(tmp_path, "train.schedule=constant"), force=True)
+    assert digests(tmp_path) == more
+
+
+def test_a_finished_run_is_finished_again_at_once(tmp_path: Path, undisturbed: list[str]) -> None:
+    first = train(settings(tmp_path))
+    listener = StopAt()
+    again = train(settings(tmp_path), listener, resume=True)
+    assert listener.count == 0
+    assert again.test == first.test
+    assert digests(tmp_path) == undisturbed
+
+
+def test_a_run_that_is_stopped_before_its_first_score_leaves_a_model(tmp_path: Path) -> None:
+    listener = StopAt(2)
+    with pytest.raises(Interrupted, match=r"after step 2, in epoch 1; .* is in .*model"):
+        train(settings(tmp_path), listener, stop=listener.stop)
+    assert load(tmp_path / "model").predict("Ada visits Rome .").spans is not None
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-100])
+
+
+def alter(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("name", ["tensors.safetensors", "state.json"])
+@pytest.mark.parametrize("damage", [cut, alter, Path.unlink])
+def test_a_damaged_newest_checkpoint_falls_back_to_the_one_before_aloud(
+    tmp_path: Path, undisturbed: list[str], name: str, damage: Callable[[Path], None]
+) -> None:
+    listener = StopAt(19)
+    with pytest.raises(Interrupted):
+        train(settings(tmp_path), listener, stop=listener.stop)
+    checkpoints = sorted((tmp_path / "model" / "checkpoints").iterdir())
+    assert [place.name for place in checkpoints][-2:] == ["step-00000016", "step-00000019"]
+    damage(checkpoints[-1] / name)
+    listener = StopAt()
+    train(settings(tmp_path), listener, resume=True)
+    assert [note.partition(" (")[0] for note in listener.notes] == [
+        f"{checkpoints[-1]}: damaged", "going on after step 16",
+    ]  # fmt: skip
+    assert "damaged" in (tmp_path / "model" / "train.log").read_text()
+    assert listener.count == STEPS - 16
+    assert digests(tmp_path) == undisturbed
+
+
+def forge(change: Callable[[dict[str, Any]], object]) -> Callable[[Path], None]:
+    """Change a checkpoint's body, and have the right digest of it."""
+
+    def damage(place: Path) -> None:
+        record = json.loads((place / "state.json").read_text())
+        change(record["body"])
+        body = json.dumps(record["body"], sort_keys=True).encode()
+        record["sha256"]["body"] = hashlib.sha256(body).hexdigest()
+        (place / "state.json").write_text(json.dumps(record))
+
+    return damage
+
+
+WRONG: list[tuple[Callable[[Path], Any], str]] = [
+    (lambda place: (place / "state.json").write_text("[" * 100_000), "nested too deep"),
+    (forge(lambda body: body["state"].pop("schedule")), "'state.schedule' is missing"),
+    (forge(lambda body: body["state"].pop("run")), "state.run is missing"),
+    (forge(lambda body: body["state"].update(skipped=None)), "'state.skipped' = 'None'"),
+    (forge(lambda body: body["state"]["position"].update(done=99)), "state.position.done = 99"),
+]
+
+
+@pytest.mark.parametrize(("damage", "problem"), WRONG, ids=[row[1] for row in WRONG])
+def test_a_checkpoint_that_no_run_has_written_falls_back_to_the_one_before(
+    tmp_path: Path, undisturbed: list[str], damage: Callable[[Path], Any], problem: str
+) -> None:
+    listener = StopAt(19)
+    with pytest.raises(Interrupted):
+        train(settings(tmp_path), listener, stop=listener.stop)
+    newest = tmp_path / "model" / "checkpoints" / "step-00000019"
+    damage(newest)
+    listener = StopAt()
+    trained = train(settings(tmp_path), listener, resume=True)
+    assert listener.notes[0].startswith(f"{newest}: damaged (")
+    assert problem in listener.notes[0]
+    assert listener.notes[1] == "going on after step 16"
+    assert listener.count == STEPS - 16
+    assert all(epoch.loss > 0 for epoch in trained.epochs)
+    assert digests(tmp_path) == undisturbed
+
+
+def test_a_checkpoint_of_a_later_format_is_refused(tmp_path: Path) -> None:
+    train(settings(tmp_path))
+    for place in (tmp_path / "model" / "checkpoints").iterdir():
+        record = json.loads((place / "state.json").read_text())
+        record |= {"format_version": 99, "tagkit": "9.1"}
+        (place / "state.json").write_text(json.dumps(record))
+    with pytest.raises(CheckpointError, match=r"made by tagkit 9\.1; .* Upgrade tagkit"):
+        train(settings(tmp_path), resume=True)
+
+
+def test_if_all_checkpoints_are_damaged_that_is_said(tmp_path: Path) -> None:
+    train(settings(tmp_path))
+    for place in (tmp_path / "model" / "checkpoints").iterdir():
+        cut(place / "tensors.safetensors")
+    with pytest.raises(CheckpointError, match="no checkpoint is whole; --force starts anew"):
+        train(settings(tmp_path), resume=True)
+
+
+def test_a_model_without_checkpoints_is_not_taken_for_a_run_to_go_on_with(tmp_path: Path) -> None:
+    train(settings(tmp_path))
+    before = digests(tmp_path)
+    shutil.rmtree(tmp_path / "model" / "checkpoints")
+    with pytest.raises(CheckpointError, match="holds a model, but no checkpoint to go on from"):
+        train(settings(tmp_path), resume=True)
+    assert digests(tmp_path) == before
+
+
+def test_a_run_does_not_replace_another_unless_it_is_told_to(tmp_path: Path) -> None:
+    train(settings(tmp_path))
+    before = digests(tmp_path)
+    with pytest.raises(CheckpointError, match=r"finished model; name another folder \(-o\), or"):
+        train(settings(tmp_path, "train.seed=2"))
+    assert digests(tmp_path) == before
+    train(settings(tmp_path, "train.seed=2"), force=True)
+    assert digests(tmp_path) != before
+    listener = StopAt(3)
+    with pytest.raises(Interrupted):
+        train(settings(tmp_path), listener, force=True, stop=listener.stop)
+    with pytest.raises(CheckpointError, match="holds a run that was stopped; --resume goes on"):
+        train(settings(tmp_path))
+
+
+def test_forcing_removes_what_a_run_writes_and_nothing_else(tmp_path: Path) -> None:
+    train(settings(tmp_path))
+    (tmp_path / "model" / "notes.txt").write_text("mine")
+    first_log = (tmp_path / "model" / "train.log").read_text()
+    before = digests(tmp_path)
+    with pytest.raises(CheckpointError, match=r"is known to have written: notes\.txt\. Name anoth"):
+        train(settings(tmp_path, "train.max_epochs=1"), force=True)
+    assert digests(tmp_path) == before
+    assert (tmp_path / "model" / "notes.txt").read_text() == "mine"
+    (tmp_path / "model" / "notes.txt").unlink()
+    train(settings(tmp_path, "train.max_epochs=1"), force=True)
+    assert len((tmp_path / "model" / "train.log").read_text()) < len(first_log)
+
+
+@pytest.mark.parametrize(
+    ("override", "problem"),
+    [
+        ("train.lr=0.5", r"train.lr = 0.02, not 0.5"),
+        ("encoder.hidden=8", r"encoder.hidden = 16, not 8"),
+        ("train.seed=9", r"train.seed = 1, not 9"),
+    ],
+)
+def test_a_run_goes_on_only_as_the_one_that_was_begun(
+    tmp_path: Path, override: str, problem: str
+) -> None:
+    listener = StopAt(3)
+    with pytest.raises(Interrupted):
+        train(settings(tmp_path), listener, stop=listener.stop)
+    with pytest.raises(CheckpointError, match=rf"the run there had {problem}\. Go on with what"):
+        train(settings(tmp_path, override), resume=True)
+
+
+def test_all_that_differs_is_named_at_once(tmp_path: Path) -> None:
+    listener = StopAt(3)
+    with pytest.raises(Interrupted):
+        train(settings(tmp_path), listener, stop=listener.stop)
+    with pytest.raises(CheckpointError, match=r"hidden = 16, not 8; train.lr = 0.02, not 0.5\. Go"):
+        train(settings(tmp_path, "train.lr=0.5", "encoder.hidden=8"), resume=True)
+
+
+def test_a_run_does_not_go_on_with_other_vectors_or_another_kind_of_device(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vectors = tmp_path / "vectors.txt"
+    vectors.write_text("oslo 1 0\nrome 0 1\n")
+    config = settings(tmp_path, f"embeddings.vectors={vectors}")
+    listener = StopAt(3)
+    with pytest.raises(Interrupted):
+        train(config, listener, stop=listener.stop)
+    vectors.write_text("oslo 1 0\nrome 1 1\n")
+    with pytest.raises(CheckpointError, match="had another vectors"):
+        train(config, resume=True)
+    vectors.write_text("oslo 1 0\nrome 0 1\n")
+    whole = "tagkit.training.trainer.identity"
+    monkeypatch.setattr(whole, lambda *a: {**identity(*a), "kind of device": "cuda"})
+    with pytest.raises(CheckpointError, match='kind of device = "cpu", not "cuda"'):
+        train(config, resume=True)
+
+
+def test_a_model_in_the_output_folder_cannot_be_the_one_to_begin_with(tmp_path: Path) -> None:
+    train(settings(tmp_path))
+    for name in ("model", "model/best"):
+        with pytest.raises(ConfigError, match=r"lies in .*model, which is replaced"):
+            train(settings(tmp_path, f"train.init_from={tmp_path / name}"), force=True)
+    assert digests(tmp_path)
+
+
+def test_half_written_folders_are_removed_when_a_run_goes_on(tmp_path: Path) -> None:
+    listener = StopAt(3)
+    with pytest.raises(Interrupted):
+        train(settings(tmp_path), listener, stop=listener.stop)
+    for name in (".best.writing", "checkpoints/.step-00000002.writing"):
+        (tmp_path / "model" / name).mkdir()
+    train(settings(tmp_path), resume=True)
+    assert not list((tmp_path / "model").rglob(".*"))
+
+
+def test_a_folder_that_cannot_take_its_place_leaves_the_old_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "x"
+    with whole_folder(folder) as place:
+        (place / "a").write_text("old")
+    calls = []
+    rename = os.rename
+
+    def second_fails(*names: Path) -> None:
+        calls.append(names)
+        if len(calls) == 2:
+            raise OSError(errno.ENOSPC, "full")
+        rename(*names)
+
+    monkeypatch.setattr(os, "rename", second_fails)
+    with pytest.raises(OSError, match="full"), whole_folder(folder) as place:
+        (place / "a").write_text("new")
+    assert [p.name for p in tmp_path.iterdir()] == ["x"]
+    assert (folder / "a").read_text() == "old"
+
+
+def test_a_run_does_not_go_on_with_another_corpus(tmp_path: Path) -> None:
+    listener = StopAt(3)
+    with pytest.raises(Interrupted):
+        train(settings(tmp_path), listener, stop=listener.stop)
+    run = settings(tmp_path)
+    with (tmp_path / "train.conll").open("a") as file:
+        file.write("Ada B-PER\n\n".replace(" ", "\t"))
+    with pytest.raises(CheckpointError, match="had another train corpus"):
+        train(run, resume=True)
+
+
+def test_history_and_log_hold_a_line_an_epoch(tmp_path: Path) -> None:
+    trained = to_the_end(tmp_path, after=13)
+    lines = (tmp_path / "model" / "history.jsonl").read_text().splitlines()
+    history = [json.loads(line) for line in lines]
+    assert [(line["epoch"], line["step"]) for line in history] == [(1, 10), (2, 20), (3, 30)]
+    assert [line["dev"] for line in history] == [epoch.score for epoch in trained.epochs]
+    parts = [line["dev_scores"] for line in history]
+    assert parts[-1] == {
+        "accuracy": trained.dev.accuracy, "precision": trained.dev.micro.precision,
+        "recall": trained.dev.micro.recall, "f1": history[-1]["dev"],
+    }  # fmt: skip
+    assert {"loss", "lr", "tokens_per_s", "seconds"} < history[0].keys()
+    log = (tmp_path / "model" / "train.log").read_text()
+    assert [log.count(f" epoch {number}, ") for number in (1, 2, 3)] == [1, 1, 1]
+
+
+def test_a_run_writes_under_its_folder_alone_and_leaves_nothing_beside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scratch, home = tmp_path / "scratch", tmp_path / "home"
+    scratch.mkdir()
+    home.mkdir()
+    for name in ("TMPDIR", "TEMP", "TMP"):
+        monkeypatch.setenv(name, str(scratch))
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.chdir(home)
+    train(settings(tmp_path))
+    assert list(scratch.iterdir()) == list(home.iterdir()) == []
+    names = {path.name for path in (tmp_path / "model").iterdir()}
+    written = {"best", "last", "checkpoints", "history.jsonl", "train.log", "tagkit-run.json"}
+    assert names - {"curves.svg"} == written
+    assert {p.name for p in tmp_path.iterdir()} == {
+        "scratch", "home", "model", "train.conll", "dev.conll", "test.conll",
+    }  # fmt: skip
+
+
+class FullDisk:
+    """Lets the nth call that changes the disk fail, as one does when the disk is full."""
+
+    CALLS: tuple[tuple[Any, str], ...] = (
+        (Path, "write_bytes"), (Path, "write_text"), (Path, "mkdir"), (os, "fsync"),
+        (os, "rename"), (os, "replace"), (Path, "open"),
+    )  # fmt: skip
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.left = -1
+        for owner, name in self.CALLS:
+            monkeypatch.setattr(owner, name, self._guarded(getattr(owner, name)))
+
+    def _guarded(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        def guarded(*args: Any, **kwargs: Any) -> Any:
+            mode = str([*args[1:2], kwargs.get("mode", "")])
+            reads = call.__name__ == "open" and not ("a" in mode or "w" in mode)
+            self.left -= not reads
+            if reads:
+                return call(*args, **kwargs)
+            if self.left == 0:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            return call(*args, **kwargs)
+
+        return guarded
+
+
+@pytest.mark.slow
+def test_a_disk_that_is_full_at_any_write_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    short = ["train.max_epochs=2", "train.checkpoint_every=6"]
+    train(settings(tmp_path, *short))
+    expected = digests(tmp_path)
+    train(settings(tmp_path, *short), force=True)
+    disk = FullDisk(monkeypatch)
+    number = 0
+    while True:
+        number += 1
+        disk.left = -1
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        run = settings(tmp_path, *short, f"output.dir={folder / 'model'}")
+        disk.left = number
+        problem = ""
+        try:
+            train(run)
+        except (CheckpointError, BundleError) as error:
+            problem = str(error)
+        if not problem:
+            break
+        assert "cannot be written: No space left on device" in problem
+        disk.left = -1
+        train(run, resume=True)
+        assert digests(folder) == expected, f"after write {number} failed"
+    assert number > 60
+    assert digests(folder) == expected
+
+
+SUPPORT = str(Path(__file__).parents[1] / "support")
+PROGRAM = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from pathlib import Path
+import test_resume
+from tagkit.training.trainer import train
+train(test_resume.settings(Path(sys.argv[2])), resume=True)
+"""
+
+
+@pytest.mark.slow
+def test_a_run_that_is_killed_twenty_times_ends_with_the_same_weights(
+    tmp_path: Path, undisturbed: list[str]
+) -> None:
+    dice = random.Random(1)
+    command = [sys.executable, "-c", PROGRAM, SUPPORT, str(tmp_path)]
+    began = time.monotonic()
+    subprocess.run(command, check=True)
+    whole_s = time.monotonic() - began
+    assert digests(tmp_path) == undisturbed
+    kills = 0
+    while kills < 20:
+        train_s = whole_s * dice.uniform(0.3, 1.0)
+        process = subprocess.Popen(command)
+        try:
+            process.wait(train_s)
+            assert process.returncode == 0
+            assert digests(tmp_path) == undisturbed
+            for path in (tmp_path / "model").rglob("*"):
+                if path.is_file():
+                    path.unlink()
+            for path in sorted((tmp_path / "model").rglob("*"), reverse=True):
+                path.rmdir()
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            kills += 1
+    subprocess.run(command, check=True)
+    assert digests(tmp_path) == undisturbed
+
+
+def test_what_cannot_be_written_from_the_start_is_said_before_training(tmp_path: Path) -> None:
+    (tmp_path / "model").write_text("a file")
+    with pytest.raises(TagkitError, match="expected a folder, found a file"):
+        train(settings(tmp_path))

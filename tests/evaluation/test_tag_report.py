@@ -1,0 +1,233 @@
+"""Reports: seqeval's numbers, conlleval's rules, and the words that say which."""
+
+import json
+import warnings
+from itertools import chain, product
+
+import conlleval
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from random_tags import gold_and_predicted
+from seqeval import scheme as seqeval_schemes
+from seqeval.metrics import classification_report
+from sklearn.metrics import precision_recall_fscore_support
+
+from tagkit.evaluation.metrics import span_score
+from tagkit.evaluation.tag_report import CONLLEVAL, STRICT, TOKENS, Report, Score, make_report
+from tagkit.text.schemes import PREFIXES, SPAN_SCHEMES, convert, illegal_count, to_spans
+
+Tags = list[list[str]]
+AVERAGES = ("micro", "macro", "weighted")
+
+
+def numbers(score: Score) -> tuple[float, float, float]:
+    return score.precision, score.recall, score.f1
+
+
+@given(gold_and_predicted())
+def test_every_type_has_the_scores_of_conlleval(both: tuple[Tags, Tags]) -> None:
+    gold, predicted = both
+    report = make_report(gold, predicted, "iobes")
+    counts = conlleval.count(gold, predicted)
+    # seqeval calls the label of a bare prefix "_".
+    types = {type_ or "_": type_ for type_ in counts.gold | counts.guessed}
+    assert report.types.keys() == types.keys()
+    for name, type_ in types.items():
+        assert numbers(report.types[name]) == pytest.approx(counts.scores(type_), abs=1e-12)
+        assert report.types[name].support == counts.gold[type_]
+    assert numbers(report.micro) == pytest.approx(counts.scores(*types.values()), abs=1e-12)
+    assert report.micro.support == counts.gold.total()
+
+
+@given(gold_and_predicted())
+def test_the_micro_averages_are_those_of_span_score_and_f1_is_the_headline(
+    both: tuple[Tags, Tags],
+) -> None:
+    report = make_report(*both, "iob2")
+    assert report.micro.f1 == pytest.approx(span_score(*both).f1, abs=1e-12)
+    assert report.headline == report.micro.f1
+
+
+@given(gold_and_predicted())
+def test_the_default_mode_is_seqevals(both: tuple[Tags, Tags]) -> None:
+    gold, predicted = both
+    report = make_report(gold, predicted, "iobes")
+    if not any(map(to_spans, [*gold, *predicted])):
+        assert not report.types
+        return
+    table = classification_report(gold, predicted, output_dict=True, zero_division=0)
+    assert len(table) == len(report.types) + 3
+    for name in AVERAGES:
+        row = table.pop(f"{name} avg")
+        assert numbers(getattr(report, name)) == (row["precision"], row["recall"], row["f1-score"])
+    for name, row in table.items():
+        found = report.types[name]
+        assert (*numbers(found), found.support) == (
+            row["precision"], row["recall"], row["f1-score"], row["support"],
+        )  # fmt: skip
+
+
+@given(gold_and_predicted(("O", "O", "B-X", "I-X", "B-Y", "I-Y", "L-X", "U-X", "L-Y", "U-Y")))
+def test_l_and_u_score_as_e_and_s(both: tuple[Tags, Tags]) -> None:
+    spelled = [
+        [[tag.replace("L-", "E-").replace("U-", "S-") for tag in tags] for tags in side]
+        for side in both
+    ]
+    assert make_report(*both, "bilou").types == make_report(*spelled, "iobes").types
+
+
+ALPHABETS = {
+    scheme: ("O", *(f"{prefix}-{label}" for prefix in sorted(PREFIXES[scheme]) for label in "XY"))
+    for scheme in SPAN_SCHEMES
+}
+
+
+@pytest.mark.parametrize("scheme", SPAN_SCHEMES)
+@given(data=st.data())
+def test_the_strict_mode_is_seqevals(scheme: str, data: st.DataObject) -> None:
+    gold, predicted = data.draw(gold_and_predicted(ALPHABETS[scheme]))
+    report = make_report(gold, predicted, scheme, strict=True)
+    assert report.mode == STRICT
+    kind = getattr(seqeval_schemes, scheme.upper())
+    if not any(seqeval_schemes.Entities(side, kind).unique_tags for side in (gold, predicted)):
+        assert not report.types
+        return
+    table = classification_report(
+        gold, predicted, mode="strict", scheme=kind, output_dict=True, zero_division=0
+    )
+    assert numbers(report.micro) == tuple(
+        table["micro avg"][name] for name in ("precision", "recall", "f1-score")
+    )
+    assert {name: score.support for name, score in report.types.items()} == {
+        name: row["support"] for name, row in table.items() if not name.endswith(" avg")
+    }
+
+
+@pytest.mark.parametrize("scheme", SPAN_SCHEMES)
+def test_on_well_formed_tags_strict_and_default_agree(scheme: str) -> None:
+    sequences = list(product(ALPHABETS[scheme], repeat=3))
+    legal = [tags for tags in sequences if illegal_count([tags], scheme) == 0]
+    assert len(legal) > 5
+    others = legal[1:] + legal[:1]
+    strict, default = (make_report(legal, others, scheme, strict=flag) for flag in (True, False))
+    assert strict.types == default.types
+    assert strict.micro == default.micro
+
+
+@pytest.mark.parametrize(
+    ("scheme", "gold", "predicted", "score"),
+    [
+        ("iob2", "B-X I-X O", "I-X I-X O", (0.0, 0.0, 0.0, 1)),
+        ("iob2", "B-X I-X O", "S-X E-X O", (0.0, 0.0, 0.0, 1)),  # prefixes that IOB2 has not
+        ("iob2", "B-X I-X O B-X", "B-X I-X O E-X", (1.0, 0.5, 2 / 3, 2)),
+        ("iobes", "B-X M-X E-X S-X", "B-X M-X E-X O", (1.0, 0.5, 2 / 3, 2)),  # M of BMES
+        ("iobes", "B-X I-X O S-X", "B-X E-X O S-X", (0.5, 1.0, 2 / 3, 1)),
+        ("iob2", "I-X O", "I-X O", (0.0, 0.0, 0.0, 0)),  # no span is well-formed
+        ("iob1", "B-X O", "O O", (0.0, 0.0, 0.0, 0)),
+    ],
+)
+def test_strict_counts_only_what_is_well_formed(
+    scheme: str, gold: str, predicted: str, score: tuple[float, float, float, int]
+) -> None:
+    report = make_report([gold.split()], [predicted.split()], scheme, strict=True)
+    assert (*numbers(report.micro), report.micro.support) == pytest.approx(score)
+    assert report.mode == "strict"
+
+
+label_tags = st.lists(
+    st.lists(st.tuples(st.sampled_from("ABC"), st.sampled_from("ABCD")), min_size=1, max_size=6),
+    min_size=1,
+    max_size=4,
+)
+
+
+@given(label_tags)
+def test_plain_labels_are_scored_token_by_token_as_scikit_learn_does(
+    pairs: list[list[tuple[str, str]]],
+) -> None:
+    gold = [[a for a, _ in sentence] for sentence in pairs]
+    predicted = [[b for _, b in sentence] for sentence in pairs]
+    report = make_report(gold, predicted, "labels")
+    flat_gold, flat_predicted = list(chain(*gold)), list(chain(*predicted))
+    types = sorted(set(flat_gold + flat_predicted))
+    assert list(report.types) == types
+    rows = precision_recall_fscore_support(flat_gold, flat_predicted, labels=types, zero_division=0)
+    for name, *row in zip(types, *rows, strict=True):
+        found = report.types[name]
+        assert (*numbers(found), found.support) == pytest.approx(row)
+    for average in AVERAGES:
+        row = precision_recall_fscore_support(
+            flat_gold, flat_predicted, labels=types, average=average, zero_division=0
+        )
+        assert numbers(getattr(report, average)) == pytest.approx(row[:3])
+        assert getattr(report, average).support == len(flat_gold)
+    assert report.mode == TOKENS
+    assert report.headline == report.accuracy == pytest.approx(report.micro.f1)
+
+
+def test_a_report_names_scheme_and_mode_and_counts_what_it_scored() -> None:
+    gold = [["B-LOC", "I-LOC", "O"], ["B-PER"]]
+    predicted = [["B-LOC", "I-LOC", "O"], ["B-LOC"]]
+    assert make_report(gold, predicted, "iob2", known={"LOC", "ORG"}) == Report(
+        scheme="IOB2",
+        mode="conlleval-compatible",
+        sentences=2,
+        tokens=4,
+        accuracy=0.75,
+        micro=Score(0.5, 0.5, 0.5, 2),
+        macro=Score(0.25, 0.5, 1 / 3, 2),
+        weighted=Score(0.25, 0.5, 1 / 3, 2),
+        types={"LOC": Score(0.5, 1.0, 2 / 3, 1), "PER": Score(0.0, 0.0, 0.0, 1)},
+        unknown={"PER": 1},
+    )
+    assert (CONLLEVAL, STRICT, TOKENS) == ("conlleval-compatible", "strict", "per token")
+
+
+@pytest.mark.parametrize(("scheme", "name"), [("iob1", "IOB1"), ("bilou", "BILOU"), ("labels", "labels")])  # fmt: skip  # noqa: E501
+def test_schemes_are_shown_as_people_write_them(scheme: str, name: str) -> None:
+    assert make_report([["O"]], [["O"]], scheme).scheme == name
+
+
+def test_types_stand_in_alphabetical_order() -> None:
+    gold = [["B-b", "B-a", "B-C"]]
+    assert list(make_report(gold, gold, "iob2").types) == ["C", "a", "b"]
+    assert list(make_report([["b", "a"]], [["C", "a"]], "labels").types) == ["C", "a", "b"]
+
+
+def test_labels_with_hyphens_are_whole() -> None:
+    gold = [["B-LOC-GPE", "I-LOC-GPE", "B-LOC"]]
+    for strict in (False, True):
+        report = make_report(gold, gold, "iob2", strict=strict)
+        assert {name: score.support for name, score in report.types.items()} == {
+            "LOC": 1, "LOC-GPE": 1,
+        }  # fmt: skip
+
+
+def test_unknown_gold_labels_are_errors_and_listed() -> None:
+    report = make_report([["NN", "XX", "XX"]], [["NN", "NN", "NN"]], "labels", known=["NN", "VB"])
+    assert report.unknown == {"XX": 2}
+    assert report.accuracy == 1 / 3
+    # A label that is only predicted is not among them, nor is anything where nothing is known.
+    assert not make_report([["NN"]], [["XX"]], "labels", known=["NN"]).unknown
+    assert not make_report([["NN"]], [["XX"]], "labels").unknown
+
+
+@pytest.mark.parametrize("scheme", [*SPAN_SCHEMES, "labels"])
+@pytest.mark.parametrize("strict", [False, True])
+def test_nothing_to_score_scores_0(scheme: str, strict: bool) -> None:
+    zero = Score(0.0, 0.0, 0.0, 0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        report = make_report([], [], scheme, strict=strict)
+    assert (report.micro, report.macro, report.weighted) == (zero, zero, zero)
+    assert (report.sentences, report.tokens, report.accuracy, report.types) == (0, 0, 0.0, {})
+
+
+def test_a_report_is_plain_json() -> None:
+    gold = [list(convert(["B-X", "I-X", "O"], "bilou"))]
+    report = json.loads(json.dumps(make_report(gold, gold, "bilou").to_dict()))
+    assert report["scheme"] == "BILOU"
+    assert report["micro"] == {"precision": 1.0, "recall": 1.0, "f1": 1.0, "support": 1}
+    assert report["types"] == {"X": report["micro"]}
+    assert {"scheme", "mode", "accuracy", "micro", "macro", "weighted", "types"} <= report.keys()

@@ -1,0 +1,190 @@
+"""What a model says of a text -> lines of columns, TSV or JSON."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tagkit.errors import FormatError
+from tagkit.inference.render import Origin, Style, answer_lines, class_cells, header, to_json
+from tagkit.text.records import LabelScore, TaggedText, TaggedToken, TextSpan
+
+TEXT = "Åse saw\tOslo"
+ORIGIN = Origin("in.txt", 7)
+
+
+def style(format: str = "columns", **changes: object) -> Style:
+    options: dict[str, object] = {
+        "format": format, "confidence": False, "tags": True, "classes": (), "several": False,
+        "top": 0, "threshold": 0.0,
+    }  # fmt: skip
+    return Style(**{**options, **changes})  # type: ignore[arg-type]
+
+
+def tagged(probability: float | None = None) -> TaggedText:
+    return TaggedText(
+        text=TEXT,
+        sentences=(
+            (TaggedToken("Åse", 0, 3, "B-PER", probability),),
+            (TaggedToken("saw", 4, 7, "O", probability), TaggedToken("Oslo", 8, 12, "B-LOC")),
+        ),
+        spans=(TextSpan("Åse", 0, 3, "PER", probability), TextSpan("Oslo", 8, 12, "LOC")),
+    )
+
+
+def classified(*labels: str, text: str = "a b") -> TaggedText:
+    scores = (LabelScore("x", 0.7), LabelScore("y", 0.2), LabelScore("z", 0.1))
+    tokens = (TaggedToken("a", 0, 1, None), TaggedToken("b", 2, 3, None))
+    return TaggedText(text, (tokens,), (), labels, scores)
+
+
+def lines(answer: TaggedText, given: Style) -> list[str]:
+    return list(answer_lines(answer, given, ORIGIN))
+
+
+def test_a_line_of_json_holds_the_place_the_text_its_tokens_and_its_spans() -> None:
+    assert to_json(tagged(), style("jsonl"), ORIGIN) == (
+        '{"document": "in.txt", "line": 7, "text": "Åse saw\\tOslo", "tokens": ['
+        '{"text": "Åse", "start": 0, "end": 3, "tag": "B-PER"}, '
+        '{"text": "saw", "start": 4, "end": 7, "tag": "O"}, '
+        '{"text": "Oslo", "start": 8, "end": 12, "tag": "B-LOC"}], "spans": ['
+        '{"text": "Åse", "start": 0, "end": 3, "label": "PER"}, '
+        '{"text": "Oslo", "start": 8, "end": 12, "label": "LOC"}]}'
+    )
+    assert '"line": 1, "offset": 0, "text"' in to_json(
+        tagged(), style("jsonl"), Origin("in.txt", 1, 0)
+    )
+
+
+def test_a_probability_is_written_where_there_is_one_to_six_places() -> None:
+    record = json.loads(to_json(tagged(0.123456789), style("jsonl"), ORIGIN))
+    assert record["tokens"][0] == {
+        "text": "Åse", "start": 0, "end": 3, "tag": "B-PER", "probability": 0.123457,
+    }  # fmt: skip
+    assert "probability" not in record["tokens"][2]
+    assert record["spans"][0]["probability"] == 0.123457
+    assert "probability" not in record["spans"][1]
+    nothing = json.loads(to_json(tagged(0.0), style("jsonl"), ORIGIN))
+    assert nothing["spans"][0]["probability"] == 0.0
+
+
+def test_a_text_without_words_has_empty_lists() -> None:
+    assert to_json(TaggedText("", (), ()), style("jsonl"), Origin("-", 1)) == (
+        '{"document": "-", "line": 1, "text": "", "tokens": [], "spans": []}'
+    )
+
+
+@given(st.text(max_size=20), st.text(max_size=20))
+def test_any_text_stays_on_one_line_of_json_and_is_read_back(text: str, label: str) -> None:
+    token, span = TaggedToken(text, 0, len(text), label), TextSpan(text, 0, len(text), label)
+    answer = TaggedText(text, ((token,),), (span,), (label,))
+    line = to_json(answer, style("jsonl", classes=("x",)), Origin(text, 1))
+    assert "\n" not in line
+    assert "\r" not in line
+    record = json.loads(line)
+    assert record["text"] == record["document"] == text
+    assert record["label"] == label
+    assert record["tokens"] == [{"text": text, "start": 0, "end": len(text), "tag": label}]
+    assert record["spans"] == [{"text": text, "start": 0, "end": len(text), "label": label}]
+
+
+CLASSES = {"tags": False, "classes": ("x", "y", "z")}
+
+
+@pytest.mark.parametrize(
+    ("labels", "changes", "expected"),
+    [
+        (["x"], {}, "x"),
+        (["x"], {"confidence": True}, "x\t0.7000"),
+        (["x"], {"top": 2}, "x\t0.7000\ty\t0.2000"),
+        (["x"], {"top": 9}, "x\t0.7000\ty\t0.2000\tz\t0.1000"),
+        (["x"], {"top": 3, "threshold": 0.15}, "x\t0.7000\ty\t0.2000"),
+        ([], {}, ""),
+        ([], {"confidence": True}, ""),
+        (["x", "z"], {"several": True}, "x,z"),
+        (["x", "z"], {"several": True, "confidence": True}, "x,z\t0.7000,0.1000"),
+    ],
+)
+def test_a_text_that_is_classified_is_a_line_of_its_classes(
+    labels: list[str], changes: dict[str, object], expected: str
+) -> None:
+    assert lines(classified(*labels), style(**CLASSES, **changes)) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("changes", "first", "row"),
+    [
+        ({}, "label\ttext", "x\ta b"),
+        (
+            {"confidence": True},
+            "label\tp(x)\tp(y)\tp(z)\ttext",
+            "x\t0.7000\t0.2000\t0.1000\ta b",
+        ),
+        ({"top": 1}, "label\tprobability\ttext", "x\t0.7000\ta b"),
+        (
+            {"top": 2, "threshold": 0.5},
+            "label\tprobability\tlabel2\tprobability2\ttext",
+            "x\t0.7000\t\t\ta b",
+        ),
+    ],
+)
+def test_rows_of_tsv_have_the_cells_that_the_header_names(
+    changes: dict[str, object], first: str, row: str
+) -> None:
+    given = style("tsv", **CLASSES, **changes)
+    assert list(header(given)) == [first]
+    assert lines(classified("x"), given) == [row]
+    assert list(header(style("jsonl", **CLASSES))) == []
+
+
+@pytest.mark.parametrize(
+    ("labels", "changes", "expected"),
+    [
+        (["x"], {}, {"label": "x"}),
+        ([], {}, {"label": None}),
+        (["x", "y"], {"several": True}, {"labels": ["x", "y"]}),
+        ([], {"several": True}, {"labels": []}),
+        (["x"], {"confidence": True},
+         {"label": "x", "probabilities": {"x": 0.7, "y": 0.2, "z": 0.1}}),
+        (["x"], {"top": 2}, {"label": "x", "probabilities": {"x": 0.7, "y": 0.2}}),
+    ],
+)  # fmt: skip
+def test_json_has_the_classes_that_its_reader_knows(
+    labels: list[str], changes: dict[str, object], expected: dict[str, object]
+) -> None:
+    (line,) = lines(classified(*labels), style("jsonl", **CLASSES, **changes))
+    assert json.loads(line) == {"document": "in.txt", "line": 7, "text": "a b", **expected}
+
+
+def test_attention_is_written_with_the_tokens() -> None:
+    token = TaggedToken("a", 0, 1, None, attention=0.25)
+    record = json.loads(
+        to_json(TaggedText("a", ((token,),), (), ("x",)), style("jsonl", **CLASSES), ORIGIN)
+    )
+    assert record["tokens"] == [{"text": "a", "start": 0, "end": 1, "attention": 0.25}]
+    assert "spans" not in record
+
+
+def test_tags_and_classes_together_are_columns_with_the_class_behind_each_token() -> None:
+    token = TaggedToken("a", 0, 1, "B-X", 0.5)
+    both = TaggedText("a", ((token,),), (), ("x",), (LabelScore("x", 0.75),))
+    assert lines(both, style(classes=("x",))) == ["a\tB-X\tx", ""]
+    assert lines(both, style(classes=("x",), confidence=True)) == ["a\tB-X\t0.5000\tx\t0.7500", ""]
+    assert lines(both, style(confidence=True)) == ["a\tB-X\t0.5000", ""]
+    assert class_cells(both, style(), ORIGIN) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "label", "problem"),
+    [
+        ("a\tb", "x", "in.txt:7: a line of cells cannot hold a tab in the text: 'a\\tb'. "),
+        ("a\nb", "x", "in.txt:7: tsv cannot hold a line end in the text: 'a\\nb'. "),
+        ("a b", "x\ty", "in.txt:7: a line of cells cannot hold the class 'x\\ty': 'a b'. "),
+    ],
+)
+def test_what_a_row_cannot_hold_is_refused(text: str, label: str, problem: str) -> None:
+    answer = TaggedText(text, (), (), (label,), (LabelScore(label, 1.0),))
+    with pytest.raises(FormatError) as caught:
+        lines(answer, style("tsv", **CLASSES))
+    assert str(caught.value) == f"{problem}Try another format"

@@ -1,0 +1,200 @@
+"""Files -> tagged lines: windows, order, memory, and what is text or columns."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import tiny
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tagkit.corpus.formats.recognition import recognise_lines
+from tagkit.errors import DataError, DeviceError, FormatError
+from tagkit.inference.annotate import Annotator, AnswerOptions
+from tagkit.inference.predictor import Predictor
+from tagkit.inference.stream import StreamOptions, _windows, annotate_file
+from tagkit.inference.workers import Alone, Hire, Team
+from tagkit.training.trainer import train
+
+
+@pytest.fixture(scope="module")
+def predictor(tmp_path_factory: pytest.TempPathFactory) -> Predictor:
+    return train(tiny.config(tmp_path_factory.mktemp("stream"))).predictor
+
+
+READING = StreamOptions("auto", "utf-8", 512, lambda _: None)
+
+
+def options(**changes: object) -> AnswerOptions:
+    defaults: dict[str, object] = {
+        "output_format": "columns",
+        "confidence": False,
+        "top": 0,
+        "threshold": None,
+        "batch_size": 4,
+        "max_length": None,
+    }
+    return AnswerOptions(**{**defaults, **changes})  # type: ignore[arg-type]
+
+
+def tag(predictor: Predictor, path: Path, settings: AnswerOptions) -> Iterator[str]:
+    annotator = Annotator(predictor, settings)
+    style = annotator.style
+    return annotate_file(Alone(annotator), predictor.config, style, str(path), READING)
+
+
+def tag_together(predictor: Predictor, path: Path, settings: AnswerOptions) -> Iterator[str]:
+    hire = Hire(Path(predictor.config.output.dir), "cpu", "fp32", 1, settings)
+    style = Annotator(predictor, settings).style
+    with Team(2, hire) as team:
+        yield from annotate_file(team, predictor.config, style, str(path), READING)
+
+
+@given(st.lists(st.integers(0, 30_000), max_size=30))
+def test_windows_hold_all_items_in_order_and_not_too_many_words(words: list[int]) -> None:
+    items = list(enumerate(words))
+    windows = list(_windows(items, words))
+    assert [item for window in windows for item in window] == items
+    for window in windows:
+        assert len(window) == 1 or sum(count for _, count in window) <= 20_000
+
+
+@pytest.mark.parametrize(
+    ("name", "lines", "expected"),
+    [
+        ("x.txt", ["Any flight from Oslo?"], False),
+        ("x.txt", ["Ada visits Rome.", "Ben visits Lima."], False),  # equally many words
+        ("x.txt", ["Oslo", "Rome", "Lima"], False),
+        ("x.txt", ["One text.", "", "Another text.", ""], False),
+        ("x.txt", ["Ada\tN", "runs\tV"], True),
+        ("x.txt", ["Ada runs.\tBen sits.", "One text.\tAnother."], False),
+        ("x.txt", ["Ada N", "runs V", "", "Ben N"], True),
+        ("x.txt", ["Ada", "runs", ""], True),
+        ("x.txt", ["-DOCSTART-", "", "Ada N", "runs V", ""], True),
+        ("x.txt", ["Ada N", "runs", ""], False),
+        ("x.txt", ["# only a heading"], False),
+        ("x.conll", ["Ada N"], True),
+        ("X.CONLLU", ["# text = Ada"], True),
+    ],
+)
+def test_text_and_columns_are_told_apart(name: str, lines: list[str], expected: bool) -> None:
+    found = recognise_lines(name.lower(), lines, name, raw=True).name
+    assert (found in ("columns", "conllu")) is expected
+
+
+def test_a_long_input_is_tagged_as_its_parts_are(predictor: Predictor, tmp_path: Path) -> None:
+    lines = [" ".join(w.split("\t")[0] for w in s) for s in tiny.lines(3000, 7)]
+    path = tmp_path / "long.txt"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    pieces = list(tag(predictor, path, options(output_format="jsonl", batch_size=64)))
+    assert len(pieces) > 1  # not all at once
+    records = [json.loads(line) for line in "".join(pieces).splitlines()]
+    assert [record["text"] for record in records] == lines
+    assert [record["line"] for record in records] == list(range(1, 3001))
+    for record in records[::500]:
+        alone = predictor.predict(record["text"])
+        assert [t.tag for t in alone.tokens] == [t["tag"] for t in record["tokens"]]
+
+
+def test_columns_become_json_with_the_line_of_their_first_token(
+    predictor: Predictor, tmp_path: Path
+) -> None:
+    path = tmp_path / "in.conll"
+    path.write_text("# one comment here\nAda N\nleft V\n\n\nRome N\nis V\n", encoding="utf-8")
+    out = "".join(tag(predictor, path, options(output_format="jsonl")))
+    records = [json.loads(line) for line in out.splitlines()]
+    assert [(record["line"], record["text"]) for record in records] == [
+        (2, "Ada left"),
+        (6, "Rome is"),
+    ]
+    assert records[0]["document"] == str(path)
+
+
+@pytest.mark.slow
+def test_a_ragged_line_deep_in_a_file_is_refused_behind_what_was_right(
+    predictor: Predictor, tmp_path: Path
+) -> None:
+    path = tmp_path / "in.conll"
+    good = "Ada N\nleft V\n\n" * 20_000
+    path.write_text(good + "Ben\n", encoding="utf-8")
+    found = tag(predictor, path, options())
+    assert next(found).startswith("Ada N B-PER\nleft V O\n\n")
+    with pytest.raises(FormatError, match=r"in\.conll:60001: expected 2 columns as on line 1"):
+        list(found)
+
+
+def test_a_model_with_feature_columns_asks_for_them(tmp_path: Path) -> None:
+    config = tiny.config(tmp_path, "data.feature_columns=[1]", "train.max_epochs=5", columns=3)
+    predictor = train(config).predictor
+    path = tmp_path / "in.conll"
+    path.write_text("Ada\tUP\nleft\tLOW\n", encoding="utf-8")
+    assert "".join(tag(predictor, path, options())) == "Ada\tUP\tB-PER\nleft\tLOW\tO\n"
+    path.write_text("Ada\nleft\n", encoding="utf-8")
+    with pytest.raises(FormatError, match=r"in\.conll:1: feature column 1: expected -1 to 0"):
+        list(tag(predictor, path, options()))
+    with pytest.raises(DataError, match="this model reads 1 feature column"):
+        predictor.predict("Ada left.")
+
+
+@pytest.mark.slow
+def test_memory_does_not_grow_with_the_input(predictor: Predictor, tmp_path: Path) -> None:
+    program = (
+        "import resource, sys\n"
+        "from tagkit.cli.main import main\n"
+        "try:\n    main()\n"
+        "finally:\n"
+        "    sys.stderr.write(str(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss))"
+    )
+    model = predictor.config.output.dir
+    peaks = []
+    for count in (20_000, 100_000):
+        path = tmp_path / f"{count}.txt"
+        path.write_text("Ada Miller visits Cape Town and Rome.\n" * count, encoding="utf-8")
+        arguments = ["predict", model, str(path), "-o", str(tmp_path / "out"), "--threads=1",
+                     "--input-format=text"]  # fmt: skip
+        ended = subprocess.run(
+            [sys.executable, "-c", program, *arguments],
+            capture_output=True, text=True, check=True, timeout=600,
+        )  # fmt: skip
+        peaks.append(int(ended.stderr))
+    assert peaks[1] < 1.1 * peaks[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("format", ["columns", "jsonl"])
+def test_several_processes_write_what_one_writes(
+    predictor: Predictor, tmp_path: Path, format: str
+) -> None:
+    path = tiny.write(tmp_path / "long.conll", tiny.lines(12_000, 7))
+    alone = "".join(tag(predictor, path, options(output_format=format, batch_size=64)))
+    together = tag_together(predictor, path, options(output_format=format, batch_size=64))
+    assert "".join(together) == alone
+
+
+def test_a_mistake_that_a_worker_meets_is_told_as_in_one_process(
+    predictor: Predictor, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"text": "Ada visits Rome"}\n{"text": ""}\n', encoding="utf-8")
+    problems = []
+    for run in (tag, tag_together):
+        with pytest.raises(DataError) as caught:
+            list(run(predictor, path, options(output_format="jsonl")))
+        problems.append(str(caught.value))
+    assert problems[0] == problems[1]
+    assert problems[0].startswith(f"{path}:2: expected a text, found")
+
+
+def test_a_worker_that_dies_is_told_of(predictor: Predictor, tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("Ada visits Rome.\n", encoding="utf-8")
+    hire = Hire(tmp_path / "no model", "cpu", "fp32", 1, options())
+    style = Annotator(predictor, options()).style
+    with (
+        Team(2, hire) as team,
+        pytest.raises(DeviceError, match=r"not start: .*no model"),
+    ):
+        list(annotate_file(team, predictor.config, style, str(path), READING))

@@ -1,0 +1,216 @@
+"""Embedding, encoder and head as one."""
+
+import itertools
+from dataclasses import replace
+
+import pytest
+import tiny
+import torch
+from torch import nn
+
+from tagkit.config import load_config
+from tagkit.features.batch import Encoded, encode
+from tagkit.features.vocabulary import Vocabulary
+from tagkit.inference.predictor import Predictor
+from tagkit.models.model import HEADS, Model, build_model, illegal_steps
+from tagkit.nn.heads.tagging import ViterbiHead, estimate_bigrams
+from tagkit.text.records import Sentence
+from tagkit.text.schemes import OUTSIDE, may_follow
+
+TAGS = ("O", "B-X", "E-X", "S-X", "I-X", "S-Y")
+VOCABULARY = Vocabulary(
+    words=tuple("abcdefg"), vector_words=("a", "zz"), only_vectors=False, chars=tuple("abcdefgxyz"),
+    tags=TAGS, classes=(), features=(("N", "V"),), lowercase=True, normalize_digits=True,
+)  # fmt: skip
+
+
+def ten_sentences() -> list[Sentence]:
+    texts = ["a b c", "b", "c d", "e f g a", "zz b", "a", "g g", "d e f", "x y", "b c"]
+    tags = ["O B-X E-X", "S-Y", "O S-X", "B-X I-X E-X O", "S-Y O", "S-X", "O O", "O B-X E-X",
+            "S-X O", "O O"]  # fmt: skip
+    return [
+        Sentence(tuple(text.split()), tuple(tag.split()), (("N",) * len(text.split()),))
+        for text, tag in zip(texts, tags, strict=True)
+    ]
+
+
+def encoded() -> Encoded:
+    return encode(ten_sentences(), VOCABULARY, chars=True)
+
+
+def tagger(head: str = "crf", *overrides: str) -> Model:
+    torch.manual_seed(1)
+    config = load_config(
+        overrides=["data.scheme=iob2", f"head.kind={head}", "encoder.hidden=12",
+                   "encoder.locked_dropout=0", "encoder.word_dropout=0", "embeddings.word_dim=8",
+                   "embeddings.char_hidden=6", *overrides]
+    )  # fmt: skip
+    model = build_model(config, VOCABULARY, estimate_bigrams(encoded().paths(), len(TAGS)))
+    model.embed.words.place(torch.randn(2, 8), torch.tensor([0, 0, 1, 0, 0, 0, 0, 0, 0]))
+    return model
+
+
+@pytest.mark.parametrize("head", sorted(HEADS))
+def test_a_tagger_overfits_ten_sentences(head: str) -> None:
+    model, batch = tagger(head), encoded().batch(range(10))
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
+    for _ in range(120):
+        total, count = model(batch)
+        (total / count).backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    assert float(total.detach() / count) < 0.02
+    assert torch.equal(tiny.answer(model.eval(), batch).tag_ids, batch.tag_ids)
+
+
+@pytest.mark.parametrize("head", sorted(HEADS))
+@pytest.mark.parametrize("cell", ["lstm", "gru", "elman"])
+def test_every_parameter_gets_a_gradient(head: str, cell: str) -> None:
+    model = tagger(head, f"encoder.cell={cell}", f"embeddings.char_cell={cell}", "encoder.layers=2")
+    total, _ = model(encoded().batch(range(10)))
+    total.backward()
+    for name, parameter in model.named_parameters():
+        assert parameter.grad is not None, name
+        assert parameter.grad.abs().sum() > 0, name
+
+
+def test_a_sentence_gets_the_same_emissions_alone_and_in_a_batch() -> None:
+    model, corpus = tagger().eval(), encoded()
+    together = model.head.linear(model.states(corpus.batch(range(10))))
+    for row, sentence in enumerate(ten_sentences()):
+        alone = model.head.linear(model.states(corpus.batch([row])))
+        torch.testing.assert_close(alone[0], together[row, : len(sentence)])
+
+
+@pytest.mark.parametrize("scheme", ["iob2", "iobes"])
+@pytest.mark.parametrize("head", sorted(HEADS))
+def test_a_sentence_gets_the_same_spans_and_probabilities_alone_and_in_a_batch(
+    head: str, scheme: str
+) -> None:
+    settings = [f"head.kind={head}", f"data.train_scheme={scheme}", "data.scheme=iob2"]
+    vocabulary = VOCABULARY if scheme == "iobes" else replace(VOCABULARY, tags=("O", "B-X", "I-X"))
+    config = load_config(overrides=[*settings, "embeddings.word_dim=8", "encoder.hidden=12"])
+    torch.manual_seed(3)
+    model = build_model(config, vocabulary)
+    with torch.no_grad():
+        model.head.linear.weight.mul_(6)
+    predictor = Predictor(model, vocabulary, config, torch.device("cpu"))
+    together = predictor.annotate(ten_sentences(), batch_size=10, confidence=True)
+    spans = 0
+    for sentence, found in zip(ten_sentences(), together, strict=True):
+        (alone,) = predictor.annotate([sentence], batch_size=1, confidence=True)
+        assert found.words == sentence.words
+        assert found.tags == alone.tags
+        assert found.probabilities == pytest.approx(alone.probabilities, abs=1e-5)
+        for ours, theirs in zip(found.spans, alone.spans, strict=True):
+            assert (ours.start, ours.end, ours.label) == (theirs.start, theirs.end, theirs.label)
+            assert ours.probability == pytest.approx(theirs.probability, abs=1e-5)
+            spans += 1
+    assert spans > 3
+
+
+def test_the_same_weights_in_a_fresh_model_give_the_same_numbers() -> None:
+    batch = encoded().batch(range(10))
+    for head in HEADS:
+        model = tagger(head).eval()
+        torch.manual_seed(99)
+        config = load_config(
+            overrides=["data.scheme=iob2", f"head.kind={head}", "encoder.hidden=12",
+                       "embeddings.word_dim=8", "embeddings.char_hidden=6"]
+        )  # fmt: skip
+        fresh = build_model(config, VOCABULARY).eval()
+        fresh.load_state_dict(model.state_dict())
+        assert torch.equal(fresh.states(batch), model.states(batch))
+        ours, theirs = (tiny.answer(m, batch, confidence=True) for m in (model, fresh))
+        assert torch.equal(ours.tag_ids, theirs.tag_ids)
+        assert torch.equal(ours.certainty.probs, theirs.certainty.probs)
+
+
+def test_every_option_of_the_encoder_and_the_characters_reaches_its_place() -> None:
+    config = load_config(
+        overrides=["encoder.cell=gru", "encoder.hidden=5", "encoder.layers=3", "encoder.merge=mean",
+                   "encoder.dropout=0.1", "encoder.locked_dropout=0.2", "encoder.word_dropout=0.3",
+                   "embeddings.char_cell=elman", "embeddings.char_dim=4",
+                   "embeddings.char_hidden=6", "embeddings.char_dropout=0.7",
+                   "embeddings.word_dim=9", "embeddings.feature_dim=2", "data.scheme=iob2"]
+    )  # fmt: skip
+    model = build_model(config, VOCABULARY)
+    encoder, chars = model.encoder, model.embed.chars
+    drops = (
+        encoder.dropout.p,
+        encoder.locked_dropout.probability,
+        encoder.word_dropout.probability,
+    )
+    assert drops == (0.1, 0.2, 0.3)
+    assert len(encoder.layers) == 3
+    for layer in encoder.layers:
+        assert isinstance(layer.forwards, nn.GRU)
+        assert (layer.outputs, layer.merge) == (5, "mean")
+    assert chars is not None
+    assert isinstance(chars.layer.forwards, nn.RNN)
+    assert (chars.embedding.embedding_dim, chars.outputs, chars.dropout.p) == (4, 12, 0.7)
+    assert model.embed.outputs == 9 + 12 + 2
+    plain = load_config(
+        overrides=["encoder.bidirectional=false", "embeddings.char_cell=none", "data.scheme=iob2"]
+    )
+    model = build_model(plain, VOCABULARY)
+    assert model.encoder.layers[0].backwards is None
+    assert model.embed.chars is None
+
+
+@pytest.mark.parametrize(
+    ("head", "constrain", "decoding", "training"),
+    [
+        ("crf", "auto", True, False),
+        ("viterbi", "auto", True, False),
+        ("softmax", "auto", False, False),
+        ("softmax", "decode", True, False),
+        ("crf", "none", False, False),
+        ("crf", "decode", True, False),
+        ("crf", "train", True, True),
+    ],
+)
+def test_steps_are_forbidden_where_the_options_say(
+    head: str, constrain: str, decoding: bool, training: bool
+) -> None:
+    model = tagger(head, f"head.constrain={constrain}")
+    assert bool(model.head.illegal_transitions.isinf().any()) == decoding
+    assert getattr(model.head, "constrain_training", False) == training
+
+
+@pytest.mark.parametrize("scheme", ["iob2", "iobes", "bilou", "labels"])
+def test_forbidden_steps_are_those_that_the_scheme_forbids(scheme: str) -> None:
+    steps = illegal_steps(TAGS, scheme)
+    for (i, before), (j, after) in itertools.product(enumerate(TAGS), repeat=2):
+        assert (float(steps.transitions[i, j]) == 0) == may_follow(before, after, scheme)
+    for i, tag in enumerate(TAGS):
+        assert (float(steps.start[i]) == 0) == may_follow(OUTSIDE, tag, scheme)
+        assert (float(steps.end[i]) == 0) == may_follow(tag, OUTSIDE, scheme)
+
+
+def test_the_viterbi_head_gets_the_bigrams_of_the_training_tags() -> None:
+    paths = encoded().paths()
+    expected, head = estimate_bigrams(paths, len(TAGS)), tagger("viterbi").head
+    assert isinstance(head, ViterbiHead)
+    assert torch.equal(head.bigram_transitions, expected.transitions)
+    assert torch.equal(head.bigram_start, expected.start)
+    assert torch.equal(head.bigram_end, expected.end)
+
+
+def test_a_batch_without_tags_has_no_loss() -> None:
+    bare = [Sentence(s.words, None, s.features) for s in ten_sentences()]
+    batch = encode(bare, VOCABULARY, chars=True).batch([0])
+    with pytest.raises(ValueError, match="the batch holds no tags to learn from"):
+        tagger().loss(batch)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.parametrize("head", sorted(HEADS))
+def test_a_gpu_gives_the_loss_and_the_paths_of_a_cpu(head: str) -> None:
+    model, batch = tagger(head).eval(), encoded().batch(range(10))
+    total, _ = model(batch)
+    paths = tiny.answer(model, batch).tag_ids
+    device = torch.device("cuda")
+    model, batch = model.to(device), batch.to(device)
+    torch.testing.assert_close(model(batch)[0].cpu(), total, rtol=1e-4, atol=1e-4)
+    assert torch.equal(tiny.answer(model, batch).tag_ids.cpu(), paths)

@@ -1,0 +1,206 @@
+"""A model that begins with another's weights."""
+
+from pathlib import Path
+
+import pytest
+import tiny
+import torch
+
+from tagkit.config import Config, load_config
+from tagkit.errors import BundleError, ConfigError
+from tagkit.inference.predictor import load
+from tagkit.models.bundle import load_bundle
+from tagkit.training.setup import Prepared, prepare
+from tagkit.training.trainer import train
+
+TEXTS = ["Ada Miller visits Cape Town .", "Finn likes Rome .", "Eve Novak knows New York ."]
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("base")
+    train(tiny.config(folder))
+    return folder / "model"
+
+
+def companies(count: int) -> list[list[str]]:
+    """Sentences with words, characters and a label that the first corpus lacks."""
+    names = ["Žižka", "Übermut", "Ñandú", "Łódka"]
+    return [[f"{names[i % 4]}\tB-ORG", "hires\tO", f"{['Ada', 'Ben'][i % 2]}\tB-PER", "?\tO"]
+            for i in range(count)]  # fmt: skip
+
+
+def further(folder: Path, base: Path, *overrides: str) -> Config:
+    """A run on the new corpus that begins with the old model's weights."""
+    tiny.write(folder / "new.conll", companies(40))
+    files = {"data.train_file": str(folder / "new.conll"), "data.dev_file": "",
+             "output.dir": str(folder / "new"), "train.init_from": str(base)}  # fmt: skip
+    options = ["train.batch_size=8", "train.lr=0.02", "train.max_epochs=4"]
+    return load_config(overrides=[*options, *overrides], flags=files)
+
+
+def prepared(config: Config) -> Prepared:
+    torch.manual_seed(5)
+    return prepare(config, torch.device("cpu"))
+
+
+def test_old_words_labels_and_characters_come_first_and_new_ones_behind_them(
+    tmp_path: Path, base: Path
+) -> None:
+    old = load_bundle(base).vocabulary
+    new = prepared(further(tmp_path, base)).vocabulary
+    assert new.words[: len(old.words)] == old.words
+    assert {"übermut", "hires"} <= set(new.words[len(old.words) :])
+    assert new.tags[: len(old.tags)] == old.tags
+    assert new.tags[len(old.tags) :] == ("S-ORG",)
+    assert new.chars[: len(old.chars)] == old.chars
+    assert "Ž" in new.chars
+
+
+def test_before_any_step_it_says_what_the_old_model_says(tmp_path: Path, base: Path) -> None:
+    # Steps of no size: the weights stay as they are, but for new rows.
+    options = ["train.lr=1e-30", "train.max_epochs=1", "train.average_decay=0"]
+    trained = train(further(tmp_path, base, *options))
+    old, new = load(base), trained.predictor
+    with torch.no_grad():
+        assert new.model.head is not None
+        new.model.head.linear.bias[-1] = -100  # the new label has weights by chance
+    for text in TEXTS:
+        assert [span.label for span in new.predict(text).spans] == [
+            span.label for span in old.predict(text).spans
+        ]
+
+
+def test_every_old_tensor_is_the_first_block_of_the_new_one(tmp_path: Path, base: Path) -> None:
+    old = dict(load_bundle(base).model.named_parameters())
+    new = dict(prepared(further(tmp_path, base)).model.named_parameters())
+    assert old.keys() == new.keys()
+    grown = 0
+    for name, tensor in new.items():
+        block = tensor[tuple(slice(size) for size in old[name].shape)]
+        assert torch.equal(block, old[name]), name
+        grown += tensor.shape != old[name].shape
+    assert grown == 7  # words, characters, linear layer and bias, transitions, start, end
+
+
+def test_it_learns_new_labels_and_keeps_what_the_corpus_still_has(
+    tmp_path: Path, base: Path
+) -> None:
+    model = train(further(tmp_path, base)).predictor
+    spans = model.predict("Übermut hires Ada ?").spans
+    assert [(span.text, span.label) for span in spans] == [("Übermut", "ORG"), ("Ada", "PER")]
+
+
+def test_one_epoch_further_is_better_than_one_from_nothing(tmp_path: Path, base: Path) -> None:
+    options = ["train.max_epochs=1", "train.lr=0.002"]
+    fresh = train(tiny.config(tmp_path, *options))
+    started = train(tiny.config(tmp_path, *options, f"train.init_from={base}"), force=True)
+    assert started.best.score > fresh.best.score + 0.2
+
+
+def test_an_encoder_of_tags_begins_a_classifier(tmp_path: Path, base: Path) -> None:
+    rows = [f"{'ab'[i % 2]}\t{['Ada', 'Oslo'][i % 2]} leaves" for i in range(20)]
+    (tmp_path / "t.tsv").write_text("label\ttext\n" + "\n".join(rows) + "\n")
+    files = {"data.train_file": str(tmp_path / "t.tsv"), "train.init_from": str(base)}
+    model = prepared(load_config(overrides=["task=classify"], flags=files)).model
+    old = dict(load_bundle(base).model.named_parameters())
+    assert model.head is None
+    for name, tensor in model.encoder.named_parameters():
+        assert torch.equal(tensor, old[f"encoder.{name}"])
+
+
+def test_tags_of_another_kind_are_not_kept(tmp_path: Path, base: Path) -> None:
+    tiny.write(tmp_path / "pos.conll", [["Ada\tNOUN", "leaves\tVERB"]] * 20)
+    files = {"data.train_file": str(tmp_path / "pos.conll"), "train.init_from": str(base)}
+    assert set(prepared(load_config(flags=files)).vocabulary.tags) == {"NOUN", "VERB"}
+
+
+MANY = [f"{word}\t{word[:2].upper()}" for word in
+        ("Ada", "leaves", "Rome", "Ben", "likes", "Oslo", "Cleo", "knows", "Lima", "Dan", "visits",
+         "Quito")]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["crf", "softmax"])
+def test_a_head_of_more_tags_of_another_kind_is_drawn_anew(tmp_path: Path, kind: str) -> None:
+    # It has room for the old head, whose tags mean something else.
+    train(tiny.config(tmp_path, "train.max_epochs=1", f"head.kind={kind}"))
+    old = load_bundle(tmp_path / "model")
+    tiny.write(tmp_path / "pos.conll", [MANY] * 20)
+    files = {"data.train_file": str(tmp_path / "pos.conll"), "data.dev_file": "",
+             "train.init_from": str(tmp_path / "model"), "head.kind": kind}  # fmt: skip
+    new = prepared(load_config(flags=files))
+    assert len(new.vocabulary.tags) > len(old.vocabulary.tags)
+    assert not set(new.vocabulary.tags) & set(old.vocabulary.tags)
+    mine, theirs = (dict(model.named_parameters()) for model in (new.model, old.model))
+    heads = [name for name in mine if name.startswith("head.")]
+    assert len(heads) == (5 if kind == "crf" else 2)
+    for name in heads:
+        block = mine[name][tuple(slice(size) for size in theirs[name].shape)]
+        assert not torch.equal(block, theirs[name]), name
+    assert not mine["head.linear.bias"].any()  # as it is drawn
+    for name, tensor in theirs.items():  # all else is inherited
+        if not name.startswith("head."):
+            block = mine[name][tuple(slice(size) for size in tensor.shape)]
+            assert torch.equal(block, tensor), name
+
+
+def test_plain_labels_keep_theirs_and_put_others_behind_them(tmp_path: Path) -> None:
+    sentence = ["the\tDT", "dog\tNN", "barks\tVBZ"]
+    tiny.write(tmp_path / "old.conll", [sentence] * 20)
+    files = {"data.train_file": str(tmp_path / "old.conll"), "data.dev_file": "",
+             "output.dir": str(tmp_path / "model")}  # fmt: skip
+    train(load_config(overrides=["train.max_epochs=1", "encoder.hidden=8"], flags=files))
+    old = load_bundle(tmp_path / "model")
+    tiny.write(tmp_path / "pos.conll", [MANY] * 20)
+    files = {"data.train_file": str(tmp_path / "pos.conll"), "data.dev_file": "",
+             "train.init_from": str(tmp_path / "model")}  # fmt: skip
+    new = prepared(load_config(flags=files))
+    tags = new.vocabulary.tags
+    assert tags[:3] == old.vocabulary.tags
+    assert set(tags[3:]) == {line.split("\t")[1] for line in MANY}
+    assert old.model.head is not None
+    assert new.model.head is not None
+    mine, theirs = new.model.head.linear.weight, old.model.head.linear.weight
+    assert torch.equal(mine[:3], theirs)
+    assert not any(torch.equal(row, other) for row in mine[3:] for other in theirs)
+
+
+def test_the_new_model_can_be_saved_loaded_and_gone_on_from(tmp_path: Path, base: Path) -> None:
+    first = train(further(tmp_path, base))
+    here = first.predictor.predict(TEXTS[0], confidence=True)
+    assert load(tmp_path / "new").predict(TEXTS[0], confidence=True) == here
+    again = train(further(tmp_path, base), resume=True)
+    assert again.dev == first.dev
+
+
+def test_pretrained_vectors_come_with_the_old_model(tmp_path: Path) -> None:
+    path = tmp_path / "vectors.txt"
+    names = ["oslo", "rome", "ada", "zagreb"]
+    path.write_text("".join(f"{name} {i} 1\n" for i, name in enumerate(names)))
+    train(tiny.config(tmp_path, f"embeddings.vectors={path}", "train.max_epochs=1"))
+    path.unlink()
+    new = prepared(further(tmp_path, tmp_path / "model"))
+    assert new.vocabulary.vector_words == tuple(names)
+    assert new.model.embed.words.vectors.tolist() == [[0, 0], [0, 1], [1, 1], [2, 1], [3, 1]]
+
+
+@pytest.mark.parametrize(
+    ("override", "problem"),
+    [
+        ("encoder.hidden=32", r"encoder.hidden = 32: .*model, from which training begins, has 16"),
+        ("embeddings.char_cell=gru", "embeddings.char_cell = 'gru'"),
+        ("data.feature_columns=[1]", "data.feature_columns: .* reads 0 of them, not 1"),
+    ],
+)
+def test_sizes_that_the_old_model_does_not_have_are_refused(
+    tmp_path: Path, base: Path, override: str, problem: str
+) -> None:
+    with pytest.raises(ConfigError, match=problem):
+        prepared(further(tmp_path, base, override))
+    same = prepared(further(tmp_path, base, "encoder.hidden=16"))
+    assert same.config.encoder.hidden == 16
+
+
+def test_a_model_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(BundleError, match="nowhere: no such folder"):
+        prepared(further(tmp_path, Path("nowhere")))

@@ -1,0 +1,76 @@
+"""The n best paths, against all paths."""
+
+import itertools
+import math
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tagkit.nn.crf.chain import Chain, viterbi
+from tagkit.nn.crf.n_best import n_best
+from tagkit.nn.crf.partition import log_partition
+
+
+def drawn(seed: int, lengths: list[int], tags: int, forbidden: float) -> Chain:
+    dice = torch.Generator().manual_seed(seed)
+    time = max(lengths)
+
+    def scores(*shape: int) -> torch.Tensor:
+        return 2 * torch.randn(*shape, generator=dice)
+
+    transitions = scores(tags, tags)
+    transitions[torch.rand(tags, tags, generator=dice) < forbidden] = -torch.inf
+    mask = torch.arange(time) < torch.tensor(lengths).unsqueeze(1)
+    emissions = scores(len(lengths), time, tags).masked_fill(~mask.unsqueeze(2), torch.nan)
+    return Chain(emissions, transitions, scores(tags), scores(tags), mask)
+
+
+def all_paths(chain: Chain, row: int) -> list[tuple[float, tuple[int, ...]]]:
+    """Every possible path with its score, the best one first."""
+    length = int(chain.mask[row].sum())
+    found = []
+    for path in itertools.product(range(len(chain.start)), repeat=length):
+        score = float(chain.start[path[0]] + chain.end[path[-1]])
+        score += sum(float(chain.emissions[row, t, tag]) for t, tag in enumerate(path))
+        score += sum(float(chain.transitions[a, b]) for a, b in itertools.pairwise(path))
+        if score > -math.inf:
+            found.append((score, path))
+    return sorted(found, reverse=True)
+
+
+@given(
+    st.integers(0, 10_000),
+    st.lists(st.integers(1, 4), min_size=1, max_size=3),
+    st.integers(1, 3),
+    st.integers(1, 9),
+    st.sampled_from([0.0, 0.4]),
+)
+def test_the_paths_are_the_best_of_all(
+    seed: int, lengths: list[int], tags: int, count: int, forbidden: float
+) -> None:
+    chain = drawn(seed, lengths, tags, forbidden)
+    paths, scores = n_best(chain, count)
+    assert paths.shape == (len(lengths), count, max(lengths))
+    for row, length in enumerate(lengths):
+        expected = all_paths(chain, row)[:count]
+        for rank in range(count):
+            score = float(scores[row, rank])
+            if rank >= len(expected):
+                assert score == -math.inf
+                continue
+            assert score == pytest.approx(expected[rank][0], abs=1e-4)
+            assert tuple(paths[row, rank, :length].tolist()) == expected[rank][1]
+            assert not paths[row, rank, length:].any()
+
+
+def test_the_first_path_is_viterbis_and_all_paths_make_up_the_partition() -> None:
+    chain = drawn(1, [3, 2], 3, 0.0)
+    paths, scores = n_best(chain, 27)
+    best, score = viterbi(chain)
+    assert torch.equal(paths[:, 0], best)
+    torch.testing.assert_close(scores[:, 0], score)
+    total = torch.logsumexp(scores, dim=1)
+    torch.testing.assert_close(total.float(), log_partition(chain))
+    assert scores[1].isfinite().sum() == 9

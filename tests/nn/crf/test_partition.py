@@ -1,0 +1,63 @@
+"""The log-partition as a product of matrices in pairs: the same as step by step."""
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+
+from tagkit.nn.crf.chain import Chain
+from tagkit.nn.crf.partition import log_partition, tree_partition
+
+
+def drawn(seed: int, lengths: list[int], tags: int, forbidden: float, scale: float) -> Chain:
+    dice = torch.Generator().manual_seed(seed)
+
+    def scores(*shape: int) -> Tensor:
+        return scale * torch.randn(*shape, generator=dice, dtype=torch.float64)
+
+    transitions = scores(tags, tags)
+    transitions[torch.rand(tags, tags, generator=dice) < forbidden] = -torch.inf
+    transitions.fill_diagonal_(0.5)  # every sentence has a path
+    mask = torch.arange(max(lengths)) < torch.tensor(lengths).unsqueeze(1)
+    emissions = scores(*mask.shape, tags).masked_fill(~mask.unsqueeze(2), torch.nan)
+    return Chain(emissions, transitions, scores(tags), scores(tags), mask)
+
+
+def value_and_gradients(way: object, chain: Chain) -> list[Tensor]:
+    parts = [
+        part.clone().requires_grad_()
+        for part in (chain.emissions, chain.transitions, chain.start, chain.end)
+    ]
+    total = way(Chain(*parts, chain.mask))  # type: ignore[operator]
+    weights = torch.arange(1.0, len(total) + 1)
+    return [total, *torch.autograd.grad(total @ weights.to(total), parts, materialize_grads=True)]
+
+
+@given(
+    st.integers(0, 10_000),
+    st.lists(st.integers(1, 20), min_size=1, max_size=4),
+    st.integers(1, 5),
+    st.sampled_from([0.0, 0.3]),
+    st.sampled_from([0.1, 1.0, 10.0]),
+)
+def test_pairs_of_matrices_give_the_sum_and_the_gradient_of_steps(
+    seed: int, lengths: list[int], tags: int, forbidden: float, scale: float
+) -> None:
+    chain = drawn(seed, lengths, tags, forbidden, scale)
+    ours, theirs = (value_and_gradients(way, chain) for way in (tree_partition, log_partition))
+    for found, expected in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(found.nan_to_num(0), expected.nan_to_num(0))
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_a_gpu_gives_the_sum_and_the_gradient_of_a_cpu() -> None:
+    chain = drawn(1, [30, 7, 1], 5, 0.2, 2.0)
+    parts = (chain.emissions, chain.transitions, chain.start, chain.end, chain.mask)
+    on_gpu = Chain(*(part.cuda() for part in parts))
+    for found, expected in zip(
+        value_and_gradients(log_partition, on_gpu),
+        value_and_gradients(log_partition, chain),
+        strict=True,
+    ):
+        torch.testing.assert_close(found.cpu().nan_to_num(0), expected.nan_to_num(0))

@@ -1,0 +1,101 @@
+"""Every way to pool states, against a plain loop."""
+
+import math
+
+import pytest
+import torch
+from torch import Tensor
+
+from tagkit.nn.heads.pooling import POOLINGS, Pooling
+
+LENGTHS = (4, 1, 3, 2)
+MASK = torch.arange(4) < torch.tensor(LENGTHS).unsqueeze(1)
+
+
+@pytest.fixture
+def states() -> Tensor:
+    return torch.randn(4, 4, 3, generator=torch.Generator().manual_seed(1))
+
+
+@pytest.fixture
+def final() -> Tensor:
+    return torch.randn(4, 3, generator=torch.Generator().manual_seed(2))
+
+
+def pooling(kind: str) -> Pooling:
+    torch.manual_seed(3)
+    return Pooling(kind=kind, inputs=3)
+
+
+def by_hand(layer: Pooling, states: list[list[float]], final: list[float]) -> list[float]:
+    """One text's vector, number by number."""
+    columns = list(zip(*states, strict=True))
+    mean = [sum(column) / len(states) for column in columns]
+    largest = [max(column) for column in columns]
+    if layer.kind != "attention":
+        return {"last": final, "mean": mean, "max": largest, "mean+max": mean + largest}[layer.kind]
+    keys, query = layer.keys, layer.query.weight[0].tolist()
+    scores = []
+    for state in states:
+        rows = zip(keys.weight.tolist(), keys.bias.tolist(), strict=True)
+        hidden = [math.tanh(sum(w * x for w, x in zip(row, state)) + b) for row, b in rows]  # noqa: B905
+        scores.append(sum(q * h for q, h in zip(query, hidden, strict=True)))
+    total = sum(math.exp(score) for score in scores)
+    shares = [math.exp(score) / total for score in scores]
+    return [sum(a * x for a, x in zip(shares, column, strict=True)) for column in columns]
+
+
+@pytest.mark.parametrize("kind", POOLINGS)
+def test_every_pooling_is_what_a_plain_loop_finds(kind: str, states: Tensor, final: Tensor) -> None:
+    layer = pooling(kind)
+    found, _ = layer(states, final, MASK)
+    assert found.shape == (4, layer.outputs)
+    for row, length in enumerate(LENGTHS):
+        expected = by_hand(layer, states[row, :length].tolist(), final[row].tolist())
+        torch.testing.assert_close(found[row], torch.tensor(expected))
+
+
+@pytest.mark.parametrize("kind", POOLINGS)
+def test_padding_even_nan_never_leaks_into_a_vector_or_a_gradient(
+    kind: str, states: Tensor, final: Tensor
+) -> None:
+    results = []
+    for filler in (0.0, 1e9, torch.nan, torch.inf):
+        layer = pooling(kind)
+        given = states.masked_fill(~MASK.unsqueeze(2), filler).requires_grad_()
+        last = final.clone().requires_grad_()
+        found, _ = layer(given, last, MASK)
+        found.square().sum().backward()
+        touched = given.grad if given.grad is not None else torch.zeros_like(states)
+        assert not touched[~MASK].any()
+        results.append([found, touched, *(p.grad for p in layer.parameters())])
+    for others in results[1:]:
+        for ours, theirs in zip(results[0], others, strict=True):
+            assert torch.equal(ours, theirs)
+
+
+@pytest.mark.parametrize("kind", POOLINGS)
+def test_a_text_gets_the_same_vector_alone_and_in_a_batch(
+    kind: str, states: Tensor, final: Tensor
+) -> None:
+    layer = pooling(kind)
+    together, _ = layer(states, final, MASK)
+    for row, length in enumerate(LENGTHS):
+        mask = torch.ones(1, length, dtype=torch.bool)
+        alone, _ = layer(states[row : row + 1, :length], final[row : row + 1], mask)
+        torch.testing.assert_close(alone[0], together[row])
+
+
+def test_the_shares_of_attention_sum_to_one_and_padding_has_none(
+    states: Tensor, final: Tensor
+) -> None:
+    _, weights = pooling("attention")(states, final, MASK)
+    torch.testing.assert_close(weights.sum(1), torch.ones(4))
+    assert not weights[~MASK].any()
+    assert bool((weights[MASK] > 0).all())
+    assert weights[1, 0] == 1  # a text of one word
+
+
+def test_there_is_no_other_pooling() -> None:
+    with pytest.raises(ValueError, match=r"pooling 'min': expected one of last, mean, max, mean\+"):
+        Pooling(kind="min", inputs=3)

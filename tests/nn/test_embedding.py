@@ -1,0 +1,110 @@
+"""From ids to vectors."""
+
+import torch
+from torch import Tensor
+
+from tagkit.nn.embedding import CharEncoder, TokenEmbedding, WordEmbedding
+
+
+def words_with_vectors() -> tuple[WordEmbedding, Tensor]:
+    torch.manual_seed(1)
+    words = WordEmbedding(words=5, dim=3, vectors=2)
+    vectors = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    # Of the trained words 2 to 4 the third has vector 1, the fourth none, the fifth vector 2.
+    words.place(vectors, torch.tensor([0, 0, 1, 0, 2]))
+    return words, vectors
+
+
+def test_a_words_vector_is_its_pretrained_one_plus_its_trained_one() -> None:
+    words, vectors = words_with_vectors()
+    unknown, own = words.trained.weight[1].detach(), words.trained.weight[3].detach()
+    assert own.abs().sum() > 0
+    # with both, with a trained one alone, unknown but with a vector, unknown, padding
+    found = words(torch.tensor([[2, 3, 1, 1, 0]]), torch.tensor([[1, 0, 2, 0, 0]]))[0]
+    expected = [vectors[0], own, vectors[1] + unknown, unknown, torch.zeros(3)]
+    torch.testing.assert_close(found, torch.stack(expected))
+
+
+def test_pretrained_vectors_never_change_and_the_trained_ones_beside_them_do() -> None:
+    words, vectors = words_with_vectors()
+    optimizer = torch.optim.SGD(words.parameters(), lr=1.0)
+    words(torch.tensor([[2, 0]]), torch.tensor([[1, 0]])).sum().backward()
+    optimizer.step()
+    assert torch.equal(words.vectors[1:], vectors)
+    assert words.trained.weight[2].tolist() == [-1, -1, -1]
+    assert not words.trained.weight[0].any()
+    assert "vectors" in words.state_dict()
+
+
+def test_without_pretrained_vectors_there_are_trained_ones_alone() -> None:
+    words = WordEmbedding(words=4, dim=3, vectors=0)
+    ids = torch.tensor([[3, 2, 0]])
+    torch.testing.assert_close(words(ids, torch.zeros_like(ids)), words.trained(ids))
+
+
+def test_vectors_begin_with_a_length_of_about_one_and_padding_at_zero() -> None:
+    torch.manual_seed(1)
+    table = WordEmbedding(words=300, dim=50, vectors=0).trained.weight.detach()
+    assert abs(float(table[1:].norm(dim=1).mean()) - 1) < 0.05
+    assert abs(float(table[1:].mean())) < 0.01
+    assert not table[0].any()
+
+
+def chars() -> CharEncoder:
+    torch.manual_seed(1)
+    return CharEncoder(chars=6, dim=4, cell="lstm", hidden=3, dropout=0.0)
+
+
+def test_a_words_vector_does_not_depend_on_the_group_that_it_is_in() -> None:
+    encoder = chars()
+    spellings = [[2, 3], [4], [5, 5, 2, 3, 4], [2]]
+
+    def pad(group: list[list[int]]) -> Tensor:
+        width = max(len(word) for word in group)
+        return torch.tensor([word + [0] * (width - len(word)) for word in group])
+
+    alone = encoder([pad([word]) for word in spellings])
+    torch.testing.assert_close(encoder([pad(spellings)]), alone)
+    torch.testing.assert_close(encoder([pad(spellings[:2]), pad(spellings[2:])]), alone)
+    assert alone.shape == (4, encoder.outputs)
+
+
+def test_a_words_vector_depends_on_all_of_its_characters_and_their_order() -> None:
+    encoder = chars()
+    words = torch.tensor([[2, 3, 4], [5, 3, 4], [2, 5, 4], [2, 3, 5], [4, 3, 2]])
+    vectors = encoder([words])
+    for row in range(1, 5):
+        assert not torch.allclose(vectors[0], vectors[row])
+
+
+def test_characters_are_dropped_in_training_alone() -> None:
+    expected = chars()
+    torch.manual_seed(1)
+    encoder = CharEncoder(chars=6, dim=4, cell="lstm", hidden=3, dropout=0.5)
+    words = [torch.tensor([[2, 3, 4], [5, 3, 0]])]
+    assert not torch.equal(encoder(words), encoder(words))
+    assert torch.equal(encoder.eval()(words), expected(words))
+
+
+def test_words_characters_and_features_stand_side_by_side() -> None:
+    torch.manual_seed(1)
+    words = WordEmbedding(words=4, dim=3, vectors=0)
+    embed = TokenEmbedding(words=words, chars=chars(), features=[3, 5], dim=2)
+    word_ids, rows = torch.tensor([2, 3]), torch.tensor([[1, 0]])
+    char_ids = [torch.tensor([[2, 3]]), torch.tensor([[4, 5]])]
+    features = [torch.tensor([[1, 2]]), torch.tensor([[4, 0]])]
+    nothing = torch.zeros_like(word_ids)
+    found = embed(embed.vectors(word_ids, nothing, char_ids), rows, features)
+    assert embed.chars is not None
+    spelt = embed.chars(char_ids)
+    expected = [
+        words.trained(word_ids.flip(0)).unsqueeze(0),
+        torch.stack((spelt[1], spelt[0])).unsqueeze(0),
+        embed.features[0](features[0]),
+        embed.features[1](features[1]),
+    ]
+    torch.testing.assert_close(found, torch.cat(expected, dim=2))
+    assert found.shape[2] == embed.outputs
+    plain = TokenEmbedding(words=words, chars=None, features=[], dim=2)
+    vectors = plain.vectors(word_ids, nothing, [])
+    torch.testing.assert_close(plain(vectors, rows, []), words.trained(word_ids[rows]))

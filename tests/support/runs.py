@@ -1,0 +1,84 @@
+"""Small runs that are stopped, and losses that are not what they should be."""
+
+import hashlib
+import threading
+from pathlib import Path
+
+import pytest
+import tiny
+import torch
+
+from tagkit.config import Config
+from tagkit.features.batch import Batch
+from tagkit.models.model import Model
+from tagkit.training.callbacks import Epoch, Listener
+
+EPOCHS, STEPS = 3, 30  # of a run; ten an epoch
+
+
+def settings(folder: Path, *overrides: str, **flags: object) -> Config:
+    config = tiny.config(
+        folder,
+        f"train.max_epochs={EPOCHS}",
+        "train.patience=0",
+        "encoder.dropout=0.2",
+        "train.checkpoint_every=4",
+        *overrides,
+        **flags,
+    )
+    # Words that occur once, some of which training reads as unknown, by chance.
+    names = [[f"Na{letter}\tB-PER", "leaves\tO", ".\tO"] for letter in "bcdfghjklmnpqrstvwxz"]
+    tiny.write(folder / "train.conll", tiny.lines(60, seed=1) + names)
+    return config
+
+
+def digests(folder: Path) -> list[str]:
+    """Of the best model's weights and the last one's."""
+    files = [folder / "model" / name / "model.safetensors" for name in ("best", "last")]
+    return [hashlib.sha256(file.read_bytes()).hexdigest() for file in files]
+
+
+class StopAt(Listener):
+    """Asks a run to end after some of its steps; keeps what it is told."""
+
+    def __init__(self, *steps: int) -> None:
+        self.steps = steps
+        self.stop = threading.Event()
+        self.count = 0
+        self.notes: list[str] = []
+        self.epochs: list[Epoch] = []
+
+    def on_step(self, epoch: int, done: int, total: int) -> None:
+        self.count += 1
+        if self.count in self.steps:
+            self.stop.set()
+
+    def on_epoch(self, epoch: Epoch) -> None:
+        self.epochs.append(epoch)
+
+    def on_note(self, text: str) -> None:
+        self.notes.append(text)
+
+
+class Faulty:
+    """Lets the loss of some batches be what they should not be."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, loss: float, calls: range) -> None:
+        self.calls, self.count = calls, 0
+        whole = Model.loss
+
+        def faulty(model: Model, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
+            total, count = whole(model, batch)
+            self.count += 1
+            return (total * loss if self.count in self.calls else total), count
+
+        monkeypatch.setattr(Model, "loss", faulty)
+
+
+def settings_without_chance(folder: Path, *, write: bool = True) -> Config:
+    """A run without chance but for the order of the corpus."""
+    options = ["encoder.dropout=0", "encoder.word_dropout=0", "embeddings.singleton_dropout=0",
+               "train.max_epochs=2", "train.checkpoint_every=3", "train.batch_size=9"]  # fmt: skip
+    if write:
+        return tiny.config(folder, *options)
+    return tiny.small(folder, *options)

@@ -1,0 +1,193 @@
+"""Raw text -> tokens that know their place."""
+
+import time
+
+import pytest
+import regex
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from tagkit.text.tokenizer import TOKENIZERS, Token, split_multilingual, tokenize
+
+# What tokenizers trip on: apostrophes, hyphens of all kinds, marks that combine, controls,
+# case mappings that change the length, lone surrogates, white space that is none in ASCII.
+odd = st.text(
+    alphabet="ab.A1-_'’n’t ’‐‑–—\u00ad\u200b\u200d\u0301 \n\r\t\x00\x1c\x85\xa0\u2028\u3000"
+    "?!()…/@:,\ud800😀ßİﬁ日;#&\ufeff"
+)
+contractions = st.lists(
+    st.sampled_from(["don't", "can’t", "n't", "Dr.", "e.g.", "-", "--", "x-ray", "U.S.", "a_b"])
+    | st.sampled_from(["..", "http://a.b/c-d_e", "@me", "3,5", "I'm", " ", "  ", "\n", "\n\n"])
+).map("".join)
+
+
+@settings(max_examples=500)
+@given(st.text() | odd | contractions)
+@example("")
+@example("\u00ad-\u00ad")
+@example("cannot don't o’clock")
+def test_tokens_are_the_text_between_their_offsets_and_leave_out_only_white_space(
+    text: str,
+) -> None:
+    covered = [0] * len(text)
+    end = 0
+    for sentence in tokenize(text):
+        assert sentence
+        for token in sentence:
+            assert token.text
+            assert text[token.start : token.end] == token.text
+            assert token.start >= end
+            end = token.end
+            for place in range(token.start, token.end):
+                covered[place] += 1
+    for char, count in zip(text, covered, strict=True):
+        assert count == 1 or (count == 0 and char.isspace())
+
+
+@given(st.text(alphabet=" \t\n\r\x0b\x0c\x85\xa0\u2003\u2028"))
+def test_a_blank_text_has_no_sentences(text: str) -> None:
+    assert tokenize(text) == []
+
+
+def words(text: str) -> list[list[str]]:
+    return [[token.text for token in sentence] for sentence in tokenize(text)]
+
+
+def test_punctuation_stands_alone_and_sentences_are_parted() -> None:
+    assert words("Any flight from Oslo to São Paulo? No, none.") == [
+        ["Any", "flight", "from", "Oslo", "to", "São", "Paulo", "?"],
+        ["No", ",", "none", "."],
+    ]
+
+
+def test_nothing_is_rewritten() -> None:
+    assert "".join(words("It isn't a well-known e-mail_address.")[0]) == (
+        "Itisn'tawell-knowne-mail_address."
+    )
+
+
+def test_what_syntok_leaves_out_is_a_token_of_its_sentence() -> None:
+    assert words("\u200bHi\u200b!\u200b") == [["\u200b", "Hi", "\u200b", "!", "\u200b"]]
+    assert words("\u200b") == [["\u200b"]]
+
+
+def test_offsets_count_code_points() -> None:
+    assert tokenize("😀  né à") == [
+        [Token("😀", 0, 1), Token("né", 3, 5), Token("à", 6, 7)],
+    ]
+
+
+@pytest.mark.parametrize("piece", ["a", "a-", ".", "-", "aB", "n't", "a.", "1,"])
+def test_long_words_take_no_long_time(piece: str) -> None:
+    text = piece * (10_000 // len(piece))
+    start_s = time.perf_counter()
+    sentences = tokenize(text)
+    assert time.perf_counter() - start_s < 5
+    assert "".join(token.text for tokens in sentences for token in tokens) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Un cafe\u0301s noir.", ["Un", "cafe\u0301s", "noir", "."]),
+        ("E\u0301COLE", ["E\u0301COLE"]),
+        ("हिन्दी में", ["हिन्दी", "में"]),
+        ("\u0301 a", ["\u0301", "a"]),
+    ],
+)
+def test_combining_marks_stay_with_their_letters(text: str, words: list[str]) -> None:
+    assert [token.text for sentence in tokenize(text) for token in sentence] == words
+
+
+# Scripts with and without blanks, their marks and ends, and what joins and modifies.
+mixed = st.text(
+    alphabet="aB1.' !?()\n我是学。！？「」、，（）ーァアｱﾞ々〆ก\u0e31\u0e33เ๑ក្ខែ។က\u1039န်ာ။ກ\u0eb3"
+    "한한\u0905\u094d\u200b\u200c\u200d\ufe0f\U000e0100👨👩🏽🇩🇪\u0301\u3099"
+)
+planes = st.text(alphabet=st.characters(exclude_categories=["Cs"]))
+SAME_AS_SYNTOK = regex.compile(
+    r"[^\p{Han}\p{Hiragana}\p{Katakana}\p{Bopomofo}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tai_Le}"
+    r"\p{New_Tai_Lue}\p{Tai_Tham}\p{Tai_Viet}。｡！？\u3006\u303c\u30fc\uff70]*"
+)
+
+
+@pytest.mark.parametrize("name", TOKENIZERS)
+@settings(max_examples=200)
+@given(text=mixed | planes | odd | st.lists(mixed | contractions, max_size=4).map("".join))
+@example(text="❤\u103a\u200d❤\u1019")  # a joiner behind a mark, with an emoji before them
+@example(text="\u0301我\u0301\u0301a\u0301")
+def test_every_tokenizer_covers_all_but_white_space_in_order(name: str, text: str) -> None:
+    end = 0
+    for sentence in TOKENIZERS[name](text):
+        assert sentence
+        for token in sentence:
+            assert token.text
+            assert text[token.start : token.end] == token.text
+            assert text[end : token.start].strip() == ""
+            assert token.start >= end
+            end = token.end
+    assert text[end:].strip() == ""
+
+
+@settings(max_examples=300)
+@given(planes | odd | contractions)
+def test_multilingual_is_syntok_where_scripts_have_blanks(text: str) -> None:
+    if SAME_AS_SYNTOK.fullmatch(text):
+        assert split_multilingual(text) == tokenize(text)
+
+
+@given(st.text(alphabet="ก\u0e31\u0e33ເກ\u0eb3ក\u17d2ែက\u1039\u103a\u102fかﾞｶ\u3099我\U000e0100"))
+def test_no_grapheme_cluster_is_parted(text: str) -> None:
+    text = f"我{text}"  # a voicing mark wants something before it
+    edges = {cluster.start() for cluster in regex.finditer(r"\X", text)}
+    for sentence in split_multilingual(text):
+        assert all(token.start in edges for token in sentence)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("我是学生。他是老师！真的？是。", "我 是 学 生 。|他 是 老 师 ！|真 的 ？|是 。"),
+        ("iPhone手机2024年3月。", "i Phone 手 机 2024 年 3 月 。"),
+        ("「好。」他说（笑）：“对！”走", "「 好 。 」|他 说 （ 笑 ） ： “ 对 ！ ”|走"),
+        ("コーヒーを買う。", "コ ー ヒ ー を 買 う 。"),
+        ("東京タワー(Tokyo)へ行く", "東 京 タ ワ ー ( Tokyo ) へ 行 く"),
+        ("สวัสดี ครับ", "ส วั ส ดี ค รั บ"),
+        ("น้ำ ๓.๕", "น้ำ ๓.๕"),
+        ("ខ្មែរ ស្អាត។ បាទ", "ខ្មែ រ ស្អា ត ។|បា ទ"),
+        ("မြန်မာစကား။ ဟုတ်", "မြ န် မာ စ ကား ။|ဟု တ်"),
+        ("ພາສາ", "ພ າ ສ າ"),
+        ("I like 東京. It is big.", "I like 東 京 .|It is big ."),
+        ("你好!我是谁?", "你 好 !|我 是 谁 ?"),
+        ("Hello。World", "Hello 。|World"),
+        ("한국어는 있다. 그렇다.", "한국어는 있다 .|그렇다 ."),
+        ("大韓民國은 나라다", "大 韓 民 國 은 나라다"),
+        ("葛\U000e0100城 👩\u200d🚀", "葛\U000e0100 城 👩\u200d🚀"),
+        ("好👩\u200d🚀……", "好 👩\u200d🚀 ……"),
+    ],
+)
+def test_scripts_without_blanks_are_tokenised_by_letters(text: str, expected: str) -> None:
+    found = [" ".join(token.text for token in tokens) for tokens in split_multilingual(text)]
+    assert "|".join(found) == expected
+
+
+@pytest.mark.parametrize("name", ["multilingual", "syntok"])
+@pytest.mark.parametrize(
+    "piece", ["a", "\u0301", "我", "ก\u0e31", "ក\u17d2", "。", "「", "\u200d", "a\u0301我", "(我"]
+)
+def test_time_grows_with_the_length_alone(name: str, piece: str) -> None:
+    text = piece * (20_000 // len(piece))
+    start_s = time.perf_counter()
+    sentences = TOKENIZERS[name](text)
+    assert time.perf_counter() - start_s < 5
+    assert "".join(token.text for tokens in sentences for token in tokens) == text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("piece", ["a", "\u0301", "a\u0301", "1,", "é", "가", "ក\u17d2"])
+def test_a_word_of_three_million_characters_is_tokenised_in_seconds(piece: str) -> None:
+    text = piece * (3_000_000 // len(piece))
+    start_s = time.perf_counter()
+    sentences = split_multilingual(text)
+    assert time.perf_counter() - start_s < 20
+    assert "".join(token.text for tokens in sentences for token in tokens) == text

@@ -1,0 +1,233 @@
+"""Deliberate breaks of the training code: each is noticed by the test that is named beside it.
+
+A copy of the package is broken in one place, and the test is run with it. A break whose text is no
+longer in the module fails here too: then the module was changed, and the break is to be adapted.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+TESTS = Path(__file__).parents[1]
+PACKAGE = TESTS.parent / "tagkit"
+
+
+class Break(NamedTuple):
+    """Text of a module that is replaced by another, and the test that fails for it."""
+
+    module: str
+    old: str
+    new: str
+    test: str
+
+
+BREAKS = [
+    # Modes of the model.
+    Break("trainer", "        self.prepared.model.train()\n", "", "loop::test_steps_are_taken_in"),
+    Break("predictor", "        self.model.eval()\n", "", "loop::test_steps_are_taken_in"),
+    Break("word_cache", "        self._model.eval()\n", "", "loop::test_steps_are_taken_in"),
+    # Learning rates, and the decay of the mean.
+    Break("lr_schedule", "max(1, self.total_steps - settings.warmup_steps)",
+          "max(1, self.total_steps)", "trainer::test_the_schedules_have_the"),
+    Break("lr_schedule", "(step - settings.warmup_steps) / left", "step / left",
+          "trainer::test_the_schedules_have_the"),
+    Break("lr_schedule", "settings.lr * self.factor * (step + 1)", "settings.lr * (step + 1)",
+          "loop::test_rates_rise_before_they_fall"),
+    Break("lr_schedule", 'state["step"], state["waited"]', 'state["step"], 0',
+          "loop::test_a_schedule_that_is_restored"),
+    Break("lr_schedule", 'state["factor"], state["best"]', 'state["factor"], -1.0',
+          "loop::test_a_schedule_that_is_restored"),
+    Break("lr_schedule", 'state["factor"], state["best"]', '1.0, state["best"]',
+          "loop::test_a_schedule_that_is_restored"),
+    Break("state", "        self.schedule.after_epoch(score)\n", "",
+          "loop::test_a_plateau_on_dev_lowers"),
+    Break("state", "self.step - self.position.done + len(steps) * epochs_left",
+          "len(steps) * settings.max_epochs", "trainer::test_the_rate_falls_to_its_end"),
+    Break("optimizer", '            group["lr"] = lr\n', "            pass\n",
+          "loop::test_weight_decay_and_momentum"),
+    Break("optimizer", "decay_at(self.steps, self.settings.average_decay)",
+          "self.settings.average_decay", "loop::test_the_mean_of_the_weights_is"),
+    Break("ema", "step / (step + 10)", "1", "loop::test_decay_rises"),
+    # What a step is made of.
+    Break("gradients", "accelerator.backward(total / share)", "accelerator.backward(total)",
+          "loop::test_a_steps_gradient_is"),
+    Break("state", "self._targets() / len(plan)", "self._targets()",
+          "loop::test_a_steps_gradient_is"),
+    Break("state", "len(encoded) if classify else int(encoded.lengths.sum())",
+          "int(encoded.lengths.sum())", "loop::test_a_steps_gradient_is"),
+    Break("gradients", "self.targets = int(totals[1])", "self.targets = len(pieces)",
+          "loop::test_the_loss_of_an_epoch_is"),
+    Break("state", "+= self.gradients.targets", "+= len(batches)",
+          "loop::test_the_loss_of_an_epoch_is"),
+    Break("state", "            position.loss += loss\n",
+          "            position.loss += 2 * loss\n", "loop::test_the_loss_of_an_epoch_leaves"),
+    Break("state", "            self.in_a_row = 0\n", "            pass\n",
+          "loop::test_the_loss_of_an_epoch_leaves"),
+    Break("gradients", "            self.updates.forget()\n", "",
+          "loop::test_gradients_of_an_attempt"),
+    Break("gradients", "np.array_split(b, min(self.parts, len(b)))",
+          "np.array_split(b, min(self.parts, len(b)))[:2]", "loop::test_pieces_are_of_sizes"),
+    Break("gradients", "self.parts *= 2", "self.parts += 2", "loop::test_gradients_of_an_attempt"),
+    Break("gradients", "        if not probability:\n", "        if True:\n",
+          "loop::test_words_that_occur_once"),
+    Break("optimizer", '"weight_decay": settings.weight_decay}', '"weight_decay": 0.0}',
+          "loop::test_weight_decay_and_momentum"),
+    Break("optimizer", 'options["momentum"] = settings.momentum', 'options["momentum"] = 0.9',
+          "loop::test_weight_decay_and_momentum"),
+    Break("optimizer", "gradient.clamp_(-settings.max_grad_value, settings.max_grad_value)",
+          "gradient.clamp_(max=settings.max_grad_value)", "robustness::test_gradients_can_be_cut"),
+    Break("optimizer", "            scaler.unscale_(self.optimizer)\n", "            pass\n",
+          "optimizer::test_fp16_finds_its_scale"),
+    Break("optimizer", "        alone\n        and settings", "        settings",
+          "optimizer::test_only_rows_are_updated"),
+    Break("optimizer", "                table.weight.grad[table.padding_idx] = 0\n",
+          "                pass\n", "padding::test_padding_and_pretrained"),
+    Break("optimizer", "parameter.requires_grad and (", "(", "padding::test_a_parameter_without"),
+    # Heads and their losses.
+    Break("model", "self.class_loss * total, tokens", "total, tokens",
+          "loop::test_the_losses_of_tags_and"),
+    Break("model", "of_tags + self.class_loss * total", "self.class_loss * of_tags + total",
+          "loop::test_the_losses_of_tags_and"),
+    Break("model", "self.class_loss * total, tokens", "self.class_loss * total, count",
+          "loop::test_the_losses_of_tags_and"),
+    Break("model", "states.device.type, enabled=False)", "states.device.type, torch.bfloat16)",
+          "loop::test_in_mixed_precision"),
+    Break("model", "states.float(), final.float(), batch", "states, final, batch",
+          "loop::test_in_mixed_precision"),
+    # The best epoch, and what is saved.
+    Break("trainer", "score > state.best.score", "score >= state.best.score",
+          "loop::test_of_epochs_that_score"),
+    Break("trainer", "        self.state.load_best()\n", "", "loop::test_of_epochs_that_score"),
+    Break("state", "weights.detach().clone()", "weights.detach()",
+          "loop::test_of_epochs_that_score"),
+    Break("trainer", '        with self.state.updates.averaged():\n            self._save("last"',
+          '        if True:\n            self._save("last"', "loop::test_last_and_best_are"),
+    Break("trainer", "        with self.state.updates.averaged():\n            facts",
+          "        if True:\n            facts", "loop::test_last_and_best_are"),
+    Break("trainer", "        with state.updates.averaged():\n            dev",
+          "        if True:\n            dev", "loop::test_last_and_best_are"),
+    Break("trainer", "self._score(whole=False)", "self._score(whole=True)",
+          "robustness::test_a_run_out_of_time"),
+    Break("callbacks", '"dev": "score"', '"dev": "loss", "loss": "score"',
+          "resume::test_history_and_log"),
+    # What a checkpoint holds.
+    Break("gradients", '        self.dice.set_state(tensors["random.words"][number].clone())\n',
+          "", "loop::test_random_generators"),
+    Break("gradients", '        torch.set_rng_state(tensors["random.torch"][number].clone())\n',
+          "", "loop::test_random_generators"),
+    Break("optimizer", '        self.dice.set_state(tensors["dice"])\n', "",
+          "loop::test_random_generators"),
+    Break("gradients", 'max(self.parts, int(tensors["pieces"][number]))', "self.parts",
+          "robustness::test_the_number_of_pieces"),
+    Break("gradients", 'max(self.parts, int(tensors["pieces"][number]))',
+          'int(tensors["pieces"][number])', "robustness::test_the_number_of_pieces"),
+    Break("optimizer", '            mean.copy_(tensors[f"mean.{name}"])\n', "",
+          "loop::test_a_mean_that_is_restored"),
+    Break("optimizer", 'self.steps = int(tensors["steps"])', "self.steps = 0",
+          "loop::test_a_mean_that_is_restored"),
+    Break("trainer", "sound = on_schedule and not state.in_a_row", "sound = on_schedule",
+          "loop::test_a_run_whose_last_step"),
+    Break("trainer", "state.skipped, state.returns = skipped, returns", "state.returns = returns",
+          "robustness::test_after_several_in_a_row"),
+    Break("gradients", "prepared.config.train.seed + processes.number",
+          "prepared.config.train.seed", "loop::test_each_process_drops"),
+    Break("distributed", "dict.fromkeys(tensor.dtype for tensor in tensors)", "[torch.float64]",
+          "distributed::test_two_processes_with_half"),
+    # A model that begins with another's weights.
+    Break("transfer", "old is None or not keeps[head] or not", "old is None or not",
+          "transfer::test_a_head_of_more_tags"),
+    Break("transfer", "vectors[1:].numpy()", "vectors[:-1].numpy()",
+          "transfer::test_pretrained_vectors_come"),
+    Break("transfer", "            tensor[PAD_ID] = 0", "            pass",
+          "padding::test_a_model_that_begins"),
+    # The best of several.
+    Break("training/tune", "max(done, key", "max(reversed(done), key",
+          "tune::test_of_trials_that_score"),
+    Break("training/tune", 'for trial in ended if trial.state == "done"',
+          "for trial in ended if trial.dev is not None", "tune::test_of_trials_that_score"),
+    Break("training/tune", "all(score > (t.value", "all(score >= (t.value",
+          "tune::test_of_trials_that_score"),
+    Break("training/tune", "            if is_best:\n", "            if True:\n",
+          "tune::test_of_trials_that_score"),
+    Break("training/tune", "self.config.train.seed + len(self._ended())", "self.config.train.seed",
+          "tune::test_of_trials_that_score"),
+    Break("seeds", "trained.best.score > best.best.score", "trained.best.score >= best.best.score",
+          "seeds::test_of_seeds_that_score"),
+    Break("seeds", "trained.best.score > best.best.score", "trained.best.score < best.best.score",
+          "seeds::test_of_seeds_that_score"),
+    Break("seeds", "max(minutes - gone, 1e-6) / left", "max(minutes - gone, 1e-6)",
+          "seeds::test_the_minutes_that_are_left"),
+]  # fmt: skip
+
+
+def module_of(package: Path, name: str) -> Path:
+    """The one module of this name, in whatever room."""
+    (path,) = package.rglob(f"{name}.py")
+    return path
+
+
+def file_of(test: str) -> Path:
+    """The file of a test that is named FILE::START."""
+    (path,) = TESTS.rglob(f"test_{test.partition('::')[0]}.py")
+    return path
+
+
+def run(package: Path, tests: list[str]) -> subprocess.CompletedProcess[str]:
+    """Some tests with the package that lies in a folder; other tests of the same files are not."""
+    files = sorted({str(file_of(test)) for test in tests})
+    names = " or ".join(sorted({test.partition("::")[2] for test in tests}))
+    options = [
+        "-n",
+        "0",
+        "-x",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-c",
+        str(TESTS.parent / "pyproject.toml"),
+    ]
+    return subprocess.run(
+        [sys.executable, "-P", "-m", "pytest", *options, "-k", names, *files],
+        env={**os.environ, "PYTHONPATH": str(package)},
+        cwd=package, capture_output=True, text=True,
+    )  # fmt: skip
+
+
+def broken(folder: Path, number: int) -> str:
+    """What is wrong with a break: it cannot be made, or no test notices it; empty if nothing."""
+    change = BREAKS[number]
+    package = folder / str(number)
+    shutil.copytree(PACKAGE, package / "tagkit", ignore=shutil.ignore_patterns("__pycache__"))
+    path = module_of(package / "tagkit", change.module)
+    source = path.read_text(encoding="utf-8")
+    where = f"{change.module}.py: {change.old.strip()!r} -> {change.new.strip()!r}"
+    if source.count(change.old) != 1:
+        return f"{where}: found {source.count(change.old)} times, expected once"
+    path.write_text(source.replace(change.old, change.new), encoding="utf-8")
+    found = run(package, [change.test])
+    shutil.rmtree(package)
+    if found.returncode == 1 and "FAILED" in found.stdout and "no tests ran" not in found.stdout:
+        return ""
+    return f"{where}: not noticed by {change.test} (status {found.returncode})"
+
+
+@pytest.mark.slow
+def test_every_deliberate_break_is_noticed(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(2) as pool:
+        problems = list(pool.map(lambda number: broken(tmp_path, number), range(len(BREAKS))))
+    assert [problem for problem in problems if problem] == []
+
+
+def test_every_deliberate_break_can_be_made_and_names_a_test() -> None:
+    for change in BREAKS:
+        source = module_of(PACKAGE, change.module).read_text(encoding="utf-8")
+        assert source.count(change.old) == 1, change
+        name = change.test.partition("::")[2]
+        tests = file_of(change.test).read_text(encoding="utf-8")
+        assert tests.count(f"def {name}") == 1, change

@@ -1,0 +1,171 @@
+"""Several seeds of one configuration."""
+
+import json
+import statistics
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import tiny
+from runs import StopAt
+
+from tagkit.cli.train_progress import seed_lines
+from tagkit.config import Config, load_config
+from tagkit.errors import CheckpointError, ConfigError, DataError, Interrupted
+from tagkit.inference.predictor import load
+from tagkit.training.run_contents import MODEL_FILES
+from tagkit.training.seeds import TrainedSeeds, mean_and_deviation, train_seeds
+from tagkit.training.trainer import train
+
+SEEDS = (3, 1, 2)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> TrainedSeeds:
+    folder = tmp_path_factory.mktemp("seeds")
+    return train_seeds(tiny.config(folder, "train.seeds=[3,1,2]", "train.max_epochs=1"))
+
+
+def weights(folder: Path) -> bytes:
+    return (folder / "model.safetensors").read_bytes()
+
+
+def test_each_seed_has_a_model_and_they_differ(trained: TrainedSeeds) -> None:
+    assert [score.seed for score in trained.scores] == list(SEEDS)
+    models = {weights(trained.folder / f"seed-{seed}" / "best") for seed in SEEDS}
+    assert len(models) == 3
+
+
+def test_a_seed_among_several_gives_the_model_that_it_gives_alone(
+    trained: TrainedSeeds, tmp_path: Path
+) -> None:
+    train(tiny.config(tmp_path, "train.seed=1", "train.max_epochs=1"))
+    assert weights(tmp_path / "model" / "best") == weights(trained.folder / "seed-1" / "best")
+
+
+def test_the_folders_best_is_the_seed_that_is_best_on_dev(trained: TrainedSeeds) -> None:
+    best = max(trained.scores, key=lambda score: score.dev)
+    assert trained.best.best.score == best.dev
+    assert weights(trained.folder / "best") == weights(
+        trained.folder / f"seed-{best.seed}" / "best"
+    )
+    assert load(trained.folder).config.train.seed == best.seed
+    summary = json.loads((trained.folder / "seeds.json").read_text())
+    assert [row["dev"] for row in summary] == [score.dev for score in trained.scores]
+
+
+def test_mean_and_deviation_are_those_of_a_sample(trained: TrainedSeeds) -> None:
+    values = [score.dev for score in trained.scores]
+    mean, deviation = mean_and_deviation(values)
+    assert mean == pytest.approx(sum(values) / 3)
+    assert deviation == pytest.approx((sum((v - mean) ** 2 for v in values) / 2) ** 0.5)
+    assert mean_and_deviation([0.5]) == (0.5, 0.0)
+    lines = list(seed_lines(trained, "F1"))
+    assert lines[:1] == [""]
+    assert lines[1].split() == ["seed", "epoch", "dev", "F1", "test"]
+    assert [line.split()[0] for line in lines[2:5]] == ["3", "1", "2"]
+    assert lines[5].split()[:2] == ["mean", f"{100 * statistics.mean(values):.2f}"]
+    assert lines[6].split()[:3] == ["standard", "deviation", f"{100 * deviation:.2f}"]
+    assert sum(line.endswith("*") for line in lines) == 1
+
+
+def test_a_run_of_seeds_goes_on_where_it_was_stopped(trained: TrainedSeeds, tmp_path: Path) -> None:
+    config = tiny.config(tmp_path, "train.seeds=[3,1,2]", "train.max_epochs=1")
+    listener = StopAt(14)  # in the second seed
+    with pytest.raises(Interrupted):
+        train_seeds(config, listener, stop=listener.stop)
+    with pytest.raises(CheckpointError):
+        train_seeds(config)
+    listener = StopAt()
+    again = train_seeds(config, listener, resume=True)
+    assert listener.count == 6 + 10
+    assert again.scores == trained.scores
+    assert weights(again.folder / "best") == weights(trained.folder / "best")
+
+
+def test_runs_of_other_kinds_are_neither_lost_nor_mixed(tmp_path: Path) -> None:
+    one = tiny.config(tmp_path, "train.max_epochs=1")
+    many = tiny.config(tmp_path, "train.max_epochs=1", "train.seeds=[1,2]")
+    train(one)
+    for resume in (False, True):
+        with pytest.raises(CheckpointError):
+            train_seeds(many, resume=resume)
+    nothing = tiny.config(tmp_path, "train.seeds=[1,2]", **{"data.train_file": "nope.conll"})
+    with pytest.raises(DataError, match="nope"):
+        train_seeds(nothing, force=True)
+    assert load(tmp_path / "model")
+    train_seeds(many, force=True)
+    names = {"best", "seeds.json", "seed-1", "seed-2", "tagkit-run.json"}
+    assert {path.name for path in (tmp_path / "model").iterdir()} == names
+    for resume in (False, True):
+        with pytest.raises(CheckpointError):
+            train(one, resume=resume)
+    assert {path.name for path in (tmp_path / "model").iterdir()} == names
+    train(one, force=True)
+    assert not names & {path.name for path in (tmp_path / "model").iterdir()} - {
+        "best",
+        "tagkit-run.json",
+    }
+
+
+def test_minutes_are_for_all_seeds_together(tmp_path: Path) -> None:
+    config = tiny.config(
+        tmp_path, "train.seeds=[3,1,2]", "train.max_epochs=1000", "train.max_minutes=0.05"
+    )
+    listener = StopAt()
+    ended = train_seeds(config, listener)
+    assert sum(epoch.seconds for epoch in listener.epochs) < 3
+    assert len(ended.scores) == 3
+
+
+def fake_training(monkeypatch: pytest.MonkeyPatch, scores: dict[int, float]) -> list[Config]:
+    """Runs that take a minute each by the clock of the seeds and have these scores."""
+    configs: list[Config] = []
+
+    def run(config: Config, *_: object, **__: object) -> SimpleNamespace:
+        configs.append(config)
+        seed, folder = config.train.seed, Path(config.output.dir)
+        (folder / "best").mkdir(parents=True)
+        for name in MODEL_FILES:
+            (folder / "best" / name).write_text(f"of seed {seed}")
+        best = SimpleNamespace(score=scores[seed], number=1)
+        return SimpleNamespace(best=best, test=None, folder=folder)
+
+    monkeypatch.setattr("tagkit.training.seeds.train", run)
+    monkeypatch.setattr("tagkit.training.seeds.time.monotonic", lambda: 60.0 * len(configs))
+    return configs
+
+
+@pytest.mark.parametrize(
+    ("scores", "best"),
+    [([0.5, 0.7, 0.7, 0.6], 1), ([0.7, 0.7, 0.5, 0.7], 0), ([0.0, 0.0, 0.0, 0.0], 0),
+     ([0.1, 0.2, 0.3, 0.4], 3)],
+)  # fmt: skip
+def test_of_seeds_that_score_the_same_the_first_is_the_best(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scores: list[float], best: int
+) -> None:
+    seeds = [4, 3, 9, 1]  # in the order in which they were given
+    fake_training(monkeypatch, dict(zip(seeds, scores, strict=True)))
+    found = train_seeds(tiny.config(tmp_path, f"train.seeds={seeds}"))
+    assert found.best.folder.name == f"seed-{seeds[best]}"
+    assert weights(found.folder / "best") == f"of seed {seeds[best]}".encode()
+    assert [score.dev for score in found.scores] == scores
+    assert [score.seed for score in found.scores] == seeds
+
+
+def test_the_minutes_that_are_left_are_shared_by_the_seeds_that_are_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configs = fake_training(monkeypatch, {1: 0.1, 2: 0.2, 3: 0.3})
+    train_seeds(tiny.config(tmp_path, "train.seeds=[1,2,3]", "train.max_minutes=12"))
+    assert [c.train.max_minutes for c in configs] == pytest.approx([12 / 3, 11 / 2, 10 / 1])
+    assert all(c.train.seeds == () for c in configs)
+
+
+def test_seeds_that_cannot_be_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="expected each once"):
+        load_config(overrides=["train.seeds=[1,1]"])
+    with pytest.raises(ConfigError, match="several seeds are for train_seeds"):
+        train(tiny.config(tmp_path, "train.seeds=[1,2]"))
+    with pytest.raises(ConfigError, match="expected at least one seed"):
+        train_seeds(tiny.config(tmp_path))

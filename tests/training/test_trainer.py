@@ -1,0 +1,319 @@
+"""Training: the loop's promises."""
+
+import hashlib
+import math
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+import tiny
+import torch
+
+from tagkit.config import TrainConfig, load_config
+from tagkit.errors import DataError, DeviceError
+from tagkit.features import bucketing as buckets
+from tagkit.text.schemes import illegal_count
+from tagkit.training.callbacks import Epoch, Listener
+from tagkit.training.lr_schedule import Schedule
+from tagkit.training.optimizer import OPTIMIZERS
+from tagkit.training.setup import Prepared
+from tagkit.training.trainer import train
+
+
+def digest(folder: Path) -> str:
+    return hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()
+
+
+class Memory(Listener):
+    """Keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.starts: list[Prepared] = []
+        self.epochs: list[Epoch] = []
+
+    def on_start(self, prepared: Prepared, threads: int) -> None:
+        self.starts.append(prepared)
+
+    def on_epoch(self, epoch: Epoch) -> None:
+        self.epochs.append(epoch)
+
+
+def test_a_run_learns_its_corpus_and_reports_dev_and_test(tmp_path: Path) -> None:
+    memory = Memory()
+    trained = train(tiny.config(tmp_path), memory)
+    assert trained.best.score == max(epoch.score for epoch in memory.epochs)
+    assert trained.dev.micro.f1 == pytest.approx(trained.best.score)
+    assert trained.test is not None
+    assert trained.test.micro.f1 > 0.95
+    assert memory.epochs[-1].loss < memory.epochs[0].loss / 3
+    assert memory.starts[0].corpus.train.detection.scheme == "iob2"
+
+
+def test_two_runs_with_one_seed_give_identical_weights_and_another_seed_others(
+    tmp_path: Path,
+) -> None:
+    digests = []
+    for name, seed in [("a", 5), ("b", 5), ("c", 6)]:
+        folder = tmp_path / name
+        train(tiny.config(tmp_path, f"train.seed={seed}", f"output.dir={folder}"))
+        digests.append((digest(folder / "best"), digest(folder / "last")))
+    assert digests[0] == digests[1]
+    assert digests[0][1] != digests[2][1]
+
+
+def test_a_run_leaves_the_callers_random_state_alone(tmp_path: Path) -> None:
+    torch.manual_seed(11)
+    expected = torch.rand(3)
+    torch.manual_seed(11)
+    train(tiny.config(tmp_path, "train.max_epochs=1"))
+    assert torch.equal(torch.rand(3), expected)
+
+
+@pytest.mark.parametrize("optimizer", sorted(OPTIMIZERS))
+def test_every_optimizer_lowers_the_loss(tmp_path: Path, optimizer: str) -> None:
+    memory = Memory()
+    lr = 0.5 if optimizer == "sgd" else 0.01
+    train(
+        tiny.config(
+            tmp_path, f"train.optimizer={optimizer}", f"train.lr={lr}", "train.max_epochs=3"
+        ),
+        memory,
+    )
+    assert memory.epochs[-1].loss < 0.7 * memory.epochs[0].loss
+
+
+@pytest.mark.parametrize("cell", ["lstm", "gru", "elman"])
+@pytest.mark.parametrize("head", ["crf", "softmax", "viterbi"])
+def test_every_cell_learns_with_every_head(tmp_path: Path, cell: str, head: str) -> None:
+    trained = train(
+        tiny.config(
+            tmp_path,
+            f"encoder.cell={cell}",
+            f"embeddings.char_cell={cell}",
+            f"head.kind={head}",
+            "train.max_epochs=5",
+        )
+    )
+    assert trained.best.score > 0.9
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        ["encoder.merge=sum", "encoder.layers=2"],
+        ["encoder.merge=product", "head.constrain=train"],
+        ["encoder.bidirectional=false", *tiny.WITHOUT_CHARACTERS],
+        ["data.train_scheme=bilou", "train.batch_tokens=60", "train.schedule=cosine"],
+        ["data.train_scheme=iob2", "train.schedule=plateau", "embeddings.lowercase=false"],
+        ["encoder.locked_dropout=0.2", "encoder.word_dropout=0.1", "train.average_decay=0"],
+        ["embeddings.min_count=2", "embeddings.char_dropout=0.1", "train.warmup_steps=10"],
+    ],
+    ids=lambda overrides: " ".join(overrides),
+)
+def test_the_options_can_be_combined(tmp_path: Path, overrides: list[str]) -> None:
+    assert train(tiny.config(tmp_path, *overrides, "train.max_epochs=6")).best.score > 0.8
+
+
+def test_feature_columns_are_read_by_the_model(tmp_path: Path) -> None:
+    config = tiny.config(tmp_path, "data.feature_columns=[-2]", columns=3)
+    trained = train(config)
+    # Counted from the left once the file is known: prediction may lack the tags' column.
+    assert trained.predictor.config.data.feature_columns == (1,)
+    assert trained.predictor.vocabulary.features == (("UP", "LOW"),)
+    assert trained.best.score > 0.9
+
+
+def test_an_iob1_corpus_is_learnt_and_predicted_in_iob1(tmp_path: Path) -> None:
+    # Two neighbours of one type: IOB1 needs its B- there, and only there.
+    sentence = ["Oslo\tI-LOC", "Rome\tB-LOC", "met\tO", "Ada\tI-PER", "Novak\tI-PER"]
+    files = {
+        f"data.{name}_file": str(tiny.write(tmp_path / f"{name}.iob", [sentence] * 30))
+        for name in ("train", "dev")
+    }
+    config = tiny.config(tmp_path, "train.max_epochs=8", "data.test_file=''", **files)
+    trained = train(config)
+    assert trained.predictor.config.data.scheme == "iob1"
+    found = trained.predictor.predict(["Oslo Rome met Ada Novak".split()])[0]
+    assert [token.tag for token in found.tokens] == ["I-LOC", "B-LOC", "O", "I-PER", "I-PER"]
+
+
+def test_plain_labels_are_learnt_by_accuracy(tmp_path: Path) -> None:
+    sentences = [["the\tDT", "dog\tNN", "barks\tVBZ"], ["a\tDT", "cat\tNN", "sleeps\tVBZ"]]
+    files = {
+        f"data.{name}_file": str(tiny.write(tmp_path / f"{name}.pos", sentences * 20))
+        for name in ("train", "dev", "test")
+    }
+    trained = train(tiny.config(tmp_path, **files))
+    assert trained.best.score == 1.0
+    assert trained.test is not None
+    assert (trained.test.scheme, trained.test.mode, trained.test.accuracy) == (
+        "labels",
+        "per token",
+        1.0,
+    )
+    assert trained.predictor.predict("the dog sleeps").spans == ()
+
+
+def test_dev_is_split_off_when_none_is_given(tmp_path: Path) -> None:
+    memory = Memory()
+    train(tiny.config(tmp_path, "data.dev_fraction=0.25", **{"data.dev_file": ""}), memory)
+    corpus = memory.starts[0].corpus
+    assert (len(corpus.train.sentences), len(corpus.dev.sentences)) == (60, 20)
+    read = [s for split in (corpus.train, corpus.dev) for s in split.sentences]
+    everything = [line for sentence in tiny.lines(80, 1) for line in sentence]
+    assert sorted(word for s in read for word in s.words) == sorted(
+        line.split("\t")[0] for line in everything
+    )
+
+
+def test_a_sentence_over_max_length_is_cut_into_pieces_and_told(tmp_path: Path) -> None:
+    memory = Memory()
+    train(tiny.config(tmp_path, "data.max_length=3"), memory)
+    long = [s for s in tiny.lines(80, 1) if len(s) > 3]
+    assert memory.starts[0].cut == len(long) > 0
+
+
+def test_words_of_dev_and_test_never_enter_the_vocabulary(tmp_path: Path) -> None:
+    config = tiny.config(tmp_path)
+    Path(config.data.dev_file).write_text("Zanzibar\tB-LOC\n\n", encoding="utf-8")
+    vocabulary = train(config).predictor.vocabulary
+    assert "zanzibar" not in vocabulary.words
+    assert "Z" not in vocabulary.chars
+
+
+def test_training_stops_when_dev_does_not_get_better(tmp_path: Path) -> None:
+    config = tiny.config(tmp_path, "train.patience=2", "train.max_epochs=40")
+    trained = train(config)
+    assert trained.ended == "patience"
+    assert len(trained.epochs) == trained.best.number + 2
+
+
+def test_vectors_of_words_that_training_lacks_are_used_in_prediction(tmp_path: Path) -> None:
+    names = ["oslo", "rome", "lima", "quito", "zagreb", "ada", "ben", "cleo", "dan", "eve"]
+    rows = [f"{name} {'1 0' if i < 5 else '0 1'} 0.5" for i, name in enumerate(names)]
+    path = tmp_path / "vectors.txt"
+    path.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    for freeze in ("false", "true"):
+        config = tiny.config(
+            tmp_path,
+            f"embeddings.vectors={path}",
+            f"embeddings.freeze_vectors={freeze}",
+            *tiny.WITHOUT_CHARACTERS,
+        )
+        trained = train(config, force=True)
+        vocabulary = trained.predictor.vocabulary
+        assert "zagreb" not in vocabulary.words
+        assert ("rome" in vocabulary.words) == (freeze == "false")
+        words = trained.predictor.model.embed.words
+        assert words.vectors[vocabulary.vector_row("Zagreb")].tolist() == [1.0, 0.0, 0.5]
+        # An unseen name with a place's vector, in capitals that the vectors do not know.
+        found = trained.predictor.predict([["Finn", "visits", "ZAGREB", "."]])[0]
+        assert [(span.text, span.label) for span in found.spans][-1] == ("ZAGREB", "LOC")
+
+
+def test_the_schedules_have_the_learning_rates_of_their_formulas() -> None:
+    def rates(schedule: str, warmup: int = 0, total: int = 10) -> list[float]:
+        settings = TrainConfig(lr=1.0, schedule=schedule, warmup_steps=warmup)  # type: ignore[arg-type]
+        found = Schedule(settings)
+        found.total_steps = total
+        return [found.next_step() for _ in range(total)]
+
+    assert rates("constant") == [1.0] * 10
+    assert rates("linear") == pytest.approx([1 - step / 10 for step in range(10)])
+    assert rates("linear", warmup=4, total=8) == pytest.approx(
+        [0.25, 0.5, 0.75, 1, 1, 0.75, 0.5, 0.25]
+    )
+    half_cosine = [(1 + math.cos(math.pi * step / 10)) / 2 for step in range(10)]
+    assert rates("cosine") == pytest.approx(half_cosine)
+
+
+@pytest.mark.parametrize(
+    ("budget", "pool"),
+    [(["train.batch_tokens=26"], 3), (["train.batch_tokens=26", "train.accumulate=3"], 3),
+     (["train.batch_size=8"], 1)],
+)  # fmt: skip
+def test_the_rate_falls_to_its_end_with_the_last_step_where_epochs_differ_in_length(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, budget: list[str], pool: int
+) -> None:
+    monkeypatch.setattr(buckets, "_MOST_TOKENS", 20)  # sentences so long that memory is at risk
+    monkeypatch.setattr(buckets, "_POOL_BATCHES", pool)  # each of few sentences, by chance
+    rates: list[float] = []
+    next_step = Schedule.next_step
+
+    def recorded(schedule: Schedule) -> float:
+        rates.append(next_step(schedule))
+        return rates[-1]
+
+    monkeypatch.setattr(Schedule, "next_step", recorded)
+    trained = train(
+        tiny.config(
+            tmp_path, *budget, "train.max_epochs=6", "train.patience=0", "train.warmup_steps=4"
+        )
+    )  # fmt: skip
+    ends = [0, *(epoch.step for epoch in trained.epochs)]
+    assert len({after - before for before, after in pairwise(ends)}) > 1
+    total = ends[-1]
+    assert len(rates) == total
+    last = range(ends[-2], total)
+    exact = [0.02 * (1 - (step - 4) / (total - 4)) for step in last]
+    assert [rates[step] for step in last] == pytest.approx(exact)
+    assert rates[-1] == pytest.approx(0.02 / (total - 4))
+    # The epochs before it take those to come to be as long as they are: near to the line.
+    line = [0.02 * (1 - (step - 4) / (total - 4)) for step in range(4, total)]
+    assert rates[4:] == pytest.approx(line, abs=0.02 * 0.1)
+
+
+def test_a_plateau_halves_the_learning_rate_when_dev_stands_still() -> None:
+    settings = TrainConfig(lr=1.0, schedule="plateau", anneal_patience=1, anneal_factor=0.5)
+    schedule = Schedule(settings)
+    seen = []
+    for score in [0.5, 0.6, 0.6, 0.6, 0.7, 0.7, 0.7]:
+        schedule.after_epoch(score)
+        seen.append(schedule.next_step())
+    assert seen == [1, 1, 1, 0.5, 0.5, 0.5, 0.25]
+
+
+def test_clipping_bounds_what_a_step_can_change(tmp_path: Path) -> None:
+    weights = []
+    for norm in (0, 1e-9):
+        config = tiny.config(
+            tmp_path, f"train.max_grad_norm={norm}", "train.optimizer=sgd", "train.max_epochs=1"
+        )
+        weights.append(
+            train(config, force=True).predictor.model.head.linear.weight.detach().clone()
+        )
+    start = train(
+        tiny.config(tmp_path, "train.lr=1e-30", "train.optimizer=sgd", "train.max_epochs=1"),
+        force=True,
+    ).predictor.model.head.linear.weight.detach()
+    assert (weights[0] - start).abs().max() > 1e-3
+    assert (weights[1] - start).abs().max() < 1e-6
+
+
+def test_a_corpus_of_nothing_but_o_is_refused(tmp_path: Path) -> None:
+    path = tiny.write(tmp_path / "empty.conll", [["a\tO", "b\tO"]] * 4)
+    with pytest.raises(DataError, match="every tag is O, so there is nothing to learn"):
+        train(load_config(flags={"data.train_file": str(path), "output.dir": str(tmp_path / "m")}))
+
+
+def test_a_missing_training_file_is_named() -> None:
+    with pytest.raises(DataError, match=r"^nowhere\.conll: no such file$"):
+        train(load_config(flags={"data.train_file": "nowhere.conll"}))
+    with pytest.raises(DataError, match="no training corpus: name one with --train FILE"):
+        train(load_config())
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_a_gpu_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DeviceError, match="there is no GPU that torch can use"):
+        train(tiny.config(tmp_path, "train.device=cuda"))
+
+
+def test_predicted_tags_are_always_well_formed(tmp_path: Path) -> None:
+    # One epoch at a tiny rate: what is predicted is next to random.
+    trained = train(tiny.config(tmp_path, "train.max_epochs=1", "train.lr=0.0001"))
+    words = [line.split("\t")[0] for sentence in tiny.lines(40, 9) for line in sentence]
+    found = trained.predictor.predict([words[i : i + 7] for i in range(0, 140, 7)])
+    tags = [[token.tag for token in tagged.tokens] for tagged in found]
+    assert len({tag for sentence in tags for tag in sentence}) > 2
+    assert illegal_count(tags, "iob2") == 0

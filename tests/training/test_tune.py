@@ -1,0 +1,330 @@
+"""Searching for good options."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import tomllib
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import tiny
+
+from tagkit.cli.tune import DEFAULT_SEARCH
+from tagkit.config import Config, load_config, with_options
+from tagkit.config.search_space import Choices, Range, parse_spaces
+from tagkit.errors import CheckpointError, ConfigError, DataError, Interrupted, TrainingError
+from tagkit.inference.predictor import load
+from tagkit.training.manifest import Manifest
+from tagkit.training.run_contents import MODEL_FILES
+from tagkit.training.trainer import train
+
+pytest.importorskip("optuna")
+from tagkit.training.trials import Trial, Tuned, TuneListener
+from tagkit.training.tune import tune
+
+SPACES = parse_spaces(["train.lr=0.0001..0.05:log", "encoder.hidden=4..16",
+                       "encoder.cell=lstm,gru"])  # fmt: skip
+
+
+def settings(folder: Path, *overrides: str, **flags: object) -> Config:
+    return tiny.config(folder, "train.max_epochs=2", f"output.dir={folder / 'search'}", *overrides,
+                       **flags)  # fmt: skip
+
+
+class Told(TuneListener):
+    """Keeps what it is told; asks the search to end after some trials."""
+
+    def __init__(self, stop_after: int = 10**6) -> None:
+        self.trials: list[tuple[Trial, bool]] = []
+        self.notes: list[str] = []
+        self.stop = threading.Event()
+        self.stop_after = stop_after
+
+    def on_trial(self, trial: Trial, *, is_best: bool) -> None:
+        self.trials.append((trial, is_best))
+        if len(self.trials) == self.stop_after:
+            self.stop.set()
+
+    def on_note(self, text: str) -> None:
+        self.notes.append(text)
+
+
+@pytest.fixture(scope="module")
+def searched(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Tuned, Told]:
+    folder = tmp_path_factory.mktemp("tuning")
+    told = Told()
+    return folder, tune(settings(folder), SPACES, trials=6, listener=told), told
+
+
+def test_values_lie_where_they_were_to_be_searched(
+    searched: tuple[Path, Tuned, Told],
+) -> None:
+    _, tuned, _ = searched
+    assert len(tuned.trials) == 6
+    for trial in tuned.trials:
+        assert 0.0001 <= trial.values["train.lr"] <= 0.05
+        assert trial.values["encoder.hidden"] in range(4, 17)
+        assert trial.values["encoder.cell"] in ("lstm", "gru")
+    assert len({trial.values["train.lr"] for trial in tuned.trials}) == 6
+
+
+def test_the_best_trials_model_and_configuration_are_kept_and_nothing_else(
+    searched: tuple[Path, Tuned, Told],
+) -> None:
+    folder, tuned, told = searched
+    done = [trial for trial in tuned.trials if trial.state == "done"]
+    assert tuned.best.dev == max(trial.dev or 0 for trial in done)
+    assert sorted(p.name for p in (folder / "search").iterdir()) == [
+        "best", "best.toml", "study.db", "tagkit-run.json",
+    ]  # fmt: skip
+    kept = load(folder / "search").config
+    written = tomllib.loads((folder / "search" / "best.toml").read_text())
+    for name, value in tuned.best.values.items():
+        section, key = name.split(".")
+        assert getattr(getattr(kept, section), key) == value
+        assert written[section][key] == value
+    bests = [trial.dev or 0 for trial, is_best in told.trials if is_best]
+    assert bests == sorted(bests)
+    assert bests[-1] == tuned.best.dev
+
+
+def test_the_best_configuration_gives_the_best_score_again(
+    searched: tuple[Path, Tuned, Told], tmp_path: Path
+) -> None:
+    folder, tuned, _ = searched
+    config = load_config(folder / "search" / "best.toml", flags={"output.dir": str(tmp_path / "m")})
+    trained = train(config)
+    assert trained.best.score == tuned.best.dev
+    assert trained.test is not None  # the search left it out; the configuration does not
+
+
+def test_a_search_goes_on_and_draws_what_it_would_have_drawn(
+    searched: tuple[Path, Tuned, Told], tmp_path: Path
+) -> None:
+    _, whole, _ = searched
+    told = Told(stop_after=3)
+    config = settings(tmp_path)
+    with pytest.raises(Interrupted, match="stopped in trial 4, which will be begun again"):
+        tune(config, SPACES, trials=6, listener=told, stop=told.stop)
+    again = Told()
+    tuned = tune(config, SPACES, trials=6, listener=again)
+    assert len(again.trials) == 3
+    assert [trial.values for trial in tuned.trials] == [trial.values for trial in whole.trials]
+    assert tuned.best.dev == whole.best.dev
+    # It is complete: the same command has nothing left to do.
+    told = Told()
+    assert tune(config, SPACES, trials=6, listener=told).best == tuned.best
+    assert told.trials == []
+
+
+def test_of_trials_that_score_the_same_the_first_that_ended_is_the_best(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from optuna import TrialPruned
+
+    # One that was given up is never the best, whatever its last score.
+    scores: list[float | None] = [0.4, None, 0.6, 0.6, 0.5, 0.6]
+    hidden: list[int] = []
+
+    def run(config: Config, listener: Any, **_: object) -> SimpleNamespace:
+        hidden.append(config.encoder.hidden)
+        score = scores[len(hidden) - 1]
+        if score is None:
+            listener.trial.report(0.99, 1)
+            raise TrialPruned
+        (Path(config.output.dir) / "best").mkdir(parents=True)
+        for name in MODEL_FILES:
+            (Path(config.output.dir) / "best" / name).write_text(str(len(hidden)))
+        return SimpleNamespace(best=SimpleNamespace(score=score))
+
+    monkeypatch.setattr("tagkit.training.tune.train", run)
+    spaces = parse_spaces(["encoder.hidden=4..1000"])
+    told = Told()
+    tuned = tune(settings(tmp_path), spaces, trials=3, listener=told)
+    assert tuned.best.number == 3
+    tuned = tune(settings(tmp_path), spaces, trials=6, listener=told)  # gone on with
+    assert len(set(hidden)) == 6
+    assert [trial.dev for trial in tuned.trials] == [0.4, 0.99, 0.6, 0.6, 0.5, 0.6]
+    assert [trial.state for trial in tuned.trials] == ["done", "given up", *["done"] * 4]
+    assert [is_best for _, is_best in told.trials] == [True, False, True, False, False, False]
+    assert tuned.best.number == 3
+    assert tuned.best.values == {"encoder.hidden": hidden[2]}
+    assert tuned.config.encoder.hidden == hidden[2]
+    assert (tmp_path / "search" / "best" / "model.safetensors").read_text() == "3"
+
+
+def test_a_search_is_gone_on_with_only_as_it_was_begun(tmp_path: Path) -> None:
+    tune(settings(tmp_path), SPACES, trials=1)
+    with pytest.raises(CheckpointError, match="the search there tried other options"):
+        tune(settings(tmp_path, "train.batch_size=4"), SPACES, trials=1)
+    with pytest.raises(CheckpointError, match="the search there tried other values"):
+        tune(settings(tmp_path), parse_spaces(["encoder.hidden=8,9"]), trials=1)
+    tuned = tune(settings(tmp_path), parse_spaces(["encoder.hidden=8,9"]), trials=1, force=True)
+    assert list(tuned.best.values) == ["encoder.hidden"]
+
+
+def test_a_search_that_failed_at_once_does_not_stand_in_the_way_of_a_right_one(
+    tmp_path: Path,
+) -> None:
+    with pytest.raises(DataError, match=r"nope\.conll: no such file"):
+        tune(settings(tmp_path, **{"data.train_file": "nope.conll"}), SPACES, trials=1)
+    assert len(tune(settings(tmp_path), parse_spaces(["encoder.hidden=8,9"]), trials=1).trials) == 1
+
+
+def test_a_folder_with_something_else_in_it_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "search").mkdir()
+    (tmp_path / "search" / "mine.txt").write_text("mine")
+    for force in (False, True):
+        with pytest.raises(CheckpointError, match=r"known to have written: mine\.txt\. Name anoth"):
+            tune(settings(tmp_path), SPACES, trials=1, force=force)
+
+
+def test_values_that_an_option_cannot_have_are_refused_before_any_training(tmp_path: Path) -> None:
+    for text, problem in [
+        ("encoder.dropout=0.1..1.5", "encoder.dropout = 1.5"),
+        ("encoder.cell=lstm,rnn", "encoder.cell"),
+        ("encoder.hidden=10.0..20.0", "encoder.hidden = 16.18"),
+    ]:
+        with pytest.raises(ConfigError, match=problem):
+            tune(settings(tmp_path), parse_spaces([text]), trials=1)
+    assert not (tmp_path / "search").exists()
+
+
+def test_values_that_do_not_go_together_fail_as_a_trial_and_no_more(tmp_path: Path) -> None:
+    spaces = parse_spaces(["encoder.merge=sum,product", "encoder.bidirectional=true,false"])
+    told = Told()
+    tuned = tune(settings(tmp_path, "train.seed=2"), spaces, trials=8, listener=told)
+    failed = [trial.values for trial in tuned.trials if trial.state == "failed"]
+    assert failed
+    assert not any(values["encoder.bidirectional"] for values in failed)
+    assert "joins two directions" in told.notes[0]
+
+
+def test_a_search_is_one_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(ConfigError, match="a search is one process"):
+        tune(settings(tmp_path), SPACES, trials=1)
+    assert not (tmp_path / "search").exists()
+
+
+def test_a_damaged_study_is_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "search").mkdir()
+    Manifest(tmp_path / "search").claim(["study.db"])
+    (tmp_path / "search" / "study.db").write_bytes(b"no database" * 100)
+    (tmp_path / "search" / "notes.txt").write_text("mine")
+    with pytest.raises(CheckpointError, match=r"cannot be read or written: .*--force starts anew"):
+        tune(settings(tmp_path), SPACES, trials=1)
+    with pytest.raises(CheckpointError, match=r"is known to have written: notes\.txt\."):
+        tune(settings(tmp_path), SPACES, trials=1, force=True)
+    assert (tmp_path / "search" / "notes.txt").read_text() == "mine"
+    (tmp_path / "search" / "notes.txt").unlink()
+    tune(settings(tmp_path), SPACES, trials=1, force=True)
+
+
+def test_a_study_of_which_nothing_proves_that_it_is_ours_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "search").mkdir()
+    (tmp_path / "search" / "study.db").write_bytes(b"no database" * 100)
+    for force in (False, True):
+        with pytest.raises(CheckpointError, match=r"known to have written: study\.db\."):
+            tune(settings(tmp_path), SPACES, trials=1, force=force)
+    assert (tmp_path / "search" / "study.db").read_bytes() == b"no database" * 100
+
+
+def test_trials_that_cannot_be_trained_are_told_and_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = []
+
+    def fails_first(*args: object, **kwargs: object) -> object:
+        calls.append(1)
+        if len(calls) == 1:
+            raise TrainingError("too little memory")
+        return train(*args, **kwargs)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("tagkit.training.tune.train", fails_first)
+    told = Told()
+    tuned = tune(settings(tmp_path), SPACES, trials=3, listener=told)
+    assert told.notes == ["trial 1: too little memory"]
+    assert [trial.state for trial in tuned.trials] == ["failed", "done", "done"]
+
+
+def test_minutes_are_for_the_whole_search(tmp_path: Path) -> None:
+    began = time.monotonic()
+    config = settings(tmp_path, "train.max_epochs=1000", "train.max_minutes=0.05",
+                      "train.patience=0")  # fmt: skip
+    tuned = tune(config, SPACES, trials=1000)
+    assert time.monotonic() - began < 10
+    assert tuned.best.dev
+
+
+@pytest.mark.slow
+def test_a_search_that_is_killed_goes_on(tmp_path: Path) -> None:
+    tiny.corpus(tmp_path)
+    program = "from tagkit.cli.main import main; main()"
+    files = [f"--{name}={tmp_path / name}.conll" for name in ("train", "dev")]
+    options = [word for text in ("encoder.hidden=8", "train.max_epochs=2", "train.patience=0")
+               for word in ("--set", text)]  # fmt: skip
+    command = [sys.executable, "-c", program, "tune", *files, *options, "-o",
+               str(tmp_path / "search"), "--trials", "2",
+               "--search", "train.lr=0.01,0.02", "--set", "train.batch_size=1"]  # fmt: skip
+    environment = {**os.environ, "COLUMNS": "300"}
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, env=environment)
+    while not (tmp_path / "search" / "trial-1" / "train.log").exists():
+        assert process.poll() is None
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    ended = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
+    assert "2 trials, the best first:" in ended.stderr
+    assert ended.stderr.strip().endswith(f"Next: tagkit eval {tmp_path / 'search'} TEST")
+    names = sorted(path.name for path in (tmp_path / "search").iterdir())
+    assert names == ["best", "best.toml", "study.db", "tagkit-run.json"]
+
+
+@pytest.mark.parametrize(
+    ("text", "space"),
+    [
+        ("train.lr=0.001..0.01:log", Range(0.001, 0.01, True, False)),
+        ("encoder.hidden=50..300", Range(50, 300, False, True)),
+        ("encoder.dropout=0..0.5", Range(0, 0.5, False, False)),
+        ("encoder.cell=lstm,gru", Choices(("lstm", "gru"))),
+        ("encoder.hidden=100,200", Choices((100, 200))),
+        ("encoder.bidirectional=true,false", Choices((True, False))),
+    ],
+)
+def test_spaces_are_ranges_or_choices(text: str, space: Range | Choices) -> None:
+    name, _, values = text.partition("=")
+    assert parse_spaces([text]) == {name: space}
+    assert parse_spaces([f"{name}={space}"]) == {name: space}
+    assert values in (str(space), str(space).replace("0.0..", "0.."))
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("train.lr", "expected section.key=values, found 'train.lr'"),
+        ("train.lr=", "expected section.key=values"),
+        ("train.rate=1,2", "unknown option train.rate"),
+        ("train.lr=a..b", "expected two numbers on the sides of .."),
+        ("train.lr=0.1..0.01", "expected a smaller number before .. than behind"),
+        ("train.lr=0..1:log", "expected numbers over 0 with :log"),
+        ("train.lr=0.1..1:ln", "expected :log or nothing behind the numbers"),
+        ("output.dir=a,b", "output.dir makes no model better or worse"),
+        ("train.seeds=1,2", "train.seeds makes no model better or worse"),
+        ("head.hidden=[1]", "expected a number, a text, true or false"),
+    ],
+)
+def test_a_space_that_cannot_be_read_is_named(text: str, problem: str) -> None:
+    with pytest.raises(ConfigError, match=f"--search: .*{problem}"):
+        parse_spaces([text])
+
+
+def test_what_is_searched_unless_something_is_named_can_be_searched() -> None:
+    for name, space in parse_spaces(DEFAULT_SEARCH).items():
+        for value in space.samples():
+            with_options(Config(), {name: value})
