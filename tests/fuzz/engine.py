@@ -25,6 +25,7 @@ from .case import Case, LawBroken, Target
 
 _ROOM_BYTES = 2 << 30  # address space that one process may ask for beyond what it has
 _GROWTH_KB = 400 << 10  # resident memory that a single input may add
+_BYTES_PER_S = 10_000  # of a large input; brackets, which the segmenter takes longest for
 _WAITING = 6  # times the limit of processor time that an input may take by the clock
 _LONGEST_LINE = 4_000  # characters of a line of a message
 _LONGEST = 40_000  # characters of a message
@@ -151,9 +152,11 @@ def judge(target: Target, case: Case, room: Room) -> Finding | None:
 
 
 def _run(target: Target, case: Case, room: Room) -> Finding | None:
-    # Time of the processor: a busy machine is no finding. What waits for ever takes none.
-    signal.setitimer(signal.ITIMER_PROF, target.seconds)
-    signal.setitimer(signal.ITIMER_REAL, _WAITING * target.seconds)
+    # Time may grow with the input, but not faster. It is the processor's, as a busy machine is no
+    # finding; what waits for ever takes none of that.
+    seconds = target.seconds + sum(map(len, case.files.values())) / _BYTES_PER_S
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    signal.setitimer(signal.ITIMER_REAL, _WAITING * seconds)
     try:
         try:
             target.run(case, room.path)
