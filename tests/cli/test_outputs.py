@@ -369,9 +369,15 @@ def test_a_folder_without_permission_is_named_also_behind_a_link(tmp_path: Path)
     if os.geteuid() == 0:  # whom no mode keeps out: go on as another user, with all imported
         for folder in (tmp_path, *tmp_path.parents[:3]):  # the last one is of a worker of xdist
             folder.chmod(folder.stat().st_mode | 0o055)
+        # Packages that are imported late may lie where the other user cannot read.
         before = (
-            "import os, tagkit.cli.main, tagkit.cli.console, tagkit.corpus.convert\n"
-            "import tagkit.corpus.formats.files; os.setuid(65534)"
+            "import contextlib, io, os, sys, tagkit.cli.main, tagkit.cli.console\n"
+            "import tagkit.corpus.convert, tagkit.corpus.formats.files\n"
+            "given, words = sys.argv, 'convert train.conll warm --to slash'\n"
+            "sys.argv = ['tagkit', *words.split()]\n"
+            "with contextlib.redirect_stderr(io.StringIO()), contextlib.suppress(SystemExit):\n"
+            "    tagkit.cli.main.main()\n"
+            "os.remove('warm'); sys.argv = given; os.setuid(65534)"
         )
     for name in ("locked/x.jsonl", "link/x.jsonl"):
         ended = tagkit("convert", "train.conll", name, before=before)

@@ -15,6 +15,7 @@ import torch
 from redigesting import redigest
 from safetensors.torch import load_file, save_file
 
+from tagkit import __version__
 from tagkit.errors import BundleError
 from tagkit.inference.predictor import load
 from tagkit.models.bundle import FORMAT_VERSION, load_bundle, save_bundle
@@ -180,7 +181,7 @@ def unknown_option(model: Path) -> None:
         (altered_vocabulary, "vocabulary.json: cut short or altered: expected sha256 "),
         (
             newer,
-            "made by tagkit 9.0 (format 99); this is tagkit 0.1.0 (reads up to "
+            f"made by tagkit 9.0 (format 99); this is tagkit {__version__} (reads up to "
             f"{FORMAT_VERSION}). Upgrade tagkit to load it",
         ),
         (damaged_metadata, "metadata.json: damaged: not JSON at line 1, column 23"),
