@@ -18,6 +18,7 @@ from altering import Alteration
 from safetensors.torch import load_file
 from typer.testing import CliRunner
 
+from tagkit import __version__
 from tagkit.cli.main import app
 from tagkit.errors import BundleError
 from tagkit.features.vocabulary import Vocabulary
