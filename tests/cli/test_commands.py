@@ -970,6 +970,7 @@ def test_several_workers_and_fewer_bits_give_the_same_tags(tagkit: Program, mode
         assert (ended.code, ended.out) == (0, expected.out)
 
 
+@pytest.mark.slow
 def test_benchmark_tells_speed_latency_memory_and_what_fewer_bits_cost(
     tagkit: Program, model: Path, home: Path
 ) -> None:

@@ -20,6 +20,8 @@ from tagkit.training.checkpoint import newest_checkpoint
 from tagkit.training.run_identity import differences
 from tagkit.training.trainer import train
 
+pytestmark = pytest.mark.slow  # two megabytes in every place
+
 LONG = "x" * 2_000_000
 DIGITS = "9" * 2_000_000
 QUOTED = 600  # characters that may be quoted, in one message, of all values together

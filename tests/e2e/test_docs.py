@@ -47,9 +47,10 @@ def test_the_python_examples_run(page: Path, workplace: Path, monkeypatch: Any) 
 
 @pytest.mark.parametrize(
     "page",
-    [PAGES[0], *(pytest.param(page, marks=pytest.mark.slow) for page in PAGES[1:])],
+    PAGES,
     ids=lambda page: page.name,
 )
+@pytest.mark.slow
 def test_the_commands_run(page: Path, workplace: Path) -> None:
     tagkit = f"{shlex.quote(sys.executable)} -c 'from tagkit.cli.main import main; main()'"
     commands = [

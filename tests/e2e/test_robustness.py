@@ -336,6 +336,7 @@ def test_a_run_out_of_time_ends_with_its_best_model_scored_and_can_go_on(tmp_pat
     assert digests(tmp_path) == expected
 
 
+@pytest.mark.slow
 def test_a_budget_is_kept(tmp_path: Path) -> None:
     began = time.monotonic()
     trained = train(settings(tmp_path, "train.max_epochs=10000", "train.max_minutes=0.05"))
@@ -372,7 +373,7 @@ def command(folder: Path, *more: str) -> list[str]:
 @pytest.mark.parametrize(
     "number",
     [
-        signal.SIGTERM,
+        pytest.param(signal.SIGTERM, marks=pytest.mark.slow),
         pytest.param(signal.SIGINT, marks=pytest.mark.slow),
         pytest.param(signal.SIGHUP, marks=pytest.mark.slow),
     ],
@@ -401,6 +402,7 @@ def test_a_signal_ends_a_run_after_its_step_and_says_how_to_go_on(
     assert "(stopped: time is over; --resume goes on)" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_signal_saves_the_run_even_if_nobody_reads_what_it_says(tmp_path: Path) -> None:
     tiny.corpus(tmp_path)
     process = subprocess.Popen(command(tmp_path), stderr=subprocess.PIPE)

@@ -69,6 +69,7 @@ def test_mean_and_deviation_are_those_of_a_sample(trained: TrainedSeeds) -> None
     assert sum(line.endswith("*") for line in lines) == 1
 
 
+@pytest.mark.slow
 def test_a_run_of_seeds_goes_on_where_it_was_stopped(trained: TrainedSeeds, tmp_path: Path) -> None:
     config = tiny.config(tmp_path, "train.seeds=[3,1,2]", "train.max_epochs=1")
     listener = StopAt(14)  # in the second seed
@@ -83,6 +84,7 @@ def test_a_run_of_seeds_goes_on_where_it_was_stopped(trained: TrainedSeeds, tmp_
     assert weights(again.folder / "best") == weights(trained.folder / "best")
 
 
+@pytest.mark.slow
 def test_runs_of_other_kinds_are_neither_lost_nor_mixed(tmp_path: Path) -> None:
     one = tiny.config(tmp_path, "train.max_epochs=1")
     many = tiny.config(tmp_path, "train.max_epochs=1", "train.seeds=[1,2]")
@@ -108,6 +110,7 @@ def test_runs_of_other_kinds_are_neither_lost_nor_mixed(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.slow
 def test_minutes_are_for_all_seeds_together(tmp_path: Path) -> None:
     config = tiny.config(
         tmp_path, "train.seeds=[3,1,2]", "train.max_epochs=1000", "train.max_minutes=0.05"

@@ -103,6 +103,7 @@ def test_the_best_configuration_gives_the_best_score_again(
     assert trained.test is not None  # the search left it out; the configuration does not
 
 
+@pytest.mark.slow
 def test_a_search_goes_on_and_draws_what_it_would_have_drawn(
     searched: tuple[Path, Tuned, Told], tmp_path: Path
 ) -> None:
@@ -158,6 +159,7 @@ def test_of_trials_that_score_the_same_the_first_that_ended_is_the_best(
     assert (tmp_path / "search" / "best" / "model.safetensors").read_text() == "3"
 
 
+@pytest.mark.slow
 def test_a_search_is_gone_on_with_only_as_it_was_begun(tmp_path: Path) -> None:
     tune(settings(tmp_path), SPACES, trials=1)
     with pytest.raises(CheckpointError, match="the search there tried other options"):
@@ -195,6 +197,7 @@ def test_values_that_an_option_cannot_have_are_refused_before_any_training(tmp_p
     assert not (tmp_path / "search").exists()
 
 
+@pytest.mark.slow
 def test_values_that_do_not_go_together_fail_as_a_trial_and_no_more(tmp_path: Path) -> None:
     spaces = parse_spaces(["encoder.merge=sum,product", "encoder.bidirectional=true,false"])
     told = Told()
@@ -253,6 +256,7 @@ def test_trials_that_cannot_be_trained_are_told_and_passed_over(
     assert [trial.state for trial in tuned.trials] == ["failed", "done", "done"]
 
 
+@pytest.mark.slow
 def test_minutes_are_for_the_whole_search(tmp_path: Path) -> None:
     began = time.monotonic()
     config = settings(tmp_path, "train.max_epochs=1000", "train.max_minutes=0.05",
