@@ -438,9 +438,9 @@ PROGRAM = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from pathlib import Path
-import test_resume
+from runs import settings
 from tagkit.training.trainer import train
-train(test_resume.settings(Path(sys.argv[2])), resume=True)
+train(settings(Path(sys.argv[2])), resume=True)
 """
 
 

@@ -189,6 +189,8 @@ def run(package: Path, tests: list[str]) -> subprocess.CompletedProcess[str]:
         "-q",
         "-p",
         "no:cacheprovider",
+        "-m",
+        "slow or not slow",
         "-c",
         str(TESTS.parent / "pyproject.toml"),
     ]
