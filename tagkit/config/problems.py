@@ -13,6 +13,7 @@ from pydantic_core import ErrorDetails
 
 from tagkit.config.sections import Config, Section
 from tagkit.errors import shorten
+from tagkit.text.json_text import is_writable
 from tagkit.wording import visible
 
 # What pydantic expects, by the type of its error, where its own words are those of Python.
@@ -105,19 +106,11 @@ def _note(problems: dict[str, list[str]], name: str, value: Any) -> None:
         wanted = "a number of at most 64 bits"
     elif isinstance(value, str) and "\0" in value:
         wanted = "text without NUL characters"
-    elif isinstance(value, str) and not _is_writable(value):
+    elif isinstance(value, str) and not is_writable(value):
         wanted = "text that is UTF-8; rename the file"
     if wanted:
         said = f"{visible(bounded(name))} = {shown(value)}: expected {wanted}"
         problems[name] = [said] if name not in problems else problems[name]
-
-
-def _is_writable(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def shown(value: Any) -> str:

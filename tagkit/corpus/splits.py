@@ -260,6 +260,8 @@ def _labelled(source: Source, reading: Reading, task: str) -> Iterator[Sentence]
         remedy = "data.format or --input-format says otherwise"
         if task == "tag" and format.holds == "classes":
             remedy = f"--task classify learns classes; {remedy}"
+        if task == "tag" and format.name == "text" and not source.is_folder():
+            remedy = f"--input-format columns names the first line that does not fit; {remedy}"
         raise DataError(
             f"{source.name}: expected {_WANTED[task]}, found {format.about} "
             f"(read as {format.name}; {remedy})"

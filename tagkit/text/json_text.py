@@ -47,7 +47,7 @@ def require_plain(value: Any) -> None:
                 inner += [*each, *each.values()]
             elif isinstance(each, list):
                 inner += each
-            elif isinstance(each, str) and not _is_writable(each):
+            elif isinstance(each, str) and not is_writable(each):
                 raise ValueError("text with half of a surrogate pair")
         level = inner
         if not level:
@@ -55,7 +55,8 @@ def require_plain(value: Any) -> None:
     raise ValueError("nested too deeply")
 
 
-def _is_writable(text: str) -> bool:
+def is_writable(text: str) -> bool:
+    """Whether a text can be written in UTF-8: it holds no half of a surrogate pair."""
     try:
         text.encode()
     except UnicodeEncodeError:

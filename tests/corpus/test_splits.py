@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tagkit.config import Config, load_config
+from tagkit.config import Config, DataConfig, load_config
 from tagkit.corpus.formats.columns.layout import ColumnOptions, column_options
 from tagkit.corpus.splits import (
     Corpus,
@@ -269,3 +269,16 @@ def test_a_real_corpus_of_parts_of_speech_has_plain_labels(corpora: Path) -> Non
     split = read_split(str(corpora / "ud-english-ewt" / "dev.conllu"), config().data, "tag", None)
     assert split.detection.scheme == "labels"
     assert len(split.labels()) == 17
+
+
+def test_a_short_file_that_looks_like_text_is_refused_with_the_way_to_its_odd_line(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("EU B-ORG\nrejects O\nGerman\n\nPeter B-PER\nB O\n", encoding="utf-8")
+    with pytest.raises(
+        DataError, match=r"--input-format columns names the first line that does not fit"
+    ):
+        read_split(str(path), DataConfig(), "tag", None)
+    with pytest.raises(FormatError, match=r"a\.txt:3: expected 2 columns as on line 1, found 1"):
+        read_split(str(path), DataConfig(format="columns"), "tag", None)
