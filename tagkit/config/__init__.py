@@ -28,6 +28,7 @@ from tagkit.config.sections import (
     default_threads,
     is_device,
     parse_span_scheme,
+    training_scheme,
 )
 
 __all__ = [
@@ -57,6 +58,7 @@ __all__ = [
     "refuse_without_effect",
     "to_toml",
     "toml_value",
+    "training_scheme",
     "unknown_option",
     "with_options",
 ]

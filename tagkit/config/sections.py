@@ -259,6 +259,11 @@ def parse_span_scheme(name: str | None) -> str | None:
     return str(scheme) if scheme else None
 
 
+def training_scheme(config: Config) -> str:
+    """The scheme that the model learns, of a configuration whose data.scheme is resolved."""
+    return "labels" if config.data.scheme == "labels" else config.data.train_scheme
+
+
 def default_threads() -> int:
     """Cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

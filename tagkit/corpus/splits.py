@@ -215,11 +215,6 @@ def judge_scheme(
     return found
 
 
-def training_scheme(config: Config) -> str:
-    """The scheme that the model learns, of a configuration whose data.scheme is resolved."""
-    return "labels" if config.data.scheme == "labels" else config.data.train_scheme
-
-
 def for_training(
     sentences: Sequence[Sentence], scheme: str, max_length: int | None
 ) -> list[Sentence]:

@@ -7,8 +7,7 @@ from typing import overload
 
 import torch
 
-from tagkit.config import Config
-from tagkit.corpus.splits import training_scheme
+from tagkit.config import Config, training_scheme
 from tagkit.errors import DataError, DeviceError
 from tagkit.features.batch import Tokens, index
 from tagkit.features.bucketing import Ids, batches_in_order

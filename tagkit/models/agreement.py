@@ -3,8 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from tagkit.config import Config
-from tagkit.corpus.splits import training_scheme
+from tagkit.config import Config, training_scheme
 from tagkit.errors import BundleError, shorten
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.text.schemes import OUTSIDE, PREFIXES, SCHEMES, split_tag

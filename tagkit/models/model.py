@@ -3,8 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from tagkit.config import Config
-from tagkit.corpus.splits import training_scheme
+from tagkit.config import Config, training_scheme
 from tagkit.features.batch import Batch, Tokens, Words
 from tagkit.features.vocabulary import RESERVED, Vocabulary
 from tagkit.models.output import Answer, Table, certainty_of

@@ -9,8 +9,7 @@ from dataclasses import replace
 
 import torch
 
-from tagkit.config import Config
-from tagkit.corpus.splits import training_scheme
+from tagkit.config import Config, training_scheme
 from tagkit.errors import ConfigError
 from tagkit.features.vocabulary import PAD_ID, Vocabulary
 from tagkit.features.word_vectors import Vectors

@@ -19,8 +19,7 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from tagkit.config import Config
-from tagkit.corpus.splits import training_scheme
+from tagkit.config import Config, training_scheme
 from tagkit.errors import BundleError, shorten
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.model import Model, build_model, constraint, continuations, illegal_steps

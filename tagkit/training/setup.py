@@ -8,8 +8,8 @@ from typing import Any
 
 import torch
 
-from tagkit.config import Config
-from tagkit.corpus.splits import Corpus, for_training, load_corpus, several_classes, training_scheme
+from tagkit.config import Config, training_scheme
+from tagkit.corpus.splits import Corpus, for_training, load_corpus, several_classes
 from tagkit.errors import DataError, shorten
 from tagkit.features.batch import Encoded, encode
 from tagkit.features.vocabulary import (

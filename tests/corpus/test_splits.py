@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tagkit.config import Config, DataConfig, load_config
+from tagkit.config import Config, DataConfig, load_config, training_scheme
 from tagkit.corpus.formats.columns.layout import ColumnOptions, column_options
 from tagkit.corpus.splits import (
     Corpus,
@@ -15,7 +15,6 @@ from tagkit.corpus.splits import (
     judge_scheme,
     load_corpus,
     read_split,
-    training_scheme,
 )
 from tagkit.errors import DataError, FormatError
 from tagkit.text.records import Sentence
