@@ -58,6 +58,7 @@ class Classifier(Model):
 
     def set_constants(self, config: Config, vocabulary: Vocabulary) -> None:
         """Weights of the loss, of which prediction has none."""
+        # Classes that weigh more shift the loss of training, not the probabilities of a model.
         self.class_head.class_weights = torch.ones(len(vocabulary.classes))
 
     def head_labels(self, vocabulary: Vocabulary) -> Mapping[str, tuple[str, ...]]:
@@ -97,6 +98,7 @@ def _class_weights(config: Config, vocabulary: Vocabulary, data: TrainingData) -
     Raises:
         DataError: an option names a class that the training corpus lacks.
     """
+    # A misspelt class would otherwise be weighed by nobody, in silence.
     for option in ("class_weights", "threshold"):
         for label in named if isinstance(named := getattr(config.head, option), dict) else ():
             if vocabulary.class_id(label) is None:
@@ -142,6 +144,7 @@ def with_classes(
     """
     assert output.class_probs is not None
     several = context.config.head.multi_label == "yes"
+    # Softmax or sigmoids were applied by the head: these are probabilities, (batch, classes).
     names, thresholds = context.vocabulary.classes, _thresholds(context, threshold)
     found = []
     for row, (prediction, probs) in enumerate(
@@ -149,10 +152,11 @@ def with_classes(
     ):
         if context.checked:
             require_number(float(output.class_probs[row].sum()))
+        # Sorting is stable: classes with equal probabilities keep the order of their frequency.
         scores = zip(names, probs, thresholds, strict=True)
         ranked = sorted(scores, key=lambda score: -score[1])
         candidates = ranked if several else ranked[:1]
-        attention = None
+        attention = None  # (time,) shares that add up to 1 over the text's tokens
         if output.attention is not None:
             attention = tuple(output.attention[row, : len(prediction.words)].tolist())
         found.append(
@@ -200,6 +204,7 @@ class ClassifyTask(Task):
 
     def examples(self, config: Config, corpus: Corpus) -> list[Sentence]:
         """The texts as they are."""
+        # However long: the encoder reads a text in segments of train.bptt tokens.
         return list(corpus.train.sentences)
 
     def labels(self, config: Config, sentences: Sequence[Sentence]) -> Labels:
@@ -236,6 +241,7 @@ class ClassifyTask(Task):
         wanted: Wanted,
     ) -> list[Prediction]:
         """Classes with their probabilities."""
+        # `confidence` asks for probabilities of tags; those of classes cost nothing extra.
         output = context.model.output(tokens, table, confidence=False)
         bare = [Prediction(sentence.words, ()) for sentence in sentences]
         return with_classes(bare, context, output, wanted.threshold)

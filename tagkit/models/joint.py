@@ -83,6 +83,8 @@ class JointModel(Model):
 
     def loss_of(self, states: Tensor, final: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
         """The sum of both losses; its targets are tokens."""
+        # Both losses are sums over the batch. They are divided by the number of tokens, so that a
+        # text's tags weigh as they do without classes.
         mask = batch.tokens.mask
         of_classes, _ = self.class_head.loss(states, final, mask, batch.target("classes"))
         of_tags, tokens = self.head.loss(states, mask, batch.target("tags"))
@@ -115,6 +117,7 @@ class JointTask(Task):
 
     def resolve(self, config: Config, corpus: Corpus) -> Config:
         """Scheme, columns, and whether a text may have several classes."""
+        # The scheme is that of the tags; classes have none.
         return resolved_columns(resolved_classes(config, corpus), corpus)
 
     def examples(self, config: Config, corpus: Corpus) -> list[Sentence]:
@@ -143,6 +146,7 @@ class JointTask(Task):
         return JointModel(
             embed=embed,
             encoder=encoder,
+            # The head of tags draws its weights first; see `build_embedding`.
             head=build_tag_head(config, vocabulary, encoder.outputs, data),
             class_head=build_class_head(config, vocabulary, encoder.outputs, data),
             class_loss=config.head.class_loss,
@@ -192,6 +196,8 @@ class JointTask(Task):
         strict: bool,
     ) -> AnyReport:
         """Both reports, and the share of texts that are right as a whole."""
+        # The last is called sentence-level semantic frame accuracy where slots are filled
+        # (Goo et al. 2018).
         scheme = split.scheme or "labels"
         whole = whole_accuracy(
             [sentence.tags or () for sentence in split.sentences],

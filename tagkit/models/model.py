@@ -28,6 +28,7 @@ class Model(nn.Module):
     def __init__(self, *, embed: TokenEmbedding, encoder: Encoder) -> None:
         """`embed` gives vectors of words, `encoder` hidden states of vectors."""
         super().__init__()
+        # These names, and those of the heads, are names of tensors in every saved model.
         self.embed = embed
         self.encoder = encoder
 
@@ -68,6 +69,7 @@ class Model(nn.Module):
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """The loss of a batch, as `loss_of` gives it: what wrappers of modules call."""
+        # (batch, time, features) -> (batch, time, hidden) and (batch, hidden)
         states, final = self.encoder.read(self._inputs(batch), batch.tokens.mask)
         # In mixed precision too: sums over all paths need all digits.
         with torch.autocast(states.device.type, enabled=False):
@@ -99,6 +101,8 @@ class Model(nn.Module):
         readers = table.readers
         # Alone or in small batches the fused kernel of torch wins; it knows fp32 alone.
         if readers and (len(tokens.mask) >= FEWEST or readers[0].precision != "fp32"):
+            # Words first, then each feature column: their projections add up to the input of
+            # the first layer, as W [a; b] = W_a a + W_b b.
             projected = (table.projected, *table.features)
             rows = (tokens.rows, *tokens.feature_ids)
             return self.encoder.look_up(readers, projected, rows, tokens.mask)
@@ -115,6 +119,8 @@ class Model(nn.Module):
 
 def build_embedding(config: Config, vocabulary: Vocabulary) -> TokenEmbedding:
     """Embeddings of words, characters and feature columns, with fresh weights."""
+    # The order in which parts are built is the order in which weights are drawn: characters,
+    # words, features, encoder, heads. Another order would give other weights for the same seed.
     embeddings = config.embeddings
     chars = None
     if embeddings.char_cell != "none":
@@ -148,7 +154,7 @@ def build_encoder(config: Config, inputs: int) -> Encoder:
         layers=encoder.layers,
         bidirectional=encoder.bidirectional,
         merge=encoder.merge,
-        segment=config.train.bptt,
+        segment=config.train.bptt,  # tokens that gradients go back, as long texts need memory
         dropout=encoder.dropout,
         locked_dropout=encoder.locked_dropout,
         word_dropout=encoder.word_dropout,

@@ -63,6 +63,7 @@ class Tagger(Model):
         """
         super().__init__(embed=embed, encoder=encoder)
         self.head = head
+        # Not saved: it follows from the tags.
         self.register_buffer("continuation", continuation, persistent=False)
 
     def loss_of(self, states: Tensor, final: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
@@ -92,6 +93,7 @@ def tag_output(
     tag_ids = head.decode(states, mask).cpu()  # (batch, time)
     if not confidence:
         return ModelOutput(tag_ids=tag_ids)
+    # All output is on the CPU, and so are the sums over paths that probabilities take.
     scores = head.chain(states, mask).cpu()
     return ModelOutput(tag_ids=tag_ids, certainty=certainty_of(scores, tag_ids, continuation.cpu()))
 
@@ -109,6 +111,7 @@ def build_tag_head(
 ) -> Head:
     """The head that the configuration names, over `inputs` features of each token."""
     head = _fresh_head(config, vocabulary, inputs, data)
+    # Weights are of the loss alone: a model that is loaded has none.
     if data is not None and config.head.label_weights:
         head.tag_weights = _tag_weights(config, vocabulary, data.path)
     return head
@@ -129,6 +132,7 @@ def _fresh_head(
         )
     if kind == "softmax":
         return SoftmaxHead(inputs=inputs, tags=tags, illegal=illegal)
+    # Where weights are loaded next, the saved bigrams come with them.
     bigrams = StepScores(torch.zeros(tags, tags), torch.zeros(tags), torch.zeros(tags))
     if data is not None:
         bigrams = estimate_bigrams(data.encoded.paths("tags"), tags)
@@ -142,6 +146,7 @@ def _tag_weights(config: Config, vocabulary: Vocabulary, path: str) -> Tensor:
         DataError: an option names a label that the training corpus lacks.
     """
     plain = training_scheme(config) == "labels"
+    # Weights are given by type: B-PER and I-PER both have that of PER.
     labels = [tag if plain or tag == OUTSIDE else split_tag(tag)[1] for tag in vocabulary.tags]
     for label in config.head.label_weights:
         if label not in labels:
@@ -188,6 +193,7 @@ def tags_in(config: Config, prediction: Prediction, scheme: str) -> tuple[str, .
     """A prediction's tags in a scheme, which may differ from that of the training corpus."""
     if scheme in ("labels", config.data.scheme):
         return prediction.tags
+    # Spans are the same in every scheme; tags are their spelling.
     return from_spans(prediction.spans, len(prediction.words), scheme)
 
 
@@ -195,6 +201,7 @@ def score_tags(
     context: ModelContext, split: Split, predictions: Sequence[Prediction], *, strict: bool
 ) -> Report:
     """A report of predicted tags, in the scheme of the corpus that they are scored on."""
+    # Gold tags stay as the file has them: conversion could repair what should count as an error.
     scheme = split.scheme or "labels"
     return make_report(
         [sentence.tags or () for sentence in split.sentences],
@@ -217,6 +224,7 @@ class TagTask(Task):
 
     def examples(self, config: Config, corpus: Corpus) -> list[Sentence]:
         """Sentences in the training scheme; long ones in windows, as in prediction."""
+        # Gradients and memory grow with the longest sentence of a batch.
         scheme, longest = training_scheme(config), config.data.max_length
         return for_training(corpus.train.sentences, scheme, longest)
 
@@ -277,7 +285,7 @@ class TagTask(Task):
         """Exactly the likeliest paths of the head."""
         model = context.model
         assert isinstance(model, Tagger)
-        states, _ = model.read(tokens, table)
+        states, _ = model.read(tokens, table)  # (batch, time, hidden)
         return tag_alternatives(context, model.head, states, tokens.mask, lengths, count)
 
     def score(

@@ -105,6 +105,7 @@ class Task(ABC):
             whole of it. Otherwise long sentences are read in windows.
     """
 
+    # `needs` and `gives` differ where targets follow from the words alone.
     needs: ClassVar[LabelKinds]
     gives: ClassVar[LabelKinds]
     is_whole: ClassVar[bool]
@@ -115,6 +116,7 @@ class Task(ABC):
         Raises:
             DataError: one cannot be read, or holds nothing to learn.
         """
+        # Dev is scored in the scheme that it is in, which may differ from that of train.
         return load_corpus(config)
 
     @abstractmethod
@@ -145,6 +147,8 @@ class Task(ABC):
             config: has the batches' size, and the number of them in a step.
             generator: of random numbers; its state before the call decides the whole epoch.
         """
+        # Sentences are drawn without regard to their labels. A task whose examples continue each
+        # other, such as a language model, has another order, and keeps it in `state`.
         train = config.train
         batches = batches_at_random(
             encoded.lengths, train.batch_size, train.batch_tokens, generator
@@ -154,7 +158,7 @@ class Task(ABC):
 
     def state(self, model: Model) -> Mapping[str, Tensor]:
         """What is carried from one step to the next besides weights; a checkpoint holds it."""
-        return {}
+        return {}  # each batch is learnt by itself
 
     def restore(self, model: Model, state: Mapping[str, Tensor]) -> None:  # noqa: B027 - optional
         """Take over what `state` gave."""
