@@ -71,7 +71,7 @@ def saved(folder: Path) -> dict[str, Tensor]:
 def test_steps_are_taken_in_training_mode_and_dev_is_scored_outside_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    modes: dict[str, list[bool]] = {"loss": [], "answer": []}
+    modes: dict[str, list[bool]] = {"forward": [], "output": []}
 
     def recorded(name: str) -> None:
         whole = getattr(Model, name)
@@ -84,13 +84,13 @@ def test_steps_are_taken_in_training_mode_and_dev_is_scored_outside_it(
 
         monkeypatch.setattr(Model, name, call)
 
-    recorded("loss")
-    recorded("answer")
+    recorded("forward")
+    recorded("output")
     trained = train(of_task(tmp_path, "tag", "embeddings.char_dropout=0.5"))
-    assert len(modes["loss"]) == 20
-    assert all(modes["loss"])  # also after dev was scored
-    assert len(modes["answer"]) >= 2
-    assert not any(modes["answer"])
+    assert len(modes["forward"]) == 20
+    assert all(modes["forward"])  # also after dev was scored
+    assert len(modes["output"]) >= 2
+    assert not any(modes["output"])
     kept = load(tmp_path / "model")
     expected = kept.predict("Ada visits Rome .", confidence=True)
     for predictor in (trained.predictor, kept):  # of new words, and of words that it has seen
