@@ -21,8 +21,7 @@ import torch
 
 from tagkit import __version__
 from tagkit.config import load_config
-from tagkit.evaluation.class_report import JointReport
-from tagkit.inference.score import AnyReport
+from tagkit.evaluation.class_report import AnyReport, JointReport
 from tagkit.training.callbacks import Epoch, Listener
 from tagkit.training.trainer import train
 

@@ -6,7 +6,7 @@ One line on its road through the code (tests/e2e/test_journey.py walks it):
       corpus/formats/columns/reader.py -> Sentence(words, tags)  strings
       text/schemes.py            -> IOB2 turned into IOBES       strings
       features/vocabulary.py     -> word 7, chars 3 9, tag 2     ints
-      features/batch.py          -> Batch(words, tokens, ...)    (words,), (batch, time)
+      features/encoding.py       -> Batch(words, tokens, ...)    (words,), (batch, time)
       nn/embedding.py            -> vectors                      (words, features)
       nn/encoder.py              -> hidden states                (batch, time, hidden)
       nn/heads/tagging.py        -> emissions, loss              (batch, time, tags), ()

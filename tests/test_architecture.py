@@ -132,3 +132,25 @@ def test_modules_stay_small() -> None:
     for module in modules():
         lines = module.read_text("utf-8").count("\n")
         assert lines <= 350, f"{module} has {lines} lines: look for a second idea in it"
+
+
+def names_a_task(node: ast.expr) -> bool:
+    """Whether an expression is the name of a task, such as `config.task`."""
+    return (isinstance(node, ast.Attribute) and node.attr == "task") or (
+        isinstance(node, ast.Name) and node.id == "task"
+    )
+
+
+def test_only_the_table_of_tasks_asks_which_task_it_is() -> None:
+    allowed = PACKAGE / "models" / "task_table.py"
+    for module in modules():
+        for node in ast.walk(ast.parse(module.read_text("utf-8"))):
+            if isinstance(node, ast.Compare):
+                asked = any(map(names_a_task, [node.left, *node.comparators]))
+            elif isinstance(node, ast.Match):
+                asked = names_a_task(node.subject)
+            elif isinstance(node, ast.Subscript):  # a dict by task is a comparison too
+                asked = names_a_task(node.slice) and module != allowed
+            else:
+                continue
+            assert not asked, f"{module}:{node.lineno}: that is for a method of models.task.Task"

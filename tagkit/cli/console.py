@@ -17,8 +17,8 @@ from tagkit.evaluation.class_report import ClassReport, JointReport
 from tagkit.wording import message_line
 
 if TYPE_CHECKING:  # their modules import torch, which is seconds; a note does not need them
+    from tagkit.evaluation.class_report import AnyReport
     from tagkit.inference.benchmark import Measured
-    from tagkit.inference.score import AnyReport
     from tagkit.models.bundle import Bundle
 
 

@@ -107,8 +107,8 @@ def eval_command(
     }
     data = load_config(flags=flags).data
     if gold:
+        from tagkit.evaluation.class_report import AnyReport
         from tagkit.evaluation.compare import compare_files
-        from tagkit.inference.score import AnyReport
 
         predicted = column("-1" if pred_column is None else pred_column) or 0
         report: AnyReport = compare_files(gold, pred, data, predicted, strict, note)

@@ -10,8 +10,8 @@ from tagkit.evaluation.tag_report import Report
 from tagkit.wording import clipped, listed, plural, plural_of, visible
 
 if TYPE_CHECKING:  # their modules import torch
+    from tagkit.evaluation.class_report import AnyReport
     from tagkit.inference.benchmark import Measured
-    from tagkit.inference.score import AnyReport
     from tagkit.models.bundle import Bundle
 
 _NO_CLASS = "(none)"  # where no class was likely

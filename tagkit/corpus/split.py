@@ -13,6 +13,14 @@ from tagkit.text.schemes import OUTSIDE, Detection, stretches
 from tagkit.wording import listed, plural_of
 
 
+@dataclass(frozen=True, slots=True)
+class LabelKinds:
+    """Which labels there are: tags of tokens, classes of texts."""
+
+    tags: bool
+    classes: bool
+
+
 @dataclass(frozen=True)
 class Split:
     """One corpus file, or the part of it that one is made of.

@@ -44,6 +44,15 @@ class ClassReport:
     confusion: Mapping[str, Mapping[str, int]]
     unknown: Mapping[str, int]
 
+    def parts(self) -> dict[str, float]:
+        """What there is to the headline, by name, 0 to 1."""
+        return {
+            "class_accuracy": self.accuracy,
+            "class_precision": self.micro.precision,
+            "class_recall": self.micro.recall,
+            "class_f1": self.micro.f1,
+        }
+
     @property
     def headline(self) -> float:
         """The one number: accuracy, or micro F1 where a text may have several classes; 0 to 1."""
@@ -77,6 +86,10 @@ class JointReport:
     tags: Report
     classes: ClassReport
     whole: float
+
+    def parts(self) -> dict[str, float]:
+        """What there is to the headline, by name, 0 to 1."""
+        return {**self.tags.parts(), **self.classes.parts()}
 
     @property
     def headline(self) -> float:
@@ -131,3 +144,6 @@ def whole_accuracy(
         same = tuple(ours) == tuple(theirs) if plain else to_spans(ours) == to_spans(theirs)
         right += same and set(both[0]) == set(both[1])
     return right / len(gold) if gold else 0.0
+
+
+AnyReport = Report | ClassReport | JointReport

@@ -46,6 +46,14 @@ class Report:
     types: Mapping[str, Score]
     unknown: Mapping[str, int]
 
+    def parts(self) -> dict[str, float]:
+        """What there is to the headline, by name, 0 to 1."""
+        parts = {"accuracy": self.accuracy}
+        if self.scheme != "labels":
+            micro = self.micro
+            parts |= {"precision": micro.precision, "recall": micro.recall, "f1": micro.f1}
+        return parts
+
     @property
     def headline(self) -> float:
         """The one number: micro F1 of spans, accuracy of plain labels; 0 to 1."""

@@ -108,20 +108,19 @@ def style_of(predictor: Predictor, options: AnswerOptions) -> Style:
     Raises:
         DataError: the model does not give what is asked for.
     """
-    config = predictor.config
-    classes = config.task != "tag"
-    if not classes and (options.top or options.threshold is not None):
+    gives = predictor.task.gives
+    if not gives.classes and (options.top or options.threshold is not None):
         raise DataError("this model tags: --top and --threshold are for classes of texts")
-    if classes and options.max_length is not None:
+    if predictor.task.is_whole and options.max_length is not None:
         raise DataError("this model classifies: --max-length is for tags, a text is read whole")
-    if config.task != "classify" and options.output_format == "tsv":
+    if gives.tags and options.output_format == "tsv":
         raise DataError("this model tags: expected --format columns or jsonl, found tsv")
     return Style(
         format=options.output_format,
         confidence=options.confidence,
-        tags=config.task != "classify",
+        tags=gives.tags,
         classes=tuple(sorted(predictor.classes())),
-        several=config.head.multi_label == "yes",
+        several=predictor.config.head.multi_label == "yes",
         top=options.top,
         threshold=options.threshold or 0.0,
     )

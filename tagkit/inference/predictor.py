@@ -1,36 +1,38 @@
 """Text or Sentences -> tags, spans, classes, probabilities, offsets: the whole road."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import overload
+from typing import Any, overload
 
 import torch
 
-from tagkit.config import Config, training_scheme
+from tagkit.config import Config
+from tagkit.corpus.split import Split
 from tagkit.errors import DataError, DeviceError
-from tagkit.features.batch import Tokens, index
+from tagkit.evaluation.class_report import AnyReport
+from tagkit.features.batch import Tokens
 from tagkit.features.bucketing import Ids, batches_in_order
+from tagkit.features.encoding import index
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.inference.inputs import Input, as_tagged, as_text
-from tagkit.inference.word_cache import WordTable
+from tagkit.inference.word_cache import WordCache
 from tagkit.limits import BATCH_SIZE, MAX_LENGTH
 from tagkit.models.bundle import load_bundle
 from tagkit.models.device import choose_device
 from tagkit.models.model import Model
-from tagkit.models.output import Answer, Table, require_number, with_certainty
-from tagkit.text.records import Alternative, LabelScore, Prediction, Sentence, Span, TaggedText
-from tagkit.text.schemes import OUTSIDE, from_spans, split_tag, to_spans
-from tagkit.text.windows import cut, join, windows
+from tagkit.models.output import Table
+from tagkit.models.tagger import known_labels, tags_in
+from tagkit.models.task import ModelContext, Wanted
+from tagkit.models.task_table import task_of
+from tagkit.text.records import Alternative, Prediction, Sentence, TaggedText
+from tagkit.text.windows import cut, windows
 
 # Tokens of one batch of prediction, padding included: bounds memory where sentences are long.
 _BATCH_TOKENS = 16_384
-# From which on a class is likelier than not; where a text has one class the likeliest is taken.
-_EVEN = 0.5
 
 
-def _silent(_: int) -> None:
-    """Hears of a long sentence and does nothing."""
+def _ignore(_: int) -> None:
+    """Default of `on_long`: does nothing."""
 
 
 def load(path: str | Path, device: str = "auto", precision: str = "fp32") -> "Predictor":
@@ -80,12 +82,29 @@ class Predictor:
         """
         if precision != "fp32" and device.type != "cpu":
             raise DeviceError(f"device {device}: expected precision fp32, found {precision}")
+        self.task = task_of(config)
         self.model = model.to(device)
         self.vocabulary = vocabulary
         self.config = config
         self.device = device
         self.precision = precision
+        self.keeps_words = keep_words
         self._words = self._new_words() if keep_words else None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the word cache, which may be larger than the model and is soon filled again."""
+        return {**self.__dict__, "_words": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """The same predictor with an empty word cache."""
+        self.__dict__.update(state)
+        if self.keeps_words:
+            self._words = self._new_words()
+
+    @property
+    def _context(self) -> ModelContext:
+        # In training, weights that have become infinite show as a score of 0, not as an error.
+        return ModelContext(self.model, self.vocabulary, self.config, checked=self.keeps_words)
 
     @overload  # a str is an iterable of str too, but is meant as one text
     def predict(  # type: ignore[overload-overlap]
@@ -119,7 +138,7 @@ class Predictor:
         confidence: bool = False,
         max_length: int = MAX_LENGTH,
         threshold: float | None = None,
-        on_long: Callable[[int], None] = _silent,
+        on_long: Callable[[int], None] = _ignore,
     ) -> TaggedText | list[TaggedText]:
         """Tokens with tags, and spans, each with its place in its text; classes of the text.
 
@@ -133,7 +152,7 @@ class Predictor:
                 and their tags are joined as `tagkit.text.windows` says.
             threshold: probability from which on a class is among the labels; None for the
                 configured one, or, where a text has one class, for the likeliest in any case.
-            on_long: told the number of words of each such sentence.
+            on_long: called with the number of words of each such sentence.
 
         Returns:
             What is said of the one text; a list with one for each of several inputs.
@@ -144,7 +163,7 @@ class Predictor:
         """
         items = [inputs] if isinstance(inputs, str) else inputs
         tokenizer = self.config.data.tokenizer
-        texts = [as_text(item, tokenizer, whole=self.config.task != "tag") for item in items]
+        texts = [as_text(item, tokenizer, whole=self.task.is_whole) for item in items]
         predictions = self.annotate(
             [sentence for text in texts for sentence in text.sentences],
             batch_size=batch_size,
@@ -165,7 +184,7 @@ class Predictor:
         confidence: bool,
         max_length: int = MAX_LENGTH,
         threshold: float | None = None,
-        on_long: Callable[[int], None] = _silent,
+        on_long: Callable[[int], None] = _ignore,
     ) -> list[Prediction]:
         """Tags and spans of each sentence, or its classes, in the sentences' order.
 
@@ -178,11 +197,11 @@ class Predictor:
                 and their tags are joined as `tagkit.text.windows` says.
             threshold: probability from which on a class is among the labels; None for the
                 configured one, or, where a text has one class, for the likeliest in any case.
-            on_long: told the number of words of each such sentence.
+            on_long: called with the number of words of each such sentence.
         """
         if not sentences:
             return []
-        if self.config.task != "tag":  # a class is of the whole
+        if self.task.is_whole:
             max_length = max(len(sentence) for sentence in sentences)
         for sentence in sentences:
             if len(sentence) > max_length:
@@ -193,30 +212,24 @@ class Predictor:
             for sentence, plan in zip(sentences, plans, strict=True)
             for window in plan
         ]
-        found = iter(self._read(pieces, batch_size, confidence, threshold))
+        found = iter(self._decode(pieces, batch_size, Wanted(confidence, threshold)))
         predictions = []
         for sentence, plan in zip(sentences, plans, strict=True):
-            parts = [(start, next(found)) for start, _ in plan]
+            parts = [(start, next(found)) for start, _ in plan]  # each window's start and tags
             whole = parts[0][1] if len(parts) == 1 else None
-            predictions.append(whole or join(sentence.words, parts, self.config.data.scheme))
+            predictions.append(whole or self.task.join(self.config, sentence.words, parts))
         return predictions
 
-    def _read(
-        self,
-        sentences: Sequence[Sentence],
-        batch_size: int,
-        confidence: bool,
-        threshold: float | None,
+    def _decode(
+        self, sentences: Sequence[Sentence], batch_size: int, wanted: Wanted
     ) -> list[Prediction]:
-        thresholds = self._thresholds(threshold)
-        predictions: list[Prediction | None] = [None] * len(sentences)
+        """Predictions in the order of the sentences, whatever that of the batches."""
+        context, predictions = self._context, dict[int, Prediction]()
         for indices, tokens, table in self._batches(sentences, batch_size):
-            answer = self.model.answer(tokens, table, confidence=confidence)
-            paths = [] if answer.tag_ids is None else answer.tag_ids.tolist()
-            for row, i in enumerate(indices):
-                path = paths[row][: len(sentences[i])] if paths else []
-                predictions[i] = self._prediction(sentences[i], path, answer, row, thresholds)
-        return [prediction for prediction in predictions if prediction is not None]
+            batch = [sentences[i] for i in indices]
+            found = self.task.decode(context, tokens, table, batch, wanted)
+            predictions.update(zip(indices.tolist(), found, strict=True))
+        return [predictions[i] for i in range(len(sentences))]
 
     def _batches(
         self, sentences: Sequence[Sentence], batch_size: int
@@ -240,16 +253,8 @@ class Predictor:
         for indices in batches_in_order(indexed.lengths, batch_size, _BATCH_TOKENS):
             yield indices, indexed.tokens(indices, row_of).to(self.device), table
 
-    def _new_words(self) -> WordTable:
-        return WordTable(self.model, self.vocabulary, self.device, self.precision)
-
-    def _thresholds(self, given: float | None) -> list[float]:
-        """Probability from which on a text has each class."""
-        usual = _EVEN if self.config.head.multi_label == "yes" else 0.0
-        chosen = self.config.head.threshold if given is None else given
-        if isinstance(chosen, dict):
-            return [chosen.get(label, usual) for label in self.vocabulary.classes]
-        return [usual if chosen is None else chosen] * len(self.vocabulary.classes)
+    def _new_words(self) -> WordCache:
+        return WordCache(self.model, self.vocabulary, self.device, self.precision)
 
     def n_best(
         self, sentences: Sequence[Sentence], count: int, *, batch_size: int = BATCH_SIZE
@@ -264,79 +269,36 @@ class Predictor:
         Raises:
             DataError: the model gives no tags, or reads feature columns that are not there.
         """
-        if self.config.task == "classify":
+        if not self.task.gives.tags:
             raise DataError("this model classifies texts: it has no sequences of tags")
-        found: list[list[Alternative]] = [[] for _ in sentences]
+        context, found = self._context, dict[int, list[Alternative]]()
         for indices, tokens, table in self._batches(sentences, batch_size):
-            paths, probs = (part.tolist() for part in self.model.n_best(tokens, table, count))
-            for row, i in enumerate(indices):
-                length = len(sentences[i])
-                require_number(sum(probs[row]))
-                found[i] = [
-                    Alternative(*self._tags_and_spans(path[:length]), probability)
-                    for path, probability in zip(paths[row], probs[row], strict=True)
-                    if probability > 0
-                ]
-        return found
+            lengths = [len(sentences[i]) for i in indices]
+            best = self.task.n_best(context, tokens, table, lengths, count)
+            found.update(zip(indices.tolist(), best, strict=True))
+        return [found[i] for i in range(len(sentences))]
+
+    def score(
+        self, split: Split, *, batch_size: int = BATCH_SIZE, strict: bool = False
+    ) -> AnyReport:
+        """A report of the model's predictions for a corpus with gold labels.
+
+        Args:
+            split: the corpus.
+            batch_size: sentences a batch, at most.
+            strict: count well-formed spans only.
+        """
+        found = self.annotate(split.sentences, batch_size=batch_size, confidence=False)
+        return self.task.score(self._context, split, found, strict=strict)
 
     def tags_in(self, prediction: Prediction, scheme: str) -> tuple[str, ...]:
         """A prediction's tags in a scheme, which may differ from that of the training corpus."""
-        if scheme in ("labels", self.config.data.scheme):
-            return prediction.tags
-        return from_spans(prediction.spans, len(prediction.words), scheme)
+        return tags_in(self.config, prediction, scheme)
 
     def labels(self) -> frozenset[str]:
         """Types of spans, or plain labels, that the model can predict; "" of a bare prefix."""
-        tags = self.vocabulary.tags
-        if training_scheme(self.config) == "labels":
-            return frozenset(tags)
-        return frozenset(split_tag(tag)[1] for tag in tags if tag != OUTSIDE)
+        return known_labels(self._context)
 
     def classes(self) -> frozenset[str]:
         """Classes of texts that the model can predict."""
         return frozenset(self.vocabulary.classes)
-
-    def _prediction(
-        self,
-        sentence: Sentence,
-        path: list[int],
-        answer: Answer,
-        row: int,
-        thresholds: Sequence[float],
-    ) -> Prediction:
-        length = len(sentence)
-        prediction = Prediction(sentence.words, ())
-        if path:
-            prediction = self._tagged(sentence, path)
-            if answer.certainty is not None:
-                prediction = with_certainty(prediction, answer.certainty, row)
-        if answer.class_probs is None:
-            return prediction
-        names = self.vocabulary.classes
-        if self._words is not None:  # in training a score of 0 says it
-            require_number(float(answer.class_probs[row].sum()))
-        found = zip(names, answer.class_probs[row].tolist(), thresholds, strict=True)
-        ranked = sorted(found, key=lambda score: -score[1])
-        several = self.config.head.multi_label == "yes"
-        open_to = ranked if several else ranked[:1]
-        likely = tuple(label for label, probability, least in open_to if probability >= least)
-        attention = None
-        if answer.attention is not None:
-            attention = tuple(answer.attention[row, :length].tolist())
-        return replace(
-            prediction,
-            labels=likely,
-            scores=tuple(LabelScore(label, probability) for label, probability, _ in ranked),
-            attention=attention,
-        )
-
-    def _tagged(self, sentence: Sentence, tag_ids: list[int]) -> Prediction:
-        return Prediction(sentence.words, *self._tags_and_spans(tag_ids))
-
-    def _tags_and_spans(self, tag_ids: list[int]) -> tuple[tuple[str, ...], tuple[Span, ...]]:
-        """A path in the scheme of the training corpus, and the spans that it means."""
-        tags = tuple(self.vocabulary.tags[number] for number in tag_ids)
-        if training_scheme(self.config) == "labels":
-            return tags, ()
-        spans = to_spans(tags)
-        return from_spans(spans, len(tags), self.config.data.scheme), spans

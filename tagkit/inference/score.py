@@ -1,4 +1,4 @@
-"""Predictions beside gold tags: a model's for a corpus, or those of two files or columns.
+"""Scores of a model on a corpus with gold labels.
 
 Training, `tagkit eval` and `tagkit predict` all tag through `Predictor`, so they never differ.
 """
@@ -9,18 +9,9 @@ from dataclasses import dataclass
 from tagkit.config import DataConfig
 from tagkit.corpus.split import Split, with_label_notes
 from tagkit.corpus.splits import check_classes, read_split
-from tagkit.evaluation.class_report import (
-    ClassReport,
-    JointReport,
-    make_class_report,
-    whole_accuracy,
-)
+from tagkit.evaluation.class_report import AnyReport
 from tagkit.evaluation.compare import refuse_options_of_tags
-from tagkit.evaluation.metrics import accuracy, span_score
-from tagkit.evaluation.tag_report import Report, make_report
 from tagkit.inference.predictor import Predictor
-
-AnyReport = Report | ClassReport | JointReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,51 +29,16 @@ class DevScores:
 
 
 def dev_scores(predictor: Predictor, split: Split, batch_size: int) -> DevScores:
-    """Scores of a model on a corpus, sooner than `evaluate` has them."""
-    answers = _answers(predictor, split, batch_size)
-    numbers, parts = [], {}
-    if answers.tags is not None:
-        # Not by way of a report: seqeval brings scikit-learn, most of a second.
-        parts["accuracy"] = accuracy(answers.gold_tags, answers.tags)
-        numbers.append(parts["accuracy"])
-        if split.scheme != "labels":
-            spans = span_score(answers.gold_tags, answers.tags)
-            parts |= {"precision": spans.precision, "recall": spans.recall, "f1": spans.f1}
-            numbers = [spans.f1]
-    if answers.classes is not None:
-        micro = answers.classes.micro
-        parts |= {
-            "class_accuracy": answers.classes.accuracy,
-            "class_precision": micro.precision,
-            "class_recall": micro.recall,
-            "class_f1": micro.f1,
-        }
-        numbers.append(answers.classes.headline)
-    return DevScores(sum(numbers) / len(numbers), parts)
+    """The headline of a model on a corpus and what there is to it."""
+    report = evaluate(predictor, split, batch_size=batch_size)
+    return DevScores(report.headline, report.parts())
 
 
 def evaluate(
     predictor: Predictor, split: Split, *, batch_size: int, strict: bool = False
 ) -> AnyReport:
     """Report of a model's predictions for a corpus with gold tags, classes, or both."""
-    answers = _answers(predictor, split, batch_size)
-    if answers.tags is None:
-        assert answers.classes is not None
-        return answers.classes
-    scheme = split.scheme or "labels"
-    report = make_report(
-        answers.gold_tags, answers.tags, scheme, strict=strict, known=predictor.labels()
-    )
-    if answers.classes is None:
-        return report
-    whole = whole_accuracy(
-        answers.gold_tags,
-        answers.tags,
-        [sentence.labels for sentence in split.sentences],
-        answers.labels,
-        plain=scheme == "labels",
-    )
-    return JointReport(report, answers.classes, whole)
+    return predictor.score(split, batch_size=batch_size, strict=strict)
 
 
 def score_model(
@@ -106,7 +62,7 @@ def score_model(
     Raises:
         DataError: the file cannot be read, or holds tags of another kind than the model's.
     """
-    if predictor.config.task == "classify":
+    if not predictor.task.needs.tags:
         refuse_options_of_tags("this model classifies texts", data, strict)
     split = gold_split(predictor, path, data)
     for text in split.notes:
@@ -137,40 +93,6 @@ def gold_split(predictor: Predictor, path: str, data: DataConfig) -> Split:
     for option in ("tokenizer", "label_level", "tree_labels"):
         named[option] = getattr(trained, option)
     split = read_split(path, data.model_copy(update=named), config.task, trained.scheme)
-    if config.task != "tag":
+    if predictor.task.needs.classes:
         check_classes(split, several=config.head.multi_label == "yes")
     return with_label_notes(split, predictor.labels(), predictor.classes(), "the model")
-
-
-@dataclass(frozen=True)
-class _Answers:
-    """What a model says of a corpus, beside its gold.
-
-    Attributes:
-        gold_tags: as the corpus has them; empty sequences where it has none.
-        tags: in the corpus's scheme; None of a model without tags.
-        labels: predicted classes; none of a model without classes.
-        classes: report of these; None of a model without classes.
-    """
-
-    gold_tags: list[tuple[str, ...]]
-    tags: list[tuple[str, ...]] | None
-    labels: list[tuple[str, ...]]
-    classes: ClassReport | None
-
-
-def _answers(predictor: Predictor, split: Split, batch_size: int) -> _Answers:
-    found = predictor.annotate(split.sentences, batch_size=batch_size, confidence=False)
-    labels = [prediction.labels for prediction in found]
-    tags = classes = None
-    if split.scheme is not None:
-        tags = [predictor.tags_in(prediction, split.scheme) for prediction in found]
-    if predictor.config.task != "tag":
-        classes = make_class_report(
-            [sentence.labels for sentence in split.sentences],
-            labels,
-            several=predictor.config.head.multi_label == "yes",
-            known=predictor.classes(),
-        )
-    gold = [sentence.tags or () for sentence in split.sentences]
-    return _Answers(gold, tags, labels, classes)

@@ -11,8 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from tagkit.features.batch import spell
 from tagkit.features.bucketing import Ids
+from tagkit.features.encoding import spell
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.model import Model
 from tagkit.models.output import Table
@@ -21,7 +21,7 @@ _MOST_BYTES = 64 * 2**20
 _MOST_CHARS = 16 * 2**20  # of all words in the table: they are kept as its keys
 
 
-class WordTable:
+class WordCache:
     """Distinct words of a model whose weights do not change."""
 
     def __init__(
@@ -96,13 +96,15 @@ class WordTable:
 
 
 def _with_rows(table: Tensor, rows: Tensor, begin: int, limit: int) -> Tensor:
-    """A table with these rows from `begin` on; a larger one where they do not fit."""
+    """The table with these rows from `begin` on, made anew where it is too small.
+
+    A table has `limit` rows from the first, and more only where one call brings more distinct
+    words than that, which then begin it: none is ever copied.
+    """
     end = begin + len(rows)
     if end > len(table):
-        # As many as there may ever be: memory that is not written to yet costs nothing.
-        larger = rows.new_empty(max(end, limit), rows.shape[1])
-        if begin:
-            larger[:begin] = table[:begin]
-        table = larger
+        assert begin == 0
+        # Memory that is not written to yet costs nothing.
+        table = rows.new_empty(max(end, limit), rows.shape[1])
     table[begin:end] = rows
     return table

@@ -1,4 +1,7 @@
-"""Whether a model's configuration and its vocabulary belong together."""
+"""Whether a saved configuration and a saved vocabulary belong together.
+
+Each check raises a BundleError that names the file; a task calls those that it needs.
+"""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -17,28 +20,21 @@ _TOGETHER = {
 }
 
 
-def check_agreement(config: Config, vocabulary: Vocabulary, settings: Path, words: Path) -> None:
-    """Raise where a model's configuration and vocabulary do not belong together.
+def check_no_classes(config: Config, vocabulary: Vocabulary, words: Path) -> None:
+    """Raise where the vocabulary of a model of tags alone holds classes."""
+    if vocabulary.classes:
+        raise BundleError(f"{words}: expected no classes, as task = '{config.task}', found some")
 
-    Args:
-        config: resolved, as training writes it.
-        vocabulary: of the model.
-        settings: file of the configuration, for messages.
-        words: file of the vocabulary, for messages.
 
-    Raises:
-        BundleError: a part of one is not in the other.
-    """
-    task = config.task
-    if task != "classify":
-        _check_tags(config, vocabulary.tags, settings, words)
-    elif vocabulary.tags and not config.train.init_from:
-        # One that began with a tagger's weights may have kept the names of its tags.
-        raise BundleError(f"{words}: expected no tags, as task = 'classify', found some")
-    if task == "tag" and vocabulary.classes:
-        raise BundleError(f"{words}: expected no classes, as task = 'tag', found some")
-    if task != "tag":
-        _check_classes(config, vocabulary.classes, settings, words)
+def check_no_tags(config: Config, vocabulary: Vocabulary, words: Path) -> None:
+    """Raise where the vocabulary of a model of classes alone holds tags."""
+    # One that began with a tagger's weights may have kept the names of its tags.
+    if vocabulary.tags and not config.train.init_from:
+        raise BundleError(f"{words}: expected no tags, as task = '{config.task}', found some")
+
+
+def check_features(config: Config, vocabulary: Vocabulary, words: Path) -> None:
+    """Raise where there are values of other feature columns than the model reads."""
     wanted, found = len(config.data.feature_columns), len(vocabulary.features)
     if wanted != found:
         raise BundleError(
@@ -47,7 +43,8 @@ def check_agreement(config: Config, vocabulary: Vocabulary, settings: Path, word
         )
 
 
-def _check_tags(config: Config, tags: tuple[str, ...], settings: Path, words: Path) -> None:
+def check_tags(config: Config, tags: tuple[str, ...], settings: Path, words: Path) -> None:
+    """Raise where tags are not those of the scheme that the model learns."""
     if not tags:
         raise BundleError(f"{words}: expected tags, as task = '{config.task}', found none")
     if config.data.scheme not in SCHEMES:
@@ -85,7 +82,8 @@ def _check_prefixes(scheme: str, tags: tuple[str, ...], words: Path) -> None:
                 )
 
 
-def _check_classes(config: Config, classes: tuple[str, ...], settings: Path, words: Path) -> None:
+def check_classes(config: Config, classes: tuple[str, ...], settings: Path, words: Path) -> None:
+    """Raise where there are no classes, or options name others."""
     if not classes:
         raise BundleError(f"{words}: expected classes, as task = '{config.task}', found none")
     if config.head.multi_label == "auto":

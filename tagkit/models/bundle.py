@@ -30,8 +30,8 @@ from tagkit import __version__
 from tagkit.config import MAX_CONFIG_BYTES, Config, parse_saved, parse_toml, to_toml
 from tagkit.errors import BundleError, ConfigError, shorten
 from tagkit.features.vocabulary import Vocabulary
-from tagkit.models.agreement import check_agreement
 from tagkit.models.model import Model
+from tagkit.models.task_table import task_of
 from tagkit.models.weights import compare, fill, outline, read_header, read_weights, require_finite
 from tagkit.storage import set_aside, whole_folder
 from tagkit.text.json_text import from_json, require_plain, to_json
@@ -169,7 +169,7 @@ def load_bundle(path: Path) -> Bundle:
     except ConfigError as error:
         raise BundleError(*error.lines) from None
     vocabulary = _read_vocabulary(folder, digests[VOCABULARY])
-    check_agreement(config, vocabulary, folder / CONFIG, folder / VOCABULARY)
+    task_of(config).check(config, vocabulary, folder / CONFIG, folder / VOCABULARY)
     model = outline(config, vocabulary)
     weights = _read_weights(folder / WEIGHTS, model.state_dict(), digests[WEIGHTS])
     fill(model, weights, config, vocabulary)

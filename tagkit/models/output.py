@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -10,11 +10,6 @@ from torch import Tensor
 from tagkit.errors import BundleError
 from tagkit.nn.crf.chain import Chain, forward_backward, step_log_probs
 from tagkit.nn.inference import RowReader
-from tagkit.text.records import Prediction, Span
-
-_LARGEST_LOG = (
-    700.0  # whose exponential is a number; above 0 only where weights are far out of range
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +49,8 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What the model says of a batch, on the CPU.
+class ModelOutput:
+    """What a model says of a batch, on the CPU.
 
     Attributes:
         tag_ids: (batch, time) int64 best paths, 0 on padding; None of a model without tags.
@@ -65,10 +60,10 @@ class Answer:
             the pooling is another.
     """
 
-    tag_ids: Tensor | None
-    certainty: Certainty | None
-    class_probs: Tensor | None
-    attention: Tensor | None
+    tag_ids: Tensor | None = None
+    certainty: Certainty | None = None
+    class_probs: Tensor | None = None
+    attention: Tensor | None = None
 
 
 def certainty_of(chain: Chain, tag_ids: Tensor, continuation: Tensor) -> Certainty:
@@ -95,25 +90,6 @@ def certainty_of(chain: Chain, tag_ids: Tensor, continuation: Tensor) -> Certain
         step_log_probs=torch.cat((log_probs[:, :1], taken), dim=1),
         goes_on=torch.cat((going.masked_fill(~within, 0), nothing), dim=1).clamp(max=1),
     )
-
-
-def with_certainty(prediction: Prediction, certainty: Certainty, row: int) -> Prediction:
-    """The prediction with the probabilities of its tags and spans."""
-    length = len(prediction.words)
-    probs = certainty.probs[row, :length].tolist()
-    steps = certainty.step_log_probs[row, :length].tolist()
-    goes_on = certainty.goes_on[row, :length].tolist()
-
-    require_number(sum(probs))
-
-    def sure(span: Span) -> Span:
-        within = math.exp(min(sum(steps[span.start + 1 : span.end]), _LARGEST_LOG))
-        probability = float(probs[span.start] * within * (1 - goes_on[span.end - 1]))
-        require_number(probability)
-        return replace(span, probability=probability)
-
-    spans = tuple(sure(span) for span in prediction.spans)
-    return replace(prediction, spans=spans, probabilities=tuple(probs))
 
 
 def require_number(value: float) -> None:

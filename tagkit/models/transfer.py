@@ -27,8 +27,6 @@ _SHAPE = {
 }  # fmt: skip
 # Tensors that grow with the vocabulary.
 _TABLES = ("embed.words.trained.", "embed.chars.embedding.", "embed.features.")
-# Those of the heads, which begin anew where they do not fit.
-_HEADS = ("head.", "class_head.")
 
 
 def inherited(config: Config, base: Bundle, name: str) -> Config:
@@ -98,19 +96,19 @@ def inherit(model: Model, base: Bundle, vocabulary: Vocabulary) -> None:
     drawn. A head with other layers, or of tags that were not kept, stays as it was drawn too.
     """
     weights = base.model.state_dict()
+    former = base.model.head_labels(base.vocabulary)
+    # A head is kept where its rows are still those of the same labels.
     keeps = {
-        "head.": vocabulary.tags[: len(base.vocabulary.tags)] == base.vocabulary.tags,
-        "class_head.": vocabulary.classes[: len(base.vocabulary.classes)]
-        == base.vocabulary.classes,
+        head: labels[: len(former.get(head, ()))] == former.get(head, ())
+        for head, labels in model.head_labels(vocabulary).items()
     }
     for name, tensor in model.named_parameters():
         old = weights.get(name)
-        if name.startswith(_HEADS):
-            head = name.partition(".")[0] + "."
-            if old is None or not keeps[head] or not _is_block(old, tensor):
-                continue
+        head = next(filter(name.startswith, keeps), None)
+        if head and (old is None or not keeps[head] or not _is_block(old, tensor)):
+            continue
         assert old is not None
-        assert old.shape == tensor.shape or name.startswith((*_TABLES, *_HEADS)), name
+        assert head or old.shape == tensor.shape or name.startswith(_TABLES), name
         tensor[tuple(slice(size) for size in old.shape)] = old
         if name.startswith(_TABLES):
             tensor[PAD_ID] = 0  # random steps of earlier versions moved it

@@ -19,10 +19,11 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from tagkit.config import Config, training_scheme
+from tagkit.config import Config
 from tagkit.errors import BundleError, shorten
 from tagkit.features.vocabulary import Vocabulary
-from tagkit.models.model import Model, build_model, constraint, continuations, illegal_steps
+from tagkit.models.model import Model
+from tagkit.models.task_table import task_of
 from tagkit.text.json_text import from_json
 
 MAX_HEADER_BYTES = 16 * 2**20  # a model has some hundred tensors of some hundred bytes each
@@ -52,7 +53,7 @@ class _Unfilled(TorchFunctionMode):
 def outline(config: Config, vocabulary: Vocabulary) -> Model:
     """A model without memory for its weights, to compare shapes with; `fill` makes it real."""
     with torch.device("meta"), _Unfilled():
-        return build_model(config, vocabulary)
+        return task_of(config).build(config, vocabulary, None)
 
 
 def fill(
@@ -60,15 +61,7 @@ def fill(
 ) -> None:
     """Make an outline a model with these weights, which it keeps; names and shapes are its own."""
     model.load_state_dict(weights, assign=True)
-    # What is not saved follows from configuration and vocabulary.
-    model.continuation = continuations(vocabulary.tags, training_scheme(config))
-    if model.head is not None:
-        illegal = illegal_steps(vocabulary.tags, constraint(config))
-        model.head.illegal_transitions = illegal.transitions
-        model.head.illegal_start = illegal.start
-        model.head.illegal_end = illegal.end
-    if model.class_head is not None:
-        model.class_head.class_weights = torch.ones(len(vocabulary.classes))
+    model.set_constants(config, vocabulary)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from tagkit.features.bucketing import Ids, batches_at_random
+from tagkit.features.bucketing import Ids
 from tagkit.training.callbacks import Epoch
 from tagkit.training.checkpoint import Checkpoint
 from tagkit.training.distributed import Processes
@@ -89,10 +89,8 @@ class RunState:
         return steps
 
     def _planned(self, shuffler: np.random.Generator) -> list[list[Ids]]:
-        settings, lengths = self.prepared.config.train, self.prepared.encoded.lengths
-        batches = batches_at_random(lengths, settings.batch_size, settings.batch_tokens, shuffler)
-        size = settings.accumulate
-        return [batches[start : start + size] for start in range(0, len(batches), size)]
+        prepared = self.prepared
+        return prepared.task.batches(prepared.encoded, prepared.config, shuffler)
 
     def _targets(self) -> int:
         """Targets of an epoch.
@@ -102,8 +100,7 @@ class RunState:
         one of long ones.
         """
         encoded = self.prepared.encoded
-        classify = self.prepared.config.task == "classify"
-        return len(encoded) if classify else int(encoded.lengths.sum())
+        return encoded.target_count
 
     def take_step(self, plan: list[list[Ids]]) -> float:
         """Take the next step of an epoch's plan; its loss, in nats, summed.

@@ -11,8 +11,9 @@ import torch
 
 from tagkit.config import Config, TrainConfig
 from tagkit.errors import ConfigError, DeviceError, Interrupted, TrainingError
+from tagkit.evaluation.class_report import AnyReport
 from tagkit.inference.predictor import Predictor
-from tagkit.inference.score import AnyReport, dev_scores, evaluate
+from tagkit.inference.score import dev_scores, evaluate
 from tagkit.models.device import choose_device, set_threads
 from tagkit.training.callbacks import Epoch, Listener
 from tagkit.training.checkpoint import Checkpoint

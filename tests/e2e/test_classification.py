@@ -205,10 +205,13 @@ def test_the_headline_of_training_is_that_of_the_report(both: Trained, tmp_path:
 @pytest.mark.parametrize("task", ["tag", "classify", "both"])
 def test_a_corpus_with_tags_and_classes_serves_every_task(task: str, tmp_path: Path) -> None:
     prepared = prepare(config(tmp_path, tiny.joint(tmp_path), task=task), torch.device("cpu"))
-    assert (prepared.model.head is None) == (task == "classify")
-    assert (prepared.model.class_head is None) == (task == "tag")
-    assert (prepared.encoded.tag_ids is None) == (task == "classify")
-    assert (prepared.encoded.classes is None) == (task == "tag")
+    expected = {
+        "tag": ({"head"}, {"tags"}),
+        "classify": ({"class_head"}, {"classes"}),
+        "both": ({"head", "class_head"}, {"tags", "classes"}),
+    }
+    parts = {name for name, _ in prepared.model.named_children()} - {"embed", "encoder"}
+    assert (parts, set(prepared.encoded.targets)) == expected[task]
     batch = prepared.encoded.batch([0, 1])
     total, count = prepared.model(batch)
     assert int(count) == (2 if task == "classify" else int(batch.tokens.mask.sum()))
@@ -244,7 +247,6 @@ def test_classes_weigh_what_the_option_says(
     files["data.dev_file"] = files["data.train_file"]
     prepared = prepare(config(tmp_path, files, f"head.class_weights={option}"), torch.device("cpu"))
     assert prepared.vocabulary.classes == ("a", "b")
-    assert prepared.model.class_head is not None
     assert prepared.model.class_head.class_weights.tolist() == pytest.approx(weights)
 
 

@@ -9,9 +9,9 @@ from tagkit.config import load_config
 from tagkit.corpus.formats.columns.layout import ColumnOptions
 from tagkit.corpus.formats.columns.reader import ColumnReader
 from tagkit.corpus.formats.columns.writer import append_column
-from tagkit.features.batch import encode
+from tagkit.features.encoding import encode, tag_target
 from tagkit.features.vocabulary import PAD_ID, RESERVED, Vocabulary
-from tagkit.models.model import build_model
+from tagkit.models.task_table import task_of
 from tagkit.text.records import Sentence, Span
 from tagkit.text.schemes import convert, from_spans, to_spans
 
@@ -42,24 +42,25 @@ def test_one_line_travels_from_a_file_and_back() -> None:
 
     # features/batch.py -> Batch
     other = Sentence(words=("the", "EU"), tags=("O", "S-ORG"))
-    encoded = encode([Sentence(("EU",), tags), other], vocabulary, chars=True)
+    found = [Sentence(("EU",), tags), other]
+    encoded = encode(found, vocabulary, {"tags": tag_target(found, vocabulary)}, chars=True)
     batch = encoded.batch([0, 1])
     words, there = batch.words, batch.tokens
     assert [words.word_ids[row].tolist() for row in there.rows] == [[3, 3], [2, 3]]
     assert there.mask.tolist() == [[True, False], [True, True]]
-    assert batch.tag_ids is not None
-    assert batch.tag_ids.tolist() == [[1, 0], [0, 1]]
+    assert "tags" in batch.targets
+    assert batch.target("tags").tolist() == [[1, 0], [0, 1]]
 
     # nn/embedding.py, nn/encoder.py, nn/heads/tagging.py, nn/crf/chain.py
     config = load_config(overrides=["data.scheme=iob2", "encoder.hidden=5"])
-    model = build_model(config, vocabulary).eval()
+    model = task_of(config).build(config, vocabulary, None).eval()
     vectors = model.embed.vectors(words.word_ids, words.vector_rows, words.char_ids)
     assert vectors.shape == (2, model.embed.outputs)
     inputs = model.embed(vectors, there.rows, there.feature_ids)
     assert inputs.shape == (2, 2, model.embed.outputs)
     states = model.encoder(inputs, there.mask)
     assert states.shape == (2, 2, 10)
-    loss, tokens = model.head.loss(states, there.mask, batch.tag_ids)
+    loss, tokens = model.head.loss(states, there.mask, batch.target("tags"))
     assert (loss.shape, int(tokens)) == (torch.Size([]), 3)
     path = model.head.decode(states, there.mask)
     assert path.shape == (2, 2)

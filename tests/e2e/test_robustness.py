@@ -72,7 +72,7 @@ def test_a_skipped_step_changes_no_weight_and_no_moment(tmp_path: Path) -> None:
         updates.before(batch)
         before = {name: tensor.clone() for name, tensor in updates.tensors().items()}
         run.model.eval()
-        (run.model.loss(batch)[0] * scale).backward()
+        (run.model(batch)[0] * scale).backward()
         assert updates.step(0.01, 1.0) == np.isfinite(scale)
         same = all(torch.equal(t, before[name]) for name, t in updates.tensors().items()
                    if name in before)  # fmt: skip
@@ -177,14 +177,14 @@ class LittleMemory:
     """Fails as torch does, wherever a batch has more than so many sentences."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, most: int, error: BaseException) -> None:
-        whole = Model.loss
+        whole = Model.forward
 
         def limited(model: Model, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
             if len(batch.tokens.mask) > most:
                 raise error
             return whole(model, batch)
 
-        monkeypatch.setattr(Model, "loss", limited)
+        monkeypatch.setattr(Model, "forward", limited)
 
 
 SHORT = [

@@ -15,12 +15,12 @@ from vocabularies import NO_FEATURES
 
 import tagkit
 from tagkit.errors import Interrupted
-from tagkit.features import batch
-from tagkit.features.batch import encode, spell
+from tagkit.features import encoding
+from tagkit.features.encoding import encode, spell
 from tagkit.features.vocabulary import CHARS_AT_EACH_END
-from tagkit.inference import word_cache as wordtable
+from tagkit.inference import word_cache
 from tagkit.inference.predictor import Predictor
-from tagkit.inference.word_cache import WordTable
+from tagkit.inference.word_cache import WordCache
 from tagkit.text.records import Sentence
 from tagkit.training import run_folder as runfolder
 from tagkit.training.trainer import train
@@ -61,9 +61,9 @@ def test_many_long_words_are_read_in_groups_of_bounded_size(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     words = [f"{n:0250}" for n in range(40)] + ["a"]
-    whole = encode([Sentence(tuple(words))], NO_FEATURES, chars=True).batch([0]).words
-    monkeypatch.setattr(batch, "_GROUP_CHARS", 1000)
-    cut = encode([Sentence(tuple(words))], NO_FEATURES, chars=True).batch([0]).words
+    whole = encode([Sentence(tuple(words))], NO_FEATURES, {}, chars=True).batch([0]).words
+    monkeypatch.setattr(encoding, "_GROUP_CHARS", 1000)
+    cut = encode([Sentence(tuple(words))], NO_FEATURES, {}, chars=True).batch([0]).words
     assert all(group.numel() <= 1000 for group in cut.char_ids)
     assert (len(whole.char_ids), len(cut.char_ids)) == (1, 11)
     assert torch.equal(torch.cat(cut.char_ids), whole.char_ids[0])
@@ -78,8 +78,8 @@ def test_groups_of_usual_words_are_as_they_were() -> None:
 def test_the_words_that_are_kept_have_a_bounded_number_of_characters(
     predictor: Predictor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wordtable, "_MOST_CHARS", 1000)
-    table = WordTable(predictor.model, predictor.vocabulary, torch.device("cpu"), "fp32")
+    monkeypatch.setattr(word_cache, "_MOST_CHARS", 1000)
+    table = WordCache(predictor.model, predictor.vocabulary, torch.device("cpu"), "fp32")
     for number in range(30):
         word = f"{number:0300}"
         assert table.rows(["Ada", word]).tolist()[0] == 0

@@ -316,11 +316,13 @@ def test_every_tensor_that_is_loaded_has_memory_and_is_the_one_saved(
 
 
 def test_what_is_not_saved_is_that_of_a_model_built_anew(tagger: Path, classifier: Path) -> None:
-    from tagkit.models.model import build_model
+    from tagkit.models.task_table import task_of
 
     for folder in (tagger, classifier):
         bundle = load_bundle(folder)
-        fresh = dict(build_model(bundle.config, bundle.vocabulary).named_buffers())
+        fresh = dict(
+            task_of(bundle.config).build(bundle.config, bundle.vocabulary, None).named_buffers()
+        )
         loaded = dict(bundle.model.named_buffers())
         assert fresh.keys() == loaded.keys()
         for name in fresh.keys() - bundle.model.state_dict().keys():

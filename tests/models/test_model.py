@@ -8,16 +8,20 @@ import tiny
 import torch
 from torch import nn
 
-from tagkit.config import load_config
-from tagkit.features.batch import Encoded, encode
+from tagkit.config import Config, HeadConfig, allowed, load_config
+from tagkit.features.encoding import Encoded, encode, tag_target
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.inference.predictor import Predictor
-from tagkit.models.model import HEADS, Model, build_model, illegal_steps
+from tagkit.models.model import Model
+from tagkit.models.steps import illegal_steps
+from tagkit.models.task import TrainingData
+from tagkit.models.task_table import task_of
 from tagkit.nn.heads.tagging import ViterbiHead, estimate_bigrams
 from tagkit.text.records import Sentence
 from tagkit.text.schemes import OUTSIDE, may_follow
 
 TAGS = ("O", "B-X", "E-X", "S-X", "I-X", "S-Y")
+HEADS = allowed(HeadConfig, "kind")
 VOCABULARY = Vocabulary(
     words=tuple("abcdefg"), vector_words=("a", "zz"), only_vectors=False, chars=tuple("abcdefgxyz"),
     tags=TAGS, classes=(), features=(("N", "V"),), lowercase=True, normalize_digits=True,
@@ -35,7 +39,12 @@ def ten_sentences() -> list[Sentence]:
 
 
 def encoded() -> Encoded:
-    return encode(ten_sentences(), VOCABULARY, chars=True)
+    targets = {"tags": tag_target(ten_sentences(), VOCABULARY)}
+    return encode(ten_sentences(), VOCABULARY, targets, chars=True)
+
+
+def build(config: Config, vocabulary: Vocabulary, data: TrainingData | None = None) -> Model:
+    return task_of(config).build(config, vocabulary, data)
 
 
 def tagger(head: str = "crf", *overrides: str) -> Model:
@@ -45,12 +54,12 @@ def tagger(head: str = "crf", *overrides: str) -> Model:
                    "encoder.locked_dropout=0", "encoder.word_dropout=0", "embeddings.word_dim=8",
                    "embeddings.char_hidden=6", *overrides]
     )  # fmt: skip
-    model = build_model(config, VOCABULARY, estimate_bigrams(encoded().paths(), len(TAGS)))
+    model = build(config, VOCABULARY, TrainingData(encoded(), "train"))
     model.embed.words.place(torch.randn(2, 8), torch.tensor([0, 0, 1, 0, 0, 0, 0, 0, 0]))
     return model
 
 
-@pytest.mark.parametrize("head", sorted(HEADS))
+@pytest.mark.parametrize("head", HEADS)
 def test_a_tagger_overfits_ten_sentences(head: str) -> None:
     model, batch = tagger(head), encoded().batch(range(10))
     optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
@@ -60,10 +69,10 @@ def test_a_tagger_overfits_ten_sentences(head: str) -> None:
         optimizer.step()
         optimizer.zero_grad()
     assert float(total.detach() / count) < 0.02
-    assert torch.equal(tiny.answer(model.eval(), batch).tag_ids, batch.tag_ids)
+    assert torch.equal(tiny.output(model.eval(), batch).tag_ids, batch.target("tags"))
 
 
-@pytest.mark.parametrize("head", sorted(HEADS))
+@pytest.mark.parametrize("head", HEADS)
 @pytest.mark.parametrize("cell", ["lstm", "gru", "elman"])
 def test_every_parameter_gets_a_gradient(head: str, cell: str) -> None:
     model = tagger(head, f"encoder.cell={cell}", f"embeddings.char_cell={cell}", "encoder.layers=2")
@@ -83,7 +92,7 @@ def test_a_sentence_gets_the_same_emissions_alone_and_in_a_batch() -> None:
 
 
 @pytest.mark.parametrize("scheme", ["iob2", "iobes"])
-@pytest.mark.parametrize("head", sorted(HEADS))
+@pytest.mark.parametrize("head", HEADS)
 def test_a_sentence_gets_the_same_spans_and_probabilities_alone_and_in_a_batch(
     head: str, scheme: str
 ) -> None:
@@ -91,7 +100,7 @@ def test_a_sentence_gets_the_same_spans_and_probabilities_alone_and_in_a_batch(
     vocabulary = VOCABULARY if scheme == "iobes" else replace(VOCABULARY, tags=("O", "B-X", "I-X"))
     config = load_config(overrides=[*settings, "embeddings.word_dim=8", "encoder.hidden=12"])
     torch.manual_seed(3)
-    model = build_model(config, vocabulary)
+    model = build(config, vocabulary)
     with torch.no_grad():
         model.head.linear.weight.mul_(6)
     predictor = Predictor(model, vocabulary, config, torch.device("cpu"))
@@ -118,10 +127,10 @@ def test_the_same_weights_in_a_fresh_model_give_the_same_numbers() -> None:
             overrides=["data.scheme=iob2", f"head.kind={head}", "encoder.hidden=12",
                        "embeddings.word_dim=8", "embeddings.char_hidden=6"]
         )  # fmt: skip
-        fresh = build_model(config, VOCABULARY).eval()
+        fresh = build(config, VOCABULARY).eval()
         fresh.load_state_dict(model.state_dict())
         assert torch.equal(fresh.states(batch), model.states(batch))
-        ours, theirs = (tiny.answer(m, batch, confidence=True) for m in (model, fresh))
+        ours, theirs = (tiny.output(m, batch, confidence=True) for m in (model, fresh))
         assert torch.equal(ours.tag_ids, theirs.tag_ids)
         assert torch.equal(ours.certainty.probs, theirs.certainty.probs)
 
@@ -134,7 +143,7 @@ def test_every_option_of_the_encoder_and_the_characters_reaches_its_place() -> N
                    "embeddings.char_hidden=6", "embeddings.char_dropout=0.7",
                    "embeddings.word_dim=9", "embeddings.feature_dim=2", "data.scheme=iob2"]
     )  # fmt: skip
-    model = build_model(config, VOCABULARY)
+    model = build(config, VOCABULARY)
     encoder, chars = model.encoder, model.embed.chars
     drops = (
         encoder.dropout.p,
@@ -153,7 +162,7 @@ def test_every_option_of_the_encoder_and_the_characters_reaches_its_place() -> N
     plain = load_config(
         overrides=["encoder.bidirectional=false", "embeddings.char_cell=none", "data.scheme=iob2"]
     )
-    model = build_model(plain, VOCABULARY)
+    model = build(plain, VOCABULARY)
     assert model.encoder.layers[0].backwards is None
     assert model.embed.chars is None
 
@@ -189,7 +198,7 @@ def test_forbidden_steps_are_those_that_the_scheme_forbids(scheme: str) -> None:
 
 
 def test_the_viterbi_head_gets_the_bigrams_of_the_training_tags() -> None:
-    paths = encoded().paths()
+    paths = encoded().paths("tags")
     expected, head = estimate_bigrams(paths, len(TAGS)), tagger("viterbi").head
     assert isinstance(head, ViterbiHead)
     assert torch.equal(head.bigram_transitions, expected.transitions)
@@ -199,18 +208,18 @@ def test_the_viterbi_head_gets_the_bigrams_of_the_training_tags() -> None:
 
 def test_a_batch_without_tags_has_no_loss() -> None:
     bare = [Sentence(s.words, None, s.features) for s in ten_sentences()]
-    batch = encode(bare, VOCABULARY, chars=True).batch([0])
+    batch = encode(bare, VOCABULARY, {}, chars=True).batch([0])
     with pytest.raises(ValueError, match="the batch holds no tags to learn from"):
-        tagger().loss(batch)
+        tagger()(batch)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
-@pytest.mark.parametrize("head", sorted(HEADS))
+@pytest.mark.parametrize("head", HEADS)
 def test_a_gpu_gives_the_loss_and_the_paths_of_a_cpu(head: str) -> None:
     model, batch = tagger(head).eval(), encoded().batch(range(10))
     total, _ = model(batch)
-    paths = tiny.answer(model, batch).tag_ids
+    paths = tiny.output(model, batch).tag_ids
     device = torch.device("cuda")
     model, batch = model.to(device), batch.to(device)
     torch.testing.assert_close(model(batch)[0].cpu(), total, rtol=1e-4, atol=1e-4)
-    assert torch.equal(tiny.answer(model, batch).tag_ids.cpu(), paths)
+    assert torch.equal(tiny.output(model, batch).tag_ids.cpu(), paths)

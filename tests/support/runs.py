@@ -65,14 +65,14 @@ class Faulty:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, loss: float, calls: range) -> None:
         self.calls, self.count = calls, 0
-        whole = Model.loss
+        whole = Model.forward
 
         def faulty(model: Model, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
             total, count = whole(model, batch)
             self.count += 1
             return (total * loss if self.count in self.calls else total), count
 
-        monkeypatch.setattr(Model, "loss", faulty)
+        monkeypatch.setattr(Model, "forward", faulty)
 
 
 def settings_without_chance(folder: Path, *, write: bool = True) -> Config:

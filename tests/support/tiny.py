@@ -8,7 +8,7 @@ import torch
 from tagkit.config import Config, load_config
 from tagkit.features.batch import Batch
 from tagkit.models.model import Model
-from tagkit.models.output import Answer, Table
+from tagkit.models.output import ModelOutput, Table
 
 _FIRST = ["Ada", "Ben", "Cleo", "Dan", "Eve", "Finn"]
 _LAST = ["Miller", "Okafor", "Novak", "Silva"]
@@ -22,11 +22,11 @@ WITHOUT_CHARACTERS = ["embeddings.char_cell=none", "embeddings.char_dim=30",
                       "embeddings.char_hidden=50"]  # fmt: skip
 
 
-def answer(model: Model, batch: Batch, *, confidence: bool = False) -> Answer:
+def output(model: Model, batch: Batch, *, confidence: bool = False) -> ModelOutput:
     """What a model says of a batch, from its words' vectors."""
     with torch.no_grad():
         vectors = model.vectors(batch.words)
-    return model.answer(batch.tokens, Table(vectors, (), torch.empty(0), ()), confidence=confidence)
+    return model.output(batch.tokens, Table(vectors, (), torch.empty(0), ()), confidence=confidence)
 
 
 def lines(count: int, seed: int, columns: int = 2) -> list[list[str]]:

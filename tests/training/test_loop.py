@@ -15,8 +15,9 @@ from torch import Tensor, nn
 
 from tagkit.config import Config, TrainConfig, allowed, load_config
 from tagkit.errors import Interrupted, TrainingError
-from tagkit.features.batch import Batch, Encoded
+from tagkit.features.batch import Batch
 from tagkit.features.bucketing import Ids
+from tagkit.features.encoding import Encoded
 from tagkit.features.vocabulary import UNKNOWN_ID
 from tagkit.inference.predictor import load
 from tagkit.inference.score import DevScores
@@ -70,7 +71,7 @@ def saved(folder: Path) -> dict[str, Tensor]:
 def test_steps_are_taken_in_training_mode_and_dev_is_scored_outside_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    modes: dict[str, list[bool]] = {"loss": [], "answer": []}
+    modes: dict[str, list[bool]] = {"forward": [], "output": []}
 
     def recorded(name: str) -> None:
         whole = getattr(Model, name)
@@ -83,13 +84,13 @@ def test_steps_are_taken_in_training_mode_and_dev_is_scored_outside_it(
 
         monkeypatch.setattr(Model, name, call)
 
-    recorded("loss")
-    recorded("answer")
+    recorded("forward")
+    recorded("output")
     trained = train(of_task(tmp_path, "tag", "embeddings.char_dropout=0.5"))
-    assert len(modes["loss"]) == 20
-    assert all(modes["loss"])  # also after dev was scored
-    assert len(modes["answer"]) >= 2
-    assert not any(modes["answer"])
+    assert len(modes["forward"]) == 20
+    assert all(modes["forward"])  # also after dev was scored
+    assert len(modes["output"]) >= 2
+    assert not any(modes["output"])
     kept = load(tmp_path / "model")
     expected = kept.predict("Ada visits Rome .", confidence=True)
     for predictor in (trained.predictor, kept):  # of new words, and of words that it has seen
@@ -398,7 +399,7 @@ def test_gradients_of_an_attempt_that_was_short_of_memory_are_dropped(
     wanted = {name: p.grad.to_dense().clone() for name, p in run.model.named_parameters()
               if p.grad is not None}  # fmt: skip
     gradients.updates.forget()
-    whole, sizes = Model.loss, []
+    whole, sizes = Model.forward, []
 
     def limited(model: Model, batch: Batch) -> tuple[Tensor, Tensor]:
         sizes.append(len(batch.tokens.mask))
@@ -406,7 +407,7 @@ def test_gradients_of_an_attempt_that_was_short_of_memory_are_dropped(
             raise MemoryError
         return whole(model, batch)
 
-    monkeypatch.setattr(Model, "loss", limited)
+    monkeypatch.setattr(Model, "forward", limited)
     assert gradients.of(batches, 10.0) == pytest.approx(expected)
     assert sizes == [3, 9, 2, 1, 5, 1, 1, 1, 3, 2, 2, 2]
     assert gradients.targets == run.encoded.lengths[:12].sum()
@@ -461,11 +462,12 @@ def test_the_losses_of_tags_and_of_the_class_add_up_with_the_weight_of_the_class
     model, batch = run.model.eval(), run.encoded.batch(np.arange(7))
     assert model.head is not None
     assert model.class_head is not None
-    assert batch.tag_ids is not None
-    assert batch.classes is not None
+    assert "tags" in batch.targets
+    assert "classes" in batch.targets
     states, final = model.encoder.read(model._inputs(batch), batch.tokens.mask)
-    of_tags, tokens = model.head.loss(states, batch.tokens.mask, batch.tag_ids)
-    of_class, texts = model.class_head.loss(states, final, batch.tokens.mask, batch.classes)
+    of_tags, tokens = model.head.loss(states, batch.tokens.mask, batch.target("tags"))
+    classes = batch.target("classes")
+    of_class, texts = model.class_head.loss(states, final, batch.tokens.mask, classes)
     total, count = model(batch)
     assert int(count) == int(tokens) == int(batch.tokens.mask.sum())
     assert int(texts) == 7
@@ -494,9 +496,9 @@ def test_in_mixed_precision_the_heads_work_in_float32(
 
         monkeypatch.setattr(head, "loss", watched)
 
-    for head in (model.head, model.class_head):
-        if head is not None:
-            watch(head)
+    for name in ("head", "class_head"):
+        if hasattr(model, name):
+            watch(getattr(model, name))
     inputs: list[torch.dtype] = []
     read = model.encoder.read
 

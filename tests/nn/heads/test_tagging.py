@@ -10,10 +10,11 @@ import torch
 from torch import Tensor
 
 from tagkit.config import load_config
-from tagkit.features.batch import encode
+from tagkit.features.encoding import encode
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.inference.predictor import Predictor
-from tagkit.models.model import build_model, illegal_steps
+from tagkit.models.steps import illegal_steps
+from tagkit.models.task_table import task_of
 from tagkit.nn.crf.chain import Chain, marginals
 from tagkit.nn.heads.tagging import (
     CrfHead,
@@ -307,7 +308,10 @@ def make_predictor(scheme: str, kind: str, seed: int) -> Predictor:
     torch.manual_seed(seed)
     size = len(vocabulary.tags)
     bigrams = StepScores(torch.randn(size, size), torch.randn(size), torch.randn(size))
-    model = build_model(config, vocabulary, bigrams)
+    model = task_of(config).build(config, vocabulary, None)
+    if kind == "viterbi":
+        model.head.bigram_transitions, model.head.bigram_start = bigrams.transitions, bigrams.start
+        model.head.bigram_end = bigrams.end
     with torch.no_grad():
         model.head.linear.weight.mul_(6)
         for parameter in getattr(model.head, "crf", torch.nn.Module()).parameters():
@@ -318,7 +322,7 @@ def make_predictor(scheme: str, kind: str, seed: int) -> Predictor:
 def probabilities_of(predictor: Predictor, sentence: Sentence) -> dict[tuple[str, ...], float]:
     """Every path of tags with its probability."""
     model, tags = predictor.model.eval(), predictor.vocabulary.tags
-    batch = encode([sentence], predictor.vocabulary, chars=True).batch([0])
+    batch = encode([sentence], predictor.vocabulary, {}, chars=True).batch([0])
     with torch.no_grad():
         scores = scores_of(model.head.chain(model.states(batch), batch.tokens.mask), 0)
     total = sum(math.exp(score) for score in scores.values())
@@ -362,10 +366,10 @@ def test_the_probability_of_a_span_is_that_of_all_paths_with_just_this_span(
 def test_token_probabilities_are_the_marginals_of_the_tags(kind: str) -> None:
     predictor = make_predictor("iobes", kind, seed=4)
     model = predictor.model.eval()
-    batch = encode(SENTENCES, predictor.vocabulary, chars=True).batch(range(len(SENTENCES)))
+    batch = encode(SENTENCES, predictor.vocabulary, {}, chars=True).batch(range(len(SENTENCES)))
     with torch.no_grad():
         chain = model.head.chain(model.states(batch), batch.tokens.mask)
-    paths = tiny.answer(model, batch).tag_ids
+    paths = tiny.output(model, batch).tag_ids
     expected = marginals(chain).gather(2, paths.unsqueeze(2)).squeeze(2)
     for row, found in enumerate(predictor.annotate(SENTENCES, batch_size=3, confidence=True)):
         length = len(SENTENCES[row])

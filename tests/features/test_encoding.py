@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from vocabularies import CHARS, NO_FEATURES, VOCABULARY
 
-from tagkit.features.batch import encode
+from tagkit.features.encoding import encode, tag_target
 from tagkit.features.vocabulary import RESERVED
 from tagkit.text.records import Sentence
 
@@ -18,7 +18,7 @@ sentences = st.lists(
 
 @given(sentences)
 def test_each_token_finds_its_own_characters(found: list[Sentence]) -> None:
-    batch = encode(found, NO_FEATURES, chars=True).batch(range(len(found)))
+    batch = encode(found, NO_FEATURES, {}, chars=True).batch(range(len(found)))
     spelt = [[i for i in row if i] for group in batch.words.char_ids for row in group.tolist()]
     assert len(spelt) == len({word for sentence in found for word in sentence.words})
     for row, sentence in enumerate(found):
@@ -32,32 +32,28 @@ def test_a_batch_is_padded_on_the_right() -> None:
         Sentence(("aa", "x", "CC"), ("O", "B-X", "O"), (("N", "V", "Z"),)),
         Sentence(("B",), ("B-X",), (("V",),)),
     ]
-    encoded = encode(found, VOCABULARY, chars=False)
+    targets = {"tags": tag_target(found, VOCABULARY)}
+    encoded = encode(found, VOCABULARY, targets, chars=False)
     batch = encoded.batch([1, 0])
     rows, mask = batch.tokens.rows, batch.tokens.mask
     assert [batch.words.word_ids[rows[i]][mask[i]].tolist() for i in (0, 1)] == [[3], [2, 1, 1]]
     assert [batch.words.vector_rows[rows[i]][mask[i]].tolist() for i in (0, 1)] == [[1], [0, 0, 2]]
     assert rows[~mask].tolist() == [0, 0]
     assert batch.tokens.mask.tolist() == [[True, False, False], [True, True, True]]
-    assert batch.tag_ids is not None
-    assert batch.tag_ids.tolist() == [[1, 0, 0], [0, 1, 0]]
+    assert "tags" in batch.targets
+    assert batch.target("tags").tolist() == [[1, 0, 0], [0, 1, 0]]
     assert [ids.tolist() for ids in batch.tokens.feature_ids] == [[[3, 0, 0], [2, 3, 1]]]
     assert batch.words.char_ids == ()
-    bare = encode([Sentence(("aa",), None, (("N",),))], VOCABULARY, chars=False)
-    assert bare.batch([0]).tag_ids is None
+    bare = encode([Sentence(("aa",), None, (("N",),))], VOCABULARY, {}, chars=False)
+    assert bare.batch([0]).targets == {}
 
 
 def test_a_word_of_ten_thousand_characters_does_not_lengthen_the_others() -> None:
     short = [a + b + c for a in CHARS for b in CHARS for c in CHARS]
-    batch = encode([Sentence((*short, "a" * 10_000))], NO_FEATURES, chars=True).batch([0])
+    batch = encode([Sentence((*short, "a" * 10_000))], NO_FEATURES, {}, chars=True).batch([0])
     assert sum(group.numel() for group in batch.words.char_ids) < 3 * len(short) + 10_000 + 1_000
-
-
-def test_sentences_of_which_one_has_no_tags_are_to_be_predicted() -> None:
-    found = [Sentence(("a",), ("O",)), Sentence(("b",))]
-    assert encode(found, NO_FEATURES, chars=False).batch([0]).tag_ids is None
 
 
 def test_a_tag_that_is_not_in_the_vocabulary_is_no_id() -> None:
     with pytest.raises(KeyError, match="B-Y"):
-        encode([Sentence(("a",), ("B-Y",))], NO_FEATURES, chars=False)
+        tag_target([Sentence(("a",), ("B-Y",))], NO_FEATURES)

@@ -1,0 +1,266 @@
+"""The task "classify": one class, or several, of a whole text.
+
+    vectors -> encoder -> hidden states -> pooling -> vector -> feed-forward layers -> classes
+
+(Jurafsky and Martin, "RNNs and LSTMs", section on RNNs for sequence classification; Goodfellow,
+Bengio and Courville, section 10.2 and figure 10.5.)
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from tagkit.config import Config
+from tagkit.corpus.split import LabelKinds, Split
+from tagkit.corpus.splits import Corpus, several_classes
+from tagkit.errors import DataError, shorten
+from tagkit.evaluation.class_report import AnyReport, ClassReport, make_class_report
+from tagkit.features.batch import Batch, Tokens
+from tagkit.features.encoding import Target, class_target
+from tagkit.features.vocabulary import Vocabulary, most_frequent
+from tagkit.models.agreement import check_classes, check_features, check_no_tags
+from tagkit.models.description import Description
+from tagkit.models.model import Model, build_embedding, build_encoder
+from tagkit.models.output import ModelOutput, Table, require_number
+from tagkit.models.task import Labels, ModelContext, Task, TrainingData, Wanted
+from tagkit.nn.embedding import TokenEmbedding
+from tagkit.nn.encoder import Encoder
+from tagkit.nn.heads.classification import ClassHead, balanced_weights
+from tagkit.nn.heads.pooling import Pooling
+from tagkit.text.records import LabelScore, Prediction, Sentence
+from tagkit.wording import listed
+
+# From this probability on a class is likelier than not. It is the default where a text may have
+# several classes; where it has one, the likeliest is taken whatever its probability.
+_EVEN = 0.5
+
+
+class Classifier(Model):
+    """Hidden states -> classes of the whole text."""
+
+    def __init__(self, *, embed: TokenEmbedding, encoder: Encoder, class_head: ClassHead) -> None:
+        """`class_head` pools the states of `encoder` over the vectors of `embed`."""
+        super().__init__(embed=embed, encoder=encoder)
+        self.class_head = class_head
+
+    def loss_of(self, states: Tensor, final: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
+        """That of the classes; its targets are texts."""
+        return self.class_head.loss(states, final, batch.tokens.mask, batch.target("classes"))
+
+    def output_of(
+        self, states: Tensor, final: Tensor, mask: Tensor, *, confidence: bool
+    ) -> ModelOutput:
+        """Probabilities of the classes, which are always worked out."""
+        return class_output(self.class_head, states, final, mask)
+
+    def set_constants(self, config: Config, vocabulary: Vocabulary) -> None:
+        """Weights of the loss, of which prediction has none."""
+        # Classes that weigh more shift the loss of training, not the probabilities of a model.
+        self.class_head.class_weights = torch.ones(len(vocabulary.classes))
+
+    def head_labels(self, vocabulary: Vocabulary) -> Mapping[str, tuple[str, ...]]:
+        """The classes."""
+        return {"class_head.": vocabulary.classes}
+
+
+def class_output(head: ClassHead, states: Tensor, final: Tensor, mask: Tensor) -> ModelOutput:
+    """What a head of classes says, on the CPU; see `Model.output_of`."""
+    probs, attention = head.classify(states, final, mask)  # (batch, classes), (batch, time)
+    return ModelOutput(
+        class_probs=probs.cpu(), attention=None if attention is None else attention.cpu()
+    )
+
+
+def build_class_head(
+    config: Config, vocabulary: Vocabulary, inputs: int, data: TrainingData | None
+) -> ClassHead:
+    """Pooling and layers that the configuration names, over `inputs` features of each token."""
+    options, classes = config.head, len(vocabulary.classes)
+    weights = None if data is None else _class_weights(config, vocabulary, data)
+    return ClassHead(
+        pooling=Pooling(kind=options.pooling, inputs=inputs),
+        hidden=options.hidden,
+        activation=options.activation,
+        dropout=options.dropout,
+        classes=classes,
+        several=options.multi_label == "yes",
+        label_smoothing=options.label_smoothing,
+        class_weights=torch.ones(classes) if weights is None else weights,
+    )
+
+
+def _class_weights(config: Config, vocabulary: Vocabulary, data: TrainingData) -> Tensor | None:
+    """(classes,) weights of the classes in the loss; None where all weigh the same.
+
+    Raises:
+        DataError: an option names a class that the training corpus lacks.
+    """
+    # A misspelt class would otherwise be weighed by nobody, in silence.
+    for option in ("class_weights", "threshold"):
+        for label in named if isinstance(named := getattr(config.head, option), dict) else ():
+            if vocabulary.class_id(label) is None:
+                known = listed(vocabulary.classes)
+                raise DataError(
+                    f"head.{option}: no text of {data.path} has the class {shorten(label)}; there "
+                    f"are: {known}"
+                )
+    weights = config.head.class_weights
+    if isinstance(weights, dict):
+        return torch.tensor([weights.get(label, 1.0) for label in vocabulary.classes])
+    if weights == "balanced":
+        return balanced_weights(torch.from_numpy(data.encoded.targets["classes"].values))
+    return None
+
+
+def resolved_classes(config: Config, corpus: Corpus) -> Config:
+    """The configuration with whether a text may have several classes."""
+    several = "yes" if several_classes(config, corpus.train) else "no"
+    head = config.head.model_copy(update={"multi_label": several})
+    return config.model_copy(update={"head": head})
+
+
+def classes_of(sentences: Sequence[Sentence]) -> tuple[str, ...]:
+    """The classes of texts, the most frequent first."""
+    return most_frequent(label for sentence in sentences for label in sentence.labels)
+
+
+def with_classes(
+    predictions: Sequence[Prediction],
+    context: ModelContext,
+    output: ModelOutput,
+    threshold: float | None,
+) -> list[Prediction]:
+    """Predictions with the classes of their texts.
+
+    Args:
+        predictions: of a batch's texts.
+        context: the model.
+        output: of the batch.
+        threshold: probability from which on a class is among the labels; None for the configured
+            one.
+    """
+    assert output.class_probs is not None
+    several = context.config.head.multi_label == "yes"
+    # Softmax or sigmoids were applied by the head: these are probabilities, (batch, classes).
+    names, thresholds = context.vocabulary.classes, _thresholds(context, threshold)
+    found = []
+    for row, (prediction, probs) in enumerate(
+        zip(predictions, output.class_probs.tolist(), strict=True)
+    ):
+        if context.checked:
+            require_number(float(output.class_probs[row].sum()))
+        # Sorting is stable: classes with equal probabilities keep the order of their frequency.
+        scores = zip(names, probs, thresholds, strict=True)
+        ranked = sorted(scores, key=lambda score: -score[1])
+        candidates = ranked if several else ranked[:1]
+        attention = None  # (time,) shares that add up to 1 over the text's tokens
+        if output.attention is not None:
+            attention = tuple(output.attention[row, : len(prediction.words)].tolist())
+        found.append(
+            replace(
+                prediction,
+                labels=tuple(label for label, prob, minimum in candidates if prob >= minimum),
+                scores=tuple(LabelScore(label, prob) for label, prob, _ in ranked),
+                attention=attention,
+            )
+        )
+    return found
+
+
+def _thresholds(context: ModelContext, given: float | None) -> list[float]:
+    """The probability from which on a text has each class."""
+    head, classes = context.config.head, context.vocabulary.classes
+    usual = _EVEN if head.multi_label == "yes" else 0.0
+    chosen = head.threshold if given is None else given
+    if isinstance(chosen, dict):
+        return [chosen.get(label, usual) for label in classes]
+    return [usual if chosen is None else chosen] * len(classes)
+
+
+def score_classes(
+    context: ModelContext, split: Split, predictions: Sequence[Prediction]
+) -> ClassReport:
+    """A report of predicted classes."""
+    return make_class_report(
+        [sentence.labels for sentence in split.sentences],
+        [prediction.labels for prediction in predictions],
+        several=context.config.head.multi_label == "yes",
+        known=frozenset(context.vocabulary.classes),
+    )
+
+
+class ClassifyTask(Task):
+    """Classes of whole texts."""
+
+    needs = gives = LabelKinds(tags=False, classes=True)
+    is_whole = True
+
+    def resolve(self, config: Config, corpus: Corpus) -> Config:
+        """Whether a text may have several classes."""
+        return resolved_classes(config, corpus)
+
+    def examples(self, config: Config, corpus: Corpus) -> list[Sentence]:
+        """The texts as they are."""
+        # However long: the encoder reads a text in segments of train.bptt tokens.
+        return list(corpus.train.sentences)
+
+    def labels(self, config: Config, sentences: Sequence[Sentence]) -> Labels:
+        """The classes."""
+        return Labels(classes=classes_of(sentences))
+
+    def targets(
+        self, sentences: Sequence[Sentence], vocabulary: Vocabulary
+    ) -> Mapping[str, Target]:
+        """The classes of each text."""
+        return {"classes": class_target(sentences, vocabulary)}
+
+    def build(
+        self, config: Config, vocabulary: Vocabulary, data: TrainingData | None
+    ) -> Classifier:
+        """Embedding, encoder and a head of classes."""
+        embed = build_embedding(config, vocabulary)
+        encoder = build_encoder(config, embed.outputs)
+        head = build_class_head(config, vocabulary, encoder.outputs, data)
+        return Classifier(embed=embed, encoder=encoder, class_head=head)
+
+    def check(self, config: Config, vocabulary: Vocabulary, settings: Path, words: Path) -> None:
+        """There are classes and no tags."""
+        check_no_tags(config, vocabulary, words)
+        check_classes(config, vocabulary.classes, settings, words)
+        check_features(config, vocabulary, words)
+
+    def decode(
+        self,
+        context: ModelContext,
+        tokens: Tokens,
+        table: Table,
+        sentences: Sequence[Sentence],
+        wanted: Wanted,
+    ) -> list[Prediction]:
+        """Classes with their probabilities."""
+        # `confidence` asks for probabilities of tags; those of classes cost nothing extra.
+        output = context.model.output(tokens, table, confidence=False)
+        bare = [Prediction(sentence.words, ()) for sentence in sentences]
+        return with_classes(bare, context, output, wanted.threshold)
+
+    def score(
+        self,
+        context: ModelContext,
+        split: Split,
+        predictions: Sequence[Prediction],
+        *,
+        strict: bool,
+    ) -> AnyReport:
+        """Accuracy, and scores by class; `strict` is for spans."""
+        return score_classes(context, split, predictions)
+
+    def describe(self, config: Config) -> Description:
+        """One head; dev is scored by accuracy, or F1 where a text may have several classes."""
+        return Description(
+            heads=(f"{config.head.pooling} pooling",),
+            unit="text",
+            measure="F1" if config.head.multi_label == "yes" else "acc.",
+        )

@@ -1,0 +1,218 @@
+"""The task "both": a tag of each token and a class of the whole text, from one encoder.
+
+Intents and slots are the usual case (Hakkani-Tür et al. 2016; Liu and Lane 2016). The loss is that
+of a text's tags and class together,
+
+    -log p(tags | x) - class_loss x log p(class | x)
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from tagkit.config import Config, training_scheme
+from tagkit.corpus.split import LabelKinds, Split
+from tagkit.corpus.splits import Corpus, for_training
+from tagkit.evaluation.class_report import AnyReport, JointReport, whole_accuracy
+from tagkit.features.batch import Batch, Tokens
+from tagkit.features.encoding import Target, class_target, tag_target
+from tagkit.features.vocabulary import Vocabulary
+from tagkit.models.agreement import check_classes, check_features, check_tags
+from tagkit.models.classifier import (
+    build_class_head,
+    class_output,
+    classes_of,
+    resolved_classes,
+    score_classes,
+    with_classes,
+)
+from tagkit.models.description import HEAD_NAMES, Description
+from tagkit.models.model import Model, build_embedding, build_encoder
+from tagkit.models.output import ModelOutput, Table
+from tagkit.models.steps import continuations
+from tagkit.models.tag_decoding import tag_alternatives, tag_predictions
+from tagkit.models.tagger import (
+    build_tag_head,
+    resolved_columns,
+    score_tags,
+    set_illegal_steps,
+    tag_output,
+    tags_in,
+    tags_of,
+)
+from tagkit.models.task import Labels, ModelContext, Task, TrainingData, Wanted
+from tagkit.nn.embedding import TokenEmbedding
+from tagkit.nn.encoder import Encoder
+from tagkit.nn.heads.classification import ClassHead
+from tagkit.nn.heads.tagging import Head
+from tagkit.text.records import Alternative, Prediction, Sentence
+
+
+class JointModel(Model):
+    """Hidden states -> tags, and classes of the whole text."""
+
+    continuation: Tensor
+
+    def __init__(
+        self,
+        *,
+        embed: TokenEmbedding,
+        encoder: Encoder,
+        head: Head,
+        class_head: ClassHead,
+        class_loss: float,
+        continuation: Tensor,
+    ) -> None:
+        """A model with two heads.
+
+        Args:
+            embed: gives vectors of words.
+            encoder: gives hidden states.
+            head: of tags.
+            class_head: of classes.
+            class_loss: weight of the classes' loss beside that of the tags.
+            continuation: (tags,) id of the tag that continues each tag's span, or -1.
+        """
+        super().__init__(embed=embed, encoder=encoder)
+        self.head = head
+        self.class_head = class_head
+        self.class_loss = class_loss
+        self.register_buffer("continuation", continuation, persistent=False)
+
+    def loss_of(self, states: Tensor, final: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
+        """The sum of both losses; its targets are tokens."""
+        # Both losses are sums over the batch. They are divided by the number of tokens, so that a
+        # text's tags weigh as they do without classes.
+        mask = batch.tokens.mask
+        of_classes, _ = self.class_head.loss(states, final, mask, batch.target("classes"))
+        of_tags, tokens = self.head.loss(states, mask, batch.target("tags"))
+        return of_tags + self.class_loss * of_classes, tokens
+
+    def output_of(
+        self, states: Tensor, final: Tensor, mask: Tensor, *, confidence: bool
+    ) -> ModelOutput:
+        """What both heads say."""
+        classes = class_output(self.class_head, states, final, mask)
+        tags = tag_output(self.head, self.continuation, states, mask, confidence=confidence)
+        return ModelOutput(tags.tag_ids, tags.certainty, classes.class_probs, classes.attention)
+
+    def set_constants(self, config: Config, vocabulary: Vocabulary) -> None:
+        """Those of both heads."""
+        self.continuation = continuations(vocabulary.tags, training_scheme(config))
+        set_illegal_steps(self.head, config, vocabulary)
+        self.class_head.class_weights = torch.ones(len(vocabulary.classes))
+
+    def head_labels(self, vocabulary: Vocabulary) -> Mapping[str, tuple[str, ...]]:
+        """Tags and classes."""
+        return {"head.": vocabulary.tags, "class_head.": vocabulary.classes}
+
+
+class JointTask(Task):
+    """Tags of tokens and classes of the texts that they make up."""
+
+    needs = gives = LabelKinds(tags=True, classes=True)
+    is_whole = True
+
+    def resolve(self, config: Config, corpus: Corpus) -> Config:
+        """Scheme, columns, and whether a text may have several classes."""
+        # The scheme is that of the tags; classes have none.
+        return resolved_columns(resolved_classes(config, corpus), corpus)
+
+    def examples(self, config: Config, corpus: Corpus) -> list[Sentence]:
+        """Texts in the training scheme. A class is of the whole text, so none is cut."""
+        return for_training(corpus.train.sentences, training_scheme(config), None)
+
+    def labels(self, config: Config, sentences: Sequence[Sentence]) -> Labels:
+        """Tags and classes."""
+        return Labels(tags_of(config, sentences), classes_of(sentences))
+
+    def targets(
+        self, sentences: Sequence[Sentence], vocabulary: Vocabulary
+    ) -> Mapping[str, Target]:
+        """The tag of each token and the classes of each text."""
+        return {
+            "tags": tag_target(sentences, vocabulary),
+            "classes": class_target(sentences, vocabulary),
+        }
+
+    def build(
+        self, config: Config, vocabulary: Vocabulary, data: TrainingData | None
+    ) -> JointModel:
+        """Embedding, encoder, a head of tags and one of classes."""
+        embed = build_embedding(config, vocabulary)
+        encoder = build_encoder(config, embed.outputs)
+        return JointModel(
+            embed=embed,
+            encoder=encoder,
+            # The head of tags draws its weights first; see `build_embedding`.
+            head=build_tag_head(config, vocabulary, encoder.outputs, data),
+            class_head=build_class_head(config, vocabulary, encoder.outputs, data),
+            class_loss=config.head.class_loss,
+            continuation=continuations(vocabulary.tags, training_scheme(config)),
+        )
+
+    def check(self, config: Config, vocabulary: Vocabulary, settings: Path, words: Path) -> None:
+        """There are tags of the training scheme, and classes."""
+        check_tags(config, vocabulary.tags, settings, words)
+        check_classes(config, vocabulary.classes, settings, words)
+        check_features(config, vocabulary, words)
+
+    def decode(
+        self,
+        context: ModelContext,
+        tokens: Tokens,
+        table: Table,
+        sentences: Sequence[Sentence],
+        wanted: Wanted,
+    ) -> list[Prediction]:
+        """Tags, spans and classes."""
+        output = context.model.output(tokens, table, confidence=wanted.confidence)
+        tagged = tag_predictions(context, output, sentences)
+        return with_classes(tagged, context, output, wanted.threshold)
+
+    @torch.inference_mode()
+    def n_best(
+        self,
+        context: ModelContext,
+        tokens: Tokens,
+        table: Table,
+        lengths: Sequence[int],
+        count: int,
+    ) -> list[list[Alternative]]:
+        """Exactly the likeliest paths of the head of tags."""
+        model = context.model
+        assert isinstance(model, JointModel)
+        states, _ = model.read(tokens, table)
+        return tag_alternatives(context, model.head, states, tokens.mask, lengths, count)
+
+    def score(
+        self,
+        context: ModelContext,
+        split: Split,
+        predictions: Sequence[Prediction],
+        *,
+        strict: bool,
+    ) -> AnyReport:
+        """Both reports, and the share of texts that are right as a whole."""
+        # The last is called sentence-level semantic frame accuracy where slots are filled
+        # (Goo et al. 2018).
+        scheme = split.scheme or "labels"
+        whole = whole_accuracy(
+            [sentence.tags or () for sentence in split.sentences],
+            [tags_in(context.config, prediction, scheme) for prediction in predictions],
+            [sentence.labels for sentence in split.sentences],
+            [prediction.labels for prediction in predictions],
+            plain=scheme == "labels",
+        )
+        tags = score_tags(context, split, predictions, strict=strict)
+        return JointReport(tags, score_classes(context, split, predictions), whole)
+
+    def describe(self, config: Config) -> Description:
+        """Two heads; dev is scored by the mean of their measures."""
+        return Description(
+            heads=(HEAD_NAMES[config.head.kind], f"{config.head.pooling} pooling"),
+            unit="sentence",
+            measure="mean",
+        )

@@ -1,0 +1,309 @@
+"""The task "tag": a tag of each token, and the spans that the tags mean.
+
+    vectors -> encoder -> hidden states -> nn/heads -> emissions -> nn/crf -> path of tags
+
+(Jurafsky and Martin, "Sequence Labeling for Parts of Speech and Named Entities" and "RNNs and
+LSTMs", section on sequence labeling; Huang et al. 2015; Lample et al. 2016.)
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from tagkit.config import Config, training_scheme
+from tagkit.corpus.split import LabelKinds, Split
+from tagkit.corpus.splits import Corpus, for_training
+from tagkit.errors import DataError, shorten
+from tagkit.evaluation.class_report import AnyReport
+from tagkit.evaluation.tag_report import Report, make_report
+from tagkit.features.batch import Batch, Tokens
+from tagkit.features.encoding import Target, tag_target
+from tagkit.features.vocabulary import Vocabulary, most_frequent
+from tagkit.models.agreement import check_features, check_no_classes, check_tags
+from tagkit.models.description import HEAD_NAMES, Description
+from tagkit.models.model import Model, build_embedding, build_encoder
+from tagkit.models.output import ModelOutput, Table, certainty_of
+from tagkit.models.steps import continuations, illegal_steps, legal_scheme
+from tagkit.models.tag_decoding import tag_alternatives, tag_predictions
+from tagkit.models.task import Labels, ModelContext, Task, TrainingData, Wanted
+from tagkit.nn.embedding import TokenEmbedding
+from tagkit.nn.encoder import Encoder
+from tagkit.nn.heads.tagging import (
+    CrfHead,
+    Head,
+    SoftmaxHead,
+    StepScores,
+    ViterbiHead,
+    estimate_bigrams,
+)
+from tagkit.text.records import Alternative, Prediction, Sentence
+from tagkit.text.schemes import OUTSIDE, from_spans, split_tag
+from tagkit.text.windows import join
+from tagkit.wording import listed
+
+
+class Tagger(Model):
+    """Hidden states -> tags."""
+
+    continuation: Tensor
+
+    def __init__(
+        self, *, embed: TokenEmbedding, encoder: Encoder, head: Head, continuation: Tensor
+    ) -> None:
+        """A model with one head.
+
+        Args:
+            embed: gives vectors of words.
+            encoder: gives hidden states.
+            head: of tags.
+            continuation: (tags,) id of the tag that continues each tag's span, or -1.
+        """
+        super().__init__(embed=embed, encoder=encoder)
+        self.head = head
+        # Not saved: it follows from the tags.
+        self.register_buffer("continuation", continuation, persistent=False)
+
+    def loss_of(self, states: Tensor, final: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
+        """That of the tags; its targets are tokens."""
+        return self.head.loss(states, batch.tokens.mask, batch.target("tags"))
+
+    def output_of(
+        self, states: Tensor, final: Tensor, mask: Tensor, *, confidence: bool
+    ) -> ModelOutput:
+        """The best paths, and with `confidence` the probabilities of their tags."""
+        return tag_output(self.head, self.continuation, states, mask, confidence=confidence)
+
+    def set_constants(self, config: Config, vocabulary: Vocabulary) -> None:
+        """Illegal steps, and what continues a span."""
+        self.continuation = continuations(vocabulary.tags, training_scheme(config))
+        set_illegal_steps(self.head, config, vocabulary)
+
+    def head_labels(self, vocabulary: Vocabulary) -> Mapping[str, tuple[str, ...]]:
+        """The tags."""
+        return {"head.": vocabulary.tags}
+
+
+def tag_output(
+    head: Head, continuation: Tensor, states: Tensor, mask: Tensor, *, confidence: bool
+) -> ModelOutput:
+    """What a head of tags says, on the CPU; see `Model.output_of`."""
+    tag_ids = head.decode(states, mask).cpu()  # (batch, time)
+    if not confidence:
+        return ModelOutput(tag_ids=tag_ids)
+    # All output is on the CPU, and so are the sums over paths that probabilities take.
+    scores = head.chain(states, mask).cpu()
+    return ModelOutput(tag_ids=tag_ids, certainty=certainty_of(scores, tag_ids, continuation.cpu()))
+
+
+def set_illegal_steps(head: Head, config: Config, vocabulary: Vocabulary) -> None:
+    """Give a head that was built without memory the steps that its scheme forbids."""
+    illegal = illegal_steps(vocabulary.tags, legal_scheme(config))
+    head.illegal_transitions = illegal.transitions
+    head.illegal_start = illegal.start
+    head.illegal_end = illegal.end
+
+
+def build_tag_head(
+    config: Config, vocabulary: Vocabulary, inputs: int, data: TrainingData | None
+) -> Head:
+    """The head that the configuration names, over `inputs` features of each token."""
+    head = _fresh_head(config, vocabulary, inputs, data)
+    # Weights are of the loss alone: a model that is loaded has none.
+    if data is not None and config.head.label_weights:
+        head.tag_weights = _tag_weights(config, vocabulary, data.path)
+    return head
+
+
+def _fresh_head(
+    config: Config, vocabulary: Vocabulary, inputs: int, data: TrainingData | None
+) -> Head:
+    kind = config.head.kind
+    tags = len(vocabulary.tags)
+    illegal = illegal_steps(vocabulary.tags, legal_scheme(config))
+    if kind == "crf":
+        return CrfHead(
+            inputs=inputs,
+            tags=tags,
+            illegal=illegal,
+            constrain_training=config.head.constrain == "train",
+        )
+    if kind == "softmax":
+        return SoftmaxHead(inputs=inputs, tags=tags, illegal=illegal)
+    # Where weights are loaded next, the saved bigrams come with them.
+    bigrams = StepScores(torch.zeros(tags, tags), torch.zeros(tags), torch.zeros(tags))
+    if data is not None:
+        bigrams = estimate_bigrams(data.encoded.paths("tags"), tags)
+    return ViterbiHead(inputs=inputs, tags=tags, illegal=illegal, bigrams=bigrams)
+
+
+def _tag_weights(config: Config, vocabulary: Vocabulary, path: str) -> Tensor:
+    """(tags,) weights of the tags in the loss, those of their labels.
+
+    Raises:
+        DataError: an option names a label that the training corpus lacks.
+    """
+    plain = training_scheme(config) == "labels"
+    # Weights are given by type: B-PER and I-PER both have that of PER.
+    labels = [tag if plain or tag == OUTSIDE else split_tag(tag)[1] for tag in vocabulary.tags]
+    for label in config.head.label_weights:
+        if label not in labels:
+            known = listed([*dict.fromkeys(labels)])
+            raise DataError(
+                f"head.label_weights: no token of {path} has the label {shorten(label)}; there "
+                f"are: {known}"
+            )
+    return torch.tensor([config.head.label_weights.get(label, 1.0) for label in labels])
+
+
+def resolved_columns(config: Config, corpus: Corpus) -> Config:
+    """The configuration with the corpus's scheme, and its columns counted from the left."""
+    data: dict[str, object] = {"scheme": corpus.scheme}
+    if corpus.layout is not None:
+        # -1 is another column in a file with more of them, such as one without tags.
+        width = corpus.layout.width
+        given = config.data.token_column
+        data["token_column"] = given % width if isinstance(given, int) else given
+        data["feature_columns"] = tuple(
+            column % width if isinstance(column, int) else column
+            for column in config.data.feature_columns
+        )
+    return config.model_copy(update={"data": config.data.model_copy(update=data)})
+
+
+def tags_of(config: Config, sentences: Sequence[Sentence]) -> tuple[str, ...]:
+    """The tags of sentences in the training scheme, the most frequent first."""
+    tags = most_frequent(chain.from_iterable(sentence.tags or () for sentence in sentences))
+    if training_scheme(config) != "labels" and OUTSIDE not in tags:
+        tags = (OUTSIDE, *tags)  # without it a scheme may leave short sentences no legal path
+    return tags
+
+
+def known_labels(context: ModelContext) -> frozenset[str]:
+    """Types of spans, or plain labels, that the model can predict; "" of a bare prefix."""
+    tags = context.vocabulary.tags
+    if training_scheme(context.config) == "labels":
+        return frozenset(tags)
+    return frozenset(split_tag(tag)[1] for tag in tags if tag != OUTSIDE)
+
+
+def tags_in(config: Config, prediction: Prediction, scheme: str) -> tuple[str, ...]:
+    """A prediction's tags in a scheme, which may differ from that of the training corpus."""
+    if scheme in ("labels", config.data.scheme):
+        return prediction.tags
+    # Spans are the same in every scheme; tags are their spelling.
+    return from_spans(prediction.spans, len(prediction.words), scheme)
+
+
+def score_tags(
+    context: ModelContext, split: Split, predictions: Sequence[Prediction], *, strict: bool
+) -> Report:
+    """A report of predicted tags, in the scheme of the corpus that they are scored on."""
+    # Gold tags stay as the file has them: conversion could repair what should count as an error.
+    scheme = split.scheme or "labels"
+    return make_report(
+        [sentence.tags or () for sentence in split.sentences],
+        [tags_in(context.config, prediction, scheme) for prediction in predictions],
+        scheme,
+        strict=strict,
+        known=known_labels(context),
+    )
+
+
+class TagTask(Task):
+    """A tag of each token."""
+
+    needs = gives = LabelKinds(tags=True, classes=False)
+    is_whole = False
+
+    def resolve(self, config: Config, corpus: Corpus) -> Config:
+        """Scheme and columns."""
+        return resolved_columns(config, corpus)
+
+    def examples(self, config: Config, corpus: Corpus) -> list[Sentence]:
+        """Sentences in the training scheme; long ones in windows, as in prediction."""
+        # Gradients and memory grow with the longest sentence of a batch.
+        scheme, longest = training_scheme(config), config.data.max_length
+        return for_training(corpus.train.sentences, scheme, longest)
+
+    def labels(self, config: Config, sentences: Sequence[Sentence]) -> Labels:
+        """The tags."""
+        return Labels(tags=tags_of(config, sentences))
+
+    def targets(
+        self, sentences: Sequence[Sentence], vocabulary: Vocabulary
+    ) -> Mapping[str, Target]:
+        """The tag of each token."""
+        return {"tags": tag_target(sentences, vocabulary)}
+
+    def build(self, config: Config, vocabulary: Vocabulary, data: TrainingData | None) -> Tagger:
+        """Embedding, encoder and a head of tags."""
+        embed = build_embedding(config, vocabulary)
+        encoder = build_encoder(config, embed.outputs)
+        return Tagger(
+            embed=embed,
+            encoder=encoder,
+            head=build_tag_head(config, vocabulary, encoder.outputs, data),
+            continuation=continuations(vocabulary.tags, training_scheme(config)),
+        )
+
+    def check(self, config: Config, vocabulary: Vocabulary, settings: Path, words: Path) -> None:
+        """There are tags of the training scheme, and no classes."""
+        check_tags(config, vocabulary.tags, settings, words)
+        check_no_classes(config, vocabulary, words)
+        check_features(config, vocabulary, words)
+
+    def decode(
+        self,
+        context: ModelContext,
+        tokens: Tokens,
+        table: Table,
+        sentences: Sequence[Sentence],
+        wanted: Wanted,
+    ) -> list[Prediction]:
+        """Tags and spans."""
+        output = context.model.output(tokens, table, confidence=wanted.confidence)
+        return tag_predictions(context, output, sentences)
+
+    def join(
+        self, config: Config, words: tuple[str, ...], parts: Sequence[tuple[int, Prediction]]
+    ) -> Prediction:
+        """The tags of each window up to a seam that lies in no span."""
+        return join(words, parts, config.data.scheme)
+
+    @torch.inference_mode()
+    def n_best(
+        self,
+        context: ModelContext,
+        tokens: Tokens,
+        table: Table,
+        lengths: Sequence[int],
+        count: int,
+    ) -> list[list[Alternative]]:
+        """Exactly the likeliest paths of the head."""
+        model = context.model
+        assert isinstance(model, Tagger)
+        states, _ = model.read(tokens, table)  # (batch, time, hidden)
+        return tag_alternatives(context, model.head, states, tokens.mask, lengths, count)
+
+    def score(
+        self,
+        context: ModelContext,
+        split: Split,
+        predictions: Sequence[Prediction],
+        *,
+        strict: bool,
+    ) -> AnyReport:
+        """Precision, recall and F1 of spans, or accuracy of plain labels."""
+        return score_tags(context, split, predictions, strict=strict)
+
+    def describe(self, config: Config) -> Description:
+        """One head; dev is scored by the F1 of spans."""
+        plain = config.data.scheme == "labels"
+        return Description(
+            heads=(HEAD_NAMES[config.head.kind],),
+            unit="sentence",
+            measure="acc." if plain else "F1",
+        )

@@ -1,0 +1,135 @@
+"""A task is one module and one row: a toy task walks the whole road by the commands' functions."""
+
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+import pytest
+import tiny
+from capitals import CapitalsTask, capitals
+from typer.testing import CliRunner
+
+import tagkit
+from tagkit.cli.main import app
+from tagkit.config import Config, load_config
+from tagkit.errors import Interrupted
+from tagkit.inference.predictor import Predictor
+from tagkit.inference.score import score_model
+from tagkit.models.task_table import TASKS
+from tagkit.storage import digest_of
+from tagkit.text.records import Sentence
+from tagkit.training.callbacks import Epoch, Listener
+from tagkit.training.trainer import Trained, train
+
+
+@pytest.fixture(autouse=True)
+def row(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The row of the toy task, and its name among those that the configuration allows."""
+    monkeypatch.setitem(TASKS, "capitals", CapitalsTask())
+    field = Config.model_fields["task"]
+    names, field.annotation = field.annotation, Literal["tag", "classify", "both", "capitals"]
+    Config.model_rebuild(force=True)
+    yield
+    field.annotation = names
+    Config.model_rebuild(force=True)
+
+
+def options(folder: Path, output: str) -> Config:
+    return tiny.config(
+        folder, "task=capitals", "train.max_epochs=6", "train.checkpoint_every=7",
+        f"output.dir={folder / output}",
+    )  # fmt: skip
+
+
+class StopAfter(Listener):
+    """Stops a run after so many steps."""
+
+    def __init__(self, steps: int) -> None:
+        self.left, self.event = steps, threading.Event()
+
+    def on_step(self, epoch: int, done: int, total: int) -> None:
+        self.left -= 1
+        if not self.left:
+            self.event.set()
+
+
+def trained(folder: Path) -> Trained:
+    return train(options(folder, "whole"))
+
+
+def test_it_learns_and_its_report_has_its_own_headline(tmp_path: Path) -> None:
+    run = trained(tmp_path)
+    assert run.best.score > 0.9
+    assert run.best.scores == {"exact": run.best.score}
+    assert run.test is not None
+    assert run.test.headline == run.test.to_dict()["exact"]
+    lines = (tmp_path / "whole" / "history.jsonl").read_text("utf-8").splitlines()
+    assert json.loads(lines[-1])["dev_scores"] == {"exact": run.epochs[-1].score}
+
+
+@pytest.mark.parametrize("steps", [5, 13])
+def test_it_resumes_bit_for_bit_with_what_it_carries_from_step_to_step(
+    tmp_path: Path, steps: int
+) -> None:
+    whole = trained(tmp_path)
+    stopped = StopAfter(steps)
+    with pytest.raises(Interrupted):
+        train(options(tmp_path, "resumed"), stopped, stop=stopped.event)
+    resumed = train(options(tmp_path, "resumed"), resume=True)
+    for name in ("best", "last"):
+        ours, theirs = (run.folder / name / "model.safetensors" for run in (whole, resumed))
+        assert digest_of(ours) == digest_of(theirs), name
+    assert [losses(epoch) for epoch in whole.epochs] == [losses(epoch) for epoch in resumed.epochs]
+
+
+def losses(epoch: Epoch) -> tuple[float, float]:
+    return epoch.loss, epoch.score
+
+
+def test_what_it_carries_matters_so_that_the_test_before_can_fail(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = trained(tmp_path)
+    stopped = StopAfter(5)
+    with pytest.raises(Interrupted):
+        train(options(tmp_path, "resumed"), stopped, stop=stopped.event)
+    monkeypatch.setattr(CapitalsTask, "restore", lambda *_: None)
+    resumed = train(options(tmp_path, "resumed"), resume=True)
+    ours, theirs = (run.folder / "last" / "model.safetensors" for run in (whole, resumed))
+    assert digest_of(ours) != digest_of(theirs)
+
+
+def test_a_saved_model_predicts_and_evaluates(tmp_path: Path) -> None:
+    run = trained(tmp_path)
+    predictor = tagkit.load(run.folder)
+    assert isinstance(predictor, Predictor)
+    sentence = Sentence(("Ada", "visits", "Rome", "."))
+    (found,) = predictor.annotate([sentence], batch_size=1, confidence=False)
+    assert found.labels == (str(capitals(sentence)),)
+    data = load_config().data
+    report = score_model(predictor, str(tmp_path / "test.conll"), data, False, 32, lambda _: None)
+    assert report == run.test
+
+
+def test_the_commands_know_it(tmp_path: Path) -> None:
+    files = tiny.corpus(tmp_path)
+    model, texts = str(tmp_path / "model"), tmp_path / "texts.txt"
+    texts.write_text("Ada visits Rome .\n", encoding="utf-8")
+
+    def run(*words: str) -> str:
+        result = CliRunner().invoke(app, [*words])
+        assert result.exit_code == 0, result.output
+        return result.output
+
+    shown = run(
+        "train", "--task", "capitals", "--train", files["data.train_file"],
+        "--dev", files["data.dev_file"], "--set", "train.max_epochs=4",
+        "--set", "encoder.hidden=16", "-o", model,
+    )  # fmt: skip
+    assert "dev exact" in shown
+    assert "a sum" in run("info", model)
+    assert run("predict", model, str(texts), "--quiet").strip() == "2"
+    assert json.loads(run("eval", model, files["data.test_file"], "--json"))["sentences"] == 20
+    assert "exact" in run("eval", model, files["data.test_file"])
