@@ -1,7 +1,7 @@
 """`tagkit eval`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,11 +18,15 @@ from tagkit.cli.options import (
 from tagkit.limits import BATCH_SIZE
 from tagkit.text.json_text import to_json
 
+if TYPE_CHECKING:
+    from tagkit.evaluation.report import Report
+
 # \b keeps click from filling the lines.
 EXAMPLES = """\b
 Examples:
   tagkit eval models/travel data/travel/test.conll
   tagkit eval --gold test.conll --pred tagged.conll --strict --json
+  tagkit eval --gold test.conll --pred tagged.conll --verify
 """
 
 
@@ -63,6 +67,12 @@ def eval_command(
         str, typer.Option(help="Scheme of the gold tags: auto, iob1, iob2, iobes, bilou or labels.")
     ] = "auto",
     strict: Annotated[bool, typer.Option("--strict", help="Count well-formed spans only.")] = False,
+    verify: Annotated[
+        bool,
+        typer.Option(
+            "--verify", help="Score again with seqeval, in both modes, and compare the numbers."
+        ),
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     encoding: Encoding = None,
     batch_size: Annotated[
@@ -108,10 +118,9 @@ def eval_command(
     data = load_config(flags=flags).data
     if gold:
         from tagkit.evaluation.compare import compare_files
-        from tagkit.inference.score import AnyReport
 
         predicted = column("-1" if pred_column is None else pred_column) or 0
-        report: AnyReport = compare_files(gold, pred, data, predicted, strict, note)
+        report: Report = compare_files(gold, pred, data, predicted, strict, note)
     else:
         from tagkit.inference.predictor import load
         from tagkit.inference.score import score_model
@@ -120,7 +129,18 @@ def eval_command(
         set_threads(threads)
         predictor = load(model or "", device)
         report = score_model(predictor, file or "", data, strict, batch_size or BATCH_SIZE, note)
+    found = None
+    if verify:  # before the report is printed: where nothing can be verified, nothing is shown
+        from tagkit.corpus.formats.source import source_name
+        from tagkit.evaluation.verify import verify_report
+
+        found = verify_report(report, source_name(gold or file or ""))
     if as_json:
         typer.echo(to_json(report.to_dict()))
     else:
         print_report(report)
+    if found:
+        for line in found.lines():
+            note(line)
+        if found.disagreements:
+            raise typer.Exit(1)

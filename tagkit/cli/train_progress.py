@@ -1,12 +1,14 @@
-"""A training run as a person sees it: the corpora, the model, a row an epoch, the report."""
+"""A training run on standard error: the corpora, the model, a row for each epoch, the report."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tagkit.cli.console import WithBar, note
-from tagkit.cli.reports import architecture, report_lines
+from tagkit.cli.reports import report_lines
 from tagkit.corpus.split import Split
 from tagkit.corpus.splits import Corpus
+from tagkit.models.description import Description, describe
+from tagkit.nn.parameters import count_parameters
 from tagkit.training.callbacks import Epoch, Listener
 from tagkit.training.seeds import TrainedSeeds, mean_and_deviation
 from tagkit.training.setup import Prepared
@@ -24,15 +26,17 @@ class Progress(WithBar, Listener):
         super().__init__("reading", None)
         self._epochs = 1
         self._measure = "F1"
+        self._columns: dict[str, str] = {}  # heads, by names in `Epoch.scores`
 
     def on_start(self, prepared: Prepared, threads: int) -> None:
-        """The splits, the model, and the table's head."""
-        for line in _start_lines(prepared, threads):
+        """Show the splits, the model, and the head of the table."""
+        description = describe(prepared.config)
+        for line in _start_lines(prepared, description, threads):
             note(line)
         self._epochs = prepared.config.train.max_epochs
-        self._measure = _measure(prepared)
+        self._measure, self._columns = description.measure, description.columns()
         note("")
-        note(f"epoch      loss  dev {self._measure:<4}        lr  tokens/s")
+        note(table_head(self._measure, self._columns))
 
     def on_step(self, epoch: int, done: int, total: int) -> None:
         """Move the bar."""
@@ -40,12 +44,8 @@ class Progress(WithBar, Listener):
         self._bar.update(self._task, description=description, completed=done, total=total)
 
     def on_epoch(self, epoch: Epoch) -> None:
-        """A row of the table; * where no epoch before was as good."""
-        star = "  *" if epoch.is_best else ""
-        note(
-            f"{epoch.number:>5}  {epoch.loss:>8.4f}  {100 * epoch.score:>8.2f}  {epoch.lr:>8.6f}  "
-            f"{epoch.tokens_per_s:>8,.0f}{star}"
-        )
+        """Show a row of the table."""
+        note(table_row(epoch, self._columns))
 
     def on_note(self, text: str) -> None:
         """Show it on a line."""
@@ -86,6 +86,28 @@ class Progress(WithBar, Listener):
         note(
             f"saved {folder} ({size / 1e6:.1f} MB). Next: tagkit predict {as_argument(folder)} FILE"
         )
+
+
+def table_head(measure: str, columns: Mapping[str, str]) -> str:
+    """Head of the table of epochs.
+
+    Args:
+        measure: what the headline is called.
+        columns: heads of further metrics, by their names in `Epoch.scores`.
+    """
+    added = "".join(f"  dev {head:<4}" for head in columns.values())
+    return f"epoch      loss  dev {measure:<4}{added}        lr  tokens/s"
+
+
+def table_row(epoch: Epoch, columns: Mapping[str, str]) -> str:
+    """An epoch; * where no earlier one was as good."""
+    star = "  *" if epoch.is_best else ""
+    # A run that is resumed may have epochs of a version without the metric.
+    added = "".join(f"  {100 * epoch.scores.get(key, 0.0):>8.2f}" for key in columns)
+    return (
+        f"{epoch.number:>5}  {epoch.loss:>8.4f}  {100 * epoch.score:>8.2f}{added}  "
+        f"{epoch.lr:>8.6f}  {epoch.tokens_per_s:>8,.0f}{star}"
+    )
 
 
 def seed_lines(trained: TrainedSeeds, measure: str) -> Iterator[str]:
@@ -129,7 +151,7 @@ def _waited(trained: Trained) -> int:
     return len(trained.epochs) - trained.best.number
 
 
-def _start_lines(prepared: Prepared, threads: int) -> Iterator[str]:
+def _start_lines(prepared: Prepared, description: Description, threads: int) -> Iterator[str]:
     corpus, config = prepared.corpus, prepared.config
     splits: dict[str, Split | None] = {
         "train": corpus.train,
@@ -140,7 +162,7 @@ def _start_lines(prepared: Prepared, threads: int) -> Iterator[str]:
     width = max(map(len, paths.values()))
     for name, split in splits.items():
         if split:
-            facts = _split_facts(name, split, corpus, with_classes=config.task != "tag")
+            facts = _split_facts(name, split, corpus, description)
             yield f"{name:<6} {paths[name]:<{width}}  {facts}"
     for text, names in _notes(splits).items():
         yield f"       {', '.join(names)}: {text}" if names else f"       {text}"
@@ -149,11 +171,11 @@ def _start_lines(prepared: Prepared, threads: int) -> Iterator[str]:
             f"       {plural(prepared.cut, 'training sentence')} over {config.data.max_length:,} "
             "tokens: cut into windows that overlap"
         )
-    parameters = sum(parameter.numel() for parameter in prepared.model.parameters())
+    parameters = count_parameters(prepared.model)
     device = str(prepared.device)
     if device == "cpu":
         device += f" ({plural(threads, 'thread')})"
-    yield f"model  {architecture(config)}, {plural(parameters, 'parameter')}, on {device}"
+    yield f"model  {description.architecture}, {plural(parameters, 'parameter')}, on {device}"
     if prepared.vectors:
         covered, total = prepared.vectors
         name = Path(config.embeddings.vectors).name
@@ -173,17 +195,7 @@ def _notes(splits: Mapping[str, Split | None]) -> dict[str, list[str]]:
     return notes
 
 
-def _measure(prepared: Prepared) -> str:
-    """What dev's score is called."""
-    config = prepared.config
-    if config.task == "both":
-        return "mean"
-    if config.task == "classify":
-        return "F1" if config.head.multi_label == "yes" else "acc."
-    return "acc." if prepared.corpus.scheme == "labels" else "F1"
-
-
-def _split_facts(name: str, split: Split, corpus: Corpus, *, with_classes: bool) -> str:
+def _split_facts(name: str, split: Split, corpus: Corpus, description: Description) -> str:
     kinds = []
     if split.detection:
         plain = split.scheme == "labels"
@@ -192,7 +204,7 @@ def _split_facts(name: str, split: Split, corpus: Corpus, *, with_classes: bool)
             if plain
             else f"{split.detection}, {plural(len(split.labels()), 'type')}"
         )
-    if with_classes:
+    if description.predicts_classes:
         kinds.append(plural(len(split.classes()), "class"))
     count, unit = len(split.sentences), "sentence" if split.detection else "text"
     # As wide for one as for many, so that the columns stay below each other.

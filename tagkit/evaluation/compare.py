@@ -12,11 +12,8 @@ from tagkit.corpus.formats.source import Source, source_name
 from tagkit.corpus.formats.table import Format, find_format
 from tagkit.corpus.splits import judge_scheme, read_split
 from tagkit.errors import DataError, FormatError, SchemeError, shorten
-from tagkit.evaluation.class_report import (
-    ClassReport,
-    make_class_report,
-)
-from tagkit.evaluation.tag_report import Report, make_report
+from tagkit.evaluation.class_report import ClassReport, make_class_report
+from tagkit.evaluation.tag_report import TagReport, make_tag_report
 from tagkit.text.records import Sentence
 from tagkit.wording import plural
 
@@ -48,7 +45,7 @@ def compare_files(
     pred_column: Column,
     strict: bool,
     note: Callable[[str], None] = silent,
-) -> Report | ClassReport:
+) -> TagReport | ClassReport:
     """Report of predicted tags against gold ones, or of predicted classes.
 
     Args:
@@ -99,7 +96,7 @@ def compare_files(
     found = _scheme_of(predicted, beside, named, expected)
     if (found == "labels") != (scheme == "labels"):
         raise DataError(f"{beside}: expected tags in the scheme {scheme}, found {found}")
-    return make_report(gold_tags, predicted_tags, scheme, strict=strict)
+    return make_tag_report(gold_tags, predicted_tags, scheme, strict=strict)
 
 
 def _as(format: Format, data: DataConfig) -> DataConfig:

@@ -16,11 +16,10 @@ from tagkit.evaluation.class_report import (
     whole_accuracy,
 )
 from tagkit.evaluation.compare import refuse_options_of_tags
-from tagkit.evaluation.metrics import accuracy, span_score
-from tagkit.evaluation.tag_report import Report, make_report
+from tagkit.evaluation.tag_report import TagReport, make_tag_report
 from tagkit.inference.predictor import Predictor
 
-AnyReport = Report | ClassReport | JointReport
+AnyReport = TagReport | ClassReport | JointReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,27 +37,9 @@ class DevScores:
 
 
 def dev_scores(predictor: Predictor, split: Split, batch_size: int) -> DevScores:
-    """Scores of a model on a corpus, sooner than `evaluate` has them."""
-    answers = _answers(predictor, split, batch_size)
-    numbers, parts = [], {}
-    if answers.tags is not None:
-        # Not by way of a report: seqeval brings scikit-learn, most of a second.
-        parts["accuracy"] = accuracy(answers.gold_tags, answers.tags)
-        numbers.append(parts["accuracy"])
-        if split.scheme != "labels":
-            spans = span_score(answers.gold_tags, answers.tags)
-            parts |= {"precision": spans.precision, "recall": spans.recall, "f1": spans.f1}
-            numbers = [spans.f1]
-    if answers.classes is not None:
-        micro = answers.classes.micro
-        parts |= {
-            "class_accuracy": answers.classes.accuracy,
-            "class_precision": micro.precision,
-            "class_recall": micro.recall,
-            "class_f1": micro.f1,
-        }
-        numbers.append(answers.classes.headline)
-    return DevScores(sum(numbers) / len(numbers), parts)
+    """The headline of a model on a corpus, and every metric by its name in history.jsonl."""
+    report = evaluate(predictor, split, batch_size=batch_size)
+    return DevScores(report.headline, report.parts())
 
 
 def evaluate(
@@ -70,7 +51,7 @@ def evaluate(
         assert answers.classes is not None
         return answers.classes
     scheme = split.scheme or "labels"
-    report = make_report(
+    report = make_tag_report(
         answers.gold_tags, answers.tags, scheme, strict=strict, known=predictor.labels()
     )
     if answers.classes is None:

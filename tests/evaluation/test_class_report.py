@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tagkit.evaluation.class_report import JointReport, make_class_report, whole_accuracy
-from tagkit.evaluation.metrics import Score
-from tagkit.evaluation.tag_report import make_report
+from tagkit.evaluation.scores import Score
+from tagkit.evaluation.tag_report import make_tag_report
 
 NAMES = "abc"
 ONE = st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from(NAMES)), min_size=1, max_size=30)
@@ -84,7 +84,7 @@ def test_a_whole_text_is_right_where_its_spans_and_its_class_are() -> None:
     # I-X after O is a span of its own to conlleval, but another plain label.
     assert whole_accuracy([("B-X",)], [("I-X",)], [("a",)], [("a",)], plain=False) == 1
     assert whole_accuracy([("B-X",)], [("I-X",)], [("a",)], [("a",)], plain=True) == 0
-    tags = make_report(gold, found, "iob2")
+    tags = make_tag_report(gold, found, "iob2")
     classes = make_class_report(labels, answers, several=True)
     both = JointReport(tags, classes, 0.5)
     assert both.headline == pytest.approx((tags.micro.f1 + classes.micro.f1) / 2)
