@@ -43,7 +43,7 @@ class Disagreement:
     def __str__(self) -> str:
         """For example 'strict mode, LOC: recall 0.5, seqeval has 0.25'."""
         ours, theirs = (
-            "missing" if value is None else f"{value:.10g}" for value in (self.ours, self.theirs)
+            "none" if value is None else f"{value:.10g}" for value in (self.ours, self.theirs)
         )
         return f"{_MODES[self.mode]}, {self.label}: {self.measure} {ours}, seqeval has {theirs}"
 
@@ -115,22 +115,20 @@ def verify_report(report: Report, name: str) -> Verification:
 def _compare(ours: TagReport, table: ScoreTable) -> Iterator[Disagreement]:
     bare = name_of_bare(table.types)
     theirs = {label or bare: score for label, score in table.types.items()}
-    pairs = [
+    pairs: list[tuple[str, Score | None, Score | None]] = [
         (label, ours.types.get(label), theirs.get(label))
         for label in sorted(ours.types.keys() | theirs.keys())
     ]
     for average in ("micro", "macro", "weighted"):
         pairs.append((f"{average} avg", getattr(ours, average), getattr(table, average)))
-    for label, ours_of_label, theirs_of_label in pairs:
-        left, right = _numbers(ours_of_label), _numbers(theirs_of_label)
-        for measure in ("precision", "recall", "f1", "support"):
-            a, b = left.get(measure), right.get(measure)
-            if a is None or b is None or abs(a - b) > _TOLERANCE:
-                yield Disagreement(ours.mode, label, measure, a, b)
-
-
-def _numbers(score: Score | None) -> dict[str, float]:
-    return asdict(score) if score else {}
+    for label, left, right in pairs:
+        if left is None or right is None:  # one line for a type that only one of the two found
+            supports = (score.support if score else None for score in (left, right))
+            yield Disagreement(ours.mode, label, "support", *supports)
+            continue
+        for measure, value in asdict(left).items():
+            if abs(value - getattr(right, measure)) > _TOLERANCE:
+                yield Disagreement(ours.mode, label, measure, value, getattr(right, measure))
 
 
 def _compare_accuracy(ours: TagReport) -> Iterator[Disagreement]:

@@ -14,6 +14,7 @@ from tagkit.corpus.split import Split
 from tagkit.corpus.splits import judge_scheme
 from tagkit.errors import DataError, FormatError
 from tagkit.evaluation.compare import compare_files
+from tagkit.evaluation.scores import Score
 from tagkit.evaluation.tag_report import TagReport, make_tag_report
 from tagkit.inference.predictor import Predictor
 from tagkit.inference.score import dev_scores, evaluate
@@ -55,7 +56,9 @@ def test_one_file_has_gold_tags_in_the_last_column_but_one(tmp_path: Path) -> No
     text = "EU NNP B-ORG B-ORG\nis VBZ O O\n\nNew NNP B-LOC B-LOC\nYork NNP I-LOC B-LOC\n"
     both = write(tmp_path, "both", text)
     assert compare(both, None) == make_tag_report(*TAGS, "iob2")
-    assert compare(both, None, "data.tag_column=3", column=2) == make_tag_report(*TAGS[::-1], "iob2")
+    assert compare(both, None, "data.tag_column=3", column=2) == make_tag_report(
+        *TAGS[::-1], "iob2"
+    )
 
 
 def test_features_of_the_config_are_not_asked_of_the_files(tmp_path: Path) -> None:

@@ -1,0 +1,122 @@
+"""One table of metrics: a row more is seen wherever metrics are."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import tiny
+
+from tagkit.cli.reports import report_lines
+from tagkit.cli.train_progress import Progress
+from tagkit.evaluation.class_report import JointReport, make_class_report
+from tagkit.evaluation.metrics import (
+    HEADLINES,
+    METRICS,
+    Comparison,
+    Kind,
+    Metric,
+    added_metrics,
+    headline_column,
+    history_key,
+    metrics_of,
+)
+from tagkit.evaluation.tag_report import make_tag_report
+from tagkit.training.trainer import train
+
+
+def sentence_accuracy(comparison: Comparison) -> float:
+    pairs = list(zip(comparison.gold, comparison.predicted, strict=True))
+    return sum(tuple(a) == tuple(b) for a, b in pairs) / len(pairs)
+
+
+@pytest.fixture
+def toy(monkeypatch: pytest.MonkeyPatch) -> Metric:
+    """Share of sentences, or texts, that are right throughout: a function and a row."""
+    row = Metric(
+        key="whole",
+        name="whole sentences right",
+        column="sent",
+        kinds=frozenset({Kind.SPANS, Kind.CLASSES}),
+        value=sentence_accuracy,
+        has_place=False,
+    )
+    monkeypatch.setitem(METRICS, row.key, row)
+    return row
+
+
+GOLD = [("B-X", "O"), ("B-Y", "I-Y"), ("O",)]
+FOUND = [("B-X", "O"), ("B-Y", "O"), ("O",)]
+
+
+def test_a_new_metric_stands_in_the_lines_and_the_json_of_reports_that_it_is_for(
+    toy: Metric,
+) -> None:
+    spans = make_tag_report(GOLD, FOUND, "iob2")
+    lines = list(report_lines(spans))
+    assert lines[-2:] == [
+        "IOB2 spans, conlleval-compatible; token accuracy 0.8000 of 5 tokens",
+        "whole sentences right 0.6667",
+    ]
+    assert spans.to_dict()["whole"] == spans.parts()["whole"] == 2 / 3
+    classes = make_class_report([("a", "b"), ("a",)], [("a",), ("a",)], several=True)
+    assert classes.parts()["class_whole"] == classes.to_dict()["whole"] == 0.5
+    both = JointReport(spans, classes, 0.5)
+    assert [line for line in report_lines(both) if line.startswith("whole sentences")] == [
+        "whole sentences right 0.6667", "whole sentences right 0.5000",
+    ]  # fmt: skip
+    plain = make_tag_report(GOLD, FOUND, "labels")
+    assert "whole" not in plain.to_dict()
+    assert not any("whole" in line for line in report_lines(plain))
+
+
+def test_a_new_metric_stands_in_history_and_in_the_table_of_epochs(
+    toy: Metric, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Progress() as shown:
+        trained = train(tiny.config(tmp_path, "train.max_epochs=2"), shown)
+        shown.on_end(trained)
+    lines = capsys.readouterr().err.splitlines()
+    head = lines.index("epoch      loss  dev F1    dev sent        lr  tokens/s")
+    history = (trained.folder / "history.jsonl").read_text("utf-8").splitlines()
+    assert len(history) == 2
+    for row, line in zip(lines[head + 1 :], history, strict=False):
+        scores = json.loads(line)["dev_scores"]
+        assert list(scores) == ["accuracy", "precision", "recall", "f1", "whole"]
+        cells = row.split()
+        assert cells[2:4] == [f"{100 * scores['f1']:.2f}", f"{100 * scores['whole']:.2f}"]
+    assert re.search(r"^whole sentences right [01]\.\d{4}$", "\n".join(lines), re.MULTILINE)
+
+
+def test_each_kind_has_a_headline_that_is_defined_for_it() -> None:
+    assert HEADLINES.keys() == set(Kind)
+    for kind, key in HEADLINES.items():
+        assert kind in METRICS[key].kinds
+    assert all(key == metric.key for key, metric in METRICS.items())
+    assert all(len(metric.column) <= 4 for metric in METRICS.values())  # the table's layout
+
+
+def test_the_metrics_of_this_version_all_have_a_place_in_the_report() -> None:
+    for kind in Kind:
+        assert added_metrics(kind) == []
+    names = {kind: [history_key(metric, kind) for metric in metrics_of(kind)] for kind in Kind}
+    assert names == {
+        Kind.SPANS: ["accuracy", "precision", "recall", "f1"],
+        Kind.TOKENS: ["accuracy"],
+        Kind.CLASS: ["class_accuracy", "class_precision", "class_recall", "class_f1"],
+        Kind.CLASSES: ["class_accuracy", "class_precision", "class_recall", "class_f1"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("kinds", "head"),
+    [
+        ([Kind.SPANS], "F1"),
+        ([Kind.TOKENS], "acc."),
+        ([Kind.CLASS], "acc."),
+        ([Kind.CLASSES], "F1"),
+        ([Kind.SPANS, Kind.CLASS], "mean"),
+    ],
+)
+def test_the_column_of_the_headline_is_called(kinds: list[Kind], head: str) -> None:
+    assert headline_column(kinds) == head
