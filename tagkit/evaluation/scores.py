@@ -9,7 +9,6 @@ Parts of Speech and Named Entities", section on evaluation; Tjong Kim Sang and D
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 
 from tagkit.text.schemes import Stretch
 
@@ -78,33 +77,47 @@ def count_spans(
         predicted: as long as `gold`.
         spans_of: finds the spans of a sentence's tags; none of them twice.
     """
-    # Lists first and one Counter at the end: training scores dev after each epoch, and updating a
-    # Counter for each sentence takes as long as finding its spans.
-    wanted: list[str] = []
-    found: list[str] = []
     correct: list[str] = []
+    missed: list[str] = []
+    spurious: list[str] = []
     for gold_tags, predicted_tags in zip(gold, predicted, strict=True):
         ours = spans_of(gold_tags)
-        # Two thirds of the sentences that a good tagger sees are right throughout.
-        theirs = ours if gold_tags == predicted_tags else spans_of(predicted_tags)
-        wanted += [label for _, _, label in ours]
-        found += [label for _, _, label in theirs]
-        both = ours if ours is theirs else set(ours).intersection(theirs)
+        if gold_tags == predicted_tags:  # as most sentences of a good tagger
+            correct += [label for _, _, label in ours]
+            continue
+        theirs = spans_of(predicted_tags)
+        both = set(ours).intersection(theirs)
         correct += [label for _, _, label in both]
-    return Counts(Counter(wanted), Counter(found), Counter(correct))
+        missed += [span[2] for span in ours if span not in both]
+        spurious += [span[2] for span in theirs if span not in both]
+    return _counts(correct, missed, spurious)
 
 
 def count_tokens(gold: Labels, predicted: Labels) -> Counts:
     """Counts of tokens by tag, where each token has one and each is a label of its own."""
     correct: list[str] = []
+    missed: list[str] = []
+    spurious: list[str] = []
     for gold_tags, predicted_tags in zip(gold, predicted, strict=True):
         if gold_tags == predicted_tags:
             correct += gold_tags
-        else:
-            pairs = zip(gold_tags, predicted_tags, strict=True)
-            correct += [ours for ours, theirs in pairs if ours == theirs]
-    tokens, found = chain.from_iterable(gold), chain.from_iterable(predicted)
-    return Counts(Counter(tokens), Counter(found), Counter(correct))
+            continue
+        for ours, theirs in zip(gold_tags, predicted_tags, strict=True):
+            if ours == theirs:
+                correct.append(ours)
+            else:
+                missed.append(ours)
+                spurious.append(theirs)
+    return _counts(correct, missed, spurious)
+
+
+def _counts(correct: list[str], missed: list[str], spurious: list[str]) -> Counts:
+    # Dev is scored after each epoch, so the long list, of what is right, is counted only once.
+    right = Counter(correct)
+    counts = Counts(gold=right.copy(), predicted=right.copy(), correct=right)
+    counts.gold.update(missed)
+    counts.predicted.update(spurious)
+    return counts
 
 
 def count_classes(gold: Labels, predicted: Labels) -> Counts:
