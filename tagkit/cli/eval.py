@@ -21,7 +21,7 @@ from tagkit.text.json_text import to_json
 if TYPE_CHECKING:
     from tagkit.evaluation.report import Report
 
-# \b keeps click from filling the lines.
+# \b keeps click from joining the lines.
 EXAMPLES = """\b
 Examples:
   tagkit eval models/travel data/travel/test.conll
@@ -87,6 +87,7 @@ def eval_command(
     With --gold alone, a column file holds both: gold tags in the last column but one, predicted
     tags in the last one.
     """
+    # Imported here, as all below: `--help` and a wrong command line need neither rich nor torch.
     from tagkit.cli.console import note, print_report
     from tagkit.config import load_config
 
@@ -95,6 +96,7 @@ def eval_command(
         raise typer.BadParameter(
             "expected either MODEL FILE, or --gold FILE and perhaps --pred FILE"
         )
+    # What would have no effect is refused: an option that is ignored hides a mistake.
     if by_model and pred_column is not None:
         raise typer.BadParameter("--pred-column is for --gold: a model predicts its tags itself")
     if gold:
@@ -116,7 +118,7 @@ def eval_command(
         "data.encoding": encoding,
     }
     data = load_config(flags=flags).data
-    if gold:
+    if gold:  # no model and so no torch, which takes seconds to import
         from tagkit.evaluation.compare import compare_files
 
         predicted = column("-1" if pred_column is None else pred_column) or 0
@@ -130,7 +132,9 @@ def eval_command(
         predictor = load(model or "", device)
         report = score_model(predictor, file or "", data, strict, batch_size or BATCH_SIZE, note)
     found = None
-    if verify:  # before the report is printed: where nothing can be verified, nothing is shown
+    if verify:
+        # Before anything is printed: what cannot be verified is an error without output.
+        # seqeval brings scikit-learn, most of a second.
         from tagkit.corpus.formats.source import source_name
         from tagkit.evaluation.verify import verify_report
 
@@ -139,8 +143,8 @@ def eval_command(
         typer.echo(to_json(report.to_dict()))
     else:
         print_report(report)
-    if found:
+    if found:  # to standard error, behind a report that may be JSON
         for line in found.lines():
             note(line)
-        if found.disagreements:
+        if found.disagreements:  # the report stands, so that one sees what differs
             raise typer.Exit(1)

@@ -45,11 +45,13 @@ def report_lines(report: Report) -> Iterator[str]:
 
 
 def measured_lines(measured: "Measured") -> Iterator[str]:
-    """Figures of a benchmark."""
+    """The figures of a benchmark."""
     sizes = "".join(f"{f'batch {size}':>12}" for size in measured.speeds[0].tokens_per_s)
     yield f"{'':<10}  score  change{sizes}     p50     p95     p99"
+    # The first row has all bits of the weights; `change` is what the others lose in score.
     first = measured.speeds[0].score
     for speed in measured.speeds:
+        # Columns as wide as their heads above.
         rates = "".join(f"{rate:>12,.0f}" for rate in speed.tokens_per_s.values())
         waits = "".join(f"{wait:>8.2f}" for wait in speed.latency_ms)
         change = 100 * (speed.score - first)
@@ -59,6 +61,7 @@ def measured_lines(measured: "Measured") -> Iterator[str]:
     yield f"corpus     {plural(measured.sentences, 'sentence')}, {plural(measured.tokens, 'token')}"
     yield f"threads    {measured.threads}"
     if measured.startup_s is not None:
+        # Importing torch takes most of it, and no model can change that.
         extra = measured.startup_s - measured.torch_s
         yield (
             f"start-up   {measured.startup_s:.2f} s for one text, {extra:.2f} s more than to "
@@ -97,12 +100,12 @@ def _added_lines(comparison: Comparison) -> Iterator[str]:
 def _score_lines(
     types: Mapping[str, Score], micro: Score, macro: Score, weighted: Score
 ) -> Iterator[str]:
-    # Not a dictionary: a label may be called "micro avg".
+    # seqeval's layout. Rows, not a dictionary: a label may be called "micro avg".
     rows = [(label_cell(label), score) for label, score in types.items()]
     averages = [("micro avg", micro), ("macro avg", macro), ("weighted avg", weighted)]
     width = max(len(label) for label, _ in (*rows, *averages))
     yield f"{'':<{width}}  precision  recall      f1  support"
-    for group in (rows, averages):
+    for group in (rows, averages):  # a blank line behind each
         for label, score in group:
             yield (
                 f"{label:<{width}}  {score.precision:>9.4f}  {score.recall:>6.4f}  "
@@ -112,6 +115,7 @@ def _score_lines(
 
 
 def _unknown_lines(kind: str, unknown: Mapping[str, int]) -> Iterator[str]:
+    # Without this a test set with other labels would look like a poor model.
     if unknown:
         named = listed(
             [f"{label_cell(label)} ({count:,})" for label, count in unknown.items()], _MAX_LABELS
@@ -128,6 +132,7 @@ def info_lines(name: str, bundle: "Bundle") -> Iterator[str]:
     description = describe(config)
     parameters = _count(metadata, "parameters", "parameter")
     yield f"model       {name}: {description.architecture}, {parameters}"
+    # Heads are eleven characters wide, as "vocabulary" and a blank.
     yield f"made by     tagkit {_text(metadata, 'tagkit')}, torch {_text(metadata, 'torch')}"
     for split, facts in _tables(metadata, "data"):
         yield (
@@ -135,13 +140,14 @@ def info_lines(name: str, bundle: "Bundle") -> Iterator[str]:
             f"{_count(facts, 'tokens', 'token')}, "
             f"{_text(facts, 'scheme') if facts.get('scheme') else 'classes'}"
         )
+    # Words of a vectors file that the training corpus lacks: the model knows them all the same.
     vectors = len(vocabulary.vector_words)
     beyond = f" and {vectors:,} with pretrained vectors" if vectors else ""
     yield (
         f"vocabulary  {plural(len(vocabulary.words), 'trained word')}{beyond}, "
         f"{plural(len(vocabulary.chars), 'character')}"
     )
-    for what in ("labels", "classes"):
+    for what in ("labels", "classes"):  # labels of spans are without their prefixes
         if names := metadata.get(what):
             shown = [_shown(each) for each in names] if isinstance(names, list) else [UNKNOWN]
             yield f"{what:<11} {listed([*map(label_cell, shown)], _MAX_LABELS)}"
@@ -152,6 +158,7 @@ def info_lines(name: str, bundle: "Bundle") -> Iterator[str]:
         f"epoch       {_number(metadata, 'epoch')} of {config.train.max_epochs}, "
         f"seed {config.train.seed}"
     )
+    # None of a model that was saved before its run ended: it has no report yet.
     for split, scores in _tables(metadata, "scores"):
         for headline in stored_headlines(scores):
             yield _headline_line(split, headline)
@@ -167,7 +174,7 @@ def _headline_line(split: str, headline: StoredHeadline) -> str:
 
 
 def _tables(metadata: Mapping[str, Any], key: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Names and tables of a table of tables, those that are there."""
+    """Names and contents of the tables in a table, without empty ones."""
     found = metadata.get(key)
     for name, table in found.items() if isinstance(found, dict) else ():
         if isinstance(table, dict) and table:
@@ -177,6 +184,7 @@ def _tables(metadata: Mapping[str, Any], key: str) -> Iterator[tuple[str, Mappin
 def _count(facts: Mapping[str, Any], key: str, unit: str) -> str:
     """A number of things, or `UNKNOWN`."""
     value = facts.get(key)
+    # `type`, as True is an int; bounded, as Python refuses to print one of over 4,300 digits.
     if type(value) is int and 0 <= value < 2**63:
         return plural(value, unit)
     return f"{UNKNOWN} {plural_of(unit)}"

@@ -15,6 +15,7 @@ from tagkit.training.setup import Prepared
 from tagkit.training.trainer import Trained
 from tagkit.wording import as_argument, plural, plural_of, visible
 
+# Eighths of a line's height.
 _BARS = "▁▂▃▄▅▆▇█"
 
 
@@ -23,7 +24,7 @@ class Progress(WithBar, Listener):
 
     def __init__(self) -> None:
         """A progress bar where there is a terminal."""
-        super().__init__("reading", None)
+        super().__init__("reading", None)  # replaced at the first step, when totals are known
         self._epochs = 1
         self._measure = "F1"
         self._columns: dict[str, str] = {}  # heads, by names in `Epoch.scores`
@@ -52,15 +53,15 @@ class Progress(WithBar, Listener):
         note(text)
 
     def on_seeds(self, trained: TrainedSeeds) -> None:
-        """A row a seed, their mean and deviation, the report of the best, and what to type next."""
+        """Show a row for each seed, mean and deviation, the best one's report, the next command."""
         self._bar.stop()
         for line in seed_lines(trained, self._measure):
             note(line)
         self._report(trained.best, trained.folder)
 
     def on_end(self, trained: Trained) -> None:
-        """The best epoch, the test report, and what to type next."""
-        self._bar.stop()
+        """Show the best epoch, the report on test, and the next command."""
+        self._bar.stop()  # before the next line, which would be written into the bar
         stopped = ""
         if trained.ended == "patience":
             stopped = f" (stopped: dev did not get better for {plural(_waited(trained), 'epoch')})"
@@ -68,6 +69,7 @@ class Progress(WithBar, Listener):
             stopped = " (stopped: time is over; --resume goes on)"
         best = trained.best
         ending = "; test:" if trained.test else ""
+        # After a resume, of all epochs of the run and not only of those since.
         for line in curves(trained.epochs, f"dev {self._measure}"):
             note(line)
         note(
@@ -76,11 +78,12 @@ class Progress(WithBar, Listener):
         self._report(trained, trained.folder)
 
     def _report(self, trained: Trained, folder: Path) -> None:
-        """Scores on test, and what to type next."""
+        """Show the report on test, and the next command."""
         if trained.test:
             note("")
             for line in report_lines(trained.test):
                 note(line)
+        # best/ is the model; the rest of the folder is for resuming and for the record.
         size = sum(file.stat().st_size for file in (folder / "best").iterdir())
         note("")
         note(
@@ -111,12 +114,14 @@ def table_row(epoch: Epoch, columns: Mapping[str, str]) -> str:
 
 
 def seed_lines(trained: TrainedSeeds, measure: str) -> Iterator[str]:
-    """A row a seed, then mean and standard deviation."""
+    """A row for each seed, then mean and standard deviation."""
     scores = trained.scores
+    # Either all seeds have a test score or none: they share the configuration.
     columns = {f"dev {measure}": [score.dev for score in scores]}
     if scores[0].test is not None:
         columns["test"] = [score.test or 0.0 for score in scores]
     yield ""
+    # A seed has up to 20 digits (64 bits).
     yield f"{'seed':>20}  epoch" + "".join(f"  {name:>9}" for name in columns)
     for row, score in enumerate(scores):
         cells = "".join(f"  {100 * values[row]:>9.2f}" for values in columns.values())
@@ -143,7 +148,7 @@ def curves(epochs: Sequence[Epoch], measure: str) -> Iterator[str]:
 def sparkline(values: Sequence[float]) -> str:
     """A bar for each value, the highest for the largest."""
     low, high = min(values), max(values)
-    step = (high - low) / (len(_BARS) - 1) or 1
+    step = (high - low) / (len(_BARS) - 1) or 1  # equal values: a flat line, no division by 0
     return "".join(_BARS[round((value - low) / step)] for value in values)
 
 
@@ -161,7 +166,7 @@ def _start_lines(prepared: Prepared, description: Description, threads: int) -> 
     paths = {name: visible(split.path) for name, split in splits.items() if split}
     width = max(map(len, paths.values()))
     for name, split in splits.items():
-        if split:
+        if split:  # there need be no test corpus
             facts = _split_facts(name, split, corpus, description)
             yield f"{name:<6} {paths[name]:<{width}}  {facts}"
     for text, names in _notes(splits).items():
@@ -183,11 +188,12 @@ def _start_lines(prepared: Prepared, description: Description, threads: int) -> 
 
 
 def _notes(splits: Mapping[str, Split | None]) -> dict[str, list[str]]:
-    """What there is to say of the corpora, each with the names of those that it is said of."""
+    """Notes on the corpora, each with the names of the splits that it applies to."""
+    # The same note on train, dev and test is shown once; the path is in the line above.
     notes: dict[str, list[str]] = {}
     for name, split in splits.items():
         for said in split.notes if split else ():
-            path, colon, text = said.partition(": ")
+            path, colon, text = said.partition(": ")  # a note begins with the path of its file
             if colon and split and path == split.path:
                 notes.setdefault(text, []).append(name)
             else:  # of another file, such as the one that dev was split off
@@ -211,6 +217,7 @@ def _split_facts(name: str, split: Split, corpus: Corpus, description: Descripti
     sentences = f"{count:>7,} {unit if count == 1 else plural_of(unit):<{len(unit) + 1}}"
     tokens = f"{split.tokens:>9,} {'token ' if split.tokens == 1 else 'tokens'}"
     facts = f"{sentences} {tokens}  {', '.join(kinds)}"
+    # How much of dev cannot be learnt from train by heart.
     unseen = corpus.unseen_share()
     if name == "dev" and unseen is not None:
         facts += f"; {100 * unseen:.0f} % of its entities never seen in train"

@@ -30,7 +30,7 @@ class ClassReport:
     """Scores of predicted classes against gold.
 
     Attributes:
-        texts: how many.
+        texts: their number.
         several: whether a text may have several classes, or none.
         accuracy: share of texts whose classes are right, all of them and no other.
         micro: over all classes of all texts.
@@ -77,6 +77,7 @@ class ClassReport:
             for predicted, count in row.items()
             if gold != predicted
         ]
+        # By name among equals, so that a report is the same on every run.
         return sorted(pairs, key=lambda pair: (-pair[2], pair))
 
     def to_dict(self) -> dict[str, Any]:
@@ -101,6 +102,7 @@ class JointReport:
     @property
     def headline(self) -> float:
         """The one number: the mean of both reports' own; 0 to 1."""
+        # Neither part may win an epoch at the cost of the other.
         return (self.tags.headline + self.classes.headline) / 2
 
     @property
@@ -110,6 +112,7 @@ class JointReport:
 
     def parts(self) -> dict[str, float]:
         """Every metric by its name in history.jsonl, those of the tags first."""
+        # The keys of the two do not meet: those of classes have a prefix.
         return self.tags.parts() | self.classes.parts()
 
     def to_dict(self) -> dict[str, Any]:
@@ -140,6 +143,7 @@ def make_class_report(
     confusion: dict[str, Counter[str]] = {}
     if not several:  # with several there is no saying which class was taken for which
         for ours, theirs in zip(gold, predicted, strict=True):
+            # A threshold can leave a text without a predicted class, but gold always has one.
             confusion.setdefault(ours[0], Counter())[theirs[0] if theirs else NO_CLASS] += 1
     kind = Kind.CLASSES if several else Kind.CLASS
     return ClassReport(

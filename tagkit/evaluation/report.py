@@ -36,7 +36,7 @@ def report_dict(report: Any, comparison: Comparison) -> dict[str, Any]:
     for each in fields(report):
         if each.name != "comparison":  # the corpus itself, not a number on it
             found[each.name] = _plain(getattr(report, each.name))
-    for metric in added_metrics(comparison.kind):
+    for metric in added_metrics(comparison.kind):  # the others are fields, or in `micro`
         found[metric.key] = metric.value(comparison)
     return found
 

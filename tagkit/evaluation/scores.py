@@ -82,7 +82,8 @@ def count_spans(
     spurious: list[str] = []
     for gold_tags, predicted_tags in zip(gold, predicted, strict=True):
         ours = spans_of(gold_tags)
-        if gold_tags == predicted_tags:  # as most sentences of a good tagger
+        # Most sentences of a good tagger: their spans are found once and need no comparison.
+        if gold_tags == predicted_tags:
             correct += [label for _, _, label in ours]
             continue
         theirs = spans_of(predicted_tags)
@@ -102,6 +103,7 @@ def count_tokens(gold: Labels, predicted: Labels) -> Counts:
         if gold_tags == predicted_tags:
             correct += gold_tags
             continue
+        # Every wrong token is two errors: a gold tag is missed, another one is spurious.
         for ours, theirs in zip(gold_tags, predicted_tags, strict=True):
             if ours == theirs:
                 correct.append(ours)

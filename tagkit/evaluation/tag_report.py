@@ -23,6 +23,7 @@ from tagkit.evaluation.scores import (
 from tagkit.evaluation.spans import well_formed_spans
 from tagkit.text.schemes import DISPLAY, stretches
 
+# As reports show them, and as metadata.json has them: never to be renamed.
 CONLLEVAL = "conlleval-compatible"
 STRICT = "strict"
 TOKENS = "per token"
@@ -101,13 +102,15 @@ def make_tag_report(
     if scheme == "labels":
         kind, mode = Kind.TOKENS, TOKENS
     table = _table(gold, predicted, scheme, mode)
+    # Of plain labels "" is no bare prefix; a tag is never empty.
     bare = name_of_bare(table.types) if kind is Kind.SPANS else ""
+    # Only what gold holds: a label that the model alone knows is an error of precision, not a gap.
     unknown = {
         label or bare: score.support
         for label, score in table.types.items()
         if known is not None and label not in known and score.support
     }
-    # Of plain labels it is their micro recall, which has been counted.
+    # Of plain labels it is their micro recall, which has been counted already.
     plain = kind is Kind.TOKENS
     accuracy = table.micro.recall if plain else token_accuracy(gold, predicted)
     return TagReport(
@@ -137,5 +140,6 @@ def name_of_bare(labels: Collection[str]) -> str:
 def _table(gold: Labels, predicted: Labels, scheme: str, mode: str) -> ScoreTable:
     if mode == TOKENS:
         return count_tokens(gold, predicted).table()
+    # Strict mode drops the ill-formed spans of a sentence and keeps its others.
     spans_of = partial(well_formed_spans, scheme=scheme) if mode == STRICT else stretches
     return count_spans(gold, predicted, spans_of).table()

@@ -11,25 +11,26 @@ from tagkit.text.json_text import to_json
 from tagkit.training.setup import Prepared
 from tagkit.wording import message_line, plural
 
+# Names that other programs and older runs know: never to be renamed.
 HISTORY, LOG, CURVES = "history.jsonl", "train.log", "curves.svg"
 
 
 @dataclass(frozen=True, slots=True)
 class Epoch:
-    """One pass over the training corpus.
+    """One pass over the training corpus, and its score on dev.
 
     Attributes:
         number: from 1.
-        step: number of steps of the run when it ended.
+        step: number of steps since the run began.
         loss: mean negative log-likelihood in nats of a token, or of a text that is classified.
         score: the headline on dev, 0 to 1.
         scores: every metric of dev by its name (`evaluation.metrics.METRICS`), 0 to 1.
         lr: learning rate of its last step.
         tokens_per_s: of training, scoring dev not counted.
         seconds: of training and scoring.
-        is_best: whether its score is higher than that of every earlier epoch; of epochs with the
-            same score the first is the best.
-        whole: whether the pass came to its end; False of one that was cut short by `max_minutes`.
+        is_best: whether its score is higher than that of every earlier epoch; among equal scores
+            the first is the best.
+        whole: whether the pass was completed; False of one that `max_minutes` cut short.
     """
 
     number: int
@@ -110,8 +111,8 @@ class TrainLog(Listener):
         Raises:
             CheckpointError: it cannot be written.
         """
-        # Opened for each line, so that it is on the disk when the run is killed. A folder's
-        # contents are recognised by this layout of a line (training.run_contents).
+        # Opened for each line, so that the file has it if the run is killed. A log without a
+        # manifest is recognised by this layout of its lines (training.run_contents).
         now = datetime.now().isoformat(sep=" ", timespec="seconds")
         try:
             with self.path.open("a", encoding="utf-8") as file:
