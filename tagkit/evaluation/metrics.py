@@ -16,9 +16,9 @@ class Kind(StrEnum):
     """What is scored; the `kind` of a report in JSON."""
 
     SPANS = "spans"  # of tags in a span scheme
-    TOKENS = "tokens"  # plain labels, one a token
-    CLASS = "class"  # one class a text
-    CLASSES = "classes"  # any number of classes a text
+    TOKENS = "tokens"  # plain labels, one per token
+    CLASS = "class"  # one class per text
+    CLASSES = "classes"  # any number of classes per text
 
 
 _OF_TEXTS = frozenset({Kind.CLASS, Kind.CLASSES})
@@ -54,7 +54,7 @@ class Metric:
         name: for people.
         column: head of a column, four characters at most.
         kinds: what it is defined for.
-        value: computes it.
+        value: the function that computes it.
         has_place: whether the table of a report or the line below it shows it already. One
             that has no place there gets a line and a column of its own.
     """

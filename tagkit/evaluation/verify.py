@@ -14,7 +14,7 @@ from tagkit.evaluation.metrics import Kind
 from tagkit.evaluation.report import Report
 from tagkit.evaluation.scores import Counts, Labels, Score, ScoreTable
 from tagkit.evaluation.tag_report import CONLLEVAL, STRICT, TagReport, make_tag_report, name_of_bare
-from tagkit.text.schemes import DISPLAY, OUTSIDE, PREFIXES, join_tag, normalize, split_tag, to_spans
+from tagkit.text.schemes import DISPLAY, OUTSIDE, PREFIXES, join_tag, normalize, split_tag
 from tagkit.wording import listed, plural
 
 _TOLERANCE = 1e-9  # seqeval rounds P and R before it makes F1 of them; we round once
@@ -24,7 +24,7 @@ _MODES = {CONLLEVAL: "conlleval mode", STRICT: "strict mode"}  # as they are cal
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """A number that seqeval has otherwise.
+    """A number for which seqeval has another value.
 
     Attributes:
         mode: `CONLLEVAL` or `STRICT`.
@@ -50,7 +50,7 @@ class Disagreement:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What seqeval says of a report.
+    """The outcome of a comparison with seqeval.
 
     Attributes:
         disagreements: none where all numbers agree.
@@ -89,6 +89,7 @@ def verify_report(report: Report, name: str) -> Verification:
     Raises:
         DataError: the report is of classes alone or of plain labels.
     """
+    # Of both, the classes are left out, and `lines` says so.
     tags = report.tags if isinstance(report, JointReport) else report
     if not isinstance(tags, TagReport) or tags.comparison.kind is not Kind.SPANS:
         found = "classes of texts" if isinstance(tags, ClassReport) else "plain labels"
@@ -113,6 +114,7 @@ def verify_report(report: Report, name: str) -> Verification:
 
 
 def _compare(ours: TagReport, table: ScoreTable) -> Iterator[Disagreement]:
+    # The report has a name for the label of a bare prefix; seqeval's side must get the same one.
     bare = name_of_bare(table.types)
     theirs = {label or bare: score for label, score in table.types.items()}
     pairs: list[tuple[str, Score | None, Score | None]] = [
@@ -157,8 +159,10 @@ def seqeval_table(gold: Labels, predicted: Labels, scheme: str, *, strict: bool)
     from seqeval import scheme as seqeval_schemes
     from seqeval.metrics import classification_report
 
-    if not any(to_spans(tags) for tags in (*gold, *predicted)):
-        return Counts().table()  # seqeval has no answer for a corpus without spans
+    # seqeval has no answer for a corpus without spans. Our own search for spans is not asked: it
+    # is what is being verified.
+    if all(split_tag(tag)[0] == OUTSIDE for tag in _tags(gold, predicted)):
+        return Counts().table()
     # seqeval takes a bare prefix for the label "_", and in strict mode "-X" for "X". Under other
     # names, in the same order, labels stay apart as in conlleval.
     found_labels = {split_tag(tag)[1] for tag in _tags(gold, predicted)}
