@@ -1056,6 +1056,8 @@ def test_a_benchmark_is_printed_as_a_table_with_the_change_of_each_precision() -
         (["convert", "test.conll", "test.jsonl", "--to", "jsonl-spans"], ["torch"]),
         (["check", "test.conll"], ["torch"]),
         (["predict", "model", "test.conll"], ["accelerate", "sklearn", "seqeval"]),
+        (["eval", "model", "test.conll"], ["accelerate", "sklearn", "seqeval"]),
+        (["eval", "--gold", "test.conll", "--pred", "test.conll"], ["torch", "seqeval"]),
     ],
 )
 def test_a_command_imports_no_more_than_it_needs(
