@@ -31,6 +31,8 @@ Examples:
 
 
 def eval_command(
+    # The usage line shows one pair of brackets, [MODEL FILE]: both are given or neither. typer does
+    # not check that the folder can be read, as the loader says more precisely what is wrong.
     model: Annotated[
         Path | None,
         typer.Argument(

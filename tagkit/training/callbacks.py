@@ -85,6 +85,7 @@ class TrainLog(Listener):
             f"{prepared.device}, {plural(threads, 'thread')}, "
             f"seed {prepared.config.train.seed}"
         )
+        # The log comes first everywhere: it has the line even if the other listener fails.
         self.listener.on_start(prepared, threads)
 
     def on_step(self, epoch: int, done: int, total: int) -> None:
