@@ -387,11 +387,12 @@ def test_eval_verifies_a_model_or_files_with_seqeval(tagkit: Program, model: Pat
 
 
 def test_eval_shows_where_a_broken_scorer_differs_from_seqeval_and_ends_with_1(
-    tagkit: Program, monkeypatch: pytest.MonkeyPatch
+    tagkit: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    Path("both.conll").write_text("Ada\tB-PER\tB-PER\nin\tO\tO\nRome\tB-LOC\tB-LOC\n")
+    both = tmp_path / "both.conll"
+    both.write_text("Ada\tB-PER\tB-PER\nin\tO\tO\nRome\tB-LOC\tB-LOC\n", encoding="utf-8")
     monkeypatch.setattr("tagkit.evaluation.tag_report.stretches", lambda tags: [(0, 1, "PER")])
-    ended = tagkit("eval", "--gold", "both.conll", "--verify")
+    ended = tagkit("eval", "--gold", both, "--verify")
     assert ended.code == 1
     assert "IOB2 spans, conlleval-compatible" in ended.out  # the report is shown all the same
     assert "not verified: seqeval disagrees on 4 numbers\n" in ended.err
@@ -399,11 +400,12 @@ def test_eval_shows_where_a_broken_scorer_differs_from_seqeval_and_ends_with_1(
     assert "conlleval mode, micro avg: support 1, seqeval has 2\n" in ended.err
 
 
-def test_eval_refuses_to_verify_what_seqeval_cannot_score(tagkit: Program) -> None:
-    Path("pos.conll").write_text("a\tDT\tDT\nb\tNN\tVB\n")
-    ended = tagkit("eval", "--gold", "pos.conll", "--verify")
+def test_eval_refuses_to_verify_what_seqeval_cannot_score(tagkit: Program, tmp_path: Path) -> None:
+    pos = tmp_path / "pos.conll"
+    pos.write_text("a\tDT\tDT\nb\tNN\tVB\n", encoding="utf-8")
+    ended = tagkit("eval", "--gold", pos, "--verify")
     assert (ended.code, ended.out) == (1, "")
-    message = "pos.conll: expected tags of spans, found plain labels: seqeval verifies scores of "
+    message = "/pos.conll: expected tags of spans, found plain labels: seqeval verifies scores of "
     assert f"{message}spans only\n" in ended.err
 
 
