@@ -21,7 +21,8 @@ import torch
 
 from tagkit import __version__
 from tagkit.config import load_config
-from tagkit.evaluation.class_report import AnyReport, JointReport
+from tagkit.evaluation.class_report import JointReport
+from tagkit.evaluation.report import Report
 from tagkit.training.callbacks import Epoch, Listener
 from tagkit.training.trainer import train
 
@@ -75,7 +76,7 @@ def run(path: Path, seed: int, threads: int, overrides: list[str]) -> dict[str, 
     return facts
 
 
-def parts(report: AnyReport | None) -> dict[str, float]:
+def parts(report: Report | None) -> dict[str, float]:
     """A joint report's figures by name; nothing of another."""
     if not isinstance(report, JointReport):
         return {}

@@ -7,7 +7,7 @@ import typer
 from tagkit.cli.options import Device, Encoding, InputFormat, Model, Threads
 from tagkit.text.json_text import to_json
 
-# \b keeps click from filling the lines.
+# \b keeps click from joining the lines.
 EXAMPLES = """\b
 Example:
   tagkit benchmark models/travel data/travel/test.conll
@@ -27,6 +27,7 @@ def benchmark_command(
     threads: Threads = None,
 ) -> None:
     """Measure a model on this machine: speed, latency, memory, and the score with fewer bits."""
+    # Imported here: `--help` must not wait for torch.
     from tagkit.cli.console import note, print_measured
     from tagkit.config import load_config
     from tagkit.inference.benchmark import measure
@@ -38,7 +39,7 @@ def benchmark_command(
         file,
         data,
         device=device,
-        threads=set_threads(threads),
+        threads=set_threads(threads),  # the number in use, so that the figures can name it
         rounds=rounds,
         note=note,
     )

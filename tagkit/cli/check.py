@@ -44,7 +44,7 @@ def check_command(
     if force and not fix:
         raise typer.BadParameter("--force is for --fix: nothing else is written")
     from tagkit.cli.console import note
-    from tagkit.cli.lint_report import repair_lines, report_lines
+    from tagkit.cli.lint_report import check_lines, repair_lines
     from tagkit.config import load_config
     from tagkit.corpus.lint.check import check_files
     from tagkit.corpus.lint.repair import copies_of, write_repaired
@@ -64,7 +64,7 @@ def check_command(
     report = check_files(files, data, note)
     if not as_json:
         # Before any repair: it says why a file cannot be repaired.
-        show_lines(report_lines(report))
+        show_lines(check_lines(report))
     repaired = write_repaired(copies, data, force=force)
     if as_json:
         facts: dict[str, Any] = report.to_dict()

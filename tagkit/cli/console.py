@@ -14,10 +14,11 @@ from rich.table import Table
 from tagkit.cli.messages import show_lines
 from tagkit.cli.reports import info_lines, label_cell, measured_lines, report_lines
 from tagkit.evaluation.class_report import ClassReport, JointReport
+from tagkit.evaluation.report import Report
 from tagkit.wording import message_line
 
 if TYPE_CHECKING:  # their modules import torch, which is seconds; a note does not need them
-    from tagkit.evaluation.class_report import AnyReport
+    from tagkit.evaluation.report import Report
     from tagkit.inference.benchmark import Measured
     from tagkit.models.bundle import Bundle
 
@@ -77,7 +78,7 @@ def _progress_bar() -> Bar:
     )
 
 
-def print_report(report: "AnyReport") -> None:
+def print_report(report: Report) -> None:
     """A report as a table, to standard output: it is what was asked for."""
     show_lines(report_lines(report))
     classes = report.classes if isinstance(report, JointReport) else report

@@ -1,7 +1,7 @@
 """`tagkit eval`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,15 +18,21 @@ from tagkit.cli.options import (
 from tagkit.limits import BATCH_SIZE
 from tagkit.text.json_text import to_json
 
-# \b keeps click from filling the lines.
+if TYPE_CHECKING:
+    from tagkit.evaluation.report import Report
+
+# \b keeps click from joining the lines.
 EXAMPLES = """\b
 Examples:
   tagkit eval models/travel data/travel/test.conll
   tagkit eval --gold test.conll --pred tagged.conll --strict --json
+  tagkit eval --gold test.conll --pred tagged.conll --verify
 """
 
 
 def eval_command(
+    # The usage line shows one pair of brackets, [MODEL FILE]: both are given or neither. typer does
+    # not check that the folder can be read, as the loader says more precisely what is wrong.
     model: Annotated[
         Path | None,
         typer.Argument(
@@ -63,6 +69,12 @@ def eval_command(
         str, typer.Option(help="Scheme of the gold tags: auto, iob1, iob2, iobes, bilou or labels.")
     ] = "auto",
     strict: Annotated[bool, typer.Option("--strict", help="Count well-formed spans only.")] = False,
+    verify: Annotated[
+        bool,
+        typer.Option(
+            "--verify", help="Score again with seqeval, in both modes, and compare the numbers."
+        ),
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     encoding: Encoding = None,
     batch_size: Annotated[
@@ -77,6 +89,7 @@ def eval_command(
     With --gold alone, a column file holds both: gold tags in the last column but one, predicted
     tags in the last one.
     """
+    # Imported here, as all below: `--help` and a wrong command line need neither rich nor torch.
     from tagkit.cli.console import note, print_report
     from tagkit.config import load_config
 
@@ -85,6 +98,7 @@ def eval_command(
         raise typer.BadParameter(
             "expected either MODEL FILE, or --gold FILE and perhaps --pred FILE"
         )
+    # What would have no effect is refused: an option that is ignored hides a mistake.
     if by_model and pred_column is not None:
         raise typer.BadParameter("--pred-column is for --gold: a model predicts its tags itself")
     if gold:
@@ -106,12 +120,11 @@ def eval_command(
         "data.encoding": encoding,
     }
     data = load_config(flags=flags).data
-    if gold:
-        from tagkit.evaluation.class_report import AnyReport
+    if gold:  # no model and so no torch, which takes seconds to import
         from tagkit.evaluation.compare import compare_files
 
         predicted = column("-1" if pred_column is None else pred_column) or 0
-        report: AnyReport = compare_files(gold, pred, data, predicted, strict, note)
+        report: Report = compare_files(gold, pred, data, predicted, strict, note)
     else:
         from tagkit.inference.predictor import load
         from tagkit.inference.score import score_model
@@ -120,7 +133,20 @@ def eval_command(
         set_threads(threads)
         predictor = load(model or "", device)
         report = score_model(predictor, file or "", data, strict, batch_size or BATCH_SIZE, note)
+    found = None
+    if verify:
+        # Before anything is printed: what cannot be verified is an error without output.
+        # seqeval brings scikit-learn, most of a second.
+        from tagkit.corpus.formats.source import source_name
+        from tagkit.evaluation.verify import verify_report
+
+        found = verify_report(report, source_name(gold or file or ""))
     if as_json:
         typer.echo(to_json(report.to_dict()))
     else:
         print_report(report)
+    if found:  # to standard error, behind a report that may be JSON
+        for line in found.lines():
+            note(line)
+        if found.disagreements:  # the report stands, so that one sees what differs
+            raise typer.Exit(1)

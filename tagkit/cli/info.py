@@ -7,7 +7,7 @@ import typer
 from tagkit.cli.options import Model
 from tagkit.text.json_text import to_json
 
-# \b keeps click from filling the lines.
+# \b keeps click from joining the lines.
 EXAMPLES = """\b
 Example:
   tagkit info models/travel
@@ -22,6 +22,7 @@ def info_command(
 
     The whole model is checked: digests, names and shapes.
     """
+    # Imported here: `--help` must not wait for torch.
     from tagkit.cli.console import print_info
     from tagkit.models.bundle import load_bundle
 

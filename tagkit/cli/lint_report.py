@@ -1,4 +1,4 @@
-"""A report as lines for people."""
+"""The report of a check, and what was repaired, as lines of plain text."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -8,47 +8,51 @@ from tagkit.corpus.lint.repair import Repaired
 from tagkit.corpus.lint.report import CheckReport, FileFacts, Finding, shown_lines
 from tagkit.wording import plural
 
+# What `FileFacts.scheme` is where the file has no spans: plain labels, classes, text alone.
 _NO_TYPES = ("labels", "classes", None)
-_MOST_REPAIRS = 20
-_MOST_OF_A_KIND = 10  # findings of one kind in one file that are shown
+_MAX_REPAIRS = 20  # that are shown
+_MAX_OF_A_KIND = 10  # findings of one kind in one file that are shown
 
 
-def report_lines(report: CheckReport) -> Iterator[str]:
+def check_lines(report: CheckReport) -> Iterator[str]:
     """Facts of each file, findings with the worst first, and the verdict."""
     for facts in report.files:
         yield from _facts_lines(facts)
         yield ""
-    told: Counter[tuple[str, str]] = Counter()
+    # The JSON has every finding; here a thousand of one kind must not hide the others.
+    shown_of: Counter[tuple[str, str]] = Counter()
     for finding in report.findings:
         key = (finding.file, finding.kind)
-        told[key] += 1
-        if told[key] <= _MOST_OF_A_KIND:
-            yield f"{finding.severity + ':':<8} {_told(finding)}"
-    for (file, kind), count in told.items():
-        if count > _MOST_OF_A_KIND:
-            yield f"         {file}: {count - _MOST_OF_A_KIND:,} more of the kind {kind} (--json)"
+        shown_of[key] += 1
+        if shown_of[key] <= _MAX_OF_A_KIND:
+            yield f"{finding.severity + ':':<8} {_finding_line(finding)}"
+    for (file, kind), count in shown_of.items():
+        if count > _MAX_OF_A_KIND:
+            yield f"         {file}: {count - _MAX_OF_A_KIND:,} more of the kind {kind} (--json)"
     if report.findings:
         yield ""
     yield f"verdict: {report.verdict}"
 
 
 def repair_lines(file: str, done: Repaired) -> Iterator[str]:
-    """What was done to a file."""
+    """The repairs that were made in a file, and the errors that were left in it."""
     yield ""
     yield f"wrote {file}{'; repairs:' if done.repairs else '; there was nothing to repair'}"
-    for repair in done.repairs[:_MOST_REPAIRS]:
+    for repair in done.repairs[:_MAX_REPAIRS]:
+        # A repair of the whole file, such as its encoding, has no lines.
         where = f": {shown_lines(repair.lines)}" if repair.lines else ""
         yield f"  {repair.message}{where}"
-    if len(done.repairs) > _MOST_REPAIRS:
-        yield f"  {len(done.repairs) - _MOST_REPAIRS:,} more (--json)"
-    for error in done.left[:_MOST_REPAIRS]:
+    if len(done.repairs) > _MAX_REPAIRS:
+        yield f"  {len(done.repairs) - _MAX_REPAIRS:,} more (--json)"
+    # What no program can decide, such as a line with a column too few.
+    for error in done.left[:_MAX_REPAIRS]:
         yield f"  left for you to correct: {error}"
-    if len(done.left) > _MOST_REPAIRS:
-        yield f"  left for you to correct: {len(done.left) - _MOST_REPAIRS:,} more (--json)"
+    if len(done.left) > _MAX_REPAIRS:
+        yield f"  left for you to correct: {len(done.left) - _MAX_REPAIRS:,} more (--json)"
 
 
 def _facts_lines(facts: FileFacts) -> Iterator[str]:
-    texts = facts.scheme in ("classes", None)
+    texts = facts.scheme in ("classes", None)  # an example is a text there, not a sentence
     labels = Counter(facts.labels)
     yield f"{facts.file}"
     yield f"  format   {facts.format}"
@@ -68,7 +72,7 @@ def _what(facts: FileFacts) -> str:
     return "label" if facts.scheme in _NO_TYPES else "span"
 
 
-def _told(finding: Finding) -> str:
+def _finding_line(finding: Finding) -> str:
     """A finding with its lines: file:line where there is but one, else at the end."""
     if len(finding.lines) == 1:
         return f"{finding.file}:{finding.lines[0]}: {finding.message}"

@@ -1,37 +1,37 @@
-"""Reports, and what a model is, as lines of plain text."""
+"""Reports on models, benchmarks, and the description of a model, as lines of plain text."""
 
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from tagkit.config import Config
 from tagkit.evaluation.class_report import ClassReport, JointReport
-from tagkit.evaluation.metrics import Score
-from tagkit.evaluation.tag_report import Report
+from tagkit.evaluation.metrics import Comparison, added_metrics
+from tagkit.evaluation.report import Report, StoredHeadline, stored_headlines
+from tagkit.evaluation.scores import Score
+from tagkit.evaluation.tag_report import TagReport
 from tagkit.wording import clipped, listed, plural, plural_of, visible
 
 if TYPE_CHECKING:  # their modules import torch
-    from tagkit.evaluation.class_report import AnyReport
+    from tagkit.evaluation.report import Report
     from tagkit.inference.benchmark import Measured
     from tagkit.models.bundle import Bundle
 
-_NO_CLASS = "(none)"  # where no class was likely
+_NO_CLASS = "(none)"  # shown in place of an empty label
 UNKNOWN = "?"  # where metadata.json has nothing that could be shown
-_LONGEST_LABEL = 60  # characters of a label in a table
-_LONGEST_TEXT = 1000  # characters of a name in metadata.json
-_MOST_LABELS = 1000  # that a line names
-_CELLS = {"lstm": "LSTM", "gru": "GRU", "elman": "Elman RNN"}
-_HEADS = {"crf": "CRF", "softmax": "softmax", "viterbi": "softmax + tag bigrams"}
+_MAX_LABEL = 60  # characters of a label in a table
+_MAX_TEXT = 1000  # characters of a name in metadata.json
+_MAX_LABELS = 1000  # that a line names
 
 
 def label_cell(label: str) -> str:
     """A label or class in a table: safe to display, and of bounded length."""
-    return visible(clipped(label, _LONGEST_LABEL)) or _NO_CLASS
+    return visible(clipped(label, _MAX_LABEL)) or _NO_CLASS
 
 
-def report_lines(report: "AnyReport") -> Iterator[str]:
-    """A report of tags, of classes, or of both."""
+def report_lines(report: Report) -> Iterator[str]:
+    """A report on tags, on classes, or on both."""
+    # The one place that knows which lines a type of report has.
     match report:
-        case Report():
+        case TagReport():
             yield from _tag_lines(report)
         case ClassReport():
             yield from _class_lines(report)
@@ -40,14 +40,19 @@ def report_lines(report: "AnyReport") -> Iterator[str]:
             yield ""
             yield from _class_lines(report.classes)
             yield f"whole texts right, tags and class: {report.whole:.4f}"
+        case _:  # a task with a report of its own need not add a case here
+            for name, value in report.parts().items():
+                yield f"{name} {value:.4f}"
 
 
 def measured_lines(measured: "Measured") -> Iterator[str]:
-    """Figures of a benchmark."""
+    """The figures of a benchmark."""
     sizes = "".join(f"{f'batch {size}':>12}" for size in measured.speeds[0].tokens_per_s)
     yield f"{'':<10}  score  change{sizes}     p50     p95     p99"
+    # The first row has all bits of the weights; `change` is what the others lose in score.
     first = measured.speeds[0].score
     for speed in measured.speeds:
+        # Columns as wide as their heads above.
         rates = "".join(f"{rate:>12,.0f}" for rate in speed.tokens_per_s.values())
         waits = "".join(f"{wait:>8.2f}" for wait in speed.latency_ms)
         change = 100 * (speed.score - first)
@@ -57,6 +62,7 @@ def measured_lines(measured: "Measured") -> Iterator[str]:
     yield f"corpus     {plural(measured.sentences, 'sentence')}, {plural(measured.tokens, 'token')}"
     yield f"threads    {measured.threads}"
     if measured.startup_s is not None:
+        # Importing torch takes most of it, and no model can change that.
         extra = measured.startup_s - measured.torch_s
         yield (
             f"start-up   {measured.startup_s:.2f} s for one text, {extra:.2f} s more than to "
@@ -68,11 +74,13 @@ def measured_lines(measured: "Measured") -> Iterator[str]:
     yield f"model      {measured.model_mb:,.1f} MB on disk"
 
 
-def _tag_lines(report: Report) -> Iterator[str]:
+def _tag_lines(report: TagReport) -> Iterator[str]:
     yield from _score_lines(report.types, report.micro, report.macro, report.weighted)
     kind = "tags" if report.scheme == "labels" else f"{report.scheme} spans"
     tokens = plural(report.tokens, "token")
+    # Scheme and mode always: a score without them cannot be compared with another one.
     yield f"{kind}, {report.mode}; token accuracy {report.accuracy:.4f} of {tokens}"
+    yield from _added_lines(report.comparison)
     yield from _unknown_lines("labels", report.unknown)
 
 
@@ -80,18 +88,25 @@ def _class_lines(report: ClassReport) -> Iterator[str]:
     yield from _score_lines(report.types, report.micro, report.macro, report.weighted)
     what = "all of a text's classes right" if report.several else "accuracy"
     yield f"classes; {what} {report.accuracy:.4f} of {plural(report.texts, 'text')}"
+    yield from _added_lines(report.comparison)
     yield from _unknown_lines("classes", report.unknown)
+
+
+def _added_lines(comparison: Comparison) -> Iterator[str]:
+    """Metrics that have no place in the table."""
+    for metric in added_metrics(comparison.kind):
+        yield f"{metric.name} {metric.value(comparison):.4f}"
 
 
 def _score_lines(
     types: Mapping[str, Score], micro: Score, macro: Score, weighted: Score
 ) -> Iterator[str]:
-    # Not a dictionary: a label may be called "micro avg".
+    # seqeval's layout. Rows, not a dictionary: a label may be called "micro avg".
     rows = [(label_cell(label), score) for label, score in types.items()]
     averages = [("micro avg", micro), ("macro avg", macro), ("weighted avg", weighted)]
     width = max(len(label) for label, _ in (*rows, *averages))
     yield f"{'':<{width}}  precision  recall      f1  support"
-    for group in (rows, averages):
+    for group in (rows, averages):  # a blank line behind each
         for label, score in group:
             yield (
                 f"{label:<{width}}  {score.precision:>9.4f}  {score.recall:>6.4f}  "
@@ -101,84 +116,68 @@ def _score_lines(
 
 
 def _unknown_lines(kind: str, unknown: Mapping[str, int]) -> Iterator[str]:
+    # Without this a test set with other labels would look like a poor model.
     if unknown:
         named = listed(
-            [f"{label_cell(label)} ({count:,})" for label, count in unknown.items()], _MOST_LABELS
+            [f"{label_cell(label)} ({count:,})" for label, count in unknown.items()], _MAX_LABELS
         )
         yield f"gold {kind} that the model does not know, all counted as errors: {named}"
 
 
-def architecture(config: Config) -> str:
-    """Encoder and heads, in a few words."""
-    encoder = config.encoder
-    both = "Bi" if encoder.bidirectional else ""
-    layers = f"{encoder.layers}-layer " if encoder.layers > 1 else ""
-    heads = []
-    if config.task != "classify":
-        heads.append(_HEADS[config.head.kind])
-    if config.task != "tag":
-        heads.append(f"{config.head.pooling} pooling")
-    return f"{layers}{both}{_CELLS[encoder.cell]} with {' and '.join(heads)}"
-
-
 def info_lines(name: str, bundle: "Bundle") -> Iterator[str]:
-    """What a model is, what it was trained on, and how well it does.
+    """Architecture of a model, the corpora that it was trained on, and its scores.
 
-    The metadata are anyone's: what is not as training writes it is shown as `UNKNOWN`.
+    Anyone may have edited the metadata: what is not as training writes it is shown as `UNKNOWN`.
     """
     metadata, config, vocabulary = bundle.metadata, bundle.config, bundle.vocabulary
+    from tagkit.models.task_table import task_of  # imports torch
+
+    description = task_of(config).describe(config)
     parameters = _count(metadata, "parameters", "parameter")
-    yield f"model       {name}: {architecture(config)}, {parameters}"
+    yield f"model       {name}: {description.architecture}, {parameters}"
+    # Heads are eleven characters wide, as "vocabulary" and a blank.
     yield f"made by     tagkit {_text(metadata, 'tagkit')}, torch {_text(metadata, 'torch')}"
-    unit = "text" if config.task == "classify" else "sentence"
     for split, facts in _tables(metadata, "data"):
         yield (
-            f"{split:<11} {_text(facts, 'file')}: {_count(facts, 'sentences', unit)}, "
+            f"{split:<11} {_text(facts, 'file')}: {_count(facts, 'sentences', description.unit)}, "
             f"{_count(facts, 'tokens', 'token')}, "
             f"{_text(facts, 'scheme') if facts.get('scheme') else 'classes'}"
         )
+    # Words of a vectors file that the training corpus lacks: the model knows them all the same.
     vectors = len(vocabulary.vector_words)
     beyond = f" and {vectors:,} with pretrained vectors" if vectors else ""
     yield (
         f"vocabulary  {plural(len(vocabulary.words), 'trained word')}{beyond}, "
         f"{plural(len(vocabulary.chars), 'character')}"
     )
-    for what in ("labels", "classes"):
+    for what in ("labels", "classes"):  # labels of spans are without their prefixes
         if names := metadata.get(what):
             shown = [_shown(each) for each in names] if isinstance(names, list) else [UNKNOWN]
-            yield f"{what:<11} {listed([*map(label_cell, shown)], _MOST_LABELS)}"
-    if config.task != "classify":
+            yield f"{what:<11} {listed([*map(label_cell, shown)], _MAX_LABELS)}"
+    if description.reads_columns:
         columns = [config.data.token_column or "FORM or 0", *config.data.feature_columns]
         yield f"reads       columns {', '.join(str(column) for column in columns)}"
     yield (
         f"epoch       {_number(metadata, 'epoch')} of {config.train.max_epochs}, "
         f"seed {config.train.seed}"
     )
+    # None of a model that was saved before its run ended: it has no report yet.
     for split, scores in _tables(metadata, "scores"):
-        parts = ("tags", "classes")
-        kinds = [scores.get(part) for part in parts] if "whole" in scores else [scores]
-        for each in kinds:
-            if each:
-                yield _score_line(split, each if isinstance(each, dict) else {})
+        for headline in stored_headlines(scores):
+            yield _headline_line(split, headline)
 
 
-def _score_line(split: str, scores: Mapping[str, Any]) -> str:
+def _headline_line(split: str, headline: StoredHeadline) -> str:
     """One line on a report as `metadata.json` has it."""
-    by_tags = "scheme" in scores
-    plain = scores["scheme"] == "labels" if by_tags else scores.get("several") is False
-    micro = scores.get("micro")
-    measure, value = "accuracy", scores.get("accuracy")
-    if not plain:
-        measure, value = "F1", micro.get("f1") if isinstance(micro, dict) else None
-    mode = _text(scores, "mode") if by_tags else "classes"
-    number = UNKNOWN
+    value, number = headline.value, UNKNOWN
+    # True is an int to Python, and no score.
     if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= 1:
         number = f"{100 * value:.2f}"
-    return f"{split + ' ' + measure:<11} {number} ({mode})"
+    return f"{split + ' ' + headline.measure:<11} {number} ({_shown(headline.mode)})"
 
 
 def _tables(metadata: Mapping[str, Any], key: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Names and tables of a table of tables, those that are there."""
+    """Names and contents of the tables in a table, without empty ones."""
     found = metadata.get(key)
     for name, table in found.items() if isinstance(found, dict) else ():
         if isinstance(table, dict) and table:
@@ -188,6 +187,7 @@ def _tables(metadata: Mapping[str, Any], key: str) -> Iterator[tuple[str, Mappin
 def _count(facts: Mapping[str, Any], key: str, unit: str) -> str:
     """A number of things, or `UNKNOWN`."""
     value = facts.get(key)
+    # `type`, as True is an int; bounded, as Python refuses to print one of over 4,300 digits.
     if type(value) is int and 0 <= value < 2**63:
         return plural(value, unit)
     return f"{UNKNOWN} {plural_of(unit)}"
@@ -208,4 +208,4 @@ def _shown(value: Any) -> str:
     """A text of bounded length, or `UNKNOWN` of anything else."""
     if not isinstance(value, str):
         return UNKNOWN
-    return value if len(value) <= _LONGEST_TEXT else f"{value[: _LONGEST_TEXT // 2]}..."
+    return value if len(value) <= _MAX_TEXT else f"{value[: _MAX_TEXT // 2]}..."

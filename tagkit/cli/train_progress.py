@@ -1,18 +1,21 @@
-"""A training run as a person sees it: the corpora, the model, a row an epoch, the report."""
+"""A training run on standard error: the corpora, the model, a row for each epoch, the report."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tagkit.cli.console import WithBar, note
-from tagkit.cli.reports import architecture, report_lines
+from tagkit.cli.reports import report_lines
 from tagkit.corpus.split import Split
 from tagkit.corpus.splits import Corpus
+from tagkit.models.description import Description
+from tagkit.nn.parameters import count_parameters
 from tagkit.training.callbacks import Epoch, Listener
 from tagkit.training.seeds import TrainedSeeds, mean_and_deviation
 from tagkit.training.setup import Prepared
 from tagkit.training.trainer import Trained
 from tagkit.wording import as_argument, plural, plural_of, visible
 
+# Eighths of a line's height.
 _BARS = "▁▂▃▄▅▆▇█"
 
 
@@ -21,18 +24,20 @@ class Progress(WithBar, Listener):
 
     def __init__(self) -> None:
         """A progress bar where there is a terminal."""
-        super().__init__("reading", None)
+        super().__init__("reading", None)  # replaced at the first step, when totals are known
         self._epochs = 1
         self._measure = "F1"
+        self._columns: dict[str, str] = {}  # heads, by names in `Epoch.scores`
 
     def on_start(self, prepared: Prepared, threads: int) -> None:
-        """The splits, the model, and the table's head."""
-        for line in _start_lines(prepared, threads):
+        """Show the splits, the model, and the head of the table."""
+        description = prepared.task.describe(prepared.config)
+        for line in _start_lines(prepared, description, threads):
             note(line)
         self._epochs = prepared.config.train.max_epochs
-        self._measure = _measure(prepared)
+        self._measure, self._columns = description.measure, dict(description.columns)
         note("")
-        note(f"epoch      loss  dev {self._measure:<4}        lr  tokens/s")
+        note(table_head(self._measure, self._columns))
 
     def on_step(self, epoch: int, done: int, total: int) -> None:
         """Move the bar."""
@@ -40,27 +45,23 @@ class Progress(WithBar, Listener):
         self._bar.update(self._task, description=description, completed=done, total=total)
 
     def on_epoch(self, epoch: Epoch) -> None:
-        """A row of the table; * where no epoch before was as good."""
-        star = "  *" if epoch.is_best else ""
-        note(
-            f"{epoch.number:>5}  {epoch.loss:>8.4f}  {100 * epoch.score:>8.2f}  {epoch.lr:>8.6f}  "
-            f"{epoch.tokens_per_s:>8,.0f}{star}"
-        )
+        """Show a row of the table."""
+        note(table_row(epoch, self._columns))
 
     def on_note(self, text: str) -> None:
         """Show it on a line."""
         note(text)
 
     def on_seeds(self, trained: TrainedSeeds) -> None:
-        """A row a seed, their mean and deviation, the report of the best, and what to type next."""
+        """Show a row for each seed, mean and deviation, the best one's report, the next command."""
         self._bar.stop()
         for line in seed_lines(trained, self._measure):
             note(line)
         self._report(trained.best, trained.folder)
 
     def on_end(self, trained: Trained) -> None:
-        """The best epoch, the test report, and what to type next."""
-        self._bar.stop()
+        """Show the best epoch, the report on test, and the next command."""
+        self._bar.stop()  # before the next line, which would be written into the bar
         stopped = ""
         if trained.ended == "patience":
             stopped = f" (stopped: dev did not get better for {plural(_waited(trained), 'epoch')})"
@@ -68,6 +69,7 @@ class Progress(WithBar, Listener):
             stopped = " (stopped: time is over; --resume goes on)"
         best = trained.best
         ending = "; test:" if trained.test else ""
+        # After a resume, of all epochs of the run and not only of those since.
         for line in curves(trained.epochs, f"dev {self._measure}"):
             note(line)
         note(
@@ -76,11 +78,12 @@ class Progress(WithBar, Listener):
         self._report(trained, trained.folder)
 
     def _report(self, trained: Trained, folder: Path) -> None:
-        """Scores on test, and what to type next."""
+        """Show the report on test, and the next command."""
         if trained.test:
             note("")
             for line in report_lines(trained.test):
                 note(line)
+        # best/ is the model; the rest of the folder is for resuming and for the record.
         size = sum(file.stat().st_size for file in (folder / "best").iterdir())
         note("")
         note(
@@ -88,13 +91,37 @@ class Progress(WithBar, Listener):
         )
 
 
+def table_head(measure: str, columns: Mapping[str, str]) -> str:
+    """Head of the table of epochs.
+
+    Args:
+        measure: what the headline is called.
+        columns: heads of further metrics, by their names in `Epoch.scores`.
+    """
+    added = "".join(f"  dev {head:<4}" for head in columns.values())
+    return f"epoch      loss  dev {measure:<4}{added}        lr  tokens/s"
+
+
+def table_row(epoch: Epoch, columns: Mapping[str, str]) -> str:
+    """An epoch; * where no earlier one was as good."""
+    star = "  *" if epoch.is_best else ""
+    # A run that is resumed may have epochs of a version without the metric.
+    added = "".join(f"  {100 * epoch.scores.get(key, 0.0):>8.2f}" for key in columns)
+    return (
+        f"{epoch.number:>5}  {epoch.loss:>8.4f}  {100 * epoch.score:>8.2f}{added}  "
+        f"{epoch.lr:>8.6f}  {epoch.tokens_per_s:>8,.0f}{star}"
+    )
+
+
 def seed_lines(trained: TrainedSeeds, measure: str) -> Iterator[str]:
-    """A row a seed, then mean and standard deviation."""
+    """A row for each seed, then mean and standard deviation."""
     scores = trained.scores
+    # Either all seeds have a test score or none: they share the configuration.
     columns = {f"dev {measure}": [score.dev for score in scores]}
     if scores[0].test is not None:
         columns["test"] = [score.test or 0.0 for score in scores]
     yield ""
+    # A seed has up to 20 digits (64 bits).
     yield f"{'seed':>20}  epoch" + "".join(f"  {name:>9}" for name in columns)
     for row, score in enumerate(scores):
         cells = "".join(f"  {100 * values[row]:>9.2f}" for values in columns.values())
@@ -121,7 +148,7 @@ def curves(epochs: Sequence[Epoch], measure: str) -> Iterator[str]:
 def sparkline(values: Sequence[float]) -> str:
     """A bar for each value, the highest for the largest."""
     low, high = min(values), max(values)
-    step = (high - low) / (len(_BARS) - 1) or 1
+    step = (high - low) / (len(_BARS) - 1) or 1  # equal values: a flat line, no division by 0
     return "".join(_BARS[round((value - low) / step)] for value in values)
 
 
@@ -129,7 +156,7 @@ def _waited(trained: Trained) -> int:
     return len(trained.epochs) - trained.best.number
 
 
-def _start_lines(prepared: Prepared, threads: int) -> Iterator[str]:
+def _start_lines(prepared: Prepared, description: Description, threads: int) -> Iterator[str]:
     corpus, config = prepared.corpus, prepared.config
     splits: dict[str, Split | None] = {
         "train": corpus.train,
@@ -139,8 +166,8 @@ def _start_lines(prepared: Prepared, threads: int) -> Iterator[str]:
     paths = {name: visible(split.path) for name, split in splits.items() if split}
     width = max(map(len, paths.values()))
     for name, split in splits.items():
-        if split:
-            facts = _split_facts(name, split, corpus, with_classes=config.task != "tag")
+        if split:  # there need be no test corpus
+            facts = _split_facts(name, split, corpus, with_classes=prepared.task.needs.classes)
             yield f"{name:<6} {paths[name]:<{width}}  {facts}"
     for text, names in _notes(splits).items():
         yield f"       {', '.join(names)}: {text}" if names else f"       {text}"
@@ -149,11 +176,11 @@ def _start_lines(prepared: Prepared, threads: int) -> Iterator[str]:
             f"       {plural(prepared.cut, 'training sentence')} over {config.data.max_length:,} "
             "tokens: cut into windows that overlap"
         )
-    parameters = sum(parameter.numel() for parameter in prepared.model.parameters())
+    parameters = count_parameters(prepared.model)
     device = str(prepared.device)
     if device == "cpu":
         device += f" ({plural(threads, 'thread')})"
-    yield f"model  {architecture(config)}, {plural(parameters, 'parameter')}, on {device}"
+    yield f"model  {description.architecture}, {plural(parameters, 'parameter')}, on {device}"
     if prepared.vectors:
         covered, total = prepared.vectors
         name = Path(config.embeddings.vectors).name
@@ -161,26 +188,17 @@ def _start_lines(prepared: Prepared, threads: int) -> Iterator[str]:
 
 
 def _notes(splits: Mapping[str, Split | None]) -> dict[str, list[str]]:
-    """What there is to say of the corpora, each with the names of those that it is said of."""
+    """Notes on the corpora, each with the names of the splits that it applies to."""
+    # The same note on train, dev and test is shown once; the path is in the line above.
     notes: dict[str, list[str]] = {}
     for name, split in splits.items():
         for said in split.notes if split else ():
-            path, colon, text = said.partition(": ")
+            path, colon, text = said.partition(": ")  # a note begins with the path of its file
             if colon and split and path == split.path:
                 notes.setdefault(text, []).append(name)
             else:  # of another file, such as the one that dev was split off
                 notes.setdefault(said, [])
     return notes
-
-
-def _measure(prepared: Prepared) -> str:
-    """What dev's score is called."""
-    config = prepared.config
-    if config.task == "both":
-        return "mean"
-    if config.task == "classify":
-        return "F1" if config.head.multi_label == "yes" else "acc."
-    return "acc." if prepared.corpus.scheme == "labels" else "F1"
 
 
 def _split_facts(name: str, split: Split, corpus: Corpus, *, with_classes: bool) -> str:
@@ -199,6 +217,7 @@ def _split_facts(name: str, split: Split, corpus: Corpus, *, with_classes: bool)
     sentences = f"{count:>7,} {unit if count == 1 else plural_of(unit):<{len(unit) + 1}}"
     tokens = f"{split.tokens:>9,} {'token ' if split.tokens == 1 else 'tokens'}"
     facts = f"{sentences} {tokens}  {', '.join(kinds)}"
+    # How much of dev cannot be learnt from train by heart.
     unseen = corpus.unseen_share()
     if name == "dev" and unseen is not None:
         facts += f"; {100 * unseen:.0f} % of its entities never seen in train"

@@ -1,1 +1,1 @@
-"""Gold and predicted labels -> metrics, reports, comparison of files."""
+"""Gold and predicted labels -> scores, metrics, reports, comparison of files, verification."""

@@ -1,19 +1,28 @@
-"""A report of how texts are classified, and one of tags and classes together.
+"""A report on predicted classes of texts, and one on tags and classes together.
 
 Jurafsky and Martin, "Naive Bayes, Text Classification, and Sentiment", sections on evaluation:
 precision, recall, F1, micro and macro averages, the confusion matrix.
 """
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-from tagkit.evaluation.metrics import Score, Tags, label_scores
-from tagkit.evaluation.tag_report import Report
-from tagkit.text.schemes import to_spans
+from tagkit.evaluation.metrics import (
+    JOINT,
+    MEAN,
+    Comparison,
+    Kind,
+    headline_metric,
+    history_values,
+)
+from tagkit.evaluation.report import report_dict
+from tagkit.evaluation.scores import Labels, Score, count_classes
+from tagkit.evaluation.tag_report import TagReport
+from tagkit.text.schemes import stretches
 
-Labels = Sequence[Sequence[str]]  # the classes of each text
+NO_CLASS = ""  # in a confusion matrix: no class was likely
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,17 +30,18 @@ class ClassReport:
     """Scores of predicted classes against gold.
 
     Attributes:
-        texts: how many.
+        texts: their number.
         several: whether a text may have several classes, or none.
         accuracy: share of texts whose classes are right, all of them and no other.
         micro: over all classes of all texts.
         macro: mean over classes.
         weighted: mean over classes, weighted by support.
         types: by class, in alphabetical order.
-        confusion: texts by gold and then by predicted class, "" where none was likely; empty where
-            a text may have several.
+        confusion: texts by gold and then by predicted class, `NO_CLASS` where none was likely;
+            empty where a text may have several.
         unknown: gold classes that the model does not know, each with its support; they count as
             errors.
+        comparison: what was scored; not part of the JSON.
     """
 
     texts: int
@@ -43,20 +53,21 @@ class ClassReport:
     types: Mapping[str, Score]
     confusion: Mapping[str, Mapping[str, int]]
     unknown: Mapping[str, int]
-
-    def parts(self) -> dict[str, float]:
-        """What there is to the headline, by name, 0 to 1."""
-        return {
-            "class_accuracy": self.accuracy,
-            "class_precision": self.micro.precision,
-            "class_recall": self.micro.recall,
-            "class_f1": self.micro.f1,
-        }
+    comparison: Comparison = field(compare=False, repr=False)
 
     @property
     def headline(self) -> float:
         """The one number: accuracy, or micro F1 where a text may have several classes; 0 to 1."""
-        return self.micro.f1 if self.several else self.accuracy
+        return headline_metric(self.comparison.kind).value(self.comparison)
+
+    @property
+    def measure(self) -> str:
+        """Name of the headline."""
+        return headline_metric(self.comparison.kind).name
+
+    def parts(self) -> dict[str, float]:
+        """Every metric by its name in history.jsonl."""
+        return history_values(self.comparison)
 
     def confused(self) -> list[tuple[str, str, int]]:
         """Gold class, predicted class and texts of each confusion, the most frequent first."""
@@ -66,11 +77,12 @@ class ClassReport:
             for predicted, count in row.items()
             if gold != predicted
         ]
+        # By name among equals, so that a report is the same on every run.
         return sorted(pairs, key=lambda pair: (-pair[2], pair))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
-        return asdict(self)
+        return report_dict(self, self.comparison)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,22 +95,34 @@ class JointReport:
         whole: share of texts whose spans (or plain labels) and classes are all right.
     """
 
-    tags: Report
+    tags: TagReport
     classes: ClassReport
     whole: float
-
-    def parts(self) -> dict[str, float]:
-        """What there is to the headline, by name, 0 to 1."""
-        return {**self.tags.parts(), **self.classes.parts()}
 
     @property
     def headline(self) -> float:
         """The one number: the mean of both reports' own; 0 to 1."""
+        # Neither part may win an epoch at the cost of the other.
         return (self.tags.headline + self.classes.headline) / 2
+
+    @property
+    def measure(self) -> str:
+        """Name of the headline."""
+        return MEAN
+
+    def parts(self) -> dict[str, float]:
+        """Every metric by its name in history.jsonl, those of the tags first."""
+        # The keys of the two do not meet: those of classes have a prefix.
+        return self.tags.parts() | self.classes.parts()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
-        return asdict(self)
+        return {
+            "kind": JOINT,
+            "tags": self.tags.to_dict(),
+            "classes": self.classes.to_dict(),
+            "whole": self.whole,
+        }
 
 
 def make_class_report(
@@ -112,38 +136,49 @@ def make_class_report(
         several: whether a text may have several classes.
         known: classes that the model can predict; None where that is not known.
     """
-    types, averages = label_scores(gold, predicted)
+    table = count_classes(gold, predicted).table()
+    # Sets: the order of a text's classes does not matter.
     right = sum(set(a) == set(b) for a, b in zip(gold, predicted, strict=True))
+    accuracy = right / len(gold) if gold else 0.0
     confusion: dict[str, Counter[str]] = {}
-    if not several:
+    if not several:  # with several there is no saying which class was taken for which
         for ours, theirs in zip(gold, predicted, strict=True):
-            confusion.setdefault(ours[0], Counter())[theirs[0] if theirs else ""] += 1
+            # A threshold can leave a text without a predicted class, but gold always has one.
+            confusion.setdefault(ours[0], Counter())[theirs[0] if theirs else NO_CLASS] += 1
+    kind = Kind.CLASSES if several else Kind.CLASS
     return ClassReport(
         texts=len(gold),
         several=several,
-        accuracy=right / len(gold) if gold else 0.0,
-        micro=averages.micro,
-        macro=averages.macro,
-        weighted=averages.weighted,
-        types=types,
+        accuracy=accuracy,
+        micro=table.micro,
+        macro=table.macro,
+        weighted=table.weighted,
+        types=table.types,
         confusion={label: dict(row) for label, row in sorted(confusion.items())},
         unknown={
             label: score.support
-            for label, score in types.items()
+            for label, score in table.types.items()
             if known is not None and label not in known and score.support
         },
+        comparison=Comparison(kind, gold, predicted, accuracy, table),
     )
 
 
 def whole_accuracy(
-    gold: Tags, predicted: Tags, gold_labels: Labels, labels: Labels, *, plain: bool
+    gold: Labels, predicted: Labels, gold_classes: Labels, classes: Labels, *, plain: bool
 ) -> float:
-    """Share of texts whose spans and classes are all right, 0 to 1; tags where they are `plain`."""
+    """Share of texts whose spans and classes are all right, 0 to 1.
+
+    Args:
+        gold: the tags of each text.
+        predicted: as long as `gold`.
+        gold_classes: of each text.
+        classes: predicted ones.
+        plain: whether tags are plain labels, of which each has to be right.
+    """
     right = 0
-    for ours, theirs, *both in zip(gold, predicted, gold_labels, labels, strict=True):
-        same = tuple(ours) == tuple(theirs) if plain else to_spans(ours) == to_spans(theirs)
+    for ours, theirs, *both in zip(gold, predicted, gold_classes, classes, strict=True):
+        # Two tag sequences can stand for the same spans: those of another scheme, or ill-formed.
+        same = tuple(ours) == tuple(theirs) if plain else stretches(ours) == stretches(theirs)
         right += same and set(both[0]) == set(both[1])
     return right / len(gold) if gold else 0.0
-
-
-AnyReport = Report | ClassReport | JointReport

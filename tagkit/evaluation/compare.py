@@ -1,4 +1,4 @@
-"""Predictions in files beside gold: predicted tags or classes against gold ones."""
+"""Comparison of files: predicted tags or classes in one, gold ones in another or beside them."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -12,17 +12,14 @@ from tagkit.corpus.formats.source import Source, source_name
 from tagkit.corpus.formats.table import Format, find_format
 from tagkit.corpus.splits import judge_scheme, read_split
 from tagkit.errors import DataError, FormatError, SchemeError, shorten
-from tagkit.evaluation.class_report import (
-    ClassReport,
-    make_class_report,
-)
-from tagkit.evaluation.tag_report import Report, make_report
+from tagkit.evaluation.class_report import ClassReport, make_class_report
+from tagkit.evaluation.tag_report import TagReport, make_tag_report
 from tagkit.text.records import Sentence
 from tagkit.wording import plural
 
 
 def refuse_options_of_tags(because: str, data: DataConfig, strict: bool) -> None:
-    """Refuse options that are for spans where there are classes of texts.
+    """Refuse options on spans for texts with classes, which have none.
 
     Raises:
         DataError: one is given.
@@ -34,7 +31,7 @@ def refuse_options_of_tags(because: str, data: DataConfig, strict: bool) -> None
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A token's place, word and tag."""
+    """The line, word and tag of a token."""
 
     line: int
     word: str
@@ -48,19 +45,19 @@ def compare_files(
     pred_column: Column,
     strict: bool,
     note: Callable[[str], None] = silent,
-) -> Report | ClassReport:
-    """Report of predicted tags against gold ones, or of predicted classes.
+) -> TagReport | ClassReport:
+    """A report on predicted tags, or on predicted classes.
 
     Args:
         gold_file: column file with gold tags, in its last column unless `data` says otherwise; or
             a file of texts with classes.
-        predicted_file: column file with the same tokens and predicted tags; None where they stand
-            in `gold_file` too, and gold ones then in the last column but one. Or a file of the
-            same texts with predicted classes.
-        data: how columns are read; `tag_column` is the gold tags'.
+        predicted_file: column file with the same tokens and predicted tags, or a file of the same
+            texts with predicted classes. None for predicted tags in `gold_file` itself; the gold
+            ones are then in the last column but one, unless `data` says otherwise.
+        data: how columns are read; its `tag_column` is that of the gold tags.
         pred_column: of the predicted tags.
         strict: count well-formed spans only.
-        note: given, in a sentence, what a file was recognised as and why.
+        note: called with a sentence on the format that a file was recognised as.
 
     Raises:
         DataError: the files hold different tokens or sentences, or tags of different kinds.
@@ -74,17 +71,19 @@ def compare_files(
         return _compare_classes(source, predicted_file, data, recognised.format, note)
     lines = [line for piece in source.pieces() for line in piece]  # a pipe is read once
     if predicted_file is None:
+        # As conlleval and CRF++ have it: word, features, gold tag, predicted tag.
         if data.tag_column is None:
             data = data.model_copy(update={"tag_column": -2})
         _check_columns(source.name, lines, _as(recognised.format, data), pred_column)
     gold = list(_sentences(source.name, lines, _as(recognised.format, data)))
     beside = source_name(predicted_file or gold_file)
-    if predicted_file is not None:
+    if predicted_file is not None:  # its format need not be that of the gold file
         other = source_of(predicted_file, data)
         recognised = find_format(other, data.format)
         if recognised.note:
             note(recognised.note)
         lines = [line for piece in other.pieces() for line in piece]
+    # The two files may have different columns in front of the tag: only words and tags matter.
     columns = data.model_copy(update={"tag_column": pred_column})
     predicted = list(_sentences(beside, lines, _as(recognised.format, columns)))
     _check_alignment(source.name, gold, beside, predicted)
@@ -99,11 +98,13 @@ def compare_files(
     found = _scheme_of(predicted, beside, named, expected)
     if (found == "labels") != (scheme == "labels"):
         raise DataError(f"{beside}: expected tags in the scheme {scheme}, found {found}")
-    return make_report(gold_tags, predicted_tags, scheme, strict=strict)
+    return make_tag_report(gold_tags, predicted_tags, scheme, strict=strict)
 
 
 def _as(format: Format, data: DataConfig) -> DataConfig:
     """The configuration with the column format that a file is in."""
+    # A file that was recognised as anything else is read as columns: the first line that does not
+    # fit is then named in an error.
     name = "conllu" if format.name == "conllu" else "columns"
     return data.model_copy(update={"format": name})
 
@@ -115,6 +116,7 @@ def _check_columns(name: str, lines: Sequence[str], data: DataConfig, pred_colum
         DataError: it has fewer than three columns, or the gold tags are the predicted ones.
     """
     options = column_options(data, with_tags=True)
+    # With columns that every file has, so that the width is found whatever columns are asked for.
     found = _layout(name, lines, replace(options, token=0, tag=-1, features=()))
     if found is not None and found.width < 3:
         raise DataError(
@@ -125,6 +127,7 @@ def _check_columns(name: str, lines: Sequence[str], data: DataConfig, pred_colum
         _layout(name, lines, replace(options, tag=column, features=()))
         for column in (data.tag_column, pred_column)
     )
+    # One column has several names (a number from either end, a key of CoNLL-U): compare places.
     if gold and predicted and (gold.tag, gold.keys) == (predicted.tag, predicted.keys):
         raise DataError(
             f"{name}: expected gold and predicted tags in two columns, found both in column "
@@ -133,9 +136,9 @@ def _check_columns(name: str, lines: Sequence[str], data: DataConfig, pred_colum
 
 
 def _layout(name: str, lines: Sequence[str], options: ColumnOptions) -> Layout | None:
-    """Where things are in the lines of a column file; None where it holds no sentence."""
+    """The columns of a file, found in its first sentence; None where it holds no sentence."""
     reader = ColumnReader(name, options)
-    for _ in chain(reader.feed(lines), reader.close()):
+    for _ in chain(reader.feed(lines), reader.close()):  # lazy: as far as the first sentence
         if reader.layout:
             break
     return reader.layout
@@ -155,11 +158,12 @@ def _compare_classes(
         )
     settled = data.model_copy(update={"format": format.name})
     gold = read_split(source.path, settled, "classify", None, source).sentences
-    named = data.model_copy(update={"format": "auto"})  # it need not be that of gold
+    named = data.model_copy(update={"format": "auto"})  # need not be that of the gold file
     split = read_split(predicted_file, named, "classify", None)
     found = split.sentences
     for text in split.notes:
         note(text)
+    # A text is known by its words: gold and predicted classes of different texts are no pair.
     end = Sentence(())
     for ours, theirs in zip_longest(gold, found, fillvalue=end):
         if ours.words != theirs.words:
@@ -169,6 +173,7 @@ def _compare_classes(
                 theirs.lines[0] if theirs.lines else found[-1].lines[-1],
                 f"expected {_text(ours)}{place}, found {_text(theirs)}",
             )
+    # No configuration says it here. A file where each text has one class is of one class a text.
     several = any(len(sentence.labels) != 1 for sentence in (*gold, *found))
     return make_class_report(
         [sentence.labels for sentence in gold],
@@ -207,13 +212,15 @@ def _rows(block: Block) -> Iterator[_Row]:
 def _check_alignment(
     gold_name: str, gold: list[list[_Row]], beside: str, predicted: list[list[_Row]]
 ) -> None:
-    """Raise at the first token or sentence that one file has and the other has not."""
+    """Raise at the first token or sentence that only one of the files has."""
     end = _Row(0, "", "")
     none: list[_Row] = []
     last_line = predicted[-1][-1].line if predicted else 1
+    # Place fillers: a row of line 0 stands for the end of a sentence, no rows for that of a file.
     for gold_rows, predicted_rows in zip_longest(gold, predicted, fillvalue=none):
         for wanted, found in zip_longest(gold_rows, predicted_rows, fillvalue=end):
             if wanted.word != found.word:
+                # Where nothing stands, the line before it is named: that is where to look.
                 line = found.line or (predicted_rows[-1].line if predicted_rows else last_line)
                 place = f" as on {gold_name}:{wanted.line}" if wanted.line else ""
                 raise FormatError(

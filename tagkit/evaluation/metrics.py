@@ -1,119 +1,123 @@
-"""Precision, recall, F1 and accuracy: numbers first.
+"""The metrics that a report has: one table, which headline, reports, history and console share.
 
-    precision = correct / predicted, recall = correct / gold, F1 = 2 P R / (P + R)
-A span is correct when its start, end and label are (Jurafsky and Martin, "Sequence Labeling for
-Parts of Speech and Named Entities", section on evaluation; Tjong Kim Sang and De Meulder 2003).
+A new metric is a function of a `Comparison` and a row of `METRICS`. It then stands in the report on
+a line of its own, in its JSON, in `dev_scores` of history.jsonl and as a column of the table that
+`tagkit train` shows.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from enum import StrEnum
 
-from tagkit.text.schemes import stretches
+from tagkit.evaluation.scores import Labels, ScoreTable
 
-Tags = Sequence[Sequence[str]]
+
+class Kind(StrEnum):
+    """What is scored; the `kind` of a report in JSON."""
+
+    SPANS = "spans"  # of tags in a span scheme
+    TOKENS = "tokens"  # plain labels, one per token
+    CLASS = "class"  # one class per text
+    CLASSES = "classes"  # any number of classes per text
+
+
+_OF_TEXTS = frozenset({Kind.CLASS, Kind.CLASSES})
+JOINT = "joint"  # the `kind` in JSON of a report that holds one of tags and one of classes
+MEAN = "mean"  # what the headline of such a report is called
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
-    """Precision, recall and F1, 0 to 1, and how many gold spans, tokens or texts there are."""
-
-    precision: float
-    recall: float
-    f1: float
-    support: int
-
-
-@dataclass(frozen=True, slots=True)
-class Averages:
-    """Scores over all labels.
+class Comparison:
+    """Gold and predicted labels side by side, with what every report counts of them.
 
     Attributes:
-        micro: of all decisions alike.
-        macro: mean over labels.
-        weighted: mean over labels, weighted by support.
-    """
-
-    micro: Score
-    macro: Score
-    weighted: Score
-
-
-def span_score(gold: Tags, predicted: Tags) -> Score:
-    """Micro averages of spans by the rules of conlleval; 0 where there are no spans at all."""
-    correct = found = wanted = 0
-    for gold_tags, predicted_tags in zip(gold, predicted, strict=True):
-        gold_spans, predicted_spans = set(stretches(gold_tags)), set(stretches(predicted_tags))
-        correct += len(gold_spans & predicted_spans)
-        wanted += len(gold_spans)
-        found += len(predicted_spans)
-    return _ratio(correct, found, wanted)
-
-
-def accuracy(gold: Tags, predicted: Tags) -> float:
-    """Share of tokens whose tag is right, 0 to 1; 0 without tokens."""
-    correct = total = 0
-    for gold_tags, predicted_tags in zip(gold, predicted, strict=True):
-        correct += sum(a == b for a, b in zip(gold_tags, predicted_tags, strict=True))
-        total += len(gold_tags)
-    return correct / total if total else 0.0
-
-
-def label_scores(
-    gold: Iterable[Iterable[str]], predicted: Iterable[Iterable[str]]
-) -> tuple[dict[str, Score], Averages]:
-    """Scores of each label, and their averages, where every item has some labels.
-
-    Jurafsky and Martin, "Naive Bayes, Text Classification, and Sentiment", section on evaluation
-    with more than two classes.
-
-    Args:
-        gold: labels of each item: of a token its tag, of a text its classes.
+        kind: what the labels are.
+        gold: the tags of each sentence, or the classes of each text.
         predicted: as long as `gold`.
+        accuracy: share of tokens whose tag is right, or of texts whose classes all are.
+        table: scores by label.
     """
-    wanted: Counter[str] = Counter()
-    found: Counter[str] = Counter()
-    correct: Counter[str] = Counter()
-    for gold_labels, predicted_labels in zip(gold, predicted, strict=True):
-        ours, theirs = set(gold_labels), set(predicted_labels)
-        wanted.update(ours)
-        found.update(theirs)
-        correct.update(ours & theirs)
-    types = {
-        label: _ratio(correct[label], found[label], wanted[label])
-        for label in sorted(wanted.keys() | found.keys())
-    }
-    return types, averages(types, _ratio(correct.total(), found.total(), wanted.total()))
+
+    kind: Kind
+    gold: Labels
+    predicted: Labels
+    accuracy: float
+    table: ScoreTable
 
 
-def averages(types: Mapping[str, Score], micro: Score) -> Averages:
-    """The averages of some labels' scores, whose micro average is known."""
-    scores = list(types.values())
-    return Averages(
-        micro=micro,
-        macro=_mean(scores, [1] * len(scores), micro.support),
-        weighted=_mean(scores, [score.support for score in scores], micro.support),
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One number, 0 to 1, that a report has; people see it as a percentage or with four digits.
+
+    Attributes:
+        key: name in JSON; in history.jsonl that of classes has `class_` before it.
+        name: for people.
+        column: head of a column, four characters at most.
+        kinds: what it is defined for.
+        value: the function that computes it.
+        has_place: whether the table of a report or the line below it shows it already. One
+            that has no place there gets a line and a column of its own.
+    """
+
+    key: str
+    name: str
+    column: str
+    kinds: frozenset[Kind]
+    value: Callable[[Comparison], float]
+    has_place: bool
+
+
+_ALL = frozenset(Kind)
+_NOT_TOKENS = _ALL - {Kind.TOKENS}  # micro P, R and F1 of plain labels all equal their accuracy
+
+# The order is that of the keys in history.jsonl.
+METRICS = {
+    metric.key: metric
+    for metric in (
+        Metric("accuracy", "accuracy", "acc.", _ALL, lambda c: c.accuracy, True),
+        Metric("precision", "precision", "P", _NOT_TOKENS, lambda c: c.table.micro.precision, True),
+        Metric("recall", "recall", "R", _NOT_TOKENS, lambda c: c.table.micro.recall, True),
+        Metric("f1", "F1", "F1", _NOT_TOKENS, lambda c: c.table.micro.f1, True),
     )
+}
+
+# The one number by which epochs, seeds and trials are ranked. Accuracy would flatter a tagger of
+# spans, since most tokens are O, and a classifier of many classes, since most are absent.
+HEADLINES = {
+    Kind.SPANS: "f1",
+    Kind.TOKENS: "accuracy",
+    Kind.CLASS: "accuracy",
+    Kind.CLASSES: "f1",
+}
 
 
-def _ratio(correct: int, found: int, wanted: int) -> Score:
-    precision = correct / found if found else 0.0
-    recall = correct / wanted if wanted else 0.0
-    f1 = 2 * correct / (found + wanted) if correct else 0.0
-    return Score(precision, recall, f1, wanted)
+def metrics_of(kind: Kind) -> Iterator[Metric]:
+    """The metrics that are defined for a kind."""
+    return (metric for metric in METRICS.values() if kind in metric.kinds)
 
 
-def _mean(scores: Sequence[Score], weights: Sequence[int], support: int) -> Score:
-    total = sum(weights)
-    if not total:
-        return Score(0.0, 0.0, 0.0, support)
+def headline_metric(kind: Kind) -> Metric:
+    """The metric that ranks models."""
+    return METRICS[HEADLINES[kind]]
 
-    def mean(values: Iterable[float]) -> float:
-        return sum(v * w for v, w in zip(values, weights, strict=True)) / total
 
-    return Score(
-        mean(score.precision for score in scores),
-        mean(score.recall for score in scores),
-        mean(score.f1 for score in scores),
-        support,
-    )
+def headline_column(kinds: Iterable[Kind]) -> str:
+    """Head of the column of the headline, for a model that predicts these kinds of labels."""
+    first, *more = kinds
+    return MEAN if more else headline_metric(first).column
+
+
+def history_key(metric: Metric, kind: Kind) -> str:
+    """Name of a metric in `dev_scores` of history.jsonl, where tags and classes share a table."""
+    return f"class_{metric.key}" if kind in _OF_TEXTS else metric.key
+
+
+def history_values(comparison: Comparison) -> dict[str, float]:
+    """Every metric of a comparison by its name in history.jsonl."""
+    kind = comparison.kind
+    return {history_key(metric, kind): metric.value(comparison) for metric in metrics_of(kind)}
+
+
+def added_metrics(kind: Kind) -> list[Metric]:
+    """The metrics that need a line and a column of their own."""
+    return [metric for metric in metrics_of(kind) if not metric.has_place]

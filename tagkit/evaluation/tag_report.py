@@ -1,24 +1,37 @@
-"""A report of scores by type, with its averages, from seqeval.
+"""A report on predicted tags: scores by type, with their averages.
 
 The default mode counts spans as conlleval does, strict mode only spans that are well-formed in the
-scheme; a report always says which. Plain labels are scored token by token.
+scheme; a report always says which. Plain labels are scored token by token. The numbers are equal to
+seqeval's in both modes (`evaluation.verify` asks it).
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
-from tagkit.evaluation.metrics import Averages, Score, Tags, accuracy, averages, label_scores
-from tagkit.text.schemes import DISPLAY, OUTSIDE, PREFIXES, join_tag, normalize, split_tag, to_spans
+from tagkit.evaluation.metrics import Comparison, Kind, headline_metric, history_values
+from tagkit.evaluation.report import report_dict
+from tagkit.evaluation.scores import (
+    Labels,
+    Score,
+    ScoreTable,
+    count_spans,
+    count_tokens,
+    token_accuracy,
+)
+from tagkit.evaluation.spans import well_formed_spans
+from tagkit.text.schemes import DISPLAY, stretches
 
+# As reports show them, and as metadata.json has them: never to be renamed.
 CONLLEVAL = "conlleval-compatible"
 STRICT = "strict"
 TOKENS = "per token"
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
-    """Scores of predictions against gold.
+class TagReport:
+    """Scores of predicted tags against gold.
 
     Attributes:
         scheme: as `schemes.DISPLAY` names it.
@@ -33,6 +46,7 @@ class Report:
             ("__", and so on, where "_" is a label).
         unknown: gold labels that the model does not know, each with its support; they count as
             errors.
+        comparison: what was scored; not part of the JSON.
     """
 
     scheme: str
@@ -45,33 +59,35 @@ class Report:
     weighted: Score
     types: Mapping[str, Score]
     unknown: Mapping[str, int]
-
-    def parts(self) -> dict[str, float]:
-        """What there is to the headline, by name, 0 to 1."""
-        parts = {"accuracy": self.accuracy}
-        if self.scheme != "labels":
-            micro = self.micro
-            parts |= {"precision": micro.precision, "recall": micro.recall, "f1": micro.f1}
-        return parts
+    comparison: Comparison = field(compare=False, repr=False)
 
     @property
     def headline(self) -> float:
         """The one number: micro F1 of spans, accuracy of plain labels; 0 to 1."""
-        return self.accuracy if self.mode == TOKENS else self.micro.f1
+        return headline_metric(self.comparison.kind).value(self.comparison)
+
+    @property
+    def measure(self) -> str:
+        """Name of the headline."""
+        return headline_metric(self.comparison.kind).name
+
+    def parts(self) -> dict[str, float]:
+        """Every metric by its name in history.jsonl."""
+        return history_values(self.comparison)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
-        return asdict(self)
+        return report_dict(self, self.comparison)
 
 
-def make_report(
-    gold: Tags,
-    predicted: Tags,
+def make_tag_report(
+    gold: Labels,
+    predicted: Labels,
     scheme: str,
     *,
     strict: bool = False,
     known: Collection[str] | None = None,
-) -> Report:
+) -> TagReport:
     """Scores by type and their averages.
 
     Args:
@@ -82,77 +98,38 @@ def make_report(
         known: labels that the model can predict, "" of a bare prefix; None where that is not
             known.
     """
-    bare = ""
+    kind, mode = Kind.SPANS, STRICT if strict else CONLLEVAL
     if scheme == "labels":
-        tokens = ([(tag,) for sequence in tags for tag in sequence] for tags in (gold, predicted))
-        types, found = label_scores(*tokens)
-        mode = TOKENS
-    else:
-        types, found = _span_scores(gold, predicted, scheme, strict)
-        mode = STRICT if strict else CONLLEVAL
-        bare = _name_of_bare(types)
+        kind, mode = Kind.TOKENS, TOKENS
+    table = _table(gold, predicted, scheme, mode)
+    # Of plain labels "" is no bare prefix; a tag is never empty.
+    bare = name_of_bare(table.types) if kind is Kind.SPANS else ""
+    # Only what gold holds: a label that the model alone knows is an error of precision, not a gap.
     unknown = {
         label or bare: score.support
-        for label, score in types.items()
+        for label, score in table.types.items()
         if known is not None and label not in known and score.support
     }
-    return Report(
+    # Of plain labels it is their micro recall, which has been counted already.
+    plain = kind is Kind.TOKENS
+    accuracy = table.micro.recall if plain else token_accuracy(gold, predicted)
+    return TagReport(
         scheme=DISPLAY[scheme],
         mode=mode,
         sentences=len(gold),
         tokens=sum(len(tags) for tags in gold),
-        accuracy=accuracy(gold, predicted),
-        types=dict(sorted((label or bare, score) for label, score in types.items())),
+        accuracy=accuracy,
+        # Sorted again: "" came first, its name stands where that belongs.
+        types=dict(sorted((label or bare, score) for label, score in table.types.items())),
         unknown=dict(sorted(unknown.items())),
-        micro=found.micro,
-        macro=found.macro,
-        weighted=found.weighted,
+        micro=table.micro,
+        macro=table.macro,
+        weighted=table.weighted,
+        comparison=Comparison(kind, gold, predicted, accuracy, table),
     )
 
 
-def _span_scores(
-    gold: Tags, predicted: Tags, scheme: str, strict: bool
-) -> tuple[dict[str, Score], Averages]:
-    # Imported here: seqeval brings scikit-learn, most of a second.
-    from seqeval import scheme as seqeval_schemes
-    from seqeval.metrics import classification_report
-
-    if not any(to_spans(tags) for tags in (*gold, *predicted)):
-        return {}, averages(
-            {}, Score(0.0, 0.0, 0.0, 0)
-        )  # seqeval has no answer for a corpus without spans
-    # seqeval takes a bare prefix for the label "_", and in strict mode "-X" for "X". Under other
-    # names, in the same order, labels stay apart as in conlleval.
-    found_labels = {split_tag(tag)[1] for tags in (*gold, *predicted) for tag in tags}
-    labels = sorted(found_labels, key=lambda label: (label or "_", label))
-    width = len(str(len(labels)))
-    names = {label: f"{number:0{width}}" for number, label in enumerate(labels)}
-    if strict:
-        kind = getattr(seqeval_schemes, scheme.upper())
-        gold, predicted = _spelled(gold, scheme, names), _spelled(predicted, scheme, names)
-        if not any(seqeval_schemes.Entities(tags, kind).unique_tags for tags in (gold, predicted)):
-            return {}, averages({}, Score(0.0, 0.0, 0.0, 0))
-        table = classification_report(
-            gold,
-            predicted,
-            mode="strict",
-            scheme=kind,
-            output_dict=True,
-            zero_division=0,
-        )
-    else:
-        table = classification_report(
-            [[_renamed(normalize(tag), names) for tag in tags] for tags in gold],
-            [[_renamed(normalize(tag), names) for tag in tags] for tags in predicted],
-            output_dict=True,
-            zero_division=0,
-        )
-    scores = {label: _score(row) for label, row in table.items()}
-    found = Averages(*(scores.pop(f"{name} avg") for name in ("micro", "macro", "weighted")))
-    return {labels[int(name)]: score for name, score in scores.items()}, found
-
-
-def _name_of_bare(labels: Collection[str]) -> str:
+def name_of_bare(labels: Collection[str]) -> str:
     """What the label of a bare prefix is called in a report: a name that no other label has."""
     name = "_"
     while name in labels:
@@ -160,27 +137,9 @@ def _name_of_bare(labels: Collection[str]) -> str:
     return name
 
 
-def _renamed(tag: str, names: Mapping[str, str]) -> str:
-    prefix, label = split_tag(tag)
-    return tag if tag == OUTSIDE else join_tag(prefix, names[label])
-
-
-def _spelled(sequences: Tags, scheme: str, names: Mapping[str, str]) -> list[list[str]]:
-    """Tags with the scheme's own prefixes and other labels: M of BMES as I, O for foreign ones.
-
-    seqeval's strict mode stops at a prefix that is foreign to the scheme; it is in no span.
-    """
-
-    def spell(tag: str) -> str:
-        prefix, label = split_tag(tag)
-        if prefix == "M" and scheme == "iobes":
-            prefix = "I"
-        return join_tag(prefix, names[label]) if prefix in PREFIXES[scheme] else OUTSIDE
-
-    return [[spell(tag) for tag in tags] for tags in sequences]
-
-
-def _score(row: Mapping[str, Any]) -> Score:
-    return Score(
-        float(row["precision"]), float(row["recall"]), float(row["f1-score"]), int(row["support"])
-    )
+def _table(gold: Labels, predicted: Labels, scheme: str, mode: str) -> ScoreTable:
+    if mode == TOKENS:
+        return count_tokens(gold, predicted).table()
+    # Strict mode drops the ill-formed spans of a sentence and keeps its others.
+    spans_of = partial(well_formed_spans, scheme=scheme) if mode == STRICT else stretches
+    return count_spans(gold, predicted, spans_of).table()

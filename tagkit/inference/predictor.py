@@ -9,7 +9,7 @@ import torch
 from tagkit.config import Config
 from tagkit.corpus.split import Split
 from tagkit.errors import DataError, DeviceError
-from tagkit.evaluation.class_report import AnyReport
+from tagkit.evaluation.report import Report
 from tagkit.features.batch import Tokens
 from tagkit.features.bucketing import Ids, batches_in_order
 from tagkit.features.encoding import index
@@ -278,9 +278,7 @@ class Predictor:
             found.update(zip(indices.tolist(), best, strict=True))
         return [found[i] for i in range(len(sentences))]
 
-    def score(
-        self, split: Split, *, batch_size: int = BATCH_SIZE, strict: bool = False
-    ) -> AnyReport:
+    def score(self, split: Split, *, batch_size: int = BATCH_SIZE, strict: bool = False) -> Report:
         """A report of the model's predictions for a corpus with gold labels.
 
         Args:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from tagkit.config import DataConfig
 from tagkit.corpus.split import Split, with_label_notes
 from tagkit.corpus.splits import check_classes, read_split
-from tagkit.evaluation.class_report import AnyReport
 from tagkit.evaluation.compare import refuse_options_of_tags
+from tagkit.evaluation.report import Report
 from tagkit.inference.predictor import Predictor
 
 
@@ -36,7 +36,7 @@ def dev_scores(predictor: Predictor, split: Split, batch_size: int) -> DevScores
 
 def evaluate(
     predictor: Predictor, split: Split, *, batch_size: int, strict: bool = False
-) -> AnyReport:
+) -> Report:
     """Report of a model's predictions for a corpus with gold tags, classes, or both."""
     return predictor.score(split, batch_size=batch_size, strict=strict)
 
@@ -48,7 +48,7 @@ def score_model(
     strict: bool,
     batch_size: int,
     note: Callable[[str], None],
-) -> AnyReport:
+) -> Report:
     """Report of a model's predictions for a corpus with gold tags, classes, or both.
 
     Args:

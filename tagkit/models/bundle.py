@@ -33,6 +33,7 @@ from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.model import Model
 from tagkit.models.task_table import task_of
 from tagkit.models.weights import compare, fill, outline, read_header, read_weights, require_finite
+from tagkit.nn.parameters import count_parameters
 from tagkit.storage import set_aside, whole_folder
 from tagkit.text.json_text import from_json, require_plain, to_json
 
@@ -124,7 +125,7 @@ def save_bundle(
         "tagkit": __version__,
         "torch": torch.__version__,
         "python": platform.python_version(),
-        "parameters": sum(parameter.numel() for parameter in model.parameters()),
+        "parameters": count_parameters(model),
         "sha256": {name: hashlib.sha256(content).hexdigest() for name, content in parts.items()},
         **facts,
     }

@@ -17,12 +17,14 @@ from tagkit.config import Config
 from tagkit.corpus.split import LabelKinds, Split
 from tagkit.corpus.splits import Corpus, several_classes
 from tagkit.errors import DataError, shorten
-from tagkit.evaluation.class_report import AnyReport, ClassReport, make_class_report
+from tagkit.evaluation.class_report import ClassReport, make_class_report
+from tagkit.evaluation.metrics import Kind
+from tagkit.evaluation.report import Report
 from tagkit.features.batch import Batch, Tokens
 from tagkit.features.encoding import Target, class_target
 from tagkit.features.vocabulary import Vocabulary, most_frequent
 from tagkit.models.agreement import check_classes, check_features, check_no_tags
-from tagkit.models.description import Description
+from tagkit.models.description import Description, encoder_name, metric_columns
 from tagkit.models.model import Model, build_embedding, build_encoder
 from tagkit.models.output import ModelOutput, Table, require_number
 from tagkit.models.task import Labels, ModelContext, Task, TrainingData, Wanted
@@ -192,6 +194,11 @@ def score_classes(
     )
 
 
+def class_kind(config: Config) -> Kind:
+    """What the classes of a resolved configuration are scored as."""
+    return Kind.CLASSES if config.head.multi_label == "yes" else Kind.CLASS
+
+
 class ClassifyTask(Task):
     """Classes of whole texts."""
 
@@ -253,14 +260,18 @@ class ClassifyTask(Task):
         predictions: Sequence[Prediction],
         *,
         strict: bool,
-    ) -> AnyReport:
+    ) -> Report:
         """Accuracy, and scores by class; `strict` is for spans."""
         return score_classes(context, split, predictions)
 
     def describe(self, config: Config) -> Description:
         """One head; dev is scored by accuracy, or F1 where a text may have several classes."""
+        measure, columns = metric_columns([class_kind(config)])
         return Description(
+            encoder=encoder_name(config),
             heads=(f"{config.head.pooling} pooling",),
             unit="text",
-            measure="F1" if config.head.multi_label == "yes" else "acc.",
+            measure=measure,
+            columns=columns,
+            reads_columns=False,
         )

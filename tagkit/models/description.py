@@ -1,20 +1,54 @@
-"""What the console and `tagkit info` say of a model."""
+"""What a model is, in the words that the console, train.log and `tagkit info` share."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-HEAD_NAMES = {"crf": "CRF", "softmax": "softmax", "viterbi": "softmax + tag bigrams"}
+from tagkit.config import Config
+from tagkit.evaluation.metrics import Kind, added_metrics, headline_column, history_key
+
+# As textbooks write them.
+_CELLS = {"lstm": "LSTM", "gru": "GRU", "elman": "Elman RNN"}
+TAG_HEADS = {"crf": "CRF", "softmax": "softmax", "viterbi": "softmax + tag bigrams"}
 
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """A model in a few words.
+    """A model's task and architecture.
 
     Attributes:
-        heads: what is above the encoder.
-        unit: what a corpus of it is counted in, "sentence" or "text".
-        measure: name of dev's headline score.
+        encoder: the recurrent layers, such as "2-layer BiLSTM".
+        heads: what stands on them, such as "CRF" or "attention pooling".
+        unit: what an example is: "sentence" or "text".
+        measure: head of the column of dev's headline, such as "F1", "acc." or "mean".
+        columns: heads of the columns beside the headline's, by the metrics' names in
+            history.jsonl.
+        reads_columns: whether words and features are read from columns of a file.
     """
 
+    encoder: str
     heads: tuple[str, ...]
     unit: str
     measure: str
+    columns: Mapping[str, str]
+    reads_columns: bool
+
+    @property
+    def architecture(self) -> str:
+        """Encoder and heads, such as "BiLSTM with CRF"."""
+        return f"{self.encoder} with {' and '.join(self.heads)}"
+
+
+def encoder_name(config: Config) -> str:
+    """The recurrent layers, such as "2-layer BiLSTM"."""
+    encoder = config.encoder
+    both = "Bi" if encoder.bidirectional else ""
+    layers = f"{encoder.layers}-layer " if encoder.layers > 1 else ""
+    return f"{layers}{both}{_CELLS[encoder.cell]}"
+
+
+def metric_columns(kinds: Sequence[Kind]) -> tuple[str, dict[str, str]]:
+    """`Description.measure` and `Description.columns` of a model that predicts these labels."""
+    beside = {
+        history_key(metric, kind): metric.column for kind in kinds for metric in added_metrics(kind)
+    }
+    return headline_column(kinds), beside

@@ -15,20 +15,22 @@ from torch import Tensor
 from tagkit.config import Config, training_scheme
 from tagkit.corpus.split import LabelKinds, Split
 from tagkit.corpus.splits import Corpus, for_training
-from tagkit.evaluation.class_report import AnyReport, JointReport, whole_accuracy
+from tagkit.evaluation.class_report import JointReport, whole_accuracy
+from tagkit.evaluation.report import Report
 from tagkit.features.batch import Batch, Tokens
 from tagkit.features.encoding import Target, class_target, tag_target
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.agreement import check_classes, check_features, check_tags
 from tagkit.models.classifier import (
     build_class_head,
+    class_kind,
     class_output,
     classes_of,
     resolved_classes,
     score_classes,
     with_classes,
 )
-from tagkit.models.description import HEAD_NAMES, Description
+from tagkit.models.description import TAG_HEADS, Description, encoder_name, metric_columns
 from tagkit.models.model import Model, build_embedding, build_encoder
 from tagkit.models.output import ModelOutput, Table
 from tagkit.models.steps import continuations
@@ -38,6 +40,7 @@ from tagkit.models.tagger import (
     resolved_columns,
     score_tags,
     set_illegal_steps,
+    tag_kind,
     tag_output,
     tags_in,
     tags_of,
@@ -194,7 +197,7 @@ class JointTask(Task):
         predictions: Sequence[Prediction],
         *,
         strict: bool,
-    ) -> AnyReport:
+    ) -> Report:
         """Both reports, and the share of texts that are right as a whole."""
         # The last is called sentence-level semantic frame accuracy where slots are filled
         # (Goo et al. 2018).
@@ -210,9 +213,13 @@ class JointTask(Task):
         return JointReport(tags, score_classes(context, split, predictions), whole)
 
     def describe(self, config: Config) -> Description:
-        """Two heads; dev is scored by the mean of their measures."""
+        """Two heads; dev is scored by the mean of their headlines."""
+        measure, columns = metric_columns([tag_kind(config), class_kind(config)])
         return Description(
-            heads=(HEAD_NAMES[config.head.kind], f"{config.head.pooling} pooling"),
+            encoder=encoder_name(config),
+            heads=(TAG_HEADS[config.head.kind], f"{config.head.pooling} pooling"),
             unit="sentence",
-            measure="mean",
+            measure=measure,
+            columns=columns,
+            reads_columns=True,
         )

@@ -17,13 +17,14 @@ from tagkit.config import Config, training_scheme
 from tagkit.corpus.split import LabelKinds, Split
 from tagkit.corpus.splits import Corpus, for_training
 from tagkit.errors import DataError, shorten
-from tagkit.evaluation.class_report import AnyReport
-from tagkit.evaluation.tag_report import Report, make_report
+from tagkit.evaluation.metrics import Kind
+from tagkit.evaluation.report import Report
+from tagkit.evaluation.tag_report import TagReport, make_tag_report
 from tagkit.features.batch import Batch, Tokens
 from tagkit.features.encoding import Target, tag_target
 from tagkit.features.vocabulary import Vocabulary, most_frequent
 from tagkit.models.agreement import check_features, check_no_classes, check_tags
-from tagkit.models.description import HEAD_NAMES, Description
+from tagkit.models.description import TAG_HEADS, Description, encoder_name, metric_columns
 from tagkit.models.model import Model, build_embedding, build_encoder
 from tagkit.models.output import ModelOutput, Table, certainty_of
 from tagkit.models.steps import continuations, illegal_steps, legal_scheme
@@ -199,17 +200,22 @@ def tags_in(config: Config, prediction: Prediction, scheme: str) -> tuple[str, .
 
 def score_tags(
     context: ModelContext, split: Split, predictions: Sequence[Prediction], *, strict: bool
-) -> Report:
+) -> TagReport:
     """A report of predicted tags, in the scheme of the corpus that they are scored on."""
     # Gold tags stay as the file has them: conversion could repair what should count as an error.
     scheme = split.scheme or "labels"
-    return make_report(
+    return make_tag_report(
         [sentence.tags or () for sentence in split.sentences],
         [tags_in(context.config, prediction, scheme) for prediction in predictions],
         scheme,
         strict=strict,
         known=known_labels(context),
     )
+
+
+def tag_kind(config: Config) -> Kind:
+    """What the tags of a resolved configuration are scored as."""
+    return Kind.TOKENS if training_scheme(config) == "labels" else Kind.SPANS
 
 
 class TagTask(Task):
@@ -295,15 +301,18 @@ class TagTask(Task):
         predictions: Sequence[Prediction],
         *,
         strict: bool,
-    ) -> AnyReport:
+    ) -> Report:
         """Precision, recall and F1 of spans, or accuracy of plain labels."""
         return score_tags(context, split, predictions, strict=strict)
 
     def describe(self, config: Config) -> Description:
-        """One head; dev is scored by the F1 of spans."""
-        plain = config.data.scheme == "labels"
+        """One head; dev is scored by the F1 of spans, or by accuracy."""
+        measure, columns = metric_columns([tag_kind(config)])
         return Description(
-            heads=(HEAD_NAMES[config.head.kind],),
+            encoder=encoder_name(config),
+            heads=(TAG_HEADS[config.head.kind],),
             unit="sentence",
-            measure="acc." if plain else "F1",
+            measure=measure,
+            columns=columns,
+            reads_columns=True,
         )

@@ -26,7 +26,7 @@ from torch import Tensor
 from tagkit.config import Config
 from tagkit.corpus.split import LabelKinds, Split
 from tagkit.corpus.splits import Corpus, load_corpus
-from tagkit.evaluation.class_report import AnyReport
+from tagkit.evaluation.report import Report
 from tagkit.features.batch import Batch, Tokens
 from tagkit.features.bucketing import Ids, batches_at_random
 from tagkit.features.encoding import Encoded, Target
@@ -243,7 +243,7 @@ class Task(ABC):
         predictions: Sequence[Prediction],
         *,
         strict: bool,
-    ) -> AnyReport:
+    ) -> Report:
         """A report of predictions against a corpus's gold labels.
 
         Args:

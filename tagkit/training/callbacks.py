@@ -1,34 +1,36 @@
-"""What a training run reports while it runs, and the records that it leaves."""
+"""Callbacks of a training run, and the records that it writes: train.log and history.jsonl."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 
+from tagkit.nn.parameters import count_parameters
 from tagkit.storage import cannot_write, write_whole
 from tagkit.text.json_text import to_json
 from tagkit.training.setup import Prepared
 from tagkit.wording import message_line, plural
 
+# Names that other programs and older runs know: never to be renamed.
 HISTORY, LOG, CURVES = "history.jsonl", "train.log", "curves.svg"
 
 
 @dataclass(frozen=True, slots=True)
 class Epoch:
-    """One pass over the training corpus.
+    """One pass over the training corpus, and its score on dev.
 
     Attributes:
         number: from 1.
-        step: number of steps of the run when it ended.
+        step: number of steps since the run began.
         loss: mean negative log-likelihood in nats of a token, or of a text that is classified.
         score: the headline on dev, 0 to 1.
-        scores: what there is to it, by name, 0 to 1.
+        scores: every metric of dev by its name (`evaluation.metrics.METRICS`), 0 to 1.
         lr: learning rate of its last step.
         tokens_per_s: of training, scoring dev not counted.
         seconds: of training and scoring.
-        is_best: whether its score is higher than that of every earlier epoch; of epochs with the
-            same score the first is the best.
-        whole: whether the pass came to its end; False of one that was cut short by `max_minutes`.
+        is_best: whether its score is higher than that of every earlier epoch; among equal scores
+            the first is the best.
+        whole: whether the pass was completed; False of one that `max_minutes` cut short.
     """
 
     number: int
@@ -44,47 +46,54 @@ class Epoch:
 
 
 class Listener:
-    """Told what happens during a run; this one is silent."""
+    """Callbacks of a training run; does nothing."""
 
     def on_start(self, prepared: Prepared, threads: int) -> None:
-        """Data are read and the model is built."""
+        """Called when the corpora are read and the model is built."""
 
     def on_step(self, epoch: int, done: int, total: int) -> None:
-        """So many steps of an epoch, counted from 1, are done, of `total`."""
+        """Called after each step, with the number of steps done in this epoch.
+
+        Args:
+            epoch: its number, from 1.
+            done: number of its steps so far.
+            total: number of its steps.
+        """
 
     def on_epoch(self, epoch: Epoch) -> None:
-        """An epoch is done and scored."""
+        """Called when an epoch is done and scored."""
 
     def on_note(self, text: str) -> None:
-        """Something that a person should know, in a sentence."""
+        """Called with a sentence for the person who trains."""
 
 
-class Logged(Listener):
-    """Writes train.log, and hands all on to another listener."""
+class TrainLog(Listener):
+    """Writes train.log, and calls another listener."""
 
     def __init__(self, folder: Path, listener: Listener) -> None:
-        """`folder` of the run."""
+        """A log in the folder of a run; what happens is passed on to `listener`."""
         self.path = folder / LOG
         self.listener = listener
 
     def on_start(self, prepared: Prepared, threads: int) -> None:
-        """What is trained on what."""
+        """Write corpus, size of the model, device and seed."""
         train = prepared.corpus.train
-        parameters = sum(parameter.numel() for parameter in prepared.model.parameters())
+        parameters = count_parameters(prepared.model)
         self.write(
             f"{train.path}: {plural(len(train.sentences), 'sentence')}, "
             f"{plural(train.tokens, 'token')}; {plural(parameters, 'parameter')} on "
             f"{prepared.device}, {plural(threads, 'thread')}, "
             f"seed {prepared.config.train.seed}"
         )
+        # The log comes first everywhere: it has the line even if the other listener fails.
         self.listener.on_start(prepared, threads)
 
     def on_step(self, epoch: int, done: int, total: int) -> None:
-        """Not written."""
+        """Pass it on; a line for each step would drown the others."""
         self.listener.on_step(epoch, done, total)
 
     def on_epoch(self, epoch: Epoch) -> None:
-        """Loss and score."""
+        """Write loss, score and speed."""
         self.write(
             f"epoch {epoch.number}, step {epoch.step}: loss {epoch.loss:.4f}, dev "
             f"{100 * epoch.score:.2f}, lr {epoch.lr:.6f}, {epoch.tokens_per_s:.0f} tokens/s"
@@ -93,16 +102,18 @@ class Logged(Listener):
         self.listener.on_epoch(epoch)
 
     def on_note(self, text: str) -> None:
-        """Write it as a line."""
+        """Write the sentence."""
         self.write(text)
         self.listener.on_note(text)
 
     def write(self, text: str) -> None:
-        """Add one line with the time; people read it, so it is safe to display.
+        """Add one line with the time, safe to display.
 
         Raises:
             CheckpointError: it cannot be written.
         """
+        # Opened for each line, so that the file has it if the run is killed. A log without a
+        # manifest is recognised by this layout of its lines (training.run_contents).
         now = datetime.now().isoformat(sep=" ", timespec="seconds")
         try:
             with self.path.open("a", encoding="utf-8") as file:
@@ -112,11 +123,13 @@ class Logged(Listener):
 
 
 def write_history(folder: Path, epochs: Sequence[Epoch]) -> None:
-    """history.jsonl: a line an evaluation.
+    """Write history.jsonl, one line for each evaluation on dev.
 
     Raises:
         CheckpointError: it cannot be written.
     """
+    # The whole file each time: after a resume it must not hold epochs of the lost rest of the
+    # run, nor half a line of a crash.
     lines = "".join(to_json(_record(epoch)) + "\n" for epoch in epochs)
     try:
         write_whole(folder / HISTORY, lines.encode())
@@ -125,7 +138,7 @@ def write_history(folder: Path, epochs: Sequence[Epoch]) -> None:
 
 
 def _record(epoch: Epoch) -> dict[str, float]:
-    """An epoch by the names that others use."""
+    """An epoch by the names of the file, which are older than those of the class."""
     record = asdict(epoch)
     names = {"epoch": "number", "dev": "score", "dev_scores": "scores"}
     return {**{name: record.pop(own) for name, own in names.items()}, **record}

@@ -30,7 +30,7 @@ from tagkit.errors import BundleError, CheckpointError
 from tagkit.models.bundle import read_metadata, save_bundle
 from tagkit.storage import set_aside
 from tagkit.storage.lock import locked
-from tagkit.training.callbacks import CURVES, HISTORY, LOG, Epoch, Listener, Logged, write_history
+from tagkit.training.callbacks import CURVES, HISTORY, LOG, Epoch, Listener, TrainLog, write_history
 from tagkit.training.checkpoint import (
     CHECKPOINT_FILES,
     Checkpoint,
@@ -338,7 +338,7 @@ class RunFolder:
         if not self.writes:
             return listener
         self.claim(LOG)
-        return Logged(self.path, listener)
+        return TrainLog(self.path, listener)
 
     def _cannot_write(self, error: OSError) -> CheckpointError:
         return CheckpointError(f"{self.path}: cannot be written: {error.strerror or error}")

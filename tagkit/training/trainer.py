@@ -11,7 +11,7 @@ import torch
 
 from tagkit.config import Config, TrainConfig
 from tagkit.errors import ConfigError, DeviceError, Interrupted, TrainingError
-from tagkit.evaluation.class_report import AnyReport
+from tagkit.evaluation.report import Report
 from tagkit.inference.predictor import Predictor
 from tagkit.inference.score import dev_scores, evaluate
 from tagkit.models.device import choose_device, set_threads
@@ -55,8 +55,8 @@ class Trained:
     predictor: Predictor
     epochs: tuple[Epoch, ...]
     best: Epoch
-    dev: AnyReport
-    test: AnyReport | None
+    dev: Report
+    test: Report | None
     folder: Path
     ended: Ending
     skipped: int

@@ -371,6 +371,44 @@ def test_eval_of_a_model_prints_the_report_or_one_json_object(tagkit: Program, m
     assert strict["mode"] == "strict"
 
 
+AGREES = "verified: seqeval's numbers agree (conlleval mode and strict mode)\n"
+
+
+def test_eval_verifies_a_model_or_files_with_seqeval(tagkit: Program, model: Path) -> None:
+    plain = tagkit("eval", model, "test.conll")
+    verified = tagkit("eval", model, "test.conll", "--verify")
+    assert (verified.code, verified.out) == (0, plain.out)
+    assert verified.err == plain.err + AGREES
+    tagkit("predict", model, "dev.conll", "-o", "tagged.conll")
+    for files in (["tagged.conll"], ["dev.conll", "--pred", "tagged.conll"]):
+        ended = tagkit("eval", "--gold", *files, "--strict", "--json", "--verify")
+        assert json.loads(ended.out)["mode"] == "strict"
+        assert (ended.code, ended.err.endswith(AGREES)) == (0, True)
+
+
+def test_eval_shows_where_a_broken_scorer_differs_from_seqeval_and_ends_with_1(
+    tagkit: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both = tmp_path / "both.conll"
+    both.write_text("Ada\tB-PER\tB-PER\nin\tO\tO\nRome\tB-LOC\tB-LOC\n", encoding="utf-8")
+    monkeypatch.setattr("tagkit.evaluation.tag_report.stretches", lambda tags: [(0, 1, "PER")])
+    ended = tagkit("eval", "--gold", both, "--verify")
+    assert ended.code == 1
+    assert "IOB2 spans, conlleval-compatible" in ended.out  # the report is shown all the same
+    assert "not verified: seqeval disagrees on 4 numbers\n" in ended.err
+    assert "conlleval mode, LOC: support none, seqeval has 1\n" in ended.err
+    assert "conlleval mode, micro avg: support 1, seqeval has 2\n" in ended.err
+
+
+def test_eval_refuses_to_verify_what_seqeval_cannot_score(tagkit: Program, tmp_path: Path) -> None:
+    pos = tmp_path / "pos.conll"
+    pos.write_text("a\tDT\tDT\nb\tNN\tVB\n", encoding="utf-8")
+    ended = tagkit("eval", "--gold", pos, "--verify")
+    assert (ended.code, ended.out) == (1, "")
+    message = "/pos.conll: expected tags of spans, found plain labels: seqeval verifies scores of "
+    assert f"{message}spans only\n" in ended.err
+
+
 def test_predict_then_eval_of_the_files_gives_the_scores_of_the_model(
     tagkit: Program, model: Path
 ) -> None:
@@ -1020,6 +1058,8 @@ def test_a_benchmark_is_printed_as_a_table_with_the_change_of_each_precision() -
         (["convert", "test.conll", "test.jsonl", "--to", "jsonl-spans"], ["torch"]),
         (["check", "test.conll"], ["torch"]),
         (["predict", "model", "test.conll"], ["accelerate", "sklearn", "seqeval"]),
+        (["eval", "model", "test.conll"], ["accelerate", "sklearn", "seqeval"]),
+        (["eval", "--gold", "test.conll", "--pred", "test.conll"], ["torch", "seqeval"]),
     ],
 )
 def test_a_command_imports_no_more_than_it_needs(

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import tiny
 
-from tagkit.cli.lint_report import report_lines
+from tagkit.cli.lint_report import check_lines
 from tagkit.config import DataConfig, load_config
 from tagkit.corpus.lint.check import check_files
 from tagkit.corpus.split import Split, with_label_notes
@@ -133,7 +133,7 @@ def test_reports_quote_no_more_than_a_bounded_part_of_a_value(tmp_path: Path, na
     (tmp_path / "pair.txt").write_text("a text")
     (tmp_path / name).write_text(ODD[name])
     report = check_files([str(tmp_path / name)], DataConfig())
-    for line in report_lines(report):
+    for line in check_lines(report):
         assert len(line) < 2000, line[:200]
     for finding in report.findings:
         assert len(finding.message) < 1000, finding.message[:200]

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tagkit.evaluation.class_report import JointReport, make_class_report, whole_accuracy
-from tagkit.evaluation.metrics import Score
-from tagkit.evaluation.tag_report import make_report
+from tagkit.evaluation.scores import Score
+from tagkit.evaluation.tag_report import make_tag_report
 
 NAMES = "abc"
 ONE = st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from(NAMES)), min_size=1, max_size=30)
@@ -30,6 +30,7 @@ def test_scores_of_one_class_are_those_of_scikit_learn(pairs: list[tuple[str, st
     gold, found = [a for a, _ in pairs], [b for _, b in pairs]
     report = make_class_report([(a,) for a in gold], [(b,) for b in found], several=False)
     assert report.accuracy == report.headline == pytest.approx(accuracy_score(gold, found))
+    assert report.measure == "accuracy"
     labels = sorted({*gold, *found})
     assert list(report.types) == labels
     for average in ("micro", "macro", "weighted"):
@@ -59,6 +60,7 @@ def test_scores_of_several_classes_are_those_of_scikit_learn(
     expected = precision_recall_fscore_support(rows(0), rows(1), average="micro", zero_division=0)
     same(report.micro, expected)
     assert report.headline == report.micro.f1
+    assert report.measure == "F1"
     assert report.confusion == {}
     assert report.confused() == []
 
@@ -73,6 +75,10 @@ def test_the_matrix_counts_gold_by_predicted_and_the_most_confused_come_first() 
     assert report.confused() == [("a", "b", 2), ("b", "a", 2), ("a", "", 1), ("a", "c", 1)]
     assert report.unknown == {"c": 1}
     assert json.loads(json.dumps(report.to_dict()))["confusion"] == report.confusion
+    assert list(report.to_dict()) == [
+        "kind", "texts", "several", "accuracy", "micro", "macro", "weighted", "types", "confusion",
+        "unknown",
+    ]  # fmt: skip
 
 
 def test_a_whole_text_is_right_where_its_spans_and_its_class_are() -> None:
@@ -84,9 +90,16 @@ def test_a_whole_text_is_right_where_its_spans_and_its_class_are() -> None:
     # I-X after O is a span of its own to conlleval, but another plain label.
     assert whole_accuracy([("B-X",)], [("I-X",)], [("a",)], [("a",)], plain=False) == 1
     assert whole_accuracy([("B-X",)], [("I-X",)], [("a",)], [("a",)], plain=True) == 0
-    tags = make_report(gold, found, "iob2")
+    tags = make_tag_report(gold, found, "iob2")
     classes = make_class_report(labels, answers, several=True)
     both = JointReport(tags, classes, 0.5)
     assert both.headline == pytest.approx((tags.micro.f1 + classes.micro.f1) / 2)
+    assert both.measure == "mean"
+    assert list(both.parts()) == [
+        "accuracy", "precision", "recall", "f1",
+        "class_accuracy", "class_precision", "class_recall", "class_f1",
+    ]  # fmt: skip
+    assert both.parts()["class_f1"] == classes.micro.f1
+    assert list(both.to_dict()) == ["kind", "tags", "classes", "whole"]
     assert both.to_dict()["whole"] == 0.5
     assert both.to_dict()["classes"] == classes.to_dict()

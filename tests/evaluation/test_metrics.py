@@ -1,77 +1,122 @@
-"""Scores from labels equal conlleval's."""
+"""One table of metrics: a row more is seen wherever metrics are."""
 
-import conlleval
+import json
+import re
+from pathlib import Path
+
 import pytest
-from hypothesis import given
-from random_tags import gold_and_predicted
+import tiny
 
-from tagkit.evaluation.metrics import Tags, accuracy, span_score
+from tagkit.cli.reports import report_lines
+from tagkit.cli.train_progress import Progress
+from tagkit.evaluation.class_report import JointReport, make_class_report
+from tagkit.evaluation.metrics import (
+    HEADLINES,
+    METRICS,
+    Comparison,
+    Kind,
+    Metric,
+    added_metrics,
+    headline_column,
+    history_key,
+    metrics_of,
+)
+from tagkit.evaluation.tag_report import make_tag_report
+from tagkit.training.trainer import train
 
 
-def span_f1(gold: Tags, predicted: Tags) -> float:
-    return span_score(gold, predicted).f1
+def sentence_accuracy(comparison: Comparison) -> float:
+    pairs = list(zip(comparison.gold, comparison.predicted, strict=True))
+    return sum(tuple(a) == tuple(b) for a, b in pairs) / len(pairs)
 
 
-@given(gold_and_predicted())
-def test_f1_and_accuracy_are_those_of_conlleval(
-    both: tuple[list[list[str]], list[list[str]]],
-) -> None:
-    gold, predicted = both
-    counts = conlleval.count(gold, predicted)
-    _, _, f1 = counts.scores(*(counts.gold | counts.guessed))
-    assert span_f1(gold, predicted) == pytest.approx(f1, abs=1e-12)
-    assert accuracy(gold, predicted) == (
-        counts.correct_tags / counts.tokens if counts.tokens else 0.0
+@pytest.fixture
+def toy(monkeypatch: pytest.MonkeyPatch) -> Metric:
+    """Share of sentences, or texts, that are right throughout: a function and a row."""
+    row = Metric(
+        key="whole",
+        name="whole sentences right",
+        column="sent",
+        kinds=frozenset({Kind.SPANS, Kind.CLASSES}),
+        value=sentence_accuracy,
+        has_place=False,
     )
+    monkeypatch.setitem(METRICS, row.key, row)
+    return row
+
+
+GOLD = [("B-X", "O"), ("B-Y", "I-Y"), ("O",)]
+FOUND = [("B-X", "O"), ("B-Y", "O"), ("O",)]
+
+
+def test_a_new_metric_stands_in_the_lines_and_the_json_of_reports_that_it_is_for(
+    toy: Metric,
+) -> None:
+    spans = make_tag_report(GOLD, FOUND, "iob2")
+    lines = list(report_lines(spans))
+    assert lines[-2:] == [
+        "IOB2 spans, conlleval-compatible; token accuracy 0.8000 of 5 tokens",
+        "whole sentences right 0.6667",
+    ]
+    assert spans.to_dict()["whole"] == spans.parts()["whole"] == 2 / 3
+    classes = make_class_report([("a", "b"), ("a",)], [("a",), ("a",)], several=True)
+    assert classes.parts()["class_whole"] == classes.to_dict()["whole"] == 0.5
+    both = JointReport(spans, classes, 0.5)
+    assert [line for line in report_lines(both) if line.startswith("whole sentences")] == [
+        "whole sentences right 0.6667", "whole sentences right 0.5000",
+    ]  # fmt: skip
+    plain = make_tag_report(GOLD, FOUND, "labels")
+    assert "whole" not in plain.to_dict()
+    assert not any("whole" in line for line in report_lines(plain))
+
+
+def test_a_new_metric_stands_in_history_and_in_the_table_of_epochs(
+    toy: Metric, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Progress() as shown:
+        trained = train(tiny.config(tmp_path, "train.max_epochs=2"), shown)
+        shown.on_end(trained)
+    lines = capsys.readouterr().err.splitlines()
+    head = lines.index("epoch      loss  dev F1    dev sent        lr  tokens/s")
+    history = (trained.folder / "history.jsonl").read_text("utf-8").splitlines()
+    assert len(history) == 2
+    for row, line in zip(lines[head + 1 :], history, strict=False):
+        scores = json.loads(line)["dev_scores"]
+        assert list(scores) == ["accuracy", "precision", "recall", "f1", "whole"]
+        cells = row.split()
+        assert cells[2:4] == [f"{100 * scores['f1']:.2f}", f"{100 * scores['whole']:.2f}"]
+    assert re.search(r"^whole sentences right [01]\.\d{4}$", "\n".join(lines), re.MULTILINE)
+
+
+def test_each_kind_has_a_headline_that_is_defined_for_it() -> None:
+    assert HEADLINES.keys() == set(Kind)
+    for kind, key in HEADLINES.items():
+        assert kind in METRICS[key].kinds
+    assert all(key == metric.key for key, metric in METRICS.items())
+    assert all(len(metric.column) <= 4 for metric in METRICS.values())  # the table's layout
+
+
+def test_the_metrics_of_this_version_all_have_a_place_in_the_report() -> None:
+    for kind in Kind:
+        assert added_metrics(kind) == []
+    names = {kind: [history_key(metric, kind) for metric in metrics_of(kind)] for kind in Kind}
+    assert names == {
+        Kind.SPANS: ["accuracy", "precision", "recall", "f1"],
+        Kind.TOKENS: ["accuracy"],
+        Kind.CLASS: ["class_accuracy", "class_precision", "class_recall", "class_f1"],
+        Kind.CLASSES: ["class_accuracy", "class_precision", "class_recall", "class_f1"],
+    }
 
 
 @pytest.mark.parametrize(
-    ("gold", "predicted", "correct", "wanted", "found"),
+    ("kinds", "head"),
     [
-        ("B-X I-X O", "I-X I-X O", 1, 1, 1),  # I behind O begins a span, here the same one
-        ("B-X I-X I-X", "B-X I-Y I-Y", 0, 1, 2),  # the type changes inside
-        ("B-X I-X O B-X", "B-X I-X I-X B-X", 1, 2, 2),
-        ("B-X B-X", "B-X I-X", 0, 2, 1),
-        ("B-X I-X", "S-X E-X", 0, 1, 2),  # S closes in a file of IOB2
-        ("B-X I-X", "B-X E-X", 1, 1, 1),  # E closes too, where the gold one ends
-        ("B-X I-X I-X", "B-X E-X I-X", 0, 1, 2),
-        ("O O", "O O", 0, 0, 0),
-        ("O O", "B-X O", 0, 0, 1),
-        ("B-X O", "O O", 0, 1, 0),
+        ([Kind.SPANS], "F1"),
+        ([Kind.TOKENS], "acc."),
+        ([Kind.CLASS], "acc."),
+        ([Kind.CLASSES], "F1"),
+        ([Kind.SPANS, Kind.CLASS], "mean"),
     ],
 )
-def test_odd_sequences_count_as_conlleval_counts_them(
-    gold: str, predicted: str, correct: int, wanted: int, found: int
-) -> None:
-    counts = conlleval.count([gold.split()], [predicted.split()])
-    totals = (counts.correct.total(), counts.gold.total(), counts.guessed.total())
-    assert totals == (correct, wanted, found)
-    f1 = 2 * correct / (wanted + found) if correct else 0.0
-    assert span_f1([gold.split()], [predicted.split()]) == f1
-
-
-def test_a_span_ends_with_its_sentence() -> None:
-    assert span_f1([["B-X"], ["I-X"]], [["B-X"], ["B-X"]]) == 1.0
-    assert span_f1([["B-X", "I-X"]], [["B-X", "I-X"]]) == 1.0
-
-
-@given(gold_and_predicted())
-def test_swapping_gold_and_predicted_changes_neither_score(
-    both: tuple[list[list[str]], list[list[str]]],
-) -> None:
-    gold, predicted = both
-    assert span_f1(gold, predicted) == span_f1(predicted, gold)
-    assert accuracy(gold, predicted) == accuracy(predicted, gold)
-
-
-def test_accuracy_is_the_share_of_right_tags() -> None:
-    assert accuracy([["NN", "VB"], ["NN", "X"]], [["NN", "NN"], ["NN", "X"]]) == 0.75
-    assert accuracy([], []) == 0.0
-
-
-def test_sequences_of_other_lengths_are_no_pairs() -> None:
-    for measure in (accuracy, span_f1):
-        with pytest.raises(ValueError, match=r"zip\(\)"):
-            measure([["O"]], [["O"], ["O"]])
-    with pytest.raises(ValueError, match=r"zip\(\)"):
-        accuracy([["O", "O"]], [["O"]])
+def test_the_column_of_the_headline_is_called(kinds: list[Kind], head: str) -> None:
+    assert headline_column(kinds) == head

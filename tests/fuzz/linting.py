@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from random import Random
 
-from tagkit.cli.lint_report import repair_lines, report_lines
+from tagkit.cli.lint_report import check_lines, repair_lines
 from tagkit.config import DataConfig
 from tagkit.corpus.lint.check import check_files
 from tagkit.corpus.lint.repair import Repaired, write_repaired
@@ -43,7 +43,7 @@ def run_lint(case: Case, room: Path) -> None:
     paths = [str(room / path) for path in case.options["paths"]]
     report = check_files(paths, data)
     json.dumps(report.to_dict(), ensure_ascii=False)
-    check_notes(report_lines(report))
+    check_notes(check_lines(report))
     try:
         repaired = _repair(Path(paths[0]), room / "out", data)
     except DataError as error:

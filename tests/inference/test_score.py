@@ -14,7 +14,8 @@ from tagkit.corpus.split import Split
 from tagkit.corpus.splits import judge_scheme
 from tagkit.errors import DataError, FormatError
 from tagkit.evaluation.compare import compare_files
-from tagkit.evaluation.tag_report import Report, Score, make_report
+from tagkit.evaluation.scores import Score
+from tagkit.evaluation.tag_report import TagReport, make_tag_report
 from tagkit.inference.predictor import Predictor
 from tagkit.inference.score import dev_scores, evaluate
 from tagkit.text.records import Prediction, Sentence
@@ -34,7 +35,7 @@ def data(*overrides: str) -> DataConfig:
 
 def compare(
     gold: str, predicted: str | None, *overrides: str, column: int | str = -1, strict: bool = False
-) -> Report:
+) -> TagReport:
     return compare_files(gold, predicted, data(*overrides), column, strict)
 
 
@@ -47,20 +48,22 @@ TAGS = ([["B-ORG", "O"], ["B-LOC", "I-LOC"]], [["B-ORG", "O"], ["B-LOC", "B-LOC"
 def test_two_files_need_the_same_tokens_only(tmp_path: Path, strict: bool) -> None:
     gold, predicted = write(tmp_path, "gold", GOLD), write(tmp_path, "pred", PREDICTED)
     report = compare(gold, predicted, strict=strict)
-    assert report == make_report(*TAGS, "iob2", strict=strict)
+    assert report == make_tag_report(*TAGS, "iob2", strict=strict)
     assert report.micro == Score(1 / 3, 0.5, 0.4, 2)
 
 
 def test_one_file_has_gold_tags_in_the_last_column_but_one(tmp_path: Path) -> None:
     text = "EU NNP B-ORG B-ORG\nis VBZ O O\n\nNew NNP B-LOC B-LOC\nYork NNP I-LOC B-LOC\n"
     both = write(tmp_path, "both", text)
-    assert compare(both, None) == make_report(*TAGS, "iob2")
-    assert compare(both, None, "data.tag_column=3", column=2) == make_report(*TAGS[::-1], "iob2")
+    assert compare(both, None) == make_tag_report(*TAGS, "iob2")
+    assert compare(both, None, "data.tag_column=3", column=2) == make_tag_report(
+        *TAGS[::-1], "iob2"
+    )
 
 
 def test_features_of_the_config_are_not_asked_of_the_files(tmp_path: Path) -> None:
     gold, predicted = write(tmp_path, "gold", GOLD), write(tmp_path, "pred", PREDICTED)
-    assert compare(gold, predicted, "data.feature_columns=[2]") == make_report(*TAGS, "iob2")
+    assert compare(gold, predicted, "data.feature_columns=[2]") == make_tag_report(*TAGS, "iob2")
 
 
 def test_plain_labels_are_scored_by_token(tmp_path: Path) -> None:
@@ -207,7 +210,7 @@ def test_dev_scores_reports_and_files_have_the_numbers_of_conlleval(
     told = Told(predictor, predicted)
     dev = dev_scores(told, split, 4)
     report = evaluate(told, split, batch_size=4)
-    assert isinstance(report, Report)
+    assert isinstance(report, TagReport)
     as_iobes = [convert_letters(side) for side in (gold, predicted)]
     counts = conlleval.count(*as_iobes)
     *_, f1 = counts.scores(*(counts.gold | counts.guessed))
@@ -238,13 +241,13 @@ LETTERS = str.maketrans("LUM", "ESI")
 
 
 def test_a_bare_prefix_is_another_type_than_an_underscore() -> None:
-    report = make_report([["B", "B-_", "O"]], [["B", "B", "B-_"]], "iob2", known=["", "X"])
+    report = make_tag_report([["B", "B-_", "O"]], [["B", "B", "B-_"]], "iob2", known=["", "X"])
     assert report.types == {"_": Score(0.0, 0.0, 0.0, 1), "__": Score(0.5, 1.0, 2 / 3, 1)}
     assert report.unknown == {"_": 1}
-    assert list(make_report([["B", "O"]], [["B", "O"]], "iob2").types) == ["_"]
+    assert list(make_tag_report([["B", "O"]], [["B", "O"]], "iob2").types) == ["_"]
 
 
 @pytest.mark.parametrize("strict", [True, False])
 def test_hyphens_at_a_labels_ends_belong_to_it(strict: bool) -> None:
-    report = make_report([["B--X", "O"]], [["B-X", "O"]], "iob2", strict=strict)
+    report = make_tag_report([["B--X", "O"]], [["B-X", "O"]], "iob2", strict=strict)
     assert report.types == {"-X": Score(0.0, 0.0, 0.0, 1), "X": Score(0.0, 0.0, 0.0, 0)}

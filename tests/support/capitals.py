@@ -20,7 +20,7 @@ from tagkit.corpus.splits import Corpus
 from tagkit.features.batch import Batch, Tokens
 from tagkit.features.encoding import Target
 from tagkit.features.vocabulary import Vocabulary
-from tagkit.models.description import Description
+from tagkit.models.description import Description, encoder_name
 from tagkit.models.model import Model, build_embedding, build_encoder
 from tagkit.models.output import ModelOutput, Table
 from tagkit.models.task import Labels, ModelContext, Task, TrainingData, Wanted
@@ -41,6 +41,10 @@ class CountReport:
     @property
     def headline(self) -> float:
         return self.exact
+
+    @property
+    def measure(self) -> str:
+        return "exact"
 
     def parts(self) -> dict[str, float]:
         return {"exact": self.exact}
@@ -148,4 +152,11 @@ class CapitalsTask(Task):
         return CountReport(len(right), sum(right) / len(right))
 
     def describe(self, config: Config) -> Description:
-        return Description(heads=("a sum",), unit="sentence", measure="exact")
+        return Description(
+            encoder=encoder_name(config),
+            heads=("a sum",),
+            unit="sentence",
+            measure="exact",
+            columns={},
+            reads_columns=True,
+        )

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tagkit.cli.lint_report import report_lines
+from tagkit.cli.lint_report import check_lines
 from tagkit.config import DataConfig
 from tagkit.corpus.lint.check import check_files
 from tagkit.corpus.lint.report import CheckReport, Finding, shown_lines
@@ -490,7 +490,7 @@ def test_a_pipe_is_read_once(tmp_path: Path) -> None:
 
 def test_a_report_is_lines_for_people_and_json_for_programs(tmp_path: Path) -> None:
     report = check(tmp_path, GOOD + "a O\nb\n" + "x\n" * 30)
-    lines = [line.replace(f"{tmp_path}/", "") for line in report_lines(report)]
+    lines = [line.replace(f"{tmp_path}/", "") for line in check_lines(report)]
     assert lines[0] == "train.conll"
     assert lines[-1] == "verdict: 31 errors, 1 note: correct the errors before training on this"
     assert (
@@ -547,7 +547,7 @@ def test_whatever_files_hold_there_is_a_report(
         (folder / f"fuzz{number}").write_bytes(content)
         paths.append(str(folder / f"fuzz{number}"))
     report = check_files(paths, DataConfig())
-    assert "\n".join(report_lines(report)).count("verdict: ") >= 1
+    assert "\n".join(check_lines(report)).count("verdict: ") >= 1
     json.dumps(report.to_dict()).encode()
 
 
@@ -602,7 +602,7 @@ def test_a_damaged_gzip_file_is_a_finding_in_any_encoding(tmp_path: Path, cut: i
 def test_long_and_odd_labels_are_shown_safely_and_in_bounded_length(tmp_path: Path) -> None:
     labels = [f"{n}\x9b{'x' * 5000}" for n in range(30)]
     rows = "".join(f"a B-{label}\nb I-{label}\nc O\n\nd I-{label}x\n\n" for label in labels)
-    lines = list(report_lines(check(tmp_path, rows, format="columns")))
+    lines = list(check_lines(check(tmp_path, rows, format="columns")))
     assert any(line.startswith("  60 types: 0\\x9bxxx") for line in lines)
     assert max(len(line) for line in lines) < 2000
     findings = [line for line in lines if line.startswith(("error", "warning", "note"))]

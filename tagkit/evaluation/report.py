@@ -1,0 +1,99 @@
+"""What all reports have in common, and the headline of one that was written to metadata.json."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, fields, is_dataclass
+from typing import Any, Protocol
+
+from tagkit.evaluation.metrics import JOINT, Comparison, Kind, added_metrics, headline_metric
+
+
+class Report(Protocol):
+    """Scores of predictions against gold."""
+
+    @property
+    def headline(self) -> float:
+        """The one number that ranks models, 0 to 1."""
+
+    @property
+    def measure(self) -> str:
+        """Name of the headline: "F1", "accuracy", or "mean" of both."""
+
+    def parts(self) -> dict[str, float]:
+        """Every metric by its name in `dev_scores` of history.jsonl, 0 to 1."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON; `kind` says what sort of report it is."""
+
+
+def report_dict(report: Any, comparison: Comparison) -> dict[str, Any]:
+    """Plain values of a report's fields, and of the metrics that are no field.
+
+    Args:
+        report: a dataclass.
+        comparison: what it was made of; the field of that name is left out.
+    """
+    found: dict[str, Any] = {"kind": str(comparison.kind)}
+    for each in fields(report):
+        if each.name != "comparison":  # the corpus itself, not a number on it
+            found[each.name] = _plain(getattr(report, each.name))
+    for metric in added_metrics(comparison.kind):  # the others are fields, or in `micro`
+        found[metric.key] = metric.value(comparison)
+    return found
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
+    if isinstance(value, Mapping):
+        return {key: _plain(each) for key, each in value.items()}
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class StoredHeadline:
+    """The headline of a report as JSON has it, which anybody may have edited.
+
+    Attributes:
+        measure: its name.
+        value: whatever stands in its place; None where nothing does.
+        mode: of a report of tags, whatever stands there; "classes" of one of classes.
+    """
+
+    measure: str
+    value: Any
+    mode: Any
+
+
+def stored_headlines(table: Mapping[str, Any]) -> Iterator[StoredHeadline]:
+    """The headlines of a report that was read from JSON: two where it is one of tags and classes.
+
+    Args:
+        table: what `to_dict` gave, of this version or of an earlier one.
+    """
+    # Before 0.2 a report had no `kind`; that of tags and classes alone had `whole`.
+    if table.get("kind", JOINT if "whole" in table else None) == JOINT:
+        parts = [table.get(part) for part in ("tags", "classes")]
+    else:
+        parts = [table]
+    for part in parts:
+        if part:
+            yield _headline(part if isinstance(part, dict) else {})
+
+
+def _headline(table: Mapping[str, Any]) -> StoredHeadline:
+    metric = headline_metric(_kind_of(table))
+    micro = table.get("micro")
+    # A metric stands at the top of a report or in its micro average.
+    value = table.get(metric.key, micro.get(metric.key) if isinstance(micro, dict) else None)
+    return StoredHeadline(metric.name, value, table.get("mode") if "scheme" in table else "classes")
+
+
+def _kind_of(table: Mapping[str, Any]) -> Kind:
+    """The kind that a report says it is of; of one without, what its other keys tell."""
+    kind = table.get("kind")
+    if isinstance(kind, str) and kind in list(Kind):
+        return Kind(kind)
+    # Before 0.2 a report of tags had a `scheme`, and one of classes `several`.
+    if "scheme" in table:
+        return Kind.TOKENS if table["scheme"] == "labels" else Kind.SPANS
+    return Kind.CLASS if table.get("several") is False else Kind.CLASSES
