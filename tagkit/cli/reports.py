@@ -19,8 +19,6 @@ UNKNOWN = "?"  # where metadata.json has nothing that could be shown
 _LONGEST_LABEL = 60  # characters of a label in a table
 _LONGEST_TEXT = 1000  # characters of a name in metadata.json
 _MOST_LABELS = 1000  # that a line names
-_CELLS = {"lstm": "LSTM", "gru": "GRU", "elman": "Elman RNN"}
-_HEADS = {"crf": "CRF", "softmax": "softmax", "viterbi": "softmax + tag bigrams"}
 
 
 def label_cell(label: str) -> str:
@@ -110,15 +108,18 @@ def _unknown_lines(kind: str, unknown: Mapping[str, int]) -> Iterator[str]:
 
 def architecture(config: Config) -> str:
     """Encoder and heads, in a few words."""
+    from tagkit.nn.cells import CELLS  # imports torch, which is there where a model is
+    from tagkit.nn.heads import HEADS
+
     encoder = config.encoder
     both = "Bi" if encoder.bidirectional else ""
     layers = f"{encoder.layers}-layer " if encoder.layers > 1 else ""
     heads = []
     if config.task != "classify":
-        heads.append(_HEADS[config.head.kind])
+        heads.append(HEADS[config.head.kind].name)
     if config.task != "tag":
         heads.append(f"{config.head.pooling} pooling")
-    return f"{layers}{both}{_CELLS[encoder.cell]} with {' and '.join(heads)}"
+    return f"{layers}{both}{CELLS[encoder.cell].name} with {' and '.join(heads)}"
 
 
 def info_lines(name: str, bundle: "Bundle") -> Iterator[str]:

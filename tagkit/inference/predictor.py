@@ -18,7 +18,8 @@ from tagkit.limits import BATCH_SIZE, MAX_LENGTH
 from tagkit.models.bundle import load_bundle
 from tagkit.models.device import choose_device
 from tagkit.models.model import Model
-from tagkit.models.output import Answer, Table, require_number, with_certainty
+from tagkit.models.output import Answer, require_number, with_certainty
+from tagkit.nn.inference import CachedWords
 from tagkit.text.records import Alternative, LabelScore, Prediction, Sentence, Span, TaggedText
 from tagkit.text.schemes import OUTSIDE, from_spans, split_tag, to_spans
 from tagkit.text.windows import cut, join, windows
@@ -220,7 +221,7 @@ class Predictor:
 
     def _batches(
         self, sentences: Sequence[Sentence], batch_size: int
-    ) -> Iterator[tuple[Ids, Tokens, Table]]:
+    ) -> Iterator[tuple[Ids, Tokens, CachedWords]]:
         """Batches of sentences of similar length: which they are, and their words.
 
         Raises:

@@ -1,4 +1,4 @@
-"""Embedding, encoder and heads as one module, and the tables of what varies by name."""
+"""Embedding, encoder and heads as one module, by configuration."""
 
 import torch
 from torch import Tensor, nn
@@ -6,18 +6,17 @@ from torch import Tensor, nn
 from tagkit.config import Config, training_scheme
 from tagkit.features.batch import Batch, Tokens, Words
 from tagkit.features.vocabulary import RESERVED, Vocabulary
-from tagkit.models.output import Answer, Table, certainty_of
+from tagkit.models.output import Answer
+from tagkit.nn.crf.confidence import span_confidence
 from tagkit.nn.crf.n_best import n_best
 from tagkit.nn.crf.partition import log_partition
 from tagkit.nn.embedding import CharEncoder, TokenEmbedding, WordEmbedding
 from tagkit.nn.encoder import Encoder
+from tagkit.nn.heads import HEADS, POOLINGS
 from tagkit.nn.heads.classification import ClassHead
-from tagkit.nn.heads.pooling import Pooling
-from tagkit.nn.heads.tagging import CrfHead, Head, SoftmaxHead, StepScores, ViterbiHead
-from tagkit.nn.inference import FEWEST
+from tagkit.nn.heads.tagging import Head, StepScores, TagSpace
+from tagkit.nn.inference import SMALLEST_BATCH, CachedWords, read_cached
 from tagkit.text.schemes import OUTSIDE, join_tag, may_follow, split_tag
-
-HEADS: dict[str, type[Head]] = {"crf": CrfHead, "softmax": SoftmaxHead, "viterbi": ViterbiHead}
 
 
 class Model(nn.Module):
@@ -79,16 +78,18 @@ class Model(nn.Module):
 
     def _loss_of(self, states: Tensor, final: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
         """As `loss`, from states and last states."""
+        # Heads are called as modules, not by `loss`: a batch's own mask needs no check.
         mask = batch.tokens.mask
         if self.class_head is None:
             assert self.head is not None
             assert batch.tag_ids is not None
-            return self.head.loss(states, mask, batch.tag_ids)
+            only: tuple[Tensor, Tensor] = self.head(states, mask, batch.tag_ids)
+            return only
         assert batch.classes is not None
         total, count = self.class_head.loss(states, final, mask, batch.classes)
         if self.head is None or batch.tag_ids is None:
             return total, count
-        of_tags, tokens = self.head.loss(states, mask, batch.tag_ids)
+        of_tags, tokens = self.head(states, mask, batch.tag_ids)
         return of_tags + self.class_loss * total, tokens
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
@@ -96,7 +97,7 @@ class Model(nn.Module):
         return self.loss(batch)
 
     @torch.inference_mode()
-    def answer(self, tokens: Tokens, table: Table, *, confidence: bool) -> Answer:
+    def answer(self, tokens: Tokens, table: CachedWords, *, confidence: bool) -> Answer:
         """Tags, classes, or both; with `confidence` how sure the tags are.
 
         Args:
@@ -113,7 +114,7 @@ class Model(nn.Module):
             tag_ids = self.head.decode(states, mask).cpu()
             if confidence:
                 chain = self.head.chain(states, mask).cpu()
-                certainty = certainty_of(chain, tag_ids, self.continuation.cpu())
+                certainty = span_confidence(chain, tag_ids, self.continuation.cpu())
         if class_probs is not None:
             class_probs = class_probs.cpu()
         if attention is not None:
@@ -121,7 +122,7 @@ class Model(nn.Module):
         return Answer(tag_ids, certainty, class_probs, attention)
 
     @torch.inference_mode()
-    def n_best(self, tokens: Tokens, table: Table, count: int) -> tuple[Tensor, Tensor]:
+    def n_best(self, tokens: Tokens, table: CachedWords, count: int) -> tuple[Tensor, Tensor]:
         """The best paths of each sentence and their probabilities.
 
         Returns:
@@ -135,13 +136,13 @@ class Model(nn.Module):
         paths, scores = n_best(chain, count)
         return paths, (scores - log_partition(chain).double().unsqueeze(1)).exp()
 
-    def _read(self, tokens: Tokens, table: Table) -> tuple[Tensor, Tensor]:
+    def _read(self, tokens: Tokens, table: CachedWords) -> tuple[Tensor, Tensor]:
         """States and last states, by way of projected rows where that is faster."""
         readers = table.readers
-        if readers and (len(tokens.mask) >= FEWEST or readers[0].precision != "fp32"):
+        if readers and (len(tokens.mask) >= SMALLEST_BATCH or readers[0].precision != "fp32"):
             projected = (table.projected, *table.features)
             rows = (tokens.rows, *tokens.feature_ids)
-            return self.encoder.look_up(readers, projected, rows, tokens.mask)
+            return read_cached(self.encoder, readers, projected, rows, tokens.mask)
         inputs = self.embed(table.vectors, tokens.rows, tokens.feature_ids)
         return self.encoder.read(inputs, tokens.mask)
 
@@ -216,7 +217,7 @@ def _build_class_head(
 ) -> ClassHead:
     options, classes = config.head, len(vocabulary.classes)
     return ClassHead(
-        pooling=Pooling(kind=options.pooling, inputs=inputs),
+        pooling=POOLINGS[options.pooling](inputs),
         hidden=options.hidden,
         activation=options.activation,
         dropout=options.dropout,
@@ -230,26 +231,21 @@ def _build_class_head(
 def _build_head(
     config: Config, vocabulary: Vocabulary, inputs: int, bigrams: StepScores | None
 ) -> Head:
-    kind = config.head.kind
-    tags = len(vocabulary.tags)
-    illegal = illegal_steps(vocabulary.tags, constraint(config))
-    if kind == "crf":
-        return CrfHead(
-            inputs=inputs,
-            tags=tags,
-            illegal=illegal,
-            constrain_training=config.head.constrain == "train",
-        )
-    if kind == "softmax":
-        return SoftmaxHead(inputs=inputs, tags=tags, illegal=illegal)
-    blank = StepScores(torch.zeros(tags, tags), torch.zeros(tags), torch.zeros(tags))
-    return ViterbiHead(inputs=inputs, tags=tags, illegal=illegal, bigrams=bigrams or blank)
+    space = TagSpace(
+        inputs=inputs,
+        tags=len(vocabulary.tags),
+        illegal=illegal_steps(vocabulary.tags, constraint(config)),
+        bigrams=bigrams,
+        constrain_training=config.head.constrain == "train",
+    )
+    return HEADS[config.head.kind](space)
 
 
 def constraint(config: Config) -> str:
     """The scheme whose steps alone are legal; "labels" where all are."""
     constrain = config.head.constrain
-    if constrain == "none" or (constrain == "auto" and config.head.kind == "softmax"):
+    by_default = HEADS[config.head.kind].constrained_by_default
+    if constrain == "none" or (constrain == "auto" and not by_default):
         return "labels"
     return training_scheme(config)
 

@@ -1,56 +1,17 @@
-"""What goes into a model in prediction, what comes out of it, and how sure that is."""
+"""What a model answers in prediction, and how probable that is."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import torch
 from torch import Tensor
 
 from tagkit.errors import BundleError
-from tagkit.nn.crf.chain import Chain, forward_backward, step_log_probs
-from tagkit.nn.inference import RowReader
+from tagkit.nn.crf.confidence import SpanConfidence
 from tagkit.text.records import Prediction, Span
 
 _LARGEST_LOG = (
     700.0  # whose exponential is a number; above 0 only where weights are far out of range
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Certainty:
-    """How sure the model is of best paths.
-
-    Attributes:
-        probs: (batch, time) marginal probability of each token's tag.
-        step_log_probs: (batch, time) log P(tag | tag before, sentence), the first column
-            log P(tag | sentence): summed over a stretch behind its first token's `probs`, the
-            probability of just these tags there.
-        goes_on: (batch, time) probability that the next token continues this token's span, given
-            this tag; 0 at the last token and where the tag itself says where its span ends.
-    """
-
-    probs: Tensor
-    step_log_probs: Tensor
-    goes_on: Tensor
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """Distinct words as a model sees them.
-
-    Attributes:
-        vectors: (words, features).
-        readers: of the encoder's layers, as `Encoder.readers` gives them; none where rows are not
-            to be read (on a GPU).
-        projected: (words, outputs of the first reader), empty without one.
-        features: tables of the feature columns, projected likewise.
-    """
-
-    vectors: Tensor
-    readers: Sequence[RowReader]
-    projected: Tensor
-    features: tuple[Tensor, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,49 +27,23 @@ class Answer:
     """
 
     tag_ids: Tensor | None
-    certainty: Certainty | None
+    certainty: SpanConfidence | None
     class_probs: Tensor | None
     attention: Tensor | None
 
 
-def certainty_of(chain: Chain, tag_ids: Tensor, continuation: Tensor) -> Certainty:
-    """How sure paths are.
-
-    Args:
-        chain: the scores.
-        tag_ids: (batch, time) int64 paths.
-        continuation: (tags,) id of the tag that continues each tag's span, or -1.
-    """
-    messages = forward_backward(chain)
-    chosen = tag_ids.unsqueeze(2)
-    log_probs = (messages.alpha.gather(2, chosen) + messages.beta.gather(2, chosen)).squeeze(
-        2
-    ) - messages.log_partition.unsqueeze(1)
-    steps = step_log_probs(chain, messages, tag_ids)  # (batch, time - 1, next tag)
-    taken = steps.gather(2, tag_ids[:, 1:].unsqueeze(2)).squeeze(2)
-    next_id = continuation[tag_ids[:, :-1]]
-    going = steps.gather(2, next_id.clamp(min=0).unsqueeze(2)).squeeze(2).exp()
-    within = chain.mask[:, 1:] & (next_id >= 0)
-    nothing = torch.zeros_like(log_probs[:, :1])
-    return Certainty(
-        probs=log_probs.exp().clamp(max=1),
-        step_log_probs=torch.cat((log_probs[:, :1], taken), dim=1),
-        goes_on=torch.cat((going.masked_fill(~within, 0), nothing), dim=1).clamp(max=1),
-    )
-
-
-def with_certainty(prediction: Prediction, certainty: Certainty, row: int) -> Prediction:
+def with_certainty(prediction: Prediction, certainty: SpanConfidence, row: int) -> Prediction:
     """The prediction with the probabilities of its tags and spans."""
     length = len(prediction.words)
     probs = certainty.probs[row, :length].tolist()
     steps = certainty.step_log_probs[row, :length].tolist()
-    goes_on = certainty.goes_on[row, :length].tolist()
+    continued = certainty.continuation_prob[row, :length].tolist()
 
     require_number(sum(probs))
 
     def sure(span: Span) -> Span:
         within = math.exp(min(sum(steps[span.start + 1 : span.end]), _LARGEST_LOG))
-        probability = float(probs[span.start] * within * (1 - goes_on[span.end - 1]))
+        probability = float(probs[span.start] * within * (1 - continued[span.end - 1]))
         require_number(probability)
         return replace(span, probability=probability)
 

@@ -26,7 +26,7 @@ from tagkit.models.bundle import load_bundle
 from tagkit.models.model import Model, build_model
 from tagkit.models.transfer import extended, inherit, inherited, vectors_of
 from tagkit.nn.heads.classification import balanced_weights
-from tagkit.nn.heads.tagging import estimate_bigrams
+from tagkit.nn.heads.viterbi import estimate_bigrams
 from tagkit.text.records import Sentence
 from tagkit.text.schemes import OUTSIDE, split_tag
 from tagkit.wording import listed

@@ -8,7 +8,8 @@ import torch
 from tagkit.config import Config, load_config
 from tagkit.features.batch import Batch
 from tagkit.models.model import Model
-from tagkit.models.output import Answer, Table
+from tagkit.models.output import Answer
+from tagkit.nn.inference import CachedWords
 
 _FIRST = ["Ada", "Ben", "Cleo", "Dan", "Eve", "Finn"]
 _LAST = ["Miller", "Okafor", "Novak", "Silva"]
@@ -26,7 +27,8 @@ def answer(model: Model, batch: Batch, *, confidence: bool = False) -> Answer:
     """What a model says of a batch, from its words' vectors."""
     with torch.no_grad():
         vectors = model.vectors(batch.words)
-    return model.answer(batch.tokens, Table(vectors, (), torch.empty(0), ()), confidence=confidence)
+    words = CachedWords(vectors, (), torch.empty(0), ())
+    return model.answer(batch.tokens, words, confidence=confidence)
 
 
 def lines(count: int, seed: int, columns: int = 2) -> list[list[str]]:
