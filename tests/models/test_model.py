@@ -12,8 +12,10 @@ from tagkit.config import load_config
 from tagkit.features.batch import Encoded, encode
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.inference.predictor import Predictor
-from tagkit.models.model import HEADS, Model, build_model, illegal_steps
-from tagkit.nn.heads.tagging import ViterbiHead, estimate_bigrams
+from tagkit.models.model import Model, build_model, illegal_steps
+from tagkit.nn.cells import CELLS
+from tagkit.nn.heads import HEADS
+from tagkit.nn.heads.viterbi import ViterbiHead, estimate_bigrams
 from tagkit.text.records import Sentence
 from tagkit.text.schemes import OUTSIDE, may_follow
 
@@ -64,7 +66,7 @@ def test_a_tagger_overfits_ten_sentences(head: str) -> None:
 
 
 @pytest.mark.parametrize("head", sorted(HEADS))
-@pytest.mark.parametrize("cell", ["lstm", "gru", "elman"])
+@pytest.mark.parametrize("cell", CELLS)
 def test_every_parameter_gets_a_gradient(head: str, cell: str) -> None:
     model = tagger(head, f"encoder.cell={cell}", f"embeddings.char_cell={cell}", "encoder.layers=2")
     total, _ = model(encoded().batch(range(10)))

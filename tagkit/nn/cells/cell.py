@@ -30,7 +30,8 @@ class StepInputs:
         batch, self.time = shape
         first = places[0][0]
         self.shape = (directions, batch, first.shape[1])
-        # (directions x batch, gates x hidden), one piece of memory for all steps: it stays in the processor's cache.
+        # (directions x batch, gates x hidden), one piece of memory for all steps: it stays in
+        # the processor's cache.
         self._sum = first.new_empty(directions * batch, first.shape[1])
 
     def at(self, step: int) -> Tensor:

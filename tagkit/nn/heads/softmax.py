@@ -32,8 +32,8 @@ class SoftmaxHead(Head):
 
     def _loss(self, states: Tensor, mask: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
         """Cross-entropy, summed over tokens, and their number."""
-        # (batch, time, inputs) -> (tokens, inputs): no product is spent on padding, and no NaN of it
-        # reaches a gradient.
+        # (batch, time, inputs) -> (tokens, inputs): no product is spent on padding, and none of its
+        # NaN reaches a gradient.
         scores = self.linear(states[mask])
         total = nn.functional.cross_entropy(
             scores, targets[mask], weight=self.tag_weights, reduction="sum"
