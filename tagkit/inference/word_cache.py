@@ -96,13 +96,12 @@ class WordTable:
 
 
 def _with_rows(table: Tensor, rows: Tensor, begin: int, limit: int) -> Tensor:
-    """A table with these rows from `begin` on; a larger one where they do not fit."""
+    """A table with these rows from `begin` on; a new one where they do not fit."""
     end = begin + len(rows)
     if end > len(table):
-        # As many as there may ever be: memory that is not written to yet costs nothing.
-        larger = rows.new_empty(max(end, limit), rows.shape[1])
-        if begin:
-            larger[:begin] = table[:begin]
-        table = larger
+        # Nothing is copied: rows that do not fit come with `begin` 0, as words beyond `limit` clear
+        # the cache first. As many rows as there may ever be: memory that is not written to costs
+        # nothing.
+        table = rows.new_empty(max(end, limit), rows.shape[1])
     table[begin:end] = rows
     return table

@@ -93,7 +93,7 @@ class CharEncoder(nn.Module):
             char_ids: each (words, chars) int64, 0 where padded.
 
         Returns:
-            (all words, outputs), the groups one behind the other.
+            (all words, outputs), group after group.
         """
         encode = self._encode
         # Characters repeat even more than words: a table of a hundred rows replaces the input
@@ -151,7 +151,7 @@ class TokenEmbedding(nn.Module):
         """Vectors of all tokens, from those of distinct words.
 
         Args:
-            vectors: of distinct words, as `vectors` gives them.
+            vectors: of distinct words, from `self.vectors`.
             rows: (batch, time) int64, which distinct word each token is.
             feature_ids: one (batch, time) int64 a feature column.
 

@@ -17,7 +17,7 @@ LSTMs", section 13.2.2 on training in chunks; Goodfellow, Bengio and Courville, 
 its cost). What a segment's backward pass needs is computed again when its turn comes, so that
 memory holds one segment's gates, not all.
 
-Prediction has a faster way to the same states: `inference.py`.
+`inference.py` computes the same states faster in prediction.
 """
 
 import torch
@@ -164,7 +164,7 @@ class Encoder(nn.Module):
         locked_dropout: float,
         word_dropout: float,
     ) -> None:
-        """Probabilities are of being dropped; sizes as in `RecurrentLayer`."""
+        """Dropout probabilities are those of being dropped; sizes as in `RecurrentLayer`."""
         super().__init__()
         # Tokens are dropped once, below the lowest layer; features and values at every border.
         self.word_dropout = WordDropout(probability=word_dropout)

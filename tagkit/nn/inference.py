@@ -204,5 +204,5 @@ def read_cached(
 
 
 def _recurrent_layers(encoder: Encoder) -> list[RecurrentLayer]:
-    # nn.ModuleList is of modules; the type checker cannot know of which.
+    # nn.ModuleList holds modules; the type checker cannot know which.
     return [layer for layer in encoder.layers if isinstance(layer, RecurrentLayer)]

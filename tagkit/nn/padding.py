@@ -1,7 +1,7 @@
 """Padded sequences: zeros on padding, reversal within each length, and the check of a mask.
 
 Sequences of one batch are padded on the right to the longest: a mask is (batch, time) bool, True on
-the tokens of each sequence, from column 0 on, and False on the padding behind them.
+the tokens of each sequence, from column 0 on, and False on the padding after them.
 """
 
 from typing import Any
@@ -38,7 +38,7 @@ def check_mask(mask: Tensor, batch: int, time: int) -> None:
         time: how many tokens the longest has.
 
     Raises:
-        ValueError: another shape or dtype, a row without a token, or a token behind padding.
+        ValueError: another shape or dtype, a row without a token, or a token after padding.
     """
     if mask.shape != (batch, time):
         raise ValueError(f"mask: expected shape {(batch, time)}, found {tuple(mask.shape)}")
@@ -64,7 +64,7 @@ def check_mask(mask: Tensor, batch: int, time: int) -> None:
 
 
 def reverse_each(sequences: Tensor, mask: Tensor) -> Tensor:
-    """Each sequence reversed within its own length; padding stays behind it.
+    """Each sequence reversed within its own length; padding stays after it.
 
     Args:
         sequences: (batch, time, features), or (batch, time).

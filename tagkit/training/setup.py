@@ -25,6 +25,7 @@ from tagkit.features.word_vectors import Vectors, load_vectors
 from tagkit.models.bundle import load_bundle
 from tagkit.models.model import Model, build_model
 from tagkit.models.transfer import extended, inherit, inherited, vectors_of
+from tagkit.nn.heads import HEADS
 from tagkit.nn.heads.classification import balanced_weights
 from tagkit.nn.heads.viterbi import estimate_bigrams
 from tagkit.text.records import Sentence
@@ -89,7 +90,7 @@ def prepare(config: Config, device: torch.device) -> Prepared:
         vocabulary = extended(vocabulary, config, base)
     encoded = encode(sentences, vocabulary, chars=config.embeddings.char_cell != "none")
     bigrams = None
-    if config.head.kind == "viterbi" and config.task != "classify":
+    if HEADS[config.head.kind].uses_bigrams and config.task != "classify":
         bigrams = estimate_bigrams(encoded.paths(), len(vocabulary.tags))
     weights = _class_weights(config, vocabulary, encoded, corpus.train.path)
     model = build_model(config, vocabulary, bigrams, weights)

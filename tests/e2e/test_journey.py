@@ -50,7 +50,7 @@ def test_one_line_travels_from_a_file_and_back() -> None:
     assert batch.tag_ids is not None
     assert batch.tag_ids.tolist() == [[1, 0], [0, 1]]
 
-    # nn/embedding.py, nn/encoder.py, nn/heads/tagging.py, nn/crf/chain.py
+    # nn/embedding.py, nn/encoder.py, nn/heads/crf.py, nn/crf/chain.py
     config = load_config(overrides=["data.scheme=iob2", "encoder.hidden=5"])
     model = build_model(config, vocabulary).eval()
     vectors = model.embed.vectors(words.word_ids, words.vector_rows, words.char_ids)

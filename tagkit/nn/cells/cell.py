@@ -69,7 +69,7 @@ class Cell:
         gates: how many products of size `hidden` it takes of an input, and of a state.
         bounded: whether its states lie within -1 and 1, whatever the weights.
         forget_gate: which gate's bias begins at 1; None for a cell without one.
-        arrange: rows of weights or biases, gates one behind the other in torch's order, as
+        arrange: rows of weights or biases, gate after gate in torch's order, as
             `read` wants them.
         biases: torch's two biases -> what is added to the input product, in torch's order, and
             what `read` gets as its last argument.

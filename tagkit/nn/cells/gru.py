@@ -5,7 +5,7 @@
     n = tanh(W_n x[t] + b_n + r * (U_n h[t-1] + b'_n))    the new content
     h[t] = (1 - z) * n + z * h[t-1],  h[-1] = 0
 
-Goodfellow et al. 2016, eqs. 10.45-10.47, where, as in the paper, r stands inside the product:
+Goodfellow et al. 2016, eqs. 10.45-10.47, where, as in the paper, r is inside the product:
 U_n (r * h[t-1]). Outside it, all three products of a step are one.
 """
 
@@ -17,7 +17,7 @@ from tagkit.nn.products import Product
 
 
 def biases(of_input: Tensor, of_hidden: Tensor) -> tuple[Tensor, Tensor]:
-    """All biases beside the input product but b'_n, which stands inside the product with r.
+    """All biases beside the input product but b'_n, which is inside the product with r.
 
     Args:
         of_input: (3 x hidden,) the gates are r, z, n.

@@ -36,7 +36,7 @@ class Chain:
         start: (tags,) score of beginning with a tag.
         end: (tags,) score of ending with a tag.
         mask: (batch, time) bool, True on real tokens; True throughout column 0.
-        checked: whether `check` has nothing to look at, since the chain is known to be valid.
+        checked: whether the chain is known to be valid, so that `check` returns at once.
     """
 
     emissions: Tensor
@@ -134,7 +134,7 @@ def path_score(chain: Chain, tag_ids: Tensor) -> Tensor:
     emitted = chain.emissions.gather(2, tag_ids.unsqueeze(2)).squeeze(2)
     # (tags, tags) at pairs of neighbours -> (batch, time - 1)
     stepped = chain.transitions[tag_ids[:, :-1], tag_ids[:, 1:]]
-    # Right padding: the last token stands at length - 1. -> (batch,)
+    # Right padding: the last token is at length - 1. -> (batch,)
     last = tag_ids.gather(1, mask.sum(1, keepdim=True) - 1).squeeze(1)
     return (
         chain.start[tag_ids[:, 0]]

@@ -16,7 +16,7 @@ def n_best(chain: Chain, count: int) -> tuple[Tensor, Tensor]:
 
     Args:
         chain: the scores.
-        count: of paths; a sentence that has fewer has paths of score minus infinity behind them,
+        count: how many paths; a sentence with fewer has paths of score minus infinity after them,
             whose tags have no meaning.
 
     Returns:
@@ -27,7 +27,7 @@ def n_best(chain: Chain, count: int) -> tuple[Tensor, Tensor]:
     mask = chain.mask
     batch, time, tags = chain.emissions.shape
     # (batch, tags, rank), best rank first: at the first token there is one way to each tag, and
-    # minus infinity stands for those that there are not.
+    # ranks without a way hold minus infinity.
     score = chain.emissions.new_full((batch, tags, count), -torch.inf)
     score[:, :, 0] = chain.start + chain.emissions[:, 0]
     arriving = chain.transitions.t().unsqueeze(2)  # (after, before, 1)
@@ -49,7 +49,7 @@ def n_best(chain: Chain, count: int) -> tuple[Tensor, Tensor]:
     for t in range(time - 2, -1, -1):
         tag, rank = place // count, place % count
         row = torch.arange(batch, device=place.device).unsqueeze(1)
-        # pointers[t] is of the step from t to t + 1, which a sentence takes if it has a token
+        # pointers[t] belongs to the step from t to t + 1, which a sentence takes if it has a token
         # there; before that its place waits.
         place = torch.where(mask[:, t + 1, None], pointers[t][row, tag, rank], place)
         paths.append(place // count)

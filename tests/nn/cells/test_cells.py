@@ -33,6 +33,10 @@ def test_the_configuration_allows_the_cells_of_the_table() -> None:
     assert set(allowed(EmbeddingsConfig, "char_cell")) == {*CELLS, "none"}
 
 
+def test_the_names_that_users_read_are_these() -> None:
+    assert [cell.name for cell in CELLS.values()] == ["LSTM", "GRU", "Elman RNN"]
+
+
 @each_cell
 def test_a_cell_has_as_many_gates_as_its_weights(cell: Cell) -> None:
     network = cell.build(INPUTS, HIDDEN)

@@ -24,6 +24,11 @@ def test_the_configuration_allows_the_heads_of_the_table() -> None:
     assert allowed(HeadConfig, "kind") == tuple(HEADS)
 
 
+def test_the_names_that_users_read_are_these() -> None:
+    names = [head.name for head in HEADS.values()]
+    assert names == ["CRF", "softmax", "softmax + tag bigrams"]
+
+
 @pytest.mark.parametrize("kind", HEADS)
 @torch.no_grad()
 def test_decoding_finds_the_best_of_all_paths(states: Tensor, kind: str) -> None:
@@ -169,6 +174,19 @@ def test_a_head_called_as_a_module_gives_its_loss(kind: str, states: Tensor) -> 
     expected, tokens = head.loss(states, MASK, GOLD)
     assert torch.equal(total, expected)
     assert torch.equal(count, tokens)
+
+
+@pytest.mark.parametrize("constrain_training", [False, True])
+@pytest.mark.parametrize("kind", HEADS)
+def test_a_head_called_as_a_module_does_not_check_the_mask_at_every_step(
+    kind: str, constrain_training: bool, states: Tensor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    head = make_head(kind, free(3), constrain_training=constrain_training)
+    for module in ("heads.tagging", "crf.chain"):  # on a GPU each check waits for all before it
+        monkeypatch.setattr(f"tagkit.nn.{module}.check_mask", None)
+    head(states, MASK, GOLD)[0].backward()
+    with pytest.raises(TypeError):
+        head.loss(states, MASK, GOLD)
 
 
 def test_names_of_saved_parameters_are_those_of_earlier_versions() -> None:
