@@ -54,26 +54,24 @@ class Chain:
         """
         if self.checked:
             return
-        shape = tuple(self.emissions.shape)
+        shape = self.emissions.shape
         if len(shape) != 3 or not shape[1]:
             raise ValueError(
-                f"emissions: expected shape (batch, time, tags), time at least 1, found {shape}"
+                "emissions: expected shape (batch, time, tags), time at least 1, "
+                f"found {tuple(shape)}"
+            )
+        if not self.emissions.dtype.is_floating_point:
+            raise ValueError(
+                f"emissions: expected a floating-point dtype, found {self.emissions.dtype}"
             )
         batch, time, tags = shape
         # Shapes are compared exactly: broadcasting would score a chain of another size in silence.
-        for name, scores, expected in (
-            ("emissions", self.emissions, shape),
-            ("transitions", self.transitions, (tags, tags)),
-            ("start", self.start, (tags,)),
-            ("end", self.end, (tags,)),
-        ):
-            if scores.shape != expected:
-                raise ValueError(
-                    f"{name}: expected shape {expected} for {tags} tags, "
-                    f"found {tuple(scores.shape)}"
-                )
-            if not scores.dtype.is_floating_point:
-                raise ValueError(f"{name}: expected a floating-point dtype, found {scores.dtype}")
+        if self.transitions.shape != (tags, tags):
+            raise _wrong_steps("transitions", self.transitions, (tags, tags))
+        if self.start.shape != (tags,):
+            raise _wrong_steps("start", self.start, (tags,))
+        if self.end.shape != (tags,):
+            raise _wrong_steps("end", self.end, (tags,))
         check_mask(self.mask, batch, time)
 
     def cpu(self) -> "Chain":
@@ -86,6 +84,11 @@ class Chain:
             self.mask.cpu(),
             self.checked,
         )
+
+
+def _wrong_steps(name: str, scores: Tensor, expected: tuple[int, ...]) -> ValueError:
+    found = tuple(scores.shape)
+    return ValueError(f"{name}: expected shape {expected} for {expected[0]} tags, found {found}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +191,7 @@ def viterbi(chain: Chain) -> tuple[Tensor, Tensor]:
     chain.check()
     # The paths' lengths decide the loop below, so the mask is needed on the CPU in any case.
     mask = chain.mask.cpu()
-    whole = mask.all(0).tolist()  # for each time, whether no sentence has ended before it
+    whole = mask.numpy().all(0).tolist()  # for each time, whether no sentence has ended before it
     # On a GPU each of these small steps would cost a launch: the scores come to the CPU at once.
     # In float64: sums over a long sentence would lose what tells two paths apart.
     emissions, transitions, start, end = (
