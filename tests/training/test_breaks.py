@@ -88,7 +88,8 @@ BREAKS = [
           "optimizer::test_only_rows_are_updated"),
     Break("optimizer", "                table.weight.grad[table.padding_idx] = 0\n",
           "                pass\n", "padding_rows::test_padding_and_pretrained"),
-    Break("optimizer", "parameter.requires_grad and (", "(", "padding_rows::test_a_parameter_without"),
+    Break("optimizer", "parameter.requires_grad and (", "(",
+          "padding_rows::test_a_parameter_without"),
     # Heads and their losses.
     Break("model", "self.class_loss * total, tokens", "total, tokens",
           "loop::test_the_losses_of_tags_and"),

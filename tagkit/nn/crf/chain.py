@@ -192,7 +192,7 @@ def viterbi(chain: Chain) -> tuple[Tensor, Tensor]:
     # The paths' lengths decide the loop below, so the mask is needed on the CPU in any case.
     mask = chain.mask.cpu()
     # For each time, whether all sentences have a token there.
-    whole = [bool(here) for here in mask.numpy().all(0)]
+    whole = mask.all(0).tolist()
     # On a GPU each of these small steps would cost a launch: the scores come to the CPU at once.
     # In float64: sums over a long sentence would lose what tells two paths apart.
     emissions, transitions, start, end = (
