@@ -20,10 +20,10 @@ from tagkit.limits import BATCH_SIZE, MAX_LENGTH
 from tagkit.models.bundle import load_bundle
 from tagkit.models.device import choose_device
 from tagkit.models.model import Model
-from tagkit.models.output import Table
 from tagkit.models.tagger import known_labels, tags_in
 from tagkit.models.task import ModelContext, Wanted
 from tagkit.models.task_table import task_of
+from tagkit.nn.inference import CachedWords
 from tagkit.text.records import Alternative, Prediction, Sentence, TaggedText
 from tagkit.text.windows import cut, windows
 
@@ -233,7 +233,7 @@ class Predictor:
 
     def _batches(
         self, sentences: Sequence[Sentence], batch_size: int
-    ) -> Iterator[tuple[Ids, Tokens, Table]]:
+    ) -> Iterator[tuple[Ids, Tokens, CachedWords]]:
         """Batches of sentences of similar length: which they are, and their words.
 
         Raises:

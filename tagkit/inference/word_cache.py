@@ -15,7 +15,7 @@ from tagkit.features.bucketing import Ids
 from tagkit.features.encoding import spell
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.model import Model
-from tagkit.models.output import Table
+from tagkit.nn.inference import CachedWords, layer_readers
 
 _MOST_BYTES = 64 * 2**20
 _MOST_CHARS = 16 * 2**20  # of all words in the table: they are kept as its keys
@@ -29,12 +29,12 @@ class WordCache:
     ) -> None:
         """The table is empty; the model's weights are taken as they are now.
 
-        `precision`, one of `lookup.PRECISIONS`, is that of the encoder's recurrent products.
+        `precision`, one of `nn.inference.PRECISIONS`, is that of the encoder's recurrent products.
         """
         self._model = model
         self._vocabulary = vocabulary
         self._device = device
-        self._readers = model.encoder.readers(precision) if device.type == "cpu" else []
+        self._readers = layer_readers(model.encoder, precision) if device.type == "cpu" else []
         self._reader = self._readers[0] if self._readers else None
         self._features: tuple[Tensor, ...] = ()
         if self._reader is not None:
@@ -61,9 +61,9 @@ class WordCache:
             self._add(new)
         return np.fromiter(map(self._rows.__getitem__, words), np.int64, len(words))
 
-    def table(self) -> Table:
+    def table(self) -> CachedWords:
         """What stands in the rows."""
-        return Table(self._vectors, self._readers, self._projected, self._features)
+        return CachedWords(self._vectors, self._readers, self._projected, self._features)
 
     def _limit(self) -> int:
         """Words that fit; as many as there are at once fit in any case."""

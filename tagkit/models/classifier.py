@@ -26,12 +26,13 @@ from tagkit.features.vocabulary import Vocabulary, most_frequent
 from tagkit.models.agreement import check_classes, check_features, check_no_tags
 from tagkit.models.description import Description, encoder_name, metric_columns
 from tagkit.models.model import Model, build_embedding, build_encoder
-from tagkit.models.output import ModelOutput, Table, require_number
+from tagkit.models.output import ModelOutput, require_number
 from tagkit.models.task import Labels, ModelContext, Task, TrainingData, Wanted
 from tagkit.nn.embedding import TokenEmbedding
 from tagkit.nn.encoder import Encoder
+from tagkit.nn.heads import POOLINGS
 from tagkit.nn.heads.classification import ClassHead, balanced_weights
-from tagkit.nn.heads.pooling import Pooling
+from tagkit.nn.inference import CachedWords
 from tagkit.text.records import LabelScore, Prediction, Sentence
 from tagkit.wording import listed
 
@@ -83,7 +84,7 @@ def build_class_head(
     options, classes = config.head, len(vocabulary.classes)
     weights = None if data is None else _class_weights(config, vocabulary, data)
     return ClassHead(
-        pooling=Pooling(kind=options.pooling, inputs=inputs),
+        pooling=POOLINGS[options.pooling](inputs),
         hidden=options.hidden,
         activation=options.activation,
         dropout=options.dropout,
@@ -243,7 +244,7 @@ class ClassifyTask(Task):
         self,
         context: ModelContext,
         tokens: Tokens,
-        table: Table,
+        table: CachedWords,
         sentences: Sequence[Sentence],
         wanted: Wanted,
     ) -> list[Prediction]:

@@ -5,10 +5,7 @@ from dataclasses import dataclass
 
 from tagkit.config import Config
 from tagkit.evaluation.metrics import Kind, added_metrics, headline_column, history_key
-
-# As textbooks write them.
-_CELLS = {"lstm": "LSTM", "gru": "GRU", "elman": "Elman RNN"}
-TAG_HEADS = {"crf": "CRF", "softmax": "softmax", "viterbi": "softmax + tag bigrams"}
+from tagkit.nn.cells import CELLS
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +40,7 @@ def encoder_name(config: Config) -> str:
     encoder = config.encoder
     both = "Bi" if encoder.bidirectional else ""
     layers = f"{encoder.layers}-layer " if encoder.layers > 1 else ""
-    return f"{layers}{both}{_CELLS[encoder.cell]}"
+    return f"{layers}{both}{CELLS[encoder.cell].name}"
 
 
 def metric_columns(kinds: Sequence[Kind]) -> tuple[str, dict[str, str]]:

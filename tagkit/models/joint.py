@@ -30,9 +30,9 @@ from tagkit.models.classifier import (
     score_classes,
     with_classes,
 )
-from tagkit.models.description import TAG_HEADS, Description, encoder_name, metric_columns
+from tagkit.models.description import Description, encoder_name, metric_columns
 from tagkit.models.model import Model, build_embedding, build_encoder
-from tagkit.models.output import ModelOutput, Table
+from tagkit.models.output import ModelOutput
 from tagkit.models.steps import continuations
 from tagkit.models.tag_decoding import tag_alternatives, tag_predictions
 from tagkit.models.tagger import (
@@ -48,8 +48,10 @@ from tagkit.models.tagger import (
 from tagkit.models.task import Labels, ModelContext, Task, TrainingData, Wanted
 from tagkit.nn.embedding import TokenEmbedding
 from tagkit.nn.encoder import Encoder
+from tagkit.nn.heads import HEADS
 from tagkit.nn.heads.classification import ClassHead
 from tagkit.nn.heads.tagging import Head
+from tagkit.nn.inference import CachedWords
 from tagkit.text.records import Alternative, Prediction, Sentence
 
 
@@ -90,7 +92,7 @@ class JointModel(Model):
         # text's tags weigh as they do without classes.
         mask = batch.tokens.mask
         of_classes, _ = self.class_head.loss(states, final, mask, batch.target("classes"))
-        of_tags, tokens = self.head.loss(states, mask, batch.target("tags"))
+        of_tags, tokens = self.head(states, mask, batch.target("tags"))
         return of_tags + self.class_loss * of_classes, tokens
 
     def output_of(
@@ -99,7 +101,7 @@ class JointModel(Model):
         """What both heads say."""
         classes = class_output(self.class_head, states, final, mask)
         tags = tag_output(self.head, self.continuation, states, mask, confidence=confidence)
-        return ModelOutput(tags.tag_ids, tags.certainty, classes.class_probs, classes.attention)
+        return ModelOutput(tags.tag_ids, tags.confidence, classes.class_probs, classes.attention)
 
     def set_constants(self, config: Config, vocabulary: Vocabulary) -> None:
         """Those of both heads."""
@@ -166,7 +168,7 @@ class JointTask(Task):
         self,
         context: ModelContext,
         tokens: Tokens,
-        table: Table,
+        table: CachedWords,
         sentences: Sequence[Sentence],
         wanted: Wanted,
     ) -> list[Prediction]:
@@ -180,7 +182,7 @@ class JointTask(Task):
         self,
         context: ModelContext,
         tokens: Tokens,
-        table: Table,
+        table: CachedWords,
         lengths: Sequence[int],
         count: int,
     ) -> list[list[Alternative]]:
@@ -217,7 +219,7 @@ class JointTask(Task):
         measure, columns = metric_columns([tag_kind(config), class_kind(config)])
         return Description(
             encoder=encoder_name(config),
-            heads=(TAG_HEADS[config.head.kind], f"{config.head.pooling} pooling"),
+            heads=(HEADS[config.head.kind].name, f"{config.head.pooling} pooling"),
             unit="sentence",
             measure=measure,
             columns=columns,

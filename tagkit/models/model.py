@@ -16,10 +16,10 @@ from torch import Tensor, nn
 from tagkit.config import Config
 from tagkit.features.batch import Batch, Tokens, Words
 from tagkit.features.vocabulary import RESERVED, Vocabulary
-from tagkit.models.output import ModelOutput, Table
+from tagkit.models.output import ModelOutput
 from tagkit.nn.embedding import CharEncoder, TokenEmbedding, WordEmbedding
 from tagkit.nn.encoder import Encoder
-from tagkit.nn.inference import FEWEST
+from tagkit.nn.inference import SMALLEST_BATCH, CachedWords, read_cached
 
 
 class Model(nn.Module):
@@ -85,7 +85,7 @@ class Model(nn.Module):
         return hidden
 
     @torch.inference_mode()
-    def output(self, tokens: Tokens, table: Table, *, confidence: bool) -> ModelOutput:
+    def output(self, tokens: Tokens, table: CachedWords, *, confidence: bool) -> ModelOutput:
         """What the model says of sentences.
 
         Args:
@@ -96,16 +96,16 @@ class Model(nn.Module):
         states, final = self.read(tokens, table)
         return self.output_of(states, final, tokens.mask, confidence=confidence)
 
-    def read(self, tokens: Tokens, table: Table) -> tuple[Tensor, Tensor]:
+    def read(self, tokens: Tokens, table: CachedWords) -> tuple[Tensor, Tensor]:
         """Hidden and final states, with cached input projections where that is faster."""
         readers = table.readers
         # Alone or in small batches the fused kernel of torch wins; it knows fp32 alone.
-        if readers and (len(tokens.mask) >= FEWEST or readers[0].precision != "fp32"):
+        if readers and (len(tokens.mask) >= SMALLEST_BATCH or readers[0].precision != "fp32"):
             # Words first, then each feature column: their projections add up to the input of
             # the first layer, as W [a; b] = W_a a + W_b b.
             projected = (table.projected, *table.features)
             rows = (tokens.rows, *tokens.feature_ids)
-            return self.encoder.look_up(readers, projected, rows, tokens.mask)
+            return read_cached(self.encoder, readers, projected, rows, tokens.mask)
         inputs = self.embed(table.vectors, tokens.rows, tokens.feature_ids)
         return self.encoder.read(inputs, tokens.mask)
 

@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 
 from tagkit.config import Config, training_scheme
+from tagkit.nn.heads import HEADS
 from tagkit.nn.heads.tagging import StepScores
 from tagkit.text.schemes import OUTSIDE, join_tag, may_follow, split_tag
 
@@ -11,7 +12,8 @@ from tagkit.text.schemes import OUTSIDE, join_tag, may_follow, split_tag
 def legal_scheme(config: Config) -> str:
     """The scheme whose steps alone are legal; "labels" where all are."""
     constrain = config.head.constrain
-    if constrain == "none" or (constrain == "auto" and config.head.kind == "softmax"):
+    by_default = HEADS[config.head.kind].constrained_by_default
+    if constrain == "none" or (constrain == "auto" and not by_default):
         return "labels"
     return training_scheme(config)
 

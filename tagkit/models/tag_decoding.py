@@ -11,8 +11,9 @@ from dataclasses import replace
 from torch import Tensor
 
 from tagkit.config import training_scheme
-from tagkit.models.output import Certainty, ModelOutput, require_number
+from tagkit.models.output import ModelOutput, require_number
 from tagkit.models.task import ModelContext
+from tagkit.nn.crf.confidence import SpanConfidence
 from tagkit.nn.crf.n_best import n_best
 from tagkit.nn.crf.partition import log_partition
 from tagkit.nn.heads.tagging import Head
@@ -33,8 +34,8 @@ def tag_predictions(
     for row, (sentence, path) in enumerate(zip(sentences, output.tag_ids.tolist(), strict=True)):
         tags, spans = tags_and_spans(context, path[: len(sentence)])
         prediction = Prediction(sentence.words, tags, spans)
-        if output.certainty is not None:
-            prediction = with_probabilities(prediction, output.certainty, row)
+        if output.confidence is not None:
+            prediction = with_probabilities(prediction, output.confidence, row)
         predictions.append(prediction)
     return predictions
 
@@ -51,22 +52,22 @@ def tags_and_spans(
     return from_spans(spans, len(tags), context.config.data.scheme), spans
 
 
-def with_probabilities(prediction: Prediction, certainty: Certainty, row: int) -> Prediction:
+def with_probabilities(prediction: Prediction, confidence: SpanConfidence, row: int) -> Prediction:
     """The prediction with the probabilities of its tags and spans.
 
     Raises:
         BundleError: one is not a number.
     """
     length = len(prediction.words)
-    probs = certainty.probs[row, :length].tolist()
-    steps = certainty.step_log_probs[row, :length].tolist()
-    goes_on = certainty.goes_on[row, :length].tolist()
+    probs = confidence.probs[row, :length].tolist()
+    steps = confidence.step_log_probs[row, :length].tolist()
+    continued = confidence.continuation_prob[row, :length].tolist()
     require_number(sum(probs))
 
     def with_probability(span: Span) -> Span:
         # p(first tag) x p(each further tag | the one before) x p(the span ends here)
         within = math.exp(min(sum(steps[span.start + 1 : span.end]), _LARGEST_LOG))
-        probability = float(probs[span.start] * within * (1 - goes_on[span.end - 1]))
+        probability = float(probs[span.start] * within * (1 - continued[span.end - 1]))
         require_number(probability)
         return replace(span, probability=probability)
 

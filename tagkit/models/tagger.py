@@ -24,22 +24,19 @@ from tagkit.features.batch import Batch, Tokens
 from tagkit.features.encoding import Target, tag_target
 from tagkit.features.vocabulary import Vocabulary, most_frequent
 from tagkit.models.agreement import check_features, check_no_classes, check_tags
-from tagkit.models.description import TAG_HEADS, Description, encoder_name, metric_columns
+from tagkit.models.description import Description, encoder_name, metric_columns
 from tagkit.models.model import Model, build_embedding, build_encoder
-from tagkit.models.output import ModelOutput, Table, certainty_of
+from tagkit.models.output import ModelOutput
 from tagkit.models.steps import continuations, illegal_steps, legal_scheme
 from tagkit.models.tag_decoding import tag_alternatives, tag_predictions
 from tagkit.models.task import Labels, ModelContext, Task, TrainingData, Wanted
+from tagkit.nn.crf.confidence import span_confidence
 from tagkit.nn.embedding import TokenEmbedding
 from tagkit.nn.encoder import Encoder
-from tagkit.nn.heads.tagging import (
-    CrfHead,
-    Head,
-    SoftmaxHead,
-    StepScores,
-    ViterbiHead,
-    estimate_bigrams,
-)
+from tagkit.nn.heads import HEADS
+from tagkit.nn.heads.tagging import Head, TagSpace
+from tagkit.nn.heads.viterbi import estimate_bigrams
+from tagkit.nn.inference import CachedWords
 from tagkit.text.records import Alternative, Prediction, Sentence
 from tagkit.text.schemes import OUTSIDE, from_spans, split_tag
 from tagkit.text.windows import join
@@ -69,7 +66,9 @@ class Tagger(Model):
 
     def loss_of(self, states: Tensor, final: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
         """That of the tags; its targets are tokens."""
-        return self.head.loss(states, batch.tokens.mask, batch.target("tags"))
+        # Called as a module, not by `loss`: a batch's own mask needs no check.
+        found: tuple[Tensor, Tensor] = self.head(states, batch.tokens.mask, batch.target("tags"))
+        return found
 
     def output_of(
         self, states: Tensor, final: Tensor, mask: Tensor, *, confidence: bool
@@ -96,7 +95,9 @@ def tag_output(
         return ModelOutput(tag_ids=tag_ids)
     # All output is on the CPU, and so are the sums over paths that probabilities take.
     scores = head.chain(states, mask).cpu()
-    return ModelOutput(tag_ids=tag_ids, certainty=certainty_of(scores, tag_ids, continuation.cpu()))
+    return ModelOutput(
+        tag_ids=tag_ids, confidence=span_confidence(scores, tag_ids, continuation.cpu())
+    )
 
 
 def set_illegal_steps(head: Head, config: Config, vocabulary: Vocabulary) -> None:
@@ -111,33 +112,23 @@ def build_tag_head(
     config: Config, vocabulary: Vocabulary, inputs: int, data: TrainingData | None
 ) -> Head:
     """The head that the configuration names, over `inputs` features of each token."""
-    head = _fresh_head(config, vocabulary, inputs, data)
+    kind = HEADS[config.head.kind]
+    bigrams = None
+    if data is not None and kind.uses_bigrams:  # otherwise the saved ones come with the weights
+        bigrams = estimate_bigrams(data.encoded.paths("tags"), len(vocabulary.tags))
+    head = kind(
+        TagSpace(
+            inputs=inputs,
+            tags=len(vocabulary.tags),
+            illegal=illegal_steps(vocabulary.tags, legal_scheme(config)),
+            bigrams=bigrams,
+            constrain_training=config.head.constrain == "train",
+        )
+    )
     # Weights are of the loss alone: a model that is loaded has none.
     if data is not None and config.head.label_weights:
         head.tag_weights = _tag_weights(config, vocabulary, data.path)
     return head
-
-
-def _fresh_head(
-    config: Config, vocabulary: Vocabulary, inputs: int, data: TrainingData | None
-) -> Head:
-    kind = config.head.kind
-    tags = len(vocabulary.tags)
-    illegal = illegal_steps(vocabulary.tags, legal_scheme(config))
-    if kind == "crf":
-        return CrfHead(
-            inputs=inputs,
-            tags=tags,
-            illegal=illegal,
-            constrain_training=config.head.constrain == "train",
-        )
-    if kind == "softmax":
-        return SoftmaxHead(inputs=inputs, tags=tags, illegal=illegal)
-    # Where weights are loaded next, the saved bigrams come with them.
-    bigrams = StepScores(torch.zeros(tags, tags), torch.zeros(tags), torch.zeros(tags))
-    if data is not None:
-        bigrams = estimate_bigrams(data.encoded.paths("tags"), tags)
-    return ViterbiHead(inputs=inputs, tags=tags, illegal=illegal, bigrams=bigrams)
 
 
 def _tag_weights(config: Config, vocabulary: Vocabulary, path: str) -> Tensor:
@@ -265,7 +256,7 @@ class TagTask(Task):
         self,
         context: ModelContext,
         tokens: Tokens,
-        table: Table,
+        table: CachedWords,
         sentences: Sequence[Sentence],
         wanted: Wanted,
     ) -> list[Prediction]:
@@ -284,7 +275,7 @@ class TagTask(Task):
         self,
         context: ModelContext,
         tokens: Tokens,
-        table: Table,
+        table: CachedWords,
         lengths: Sequence[int],
         count: int,
     ) -> list[list[Alternative]]:
@@ -310,7 +301,7 @@ class TagTask(Task):
         measure, columns = metric_columns([tag_kind(config)])
         return Description(
             encoder=encoder_name(config),
-            heads=(TAG_HEADS[config.head.kind],),
+            heads=(HEADS[config.head.kind].name,),
             unit="sentence",
             measure=measure,
             columns=columns,

@@ -33,7 +33,7 @@ from tagkit.features.encoding import Encoded, Target
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.description import Description
 from tagkit.models.model import Model
-from tagkit.models.output import Table
+from tagkit.nn.inference import CachedWords
 from tagkit.text.records import Alternative, Prediction, Sentence
 
 
@@ -201,7 +201,7 @@ class Task(ABC):
         self,
         context: ModelContext,
         tokens: Tokens,
-        table: Table,
+        table: CachedWords,
         sentences: Sequence[Sentence],
         wanted: Wanted,
     ) -> list[Prediction]:
@@ -228,7 +228,7 @@ class Task(ABC):
         self,
         context: ModelContext,
         tokens: Tokens,
-        table: Table,
+        table: CachedWords,
         lengths: Sequence[int],
         count: int,
     ) -> list[list[Alternative]]:

@@ -1,7 +1,8 @@
 """Dropout of single values, of a sentence's features, and of whole tokens.
 
 Values: Srivastava et al. 2014; Goodfellow, Bengio and Courville, section 7.12. One mask at all
-steps of a sequence ("locked", "variational"): Gal and Ghahramani 2016.
+steps of a sequence ("variational" in Gal and Ghahramani 2016, "locked" in Merity et al. 2018).
+Whole tokens: Iyyer et al. 2015.
 """
 
 import torch
@@ -21,7 +22,11 @@ class LockedDropout(nn.Module):
         if not self.training or not self.probability:
             return inputs
         batch, _, features = inputs.shape
+        # (batch, 1, features), which broadcasts over time: one draw for all steps of a sentence. A
+        # new one at each step would be noise that the recurrence averages out.
         kept = inputs.new_empty(batch, 1, features).bernoulli_(1 - self.probability)
+        # Divided here, in training, so that the expectation is that of prediction, where nothing is
+        # dropped and nothing is scaled.
         return inputs * kept.div_(1 - self.probability)
 
 
@@ -38,13 +43,15 @@ class WordDropout(nn.Module):
         if not self.training or not self.probability:
             return inputs
         batch, time, _ = inputs.shape
+        # (batch, time, 1), which broadcasts over features. Not scaled up: a token is either read as
+        # it will be in prediction, or not at all, as an unknown word without any vector.
         return inputs * inputs.new_empty(batch, time, 1).bernoulli_(1 - self.probability)
 
 
 def replace_at_random(
     ids: Tensor, replaceable: Tensor, new_id: int, probability: float, generator: torch.Generator
 ) -> Tensor:
-    """`ids` with some of those that are `replaceable` turned into `new_id`.
+    """`ids` with some of those that are `replaceable` replaced by `new_id`.
 
     Half of the words seen once, read as the unknown word, teach its vector (Lample et al. 2016).
 
@@ -53,7 +60,8 @@ def replace_at_random(
         replaceable: (number of ids,) bool.
         new_id: what they become.
         probability: of each to be replaced.
-        generator: of `ids`' device.
+        generator: on the device of `ids`.
     """
-    dice = torch.rand(ids.shape, generator=generator, device=ids.device)
-    return torch.where(replaceable[ids] & (dice < probability), new_id, ids)
+    # One draw for each id, replaceable or not: how many are drawn does not depend on the words.
+    draws = torch.rand(ids.shape, generator=generator, device=ids.device)
+    return torch.where(replaceable[ids] & (draws < probability), new_id, ids)

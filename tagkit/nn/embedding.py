@@ -1,4 +1,4 @@
-"""From ids to vectors: words, their characters, further columns.
+"""From ids to vectors: words, their characters, feature columns.
 
 A word's vector is its embedding, the final states of a recurrent network over its characters from
 both sides (Lample et al. 2016; Ling et al. 2015), and an embedding of each feature column, side by
@@ -13,13 +13,15 @@ import torch
 from torch import Tensor, nn
 
 from tagkit.nn.encoder import RecurrentLayer
-from tagkit.nn.inference import FEWEST, RowReader
+from tagkit.nn.inference import SMALLEST_BATCH, RowReader, layer_reader, read_layer_cached
 
 
 def _embedding(rows: int, dim: int) -> nn.Embedding:
     """A table with row 0, the padding, all zeros; variance 1/dim, so that a vector has length 1."""
     table = nn.Embedding(rows, dim, padding_idx=0)
     with torch.no_grad():
+        # A uniform distribution from -a to a has variance a^2 / 3 (Ma and Hovy 2016 draw words' and
+        # characters' vectors in this way).
         table.weight.uniform_(-math.sqrt(3 / dim), math.sqrt(3 / dim))
         table.weight[0] = 0
     return table
@@ -29,8 +31,8 @@ class WordEmbedding(nn.Module):
     """A word's vector: its pretrained one, which never changes, plus one that is trained.
 
     The trained one begins at zero where there is a pretrained one, so the sum begins as that and is
-    fine-tuned. An unknown word that has a pretrained vector gets it plus what is learnt for unknown
-    words, just as a word of the training corpus does when it is read as unknown.
+    fine-tuned. An unknown word that has a pretrained vector gets it plus the trained vector of
+    unknown words, just as a word of the training corpus does when it is read as unknown.
     """
 
     vectors: Tensor
@@ -39,7 +41,8 @@ class WordEmbedding(nn.Module):
         """`words`, padding and the unknown word among them; `vectors` that are pretrained."""
         super().__init__()
         self.trained = _embedding(words, dim)
-        # Row 0, all zeros, is of words that have none. Too long for the optimiser to pass over.
+        # Row 0, all zeros, is that of words without a pretrained vector. A buffer, not a parameter:
+        # no optimizer passes over its many rows, and weight decay cannot reach them.
         self.register_buffer("vectors", torch.zeros(vectors + 1, dim))
         self.outputs = dim
 
@@ -53,14 +56,14 @@ class WordEmbedding(nn.Module):
         Returns:
             (words, dim).
         """
-        trained: Tensor = self.trained(word_ids)
+        trained: Tensor = self.trained(word_ids)  # (words,) -> (words, dim)
         if len(self.vectors) == 1:
             return trained
         return trained + nn.functional.embedding(vector_rows, self.vectors)
 
     @torch.no_grad()
     def place(self, vectors: Tensor, rows: Tensor) -> None:
-        """Take pretrained vectors, and begin the trained ones beside them at zero.
+        """Set pretrained vectors, and begin the trained ones beside them at zero.
 
         Args:
             vectors: (vectors, dim).
@@ -81,7 +84,7 @@ class CharEncoder(nn.Module):
         self.layer = RecurrentLayer(
             cell=cell, inputs=dim, hidden=hidden, bidirectional=True, merge="concat", segment=0
         )
-        self.outputs = self.layer.outputs
+        self.outputs = self.layer.outputs  # both directions, side by side
 
     def forward(self, char_ids: Sequence[Tensor]) -> Tensor:
         """Vectors of distinct words that come in groups of similar length.
@@ -90,22 +93,26 @@ class CharEncoder(nn.Module):
             char_ids: each (words, chars) int64, 0 where padded.
 
         Returns:
-            (all words, outputs), the groups one behind the other.
+            (all words, outputs), group after group.
         """
         encode = self._encode
+        # Characters repeat even more than words: a table of a hundred rows replaces the input
+        # product of every character of every word.
         if not self.training and not torch.is_grad_enabled() and not char_ids[0].is_cuda:
-            reader = self.layer.reader("fp32")
-            table = reader.project(self.embedding.weight, 0)
-            encode = partial(self._look_up, reader, table)
+            reader = layer_reader(self.layer, "fp32")
+            table = reader.project(self.embedding.weight, 0)  # (chars, outputs)
+            encode = partial(self._encode_cached, reader, table)
         return torch.cat([encode(group) for group in char_ids])
 
-    def _look_up(self, reader: RowReader, table: Tensor, char_ids: Tensor) -> Tensor:
-        """As `_encode`, from the characters' rows."""
-        if len(char_ids) < FEWEST:
+    def _encode_cached(self, reader: RowReader, table: Tensor, char_ids: Tensor) -> Tensor:
+        """As `_encode`, from the characters' projected rows."""
+        if len(char_ids) < SMALLEST_BATCH:
             return self._encode(char_ids)
-        return self.layer.look_up(reader, [table], [char_ids], char_ids != 0)[1]
+        return read_layer_cached(self.layer, reader, [table], [char_ids], char_ids != 0)[1]
 
     def _encode(self, char_ids: Tensor) -> Tensor:
+        # (words, chars) -> (words, chars, dim) -> (words, outputs): a word is a sequence of its
+        # characters, of which the final states of both directions are kept.
         return self.layer.final_states(self.dropout(self.embedding(char_ids)), char_ids != 0)
 
 
@@ -137,20 +144,23 @@ class TokenEmbedding(nn.Module):
         of_words: Tensor = self.words(word_ids, vector_rows)
         if self.chars is None:
             return of_words
+        # (words, dim) and (words, outputs of the characters), side by side
         return torch.cat((of_words, self.chars(char_ids)), dim=1)
 
     def forward(self, vectors: Tensor, rows: Tensor, feature_ids: Sequence[Tensor]) -> Tensor:
-        """Vectors of all tokens.
+        """Vectors of all tokens, from those of distinct words.
 
         Args:
-            vectors: of distinct words, as `vectors` gives them.
+            vectors: of distinct words, from `self.vectors`.
             rows: (batch, time) int64, which distinct word each token is.
             feature_ids: one (batch, time) int64 a feature column.
 
         Returns:
             (batch, time, outputs).
         """
+        # A word that occurs often was encoded once; the gradients of its tokens are summed here.
+        # (words, features) at (batch, time) -> (batch, time, features)
         parts = [nn.functional.embedding(rows, vectors)]
         for table, ids in zip(self.features, feature_ids, strict=True):
-            parts.append(table(ids))
+            parts.append(table(ids))  # (batch, time) -> (batch, time, dim)
         return torch.cat(parts, dim=-1) if len(parts) > 1 else parts[0]

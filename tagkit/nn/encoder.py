@@ -1,14 +1,12 @@
 """Recurrent layers over padded sequences: any cell, one or two directions, any depth.
 
-The cells are torch's fused ones:
-    elman  h[t] = tanh(W x[t] + U h[t-1] + b)                        (Elman 1990)
-    lstm   i, f, o = sigmoid(...), g = tanh(...); c[t] = f c[t-1] + i g; h[t] = o tanh(c[t])
-           (Hochreiter and Schmidhuber 1997, forget gate of Gers et al. 2000)
-    gru    z, r = sigmoid(...); h[t] = (1 - z) n + z h[t-1]           (Cho et al. 2014)
-Jurafsky and Martin, "RNNs and LSTMs", eqs. 13.1-13.3 (simple recurrence), 13.16-13.18 (two
-directions), 13.20-13.27 (LSTM); Goodfellow, Bengio and Courville, sections 10.2, 10.3, 10.10.
+    h[t] = g(h[t-1], x[t]),  h[-1] = 0
 
-Two directions are two one-way networks, the second over each sequence turned around within its own
+with g one of `cells/` (Jurafsky and Martin, "RNNs and LSTMs", eqs. 13.1-13.3 for the simple
+recurrence, 13.16-13.18 for two directions; Goodfellow, Bengio and Courville 2016, sections 10.2,
+10.3 and 10.10). The networks are torch's fused ones.
+
+Two directions are two one-way networks, the second over each sequence reversed within its own
 length. That is exact under padding without packed sequences, which leave torch's fast kernels on a
 CPU: training with them took 1.3 to 2 times as long.
 
@@ -16,64 +14,35 @@ Long sequences are read in segments: a segment begins with the state that the on
 with, so that the states are those of reading in one go, but no gradient crosses the border
 (truncated back-propagation through time: Williams and Peng 1990; Jurafsky and Martin, "RNNs and
 LSTMs", section 13.2.2 on training in chunks; Goodfellow, Bengio and Courville, section 10.2.2 on
-its cost). What a segment's backward pass needs is worked out again when its turn comes, so that
+its cost). What a segment's backward pass needs is computed again when its turn comes, so that
 memory holds one segment's gates, not all.
-"""
 
-from collections.abc import Callable, Sequence
-from typing import Any
+`inference.py` computes the same states faster in prediction.
+"""
 
 import torch
 from torch import Tensor, nn
-from torch.autograd.function import once_differentiable
 from torch.utils.checkpoint import checkpoint
 
+from tagkit.nn.cells import CELLS
 from tagkit.nn.dropout import LockedDropout, WordDropout
-from tagkit.nn.inference import RowReader
-
-CELLS: dict[str, Callable[..., nn.RNNBase]] = {"lstm": nn.LSTM, "gru": nn.GRU, "elman": nn.RNN}
+from tagkit.nn.padding import reverse_each, zero_padding
 
 MERGES = ("concat", "sum", "mean", "product")
-
-
-def reverse_each(sequences: Tensor, mask: Tensor) -> Tensor:
-    """Each sequence turned around within its own length; padding stays behind it.
-
-    Args:
-        sequences: (batch, time, features), or (batch, time).
-        mask: (batch, time) bool, True on real tokens.
-
-    Returns:
-        The same shape.
-    """
-    # Plain flip(1) would put the padding first, and the backward pass would start on it.
-    batch, time = mask.shape
-    steps = torch.arange(time, device=mask.device)
-    turned = mask.sum(1, keepdim=True) - 1 - steps
-    places = torch.where(mask, turned, steps)
-    rows = (places + time * torch.arange(batch, device=mask.device).unsqueeze(1)).flatten()
-    found: Tensor = _Turned.apply(sequences.flatten(0, 1), rows)  # type: ignore[no-untyped-call]
-    return found.view(sequences.shape)
-
-
-class _Turned(torch.autograd.Function):
-    """Rows in another order, which applied twice is the first one again: so is its gradient."""
-
-    @staticmethod
-    def forward(ctx: Any, sequences: Tensor, rows: Tensor) -> Tensor:
-        ctx.rows = rows
-        return sequences.index_select(0, rows)
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
-        return grad.index_select(0, ctx.rows), None
 
 
 def merge_directions(forwards: Tensor, backwards: Tensor, merge: str) -> Tensor:
     """Two directions as one: side by side, or their sum, mean or product, value by value.
 
     Jurafsky and Martin, eq. 13.18 for concatenation; the others are named beside it.
+
+    Args:
+        forwards: (..., hidden).
+        backwards: the same shape.
+        merge: one of `MERGES`.
+
+    Returns:
+        (..., 2 x hidden) for "concat", else (..., hidden).
     """
     match merge:
         case "concat":
@@ -101,68 +70,63 @@ class RecurrentLayer(nn.Module):
         self.cell = cell
         self.merge = merge
         self.segment = segment
-        self.forwards = _one_way(cell, inputs, hidden)
-        self.backwards = _one_way(cell, inputs, hidden) if bidirectional else None
+        # Two networks rather than torch's bidirectional one, which would read padding first.
+        self.forwards = CELLS[cell].build(inputs, hidden)
+        self.backwards = CELLS[cell].build(inputs, hidden) if bidirectional else None
         self.outputs = hidden * (2 if bidirectional and merge == "concat" else 1)
 
     def forward(self, inputs: Tensor, mask: Tensor) -> Tensor:
         """States at every token, zero on padding.
 
         Args:
-            inputs: (batch, time, inputs); what stands on padding has no effect.
+            inputs: (batch, time, inputs); padding has no effect.
             mask: (batch, time) bool, True on real tokens.
 
         Returns:
             (batch, time, outputs).
         """
-        return self._merged(*self._directions(inputs, mask), mask)
+        return self.merged_states(*self._directions(inputs, mask), mask)
 
     def read(self, inputs: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """What `forward` and what `final_states` give, in one reading."""
+        """What `forward` and what `final_states` return, in one pass."""
         ahead, back = self._directions(inputs, mask)
-        return self._merged(ahead, back, mask), self._final(ahead, back, mask)
+        return self.merged_states(ahead, back, mask), self.merged_final(ahead, back, mask)
 
     def final_states(self, inputs: Tensor, mask: Tensor) -> Tensor:
-        """The state behind the last token of each direction: the first token's, going backwards.
+        """The final state of each direction: the backward one's is that of the first token.
 
         Args:
-            inputs: (batch, time, inputs); what stands on padding has no effect.
+            inputs: (batch, time, inputs); padding has no effect.
             mask: (batch, time) bool, True on real tokens.
 
         Returns:
             (batch, outputs).
         """
-        return self._final(*self._directions(inputs, mask), mask)
+        return self.merged_final(*self._directions(inputs, mask), mask)
 
-    def reader(self, precision: str) -> RowReader:
-        """The layer's weights as they are now, for reading rows of tables."""
-        networks = [self.forwards] if self.backwards is None else [self.forwards, self.backwards]
-        return RowReader(self.cell, networks, precision)
-
-    def look_up(
-        self, reader: RowReader, projected: Sequence[Tensor], rows: Sequence[Tensor], mask: Tensor
-    ) -> tuple[Tensor, Tensor]:
-        """What `read` gives for inputs that are sums of tables' rows.
+    def merged_states(self, ahead: Tensor, back: Tensor | None, mask: Tensor) -> Tensor:
+        """States at every token, from those of each direction in its own reading order.
 
         Args:
-            reader: of this layer.
-            projected: tables that `reader` has projected.
-            rows: (batch, time) int64 for each table.
+            ahead: (batch, time, hidden), first token first.
+            back: the same with the last token first; None in a layer of one direction.
             mask: (batch, time) bool, True on real tokens.
+
+        Returns:
+            (batch, time, outputs), zero on padding.
         """
-        turned = [reverse_each(ids, mask) for ids in rows]
-        ahead, *others = reader.read(projected, rows, turned)
-        back = others[0] if others else None
-        return self._merged(ahead, back, mask), self._final(ahead, back, mask)
-
-    def _merged(self, ahead: Tensor, back: Tensor | None, mask: Tensor) -> Tensor:
         if back is None:
-            return _blank(ahead, mask)
-        return _blank(merge_directions(ahead, reverse_each(back, mask), self.merge), mask)
+            return zero_padding(ahead, mask)
+        # Reversed once more, the state that has read tokens t to the last one is at t, beside the
+        # forward state that has read the first to t.
+        return zero_padding(merge_directions(ahead, reverse_each(back, mask), self.merge), mask)
 
-    def _final(self, ahead: Tensor, back: Tensor | None, mask: Tensor) -> Tensor:
+    def merged_final(self, ahead: Tensor, back: Tensor | None, mask: Tensor) -> Tensor:
+        """As `merged_states`, the final states alone, (batch, outputs)."""
+        # In its own reading order each direction ends at the last real token, not at time - 1.
+        # (batch,) -> (batch, 1, hidden), as `gather` wants one index for each value
         last = (mask.sum(1) - 1).clamp(min=0)[:, None, None].expand(-1, 1, ahead.shape[2])
-        ended = ahead.gather(1, last).squeeze(1)
+        ended = ahead.gather(1, last).squeeze(1)  # (batch, hidden)
         if back is None:
             return ended
         return merge_directions(ended, back.gather(1, last).squeeze(1), self.merge)
@@ -170,15 +134,21 @@ class RecurrentLayer(nn.Module):
     def _directions(self, inputs: Tensor, mask: Tensor) -> tuple[Tensor, Tensor | None]:
         """States of both directions, each in its own reading order."""
         # A NaN on padding would turn the weights' gradient NaN even where its own gradient is 0.
-        inputs = _blank(inputs, mask)
+        inputs = zero_padding(inputs, mask)
+        # On padding the states go on from the last token's: they are zeroed when they are merged.
         ahead = _states(self.forwards, inputs, self.segment)
         if self.backwards is None:
             return ahead, None
+        # (batch, time, inputs) -> (batch, time, hidden), last token first
         return ahead, _states(self.backwards, reverse_each(inputs, mask), self.segment)
 
 
 class Encoder(nn.Module):
-    """A stack of recurrent layers with dropout before, between and behind them."""
+    """A stack of recurrent layers with dropout before, between and after them.
+
+    Jurafsky and Martin, "RNNs and LSTMs", section on stacked RNNs: the states of one layer are the
+    inputs of the next.
+    """
 
     def __init__(
         self,
@@ -194,8 +164,9 @@ class Encoder(nn.Module):
         locked_dropout: float,
         word_dropout: float,
     ) -> None:
-        """Probabilities are of being dropped; sizes as in `RecurrentLayer`."""
+        """Dropout probabilities are those of being dropped; sizes as in `RecurrentLayer`."""
         super().__init__()
+        # Tokens are dropped once, below the lowest layer; features and values at every border.
         self.word_dropout = WordDropout(probability=word_dropout)
         self.locked_dropout = LockedDropout(probability=locked_dropout)
         self.dropout = nn.Dropout(dropout)
@@ -210,6 +181,7 @@ class Encoder(nn.Module):
                 segment=segment,
             )
             self.layers.append(layer)
+            # The next layer reads both directions of this one, merged.
             inputs = layer.outputs
         self.outputs = inputs
 
@@ -226,103 +198,51 @@ class Encoder(nn.Module):
         return self._drop(self.layers[-1](self._below(inputs, mask), mask))
 
     def read(self, inputs: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """What `forward` gives, and the topmost layer's last states, (batch, outputs)."""
+        """What `forward` returns, and the topmost layer's final states, (batch, outputs)."""
+        # Both come from one pass over the topmost layer.
         top = self.layers[-1]
         assert isinstance(top, RecurrentLayer)
         states, final = top.read(self._below(inputs, mask), mask)
         if not self.training:
             return states, final
-        # One step more, so that the same features are dropped in both.
+        # The final states as one more step, so that locked dropout drops the same features of both:
+        # (batch, time, outputs) and (batch, outputs) -> (batch, time + 1, outputs).
         dropped = self._drop(torch.cat((states, final.unsqueeze(1)), dim=1))
         return dropped[:, :-1], dropped[:, -1]
 
-    def look_up(
-        self,
-        readers: Sequence[RowReader],
-        projected: Sequence[Tensor],
-        rows: Sequence[Tensor],
-        mask: Tensor,
-    ) -> tuple[Tensor, Tensor]:
-        """What `read` gives outside training, for inputs that are sums of tables' rows.
-
-        Args:
-            readers: of the lowest layers, or of all; the others read as in training.
-            projected: tables that the first reader has projected.
-            rows: (batch, time) int64 for each table.
-            mask: (batch, time) bool, True on real tokens.
-        """
-        layers = [layer for layer in self.layers if isinstance(layer, RecurrentLayer)]
-        states, final = layers[0].look_up(readers[0], projected, rows, mask)
-        for number, layer in enumerate(layers[1:], 1):
-            if number < len(readers):  # each state is a row of its own
-                table = readers[number].project(states.flatten(0, 1), 0)
-                own = torch.arange(len(table)).view(mask.shape)
-                states, final = layer.look_up(readers[number], [table], [own], mask)
-            else:
-                states, final = layer.read(states, mask)
-        return states, final
-
-    def readers(self, precision: str) -> list[RowReader]:
-        """Readers of the layers that gain by them, with the weights as they are now.
-
-        In fp32 that is the lowest one, whose inputs repeat themselves.
-        """
-        layers = [layer for layer in self.layers if isinstance(layer, RecurrentLayer)]
-        return [
-            layer.reader(precision) for layer in (layers[:1] if precision == "fp32" else layers)
-        ]
-
     def _below(self, inputs: Tensor, mask: Tensor) -> Tensor:
-        """What the topmost layer reads."""
+        """Inputs of the topmost layer."""
+        # (batch, time, inputs), then (batch, time, outputs) of each layer in turn
         states = self._drop(self.word_dropout(inputs))
         for layer in self.layers[:-1]:
             states = self._drop(layer(states, mask))
         return states
 
     def _drop(self, states: Tensor) -> Tensor:
+        # The order of the two is part of what a seed means: each draws its own random numbers.
         dropped: Tensor = self.dropout(self.locked_dropout(states))
         return dropped
 
 
-def _blank(sequences: Tensor, mask: Tensor) -> Tensor:
-    """`sequences` with zeros on padding."""
-    return sequences.masked_fill(~mask.unsqueeze(-1), 0)
-
-
 def _states(network: nn.RNNBase, inputs: Tensor, segment: int) -> Tensor:
     """States at every step; a gradient goes back `segment` steps at most, 0 for all."""
+    # (batch, time, inputs) -> (batch, time, hidden)
     if not segment or inputs.shape[1] <= segment:
         whole: Tensor = network(inputs)[0]
         return whole
     parts: list[Tensor] = []
-    carried = None
+    carried = None  # the state between two segments; torch begins with zeros
+    # Each part is (batch, up to `segment`, inputs).
     for part in torch.split(inputs, segment, dim=1):
         if torch.is_grad_enabled():
+            # Gates are not kept but computed again in the backward pass. There is no dropout in
+            # here, so no state of the random generator has to be restored for that.
             states, carried = checkpoint(
                 network, part, carried, use_reentrant=False, preserve_rng_state=False
             )
         else:
             states, carried = network(part, carried)
+        # Detached: the values go on, the gradient stops. An LSTM carries h and c, others h alone.
         carried = tuple(s.detach() for s in carried) if type(carried) is tuple else carried.detach()
         parts.append(states)
     return torch.cat(parts, dim=1)
-
-
-def _one_way(cell: str, inputs: int, hidden: int) -> nn.RNNBase:
-    network = CELLS[cell](inputs, hidden, batch_first=True)
-    with torch.no_grad():
-        for name, parameter in network.named_parameters():
-            if name.startswith("bias"):
-                parameter.zero_()
-                if cell == "lstm" and name.startswith("bias_ih"):
-                    # Gates lie one behind the other: input, forget, cell, output. A forget gate
-                    # that starts open lets gradients through (Gers et al. 2000; Jozefowicz et
-                    # al. 2015; Goodfellow, Bengio and Courville, section 10.10.2).
-                    parameter[hidden : 2 * hidden] = 1
-            elif name.startswith("weight_hh"):
-                for gate in torch.split(parameter, hidden):
-                    nn.init.orthogonal_(gate)  # Saxe et al. 2014
-            else:
-                for gate in torch.split(parameter, hidden):
-                    nn.init.xavier_uniform_(gate)
-    return network

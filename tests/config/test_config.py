@@ -141,18 +141,20 @@ def test_a_choice_that_there_is_not_is_answered_with_those_that_there_are(name: 
 
 def test_the_names_in_the_config_are_the_keys_of_the_tables() -> None:
     from tagkit.models.task_table import TASKS
-    from tagkit.nn.encoder import CELLS, MERGES
+    from tagkit.nn.cells import CELLS
+    from tagkit.nn.encoder import MERGES
+    from tagkit.nn.heads import HEADS, POOLINGS
     from tagkit.nn.heads.classification import ACTIVATIONS
-    from tagkit.nn.heads.pooling import POOLINGS
     from tagkit.text.tokenizer import TOKENIZERS
     from tagkit.training.optimizer import OPTIMIZERS
 
+    assert allowed(Config, "task") == tuple(TASKS)
     assert allowed(EncoderConfig, "cell") == tuple(CELLS)
     assert set(allowed(EmbeddingsConfig, "char_cell")) == {*CELLS, "none"}
     assert allowed(EncoderConfig, "merge") == MERGES
-    assert allowed(Config, "task") == tuple(TASKS)
+    assert allowed(HeadConfig, "kind") == tuple(HEADS)
     assert set(allowed(TrainConfig, "optimizer")) == set(OPTIMIZERS)
-    assert allowed(HeadConfig, "pooling") == POOLINGS
+    assert allowed(HeadConfig, "pooling") == tuple(POOLINGS)
     assert set(allowed(HeadConfig, "activation")) == set(ACTIVATIONS)
     assert set(allowed(DataConfig, "tokenizer")) == set(TOKENIZERS)
 

@@ -14,7 +14,7 @@ from tagkit.evaluation.class_report import ClassReport, JointReport
 from tagkit.evaluation.compare import compare_files
 from tagkit.inference.predictor import Predictor
 from tagkit.inference.score import dev_scores, evaluate, score_model
-from tagkit.nn.heads.pooling import POOLINGS
+from tagkit.nn.heads import POOLINGS
 from tagkit.text.records import Document
 from tagkit.training.setup import prepare
 from tagkit.training.trainer import Trained, train

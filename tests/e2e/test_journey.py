@@ -51,7 +51,7 @@ def test_one_line_travels_from_a_file_and_back() -> None:
     assert "tags" in batch.targets
     assert batch.target("tags").tolist() == [[1, 0], [0, 1]]
 
-    # nn/embedding.py, nn/encoder.py, nn/heads/tagging.py, nn/crf/chain.py
+    # nn/embedding.py, nn/encoder.py, nn/heads/crf.py, nn/crf/chain.py
     config = load_config(overrides=["data.scheme=iob2", "encoder.hidden=5"])
     model = task_of(config).build(config, vocabulary, None).eval()
     vectors = model.embed.vectors(words.word_ids, words.vector_rows, words.char_ids)

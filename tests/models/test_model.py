@@ -8,7 +8,7 @@ import tiny
 import torch
 from torch import nn
 
-from tagkit.config import Config, HeadConfig, allowed, load_config
+from tagkit.config import Config, load_config
 from tagkit.features.encoding import Encoded, encode, tag_target
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.inference.predictor import Predictor
@@ -16,12 +16,13 @@ from tagkit.models.model import Model
 from tagkit.models.steps import illegal_steps
 from tagkit.models.task import TrainingData
 from tagkit.models.task_table import task_of
-from tagkit.nn.heads.tagging import ViterbiHead, estimate_bigrams
+from tagkit.nn.cells import CELLS
+from tagkit.nn.heads import HEADS
+from tagkit.nn.heads.viterbi import ViterbiHead, estimate_bigrams
 from tagkit.text.records import Sentence
 from tagkit.text.schemes import OUTSIDE, may_follow
 
 TAGS = ("O", "B-X", "E-X", "S-X", "I-X", "S-Y")
-HEADS = allowed(HeadConfig, "kind")
 VOCABULARY = Vocabulary(
     words=tuple("abcdefg"), vector_words=("a", "zz"), only_vectors=False, chars=tuple("abcdefgxyz"),
     tags=TAGS, classes=(), features=(("N", "V"),), lowercase=True, normalize_digits=True,
@@ -73,7 +74,7 @@ def test_a_tagger_overfits_ten_sentences(head: str) -> None:
 
 
 @pytest.mark.parametrize("head", HEADS)
-@pytest.mark.parametrize("cell", ["lstm", "gru", "elman"])
+@pytest.mark.parametrize("cell", CELLS)
 def test_every_parameter_gets_a_gradient(head: str, cell: str) -> None:
     model = tagger(head, f"encoder.cell={cell}", f"embeddings.char_cell={cell}", "encoder.layers=2")
     total, _ = model(encoded().batch(range(10)))
@@ -132,7 +133,7 @@ def test_the_same_weights_in_a_fresh_model_give_the_same_numbers() -> None:
         assert torch.equal(fresh.states(batch), model.states(batch))
         ours, theirs = (tiny.output(m, batch, confidence=True) for m in (model, fresh))
         assert torch.equal(ours.tag_ids, theirs.tag_ids)
-        assert torch.equal(ours.certainty.probs, theirs.certainty.probs)
+        assert torch.equal(ours.confidence.probs, theirs.confidence.probs)
 
 
 def test_every_option_of_the_encoder_and_the_characters_reaches_its_place() -> None:

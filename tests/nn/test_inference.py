@@ -1,13 +1,23 @@
-"""Reading rows of projected tables gives the states of torch's layers."""
+"""Cached inference gives the states of torch's layers, for every cell of the table."""
+
+from functools import partial
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from tagkit.nn import inference as lookup
+from tagkit.nn.cells import CELLS
+from tagkit.nn.cells.cell import Cell, StepInputs, keep_order, sum_biases
 from tagkit.nn.embedding import CharEncoder
-from tagkit.nn.encoder import CELLS, MERGES, Encoder, RecurrentLayer
-from tagkit.nn.inference import FEWEST, LOOPS, PRECISIONS, Int8Product
+from tagkit.nn.encoder import MERGES, Encoder, RecurrentLayer
+from tagkit.nn.inference import (
+    SMALLEST_BATCH,
+    layer_reader,
+    layer_readers,
+    read_cached,
+    read_layer_cached,
+)
+from tagkit.nn.products import Product
 
 LENGTHS = (5, 1, 3, 2)
 MASK = torch.arange(5) < torch.tensor(LENGTHS).unsqueeze(1)
@@ -31,10 +41,6 @@ def layer(cell: str, *, bidirectional: bool = True, merge: str = "concat") -> Re
     return made
 
 
-def test_every_cell_can_read_rows() -> None:
-    assert set(LOOPS) == set(CELLS)
-
-
 @pytest.mark.parametrize("both", [True, False])
 @pytest.mark.parametrize("cell", sorted(CELLS))
 @torch.no_grad()
@@ -43,9 +49,9 @@ def test_states_are_those_of_reading_the_rows_as_inputs(cell: str, both: bool) -
     words, features = drawn(7, 3), drawn(4, 2, seed=3)
     of_word, of_feature = rows(7, 4), rows(4, 5)
     inputs = torch.cat((words[of_word], features[of_feature]), dim=2)
-    reader = ours.reader("fp32")
+    reader = layer_reader(ours, "fp32")
     projected = [reader.project(words, 0), reader.project(features, 3)]
-    found = ours.look_up(reader, projected, [of_word, of_feature], MASK)
+    found = read_layer_cached(ours, reader, projected, [of_word, of_feature], MASK)
     for mine, theirs in zip(found, ours.read(inputs, MASK), strict=True):
         torch.testing.assert_close(mine, theirs)
 
@@ -60,8 +66,8 @@ def test_an_encoder_reads_rows_with_its_lowest_layer_alone(layers: int, merge: s
         dropout=0.5, locked_dropout=0.5, word_dropout=0.5,
     ).eval()  # fmt: skip
     words, of_word = drawn(7, 3), rows(7, 4)
-    (reader,) = encoder.readers("fp32")
-    found = encoder.look_up([reader], [reader.project(words, 0)], [of_word], MASK)
+    (reader,) = layer_readers(encoder, "fp32")
+    found = read_cached(encoder, [reader], [reader.project(words, 0)], [of_word], MASK)
     for mine, theirs in zip(found, encoder.read(words[of_word], MASK), strict=True):
         torch.testing.assert_close(mine, theirs)
 
@@ -71,8 +77,8 @@ def test_extreme_inputs_saturate_as_those_of_torch_do() -> None:
     for cell in CELLS:
         ours = layer(cell)
         words, of_word = 1e3 * drawn(7, 5), rows(7, 4)
-        reader = ours.reader("fp32")
-        states, _ = ours.look_up(reader, [reader.project(words, 0)], [of_word], MASK)
+        reader = layer_reader(ours, "fp32")
+        states, _ = read_layer_cached(ours, reader, [reader.project(words, 0)], [of_word], MASK)
         torch.testing.assert_close(states, ours(words[of_word], MASK))
 
 
@@ -81,7 +87,7 @@ def test_characters_are_read_in_prediction_as_they_are_in_training(cell: str) ->
     torch.manual_seed(1)
     encoder = CharEncoder(chars=9, dim=4, cell=cell, hidden=3, dropout=0.0)
     groups = []
-    for width, words in ((3, FEWEST + 2), (6, FEWEST - 1), (9, FEWEST)):
+    for width, words in ((3, SMALLEST_BATCH + 2), (6, SMALLEST_BATCH - 1), (9, SMALLEST_BATCH)):
         ids = torch.randint(2, 9, (words, width), generator=torch.Generator().manual_seed(width))
         lengths = torch.randint(
             1, width + 1, (words, 1), generator=torch.Generator().manual_seed(1)
@@ -106,27 +112,55 @@ def test_fewer_bits_give_nearly_the_same_states(
         segment=0, dropout=0, locked_dropout=0, word_dropout=0,
     ).eval()  # fmt: skip
     words, of_word = drawn(7, 3), rows(7, 4)
-    readers = encoder.readers(precision)
+    readers = layer_readers(encoder, precision)
     assert len(readers) == layers
-    states, final = encoder.look_up(readers, [readers[0].project(words, 0)], [of_word], MASK)
+    states, final = read_cached(encoder, readers, [readers[0].project(words, 0)], [of_word], MASK)
     expected, last = encoder.read(words[of_word], MASK)
     for ours, theirs in ((states, expected), (final, last)):
         off = (ours - theirs).abs().max()
         assert 0 < off < error
 
 
-def test_a_product_of_integers_is_that_of_the_rounded_numbers() -> None:
-    weights, states = drawn(2, 5, 12), drawn(2, 3, 5, seed=2).tanh()
-    product = Int8Product(weights)
-    largest = weights.abs().amax(1, keepdim=True)
-    rounded = (weights / largest * 127).round() * largest / 127
-    expected = torch.bmm((states * 127).round() / 127, rounded)
-    torch.testing.assert_close(product.of(states), expected)
-    gates = torch.ones(2, 3, 12)
-    product.add_to(gates, states)
-    torch.testing.assert_close(gates, expected + 1)
-    assert Int8Product(torch.zeros(1, 5, 4)).of(states[:1]).abs().max() == 0
+# A cell whose states have no bounds: one row more, which the encoder, the characters and cached
+# inference find in the table.
 
 
-def test_the_precisions_have_the_names_of_the_options() -> None:
-    assert set(PRECISIONS) == set(lookup._PRODUCTS)
+def read_relu(inputs: StepInputs, recurrent: Product, _: Tensor) -> Tensor:
+    states = torch.zeros(inputs.time, *inputs.shape)
+    for t in range(inputs.time):
+        states[t] = inputs.at(t)
+        if t:
+            recurrent.add_to(states[t], states[t - 1])
+        states[t].relu_()
+    return states
+
+
+RELU = Cell(
+    name="relu RNN", network=partial(nn.RNN, nonlinearity="relu"), gates=1, 
+    bounded=False, forget_gate=None, arrange=keep_order, biases=sum_biases, read=read_relu,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("precision", "error"), [("fp32", 1e-5), ("bf16", 0.05), ("int8", 0.05)])
+@pytest.mark.parametrize("layers", [1, 2])
+@torch.no_grad()
+def test_states_beyond_one_are_read_in_every_precision(
+    precision: str, error: float, layers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(CELLS, "relu", RELU)
+    torch.manual_seed(3)
+    encoder = Encoder(
+        cell="relu", inputs=3, hidden=16, layers=layers, bidirectional=True, merge="concat",
+        segment=0, dropout=0, locked_dropout=0, word_dropout=0,
+    ).eval()  # fmt: skip
+    words, of_word = 3 * drawn(7, 3), rows(7, 4)
+    readers = layer_readers(encoder, precision)
+    states, _ = read_cached(encoder, readers, [readers[0].project(words, 0)], [of_word], MASK)
+    expected = encoder(words[of_word], MASK)
+    assert float(expected.max()) > 3
+    assert float((states - expected).abs().max() / expected.max()) < error
+    # A sentence's states do not depend on its neighbours: scales are not shared in a batch.
+    alone, _ = read_cached(
+        encoder, readers, [readers[0].project(words, 0)], [of_word[2:3, :3]], MASK[2:3, :3]
+    )
+    torch.testing.assert_close(alone[0], states[2, :3])

@@ -8,7 +8,8 @@ import torch
 from tagkit.config import Config, load_config
 from tagkit.features.batch import Batch
 from tagkit.models.model import Model
-from tagkit.models.output import ModelOutput, Table
+from tagkit.models.output import ModelOutput
+from tagkit.nn.inference import CachedWords
 
 _FIRST = ["Ada", "Ben", "Cleo", "Dan", "Eve", "Finn"]
 _LAST = ["Miller", "Okafor", "Novak", "Silva"]
@@ -26,7 +27,9 @@ def output(model: Model, batch: Batch, *, confidence: bool = False) -> ModelOutp
     """What a model says of a batch, from its words' vectors."""
     with torch.no_grad():
         vectors = model.vectors(batch.words)
-    return model.output(batch.tokens, Table(vectors, (), torch.empty(0), ()), confidence=confidence)
+    return model.output(
+        batch.tokens, CachedWords(vectors, (), torch.empty(0), ()), confidence=confidence
+    )
 
 
 def lines(count: int, seed: int, columns: int = 2) -> list[list[str]]:

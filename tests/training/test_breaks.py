@@ -87,8 +87,9 @@ BREAKS = [
     Break("optimizer", "        alone\n        and settings", "        settings",
           "optimizer::test_only_rows_are_updated"),
     Break("optimizer", "                table.weight.grad[table.padding_idx] = 0\n",
-          "                pass\n", "padding::test_padding_and_pretrained"),
-    Break("optimizer", "parameter.requires_grad and (", "(", "padding::test_a_parameter_without"),
+          "                pass\n", "padding_rows::test_padding_and_pretrained"),
+    Break("optimizer", "parameter.requires_grad and (", "(",
+          "padding_rows::test_a_parameter_without"),
     # Heads and their losses.
     Break("joint", "self.class_loss * of_classes, tokens", "of_classes, tokens",
           "loop::test_the_losses_of_tags_and"),
@@ -147,7 +148,7 @@ BREAKS = [
     Break("transfer", "vectors[1:].numpy()", "vectors[:-1].numpy()",
           "transfer::test_pretrained_vectors_come"),
     Break("transfer", "            tensor[PAD_ID] = 0", "            pass",
-          "padding::test_a_model_that_begins"),
+          "padding_rows::test_a_model_that_begins"),
     # The best of several.
     Break("training/tune", "max(done, key", "max(reversed(done), key",
           "tune::test_of_trials_that_score"),

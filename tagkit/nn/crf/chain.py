@@ -4,9 +4,13 @@ The score of a path y through emissions e and transitions w is
     start[y0] + sum over t of e[t, y[t]] + sum over t > 0 of w[y[t-1], y[t]] + end[y[last]]
 (Lafferty et al. 2001; Jurafsky and Martin, "Sequence Labeling for Parts of Speech and Named
 Entities", section on CRFs). Log-partition and marginals are the forward-backward algorithm
-(Rabiner 1989), the best path the Viterbi algorithm (the same chapter, figure "Viterbi algorithm").
+(Rabiner 1989, eqs. 19-21 and 24-25), the best path the Viterbi algorithm (eqs. 32-35; Jurafsky and
+Martin, the same chapter, figure "Viterbi algorithm").
 
 A forbidden step is a transition (or start, or end) of minus infinity.
+
+Every public function checks a chain that it is passed; `checked` chains, which heads make, are
+taken as they are.
 """
 
 from dataclasses import dataclass
@@ -15,6 +19,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
+
+from tagkit.nn.padding import check_mask, zero_padding
 
 # Stands for minus infinity where a difference of two infinities would be NaN.
 NEVER = -1e12
@@ -30,6 +36,7 @@ class Chain:
         start: (tags,) score of beginning with a tag.
         end: (tags,) score of ending with a tag.
         mask: (batch, time) bool, True on real tokens; True throughout column 0.
+        checked: whether the chain is known to be valid, so that `check` returns at once.
     """
 
     emissions: Tensor
@@ -37,6 +44,35 @@ class Chain:
     start: Tensor
     end: Tensor
     mask: Tensor
+    checked: bool = False
+
+    def check(self) -> None:
+        """Raise unless shapes and dtypes are those above, and padding is on the right alone.
+
+        Raises:
+            ValueError: with what was found and what was expected.
+        """
+        if self.checked:
+            return
+        shape = self.emissions.shape
+        if len(shape) != 3 or not shape[1]:
+            raise ValueError(
+                "emissions: expected shape (batch, time, tags), time at least 1, "
+                f"found {tuple(shape)}"
+            )
+        if not self.emissions.dtype.is_floating_point:
+            raise ValueError(
+                f"emissions: expected a floating-point dtype, found {self.emissions.dtype}"
+            )
+        batch, time, tags = shape
+        # Shapes are compared exactly: broadcasting would score a chain of another size in silence.
+        if self.transitions.shape != (tags, tags):
+            raise _wrong_steps("transitions", self.transitions, (tags, tags))
+        if self.start.shape != (tags,):
+            raise _wrong_steps("start", self.start, (tags,))
+        if self.end.shape != (tags,):
+            raise _wrong_steps("end", self.end, (tags,))
+        check_mask(self.mask, batch, time)
 
     def cpu(self) -> "Chain":
         """The same scores on the CPU, where small steps cost no launches."""
@@ -46,22 +82,42 @@ class Chain:
             self.start.cpu(),
             self.end.cpu(),
             self.mask.cpu(),
+            self.checked,
         )
+
+
+def _wrong_steps(name: str, scores: Tensor, expected: tuple[int, ...]) -> ValueError:
+    found = tuple(scores.shape)
+    return ValueError(f"{name}: expected shape {expected} for {expected[0]} tags, found {found}")
 
 
 @dataclass(frozen=True, slots=True)
 class Messages:
-    """What the forward-backward algorithm knows of each token, in logarithms, float64.
+    """Forward and backward messages of each token, in logarithms, float64.
 
     Attributes:
-        alpha: (batch, time, tags) log sum of all paths up to and with this tag.
-        beta: (batch, time, tags) log sum of all paths behind this tag, without it.
+        alpha: (batch, time, tags) log sum over all paths up to this tag, which is included.
+        beta: (batch, time, tags) log sum over all paths after this tag, which is excluded.
         log_partition: (batch,) log sum of all paths.
     """
 
     alpha: Tensor
     beta: Tensor
     log_partition: Tensor
+
+
+def check_tag_ids(tag_ids: Tensor, mask: Tensor) -> None:
+    """Raise unless `tag_ids` are int64 and of the mask's shape; their content is not read.
+
+    Raises:
+        ValueError: they are not.
+    """
+    if tag_ids.shape != mask.shape:
+        raise ValueError(
+            f"tag ids: expected shape {tuple(mask.shape)}, found {tuple(tag_ids.shape)}"
+        )
+    if tag_ids.dtype != torch.int64:  # a bool would be taken for a mask of places
+        raise ValueError(f"tag ids: expected torch.int64, found {tag_ids.dtype}")
 
 
 def path_score(chain: Chain, tag_ids: Tensor) -> Tensor:
@@ -74,9 +130,14 @@ def path_score(chain: Chain, tag_ids: Tensor) -> Tensor:
     Returns:
         (batch,) unnormalised log score.
     """
+    chain.check()
+    check_tag_ids(tag_ids, chain.mask)
     mask = chain.mask
+    # (batch, time, tags) at (batch, time, 1) -> (batch, time)
     emitted = chain.emissions.gather(2, tag_ids.unsqueeze(2)).squeeze(2)
+    # (tags, tags) at pairs of neighbours -> (batch, time - 1)
     stepped = chain.transitions[tag_ids[:, :-1], tag_ids[:, 1:]]
+    # Right padding: the last token is at length - 1. -> (batch,)
     last = tag_ids.gather(1, mask.sum(1, keepdim=True) - 1).squeeze(1)
     return (
         chain.start[tag_ids[:, 0]]
@@ -88,14 +149,16 @@ def path_score(chain: Chain, tag_ids: Tensor) -> Tensor:
 
 def forward_backward(chain: Chain) -> Messages:
     """Messages of the forward-backward algorithm in logarithms: exact for scores of any size."""
+    chain.check()
     return log_messages(in_double(chain))
 
 
 def marginals(chain: Chain) -> Tensor:
     """Probability of each tag at each token, (batch, time, tags); zeros on padding."""
     messages = forward_backward(chain)
+    # p(y[t] | x) = alpha beta / Z (Rabiner 1989, eq. 27): (batch, time, tags) - (batch, 1, 1)
     log_probs = messages.alpha + messages.beta - messages.log_partition[:, None, None]
-    return log_probs.exp().masked_fill(~chain.mask.unsqueeze(2), 0)
+    return zero_padding(log_probs.exp(), chain.mask)
 
 
 def step_log_probs(chain: Chain, messages: Messages, tag_ids: Tensor) -> Tensor:
@@ -109,10 +172,14 @@ def step_log_probs(chain: Chain, messages: Messages, tag_ids: Tensor) -> Tensor:
     Returns:
         (batch, time - 1, tags) for each next tag.
     """
+    chain.check()
+    check_tag_ids(tag_ids, chain.mask)
     here = tag_ids[:, :-1]
+    # p(j | i, x) = exp(w[i, j] + e[t, j] + beta[t, j]) / exp(beta[t-1, i]); the row of each i is
+    # fetched from (before, after): (batch, time - 1) -> (batch, time - 1, after)
     stepped = chain.transitions.double()[here] + chain.emissions[:, 1:] + messages.beta[:, 1:]
-    left = messages.beta[:, :-1].gather(2, here.unsqueeze(2))
-    return stepped - left
+    total = messages.beta[:, :-1].gather(2, here.unsqueeze(2))  # (batch, time - 1, 1)
+    return stepped - total
 
 
 def viterbi(chain: Chain) -> tuple[Tensor, Tensor]:
@@ -121,27 +188,36 @@ def viterbi(chain: Chain) -> tuple[Tensor, Tensor]:
     Returns:
         (batch, time) int64, 0 on padding, and (batch,) float64.
     """
+    chain.check()
+    # The paths' lengths decide the loop below, so the mask is needed on the CPU in any case.
     mask = chain.mask.cpu()
+    # For each time, whether all sentences have a token there.
     whole = mask.all(0).tolist()
     # On a GPU each of these small steps would cost a launch: the scores come to the CPU at once.
+    # In float64: sums over a long sentence would lose what tells two paths apart.
     emissions, transitions, start, end = (
         part.detach().to("cpu", torch.float64)
         for part in (chain.emissions, chain.transitions, chain.start, chain.end)
     )
-    # Tags first, sentences last: the largest over `before` is found along whole rows.
+    # Tags first, sentences last: the maximum over `before` is found along whole rows.
+    # (batch, time, tags) -> (time, tags, batch)
     scores = emissions.permute(1, 2, 0).clone(memory_format=torch.contiguous_format)
     steps = transitions.unsqueeze(2)
-    # One for all steps: a new one of this size would be fetched from the system each time.
+    # (before, after, batch), one for all steps: memory of this size would be fetched from the
+    # system each time.
     ways = emissions.new_empty(len(start), len(start), len(mask))
     before, *rows = scores.unbind(0)
-    before += start.unsqueeze(1)
+    before += start.unsqueeze(1)  # (tags, batch) + (tags, 1), in place: row 0 of `scores`
     for t, row in enumerate(rows, 1):
-        # (before, 1, batch) + (before, after, 1) -> best over `before`: (after, batch). Which one
-        # it is, is asked in the trace alone, of one tag: the largest alone is found faster.
+        # (before, 1, batch) + (before, after, 1) -> maximum over `before`: (after, batch).
+        # Rabiner's eq. 33a, but no back pointers are kept: which tag the maximum came from is asked
+        # in the trace alone, for one tag instead of all, and the maximum without its place is found
+        # faster.
         row += torch.add(before.unsqueeze(1), steps, out=ways).amax(0)
-        if not whole[t]:  # on padding, where there may be a NaN, the score stands still
+        if not whole[t]:  # on padding, where there may be a NaN, the score stays as it was
             torch.where(mask[:, t], row, before, out=row)
         before = row
+    # Scores stay as they were on padding, so this row holds each sentence's last token: (batch,).
     total, last = (before + end.unsqueeze(1)).max(0)
     paths = _trace(scores, transitions, last, mask, whole)
     device = chain.mask.device
@@ -151,7 +227,7 @@ def viterbi(chain: Chain) -> tuple[Tensor, Tensor]:
 def _trace(
     scores: Tensor, transitions: Tensor, last: Tensor, mask: Tensor, whole: list[bool]
 ) -> npt.NDArray[np.int64]:
-    """Paths from the scores of their beginnings, back from the last tags.
+    """Paths from the best scores of their beginnings, traced back from the last tags.
 
     NumPy calls cost a quarter of torch's, which is what counts for arrays of this size.
 
@@ -162,14 +238,18 @@ def _trace(
         mask: (batch, time).
         whole: for each time, whether all sentences have a token there.
     """
+    # (time, tags, batch) -> (time, batch, tags), and (before, after) -> (after, before): the tags
+    # before come last, so that one sentence's candidates lie side by side.
     behind = scores.transpose(1, 2).contiguous().numpy()
     arriving = transitions.t().contiguous().numpy()
     there = mask.numpy()
     tag = last.numpy()
     paths = np.zeros(there.shape, dtype=np.int64)
-    # Back over whole columns; a sentence's own trace begins at its last real token.
+    # Back over whole columns, from the last tag, which stays until the trace comes to a sentence's
+    # last real token: there its own trace begins.
     paths[:, -1] = tag
     for t in range(len(behind) - 2, -1, -1):
+        # (batch, before) + the row of each sentence's tag, (batch, before) -> (batch,)
         earlier = (behind[t] + arriving[tag]).argmax(1)
         tag = earlier if whole[t + 1] else np.where(there[:, t + 1], earlier, tag)
         paths[:, t] = tag
@@ -178,14 +258,15 @@ def _trace(
 
 
 def in_double(chain: Chain) -> Chain:
-    """The scores in float64, without their history, and zeros on padding."""
+    """The scores in float64, without gradients, and zeros on padding, of a chain that is valid."""
     return Chain(
-        # What stands on padding must not matter, not even a NaN.
-        chain.emissions.detach().double().masked_fill(~chain.mask.unsqueeze(2), 0),
+        # Padding must not matter, not even a NaN.
+        zero_padding(chain.emissions.detach().double(), chain.mask),
         chain.transitions.detach().double(),
         chain.start.detach().double(),
         chain.end.detach().double(),
         chain.mask,
+        checked=True,
     )
 
 
@@ -193,22 +274,28 @@ def in_double(chain: Chain) -> Chain:
 
 
 def log_messages(chain: Chain) -> Messages:
-    """As `forward_backward`, of a chain that is in float64 already."""
+    """As `forward_backward`, for a chain of `in_double`."""
     emissions, mask = chain.emissions, chain.mask
     transitions, start, end = (
-        scores.clamp(min=NEVER) for scores in (chain.transitions, chain.start, chain.end)
+        # A row of which all is minus infinity would give inf - inf = NaN in `logsumexp`.
+        scores.clamp(min=NEVER)
+        for scores in (chain.transitions, chain.start, chain.end)
     )
     _, time, _ = emissions.shape
+    # Forward (Rabiner 1989, eqs. 19 and 20), each (batch, tags).
     alphas = [start + emissions[:, 0]]
     for t in range(1, time):
         # (batch, before, 1) + (before, after) -> (batch, before, after), then sum out `before`
         stepped = torch.logsumexp(alphas[-1].unsqueeze(2) + transitions, dim=1) + emissions[:, t]
+        # On padding alpha stays as it was: the last one is that of each sentence's last token.
         alphas.append(torch.where(mask[:, t].unsqueeze(1), stepped, alphas[-1]))
+    # Backward (eqs. 24 and 25, with the end's scores for their ones).
     betas = [end.expand_as(alphas[-1])]
     for t in range(time - 1, 0, -1):
         # (batch, 1, after) + (before, after) -> (batch, before, after), then sum out `after`
         ahead = (emissions[:, t] + betas[-1]).unsqueeze(1)
         stepped = torch.logsumexp(ahead + transitions, dim=2)
         betas.append(torch.where(mask[:, t].unsqueeze(1), stepped, betas[-1]))
+    # Termination (eq. 21): (batch, tags) + (tags,), then sum out the last tag -> (batch,)
     log_partition = torch.logsumexp(alphas[-1] + end, dim=1)
     return Messages(torch.stack(alphas, 1), torch.stack(betas[::-1], 1), log_partition)

@@ -21,6 +21,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from tagkit.nn.crf.chain import NEVER, Chain, Messages, in_double, log_messages
+from tagkit.nn.padding import zero_padding
 
 Array = npt.NDArray[np.float64]
 
@@ -40,6 +41,7 @@ def log_partition(chain: Chain) -> Tensor:
     Its gradient is the expected count of each emission and each step: the marginals. There is no
     autograd graph over the steps.
     """
+    chain.check()
     if chain.emissions.is_cuda:
         return tree_partition(chain)
     total: Tensor = _LogPartition.apply(  # type: ignore[no-untyped-call]
@@ -49,20 +51,27 @@ def log_partition(chain: Chain) -> Tensor:
 
 
 class _LogPartition(torch.autograd.Function):
-    """Forward: alphas. Backward: betas, then expected counts times the incoming gradient."""
+    """Forward: alphas. Backward: betas, then expected counts times the incoming gradient.
+
+    The derivative of log Z by a score is the expected count of that emission or step under the
+    chain's distribution (Lafferty et al. 2001; Eisner 2016), so no graph over the steps is needed.
+    """
 
     @staticmethod
     def forward(
         ctx: Any, emissions: Tensor, transitions: Tensor, start: Tensor, end: Tensor, mask: Tensor
     ) -> Tensor:
         ctx.dtype = emissions.dtype
-        scores = _Scores.of(Chain(emissions, transitions, start, end, mask))
+        chain = Chain(emissions, transitions, start, end, mask, checked=True)
+        scores = _Scores.of(chain)
         spread = scores.spread()
         scaled = _scaled_forward(scores, spread) if spread < _SAFE_SPREAD else None
         ctx.scores, ctx.scaled = scores, scaled
         if scaled is not None:
+            # In float64 up to here: a loss is a difference of two large numbers.
             return torch.from_numpy(scaled.log_partition).to(ctx.dtype)
-        ctx.chain = in_double(Chain(emissions, transitions, start, end, mask))
+        # Sums of exponentials (`log_messages`): slower, and right for scores of any size.
+        ctx.chain = in_double(chain)
         ctx.messages = log_messages(ctx.chain)
         return ctx.messages.log_partition.to(ctx.dtype)  # type: ignore[no-any-return]
 
@@ -74,6 +83,7 @@ class _LogPartition(torch.autograd.Function):
             counts = tuple(torch.from_numpy(count) for count in found)
         else:
             counts = _log_counts(ctx.chain, ctx.messages, grad.double())
+        # One gradient for each argument of `forward`, none for the mask.
         return *(count.to(ctx.dtype) for count in counts), None
 
 
@@ -97,9 +107,10 @@ class _Scores:
 
     @classmethod
     def of(cls, chain: Chain) -> "_Scores":
+        # (batch, time, ...) -> (time, batch, ...): a step's scores lie side by side.
         mask = chain.mask.t().numpy()
         emissions = chain.emissions.detach().transpose(0, 1).numpy().astype(np.float64)
-        if not mask.all():  # what stands on padding must not matter, not even a NaN
+        if not mask.all():  # padding must not matter, not even a NaN
             emissions[~mask] = 0
         transitions, start, end = (
             part.detach().double().numpy() for part in (chain.transitions, chain.start, chain.end)
@@ -113,11 +124,12 @@ class _Scores:
         Where some are forbidden, tags that never meet can drift apart without end.
         """
         if np.isinf(self.transitions).any():
-            return math.inf
+            return math.inf  # not safe: the caller takes sums of exponentials
+        # (time, batch, tags) -> (time, batch) -> the largest
         emitted = (self.emissions.max(2) - self.emissions.min(2)).max()
         steps = sum(_spread(part) for part in (self.transitions, self.start, self.end))
         spread = float(emitted + steps)
-        # A NaN takes the exact road, which hands it on.
+        # A NaN is unequal to itself. It takes the exact computation, which returns it.
         return spread if spread == spread else math.inf
 
 
@@ -155,35 +167,43 @@ def _scaled_forward(scores: _Scores, spread: float) -> _Scaled | None:
     mask = scores.mask
     time, batch, tags = scores.emissions.shape
     whole = [bool(here.all()) for here in mask]
-    with np.errstate(all="ignore"):  # what is not finite is seen at the end
-        highest = scores.emissions.max(2)
+    with np.errstate(all="ignore"):  # what is not finite is found at the end
+        # The largest score of each kind is taken out before the exponential, so that none
+        # overflows, and comes back in `log_total`.
+        highest = scores.emissions.max(2)  # (time, batch)
         emitted = np.exp(scores.emissions - highest[:, :, None])
         stepped = np.exp(scores.transitions - scores.transitions.max())
         ended = np.exp(scores.end - scores.end.max())
+        # Between two scalings alpha shrinks by at most exp(-spread) a step.
         every = max(1, min(_RESCALE, int(_SPREAD_BETWEEN / max(1.0, spread))))
         alpha = np.empty((time, batch, tags))
         scale = np.ones((time, batch))
+        # alpha[0] = start * emitted (Rabiner 1989, eq. 19)
         np.multiply(np.exp(scores.start - scores.start.max()), emitted[0], out=alpha[0])
         for t in range(time):
             now = alpha[t]
             if t:
+                # (batch, before) @ (before, after) -> (batch, after): eq. 20 for all sentences
                 np.matmul(alpha[t - 1], stepped, out=now)
                 now *= emitted[t]
             if t % every == 0:
+                # (batch,) the scale of section V.A; eq. 103 sums its logarithms.
                 total = now.sum(1)
                 now /= total[:, None]
                 scale[t] = total
-            if not whole[t]:
+            if not whole[t]:  # most steps of sorted batches are whole, and need no masking
+                # Of sentences that have ended alpha stays as it was, and nothing is scaled.
                 over = ~mask[t]
                 scale[t, over] = 1
                 now[over] = alpha[t - 1, over]
+        # (batch, tags) @ (tags,) -> (batch,): eq. 21 with the end's scores
         last = alpha[-1] @ ended
         highest[~mask] = 0
         log_total = np.log(scale).sum(0) + highest.sum(0) + np.log(last)
         log_total += scores.start.max() + scores.end.max()
         log_total += (mask.sum(0) - 1) * scores.transitions.max()
-        # Where all likely beginnings come to a forbidden step, what lives on is too small to
-        # divide by.
+        # Where all likely beginnings come to a forbidden step, what is left is too small to divide
+        # by.
         far = min(scale.min(), last.min()) < math.exp(-_SAFE_SPREAD)
     if far or not np.isfinite(log_total).all():
         return None
@@ -197,23 +217,29 @@ def _scaled_counts(scores: _Scores, scaled: _Scaled, grad: Array) -> tuple[Array
     whole = [bool(here.all()) for here in mask]
     beta = np.empty((time, batch, tags))
     # At its last token a sentence's beta is `ended`, scaled so that alpha @ beta is 1.
+    # (tags,) / (batch, 1) -> (batch, tags)
     beta[-1] = scaled.ended / (scaled.alpha[-1] @ scaled.ended)[:, None]
     incoming = np.zeros((time, batch, tags))  # emitted * beta / scale
     backwards = np.ascontiguousarray(scaled.stepped.T)
     for t in range(time - 1, 0, -1):
         arriving = np.multiply(scaled.emitted[t], beta[t], out=incoming[t])
         if t % scaled.every == 0:
+            # With alpha's own scale, so that alpha * beta is a probability at every step.
             arriving /= scaled.scale[t][:, None]
+        # (batch, after) @ (after, before) -> (batch, before): eq. 25
         np.matmul(arriving, backwards, out=beta[t - 1])
         if not whole[t]:
-            over = ~mask[t]
+            over = ~mask[t]  # sentences that have ended: no step, and beta stays as it was
             arriving[over] = 0
             beta[t - 1, over] = beta[t, over]
+    # Rabiner's gamma, eq. 27, (time, batch, tags), times each sentence's gradient.
     unary = scaled.alpha * beta
     unary *= grad[:, None]
+    # Rabiner's xi, eq. 37, summed over time and sentences: stepped[i, j] * sum of alpha[t, i] *
+    # incoming[t + 1, j], which is one product (tags, time x batch) @ (time x batch, tags).
     weighted = (scaled.alpha[:-1] * grad[:, None]).reshape(-1, tags)
     steps = scaled.stepped * (weighted.T @ incoming[1:].reshape(-1, tags))
-    # On padding alpha and beta stand still, so the last row holds each sentence's last token.
+    # On padding alpha and beta stay as they were, so the last row holds each sentence's last token.
     starts, ends = unary[0].sum(0), unary[-1].sum(0)
     unary[~mask] = 0
     return np.ascontiguousarray(unary.transpose(1, 0, 2)), steps, starts, ends
@@ -221,51 +247,63 @@ def _scaled_counts(scores: _Scores, scaled: _Scaled, grad: Array) -> tuple[Array
 
 def _log_counts(chain: Chain, messages: Messages, grad: Tensor) -> tuple[Tensor, ...]:
     """As `_scaled_counts`, from messages in logarithms."""
+    # (batch,) -> (batch, 1, 1), beside (batch, time, tags) and (batch, before, after)
     log_z = messages.log_partition[:, None, None]
     weight = grad[:, None, None]
     unary = (messages.alpha + messages.beta - log_z).exp() * weight
     steps = torch.zeros_like(chain.transitions)
     transitions = chain.transitions.clamp(min=NEVER)
     for t in range(1, chain.mask.shape[1]):
+        # (batch, before, 1) + (before, after) + (batch, 1, after) -> (batch, before, after)
         arriving = chain.emissions[:, t] + messages.beta[:, t]
         before = messages.alpha[:, t - 1].unsqueeze(2)
         log_probs = before + transitions + arriving.unsqueeze(1) - log_z
         here = chain.mask[:, t, None, None]
         steps += (log_probs.exp() * weight).masked_fill(~here, 0).sum(0)
-    # On padding alpha and beta stand still, so the last column holds each sentence's last token.
+    # On padding alpha and beta stay as they were, so the last column holds each sentence's last
+    # token.
     starts, ends = unary[:, 0].sum(0), unary[:, -1].sum(0)
-    return unary.masked_fill(~chain.mask.unsqueeze(2), 0), steps, starts, ends
+    return zero_padding(unary, chain.mask), steps, starts, ends
 
 
 def tree_partition(chain: Chain) -> Tensor:
     """As `log_partition`, from products of matrices in pairs, with an autograd graph of that depth.
 
     Scores within one sentence must not lie further apart than float64 can hold, about 700 nats;
-    what is further behind counts as forbidden.
+    paths that are further below the best count as forbidden.
     """
-    emissions = chain.emissions.double().masked_fill(~chain.mask.unsqueeze(2), 0)
+    chain.check()
+    emissions = zero_padding(chain.emissions.double(), chain.mask)
     transitions, start, end = (
         part.double().clamp(min=NEVER) for part in (chain.transitions, chain.start, chain.end)
     )
     batch, time, tags = emissions.shape
     begun = start + emissions[:, 0]
     if time > 1:
-        # Of each step a matrix [before, after]; on padding one that changes nothing.
+        # (before, after) + (batch, time - 1, 1, after) -> (batch, time - 1, before, after), a
+        # matrix for each step. On padding it is the identity: log 1 on the diagonal, else log 0.
         steps = transitions + emissions[:, 1:].unsqueeze(2)
         still = torch.full_like(transitions, NEVER).fill_diagonal_(0)
         steps = torch.where(chain.mask[:, 1:, None, None], steps, still)
         while steps.shape[1] > 1:
-            if steps.shape[1] % 2:
+            if steps.shape[1] % 2:  # an odd number: the identity is the last one's partner
                 last = still.expand(batch, 1, tags, tags)
                 steps = torch.cat((steps, last), dim=1)
+            # (batch, pairs, before, between) x (batch, pairs, between, after): halves the steps
             steps = _log_product(steps[:, 0::2], steps[:, 1::2])
+        # (batch, before, 1) + (batch, before, after) -> sum out `before`: (batch, after)
         begun = torch.logsumexp(begun.unsqueeze(2) + steps[:, 0], dim=1)
     return torch.logsumexp(begun + end, dim=1).to(chain.emissions.dtype)
 
 
 def _log_product(left: Tensor, right: Tensor) -> Tensor:
     """Log of the product of matrices whose logs are given, the largest of each row taken out."""
+    # (batch, pairs, before, 1) and (batch, pairs, 1, 1): the largest of each row on the left, of
+    # each whole matrix on the right, since the product sums over its rows. Detached: what is taken
+    # out is put back, so that it has no gradient of its own.
     of_left = left.detach().amax(3, keepdim=True)
     of_right = right.detach().amax((2, 3), keepdim=True)
+    # logsumexp over `between` as one matrix product: exp, multiply, log (Rush 2020).
     product = torch.matmul((left - of_left).exp(), (right - of_right).exp())
+    # The logarithm of 0 would be minus infinity, and its gradient NaN.
     return product.clamp(min=_NOTHING).log() + of_left + of_right

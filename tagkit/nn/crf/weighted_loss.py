@@ -16,7 +16,8 @@ weighted cross-entropy of each token. The factors come from the backward half of
 import torch
 from torch import Tensor
 
-from tagkit.nn.crf.chain import NEVER, Chain
+from tagkit.nn.crf.chain import NEVER, Chain, check_tag_ids
+from tagkit.nn.padding import zero_padding
 
 
 def weighted_loss(chain: Chain, tag_ids: Tensor, weights: Tensor) -> Tensor:
@@ -30,22 +31,27 @@ def weighted_loss(chain: Chain, tag_ids: Tensor, weights: Tensor) -> Tensor:
     Returns:
         (batch,) in nats.
     """
+    chain.check()
+    check_tag_ids(tag_ids, chain.mask)
     mask = chain.mask
-    emissions = chain.emissions.masked_fill(~mask.unsqueeze(2), 0)
+    emissions = zero_padding(chain.emissions, mask)
     time = emissions.shape[1]
     # The gradient of a sum over infinities alone would be NaN.
     transitions = chain.transitions.clamp(min=NEVER)
-    beta = chain.end.clamp(min=NEVER).expand(emissions[:, 0].shape)
-    weight = weights[tag_ids] * mask
+    beta = chain.end.clamp(min=NEVER).expand(emissions[:, 0].shape)  # (batch, tags)
+    weight = weights[tag_ids] * mask  # (batch, time), 0 on padding
     loss = emissions.new_zeros(len(emissions))
     for t in range(time - 1, 0, -1):
         before, gold = tag_ids[:, t - 1], tag_ids[:, t]
+        # emission[t, j] + beta[t, j]: (batch, after)
         arriving = emissions[:, t] + beta
-        # (batch, before, after), then sum out `after`
+        # (before, after) + (batch, 1, after) -> (batch, before, after), then sum out `after`: beta
+        # of the step before, as in the equation above.
         summed = torch.logsumexp(transitions + arriving.unsqueeze(1), dim=2)
         taken = transitions[before, gold] + _at(arriving, gold)
         loss = loss + weight[:, t] * (_at(summed, before) - taken)
         beta = torch.where(mask[:, t, None], summed, beta)
+    # The first factor, p(y[0] | x), has a start in place of a transition.
     first = chain.start.clamp(min=NEVER) + emissions[:, 0] + beta
     return loss + weight[:, 0] * (torch.logsumexp(first, dim=1) - _at(first, tag_ids[:, 0]))
 

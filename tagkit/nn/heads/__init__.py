@@ -1,1 +1,31 @@
-"""From hidden states to tags, or to classes of whole texts."""
+"""Heads of taggers, and poolings of classifiers, by name.
+
+A head, or a pooling, is one module here and one row below. The keys are the values that the
+configuration allows for `head.kind` and `head.pooling`.
+"""
+
+from tagkit.nn.heads.crf import CrfHead
+from tagkit.nn.heads.pooling import (
+    AttentionPooling,
+    LastPooling,
+    MaxPooling,
+    MeanMaxPooling,
+    MeanPooling,
+    Pooling,
+)
+from tagkit.nn.heads.softmax import SoftmaxHead
+from tagkit.nn.heads.tagging import Head
+from tagkit.nn.heads.viterbi import ViterbiHead
+
+# Each is built of one `TagSpace`, so that a head with options of its own adds a field there and no
+# branch anywhere.
+HEADS: dict[str, type[Head]] = {"crf": CrfHead, "softmax": SoftmaxHead, "viterbi": ViterbiHead}
+
+# Each is built of the number of features of a state, and says how many its vector has.
+POOLINGS: dict[str, type[Pooling]] = {
+    "last": LastPooling,
+    "mean": MeanPooling,
+    "max": MaxPooling,
+    "mean+max": MeanMaxPooling,
+    "attention": AttentionPooling,
+}

@@ -6,7 +6,7 @@
     several         p(c | x) = sigmoid(W z + b) of each class by itself, with binary cross-entropy
                     (Goodfellow, Bengio and Courville, section 6.2.2.2)
 
-z is the pooled states behind feed-forward layers. Smoothed labels are those of Szegedy et al. 2016
+z is the pooled states after feed-forward layers. Smoothed labels are those of Szegedy et al. 2016
 (Goodfellow, Bengio and Courville, section 7.5.1). As in the heads of taggers, the loss comes as a
 sum and a count.
 """
@@ -43,8 +43,10 @@ class ClassHead(nn.Module):
         self.pooling = pooling
         self.several = several
         self.label_smoothing = label_smoothing
-        # Not saved: only the loss looks at them.
+        # Not saved: only the loss uses them.
         self.register_buffer("class_weights", class_weights, persistent=False)
+        # (texts, pooled) -> hidden[0] -> hidden[1] -> ... -> (texts, classes), dropout before each.
+        # No activation after the last: softmax and sigmoid want scores without bounds.
         layers: list[nn.Module] = []
         inputs = pooling.outputs
         for units in hidden:
@@ -53,23 +55,24 @@ class ClassHead(nn.Module):
         self.layers = nn.Sequential(*layers, nn.Dropout(dropout), _linear(inputs, classes))
 
     def scores(self, states: Tensor, final: Tensor, mask: Tensor) -> tuple[Tensor, Tensor | None]:
-        """Unnormalised score of each class, and attention where the pooling has such.
+        """Unnormalised score of each class, and attention if the pooling has it.
 
         Args:
-            states: (batch, time, inputs); what stands on padding has no effect.
-            final: (batch, inputs) the last states of the directions, merged.
+            states: (batch, time, inputs); padding has no effect.
+            final: (batch, inputs) the final states of the directions, merged.
             mask: (batch, time) bool, True on real tokens.
 
         Returns:
             (batch, classes), and (batch, time) with 0 on padding, or None.
         """
-        vector, attention = self.pooling(states, final, mask)
+        vector, attention = self.pooling(states, final, mask)  # (batch, pooled)
         scores: Tensor = self.layers(vector)
         return scores, attention
 
     def classify(self, states: Tensor, final: Tensor, mask: Tensor) -> tuple[Tensor, Tensor | None]:
         """As `scores`, with probabilities; those of a text sum to 1 where it has one class."""
         scores, attention = self.scores(states, final, mask)
+        # Softmax makes the classes compete; sigmoid judges each by itself. Both (batch, classes).
         probs = torch.sigmoid(scores) if self.several else torch.softmax(scores, dim=1)
         return probs, attention
 
@@ -85,16 +88,21 @@ class ClassHead(nn.Module):
             targets: (batch, classes) bool, True of the gold classes.
         """
         scores, _ = self.scores(states, final, mask)
+        # (batch, classes) of 0 and 1: shares of the gold classes.
         wanted = targets.to(scores.dtype)
-        count = torch.tensor(len(scores))
+        count = torch.tensor(len(scores))  # texts, whatever the number of their classes
         if self.several:
+            # Towards 1/2, the mean of the two outcomes of each class.
             smoothed = wanted * (1 - self.label_smoothing) + self.label_smoothing / 2
             each = nn.functional.binary_cross_entropy_with_logits(
                 scores, smoothed, reduction="none"
             )
+            # (batch, classes) * (classes,), summed over both
             return (each * self.class_weights).sum(), count
+        # Towards 1 / classes: Szegedy et al. 2016, section 7.
         smoothing = self.label_smoothing
         wanted = wanted * (1 - smoothing) + smoothing / wanted.shape[1]
+        # Targets as probabilities, not as an id: each class's share gets its own class's weight.
         total = nn.functional.cross_entropy(scores, wanted, self.class_weights, reduction="sum")
         return total, count
 
@@ -108,11 +116,12 @@ def balanced_weights(targets: Tensor) -> Tensor:
         targets: (texts, classes) bool, True of the gold classes; each class has a text.
     """
     texts, classes = targets.shape
+    # (texts, classes) -> (classes,)
     return texts / (classes * targets.sum(0).float())
 
 
 def _linear(inputs: int, outputs: int) -> nn.Linear:
     layer = nn.Linear(inputs, outputs)
-    nn.init.xavier_uniform_(layer.weight)
+    nn.init.xavier_uniform_(layer.weight)  # Glorot and Bengio 2010, eq. 16
     nn.init.zeros_(layer.bias)
     return layer

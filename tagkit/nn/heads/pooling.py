@@ -1,7 +1,7 @@
-"""From the states of a text's tokens to one vector: what a classifier looks at.
+"""From the states of a text's tokens to one vector: what a classifier reads.
 
-    last       the state behind the last token of each direction: the last forward and the first
-               backward one (Jurafsky and Martin, "RNNs and LSTMs", section on RNNs for sequence
+    last       the final state of each direction: the last forward and the first backward one
+               (Jurafsky and Martin, "RNNs and LSTMs", section on RNNs for sequence
                classification; Goodfellow, Bengio and Courville, section 10.2, fig. 10.5)
     mean       the mean of the states (Jurafsky and Martin, eq. 13.15)
     max        the largest value of each feature (the same section)
@@ -9,62 +9,108 @@
     attention  sum of a[t] h[t], a = softmax over t of q . tanh(W h[t] + b), q one learned query
                (Yang et al. 2016, eqs. 5-7)
 
-What stands on padding has no part in any of them.
+Padding has no part in any of them.
 """
 
 import torch
 from torch import Tensor, nn
 
-POOLINGS = ("last", "mean", "max", "mean+max", "attention")
+from tagkit.nn.padding import zero_padding
 
 
 class Pooling(nn.Module):
-    """States of a text as one vector."""
+    """States of a text as one vector.
 
-    def __init__(self, *, kind: str, inputs: int) -> None:
-        """`kind` is one of `POOLINGS`; `inputs` features of each state."""
+    Attributes:
+        outputs: features of the vector.
+    """
+
+    outputs: int
+
+    def __init__(self, inputs: int) -> None:
+        """`inputs` features of each state."""
         super().__init__()
-        if kind not in POOLINGS:
-            raise ValueError(f"pooling {kind!r}: expected one of {', '.join(POOLINGS)}")
-        self.kind = kind
-        self.outputs = 2 * inputs if kind == "mean+max" else inputs
-        if kind == "attention":
-            self.keys = nn.Linear(inputs, inputs)
-            self.query = nn.Linear(inputs, 1, bias=False)
+        self.outputs = inputs
 
     def forward(self, states: Tensor, final: Tensor, mask: Tensor) -> tuple[Tensor, Tensor | None]:
-        """One vector a text, and what share of it each token has where that is attention.
+        """One vector for each text, and each token's weight in it if the pooling is attention.
 
         Args:
-            states: (batch, time, inputs); what stands on padding has no effect.
-            final: (batch, inputs) the last states of the directions, merged.
+            states: (batch, time, inputs); padding has no effect.
+            final: (batch, inputs) the final states of the directions, merged.
             mask: (batch, time) bool, True on real tokens; True throughout column 0.
 
         Returns:
             (batch, outputs), and (batch, time) with 0 on padding, or None.
         """
-        match self.kind:
-            case "last":
-                return final, None
-            case "mean":
-                return _mean(states, mask), None
-            case "max":
-                return _max(states, mask), None
-            case "mean+max":
-                return torch.cat((_mean(states, mask), _max(states, mask)), dim=1), None
-        blanked = _blank(states, mask)
-        scores: Tensor = self.query(torch.tanh(self.keys(blanked))).squeeze(2)
+        raise NotImplementedError
+
+
+class LastPooling(Pooling):
+    """The final states."""
+
+    def forward(self, states: Tensor, final: Tensor, mask: Tensor) -> tuple[Tensor, Tensor | None]:
+        """As in `Pooling`."""
+        return final, None  # the layer has picked them by the mask already
+
+
+class MeanPooling(Pooling):
+    """The mean over a text's tokens."""
+
+    def forward(self, states: Tensor, final: Tensor, mask: Tensor) -> tuple[Tensor, Tensor | None]:
+        """As in `Pooling`."""
+        return _mean(states, mask), None
+
+
+class MaxPooling(Pooling):
+    """The largest value of each feature among a text's tokens."""
+
+    def forward(self, states: Tensor, final: Tensor, mask: Tensor) -> tuple[Tensor, Tensor | None]:
+        """As in `Pooling`."""
+        return _max(states, mask), None
+
+
+class MeanMaxPooling(Pooling):
+    """Mean and maximum, side by side."""
+
+    def __init__(self, inputs: int) -> None:
+        """`inputs` features of each state."""
+        super().__init__(inputs)
+        self.outputs = 2 * inputs
+
+    def forward(self, states: Tensor, final: Tensor, mask: Tensor) -> tuple[Tensor, Tensor | None]:
+        """As in `Pooling`."""
+        # two of (batch, inputs) -> (batch, 2 x inputs)
+        return torch.cat((_mean(states, mask), _max(states, mask)), dim=1), None
+
+
+class AttentionPooling(Pooling):
+    """A mean whose weights are learnt."""
+
+    def __init__(self, inputs: int) -> None:
+        """`inputs` features of each state."""
+        super().__init__(inputs)
+        # W and b, then q: the names are those of the saved weights.
+        self.keys = nn.Linear(inputs, inputs)
+        # A bias would add the same to every token's score, which softmax takes out again.
+        self.query = nn.Linear(inputs, 1, bias=False)
+
+    def forward(self, states: Tensor, final: Tensor, mask: Tensor) -> tuple[Tensor, Tensor | None]:
+        """As in `Pooling`."""
+        states = zero_padding(states, mask)  # a weight of 0 times NaN would be NaN
+        # (batch, time, inputs) -> (batch, time, 1) -> (batch, time)
+        scores: Tensor = self.query(torch.tanh(self.keys(states))).squeeze(2)
+        # Minus infinity becomes a weight of exactly 0; each text has a token, so no row is all 0.
         weights = torch.softmax(scores.masked_fill(~mask, -torch.inf), dim=1)
-        return (weights.unsqueeze(1) @ blanked).squeeze(1), weights
+        # (batch, 1, time) @ (batch, time, inputs) -> (batch, 1, inputs) -> (batch, inputs)
+        return (weights.unsqueeze(1) @ states).squeeze(1), weights
 
 
 def _mean(states: Tensor, mask: Tensor) -> Tensor:
-    return _blank(states, mask).sum(1) / mask.sum(1, keepdim=True)
+    # Divided by each text's own length, (batch, 1), not by time.
+    return zero_padding(states, mask).sum(1) / mask.sum(1, keepdim=True)
 
 
 def _max(states: Tensor, mask: Tensor) -> Tensor:
+    # Minus infinity rather than 0: all values of a feature may be negative.
     return states.masked_fill(~mask.unsqueeze(2), -torch.inf).amax(1)
-
-
-def _blank(states: Tensor, mask: Tensor) -> Tensor:
-    return states.masked_fill(~mask.unsqueeze(2), 0)

@@ -2,7 +2,9 @@
 
 import itertools
 import math
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
 import torch
@@ -15,12 +17,16 @@ from tagkit.nn.crf import partition as module
 from tagkit.nn.crf.chain import (
     Chain,
     forward_backward,
+    in_double,
     marginals,
     path_score,
     step_log_probs,
     viterbi,
 )
+from tagkit.nn.crf.confidence import span_confidence
+from tagkit.nn.crf.n_best import n_best
 from tagkit.nn.crf.partition import log_partition
+from tagkit.nn.crf.weighted_loss import weighted_loss
 
 
 def random_chain(
@@ -367,3 +373,79 @@ def test_a_gpu_gives_the_numbers_of_a_cpu(forbid: float) -> None:
         torch.testing.assert_close(found.cpu(), expected)
     torch.testing.assert_close(marginals(there).cpu(), marginals(chain))
     assert torch.equal(viterbi(there)[0].cpu(), viterbi(chain)[0])
+
+
+# The public door: what cannot be scored is refused.
+
+
+def valid(**changes: Tensor) -> Chain:
+    parts = {
+        "emissions": torch.zeros(2, 3, 4), "transitions": torch.zeros(4, 4),
+        "start": torch.zeros(4), "end": torch.zeros(4),
+        "mask": torch.tensor([[True, True, True], [True, False, False]]),
+    }  # fmt: skip
+    return Chain(**{**parts, **changes})
+
+
+PATH = torch.zeros(2, 3, dtype=torch.int64)
+HOLE = torch.tensor([[True, True, True], [True, False, True]])
+MESSAGES = forward_backward(valid())
+DOORS = {
+    "log_partition": log_partition,
+    "tree_partition": module.tree_partition,
+    "forward_backward": forward_backward,
+    "marginals": marginals,
+    "viterbi": viterbi,
+    "path_score": lambda chain: path_score(chain, PATH),
+    "step_log_probs": lambda chain: step_log_probs(chain, MESSAGES, PATH),
+    "weighted_loss": lambda chain: weighted_loss(chain, PATH, torch.ones(4)),
+    "n_best": lambda chain: n_best(chain, 2),
+    "span_confidence": lambda chain: span_confidence(chain, PATH, torch.full((4,), -1)),
+}
+REFUSED = [
+    ({"mask": HOLE}, "mask: row 1 is False in column 1 and True in column 2; expected padding on "
+     "the right alone, without holes"),
+    ({"mask": torch.zeros(2, 3, dtype=torch.bool)},
+     "mask: row 0 is False in column 0; expected every row to begin with a token"),
+    ({"mask": HOLE.byte()}, "mask: expected torch.bool, found torch.uint8"),
+    ({"mask": HOLE[:, :2]}, "mask: expected shape (2, 3), found (2, 2)"),
+    ({"emissions": torch.zeros(3, 4)},
+     "emissions: expected shape (batch, time, tags), time at least 1, found (3, 4)"),
+    ({"emissions": torch.zeros(2, 0, 4), "mask": HOLE[:, :0]},
+     "emissions: expected shape (batch, time, tags), time at least 1, found (2, 0, 4)"),
+    ({"emissions": torch.zeros(2, 3, 4).long()},
+     "emissions: expected a floating-point dtype, found torch.int64"),
+    ({"transitions": torch.zeros(4, 1)},
+     "transitions: expected shape (4, 4) for 4 tags, found (4, 1)"),
+    ({"start": torch.zeros(1)}, "start: expected shape (4,) for 4 tags, found (1,)"),
+    ({"end": torch.zeros(5)}, "end: expected shape (4,) for 4 tags, found (5,)"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_a_chain_that_cannot_be_scored_is_refused_at_every_door(door: str) -> None:
+    enter: Callable[[Chain], object] = DOORS[door]
+    enter(valid())
+    for changes, message in REFUSED:
+        with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+            enter(valid(**changes))
+
+
+def test_a_path_of_another_shape_or_dtype_is_refused() -> None:
+    for path, message in (
+        (PATH[:, :2], "tag ids: expected shape (2, 3), found (2, 2)"),
+        (PATH.bool(), "tag ids: expected torch.int64, found torch.bool"),
+    ):
+        for score_it in (
+            lambda path: path_score(valid(), path),
+            lambda path: step_log_probs(valid(), MESSAGES, path),
+            lambda path: weighted_loss(valid(), path, torch.ones(4)),
+        ):
+            with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+                score_it(path)
+
+
+def test_derived_chains_are_not_checked_again_unless_theirs_was_not() -> None:
+    assert in_double(valid()).checked
+    assert not valid(mask=HOLE).cpu().checked
+    assert replace(valid(), checked=True).cpu().checked

@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from tagkit.nn.heads import POOLINGS
 from tagkit.nn.heads.classification import ACTIVATIONS, ClassHead, balanced_weights
-from tagkit.nn.heads.pooling import POOLINGS, Pooling
 
 MASK = torch.tensor([[True, True, True], [True, False, False], [True, True, False]])
 TARGETS = torch.tensor([[True, False, False], [False, False, True], [False, True, False]])
@@ -28,7 +28,7 @@ def final() -> Tensor:
 def head(pooling: str = "max", **changes: object) -> ClassHead:
     torch.manual_seed(3)
     options: dict[str, object] = {
-        "pooling": Pooling(kind=pooling, inputs=4), "hidden": (), "activation": "relu",
+        "pooling": POOLINGS[pooling](4), "hidden": (), "activation": "relu",
         "dropout": 0.0, "classes": 3, "several": False, "label_smoothing": 0.0,
         "class_weights": torch.ones(3),
     }  # fmt: skip

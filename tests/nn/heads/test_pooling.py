@@ -6,7 +6,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from tagkit.nn.heads.pooling import POOLINGS, Pooling
+from tagkit.config import HeadConfig, allowed
+from tagkit.nn.heads import POOLINGS
+from tagkit.nn.heads.pooling import AttentionPooling, Pooling
 
 LENGTHS = (4, 1, 3, 2)
 MASK = torch.arange(4) < torch.tensor(LENGTHS).unsqueeze(1)
@@ -24,16 +26,22 @@ def final() -> Tensor:
 
 def pooling(kind: str) -> Pooling:
     torch.manual_seed(3)
-    return Pooling(kind=kind, inputs=3)
+    return POOLINGS[kind](3)
 
 
-def by_hand(layer: Pooling, states: list[list[float]], final: list[float]) -> list[float]:
+def test_the_configuration_allows_the_poolings_of_the_table() -> None:
+    assert allowed(HeadConfig, "pooling") == tuple(POOLINGS)
+
+
+def by_hand(
+    kind: str, layer: Pooling, states: list[list[float]], final: list[float]
+) -> list[float]:
     """One text's vector, number by number."""
     columns = list(zip(*states, strict=True))
     mean = [sum(column) / len(states) for column in columns]
     largest = [max(column) for column in columns]
-    if layer.kind != "attention":
-        return {"last": final, "mean": mean, "max": largest, "mean+max": mean + largest}[layer.kind]
+    if not isinstance(layer, AttentionPooling):
+        return {"last": final, "mean": mean, "max": largest, "mean+max": mean + largest}[kind]
     keys, query = layer.keys, layer.query.weight[0].tolist()
     scores = []
     for state in states:
@@ -51,7 +59,7 @@ def test_every_pooling_is_what_a_plain_loop_finds(kind: str, states: Tensor, fin
     found, _ = layer(states, final, MASK)
     assert found.shape == (4, layer.outputs)
     for row, length in enumerate(LENGTHS):
-        expected = by_hand(layer, states[row, :length].tolist(), final[row].tolist())
+        expected = by_hand(kind, layer, states[row, :length].tolist(), final[row].tolist())
         torch.testing.assert_close(found[row], torch.tensor(expected))
 
 
@@ -96,6 +104,27 @@ def test_the_shares_of_attention_sum_to_one_and_padding_has_none(
     assert weights[1, 0] == 1  # a text of one word
 
 
-def test_there_is_no_other_pooling() -> None:
-    with pytest.raises(ValueError, match=r"pooling 'min': expected one of last, mean, max, mean\+"):
-        Pooling(kind="min", inputs=3)
+@pytest.mark.parametrize("kind", POOLINGS)
+def test_saved_and_loaded_weights_give_the_same_vector(
+    kind: str, states: Tensor, final: Tensor
+) -> None:
+    saved = pooling(kind)
+    torch.manual_seed(4)
+    loaded = POOLINGS[kind](3)
+    loaded.load_state_dict(saved.state_dict())
+    assert torch.equal(saved(states, final, MASK)[0], loaded(states, final, MASK)[0])
+
+
+@pytest.mark.parametrize("kind", POOLINGS)
+def test_every_parameter_gets_a_gradient(kind: str, states: Tensor, final: Tensor) -> None:
+    layer = pooling(kind)
+    layer(states.requires_grad_(), final.requires_grad_(), MASK)[0].square().sum().backward()
+    for name, parameter in layer.named_parameters():
+        assert parameter.grad is not None, name
+        assert bool(parameter.grad.abs().sum() > 0), name
+
+
+def test_names_of_saved_parameters_are_those_of_earlier_versions() -> None:
+    saved = {kind: list(pooling(kind).state_dict()) for kind in POOLINGS}
+    assert saved["attention"] == ["keys.weight", "keys.bias", "query.weight"]
+    assert not any(names for kind, names in saved.items() if kind != "attention")

@@ -1,158 +1,42 @@
-"""Heads: losses, decoding, and probabilities of spans against enumeration of all paths."""
+"""The laws of the table of tagging heads, for every row, against enumeration of all paths."""
 
 import itertools
-import math
+import re
 from dataclasses import replace
 
 import pytest
-import tiny
 import torch
+from tag_heads import GOLD, MASK, TAGS, free, hidden_states, make_head, path_scores, score
 from torch import Tensor
 
-from tagkit.config import load_config
-from tagkit.features.encoding import encode
-from tagkit.features.vocabulary import Vocabulary
-from tagkit.inference.predictor import Predictor
+from tagkit.config import HeadConfig, allowed
 from tagkit.models.steps import illegal_steps
-from tagkit.models.task_table import task_of
-from tagkit.nn.crf.chain import Chain, marginals
-from tagkit.nn.heads.tagging import (
-    CrfHead,
-    Head,
-    SoftmaxHead,
-    StepScores,
-    ViterbiHead,
-    estimate_bigrams,
-)
-from tagkit.text.records import Sentence
-from tagkit.text.schemes import convert, illegal_count, to_spans
-
-TAGS = {
-    "iob2": ("O", "B-X", "I-X", "B-Y"),
-    "iobes": ("O", "B-X", "E-X", "S-X", "I-X"),
-    "bilou": ("O", "B-X", "L-X", "U-X"),
-}
-
-
-HEADS = ("crf", "softmax", "viterbi")
-
-
-def free(tags: int) -> StepScores:
-    return StepScores(torch.zeros(tags, tags), torch.zeros(tags), torch.zeros(tags))
-
-
-def make_head(kind: str, illegal: StepScores, *, constrain_training: bool = False) -> Head:
-    torch.manual_seed(4)
-    tags = len(illegal.start)
-    if kind == "crf":
-        head = CrfHead(inputs=3, tags=tags, illegal=illegal, constrain_training=constrain_training)
-        with torch.no_grad():
-            for parameter in head.crf.parameters():
-                parameter.normal_()
-        return head
-    if kind == "softmax":
-        return SoftmaxHead(inputs=3, tags=tags, illegal=illegal)
-    bigrams = StepScores(torch.randn(tags, tags), torch.randn(tags), torch.randn(tags))
-    return ViterbiHead(inputs=3, tags=tags, illegal=illegal, bigrams=bigrams)
-
-
-def scores_of(chain: Chain, row: int) -> dict[tuple[int, ...], float]:
-    """Every path of a sentence with its score, summed term by term."""
-    length, tags = int(chain.mask[row].sum()), len(chain.start)
-    found = {}
-    for path in itertools.product(range(tags), repeat=length):
-        found[path] = float(_score(chain, row, path))
-    return found
-
-
-def _score(chain: Chain, row: int, path: tuple[int, ...]) -> Tensor:
-    total = chain.start[path[0]] + chain.end[path[-1]]
-    total = total + sum(chain.emissions[row, t, tag] for t, tag in enumerate(path))
-    return total + sum(chain.transitions[a, b] for a, b in itertools.pairwise(path))
+from tagkit.nn.heads import HEADS
+from tagkit.text.schemes import illegal_count
 
 
 @pytest.fixture
 def states() -> Tensor:
-    return 2 * torch.randn(2, 4, 3, generator=torch.Generator().manual_seed(9))
+    return hidden_states()
 
 
-MASK = torch.tensor([[True, True, True, True], [True, True, False, False]])
-GOLD = torch.tensor([[0, 1, 2, 0], [2, 1, 0, 0]])
+def test_the_configuration_allows_the_heads_of_the_table() -> None:
+    assert allowed(HeadConfig, "kind") == tuple(HEADS)
 
 
-@torch.no_grad()
-def test_the_crf_loss_is_the_log_probability_of_the_gold_path(states: Tensor) -> None:
-    head = make_head("crf", free(3))
-    total, count = head.loss(states, MASK, GOLD)
-    expected = 0.0
-    for row, length in enumerate((4, 2)):
-        scores = scores_of(head.chain(states, MASK), row)
-        gold = scores[tuple(GOLD[row, :length].tolist())]
-        expected += math.log(sum(math.exp(s) for s in scores.values())) - gold
-    assert float(total) == pytest.approx(expected, rel=1e-5)
-    assert int(count) == 6
+def test_the_names_that_users_read_are_these() -> None:
+    names = [head.name for head in HEADS.values()]
+    assert names == ["CRF", "softmax", "softmax + tag bigrams"]
 
 
-@torch.no_grad()
-def test_the_crf_head_is_pytorch_crf_over_its_own_emissions(states: Tensor) -> None:
-    head = make_head("crf", free(3))
-    assert isinstance(head, CrfHead)
-    emissions = head.linear(states)
-    total, _ = head.loss(states, MASK, GOLD)
-    torch.testing.assert_close(total, -head.crf(emissions, GOLD, mask=MASK))
-    paths = head.decode(states, MASK).tolist()
-    assert [paths[0], paths[1][:2]] == head.crf.decode(emissions, mask=MASK)
-
-
-@pytest.mark.parametrize("kind", ["softmax", "viterbi"])
-@torch.no_grad()
-def test_the_softmax_loss_is_the_log_probability_of_each_token(states: Tensor, kind: str) -> None:
-    head = make_head(kind, free(3))
-    total, count = head.loss(states, MASK, GOLD)
-    probs = torch.softmax(head.linear(states), 2)
-    tokens = [(0, 0), (0, 1), (0, 2), (0, 3), (1, 0), (1, 1)]
-    expected = -sum(math.log(probs[row, t, GOLD[row, t]]) for row, t in tokens)
-    assert float(total) == pytest.approx(expected, rel=1e-5)
-    assert int(count) == 6
-
-
-@torch.no_grad()
-def test_softmax_takes_the_best_tag_of_each_token(states: Tensor) -> None:
-    head = make_head("softmax", free(3))
-    expected = head.linear(states).argmax(2).masked_fill(~MASK, 0)
-    assert torch.equal(head.decode(states, MASK), expected)
-
-
-@pytest.mark.parametrize("kind", ["crf", "viterbi"])
+@pytest.mark.parametrize("kind", HEADS)
 @torch.no_grad()
 def test_decoding_finds_the_best_of_all_paths(states: Tensor, kind: str) -> None:
     head = make_head(kind, free(3))
     found = head.decode(states, MASK)
     for row, length in enumerate((4, 2)):
-        scores = scores_of(head.chain(states, MASK), row)
+        scores = path_scores(head.chain(states, MASK), row)
         assert tuple(found[row, :length].tolist()) == max(scores, key=lambda path: scores[path])
-
-
-@torch.no_grad()
-def test_viterbi_maximises_log_probabilities_plus_bigram_scores(states: Tensor) -> None:
-    head = make_head("viterbi", free(3))
-    assert isinstance(head, ViterbiHead)
-    log_probs = torch.softmax(head.linear(states), 2).log().tolist()
-    bigrams, start, end = (
-        part.tolist() for part in (head.bigram_transitions, head.bigram_start, head.bigram_end)
-    )
-    found = head.decode(states, MASK)
-    plain = SoftmaxHead.decode(head, states, MASK)
-    assert not torch.equal(found, plain)  # the bigrams do have a say
-    for row, length in enumerate((4, 2)):
-
-        def total(path: tuple[int, ...], row: int = row) -> float:
-            emitted = sum(log_probs[row][t][tag] for t, tag in enumerate(path))
-            stepped = sum(bigrams[a][b] for a, b in itertools.pairwise(path))
-            return float(emitted + stepped + start[path[0]] + end[path[-1]])
-
-        best = max(itertools.product(range(3), repeat=length), key=total)
-        assert tuple(found[row].tolist()) == best + (0,) * (4 - length)
 
 
 @pytest.mark.parametrize("kind", HEADS)
@@ -174,19 +58,6 @@ def test_loss_and_path_of_a_sentence_do_not_depend_on_its_padding(
     assert torch.equal(head.decode(spoilt, MASK), paths)
 
 
-@torch.no_grad()
-def test_the_viterbi_head_adds_bigrams_starts_and_ends_to_log_probabilities(
-    states: Tensor,
-) -> None:
-    head = make_head("viterbi", free(3))
-    assert isinstance(head, ViterbiHead)
-    chain = head.chain(states, MASK)
-    torch.testing.assert_close(chain.emissions, torch.log_softmax(head.linear(states), 2))
-    assert torch.equal(chain.transitions, head.bigram_transitions)
-    assert torch.equal(chain.start, head.bigram_start)
-    assert torch.equal(chain.end, head.bigram_end)
-
-
 @pytest.mark.parametrize("kind", HEADS)
 def test_head_losses_have_the_gradient_of_brute_force(states: Tensor, kind: str) -> None:
     head = make_head(kind, free(3))
@@ -201,7 +72,7 @@ def test_head_losses_have_the_gradient_of_brute_force(states: Tensor, kind: str)
     expected = torch.zeros(())
     for row, length in enumerate((4, 2)):
         paths = list(itertools.product(range(3), repeat=length))
-        scores = [_score(chain, row, path) for path in paths]
+        scores = [score(chain, row, path) for path in paths]
         gold = tuple(GOLD[row, :length].tolist())
         expected = expected + torch.logsumexp(torch.stack(scores), 0) - scores[paths.index(gold)]
     for name, ours, theirs in zip(
@@ -212,32 +83,16 @@ def test_head_losses_have_the_gradient_of_brute_force(states: Tensor, kind: str)
         )
 
 
-def test_bigrams_are_ratios_of_counts() -> None:
-    found = estimate_bigrams([[0, 1], [0, 0]], 2, smoothing=0.5)
-    # counts + 0.5 of steps from tag 0: to 0, to 1, to the end; from 1; and from the start
-    from_0, from_1, from_edge = [1.5, 1.5, 1.5], [0.5, 0.5, 1.5], [2.5, 0.5]
-    seen = [1.5 + 0.5 + 2.5, 1.5 + 0.5 + 0.5]
-    prior = [count / sum(seen) for count in seen]
-    for before, row in enumerate((from_0, from_1)):
-        for after in (0, 1):
-            expected = math.log(row[after] / sum(row) / prior[after])
-            assert float(found.transitions[before, after]) == pytest.approx(expected, abs=1e-6)
-        assert float(found.end[before]) == pytest.approx(math.log(row[2] / sum(row)), abs=1e-6)
-    for after in (0, 1):
-        expected = math.log(from_edge[after] / sum(from_edge) / prior[after])
-        assert float(found.start[after]) == pytest.approx(expected, abs=1e-6)
-
-
 @pytest.mark.parametrize("scheme", sorted(TAGS))
 @pytest.mark.parametrize("kind", HEADS)
 @torch.no_grad()
 def test_constrained_decoding_never_gives_an_illegal_sequence(scheme: str, kind: str) -> None:
     tags = TAGS[scheme]
     head = make_head(kind, illegal_steps(tags, scheme))
-    dice = torch.Generator().manual_seed(1)
-    lengths = torch.randint(1, 9, (200,), generator=dice)
+    generator = torch.Generator().manual_seed(1)
+    lengths = torch.randint(1, 9, (200,), generator=generator)
     mask = torch.arange(8) < lengths[:, None]
-    wild = 20 * torch.randn(200, 8, 3, generator=dice)
+    wild = 20 * torch.randn(200, 8, 3, generator=generator)
     paths = head.decode(wild, mask).tolist()
     sequences = [[tags[i] for i in path[:n]] for path, n in zip(paths, lengths, strict=True)]
     assert illegal_count(sequences, scheme) == 0
@@ -256,7 +111,7 @@ def test_constrained_decoding_finds_the_best_legal_path(
     for row, length in enumerate((4, 2)):
         legal = {
             path: score
-            for path, score in scores_of(loose.chain(states, MASK), row).items()
+            for path, score in path_scores(loose.chain(states, MASK), row).items()
             if illegal_count([[tags[i] for i in path]], scheme) == 0
         }
         assert tuple(found[row, :length].tolist()) == max(legal, key=lambda path: legal[path])
@@ -271,124 +126,6 @@ def test_a_sentence_never_begins_with_i_where_all_words_stand_in_spans(kind: str
     paths = head.decode(wild, torch.ones(50, 3, dtype=torch.bool))
     assert not paths[:, 0].any()
     assert paths[:, 1:].any()
-
-
-@torch.no_grad()
-def test_constrained_training_sums_over_legal_paths_alone(states: Tensor) -> None:
-    tags = TAGS["iobes"]
-    head = make_head("crf", illegal_steps(tags, "iobes"), constrain_training=True)
-    gold = torch.tensor([[1, 2, 0, 3], [0, 3, 0, 0]])  # B E O S, O S
-    total, _ = head.loss(states, MASK, gold)
-    loose = make_head("crf", free(len(tags)))  # of the same weights
-    expected = 0.0
-    for row, length in enumerate((4, 2)):
-        legal = {
-            path: score
-            for path, score in scores_of(loose.chain(states, MASK), row).items()
-            if illegal_count([[tags[i] for i in path]], "iobes") == 0
-        }
-        path = tuple(gold[row, :length].tolist())
-        expected += math.log(sum(math.exp(s) for s in legal.values())) - legal[path]
-    assert float(total) == pytest.approx(expected, rel=1e-5)
-
-
-# Probabilities of tokens and spans, the whole road from words.
-
-
-def make_predictor(scheme: str, kind: str, seed: int) -> Predictor:
-    vocabulary = Vocabulary(
-        words=("a", "b", "c"), vector_words=(), only_vectors=False, chars=("a", "b", "c"),
-        tags=TAGS[scheme], classes=(), features=(), lowercase=True, normalize_digits=True,
-    )  # fmt: skip
-    config = load_config(
-        overrides=["data.scheme=iob2", f"data.train_scheme={scheme}", f"head.kind={kind}",
-                   "head.constrain=decode", "encoder.hidden=4", "embeddings.word_dim=4",
-                   "embeddings.char_dim=4", "embeddings.char_hidden=4"]
-    )  # fmt: skip
-    torch.manual_seed(seed)
-    size = len(vocabulary.tags)
-    bigrams = StepScores(torch.randn(size, size), torch.randn(size), torch.randn(size))
-    model = task_of(config).build(config, vocabulary, None)
-    if kind == "viterbi":
-        model.head.bigram_transitions, model.head.bigram_start = bigrams.transitions, bigrams.start
-        model.head.bigram_end = bigrams.end
-    with torch.no_grad():
-        model.head.linear.weight.mul_(6)
-        for parameter in getattr(model.head, "crf", torch.nn.Module()).parameters():
-            parameter.normal_()
-    return Predictor(model, vocabulary, config, torch.device("cpu"))
-
-
-def probabilities_of(predictor: Predictor, sentence: Sentence) -> dict[tuple[str, ...], float]:
-    """Every path of tags with its probability."""
-    model, tags = predictor.model.eval(), predictor.vocabulary.tags
-    batch = encode([sentence], predictor.vocabulary, {}, chars=True).batch([0])
-    with torch.no_grad():
-        scores = scores_of(model.head.chain(model.states(batch), batch.tokens.mask), 0)
-    total = sum(math.exp(score) for score in scores.values())
-    return {tuple(tags[i] for i in path): math.exp(score) / total for path, score in scores.items()}
-
-
-SENTENCES = [
-    Sentence(tuple(words)) for words in ("abca", "b", "cab", "ccba", "ab", "bbc", "aacc", "ca")
-]
-
-
-@pytest.mark.parametrize("scheme", sorted(TAGS))
-@pytest.mark.parametrize("kind", HEADS)
-def test_the_probability_of_a_span_is_that_of_all_paths_with_just_this_span(
-    scheme: str, kind: str
-) -> None:
-    lengths = set()
-    for seed in range(3):
-        predictor = make_predictor(scheme, kind, seed)
-        predictions = predictor.annotate(SENTENCES, batch_size=5, confidence=True)
-        for sentence, found in zip(SENTENCES, predictions, strict=True):
-            probs = probabilities_of(predictor, sentence)
-            best = max(probs, key=lambda path: probs[path])
-            assert [replace(s, probability=None) for s in found.spans] == list(to_spans(best))
-            for span in found.spans:
-                expected = sum(
-                    prob
-                    for path, prob in probs.items()
-                    if replace(span, probability=None) in to_spans(path)
-                )
-                assert span.probability == pytest.approx(expected, abs=1e-5)
-                lengths.add(span.end - span.start)
-            assert found.probabilities is not None
-            for t, probability in enumerate(found.probabilities):
-                expected = sum(prob for path, prob in probs.items() if path[t] == best[t])
-                assert probability == pytest.approx(expected, abs=1e-5)
-    assert {1, 2} <= lengths
-
-
-@pytest.mark.parametrize("kind", HEADS)
-def test_token_probabilities_are_the_marginals_of_the_tags(kind: str) -> None:
-    predictor = make_predictor("iobes", kind, seed=4)
-    model = predictor.model.eval()
-    batch = encode(SENTENCES, predictor.vocabulary, {}, chars=True).batch(range(len(SENTENCES)))
-    with torch.no_grad():
-        chain = model.head.chain(model.states(batch), batch.tokens.mask)
-    paths = tiny.output(model, batch).tag_ids
-    expected = marginals(chain).gather(2, paths.unsqueeze(2)).squeeze(2)
-    for row, found in enumerate(predictor.annotate(SENTENCES, batch_size=3, confidence=True)):
-        length = len(SENTENCES[row])
-        assert found.probabilities == pytest.approx(expected[row, :length].tolist(), abs=1e-5)
-
-
-def test_predict_hands_on_the_probabilities_of_tag() -> None:
-    predictor = make_predictor("iobes", "viterbi", seed=1)
-    tagged = predictor.predict(SENTENCES, confidence=True)
-    found = predictor.annotate(SENTENCES, batch_size=64, confidence=True)
-    assert any(prediction.spans for prediction in found)
-    for ours, theirs in zip(tagged, found, strict=True):
-        assert [s.probability for s in ours.spans] == [s.probability for s in theirs.spans]
-        assert tuple(token.probability for token in ours.tokens) == theirs.probabilities
-    plain = predictor.predict(SENTENCES)
-    assert all(span.probability is None for tagged in plain for span in tagged.spans)
-    assert [[s.label for s in t.spans] for t in plain] == [
-        [s.label for s in t.spans] for t in tagged
-    ]
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
@@ -410,13 +147,86 @@ def test_a_gpu_gives_the_losses_paths_and_gradients_of_a_cpu(
 
 
 @pytest.mark.parametrize("kind", HEADS)
-def test_the_likeliest_taggings_are_those_of_all_paths(kind: str) -> None:
-    predictor = make_predictor("iobes", kind, seed=4)
-    for sentence, found in zip(SENTENCES, predictor.n_best(SENTENCES, 5), strict=True):
-        expected = sorted(probabilities_of(predictor, sentence).items(), key=lambda x: -x[1])
-        assert len(found) == min(5, sum(p > 0 for _, p in expected))
-        for ours, (path, probability) in zip(found, expected, strict=False):
-            assert ours.probability == pytest.approx(probability, abs=1e-5)
-            if kind == "crf":  # no two paths are as likely there
-                assert ours.tags == convert(path, "iob2")
-                assert ours.spans == to_spans(path)
+@torch.no_grad()
+def test_saved_and_loaded_weights_give_the_same_loss_and_paths(kind: str, states: Tensor) -> None:
+    saved, loaded = make_head(kind, free(3)), make_head(kind, free(3))
+    for parameter in loaded.parameters():
+        parameter.zero_()
+    loaded.load_state_dict(saved.state_dict())
+    assert torch.equal(saved.loss(states, MASK, GOLD)[0], loaded.loss(states, MASK, GOLD)[0])
+    assert torch.equal(saved.decode(states, MASK), loaded.decode(states, MASK))
+
+
+@pytest.mark.parametrize("kind", HEADS)
+def test_every_parameter_gets_a_gradient(kind: str, states: Tensor) -> None:
+    head = make_head(kind, free(3))
+    head.loss(states, MASK, GOLD)[0].backward()
+    for name, parameter in head.named_parameters():
+        assert parameter.grad is not None, name
+        assert bool(parameter.grad.abs().sum() > 0), name
+
+
+@pytest.mark.parametrize("kind", HEADS)
+@torch.no_grad()
+def test_a_head_called_as_a_module_gives_its_loss(kind: str, states: Tensor) -> None:
+    head = make_head(kind, free(3))
+    total, count = head(states, MASK, GOLD)
+    expected, tokens = head.loss(states, MASK, GOLD)
+    assert torch.equal(total, expected)
+    assert torch.equal(count, tokens)
+
+
+@pytest.mark.parametrize("constrain_training", [False, True])
+@pytest.mark.parametrize("kind", HEADS)
+def test_a_head_called_as_a_module_does_not_check_the_mask_at_every_step(
+    kind: str, constrain_training: bool, states: Tensor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    head = make_head(kind, free(3), constrain_training=constrain_training)
+    for module in ("heads.tagging", "crf.chain"):  # on a GPU each check waits for all before it
+        monkeypatch.setattr(f"tagkit.nn.{module}.check_mask", None)
+    head(states, MASK, GOLD)[0].backward()
+    with pytest.raises(TypeError):
+        head.loss(states, MASK, GOLD)
+
+
+def test_names_of_saved_parameters_are_those_of_earlier_versions() -> None:
+    linear = ["linear.weight", "linear.bias"]
+    assert {kind: list(make_head(kind, free(3)).state_dict()) for kind in HEADS} == {
+        "crf": [*linear, "crf.start_transitions", "crf.end_transitions", "crf.transitions"],
+        "softmax": linear,
+        "viterbi": ["bigram_transitions", "bigram_start", "bigram_end", *linear],
+    }
+
+
+HOLE = torch.tensor([[True, False, True, True], [True, True, False, False]])
+EMPTY = torch.tensor([[True, True, True, True], [False, True, False, False]])
+WRONG = {
+    "a hole": ((3, HOLE, GOLD), "mask: row 0 is False in column 1 and True in column 2; expected "
+               "padding on the right alone, without holes"),
+    "no token": ((3, EMPTY, GOLD), "mask: row 1 is False in column 0; expected every row to begin "
+                 "with a token"),
+    "bytes": ((3, MASK.byte(), GOLD), "mask: expected torch.bool, found torch.uint8"),
+    "a long mask": ((3, torch.ones(2, 5).bool(), GOLD),
+                    "mask: expected shape (2, 4), found (2, 5)"),
+    "wide states": ((5, MASK, GOLD), "states: expected shape (batch, time, 3), found (2, 4, 5)"),
+    "short targets": ((3, MASK, GOLD[:, :3]), "tag ids: expected shape (2, 4), found (2, 3)"),
+    "targets of 32 bits": ((3, MASK, GOLD.int()),
+                           "tag ids: expected torch.int64, found torch.int32"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", WRONG)
+@pytest.mark.parametrize("kind", HEADS)
+@torch.no_grad()
+def test_what_a_head_cannot_score_is_refused_with_what_was_found_and_expected(
+    kind: str, case: str
+) -> None:
+    head = make_head(kind, free(3))
+    (width, mask, targets), message = WRONG[case]
+    states = torch.zeros(2, 4, width)
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        head.loss(states, mask, targets)
+    if "target" not in case:
+        for entry in (head.decode, head.chain):
+            with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+                entry(states, mask)

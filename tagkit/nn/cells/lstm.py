@@ -1,0 +1,60 @@
+"""Long short-term memory (Hochreiter and Schmidhuber 1997; forget gate of Gers et al. 2000).
+
+    i, f, o = sigmoid(W x[t] + U h[t-1] + b)    input, forget and output gate, each with its own
+    g = tanh(W_g x[t] + U_g h[t-1] + b_g)       the new content
+    c[t] = f * c[t-1] + i * g                   the memory: a sum, through which gradients flow
+    h[t] = o * tanh(c[t]),  h[-1] = c[-1] = 0
+
+Jurafsky and Martin, "RNNs and LSTMs", eqs. 13.20-13.27; Goodfellow et al. 2016, eqs. 10.40-10.44.
+"""
+
+import torch
+from torch import Tensor, nn
+
+from tagkit.nn.cells.cell import Cell, StepInputs, sum_biases
+from tagkit.nn.products import Product
+
+
+def arrange(rows: Tensor) -> Tensor:
+    """Gates as i, f, o, 2 g, from torch's i, f, g, o.
+
+    One sigmoid then serves all four: tanh(a) = 2 sigmoid(2 a) - 1, so the rows of g are doubled
+    once instead of its sums at every step.
+    """
+    entry, forget, new, out = rows.chunk(4)
+    return torch.cat((entry, forget, out, 2 * new))
+
+
+def read(inputs: StepInputs, recurrent: Product, _: Tensor) -> Tensor:
+    """States, as `Cell.read` describes it."""
+    directions, batch, width = inputs.shape
+    hidden = width // 4  # each gate's share
+    states = torch.empty(inputs.time, directions, batch, hidden)
+    memory = torch.zeros(directions, batch, hidden)  # c
+    squashed = torch.empty_like(memory)  # tanh(c)
+    for t in range(inputs.time):
+        gates = inputs.at(t)  # W x[t] + b: (directions, batch, 4 x hidden)
+        if t:  # U h[-1] is 0
+            recurrent.add_to(gates, states[t - 1])
+        gates.sigmoid_()
+        # (directions, batch, 4 x hidden) -> four of (directions, batch, hidden)
+        entry, forget, out, new = torch.split(gates, hidden, dim=2)
+        # The last is sigmoid(2 a): 2 new - 1 is g = tanh(a).
+        memory.mul_(forget).add_(new.mul_(2).sub_(1).mul_(entry))
+        # On a CPU torch's sigmoid is six times as fast as its tanh.
+        torch.mul(memory, 2, out=squashed)
+        squashed.sigmoid_().mul_(2).sub_(1)
+        torch.mul(squashed, out, out=states[t])
+    return states
+
+
+LSTM = Cell(
+    name="LSTM",
+    network=nn.LSTM,
+    gates=4,
+    bounded=True,  # a sigmoid times a tanh; the memory c is not, but nothing multiplies it
+    forget_gate=1,
+    arrange=arrange,
+    biases=sum_biases,
+    read=read,
+)

@@ -1,0 +1,57 @@
+"""The CRF head: a linear-chain conditional random field over the emissions.
+
+    p(y | x) = exp(score(y)) / sum over all paths y' of exp(score(y'))
+
+with the score of `crf/chain.py` (Lafferty et al. 2001; Huang et al. 2015; Lample et al. 2016,
+eq. 1). The loss is the negative logarithm: log-partition minus the gold path's score.
+"""
+
+from typing import ClassVar
+
+import torchcrf
+from torch import Tensor
+
+from tagkit.nn.crf.chain import Chain, path_score
+from tagkit.nn.crf.partition import log_partition
+from tagkit.nn.crf.weighted_loss import weighted_loss
+from tagkit.nn.heads.tagging import Head, StepScores, TagSpace
+
+
+class CrfHead(Head):
+    """A conditional random field; pytorch-crf holds its parameters."""
+
+    name: ClassVar[str] = "CRF"
+    constrained_by_default: ClassVar[bool] = True
+
+    def __init__(self, space: TagSpace) -> None:
+        """`space.constrain_training` leaves forbidden paths out of the log-partition too."""
+        super().__init__(space)
+        # transitions (before, after), start and end (tags,), each uniform from -0.1 to 0.1; saved
+        # under pytorch-crf's names.
+        self.crf = torchcrf.CRF(space.tags, batch_first=True)
+        self.constrain_training = space.constrain_training
+
+    def _chain(self, states: Tensor, mask: Tensor) -> Chain:
+        """Emissions and learnt transitions."""
+        return self._constrained(self.linear(states), mask, self._steps())
+
+    def _loss(self, states: Tensor, mask: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+        """Log-partition minus the gold path's score, summed over sentences; number of tokens.
+
+        Where tags have weights, the sum of `weighted_loss.py`.
+        """
+        # Without the forbidden steps' minus infinity scaled products may be used, which are faster.
+        steps = self._steps()
+        emissions = self.linear(states)  # (batch, time, inputs) -> (batch, time, tags)
+        chain = Chain(emissions, steps.transitions, steps.start, steps.end, mask, checked=True)
+        # The gold path is scored without constraints: a corpus may break its own scheme, and one
+        # such step would make the loss infinite.
+        allowed = self._chain(states, mask) if self.constrain_training else chain
+        if self.tag_weights is not None:
+            return weighted_loss(allowed, targets, self.tag_weights).sum(), mask.sum()
+        # (batch,) - (batch,) -> a sum over sentences; divided by tokens, not sentences, in training
+        return (log_partition(allowed) - path_score(chain, targets)).sum(), mask.sum()
+
+    def _steps(self) -> StepScores:
+        crf = self.crf
+        return StepScores(crf.transitions, crf.start_transitions, crf.end_transitions)

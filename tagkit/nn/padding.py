@@ -1,0 +1,104 @@
+"""Padded sequences: zeros on padding, reversal within each length, and the check of a mask.
+
+Sequences of one batch are padded on the right to the longest: a mask is (batch, time) bool, True on
+the tokens of each sequence, from column 0 on, and False on the padding after them.
+"""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+
+def zero_padding(sequences: Tensor, mask: Tensor) -> Tensor:
+    """`sequences` with zeros on padding.
+
+    Args:
+        sequences: (batch, time, features).
+        mask: (batch, time) bool, True on real tokens.
+
+    Returns:
+        The same shape.
+    """
+    # Not a product with the mask: NaN x 0 is NaN, and so is the gradient of that product.
+    # (batch, time) -> (batch, time, 1), which broadcasts over the features
+    return sequences.masked_fill(~mask.unsqueeze(-1), 0)
+
+
+def check_mask(mask: Tensor, batch: int, time: int) -> None:
+    """Raise unless a mask is (batch, time) bool with at least one token a row and right padding.
+
+    pytorch-crf checks shapes and column 0 (`CRF._validate`); a mask with a hole it scores in
+    silence, adding the transition between two tokens that are not neighbours.
+
+    Args:
+        mask: what a caller passed.
+        batch: how many sentences there are.
+        time: how many tokens the longest has.
+
+    Raises:
+        ValueError: another shape or dtype, a row without a token, or a token after padding.
+    """
+    if mask.shape != (batch, time):
+        raise ValueError(f"mask: expected shape {(batch, time)}, found {tuple(mask.shape)}")
+    if mask.dtype != torch.bool:
+        raise ValueError(f"mask: expected torch.bool, found {mask.dtype}")
+    # On a GPU this waits for all that was launched before. NumPy's calls cost a quarter of torch's,
+    # and on a CPU the array is the tensor's own memory.
+    rows = mask.cpu().numpy()
+    # True > False: a token whose left neighbour is padding.
+    holes = rows[:, 1:] > rows[:, :-1]
+    if rows[:, :1].all() and not holes.any():
+        return
+    empty = (~rows[:, 0]).nonzero()[0]
+    if len(empty):
+        raise ValueError(
+            f"mask: row {empty[0]} is False in column 0; expected every row to begin with a token"
+        )
+    row, column = (int(place[0]) for place in holes.nonzero())
+    raise ValueError(
+        f"mask: row {row} is False in column {column} and True in column {column + 1}; expected "
+        "padding on the right alone, without holes"
+    )
+
+
+def reverse_each(sequences: Tensor, mask: Tensor) -> Tensor:
+    """Each sequence reversed within its own length; padding stays after it.
+
+    Args:
+        sequences: (batch, time, features), or (batch, time).
+        mask: (batch, time) bool, True on real tokens.
+
+    Returns:
+        The same shape.
+    """
+    # Plain flip(1) would put the padding first, and the backward pass would start on it.
+    batch, time = mask.shape
+    steps = torch.arange(time, device=mask.device)
+    # (batch, 1) - (time,) -> (batch, time): token t of a sentence of n reads token n - 1 - t. On
+    # padding that would be negative: there each place reads itself.
+    mirrored = mask.sum(1, keepdim=True) - 1 - steps
+    places = torch.where(mask, mirrored, steps)
+    # Places within a sentence -> rows of the batch laid out flat: (batch x time,)
+    rows = (places + time * torch.arange(batch, device=mask.device).unsqueeze(1)).flatten()
+    found: Tensor = _Reversal.apply(sequences.flatten(0, 1), rows)  # type: ignore[no-untyped-call]
+    return found.view(sequences.shape)
+
+
+class _Reversal(torch.autograd.Function):
+    """Rows in another order, which applied twice is the first one again: so is its gradient.
+
+    The gradient of `index_select` would add rows one by one into zeros, as it cannot know that no
+    row occurs twice.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, sequences: Tensor, rows: Tensor) -> Tensor:
+        ctx.rows = rows
+        return sequences.index_select(0, rows)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
+        return grad.index_select(0, ctx.rows), None

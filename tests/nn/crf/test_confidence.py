@@ -1,0 +1,66 @@
+"""Factors of the probability of a span, against enumeration of all paths."""
+
+import itertools
+import math
+
+import pytest
+import torch
+
+from tagkit.nn.crf.chain import Chain, viterbi
+from tagkit.nn.crf.confidence import span_confidence
+
+# Tags O, B, I: I continues the span of B and of I, and nothing else says where it ends.
+CONTINUATION = torch.tensor([-1, 2, 2])
+MASK = torch.tensor([[True] * 4, [True, True, False, False]])
+
+
+def drawn(seed: int) -> Chain:
+    generator = torch.Generator().manual_seed(seed)
+
+    def scores(*shape: int) -> torch.Tensor:
+        return torch.randn(*shape, generator=generator, dtype=torch.float64)
+
+    return Chain(scores(2, 4, 3), scores(3, 3), scores(3), scores(3), MASK)
+
+
+def shares(chain: Chain, row: int) -> dict[tuple[int, ...], float]:
+    """Every path of a sentence with its probability."""
+    length = int(MASK[row].sum())
+    found = {}
+    for path in itertools.product(range(3), repeat=length):
+        score = float(chain.start[path[0]] + chain.end[path[-1]])
+        score += sum(float(chain.emissions[row, t, tag]) for t, tag in enumerate(path))
+        score += sum(float(chain.transitions[a, b]) for a, b in itertools.pairwise(path))
+        found[path] = math.exp(score)
+    total = sum(found.values())
+    return {path: share / total for path, share in found.items()}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_each_factor_is_a_ratio_of_sums_over_paths(seed: int) -> None:
+    chain = drawn(seed)
+    best, _ = viterbi(chain)
+    found = span_confidence(chain, best, CONTINUATION)
+    for row, length in enumerate((4, 2)):
+        paths, tags = shares(chain, row), best[row].tolist()
+
+        def mass(at: dict[int, int], paths: dict[tuple[int, ...], float] = paths) -> float:
+            return sum(p for path, p in paths.items() if all(path[t] == at[t] for t in at))
+
+        for t in range(length):
+            here = {t: tags[t]}
+            assert float(found.probs[row, t]) == pytest.approx(mass(here))
+            before = {t - 1: tags[t - 1]} if t else {}
+            expected = math.log(mass({**before, **here}) / mass(before))
+            assert float(found.step_log_probs[row, t]) == pytest.approx(expected)
+            continued = 0.0
+            if t + 1 < length and tags[t]:
+                continued = mass({**here, t + 1: 2}) / mass(here)
+            assert float(found.continuation_prob[row, t]) == pytest.approx(continued)
+
+
+def test_where_tags_say_where_spans_end_nothing_continues() -> None:
+    chain = drawn(5)
+    best, _ = viterbi(chain)
+    found = span_confidence(chain, best, torch.full((3,), -1))
+    assert not found.continuation_prob.any()
