@@ -3,9 +3,9 @@
 from collections import Counter
 from collections.abc import Iterator
 
+from tagkit.corpus.lint.findings import CheckReport, FileFacts, Finding, shown_lines
 from tagkit.corpus.lint.labels import shown
 from tagkit.corpus.lint.repair import Repaired
-from tagkit.corpus.lint.report import CheckReport, FileFacts, Finding, shown_lines
 from tagkit.wording import plural
 
 _NO_TYPES = ("labels", "classes", None)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tagkit.cli.console import WithBar, note
 from tagkit.cli.reports import architecture, report_lines
-from tagkit.corpus.split import Split
+from tagkit.corpus.dataset import Split
 from tagkit.corpus.splits import Corpus
 from tagkit.training.callbacks import Epoch, Listener
 from tagkit.training.seeds import TrainedSeeds, mean_and_deviation

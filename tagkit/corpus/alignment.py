@@ -6,7 +6,7 @@ line ends inside a span. What a corpus says is a token is one.
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 
 from tagkit.corpus.formats.options import Item, Reading
@@ -49,6 +49,8 @@ def to_sentences(items: Iterable[Item], reading: Reading) -> Iterator[Sentence]:
         if isinstance(item, Sentence):
             yield item
             continue
+        if not reading.with_tags:  # spans that nobody asked for need not fit the tokens
+            item = replace(item, spans=None)
         overlapping = overlaps(item)
         places = tokens_of(item, reading.data.tokenizer, whole=reading.whole)
         if not places and (item.labels or reading.whole):

@@ -14,7 +14,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from tagkit.text.records import Prediction, Sentence, Span
-from tagkit.text.schemes import from_spans, stretches
+from tagkit.text.schemes import from_spans, has_spans, stretches
 
 _OVERLAP = 64  # words that two windows share, at most
 
@@ -70,7 +70,7 @@ def join(
     Args:
         words: of the whole sentence.
         parts: start and prediction of each window, in order.
-        scheme: of the tags; "labels" for plain ones.
+        scheme: of the tags; `PLAIN` for plain labels.
     """
     seams = [0]
     for left, right in pairwise(parts):
@@ -91,7 +91,8 @@ def join(
                 spans.append(placed)
                 if placed.end > end:
                     probabilities += (part.probabilities or ())[end - start : span.end]
-    if scheme != "labels":
+    # Tags of two windows side by side may be illegal; those made from the joined spans are not.
+    if has_spans(scheme):
         tags = list(from_spans(spans, len(words), scheme))
     return Prediction(words, tuple(tags), tuple(spans), tuple(probabilities) or None)
 

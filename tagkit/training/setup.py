@@ -23,6 +23,7 @@ from tagkit.features.vocabulary import (
 )
 from tagkit.features.word_vectors import Vectors, load_vectors
 from tagkit.models.bundle import load_bundle
+from tagkit.models.label_kinds import kinds_of
 from tagkit.models.model import Model, build_model
 from tagkit.models.transfer import extended, inherit, inherited, vectors_of
 from tagkit.nn.heads.classification import balanced_weights
@@ -74,7 +75,7 @@ def prepare(config: Config, device: torch.device) -> Prepared:
     base = load_bundle(Path(config.train.init_from)) if config.train.init_from else None
     if base:
         config = inherited(config, base, config.train.init_from)
-    corpus = load_corpus(config)
+    corpus = load_corpus(config, kinds_of(config))
     config = _resolved(config, corpus)
     vectors = vectors_of(base) if base else None
     if config.embeddings.vectors and not base:

@@ -8,8 +8,8 @@ import tiny
 
 from tagkit.cli.lint_report import report_lines
 from tagkit.config import DataConfig, load_config
+from tagkit.corpus.dataset import Split, with_label_notes
 from tagkit.corpus.lint.check import check_files
-from tagkit.corpus.split import Split, with_label_notes
 from tagkit.corpus.splits import load_corpus
 from tagkit.errors import DataError
 from tagkit.evaluation.compare import compare_files

@@ -6,7 +6,7 @@ import pytest
 
 from tagkit.config import DataConfig
 from tagkit.corpus.convert import Conversion
-from tagkit.corpus.formats.files import write_folder
+from tagkit.corpus.formats.file_sets import write_folder
 from tagkit.corpus.formats.table import FORMATS, target_format
 from tagkit.errors import DataError, TagkitError
 

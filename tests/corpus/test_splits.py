@@ -18,7 +18,8 @@ from tagkit.corpus.splits import (
 )
 from tagkit.errors import DataError, FormatError
 from tagkit.text.records import Sentence
-from tagkit.text.schemes import Detection, illegal_count, to_spans
+from tagkit.text.schemes import to_spans
+from tagkit.text.scheme_detection import Detection, illegal_count
 
 
 def corpus_file(folder: Path, name: str, *sentences: str) -> str:

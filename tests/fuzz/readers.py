@@ -9,7 +9,8 @@ from tagkit.config import DataConfig
 from tagkit.corpus.alignment import to_sentences
 from tagkit.corpus.formats.options import Item, Reading
 from tagkit.corpus.formats.source import Source
-from tagkit.corpus.formats.table import FORMATS, Format, recognise, settled
+from tagkit.corpus.formats.table import FORMATS, Format, settled
+from tagkit.corpus.formats.recognition import recognise
 from tagkit.errors import FormatError, TagkitError
 from tagkit.text.records import Document, Sentence
 

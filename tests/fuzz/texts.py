@@ -6,7 +6,8 @@ from pathlib import Path
 from random import Random
 
 from tagkit.text.records import Prediction, Sentence, Span
-from tagkit.text.schemes import SPAN_SCHEMES, convert, detect, from_spans, illegal_count, to_spans
+from tagkit.text.schemes import SPAN_SCHEMES, convert, from_spans, to_spans
+from tagkit.text.scheme_detection import detect, illegal_count
 from tagkit.text.tokenizer import TOKENIZERS
 from tagkit.text.windows import cut, join, windows, windows_between_spans
 

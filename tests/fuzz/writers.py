@@ -8,7 +8,7 @@ from typing import Any
 from tagkit.config import DataConfig
 from tagkit.corpus.alignment import overlaps
 from tagkit.corpus.convert import Conversion
-from tagkit.corpus.formats.files import write_folder, write_pair
+from tagkit.corpus.formats.file_sets import write_folder, write_pair
 from tagkit.corpus.formats.options import Item, Reading
 from tagkit.corpus.formats.pieces import Piece, Writing
 from tagkit.corpus.formats.source import Source

@@ -10,7 +10,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from tagkit.config import DataConfig, load_config
-from tagkit.corpus.split import Split
+from tagkit.corpus.dataset import Split
 from tagkit.corpus.splits import judge_scheme
 from tagkit.errors import DataError, FormatError
 from tagkit.evaluation.compare import compare_files
@@ -18,7 +18,8 @@ from tagkit.evaluation.tag_report import Report, Score, make_report
 from tagkit.inference.predictor import Predictor
 from tagkit.inference.score import dev_scores, evaluate
 from tagkit.text.records import Prediction, Sentence
-from tagkit.text.schemes import Detection, to_spans
+from tagkit.text.schemes import to_spans
+from tagkit.text.scheme_detection import Detection
 from tagkit.training.trainer import train
 
 

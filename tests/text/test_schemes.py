@@ -9,22 +9,8 @@ from hypothesis import strategies as st
 
 from tagkit.errors import DataError
 from tagkit.text.records import Span
-from tagkit.text.schemes import (
-    PREFIXES,
-    SPAN_SCHEMES,
-    SYNONYMS,
-    Detection,
-    convert,
-    detect,
-    from_spans,
-    illegal_count,
-    is_span_tag,
-    join_tag,
-    may_follow,
-    normalize,
-    split_tag,
-    to_spans,
-)
+from tagkit.text.schemes import PREFIXES, SPAN_SCHEMES, SYNONYMS, convert, from_spans, is_span_tag, join_tag, may_follow, normalize, split_tag, to_spans
+from tagkit.text.scheme_detection import Detection, detect, illegal_count
 
 # Labels with hyphens, the empty one of bare prefixes, and any other text.
 labels = st.sampled_from(["PER", "LOC", "", "LOC-GPE", "-", "O"]) | st.text(max_size=3)

@@ -12,14 +12,16 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
+from tagkit.corpus.formats.decoding import ByteFacts
 from tagkit.corpus.formats.options import Reading, source_of
 from tagkit.corpus.formats.pieces import Piece, Writing, cannot_hold
-from tagkit.corpus.formats.source import Source, has_mark, read_text
+from tagkit.corpus.formats.source import PACKED, Source, read_text, unpacked_name
 from tagkit.errors import DataError, FormatError, shorten
 from tagkit.text.records import Document, TextSpan
 from tagkit.wording import reason, shown_name
 
-_ENDINGS = (".ann", ".txt")
+ANNOTATION, TEXT = ".ann", ".txt"
+PAIR = (TEXT, ANNOTATION)
 _OTHER = {
     "R": "relations", "E": "events", "A": "attributes", "M": "attributes", "N": "normalizations",
     "#": "notes", "*": "equivalences",
@@ -45,21 +47,21 @@ def annotated_files(path: Path) -> list[Path]:
     """
     if os.path.isdir(path):
         try:
-            return sorted(p for p in path.iterdir() if _stem(p) and _ending(p) == ".ann")
+            return sorted(p for p in path.iterdir() if _stem(p) and _ending(p) == ANNOTATION)
         except OSError as error:
             raise DataError(f"{path}: cannot be read as a folder: {reason(error)}") from None
-    if _ending(path) not in _ENDINGS:
+    if _ending(path) not in PAIR:
         return []
-    beside = [path.with_name(f"{_stem(path)}.ann{gz}") for gz in ("", ".gz")]
+    beside = [path.with_name(f"{_stem(path)}{ANNOTATION}{gz}") for gz in ("", PACKED)]
     return [p for p in beside if os.path.isfile(p)][:1]
 
 
 def _ending(path: Path) -> str:
-    return Path(path.name.removesuffix(".gz")).suffix
+    return Path(unpacked_name(path.name)).suffix
 
 
 def _stem(path: Path) -> str:
-    return Path(path.name.removesuffix(".gz")).stem
+    return Path(unpacked_name(path.name)).stem
 
 
 def read_brat(source: Source, reading: Reading) -> Iterator[Document]:
@@ -78,15 +80,16 @@ def read_brat(source: Source, reading: Reading) -> Iterator[Document]:
 
 def _document(file: Path, reading: Reading, others: Counter[str]) -> Document:
     encoding = reading.data.encoding
-    beside = [file.with_name(f"{_stem(file)}.txt{gz}") for gz in ("", ".gz")]
+    beside = [file.with_name(f"{_stem(file)}{TEXT}{gz}") for gz in ("", PACKED)]
     text_file = next((p for p in beside if os.path.isfile(p)), None)
     if text_file is None:
         raise DataError(f"{file}: expected its text in {beside[0]}, found no such file")
-    text = read_text(str(text_file), encoding, reading.data.max_line_chars)
+    facts = ByteFacts(encoding)
+    text = read_text(str(text_file), encoding, reading.data.max_line_chars, facts)
     if not text.strip():
         raise DataError(f"{text_file}: expected a text, found a blank file")
     marks = list(_marks(file, reading, others))
-    place = _counting(text, text_file, marks)
+    place = _counting(text, facts.has_mark, marks)
     found: list[tuple[TextSpan, int]] = []
     for mark in marks:
         span = _span(text, mark, place, str(file), reading)
@@ -141,17 +144,16 @@ def _pair(text: str) -> tuple[int, int]:
     return start, end
 
 
-def _counting(text: str, text_file: Path, marks: Sequence[_Mark]) -> Callable[[int], int | None]:
+def _counting(text: str, has_mark: bool, marks: Sequence[_Mark]) -> Callable[[int], int | None]:
     """How a file's offsets become places in its text: the first way that fits every mark."""
     ways = [_as_they_are(text)]
-    counts_mark = has_mark(str(text_file))
-    if counts_mark:
+    if has_mark:
         ways.append(lambda at: ways[0](at - 1))
     if "\r\n" in text:
         # The \r stands for both, so that a span that ends with a line does not end behind its \r.
         starts = [at for at in range(len(text) + 1) if text[max(at - 1, 0) : at + 1] != "\r\n"]
         ways.append(lambda at: starts[at] if 0 <= at < len(starts) else None)
-        if counts_mark:
+        if has_mark:
             ways.append(lambda at: starts[at - 1] if 0 < at <= len(starts) else None)
     return next((way for way in ways if all(_fits(text, mark, way) for mark in marks)), ways[0])
 
@@ -213,7 +215,7 @@ def write_brat(items: Iterable[Document], writing: Writing) -> Iterator[Piece]:
         name = "" if writing.single else _file_name(item.name, number, names)
         # A line end parts the documents of one file; the text of a single one is left as it is.
         text = f"\n{item.text}" if writing.single and number > 1 else item.text
-        yield Piece(f"{name}.txt", text)
+        yield Piece(f"{name}{TEXT}", text)
         if not item.text.strip():
             raise cannot_hold(item, "brat", "a blank text")
         offset += len(text) - len(item.text)
@@ -228,13 +230,13 @@ def write_brat(items: Iterable[Document], writing: Writing) -> Iterator[Piece]:
             repeated = span.text.replace("\n", " ").replace("\r", " ")
             place = f"{span.start + offset} {span.end + offset}"
             lines.append(f"T{count}\t{span.label} {place}\t{repeated}\n")
-        yield Piece(f"{name}.ann", "".join(lines))
+        yield Piece(f"{name}{ANNOTATION}", "".join(lines))
         if writing.single:
             offset += len(item.text)
         else:
             count, offset = 0, 0
     if writing.single and number > 1:
-        yield Piece(".txt", "\n")
+        yield Piece(TEXT, "\n")
 
 
 def _file_name(name: str, number: int, taken: set[str]) -> str:

@@ -12,26 +12,22 @@ from itertools import groupby
 
 from tagkit.corpus.formats.columns.layout import (
     BLANK,
+    CONLLU,
     DOCSTART,
     KEYED,
-    Layout,
-    column_options,
     is_cell,
     is_conllu_id,
     split_line,
     value_of,
 )
-from tagkit.corpus.formats.columns.reader import Block, read_blocks
-from tagkit.corpus.formats.options import Reading
+from tagkit.corpus.formats.columns.reader import Block
 from tagkit.corpus.formats.pieces import Piece, Writing, cannot_hold
-from tagkit.corpus.formats.source import Source
 from tagkit.errors import FormatError, shorten
 from tagkit.text.records import Sentence
 
 _TEXT = "# text = "
 _ESCAPES = {"\\s": " ", "\\t": "\t", "\\r": "\r", "\\n": "\n", "\\p": "|", "\\\\": "\\"}
 _ESCAPE_OF = {char: escape for escape, char in _ESCAPES.items()}
-NAME = "conllu"
 KEY = "NER"  # of the tags of spans in MISC
 
 
@@ -42,30 +38,6 @@ class _Unit:
     form: str
     words: tuple[str, ...]
     misc: str
-
-
-def read_columns(source: Source, reading: Reading) -> Iterator[Sentence]:
-    """Sentences of a column file, CoNLL-U among them; with their text where that is wanted."""
-    options = column_options(reading.data, with_tags=reading.with_tags)
-    if reading.all_features and not options.features:
-        options = replace(options, features=None)
-    found: Layout | None = None
-
-    def on_layout(layout: Layout) -> None:
-        nonlocal found
-        found = layout
-        reading.on_layout(layout)
-
-    for block in read_blocks(source, options, reading.on_error, on_layout):
-        if block.sentence is None:
-            continue
-        if not (reading.with_text and found is not None and found.conllu):
-            yield block.sentence
-            continue
-        try:
-            yield with_text(block, source.name, tabs=found.tabs)
-        except FormatError as error:
-            reading.refuse(error.source, error.line, error.problem)
 
 
 def with_text(block: Block, source: str, *, tabs: bool) -> Sentence:
@@ -182,9 +154,11 @@ def write_conllu(items: Iterable[Sentence], writing: Writing) -> Iterator[Piece]
     for item in items:
         first = first or item
         if (item.tags is None) != (first.tags is None):
-            raise cannot_hold(item, NAME, "tags in some sentences alone")
+            raise cannot_hold(item, CONLLU, "tags in some sentences alone")
         if item.features or item.labels:
-            writing.note(f"{NAME} has no place for feature columns and classes: they are left out")
+            writing.note(
+                f"{CONLLU} has no place for feature columns and classes: they are left out"
+            )
         if not writing.plain and item.tags and not noted:
             noted = True
             writing.note(f"the tags are in MISC; read them with --tag-column MISC.{KEY}")
@@ -200,7 +174,7 @@ def _lines(item: Sentence, plain: bool) -> Iterator[str]:
     for number, (word, tag) in enumerate(zip(item.words, tags, strict=True), 1):
         _check(item, word, "a word with a tab, a line end, or a blank at its edge")
         if word == DOCSTART:
-            raise cannot_hold(item, NAME, f"{DOCSTART} as a word")
+            raise cannot_hold(item, CONLLU, f"{DOCSTART} as a word")
         if tag is not None:
             _check(item, tag, "such a tag")
         if number - 1 in ranges:
@@ -212,7 +186,7 @@ def _lines(item: Sentence, plain: bool) -> Iterator[str]:
         pairs = [] if inside or spaces[number - 1] is None else [str(spaces[number - 1])]
         if tag not in (None, KEYED["MISC"]) and not plain:
             if "|" in str(tag):
-                raise cannot_hold(item, NAME, f"a tag with a bar ({shorten(str(tag))}) in MISC")
+                raise cannot_hold(item, CONLLU, f"a tag with a bar ({shorten(str(tag))}) in MISC")
             pairs.append(f"{KEY}={tag}")
         upos = tag if plain and tag is not None else "_"
         yield "\t".join([str(number), word, "_", upos, *"_" * 5, "|".join(pairs) or "_"])
@@ -234,10 +208,10 @@ def _ranges(item: Sentence) -> dict[int, tuple[int, str]]:
         form = item.text[begin:end]
         words = item.words[start : start + count]
         if begin < behind or (count == 1 and words[0] != form):
-            raise cannot_hold(item, NAME, "a word that is not what the sentence's text has there")
+            raise cannot_hold(item, CONLLU, "a word that is not what the sentence's text has there")
         if count > 1:
             if "".join(words) == form:
-                raise cannot_hold(item, NAME, "words that share a place and make up its text")
+                raise cannot_hold(item, CONLLU, "words that share a place and make up its text")
             found[start] = (start + count, form)
         start, behind = start + count, end
     return found
@@ -245,7 +219,7 @@ def _ranges(item: Sentence) -> dict[int, tuple[int, str]]:
 
 def _check(item: Sentence, cell: str, what: str) -> None:
     if not is_cell(cell):
-        raise cannot_hold(item, NAME, what)
+        raise cannot_hold(item, CONLLU, what)
 
 
 def _spaces(item: Sentence) -> list[str | None]:

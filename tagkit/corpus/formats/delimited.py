@@ -13,8 +13,8 @@ from itertools import chain
 from tagkit.config import Column, DataConfig
 from tagkit.corpus.formats.options import Reading
 from tagkit.corpus.formats.pieces import Piece, Writing, cannot_hold, one_file
+from tagkit.corpus.formats.raw_text import noting_spans, require_label, require_line
 from tagkit.corpus.formats.source import STDIN, Source
-from tagkit.corpus.formats.text import noting_spans, require_label, require_line
 from tagkit.errors import FormatError, shorten
 from tagkit.text.records import Document
 from tagkit.wording import plural

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from tagkit.corpus.formats.options import Reading
 from tagkit.corpus.formats.pieces import Piece, Writing, cannot_hold, one_file
+from tagkit.corpus.formats.raw_text import noting_spans, require_line
 from tagkit.corpus.formats.source import Source
-from tagkit.corpus.formats.text import noting_spans, require_line
 from tagkit.errors import shorten
 from tagkit.text.records import Document
 

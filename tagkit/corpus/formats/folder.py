@@ -11,8 +11,8 @@ from pathlib import Path
 
 from tagkit.corpus.formats.options import Reading, source_of
 from tagkit.corpus.formats.pieces import Piece, Writing, cannot_hold
-from tagkit.corpus.formats.source import Source, read_text
-from tagkit.corpus.formats.text import noting_spans, require_label
+from tagkit.corpus.formats.raw_text import noting_spans, require_label
+from tagkit.corpus.formats.source import Source, read_text, unpacked_name
 from tagkit.errors import DataError, shorten
 from tagkit.text.records import Document
 from tagkit.wording import reason
@@ -51,7 +51,7 @@ def _files_of(folder: Path, reading: Reading) -> Iterator[Document]:
         if not text.strip():
             reading.refuse(str(file), 1, "expected a text, found a blank file")
             continue
-        name = Path(_unpacked(file)).stem
+        name = Path(unpacked_name(file.name)).stem
         yield Document(text, labels=(folder.name,), name=name, source=str(file))
 
 
@@ -83,13 +83,9 @@ def _is_unicode(name: str) -> bool:
     return not any("\ud800" <= char <= "\udfff" for char in name)
 
 
-def _unpacked(file: Path) -> str:
-    return file.name.removesuffix(".gz")
-
-
 def _classes(files: Sequence[Path]) -> list[str]:
     """What tells the names of the files apart, between the edges of their parts."""
-    names = [_unpacked(file) for file in files]
+    names = [unpacked_name(file.name) for file in files]
     if len(names) == 1:
         return [Path(names[0]).stem]
     start = max((edge.end() for edge in _EDGE.finditer(_shared_start(names))), default=0)
@@ -155,5 +151,5 @@ def looks_like_folder(path: Path) -> bool:
 
 def _ending(files: Sequence[Path]) -> str:
     """The ending that all files share; empty where they share none."""
-    endings = {Path(_unpacked(file)).suffix for file in files}
+    endings = {Path(unpacked_name(file.name)).suffix for file in files}
     return endings.pop() if len(endings) == 1 else ""

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from tagkit.corpus.formats.columns.layout import BLANK, is_conllu_id, is_docstart, split_line
-from tagkit.errors import SchemeError
-from tagkit.text.schemes import OUTSIDE, detect, is_span_tag
+from tagkit.text.scheme_detection import count_steps, judge
+from tagkit.text.schemes import DISPLAY, OUTSIDE, is_span_tag
 from tagkit.wording import plural
+
+_SPANS = "spans"  # in place of a scheme where some tags are of none
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,7 @@ class Grid:
             parts.append("blank lines between sentences")
         if self.has_tags:
             parts.append(
-                f"tags of {self.scheme.upper()}" if self.scheme != "spans" else "tags of spans"
+                "tags of spans" if self.scheme == _SPANS else f"tags of {DISPLAY[self.scheme]}"
             )
         if not self.is_regular:
             parts.append("some lines have another number of columns")
@@ -123,10 +125,8 @@ def _scheme(lines: Sequence[str], tabs: bool, width: int) -> str:
         # A bare prefix, such as B or S, may be any label.
         labelled = any("-" in tag[1:-1] and is_span_tag(tag) for tag in seen if tag != OUTSIDE)
         if labelled and 10 * of_spans >= 9 * seen.total():
-            try:
-                return detect(tags).scheme
-            except SchemeError:
-                return "spans"
+            judged = judge(count_steps(tags))
+            return judged.scheme if not judged.odd else _SPANS
     return ""
 
 

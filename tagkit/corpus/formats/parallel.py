@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tagkit.corpus.formats.options import Reading, source_of
 from tagkit.corpus.formats.pieces import Piece, Writing, cannot_hold
-from tagkit.corpus.formats.source import Source
+from tagkit.corpus.formats.source import PACKED, Source, unpacked_name
 from tagkit.errors import DataError, shorten
 from tagkit.text.records import Sentence
 
@@ -26,7 +26,7 @@ def read_parallel(source: Source, reading: Reading) -> Iterator[Sentence]:
     """
     folder = Path(source.path)
     if not source.is_folder():
-        if folder.name.removesuffix(".gz") != WORDS:
+        if unpacked_name(folder.name) != WORDS:
             raise DataError(
                 f"{source.name}: expected a folder that holds {WORDS}, or {WORDS} itself, found "
                 "neither"
@@ -88,7 +88,7 @@ def _sentence(
 
 
 def _open(folder: Path, name: str, reading: Reading) -> Source | None:
-    for path in (folder / name, folder / f"{name}.gz"):
+    for path in (folder / name, folder / f"{name}{PACKED}"):
         if os.path.isfile(path):
             return source_of(str(path), reading.data)
     return None

@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from tagkit.corpus.lint.reading import ReadFile
-from tagkit.corpus.lint.report import Finding, Severity
+from tagkit.corpus.lint.file_contents import ReadFile
+from tagkit.corpus.lint.findings import Finding, Severity
 from tagkit.corpus.lint.spelling import variants
 from tagkit.errors import shorten
 from tagkit.wording import plural, shown_name

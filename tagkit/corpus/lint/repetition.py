@@ -4,8 +4,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tagkit.corpus.lint.reading import ReadFile, line_of
-from tagkit.corpus.lint.report import Finding
+from tagkit.corpus.lint.file_contents import ReadFile, line_of
+from tagkit.corpus.lint.findings import Finding
 from tagkit.errors import shorten
 from tagkit.wording import plural, shown_name
 

@@ -15,7 +15,8 @@ from tagkit.config import Config, DataConfig
 from tagkit.corpus.convert import Conversion
 from tagkit.corpus.formats.options import Reading
 from tagkit.corpus.formats.source import Source, open_bytes
-from tagkit.corpus.formats.table import FORMATS, read_items, target_format
+from tagkit.corpus.formats.table import FORMATS, target_format
+from tagkit.corpus.formats.recognition import read_items
 from tagkit.corpus.splits import load_corpus, read_split
 from tagkit.errors import DataError, FormatError, TagkitError
 from tagkit.evaluation.compare import compare_files
@@ -108,7 +109,7 @@ def test_a_packed_bomb_is_refused_in_little_memory(tmp_path: Path, name: str) ->
             file.write(bytes(1 << 20))
     program = (
         "import resource, sys\n"
-        "from tagkit.corpus.lint.reading import read_file\n"
+        "from tagkit.corpus.lint.file_contents import read_file\n"
         "from tagkit.config import DataConfig\n"
         "def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024\n"
         "before = peak()\n"

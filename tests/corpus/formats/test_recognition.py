@@ -12,8 +12,9 @@ import pytest
 from tagkit.config import DataConfig
 from tagkit.corpus.convert import Conversion
 from tagkit.corpus.formats.source import Source
-from tagkit.corpus.formats.table import FORMATS, recognise, target_format
-from tagkit.corpus.lint.reading import read_file
+from tagkit.corpus.formats.table import FORMATS, target_format
+from tagkit.corpus.formats.recognition import recognise
+from tagkit.corpus.lint.file_contents import read_file
 from tagkit.corpus.splits import read_split
 from tagkit.errors import DataError
 

@@ -8,6 +8,7 @@ from tagkit.config import Column, DataConfig
 from tagkit.errors import FormatError, shorten
 from tagkit.wording import plural
 
+CONLLU = "conllu"  # name of the format whose columns have names
 CONLLU_COLUMNS = (
     "ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC",
 )  # fmt: skip
@@ -23,7 +24,7 @@ class ColumnOptions:
     """Which columns to read, as a configuration or a command names them.
 
     Attributes:
-        format: "columns", "conllu", or "auto".
+        conllu: whether the file is CoNLL-U. That is recognised with the format, not here.
         token: index from 0, or from -1 at the end, or a CoNLL-U name; None for FORM or 0.
         tag: likewise, or FEATS.Key or MISC.Key for the value of one key; None for UPOS or the
             last. Not looked at where tags are not wanted.
@@ -32,7 +33,7 @@ class ColumnOptions:
         with_tags: whether tags are wanted.
     """
 
-    format: str
+    conllu: bool
     token: Column | None
     tag: Column | None
     features: tuple[Column, ...] | None
@@ -42,7 +43,7 @@ class ColumnOptions:
 def column_options(data: DataConfig, *, with_tags: bool) -> ColumnOptions:
     """The configuration's options of how columns are read."""
     return ColumnOptions(
-        format=data.format if data.format in ("columns", "conllu") else "auto",
+        conllu=data.format == CONLLU,
         token=data.token_column,
         tag=data.tag_column,
         features=data.feature_columns,
@@ -111,9 +112,7 @@ def find_layout(line: str, source: str, number: int, options: ColumnOptions) -> 
     tabs = "\t" in line.rstrip(BLANK)  # a tab at the end parts nothing
     columns = split_line(line, tabs)
     width = len(columns)
-    conllu = options.format == "conllu" or (
-        options.format == "auto" and tabs and width == 10 and is_conllu_id(columns[0])
-    )
+    conllu = options.conllu
     try:
         if conllu and width != len(CONLLU_COLUMNS):
             raise ValueError(f"expected the 10 columns of CoNLL-U, found {width}")

@@ -14,7 +14,6 @@ token is -DOCSTART- is no token wherever it stands.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 
 from tagkit.corpus.formats.columns.layout import (
     BLANK,
@@ -26,7 +25,6 @@ from tagkit.corpus.formats.columns.layout import (
     is_docstart,
     split_line,
 )
-from tagkit.corpus.formats.source import Source
 from tagkit.errors import FormatError, shorten
 from tagkit.text.records import Sentence
 from tagkit.wording import plural
@@ -92,6 +90,17 @@ class ColumnReader:
             # Most lines are tokens, and this is all that is done for each of them alone.
             if not line or (line[0] in BLANK and not line.strip(BLANK)):
                 yield self._block()
+
+    def blocks(self, pieces: Iterable[Iterable[str]]) -> Iterator[Block]:
+        """All blocks of a file, given its lines in any pieces.
+
+        Raises:
+            DataError: the file cannot be read.
+            FormatError: a line cannot be, and there is no `on_error` to report to.
+        """
+        for lines in pieces:
+            yield from self.feed(lines)
+        yield from self.close()
 
     def close(self) -> Iterator[Block]:
         """The last block, which often lacks its blank line."""
@@ -278,31 +287,3 @@ def _problem(
     if "" in columns:
         return f"column {columns.index('') + 1} is empty: {shorten(line)}"
     return None
-
-
-def read_blocks(
-    source: Source,
-    options: ColumnOptions,
-    on_error: Callable[[FormatError], None] | None = None,
-    on_layout: Callable[[Layout], None] | None = None,
-) -> Iterator[Block]:
-    """All blocks of a column file.
-
-    Args:
-        source: the file.
-        options: which columns are read.
-        on_error: as for `ColumnReader`.
-        on_layout: given the file's layout, once, before the first block that has a sentence.
-
-    Raises:
-        DataError: the file cannot be read.
-        FormatError: a line cannot be, and there is no `on_error` to be told.
-    """
-    reader = ColumnReader(source.name, options, on_error)
-    reported = on_layout is None
-    for blocks in chain(map(reader.feed, source.pieces()), [reader.close()]):
-        for block in blocks:
-            if not reported and on_layout is not None and reader.layout is not None:
-                on_layout(reader.layout)
-                reported = True
-            yield block

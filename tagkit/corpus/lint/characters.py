@@ -4,8 +4,8 @@ import unicodedata
 from collections.abc import Iterator
 from itertools import pairwise
 
-from tagkit.corpus.lint.reading import ReadFile, line_of
-from tagkit.corpus.lint.report import Finding
+from tagkit.corpus.lint.file_contents import ReadFile, line_of
+from tagkit.corpus.lint.findings import Finding
 from tagkit.errors import shorten
 from tagkit.text.records import Sentence
 from tagkit.wording import plural

@@ -5,19 +5,19 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from tagkit.corpus.formats.brat import PAIR
 from tagkit.corpus.formats.parallel import LABELS, TAGS, WORDS
 from tagkit.corpus.formats.pieces import Piece
-from tagkit.corpus.formats.source import STDIN
+from tagkit.corpus.formats.source import PACKED, STDIN, unpacked_name
 from tagkit.storage import encoded, new_folder, open_output
 from tagkit.storage.places import refusals
 
 _OPEN_FILES = 16  # of a folder that is being written
-_PAIR = (".txt", ".ann")  # of brat
 
 
 def pair_of(path: Path) -> list[Path]:
     """The two files of a pair, given one of them."""
-    return [path.with_suffix(ending) for ending in _PAIR]
+    return [path.with_suffix(ending) for ending in PAIR]
 
 
 def files_of(path: str) -> Iterator[Path]:
@@ -30,14 +30,14 @@ def files_of(path: str) -> Iterator[Path]:
         yield from (file for file in place.rglob("*") if file.is_file())
         return
     yield place
-    unpacked = place.with_name(place.name.removesuffix(".gz")) if place.name else place
+    unpacked = place.with_name(unpacked_name(place.name)) if place.name else place
     others: list[Path] = []
-    if unpacked.suffix in _PAIR:
+    if unpacked.suffix in PAIR:
         others = pair_of(unpacked)
     elif unpacked.name == WORDS:
         others = [place.with_name(name) for name in (WORDS, TAGS, LABELS)]
     for other in others:
-        yield from (other, other.with_name(f"{other.name}.gz"))
+        yield from (other, other.with_name(f"{other.name}{PACKED}"))
 
 
 def write_pair(path: Path, pieces: Iterable[Piece], *, replace: bool) -> None:

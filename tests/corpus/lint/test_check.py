@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tagkit.cli.lint_report import report_lines
 from tagkit.config import DataConfig
 from tagkit.corpus.lint.check import check_files
-from tagkit.corpus.lint.report import CheckReport, Finding, shown_lines
+from tagkit.corpus.lint.findings import CheckReport, Finding, shown_lines
 from tagkit.corpus.lint.spelling import variants
 from tagkit.wording import plural
 
