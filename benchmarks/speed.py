@@ -98,6 +98,7 @@ def ours(limit: int, home: str) -> dict[str, float]:
     from tagkit.corpus.splits import read_split
     from tagkit.inference.predictor import load
     from tagkit.limits import BATCH_SIZE
+    from tagkit.models.label_kinds import kinds_of
     from tagkit.training.callbacks import Epoch, Listener
     from tagkit.training.trainer import train
 
@@ -118,7 +119,7 @@ def ours(limit: int, home: str) -> dict[str, float]:
         listener = Speed()
         train(load_config(overrides=SIZES, flags=flags), listener)
         predictor = load(home, device="cpu")
-    test = read_split(str(TEST), predictor.config.data, "tag", None)
+    test = read_split(str(TEST), predictor.config.data, kinds_of(predictor.config), None)
     gc.collect()
     gc.freeze()  # as the command does: what is there stays there
     speeds = []

@@ -6,8 +6,8 @@ from pathlib import Path
 from random import Random
 
 from tagkit.text.records import Prediction, Sentence, Span
+from tagkit.text.scheme_detection import count_steps, illegal_count, judge
 from tagkit.text.schemes import SPAN_SCHEMES, convert, from_spans, to_spans
-from tagkit.text.scheme_detection import detect, illegal_count
 from tagkit.text.tokenizer import TOKENIZERS
 from tagkit.text.windows import cut, join, windows, windows_between_spans
 
@@ -78,7 +78,7 @@ def run_schemes(case: Case, _: Path) -> None:
                     (scheme, sequence, converted))  # fmt: skip
             require(not illegal_count([converted], scheme), "converted tags are illegal",
                     (scheme, sequence, converted))  # fmt: skip
-    detected = detect(options["tags"])
+    detected = judge(count_steps(options["tags"])).detection
     if detected.scheme in SPAN_SCHEMES:
         count = illegal_count(options["tags"], detected.scheme)
         require(count == detected.illegal, "illegal steps", options["tags"])

@@ -7,10 +7,11 @@ import pytest
 from formats_help import write
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from kinds import TAGS
 
 from tagkit.config import Column, DataConfig
 from tagkit.corpus.formats.columns.layout import CONLLU_COLUMNS, ColumnOptions, Layout
-from tagkit.corpus.formats.columns.reader import Block, ColumnReader, read_blocks
+from tagkit.corpus.formats.columns.reader import Block, ColumnReader
 from tagkit.corpus.formats.columns.writer import append_column, write_columns
 from tagkit.corpus.formats.recognition import recognise_lines
 from tagkit.corpus.formats.source import Source
@@ -20,13 +21,13 @@ from tagkit.text.records import Sentence
 
 
 def options(
-    format: str = "auto",
+    format: str = "columns",
     token: Column | None = None,
     tag: Column | None = None,
     features: tuple[Column, ...] = (),
     with_tags: bool = True,
 ) -> ColumnOptions:
-    return ColumnOptions(format, token, tag, features, with_tags)
+    return ColumnOptions(format == "conllu", token, tag, features, with_tags)
 
 
 def blocks_of(lines: Iterable[str], given: ColumnOptions | None = None) -> list[Block]:
@@ -40,7 +41,7 @@ def read(text: str, given: ColumnOptions | None = None) -> list[Sentence]:
 
 
 def read_sentences(path: str, given: ColumnOptions, encoding: str) -> list[Sentence]:
-    blocks = read_blocks(Source(path, encoding), given)
+    blocks = ColumnReader(path, given).blocks(Source(path, encoding).pieces())
     return [block.sentence for block in blocks if block.sentence]
 
 
@@ -396,29 +397,29 @@ def test_a_file_without_a_sentence_is_refused(tmp_path: Path, text: str) -> None
     path.write_text(text, encoding="utf-8")
     assert read_sentences(str(path), options(), "utf-8") == []
     with pytest.raises(DataError) as caught:
-        read_split(str(path), DataConfig(format="columns"), "tag", None)
+        read_split(str(path), DataConfig(format="columns"), TAGS, None)
     assert str(caught.value) == f"{path}: holds no sentence"
 
 
 def test_the_layout_of_a_file_is_that_of_its_first_token(tmp_path: Path) -> None:
     path = tmp_path / "a.conll"
     path.write_text("# note\n\na\tX\tO\n", encoding="utf-8")
-    assert layouts_of(path, options(features=(1,))) == [
-        Layout(width=3, conllu=False, token=0, tag=2, features=(1,), tabs=True)
-    ]
+    assert layout_of(path, options(features=(1,))) == Layout(
+        width=3, conllu=False, token=0, tag=2, features=(1,), tabs=True
+    )
     path.write_text(conllu("1 a X"), encoding="utf-8")
-    assert layouts_of(path, options(with_tags=False)) == [
-        Layout(width=10, conllu=True, token=1, tag=None, features=(), tabs=True)
-    ]
+    assert layout_of(path, options(with_tags=False)) == Layout(
+        width=10, conllu=True, token=1, tag=None, features=(), tabs=True
+    )
     path.write_text("\n", encoding="utf-8")
-    assert layouts_of(path, options()) == []
+    assert layout_of(path, options()) is None
 
 
-def layouts_of(path: Path, given: ColumnOptions) -> list[Layout]:
-    """What a reader reports besides the blocks."""
-    found: list[Layout] = []
-    list(read_blocks(Source(str(path), "utf-8"), given, on_layout=found.append))
-    return found
+def layout_of(path: Path, given: ColumnOptions) -> Layout | None:
+    """What a reader knows of the lines once it has read them."""
+    reader = ColumnReader("file", given)
+    list(reader.blocks(Source(str(path), "utf-8").pieces()))
+    return reader.layout
 
 
 def longer(text: str, values: Sequence[str], given: ColumnOptions) -> str:
@@ -506,7 +507,9 @@ def test_real_corpora_have_the_counts_of_their_owners(
 def test_no_line_of_a_real_corpus_is_lost(corpora: Path) -> None:
     path = corpora / "conll2000" / "dev.txt"
     lines = [
-        line for block in read_blocks(Source(str(path), "utf-8"), options()) for line in block.lines
+        line
+        for block in ColumnReader("file", options()).blocks(Source(str(path), "utf-8").pieces())
+        for line in block.lines
     ]
     assert "\n".join(lines) + "\n" == path.read_bytes().decode()
 

@@ -24,8 +24,8 @@ from tagkit.nn.heads.tagging import (
     estimate_bigrams,
 )
 from tagkit.text.records import Sentence
-from tagkit.text.schemes import convert, to_spans
 from tagkit.text.scheme_detection import illegal_count
+from tagkit.text.schemes import convert, to_spans
 
 TAGS = {
     "iob2": ("O", "B-X", "I-X", "B-Y"),
