@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from tagkit.corpus.lint.findings import CheckReport, FileFacts, Finding, shown_lines
 from tagkit.corpus.lint.labels import shown
 from tagkit.corpus.lint.repair import Repaired
+from tagkit.text.schemes import PLAIN
 from tagkit.wording import plural
 
-_NO_TYPES = ("labels", "classes", None)
+_NO_TYPES = (PLAIN, "classes", None)
 _MOST_REPAIRS = 20
 _MOST_OF_A_KIND = 10  # findings of one kind in one file that are shown
 

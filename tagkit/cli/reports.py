@@ -7,6 +7,7 @@ from tagkit.config import Config
 from tagkit.evaluation.class_report import ClassReport, JointReport
 from tagkit.evaluation.metrics import Score
 from tagkit.evaluation.tag_report import Report
+from tagkit.text.schemes import has_spans
 from tagkit.wording import clipped, listed, plural, plural_of, visible
 
 if TYPE_CHECKING:  # their modules import torch
@@ -70,7 +71,7 @@ def measured_lines(measured: "Measured") -> Iterator[str]:
 
 def _tag_lines(report: Report) -> Iterator[str]:
     yield from _score_lines(report.types, report.micro, report.macro, report.weighted)
-    kind = "tags" if report.scheme == "labels" else f"{report.scheme} spans"
+    kind = f"{report.scheme} spans" if has_spans(report.scheme) else "tags"
     tokens = plural(report.tokens, "token")
     yield f"{kind}, {report.mode}; token accuracy {report.accuracy:.4f} of {tokens}"
     yield from _unknown_lines("labels", report.unknown)
@@ -165,7 +166,7 @@ def info_lines(name: str, bundle: "Bundle") -> Iterator[str]:
 def _score_line(split: str, scores: Mapping[str, Any]) -> str:
     """One line on a report as `metadata.json` has it."""
     by_tags = "scheme" in scores
-    plain = scores["scheme"] == "labels" if by_tags else scores.get("several") is False
+    plain = not has_spans(scores["scheme"]) if by_tags else scores.get("several") is False
     micro = scores.get("micro")
     measure, value = "accuracy", scores.get("accuracy")
     if not plain:

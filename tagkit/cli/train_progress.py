@@ -7,6 +7,7 @@ from tagkit.cli.console import WithBar, note
 from tagkit.cli.reports import architecture, report_lines
 from tagkit.corpus.dataset import Split
 from tagkit.corpus.splits import Corpus
+from tagkit.text.schemes import has_spans
 from tagkit.training.callbacks import Epoch, Listener
 from tagkit.training.seeds import TrainedSeeds, mean_and_deviation
 from tagkit.training.setup import Prepared
@@ -180,13 +181,13 @@ def _measure(prepared: Prepared) -> str:
         return "mean"
     if config.task == "classify":
         return "F1" if config.head.multi_label == "yes" else "acc."
-    return "acc." if prepared.corpus.scheme == "labels" else "F1"
+    return "F1" if has_spans(prepared.corpus.scheme) else "acc."
 
 
 def _split_facts(name: str, split: Split, corpus: Corpus, *, with_classes: bool) -> str:
     kinds = []
     if split.detection:
-        plain = split.scheme == "labels"
+        plain = not has_spans(split.scheme)
         kinds.append(
             f"plain, {plural(len(split.labels()), 'label')}"
             if plain

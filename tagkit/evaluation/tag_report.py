@@ -9,7 +9,16 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from tagkit.evaluation.metrics import Averages, Score, Tags, accuracy, averages, label_scores
-from tagkit.text.schemes import DISPLAY, OUTSIDE, PREFIXES, join_tag, normalize, split_tag, to_spans
+from tagkit.text.schemes import (
+    DISPLAY,
+    OUTSIDE,
+    PREFIXES,
+    has_spans,
+    join_tag,
+    normalize,
+    split_tag,
+    to_spans,
+)
 
 CONLLEVAL = "conlleval-compatible"
 STRICT = "strict"
@@ -75,7 +84,7 @@ def make_report(
             known.
     """
     bare = ""
-    if scheme == "labels":
+    if not has_spans(scheme):
         tokens = ([(tag,) for sequence in tags for tag in sequence] for tags in (gold, predicted))
         types, found = label_scores(*tokens)
         mode = TOKENS
