@@ -109,6 +109,7 @@ def convert_corpus(
 
 
 def _pieces(job: _Job, converted: Converted) -> Iterator[Piece]:
+    # Comments, other columns and the spacing of lines survive only where no record is made.
     if job.format.is_grid and job.format is job.target:
         yield from _same_lines(job, converted)
         return
@@ -119,6 +120,7 @@ def _pieces(job: _Job, converted: Converted) -> Iterator[Piece]:
     detection = _detection(job, [item for item in items if isinstance(item, Sentence)])
     plain = detection is not None and not has_spans(detection.scheme)
     _note_lost_lines(job)
+    # A writer takes records of one class, so whatever was read becomes that first.
     written: Iterator[Item]
     if job.target.holds == "tags":
         written = _as_sentences(job, items)
@@ -159,7 +161,7 @@ def _same_lines(job: _Job, converted: Converted) -> Iterator[Piece]:
 def _as_sentences(job: _Job, items: Sequence[Item]) -> Iterator[Sentence]:
     """For formats of tagged tokens."""
     sentences = list(to_sentences(items, job.reading))
-    keeps_text = job.target.name == CONLLU
+    keeps_text = job.target.name == CONLLU  # in `# text` and MISC
     if not keeps_text and any(sentence.text is not None for sentence in sentences):
         job.reading.note(
             f"{job.target.name} holds words alone: the white space between them is not kept"
@@ -179,6 +181,7 @@ def _as_documents(job: _Job, items: Sequence[Item], *, plain: bool) -> Iterator[
     target, note = job.target, job.reading.note
     documents = [item for item in items if isinstance(item, Document)]
     problems = [problem for document in documents for problem in overlaps(document)]
+    # Formats of classes have no place for spans anyway, which is reported.
     if problems and target.holds == "spans":
         raise SpanErrors(problems, "Keep one of each two")
     for item in items:
@@ -243,6 +246,7 @@ def _note_schemes(job: _Job, scheme: str, found: Detection | None) -> None:
         raise DataError(
             f"{job.source.name}: its tags are plain labels, which no scheme can be given to"
         )
+    # Such tags do not come back from the new scheme as they were: their spans do.
     if found.illegal:
         job.reading.note(f"{job.source.name}: {found}; ill-formed spans are read as conlleval does")
     job.reading.note(f"tags: {DISPLAY[found.scheme]} to {DISPLAY[scheme]}")

@@ -49,6 +49,7 @@ class Corpus:
 
     def unseen_share(self) -> float | None:
         """Share of dev's entities whose label and words never occur in train; None without any."""
+        # With the label, as a model has to learn both: Washington the person is not the city.
         known = set(self.train.entities())
         unseen = [entity not in known for entity in self.dev.entities()]
         return sum(unseen) / len(unseen) if unseen else None
@@ -81,6 +82,7 @@ def load_corpus(config: Config, kinds: LabelKinds) -> Corpus:
     else:
         train, dev = hold_out(train, data.dev_fraction, config.train.seed)
     test = read_split(data.test_file, scored, kinds, train.scheme) if data.test_file else None
+    # A model that always says O has an accuracy of 100 % on such a corpus, and is useless.
     if has_spans(train.scheme) and not any(train.entities()):
         raise DataError(f"{train.path}: every tag is O, so there is nothing to learn")
     if kinds.classes:
@@ -88,6 +90,7 @@ def load_corpus(config: Config, kinds: LabelKinds) -> Corpus:
             if split:
                 check_classes(split, several=several)
         _check_variety(train, dev)
+    # Noted after a part was held out: what is asked is what this model can learn.
     known = train.labels(), train.classes().keys(), train.path
     dev = with_label_notes(dev, *known)
     test = with_label_notes(test, *known) if test else None
@@ -131,7 +134,7 @@ def read_split(
         path=name,
         sentences=sentences,
         detection=scheme_of(sentences, name, data.scheme, expected) if kinds.tags else None,
-        notes=tuple(dict.fromkeys(notes)),
+        notes=tuple(dict.fromkeys(notes)),  # each once, in order: readers repeat themselves
         layout=records.layout,
     )
 
@@ -156,6 +159,7 @@ def require_files(config: Config, what: str) -> None:
 
 def _distinct(split: Split) -> Split:
     """Each phrase with its class once: single words occur thousands of times as phrases."""
+    # Keyed by class too: a phrase that occurs with two classes keeps both.
     phrases = {(sentence.words, sentence.labels): sentence for sentence in split.sentences}
     repeated = len(split.sentences) - len(phrases)
     said = f"{split.path}: {repeated:,} phrases that repeat another are left out"
@@ -164,6 +168,7 @@ def _distinct(split: Split) -> Split:
 
 def several_classes(config: Config, train: Split) -> bool:
     """Whether a text may have several classes: as configured, or as some training text has."""
+    # By train alone: dev and test must not decide what a model is able to say.
     if config.head.multi_label == "auto":
         return any(len(sentence.labels) > 1 for sentence in train.sentences)
     return config.head.multi_label == "yes"
@@ -189,6 +194,7 @@ def check_classes(split: Split, *, several: bool) -> None:
 def _check_variety(train: Split, dev: Split) -> None:
     """Raise where there is nothing to tell apart, or dev has classes of another kind."""
     known = train.classes()
+    # With several classes a text, one that all texts have is no reason to refuse the others.
     always = [label for label, count in known.items() if count == len(train.sentences)]
     if always and len(known) == 1:
         raise DataError(
@@ -216,6 +222,7 @@ def for_training(
     """
     pieces: list[Sentence] = []
     for sentence in sentences:
+        # Tags are converted last: windows end at spans, which are found in any scheme.
         if max_length is None:
             found = [(0, len(sentence))]
         elif has_spans(scheme):

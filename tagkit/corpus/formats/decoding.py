@@ -22,11 +22,13 @@ _PIECE = 1 << 17  # bytes read at once, at most
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
 _UTF_8 = ("utf-8", "utf-8-sig", "ascii")
 LINE_REMEDY = "Divide it into shorter ones, or raise data.max_line_chars"
+# Python warns of an unknown escape such as \s, and says that a later version will raise.
 _WARNING = ("unicode-escape",)  # codecs that warn of bytes that they cannot decode
 
 
 def decoder_of(name: str) -> Callable[[bytes, bool], str]:
     """The incremental decoder of an encoding, which refuses what Python alone warns of."""
+    # Incremental, as a read may end inside a character.
     decoder = codecs.getincrementaldecoder(name)()
     if codecs.lookup(name).name not in _WARNING:
         return decoder.decode
@@ -127,6 +129,7 @@ def read_lines(
     Raises:
         FormatError: bytes that are not of this encoding, or a line that is too long.
     """
+    # utf-8-sig drops a byte order mark, which would become part of the first word.
     name = "utf-8-sig" if codecs.lookup(encoding).name == "utf-8" else encoding
     decode = decoder_of(name)
     may_be_half = not name.startswith("utf-8")  # UTF-7 and unicode_escape let halves through
@@ -142,7 +145,8 @@ def read_lines(
         try:
             text = decode(piece, not piece)
         except UnicodeDecodeError as error:
-            # error.object begins with bytes that an earlier piece left undecided.
+            # The byte's number is that in the file, not in the piece: error.object begins with
+            # bytes that the piece before it left undecided.
             at = offset + len(piece) - len(error.object) + error.start
             number += error.object[: error.start].count(b"\n")
             raise FormatError(
@@ -151,7 +155,7 @@ def read_lines(
                 f"byte {at:,} is not {encoding} ({error.reason}). Name the file's encoding with "
                 "--encoding, latin-1 for one",
             ) from None
-        except UnicodeError:  # no byte is to blame, as where UTF-16 lacks its mark
+        except UnicodeError:  # of the text as a whole, as where UTF-16 lacks its mark
             raise FormatError(source, number, _not_in(encoding)) from None
         if odd := may_be_half and _HALF_PAIR.search(text):
             at_line = number + text.count("\n", 0, odd.start())
@@ -159,10 +163,11 @@ def read_lines(
             remedy = f"Look at --encoding {shorten(encoding)[1:-1]}"
             raise FormatError(source, at_line, f"{problem}. {remedy}")
         offset += len(piece)
+        # Not splitlines(), which also cuts at \x85, \x0b, \x1c and U+2028.
         first, *others = text.split("\n")
         begun.append(first)
         length += len(first)
-        if length > max_line_chars:
+        if length > max_line_chars:  # before the line's end is read: there may be none
             raise _too_long(source, number, max_line_chars)
         if others:
             lines = ["".join(begun), *others]

@@ -1,4 +1,4 @@
-"""Pieces of an output -> the files that they belong to; and the files that an input consists of."""
+"""Inputs and outputs that are several files: which files they are, and how they are written."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, suppress
@@ -12,7 +12,9 @@ from tagkit.corpus.formats.source import PACKED, STDIN, unpacked_name
 from tagkit.storage import encoded, new_folder, open_output
 from tagkit.storage.places import refusals
 
-_OPEN_FILES = 16  # of a folder that is being written
+# Of a folder that is being written. A corpus of 50,000 texts would exceed the limit of open files
+# (often 1,024) if each stayed open, and opening one for each piece would be slow.
+_OPEN_FILES = 16
 
 
 def pair_of(path: Path) -> list[Path]:
@@ -21,7 +23,10 @@ def pair_of(path: Path) -> list[Path]:
 
 
 def files_of(path: str) -> Iterator[Path]:
-    """All files that may be read when this is the input: those of a folder, and of a pair, too."""
+    """All files that may be read when this is the input: those of a folder, and of a pair, too.
+
+    None of them may be an output: it would be emptied before it is read.
+    """
     if path == STDIN:
         yield Path("/dev/stdin")
         return
@@ -29,6 +34,7 @@ def files_of(path: str) -> Iterator[Path]:
     if place.is_dir():
         yield from (file for file in place.rglob("*") if file.is_file())
         return
+    # Also files that do not exist are named: comparing paths with them does no harm.
     yield place
     unpacked = place.with_name(unpacked_name(place.name)) if place.name else place
     others: list[Path] = []
@@ -77,17 +83,19 @@ def _fill(folder: Path, pieces: Iterable[Piece], path: Path) -> None:
         for piece in pieces:
             with refusals(path / piece.file):
                 if piece.file not in files:
+                    # The oldest one: writers finish with a document before the next.
                     if len(files) == _OPEN_FILES:
                         files.pop(next(iter(files))).close()
                     place = folder / piece.file
                     place.parent.mkdir(parents=True, exist_ok=True)
                     files[piece.file] = place.open("ab")
                 file = files[piece.file]
+                # At the start of a file a text's own byte order mark needs to be doubled.
                 file.write(encoded(piece.text, first=file.tell() == 0))
         with refusals(path):
             for file in files.values():
                 file.close()
     finally:
         for file in files.values():
-            with suppress(OSError):  # what cannot be written was said
+            with suppress(OSError):  # a full disk fails again here, and has been reported
                 file.close()

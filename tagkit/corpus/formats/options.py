@@ -38,6 +38,7 @@ class Reading:
             None, the first such line is raised.
     """
 
+    # All flags are off or neutral by default, as in training; convert and check ask for more.
     data: DataConfig
     with_tags: bool = True
     all_features: bool = False
@@ -52,6 +53,7 @@ class Reading:
         Raises:
             FormatError: there is no `on_error`.
         """
+        # One way for all readers, so that `check` can list every broken line of any format.
         error = FormatError(source, line, problem)
         if self.on_error is None:
             raise error

@@ -48,8 +48,10 @@ class Found:
 
 
 _TABLES = ("tsv", "csv")  # a file with such a name is not raw text, even where that is expected
-_LOOKED_AT = 2000  # lines: enough sentences to tell, and few milliseconds
-_LONGEST_SENTENCE = 100  # lines without a blank one that may well be one sentence
+_LOOKED_AT = 2000  # lines: enough sentences to decide, and few milliseconds
+# Lines without a blank one that may well be one sentence. More of them are a table, or a corpus
+# without sentences, and a wrong guess would train on one sentence of a million words.
+_LONGEST_SENTENCE = 100
 
 
 def find_format(source: Source, named: str, *, raw: bool = False) -> Found:
@@ -107,6 +109,7 @@ def recognise_source(source: Source, *, raw: bool) -> Recognised:
     if source.is_folder():
         return _folder(path)
     name = unpacked_name(path.name.lower())
+    # Names that say it all; the content of one file of several shows nothing.
     if name == WORDS:
         return Recognised("parallel", f"the name is {WORDS}")
     if name.endswith(PAIR) and source.path != STDIN and annotated_files(path):
@@ -117,6 +120,7 @@ def recognise_source(source: Source, *, raw: bool) -> Recognised:
 def _folder(path: Path) -> Recognised:
     if (path / WORDS).is_file() or (path / f"{WORDS}{PACKED}").is_file():
         return Recognised("parallel", f"a folder with {WORDS}")
+    # Before folders of texts: a folder of brat holds .txt files as well.
     if annotated_files(path):
         return Recognised("brat", "a folder with .ann files")
     if looks_like_folder(path):
@@ -169,6 +173,7 @@ def _by_content(
     # A cell of a table may begin with a brace: there the first line has to be a whole record.
     if looks_like_jsonl(lines) and (expected not in _TABLES or is_record(lines)):
         return Recognised(kind_of_lines(lines), "every line is a JSON object")
+    # Before any table: CoNLL-U is one too, of ten columns.
     if looks_like_conllu(lines):
         return Recognised("conllu", "the 10 columns of CoNLL-U, parted by tabs")
     grid = grid_of(lines)
@@ -176,6 +181,7 @@ def _by_content(
     # Texts in cells without two lines in a row are rows of a table that mention such a tag.
     if grid is not None and grid.has_tags and not (grid.has_texts and not grid.has_groups):
         return Recognised("columns", str(grid))
+    # From here on the lines alone are not enough, but lines and name together are.
     if expected == "csv" and _are_rows_of_csv(lines):
         return Recognised("csv", "rows of as many columns, parted by commas")
     if expected == "tsv" and grid is not None and grid.tabs and grid.is_regular:
@@ -196,13 +202,17 @@ def _by_content(
         return Recognised("tsv", f"{grid.shape}, one of them texts of several words")
     if grid.has_texts and grid.tabs:
         return None
+    # Guessing would be wrong half of the time, and nobody would notice.
     if grid.tabs and not grid.has_blank_lines and grid.lines > _LONGEST_SENTENCE and not raw:
         raise _ambiguous(source, f"{grid.shape}, single words in all of them, no blank line")
     return Recognised("columns", str(grid))
 
 
 def _tsv_or_columns(grid: Grid, source: str) -> Recognised:
-    """What a file is that is named as TSV and has no tags of spans."""
+    """What a file is that is named .tsv and has no tags of spans.
+
+    Column files are often named so too: UD and WNUT are distributed as such.
+    """
     if grid.has_texts or not grid.has_inner_blank_lines:
         what = ", one of them texts of several words" if grid.has_texts else ""
         return Recognised("tsv", f"{grid.shape}{what}")
@@ -221,7 +231,9 @@ def _ambiguous(source: str, found: str) -> DataError:
 def _are_rows_of_csv(lines: Sequence[str]) -> bool:
     """Whether nine of ten rows have as many cells, two or more."""
     widths: list[int] = []
+    # Nine of ten, as one broken row must not turn a table into raw text.
     try:
+        # A row may be several lines long, so lines cannot be split one by one.
         for row in csv.reader(f"{line}\n" for line in lines[:1000]):
             if row:
                 widths.append(len(row))

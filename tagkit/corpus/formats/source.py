@@ -26,8 +26,10 @@ from tagkit.wording import reason
 _GZIP = b"\x1f\x8b"  # how every gzip file begins (RFC 1952), whatever its name
 PACKED = ".gz"  # of names; whether a file is packed is told by its bytes
 STDIN = "-"
-_BEGINNING = 1 << 16  # characters by which a format is recognised, where there are as many
-_opened_stdin: weakref.ref[BinaryIO] | None = None  # what comes through it comes once
+# Characters by which a format is recognised, where there are as many: hundreds of sentences.
+_BEGINNING = 1 << 16
+# Standard input that has been read; weak, so that tests can put another one in its place.
+_opened_stdin: weakref.ref[BinaryIO] | None = None
 
 
 class Source:
@@ -71,6 +73,7 @@ class Source:
         for lines in pieces:
             kept.append(lines)
             size += sum(map(len, lines)) + len(lines)
+            # A person who types into a pipe expects an answer to the first line.
             if size >= _BEGINNING or not (waiting or is_regular(self.path)):
                 break
         self._pieces = chain(kept, pieces)
@@ -111,6 +114,7 @@ class Source:
         done = 0
         for lines in self.pieces():
             for number, line in enumerate(lines, 1):
+                # Set before the line is handed out: whoever takes it may ask whether to wait.
                 self.drained = number == len(lines)
                 yield done + number, line.removesuffix("\r")
             done += len(lines)
@@ -145,6 +149,7 @@ def open_bytes(path: str) -> Iterator[BinaryIO]:
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         raise DataError(f"{shown_path(path)}: cannot be opened: {reason(error)}") from None
     with file:
+        # By its bytes, as a packed file may have lost its ending, and a plain one may be named .gz.
         if file.peek(len(_GZIP)).startswith(_GZIP):
             with gzip.open(file) as unpacked:
                 yield cast(BinaryIO, unpacked)
@@ -154,9 +159,10 @@ def open_bytes(path: str) -> Iterator[BinaryIO]:
 
 def _standard_input() -> BinaryIO:
     global _opened_stdin
-    if sys.stdin is None or sys.stdin.closed:
+    if sys.stdin is None or sys.stdin.closed:  # as in a program without a console
         raise DataError("standard input: is closed; name a file")
     file = sys.stdin.buffer
+    # A second reading would find an empty corpus, and say so, which helps nobody.
     if _opened_stdin is not None and _opened_stdin() is file:
         raise DataError(
             "standard input: can be read once, and one input has been read from it already; name "

@@ -23,8 +23,8 @@ from tagkit.corpus.formats.delimited import (
 )
 from tagkit.corpus.formats.fasttext import looks_like_fasttext, read_fasttext, write_fasttext
 from tagkit.corpus.formats.folder import read_folder, write_folder
-from tagkit.corpus.formats.jsonl import (
-    read_jsonl,
+from tagkit.corpus.formats.jsonl import read_jsonl
+from tagkit.corpus.formats.jsonl_writers import (
     write_jsonl_spans,
     write_jsonl_texts,
     write_jsonl_tokens,
@@ -43,6 +43,7 @@ from tagkit.wording import shown_name
 Holds = Literal["tags", "spans", "classes", "text"]
 
 
+# Rows hold functions, and no class inherits from another: what a format can do is read in its row.
 @dataclass(frozen=True, slots=True)
 class Look:
     """How a format is recognised by its lines.
@@ -104,6 +105,7 @@ class Format:
 _JSONL = (".jsonl", ".ndjson", ".json")
 
 _ALL = (
+    # The endings are those of public corpora: .conll (OntoNotes), .iob and .bio (many of the rest).
     Format("columns", "a token a line, its tag in a column", "tags", read_columns, write_columns,
            (".conll", ".iob", ".iob2", ".bio", ".bioes", ".bilou"), is_grid=True),
     Format("conllu", "CoNLL-U, ten columns with names", "tags", read_columns, write_conllu,
@@ -118,6 +120,8 @@ _ALL = (
            many_files=True),
     Format("parallel", "seq.in, seq.out and label, as ATIS has them", "tags", read_parallel,
            write_parallel, many_files=True, has_classes=True),
+    # From here on by how little other text looks like it: every line of a .trees file begins with
+    # "(3", while two columns between tabs may be anything, and so come last.
     Format("trees", "labelled trees of the Stanford Sentiment Treebank", "classes", read_trees,
            write_trees, (".trees",), Look(looks_like_trees, "every line is a tree in brackets"),
            has_classes=True),
@@ -137,6 +141,7 @@ _ALL = (
                 like_prose=True), has_classes=True),
     Format("folder", "a folder a class, a file a text", "classes", read_folder, write_folder,
            many_files=True, has_classes=True),
+    # Without an ending: .txt is the name of corpora in every format, and says nothing.
     Format("text", "raw text, a line a text", "text", read_text_lines, write_text_lines),
 )  # fmt: skip
 FORMATS = {format.name: format for format in _ALL}
@@ -153,6 +158,7 @@ def by_ending(name: str) -> list[Format]:
     Args:
         name: of a file; that it is packed, as in a.conll.gz, does not matter.
     """
+    # Windows knows no case in endings: DATA.CONLL is a column file too.
     name = unpacked_name(name.lower())
     return [row for row in FORMATS.values() if row.endings and name.endswith(row.endings)]
 

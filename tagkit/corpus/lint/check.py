@@ -50,7 +50,7 @@ def check_files(
     findings += _of_several(reads)
     return CheckReport(
         files=tuple(_facts(read) for read in reads if read.sentences),
-        # Stable: of one severity, those of one file stay together.
+        # sorted() is stable: of one severity, findings keep the order of files and checks.
         findings=tuple(sorted(findings, key=lambda finding: _ORDER[finding.severity])),
     )
 
@@ -69,6 +69,7 @@ def _of_one(read: ReadFile, is_train: bool, encoding: str) -> Iterator[Finding]:
             message = f"holds no tags, spans or classes: it is read as {read.format.name} "
             message += "(--input-format says otherwise)"
             yield Finding("error", "no-labels", read.path, message)
+        # From the labels to the sentences to the words: the order in which people correct a corpus.
         yield from check_tags(read)
         yield from check_labels(read, is_train)
         yield from check_lengths(read)
@@ -92,7 +93,7 @@ def _unreadable(path: str, error: TagkitError) -> Finding:
 def _of_several(reads: Sequence[ReadFile]) -> Iterator[Finding]:
     full = [read for read in reads if read.sentences]
     for one, other in combinations(full, 2):
-        # Where the training file cannot be read, nothing is known of what it holds.
+        # The first file is train; where it cannot be read, nothing is known of its contents.
         if one is reads[0]:
             yield from _other_scheme(one, other)
             yield from check_unknown_labels(one, other)
@@ -103,7 +104,8 @@ def _of_several(reads: Sequence[ReadFile]) -> Iterator[Finding]:
 def _other_scheme(train: ReadFile, other: ReadFile) -> Iterator[Finding]:
     if None in (train.scheme, other.scheme) or train.scheme == other.scheme:
         return
-    # Span schemes are converted; plain labels, classes and spans are not the same task.
+    # Training converts one span scheme to another. Plain labels, classes and spans are different
+    # tasks, and such files do not belong together.
     severity: Severity = "note" if train.has_spans and other.has_spans else "error"
     message = f"it holds {_held(other)}, and {train.path} holds {_held(train)}"
     yield Finding(severity, "other-scheme", other.path, message)
@@ -119,6 +121,7 @@ def _facts(read: ReadFile) -> FileFacts:
     lengths = sorted(len(sentence) for sentence in read.sentences)
     quantiles = {
         name: lengths[round(share * (len(lengths) - 1))]
+        # Nearest rank: each is the length of a real sentence, without interpolation.
         for name, share in (("min", 0), ("50%", 0.5), ("90%", 0.9), ("99%", 0.99), ("max", 1))
     }
     return FileFacts(
@@ -129,6 +132,7 @@ def _facts(read: ReadFile) -> FileFacts:
         sentences=len(read.sentences),
         tokens=sum(lengths),
         labels=dict(Counter(label for label, _ in read.labelled()).most_common()),
+        # Where texts have classes alone, `labels` has them already.
         classes=dict(Counter(label for label, _ in read.classes()).most_common())
         if read.has_tags
         else {},

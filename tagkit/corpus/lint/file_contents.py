@@ -92,6 +92,7 @@ class ReadFile:
         """The spans of each sentence; none of plain labels."""
         if self.judged is None or not self.has_spans:
             return ()
+        # An odd tag would be read as a span of its own, of a type that nobody meant.
         clean = self.judged.without_odd if self.judged.odd else tuple
         return tuple(
             (sentence, to_spans(clean(sentence.tags or ()))) for sentence in self.sentences
@@ -145,6 +146,7 @@ def read_file(path: str, data: DataConfig, expected_scheme: str | None = None) -
     try:
         found = find_format(source, data.format)
         format, recognised = found.format, found.note
+        # Before the first line is taken, so that none is missed.
         if format.is_grid:  # the lines of other formats are not shown to people one by one
             source.watch(line_ends.see)
         reading = Reading(data, note=notes.append, on_error=errors.append)

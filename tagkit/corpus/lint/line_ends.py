@@ -39,6 +39,7 @@ class LineEnds:
 
     def see(self, lines: Sequence[str]) -> None:
         """Take note of the next lines, without their line feeds."""
+        # Numbers are those of the whole file: a reader hands out its lines piece by piece.
         for number, line in enumerate(lines, self.last + 1):
             # Most lines are plain tokens: one look at the last character settles these.
             if line and (line[-1] in BLANK or "\r" in line):

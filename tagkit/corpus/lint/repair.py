@@ -1,6 +1,6 @@
-"""A repaired copy of a column file: every line stays, and each repair is reported.
+"""A repaired copy of a column file: no line is lost, and each repair is reported.
 
-Mended are tags that the file's scheme forbids or that are in another scheme (read as conlleval
+Repaired are tags that the file's scheme forbids or that are in another scheme (read as conlleval
 does), labels that differ from a far more frequent one in case or punctuation alone, byte order
 marks, CRLF, blanks at the ends of lines and in the lines between sentences, and a last line without
 its end. Copies are in UTF-8. What a person has to decide, such as a line with too few columns or a
@@ -32,7 +32,9 @@ from tagkit.text.scheme_detection import Judgement, count_steps, judge, steps_of
 from tagkit.text.schemes import convert, has_spans, join_tag, split_tag, to_spans
 from tagkit.wording import shown_name
 
-_SURE = 4  # times as frequent as its variant must a spelling be to replace it
+# A spelling must be so many times as frequent as its variant to replace it: at 4 to 1 it is hardly
+# the variant that was meant, and what was written is in the report.
+_SURE = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,7 @@ def copies_of(paths: Sequence[str], out: Path, *, force: bool) -> dict[str, Path
     places = [out] if len(paths) == 1 else [out / Path(path).name for path in paths]
     if len(paths) > 1 and out.exists() and not out.is_dir():
         raise DataError(f"{out}: is a file, and the copies of several files go into a folder")
+    # Everything is looked at before anything is written.
     for place in places:
         refuse_input(place, (file for path in paths for file in files_of(path)))
         if places.count(place) > 1:
@@ -158,7 +161,7 @@ class _Repair:
         tags = [block.sentence.tags or () for block in self.blocks if block.sentence]
         self.judged = judge(count_steps(tags), data.scheme)
         self.spelling = _spelling(tags, self.judged)
-        # Tags that are spelt as they are meant may be of another scheme, and odd no longer.
+        # With their spelling corrected, tags may be in another scheme, and no longer odd.
         steps = count_steps(tuple(self.spelling.get(tag, tag) for tag in each) for each in tags)
         self.judged = judge(steps, data.scheme)
 
@@ -179,6 +182,7 @@ class _Repair:
 
     def _note_file(self) -> None:
         encoding, facts = self.source.encoding, self.source.facts
+        # One encoding for all copies; UTF-8 can write whatever could be read.
         if not is_utf_8(encoding):
             self.done["encoding", f"wrote it in UTF-8, no longer in {encoding}"] = []
         if facts.has_mark and not self._begins_with_mark():
@@ -222,7 +226,8 @@ class _Repair:
             clean = body = line.rstrip("\r")
             if body != line:
                 self._say("crlf", "ended lines with LF alone", number)
-            if number not in unread:  # there a tab at the end may tell which cell is missing
+            # In a line that could not be read a tab at the end may show which cell is missing.
+            if number not in unread:
                 clean = body.rstrip(BLANK)
             if body != clean:
                 what = "at the end of lines" if clean else "in lines between sentences"
@@ -263,6 +268,7 @@ def _mended(tags: Sequence[str], judged: Judgement) -> tuple[str, ...]:
     if not has_spans(judged.scheme) or not any(map(judged.forbids, steps_of(tags))):
         return tuple(tags)
     mended: list[str] = []
+    # Odd tags stay for a person to correct; the tags on either side are converted apart.
     for is_odd, some in groupby(tags, judged.odd.__contains__):
         part = tuple(some)
         mended += part if is_odd else convert(part, judged.scheme)

@@ -1,4 +1,4 @@
-"""Tags: their scheme and how sure it is, steps that it forbids, mixtures, tags of no scheme."""
+"""Checks of tags: their scheme and how sure it is, steps that it forbids, mixtures, odd tags."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from tagkit.text.scheme_detection import Judgement, Step, steps_of
 from tagkit.text.schemes import DISPLAY, SPAN_SCHEMES, has_spans
 from tagkit.wording import plural, shown_name
 
-_MOST_KINDS = 8  # of forbidden steps that are told one by one
+_MOST_KINDS = 8  # of forbidden steps that are listed one by one
 
 
 def scheme_told(read: ReadFile) -> str:
@@ -34,6 +34,7 @@ def scheme_told(read: ReadFile) -> str:
 
 def _rival(read: ReadFile, judged: Judgement) -> str:
     """The scheme that fits next best, or all that fit as well."""
+    # All are compared, as a corpus without spans of two words fits nearly every scheme.
     others = {
         scheme: judged.fits(read.steps, scheme)
         for scheme in SPAN_SCHEMES
@@ -70,6 +71,7 @@ def _odd_tags(read: ReadFile, judged: Judgement) -> Iterator[Finding]:
     expected = "a span scheme, as most here are (B-LABEL, I-LABEL, O)"
     if judged.is_named:
         expected = f"{DISPLAY[judged.scheme]}, which data.scheme names"
+    # The most frequent first: a wrong separator (B_PER) makes many of one kind.
     for tag, found in sorted(lines.items(), key=lambda pair: -len(pair[1])):
         guess = f"; is {shown_name(known[tag])} meant?" if tag in known else ""
         yield Finding(
@@ -84,12 +86,13 @@ def _odd_tags(read: ReadFile, judged: Judgement) -> Iterator[Finding]:
 
 def _illegal_steps(read: ReadFile, judged: Judgement) -> Iterator[Finding]:
     scheme = judged.scheme
+    # Asked once for each kind of step, not for each of millions of tokens.
     forbidden = {step for step in read.steps if judged.forbids(step)}
     lines: dict[Step, list[int]] = {}
     for sentence in read.sentences:
         for place, step in enumerate(steps_of(sentence.tags or ())):
             if step in forbidden:
-                # The end of a sentence is told on its last line.
+                # The step to the end of a sentence is reported on the line of its last word.
                 last = min(place, len(sentence) - 1)
                 lines.setdefault(step, []).append(line_of(sentence, last))
     ordered = sorted(lines.items(), key=lambda pair: -len(pair[1]))
@@ -134,6 +137,8 @@ def _mixed_schemes(read: ReadFile, judged: Judgement) -> Iterator[Finding]:
     if not others:
         return
     other, count = others.most_common(1)[0]
+    # Half of the broken sentences or more: then it is no matter of single mistakes, but two corpora
+    # in different schemes were put together.
     if count > 1 and 2 * count > bad:
         yield Finding(
             "error",

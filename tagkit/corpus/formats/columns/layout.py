@@ -1,4 +1,4 @@
-"""Where things are in the lines of a column file: its width, its separator, its columns' roles."""
+"""The layout of a column file: its width, its separator, the roles of its columns."""
 
 import re
 from collections.abc import Sequence
@@ -12,10 +12,14 @@ CONLLU = "conllu"  # name of the format whose columns have names
 CONLLU_COLUMNS = (
     "ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC",
 )  # fmt: skip
+# CoNLL-2003 puts a line with this token between documents. It is no word of any text.
 DOCSTART = "-DOCSTART-"
+# What str.strip takes by itself is more: \x85, \xa0 and \u3000 occur inside tokens of tweets.
 BLANK = " \t\r"
+# Bounded, as int() of a million digits takes minutes.
 _ID = re.compile(r"[0-9]{1,9}(?:[-.][0-9]{1,9})?")
-# Columns of CoNLL-U that hold Key=Value pairs, and what a word without the key has.
+# Columns of CoNLL-U that hold Key=Value pairs, and what a word without the key has: no value of a
+# feature ("_"), and O of what MISC holds, as tags of spans are written there.
 KEYED = {"FEATS": "_", "MISC": "O"}
 
 
@@ -90,6 +94,7 @@ class Layout:
 
 def value_of(cell: str, key: str, absent: str) -> str:
     """The value of one key in 'A=1|B=2'."""
+    # With the sign, as NER= must not find the pair NERType=x.
     start = f"{key}="
     pairs = (pair for pair in cell.split("|") if pair.startswith(start))
     return next(pairs, "").removeprefix(start) or absent
@@ -109,13 +114,16 @@ def find_layout(line: str, source: str, number: int, options: ColumnOptions) -> 
     Raises:
         FormatError: the file does not have the columns that the options name.
     """
-    tabs = "\t" in line.rstrip(BLANK)  # a tab at the end parts nothing
+    # One tab between cells settles it: cells of a file with tabs may hold blanks ("New York"). A
+    # tab at the end separates nothing.
+    tabs = "\t" in line.rstrip(BLANK)
     columns = split_line(line, tabs)
     width = len(columns)
     conllu = options.conllu
     try:
         if conllu and width != len(CONLLU_COLUMNS):
             raise ValueError(f"expected the 10 columns of CoNLL-U, found {width}")
+        # CoNLL-2000 to 2003 have the word first and the tag last; of CoNLL-U, UPOS is usual.
         token = options.token if options.token is not None else ("FORM" if conllu else 0)
         tag = options.tag if options.tag is not None else ("UPOS" if conllu else -1)
         named = [(token, "token")]
@@ -126,6 +134,7 @@ def find_layout(line: str, source: str, number: int, options: ColumnOptions) -> 
         raise FormatError(source, number, str(error)) from None
     indices = [index for index, _ in found]
     features = indices[len(indices) - len(options.features or ()) :]
+    # Columns of CoNLL-U such as HEAD are no features of a word; they have to be named.
     if options.features is None and not conllu:
         features = [index for index in range(width) if index not in indices]
     return Layout(
@@ -156,7 +165,7 @@ def _find(column: Column, width: int, conllu: bool, role: str) -> tuple[int, str
             f"{role} column {column}: expected -{width} to {width - 1}, as the file has "
             f"{plural(width, 'column')}"
         )
-    if role == "tag" and width == 1:
+    if role == "tag" and width == 1:  # -1 would take the tokens themselves for tags
         raise ValueError("expected a token and a tag on each line, found one column")
     return column % width, ""
 
@@ -181,6 +190,7 @@ def is_docstart(line: str) -> bool:
 def split_line(line: str, tabs: bool) -> list[str]:
     """The columns of a line."""
     line = line.rstrip(BLANK)
+    # With tabs an empty cell is an error that has to be seen; a run of blanks is one separator.
     if tabs:
         return [column.strip(BLANK) for column in line.split("\t")]
     columns = line.replace("\t", " ").split(" ")

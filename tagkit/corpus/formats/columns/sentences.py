@@ -16,6 +16,7 @@ from tagkit.text.records import Sentence
 def read_columns(source: Source, reading: Reading) -> Records:
     """Sentences of a column file, CoNLL-U among them; with their text where that is wanted."""
     options = column_options(reading.data, with_tags=reading.with_tags)
+    # None asks for every column: what convert must not lose, a model must not see unasked.
     if reading.all_features and not options.features:
         options = replace(options, features=None)
     reader = ColumnReader(source.name, options, reading.on_error)
