@@ -163,7 +163,7 @@ def _placed(text: str, stretches: Iterable[Iterable[SyntokToken]]) -> list[list[
     sentences: list[list[Token]] = []
     position = 0
     for stretch in stretches:
-        # syntok drops some characters, such as bullets: `_skipped` adds what is missing.
+        # syntok drops zero-width spaces, for one: `_skipped` adds what is missing.
         for found in segmenter.split(iter(stretch)):
             sentence: list[Token] = []
             for token in found:

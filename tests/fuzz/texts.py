@@ -78,10 +78,10 @@ def run_schemes(case: Case, _: Path) -> None:
                     (scheme, sequence, converted))  # fmt: skip
             require(not illegal_count([converted], scheme), "converted tags are illegal",
                     (scheme, sequence, converted))  # fmt: skip
-    detected = judge(count_steps(options["tags"])).detection
-    if detected.scheme in SPAN_SCHEMES:
-        count = illegal_count(options["tags"], detected.scheme)
-        require(count == detected.illegal, "illegal steps", options["tags"])
+    judged = judge(count_steps(options["tags"]))
+    if judged.scheme in SPAN_SCHEMES and not judged.odd:
+        count = illegal_count(options["tags"], judged.scheme)
+        require(count == judged.detection.illegal, "illegal steps", options["tags"])
 
 
 def _check_spans(spans: Sequence[Span], length: int) -> None:
