@@ -192,7 +192,7 @@ def check_classes(split: Split, *, several: bool) -> None:
 
 
 def _check_variety(train: Split, dev: Split) -> None:
-    """Raise where there is nothing to tell apart, or dev has classes of another kind."""
+    """Raise where there is only one class, or dev has classes of another kind."""
     known = train.classes()
     # With several classes a text, one that all texts have is no reason to refuse the others.
     always = [label for label, count in known.items() if count == len(train.sentences)]

@@ -39,7 +39,7 @@ class Sentence:
 
 
 def joined(words: Sequence[str]) -> tuple[str, tuple[tuple[int, int], ...]]:
-    """Words as a text, parted by blanks, and the place of each in it."""
+    """Words as a text, separated by blanks, and the place of each in it."""
     # Each word takes its length and a blank; the last one's blank is beyond the text.
     ends = list(accumulate(len(word) + 1 for word in words))
     places = tuple((end - len(w) - 1, end - 1) for w, end in zip(words, ends, strict=True))

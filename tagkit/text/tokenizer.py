@@ -67,7 +67,7 @@ class Token:
     Attributes:
         text: its characters.
         start: offset of the first of them, in code points.
-        end: offset behind the last of them.
+        end: offset after the last of them.
     """
 
     text: str
@@ -112,7 +112,7 @@ def _stretches(text: str, shadow: str) -> Iterator[list[SyntokToken]]:
         shadow: the same without combining marks.
     """
     stretch: list[SyntokToken] = []
-    end = -1  # behind the sentence's end and what closes there; -1 before it
+    end = -1  # after the sentence's end and what closes there; -1 before it
     for token in _mixed(text, shadow):
         value = token.value
         if end == token.offset and _CLOSING.issuperset(value):
@@ -145,7 +145,7 @@ def _mixed(text: str, shadow: str) -> Iterator[SyntokToken]:
 
 
 def _between(shadow: str, start: int, end: int) -> Iterator[SyntokToken]:
-    """Syntok's tokens of what is between two runs; punctuation that touches one is parted."""
+    """Syntok's tokens of what is between two runs; punctuation that touches one is split."""
     for token in _TOKENIZER.tokenize(shadow[start:end]):
         token.update(start)
         last = token.offset + len(token.value)

@@ -209,7 +209,7 @@ def _lines(item: Sentence, plain: bool) -> Iterator[str]:
 
 
 def _ranges(item: Sentence) -> dict[int, tuple[int, str]]:
-    """Words that share a place, by the first of them: the word behind the last, and their token.
+    """Words that share a place, by the first of them: the word after the last, and their token.
 
     Raises:
         FormatError: a word that the sentence's text has in another way, or in another order.
@@ -241,7 +241,7 @@ def _check(item: Sentence, cell: str, what: str) -> None:
 def _spaces(item: Sentence) -> list[str | None]:
     """What MISC says of the white space around each word; None where it is a single blank.
 
-    Of words that share a place, the last one has what stands behind the place.
+    Of words that share a place, the last one has what follows the place.
     """
     if item.text is None:
         return [None] * len(item)

@@ -114,17 +114,17 @@ def read_lines(
 ) -> Iterator[list[str]]:
     """Lines without their line feeds, as many at a time as one read brings.
 
-    A reader that hands on each list before it asks for the next one never holds back a line that
+    A reader that passes on each list before it asks for the next one never holds back a line that
     has arrived: what a pipe brings is at hand at once.
 
     Args:
         file: read with `read1` where it has that, so that a pipe is not waited for.
         source: name of the file in messages.
-        encoding: of the text; a byte order mark before UTF-8 is passed over.
+        encoding: of the text; a byte order mark before UTF-8 is skipped.
         keep_ends: whether lines keep their line feeds.
         max_line_chars: a line that is longer is refused as soon as so much of it has been read: a
             few packed bytes may unpack to gigabytes.
-        facts: where what the bytes show is kept; complete behind the last line.
+        facts: where what the bytes show is kept; complete after the last line.
 
     Raises:
         FormatError: bytes that are not of this encoding, or a line that is too long.

@@ -34,7 +34,7 @@ from tagkit.text.records import Document
 from tagkit.wording import plural
 
 _HEADER = ("label", "text")  # what is written; the two names are a header wherever they stand
-_LOOKED_AT = 1000  # rows, at most, that tell what the columns are
+_LOOKED_AT = 1000  # rows, at most, from which the columns are determined
 _LARGEST = 2**31 - 1  # characters in a cell: what a C long holds everywhere
 
 

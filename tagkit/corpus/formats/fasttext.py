@@ -2,7 +2,7 @@
 
 The format is described in fastText's tutorial on text classification (fasttext.cc).
 
-A label ends at a blank or a tab. The text begins behind the one blank that follows the last of the
+A label ends at a blank or a tab. The text begins after the one blank that follows the last of the
 leading labels; `__label__` further on is part of it.
 """
 

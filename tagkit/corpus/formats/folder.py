@@ -93,7 +93,7 @@ def _is_unicode(name: str) -> bool:
 
 
 def _classes(files: Sequence[Path]) -> list[str]:
-    """What tells the names of the files apart, between the edges of their parts."""
+    """The parts in which the names of the files differ, between the edges of their parts."""
     names = [unpacked_name(file.name) for file in files]
     if len(names) == 1:
         return [Path(names[0]).stem]

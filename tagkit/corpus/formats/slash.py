@@ -1,4 +1,4 @@
-r"""Slash tags: a sentence a line, `word/TAG` parted by blanks, as in the Brown corpus.
+r"""Slash tags: a sentence a line, `word/TAG` separated by blanks, as in the Brown corpus.
 
 The tag begins after the last slash (NLTK's str2tuple does the same). A slash inside a word may be
 written `\/`, as the Penn Treebank does; a plain one is read too.

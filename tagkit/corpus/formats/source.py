@@ -24,7 +24,7 @@ from tagkit.limits import MAX_LINE_CHARS
 from tagkit.wording import reason
 
 _GZIP = b"\x1f\x8b"  # how every gzip file begins (RFC 1952), whatever its name
-PACKED = ".gz"  # of names; whether a file is packed is told by its bytes
+PACKED = ".gz"  # of names; whether a file is packed shows in its bytes
 STDIN = "-"
 # Characters by which a format is recognised, where there are as many: hundreds of sentences.
 _BEGINNING = 1 << 16

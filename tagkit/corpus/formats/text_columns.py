@@ -138,7 +138,7 @@ def _settle(
     """The columns of text and label, where one or both are not known yet.
 
     Raises:
-        ValueError: nothing tells which is which.
+        ValueError: nothing shows which is which.
     """
     # Of two columns, one known settles the other; of three, what is left may be an ID.
     if width == 2:

@@ -2,7 +2,7 @@
 
 The first colon separates the coarse class from the fine one: `NUM:dist` is NUM, or NUM:dist where
 `data.label_level` is "fine". A label without a colon is none of TREC's: in a line without a label
-it could not be told from the first word of the text. So what was read with coarse labels cannot be
+it could not be distinguished from the first word of the text. So what was read with coarse labels cannot be
 written again; read with fine ones, it can.
 """
 

@@ -82,7 +82,7 @@ def _document(words: Sequence[str], label: str, source: str, line: int) -> Docum
 
 
 def _parse(line: str) -> tuple[list[tuple[str, int, int]], list[str]]:
-    """Class, first word and the word behind the last one of each node, the root first; the words.
+    """Class, first word and the word after the last one of each node, the root first; the words.
 
     With a stack of its own: a hostile line may be nested deeper than Python calls go.
 

@@ -82,14 +82,14 @@ class CheckReport:
         # Notes do not make a corpus unfit, so they change the words and not the exit status.
         if not counts:
             return "nothing odd found"
-        told = ", ".join(
+        counted = ", ".join(
             plural(counts[severity], severity)
             for severity in ("error", "warning", "note")
             if counts[severity]
         )
         if counts["error"]:
-            return f"{told}: correct the errors before training on this"
-        return f"{told}: fit to train on"
+            return f"{counted}: correct the errors before training on this"
+        return f"{counted}: fit to train on"
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""

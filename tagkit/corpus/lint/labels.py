@@ -100,8 +100,8 @@ def _unknown(
 
 def shown(labels: Sequence[str], counts: Counter[str]) -> str:
     """Labels with their counts, the first dozen."""
-    told = ", ".join(
+    listing = ", ".join(
         f"{shown_name(label) or repr('')} ({counts[label]:,})" for label in labels[:_MOST_SHOWN]
     )
     more = len(labels) - _MOST_SHOWN
-    return f"{told} and {more:,} more" if more > 0 else told
+    return f"{listing} and {more:,} more" if more > 0 else listing

@@ -176,7 +176,7 @@ class _Repair:
             lines += self._clean(block, unread)
         return Repaired(
             tuple(lines),
-            tuple(Repair(kind, told, tuple(at)) for (kind, told), at in self.done.items()),
+            tuple(Repair(kind, message, tuple(at)) for (kind, message), at in self.done.items()),
             tuple(self.left),
         )
 
@@ -193,7 +193,7 @@ class _Repair:
             self._say("last-line", "ended the last line", number)
 
     def _begins_with_mark(self) -> bool:
-        """Whether a mark is left of which the repair of lines tells."""
+        """Whether a mark is left for the repair of lines, which reports it."""
         return bool(self.blocks) and self.blocks[0].lines[0].startswith(BYTE_ORDER_MARK)
 
     def _with_tags(self, block: Block, layout: Layout) -> Block:

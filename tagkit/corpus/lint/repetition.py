@@ -126,11 +126,11 @@ def check_surfaces(read: ReadFile) -> Iterator[Finding]:
     several = {words: counts for words, counts in labels.items() if len(counts) > 1}
     if not several:
         return
-    told = f"{len(several):,} of {len(labels):,} distinct "
-    told += f"{'entities' if read.has_spans else 'words'} occur with several labels"
+    message = f"{len(several):,} of {len(labels):,} distinct "
+    message += f"{'entities' if read.has_spans else 'words'} occur with several labels"
     if read.has_spans:  # among parts of speech that is nothing odd
-        told += f": {_worst(several)}"
-    yield Finding("note", "ambiguous-surface", read.path, told, len(several))
+        message += f": {_worst(several)}"
+    yield Finding("note", "ambiguous-surface", read.path, message, len(several))
 
 
 def _worst(several: dict[tuple[str, ...], Counter[str]]) -> str:

@@ -65,7 +65,7 @@ class Layout:
         token: index of the token's column.
         tag: index of the tag's column; None where tags are not wanted.
         features: indices of the feature columns.
-        tabs: whether columns are parted by tabs.
+        tabs: whether columns are separated by tabs.
         keys: (column, key) of each of token, tag and features that is the value of a key.
     """
 
@@ -176,7 +176,7 @@ def is_conllu_id(cell: str) -> bool:
 
 
 def is_cell(text: str) -> bool:
-    """Whether a column parted by tabs can hold a text."""
+    """Whether a column between tabs can hold a text."""
     return bool(text) and text == text.strip(BLANK) and "\t" not in text and "\n" not in text
 
 

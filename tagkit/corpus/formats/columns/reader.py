@@ -67,7 +67,7 @@ class ColumnReader:
     ) -> None:
         """`source` names the file in messages.
 
-        `on_error` is given each line that cannot be read, which is then passed over; for None the
+        `on_error` is given each line that cannot be read, which is then skipped; for None the
         first such line is raised.
         """
         self.source = source
@@ -76,7 +76,7 @@ class ColumnReader:
         self.layout: Layout | None = None
         self._wanted: tuple[int, ...] = ()  # of the columns, by index: few of CoNLL-U's ten
         self._layout_line = 0  # number of the line that the layout was taken from, for messages
-        self._held: list[str] = []  # lines before the first that tells the columns
+        self._held: list[str] = []  # lines before the first one that shows the columns
         self._lines: list[str] = []  # of the block that has begun
         self._number = 0  # of lines in blocks that are done
 

@@ -83,7 +83,7 @@ def _with_cell(line: str, layout: Layout, column: int, value: str) -> str:
 
 
 def write_columns(items: Iterable[Sentence], writing: Writing) -> Iterator[Piece]:
-    """A line a token: the word, its features, its tag, parted by tabs; a blank line behind each."""
+    """A line a token: the word, its features, its tag, separated by tabs; a blank line after each."""
     first: Sentence | None = None
     for item in items:
         first = first or item
