@@ -2,8 +2,8 @@
 
 The first colon separates the coarse class from the fine one: `NUM:dist` is NUM, or NUM:dist where
 `data.label_level` is "fine". A label without a colon is none of TREC's: in a line without a label
-it could not be distinguished from the first word of the text. So what was read with coarse labels cannot be
-written again; read with fine ones, it can.
+it could not be distinguished from the first word of the text. So what was read with coarse labels
+cannot be written again; read with fine ones, it can.
 """
 
 import re
@@ -57,6 +57,7 @@ def write_trec(items: Iterable[Document], writing: Writing) -> Iterator[Piece]:
 def _line(item: Document) -> str:
     label = require_label(item, "trec")
     require_line(item, item.text, "trec")
+    # Of a label read as coarse, the fine part is lost, and inventing one would be wrong.
     if ":" not in label:
         raise cannot_hold(
             item, "trec", f"a label without its fine class ({shorten(label)}; see data.label_level)"

@@ -33,6 +33,7 @@ _ESCAPED = {char: escape for escape, char in _PLAIN.items()}
 _ESCAPE = re.compile(r"-[LR][RCS]B-|\\[/*]")
 _SPECIAL = re.compile(r"[(){}\[\]/*]")
 _PIECE = re.compile(r"[()]|[^() \t]+")
+# One look at both ends of a line; whether its brackets match is seen when it is read.
 _LOOK = re.compile(r"[ \t]*\([0-4] [^ \t)].*\)[ \t\r]*\Z")
 
 

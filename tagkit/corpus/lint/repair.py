@@ -157,6 +157,7 @@ class _Repair:
         reader = ColumnReader(source.name, options, self.left.append)
         self.blocks = list(reader.blocks(source.pieces()))
         self.layout = reader.layout
+        # Lines by kind and message: one entry in the report for a thousand lines with CRLF.
         self.done: dict[tuple[str, str], list[int]] = {}
         tags = [block.sentence.tags or () for block in self.blocks if block.sentence]
         self.judged = judge(count_steps(tags), data.scheme)
