@@ -83,7 +83,7 @@ def _with_cell(line: str, layout: Layout, column: int, value: str) -> str:
 
 
 def write_columns(items: Iterable[Sentence], writing: Writing) -> Iterator[Piece]:
-    """A line a token, with tabs between word, features and tag; a blank line after each sentence."""
+    """A line a token, with tabs between word, features and tag; a blank line after a sentence."""
     first: Sentence | None = None
     for item in items:
         first = first or item
