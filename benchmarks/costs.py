@@ -22,6 +22,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from tagkit.models.label_kinds import kinds_of
 
 from tagkit.config import load_config
 from tagkit.corpus.splits import load_corpus
@@ -43,7 +44,7 @@ def preparation() -> None:
         corpus = prepare(config, torch.device("cpu")).corpus
         whole.append(time.perf_counter() - start)
         start = time.perf_counter()
-        load_corpus(config)
+        load_corpus(config, kinds_of(config))
         reading.append(time.perf_counter() - start)
     assert corpus.dev
     tokens = corpus.train.tokens + corpus.dev.tokens

@@ -18,8 +18,8 @@ from pathlib import Path
 
 from tagkit.config import DataConfig
 from tagkit.corpus.formats.options import Reading
+from tagkit.corpus.formats.recognition import read_items
 from tagkit.corpus.formats.source import Source
-from tagkit.corpus.formats.table import read_items
 from tagkit.text.records import Sentence
 
 DATA = Path("../shared/data")

@@ -5,7 +5,6 @@
     +-- DataError            a corpus or an input text
     |   +-- FormatError      one line of one file
     |   +-- SpanErrors       spans of characters that cannot be spans of tokens, all of them
-    |   +-- SchemeError      tags most of which, but not all, belong to a span scheme
     +-- VectorsError         a file of pretrained vectors
     +-- BundleError          a model folder
     +-- CheckpointError      a training run's saved state, or its folder
@@ -28,7 +27,6 @@ __all__ = [
     "DeviceError",
     "FormatError",
     "Interrupted",
-    "SchemeError",
     "SpanErrors",
     "TagkitError",
     "TrainingError",
@@ -78,16 +76,6 @@ class SpanErrors(DataError):
         """Keep `problems`; `remedy` is a sentence that follows them."""
         super().__init__(*(str(problem) for problem in problems), remedy)
         self.problems = tuple(problems)
-
-
-class SchemeError(DataError):
-    """Tags most of which, but not all, belong to a span scheme."""
-
-    def __init__(self, problem: str, tag: str) -> None:
-        """Keep one `tag` that is not, so that its line can be looked up."""
-        super().__init__(problem)
-        self.problem = problem
-        self.tag = tag
 
 
 class VectorsError(TagkitError):

@@ -58,8 +58,9 @@ def convert_command(
     """
     from tagkit.cli.console import note
     from tagkit.config import load_config, parse_span_scheme
-    from tagkit.corpus.convert import Conversion
-    from tagkit.corpus.formats.files import files_of, pair_of, write_folder, write_pair
+    from tagkit.corpus.convert import convert_corpus
+    from tagkit.corpus.formats.brat import PAIR
+    from tagkit.corpus.formats.file_sets import files_of, pair_of, write_folder, write_pair
     from tagkit.corpus.formats.table import target_format
     from tagkit.errors import DataError
     from tagkit.storage import open_output
@@ -85,8 +86,8 @@ def convert_command(
     if output != "-":
         refuse_input(place, files_of(source))
         require_place(place, replace=force)
-    is_pair = output.endswith((".ann", ".txt"))
-    conversion = Conversion(
+    is_pair = output.endswith(PAIR)
+    converted = convert_corpus(
         source,
         data,
         lambda read: target_format(output, to, read),
@@ -94,23 +95,23 @@ def convert_command(
         single=is_pair,
         note=note,
     )
-    target = conversion.target
+    target = converted.target
     if target.many_files and output == "-":
         raise DataError(f"{target.name} fills files: name a file or folder, and not -")
     if not target.many_files:
         with open_output(None if output == "-" else place, replace=force) as write:
-            for piece in conversion.pieces():
+            for piece in converted.pieces:
                 write(piece.text)
     elif target.name == "brat" and is_pair:
         for file in pair_of(place):
             refuse_input(file, files_of(source))
-        write_pair(place, conversion.pieces(), replace=force)
+        write_pair(place, converted.pieces, replace=force)
     else:
         refuse_folder_of_input(place, files_of(source))
         require_new_folder(place)
-        write_folder(place, conversion.pieces())
+        write_folder(place, converted.pieces)
     kind = "sentence" if target.holds == "tags" else "text"
     note(
-        f"{conversion.source.name} ({conversion.format.name}) -> {output} ({target.name}): "
-        f"{plural(conversion.records, kind)}"
+        f"{converted.name} ({converted.format.name}) -> {output} ({target.name}): "
+        f"{plural(converted.records, kind)}"
     )

@@ -3,13 +3,14 @@
 from collections import Counter
 from collections.abc import Iterator
 
+from tagkit.corpus.lint.findings import CheckReport, FileFacts, Finding, shown_lines
 from tagkit.corpus.lint.labels import shown
 from tagkit.corpus.lint.repair import Repaired
-from tagkit.corpus.lint.report import CheckReport, FileFacts, Finding, shown_lines
+from tagkit.text.schemes import PLAIN
 from tagkit.wording import plural
 
 # What `FileFacts.scheme` is where the file has no spans: plain labels, classes, text alone.
-_NO_TYPES = ("labels", "classes", None)
+_NO_TYPES = (PLAIN, "classes", None)
 _MAX_REPAIRS = 20  # that are shown
 _MAX_OF_A_KIND = 10  # findings of one kind in one file that are shown
 

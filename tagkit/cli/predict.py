@@ -80,7 +80,7 @@ def predict_command(
     """Tag or classify raw text, column files, or a corpus in any other format."""
     from tagkit.cli.console import note
     from tagkit.config import load_config
-    from tagkit.corpus.formats.files import files_of
+    from tagkit.corpus.formats.file_sets import files_of
     from tagkit.inference.annotate import Annotator, AnswerOptions
     from tagkit.inference.predictor import load
     from tagkit.inference.render import header

@@ -8,6 +8,7 @@ from tagkit.evaluation.metrics import Comparison, added_metrics
 from tagkit.evaluation.report import Report, StoredHeadline, stored_headlines
 from tagkit.evaluation.scores import Score
 from tagkit.evaluation.tag_report import TagReport
+from tagkit.text.schemes import has_spans
 from tagkit.wording import clipped, listed, plural, plural_of, visible
 
 if TYPE_CHECKING:  # their modules import torch
@@ -76,7 +77,7 @@ def measured_lines(measured: "Measured") -> Iterator[str]:
 
 def _tag_lines(report: TagReport) -> Iterator[str]:
     yield from _score_lines(report.types, report.micro, report.macro, report.weighted)
-    kind = "tags" if report.scheme == "labels" else f"{report.scheme} spans"
+    kind = f"{report.scheme} spans" if has_spans(report.scheme) else "tags"
     tokens = plural(report.tokens, "token")
     # Scheme and mode always: a score without them cannot be compared with another one.
     yield f"{kind}, {report.mode}; token accuracy {report.accuracy:.4f} of {tokens}"

@@ -5,10 +5,11 @@ from pathlib import Path
 
 from tagkit.cli.console import WithBar, note
 from tagkit.cli.reports import report_lines
-from tagkit.corpus.split import Split
+from tagkit.corpus.dataset import Split
 from tagkit.corpus.splits import Corpus
 from tagkit.models.description import Description
 from tagkit.nn.parameters import count_parameters
+from tagkit.text.schemes import has_spans
 from tagkit.training.callbacks import Epoch, Listener
 from tagkit.training.seeds import TrainedSeeds, mean_and_deviation
 from tagkit.training.setup import Prepared
@@ -204,7 +205,7 @@ def _notes(splits: Mapping[str, Split | None]) -> dict[str, list[str]]:
 def _split_facts(name: str, split: Split, corpus: Corpus, *, with_classes: bool) -> str:
     kinds = []
     if split.detection:
-        plain = split.scheme == "labels"
+        plain = not has_spans(split.scheme)
         kinds.append(
             f"plain, {plural(len(split.labels()), 'label')}"
             if plain

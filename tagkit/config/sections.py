@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from tagkit.errors import ConfigError, shorten
 from tagkit.limits import MAX_LINE_CHARS
-from tagkit.text.schemes import SPAN_SCHEMES, SYNONYMS
+from tagkit.text.schemes import PLAIN, SPAN_SCHEMES, SYNONYMS
 
 Cell = Literal["lstm", "gru", "elman"]
 Format = Literal[
@@ -261,7 +261,7 @@ def parse_span_scheme(name: str | None) -> str | None:
 
 def training_scheme(config: Config) -> str:
     """The scheme that the model learns, of a configuration whose data.scheme is resolved."""
-    return "labels" if config.data.scheme == "labels" else config.data.train_scheme
+    return PLAIN if config.data.scheme == PLAIN else config.data.train_scheme
 
 
 def default_threads() -> int:

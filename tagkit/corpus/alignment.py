@@ -1,12 +1,13 @@
 """Spans of characters <-> tags of tokens.
 
-A text's lines are tokenised each for itself, as `tagkit predict` does it; neither a sentence nor a
-line ends inside a span. What a corpus says is a token is one.
+Each line of a text is tokenised by itself, as in `tagkit predict`: a model is trained on the tokens
+that it will meet. Neither a sentence nor a line ends inside a span. Where a corpus gives tokens,
+these are taken.
 """
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 
 from tagkit.corpus.formats.options import Item, Reading
@@ -26,7 +27,13 @@ _REMEDY = (
 
 @dataclass(frozen=True, slots=True)
 class _Fitted:
-    """Spans of tokens, and what is wrong with the spans of characters that they come from."""
+    """Spans of tokens, and what is wrong with the spans of characters that they come from.
+
+    Attributes:
+        spans: that fit tokens, or were made to fit.
+        errors: spans that do not fit, where that is an error.
+        settled: spans that were moved or dropped, as data.on_misaligned says.
+    """
 
     spans: list[Span]
     errors: list[FormatError]
@@ -41,19 +48,22 @@ def to_sentences(items: Iterable[Item], reading: Reading) -> Iterator[Sentence]:
 
     Raises:
         SpanErrors: spans that overlap, or that do not fall on token edges where
-            `data.on_misaligned` is "error"; all of them, behind the last document. Those of
-            `reading.on_error` are told to it instead, and left out.
+            `data.on_misaligned` is "error"; all of them, after the last document. With
+            `reading.on_error` they are reported to it instead, and left out.
     """
     errors: list[FormatError] = []
     for item in items:
         if isinstance(item, Sentence):
             yield item
             continue
+        if not reading.with_tags:  # spans that nobody asked for need not fit the tokens
+            item = replace(item, spans=None)
         overlapping = overlaps(item)
         places = tokens_of(item, reading.data.tokenizer, whole=reading.whole)
         if not places and (item.labels or reading.whole):
             reading.refuse(item.source or "input", item.line, "expected a text, found no token")
             continue
+        # Spans are fitted to all tokens at once: a sentence may end where a span does.
         flat = [place for sentence in places for place in sentence]
         fitted = _fit(item, flat, reading.data.on_misaligned, bool(overlapping))
         errors += overlapping + fitted.errors
@@ -62,6 +72,7 @@ def to_sentences(items: Iterable[Item], reading: Reading) -> Iterator[Sentence]:
         yield from _cut(item, places, flat, fitted.spans)
     if not errors:
         return
+    # All at once: who has to correct a corpus wants to do so in one pass.
     if reading.on_error is None:
         raise SpanErrors(errors, _REMEDY)
     for error in errors:
@@ -69,9 +80,12 @@ def to_sentences(items: Iterable[Item], reading: Reading) -> Iterator[Sentence]:
 
 
 def overlaps(document: Document) -> list[FormatError]:
-    """Each span that overlaps one before it, with both named."""
+    """Each span that overlaps one before it, with both named.
+
+    One tag a token cannot hold nested spans, as GENIA and ACE have them.
+    """
     found: list[FormatError] = []
-    widest: TextSpan | None = None
+    widest: TextSpan | None = None  # the one that reaches furthest, not the last: spans may nest
     for index, span in enumerate(document.spans or ()):
         if widest is not None and span.start < widest.end:
             how = "is inside" if span.end <= widest.end else "overlaps"
@@ -95,7 +109,7 @@ def _error(document: Document, index: int, problem: str) -> FormatError:
 
 
 def tokens_of(document: Document, tokenizer: str, *, whole: bool) -> list[list[Place]]:
-    """Places of the tokens of each sentence; a span is in one sentence alone.
+    """Places of the tokens of each sentence; no span reaches over the end of a sentence.
 
     Args:
         document: its own tokens are taken where it has some.
@@ -110,6 +124,7 @@ def tokens_of(document: Document, tokenizer: str, *, whole: bool) -> list[list[P
     for start, line in _lines(document.text, inside):
         for found in TOKENIZERS[tokenizer](line):
             places = [(token.start + start, token.end + start) for token in found]
+            # A tokenizer knows no spans, and may end a sentence after the "St." of "St. Gallen".
             if sentences and (whole or inside(places[0][0])):
                 sentences[-1] += places
             else:
@@ -118,19 +133,20 @@ def tokens_of(document: Document, tokenizer: str, *, whole: bool) -> list[list[P
 
 
 def _inside(spans: Sequence[TextSpan]) -> Callable[[int], bool]:
-    """Whether a cut at an offset would part a span."""
+    """A function that says whether a cut at an offset would divide a span."""
     starts = [span.start for span in spans]
+    # Running maximum of the ends: spans that overlap are refused elsewhere, after this.
     ends = list(accumulate((span.end for span in spans), max))
 
     def parts(at: int) -> bool:
-        before = bisect_left(starts, at)
+        before = bisect_left(starts, at)  # spans that begin left of the cut
         return before > 0 and ends[before - 1] > at
 
     return parts
 
 
 def _lines(text: str, inside: Callable[[int], bool]) -> Iterator[tuple[int, str]]:
-    """Lines with their offsets; one that ends inside a span goes on to the next end."""
+    """Lines with their offsets; one that ends inside a span is joined with the next."""
     start, end = 0, text.find("\n") + 1
     while end:
         if not inside(end):
@@ -144,7 +160,7 @@ def _fit(document: Document, tokens: Sequence[Place], how: str, skip_overlapping
     """Spans of tokens for a document's spans of characters."""
     starts, ends = [start for start, _ in tokens], [end for _, end in tokens]
     fitted = _Fitted([], [], [])
-    behind = 0  # the last span's end
+    behind = 0  # end of the last span, in tokens: nothing may begin before it
     for index, span in enumerate(document.spans or ()):
         # Tokens that share at least one character with the span.
         first, last = bisect_right(ends, span.start), bisect_left(starts, span.end)
@@ -153,7 +169,8 @@ def _fit(document: Document, tokens: Sequence[Place], how: str, skip_overlapping
             fitted.spans.append(Span(first, last, span.label))
             behind = last
             continue
-        if aligned:  # it overlaps one before, which is told of elsewhere, or one that grew
+        # It overlaps one before, which is reported by `overlaps`, or one that was expanded.
+        if aligned:
             if not skip_overlapping:
                 problem = f"{shown(span)}: its tokens are those of a span that was made larger"
                 fitted.settled.append(_error(document, index, f"{problem}; dropped"))
@@ -162,6 +179,7 @@ def _fit(document: Document, tokens: Sequence[Place], how: str, skip_overlapping
         if how == "error":
             fitted.errors.append(_error(document, index, problem))
             continue
+        # "expand" takes all tokens that are touched, "shrink" those that lie inside.
         if how == "shrink":
             first = bisect_left(starts, span.start)
             last = bisect_right(ends, span.end)
@@ -192,10 +210,11 @@ def _cut(
 ) -> Iterator[Sentence]:
     """The document's sentences with their tags and texts."""
     text = document.text
+    # IOB2, as nothing else is known of a corpus of characters; training converts it.
     tags = None if document.spans is None else from_spans(spans, len(flat), "iob2")
     done = 0
     for number, sentence in enumerate(places):
-        # White space belongs to the sentence before it, so that the texts make up the document.
+        # White space belongs to the sentence before it: end to end, the texts are the document.
         begin = sentence[0][0] if number else 0
         end = places[number + 1][0][0] if number + 1 < len(places) else len(text)
         yield Sentence(
@@ -231,7 +250,7 @@ def to_document(sentence: Sentence, *, plain: bool, source: str = "") -> Documen
         text=text,
         spans=spans,
         labels=sentence.labels,
-        # Words of one multiword token share a place, and are no tokens of the text.
+        # Words of one multiword token of CoNLL-U share a place: these are no tokens of the text.
         tokens=places if all(a[1] <= b[0] for a, b in pairwise(places)) else None,
         source=source,
         line=sentence.lines[0] if sentence.lines else 1,

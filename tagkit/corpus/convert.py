@@ -1,212 +1,264 @@
 """`tagkit convert`: a corpus in one format -> the same corpus in another.
 
 Column files that stay column files keep every line, and get other tags alone. Everything else goes
-through sentences or documents; what the new format cannot hold is said.
+through sentences or documents; what the new format cannot hold is reported.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
-from itertools import chain
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from tagkit.config import DataConfig
 from tagkit.corpus.alignment import overlaps, to_document, to_sentences
-from tagkit.corpus.formats.columns.layout import column_options
+from tagkit.corpus.formats.columns.layout import CONLLU, column_options
 from tagkit.corpus.formats.columns.reader import ColumnReader
 from tagkit.corpus.formats.columns.writer import replace_tags
 from tagkit.corpus.formats.options import Item, Reading, source_of
 from tagkit.corpus.formats.pieces import Piece, Writing, one_file
-from tagkit.corpus.formats.table import Format, find_format, settled
-from tagkit.errors import DataError, FormatError, SchemeError, SpanErrors
+from tagkit.corpus.formats.recognition import find_format
+from tagkit.corpus.formats.source import Source
+from tagkit.corpus.formats.table import Format, settled
+from tagkit.errors import DataError, FormatError, SpanErrors
 from tagkit.text.records import Document, Sentence
-from tagkit.text.schemes import DISPLAY, Detection, convert, detect
+from tagkit.text.scheme_detection import Detection, scheme_of
+from tagkit.text.schemes import DISPLAY, convert, has_spans
 
-_COLUMNS = ("columns", "conllu")
+
+@dataclass(slots=True)
+class Converted:
+    """A corpus in its new format, which is read and written as its pieces are taken.
+
+    Attributes:
+        name: of the input, for messages.
+        format: of the input.
+        target: format of the output.
+        pieces: the output. Taking them raises DataError where the corpus cannot be read, or holds
+            nothing that the target could hold, and FormatError at a line that cannot be read or
+            written.
+        records: number of sentences or texts in the pieces so far.
+    """
+
+    name: str
+    format: Format
+    target: Format
+    pieces: Iterator[Piece]
+    records: int = 0
 
 
-class Conversion:
-    """One corpus on its way from one format to another."""
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """What the steps of one conversion share.
 
-    def __init__(
-        self,
-        path: str,
-        data: DataConfig,
-        target: Callable[[Format], Format],
-        scheme: str | None,
-        *,
-        single: bool,
-        note: Callable[[str], None],
-    ) -> None:
-        """Look at the corpus, as far as its format shows.
+    Attributes:
+        source: of the input.
+        format: of the input.
+        target: format of the output.
+        scheme: of the tags that are written; None for that of the input.
+        single: whether the output is one file, or one pair of files.
+        reading: how the input is read; its `note` says each sentence once.
+    """
 
-        Args:
-            path: of the corpus, a file or a folder, or '-'.
-            data: how it is read.
-            target: the format to write, given the one that is read.
-            scheme: of the tags that are written; None for that of the corpus (IOB2 for spans of
-                characters).
-            single: whether a format that could fill a folder is to write one file or pair.
-            note: told, in a sentence, what the target cannot hold.
+    source: Source
+    format: Format
+    target: Format
+    scheme: str | None
+    single: bool
+    reading: Reading
 
-        Raises:
-            DataError: the corpus cannot be read.
-        """
-        self.source = source_of(path, data)
-        found = find_format(self.source, data.format)
-        self.format = found.format
-        self.target = target(self.format)
-        self.scheme = scheme
-        self.single = single
-        self.note = _once(note)
-        if found.note:
-            self.note(found.note)
-        self.records = 0  # that have been written
-        reading = Reading(data, all_features=True, with_text=True, note=self.note)
-        self.reading = settled(reading, self.format)
 
-    def pieces(self) -> Iterator[Piece]:
-        """The corpus in its new format.
+def convert_corpus(
+    path: str,
+    data: DataConfig,
+    choose_target: Callable[[Format], Format],
+    scheme: str | None,
+    *,
+    single: bool,
+    note: Callable[[str], None],
+) -> Converted:
+    """A corpus in another format, or its tags in another scheme.
 
-        Raises:
-            DataError: it cannot be read, or holds nothing that the target could hold.
-            FormatError: a line of it cannot be read, or a record cannot be written.
-        """
-        if self.format.name in _COLUMNS and self.format is self.target:
-            yield from self._same_lines()
-            return
-        items = list(self.format.read(self.source, self.reading))
-        if not items:
-            raise DataError(f"{self.source.name}: holds nothing to convert")
-        written: Iterator[Item]
-        if self.target.holds == "tags":
-            written = self._as_sentences(items)
-        elif self.target.holds == "text":
-            written = iter(items)
+    Args:
+        path: of the corpus, a file or a folder, or '-'.
+        data: how it is read.
+        choose_target: the format to write, given the one that is read.
+        scheme: of the tags that are written; None for that of the corpus (IOB2 for spans of
+            characters).
+        single: whether a format that could fill a folder is to write one file or pair.
+        note: called with a sentence on what the target cannot hold.
+
+    Raises:
+        DataError: the corpus cannot be read.
+    """
+    note = _once(note)
+    source = source_of(path, data)
+    found = find_format(source, data.format)
+    if found.note:
+        note(found.note)
+    # A corpus is read as complete as its format allows: the target decides what is left out.
+    reading = Reading(data, all_features=True, with_text=True, note=note)
+    job = _Job(
+        source=source,
+        format=found.format,
+        target=choose_target(found.format),
+        scheme=scheme,
+        single=single,
+        reading=settled(reading, found.format),
+    )
+    converted = Converted(source.name, job.format, job.target, iter(()))
+    converted.pieces = _pieces(job, converted)
+    return converted
+
+
+def _pieces(job: _Job, converted: Converted) -> Iterator[Piece]:
+    # Comments, other columns and the spacing of lines survive only where no record is made.
+    if job.format.is_grid and job.format is job.target:
+        yield from _same_lines(job, converted)
+        return
+    # All of it is read first: whether tags are plain labels shows in the whole corpus alone.
+    items = list(job.format.records(job.source, job.reading).items)
+    if not items:
+        raise DataError(f"{job.source.name}: holds nothing to convert")
+    detection = _detection(job, [item for item in items if isinstance(item, Sentence)])
+    plain = detection is not None and not has_spans(detection.scheme)
+    _note_lost_lines(job)
+    # A writer takes records of one class, so whatever was read becomes that first.
+    written: Iterator[Item]
+    if job.target.holds == "tags":
+        written = _as_sentences(job, items)
+    elif job.target.holds == "text":
+        written = iter(items)
+    else:
+        written = _as_documents(job, items, plain=plain)
+    writing = Writing(plain, job.single, job.reading.note)
+    yield from job.target.write(_counted(written, converted), writing)
+
+
+def _counted(items: Iterator[Item], converted: Converted) -> Iterator[Item]:
+    for item in items:
+        converted.records += 1
+        yield item
+
+
+def _same_lines(job: _Job, converted: Converted) -> Iterator[Piece]:
+    """Every line as it is, with other tags where another scheme is wanted."""
+    # Without another scheme a file needs no tags: its lines are only passed through.
+    options = column_options(job.reading.data, with_tags=job.scheme is not None)
+    reader = ColumnReader(job.source.name, options)
+    blocks = list(reader.blocks(job.source.pieces()))
+    sentences = [block.sentence for block in blocks if block.sentence]
+    if not sentences:
+        raise DataError(f"{job.source.name}: holds nothing to convert")
+    if job.scheme:
+        _note_schemes(job, job.scheme, _detection(job, sentences))
+    for block in blocks:
+        converted.records += block.sentence is not None
+        if job.scheme and block.sentence and reader.layout:
+            tags = convert(block.sentence.tags or (), job.scheme)
+            yield from one_file(replace_tags(block, reader.layout, tags))
         else:
-            written = self._as_documents(items)
-        writing = Writing(self._plain(items), self.single, self.note)
-        yield from self.target.write(self._counted(written), writing)
+            yield from one_file(block.lines)
 
-    def _counted(self, items: Iterator[Item]) -> Iterator[Item]:
-        for item in items:
-            self.records += 1
-            yield item
 
-    def _same_lines(self) -> Iterator[Piece]:
-        """Every line as it is, with other tags where another scheme is wanted."""
-        options = column_options(self.reading.data, with_tags=self.scheme is not None)
-        reader = ColumnReader(self.source.name, options)
-        fed = chain(map(reader.feed, self.source.pieces()), [reader.close()])
-        blocks = [block for found in fed for block in found]
-        sentences = [block.sentence for block in blocks if block.sentence]
-        if not sentences:
-            raise DataError(f"{self.source.name}: holds nothing to convert")
-        if self.scheme:
-            self._detect(sentences)
-        for block in blocks:
-            self.records += block.sentence is not None
-            if self.scheme and block.sentence and reader.layout:
-                tags = convert(block.sentence.tags or (), self.scheme)
-                yield from one_file(replace_tags(block, reader.layout, tags))
-            else:
-                yield from one_file(block.lines)
+def _as_sentences(job: _Job, items: Sequence[Item]) -> Iterator[Sentence]:
+    """For formats of tagged tokens."""
+    sentences = list(to_sentences(items, job.reading))
+    keeps_text = job.target.name == CONLLU  # in `# text` and MISC
+    if not keeps_text and any(sentence.text is not None for sentence in sentences):
+        job.reading.note(
+            f"{job.target.name} holds words alone: the white space between them is not kept"
+        )
+    if job.scheme and any(sentence.tags for sentence in sentences):
+        # Looked at again: tags of documents were made just now from their spans.
+        _note_schemes(job, job.scheme, _detection(job, sentences))
+    for sentence in sentences:
+        if job.scheme and sentence.tags:
+            yield replace(sentence, tags=convert(sentence.tags, job.scheme))
+        else:
+            yield sentence
 
-    def _as_sentences(self, items: Sequence[Item]) -> Iterator[Sentence]:
-        """For formats of tagged tokens."""
-        self._say_what_columns_lose(items)
-        sentences = list(to_sentences(items, self.reading))
-        if self.target.name != "conllu" and any(s.text is not None for s in sentences):
-            self.note(
-                f"{self.target.name} holds words alone: the white space between them is not kept"
-            )
-        scheme = self.scheme
-        if self.scheme and any(sentence.tags for sentence in sentences):
-            self._detect(sentences)
-        for sentence in sentences:
-            if scheme and sentence.tags:
-                yield replace(sentence, tags=convert(sentence.tags, scheme))
-            else:
-                yield sentence
 
-    def _as_documents(self, items: Sequence[Item]) -> Iterator[Document]:
-        """For formats of spans of characters, or of classes."""
-        self._say_what_columns_lose(items)
-        plain = self._plain(items)
-        documents = [item for item in items if isinstance(item, Document)]
-        problems = [problem for document in documents for problem in overlaps(document)]
-        if problems and self.target.holds == "spans":
-            raise SpanErrors(problems, "Keep one of each two")
-        for item in items:
-            if isinstance(item, Document):
-                self._check(item)
-                yield item
-                continue
-            if plain and self.target.holds == "spans":
-                raise DataError(
-                    f"{self.source.name}: its tags are plain labels, which are no spans: "
-                    f"{self.target.name} cannot hold them, jsonl-tokens or columns can"
-                )
-            if self.target.holds == "classes" and item.tags:
-                self.note(f"{self.target.name} has no place for tags: they are left out")
-            if item.features:
-                self.note(f"{self.target.name} has no place for feature columns: they are left out")
-            document = to_document(item, plain=plain, source=self.source.name)
-            self._check(document)
-            # A span of tokens is one of the text, whose tokens others find for themselves.
-            keeps_tokens = self.target.name == "jsonl-spans"
-            yield document if keeps_tokens else replace(document, tokens=None)
-
-    def _check(self, document: Document) -> None:
-        if self.target.holds == "classes" and not document.labels:
-            raise FormatError(
-                document.source or self.source.name,
-                document.line,
-                f"{self.target.name} wants a class for each text, and {self.format.name} has none "
-                "here",
-            )
-
-    def _say_what_columns_lose(self, items: Sequence[Item]) -> None:
-        if self.format.name == "conllu":
-            self.note("of CoNLL-U, words and tags are taken: other columns and comments are left "
-                      "out, multiword tokens and empty nodes too")  # fmt: skip
-
-    def _plain(self, items: Iterable[Item]) -> bool:
-        """Whether the corpus has plain labels; documents never have."""
-        tags = [item.tags for item in items if isinstance(item, Sentence) and item.tags]
-        return bool(tags) and self._judge(tags).scheme == "labels"
-
-    def _detect(self, sentences: Sequence[Sentence]) -> None:
-        """Say what is converted.
-
-        Raises:
-            DataError: the tags are plain labels, which are in no scheme.
-        """
-        found = self._judge([sentence.tags or () for sentence in sentences])
-        if found.scheme == "labels":
+def _as_documents(job: _Job, items: Sequence[Item], *, plain: bool) -> Iterator[Document]:
+    """For formats of spans of characters, or of classes."""
+    target, note = job.target, job.reading.note
+    documents = [item for item in items if isinstance(item, Document)]
+    problems = [problem for document in documents for problem in overlaps(document)]
+    # Formats of classes have no place for spans anyway, which is reported.
+    if problems and target.holds == "spans":
+        raise SpanErrors(problems, "Keep one of each two")
+    for item in items:
+        if isinstance(item, Document):
+            yield _with_class(job, item)
+            continue
+        if plain and target.holds == "spans":
             raise DataError(
-                f"{self.source.name}: its tags are plain labels, which no scheme can be given to"
+                f"{job.source.name}: its tags are plain labels, which are no spans: "
+                f"{target.name} cannot hold them, jsonl-tokens or columns can"
             )
-        if found.illegal:
-            self.note(f"{self.source.name}: {found}; ill-formed spans are read as conlleval does")
-        if self.scheme:
-            self.note(f"tags: {DISPLAY[found.scheme]} to {DISPLAY[self.scheme]}")
+        if target.holds == "classes" and item.tags:
+            note(f"{target.name} has no place for tags: they are left out")
+        if item.features:
+            note(f"{target.name} has no place for feature columns: they are left out")
+        document = _with_class(job, to_document(item, plain=plain, source=job.source.name))
+        # A reader of brat finds the tokens of a text by itself; jsonl-spans can name them.
+        keeps_tokens = target.name == "jsonl-spans"
+        yield document if keeps_tokens else replace(document, tokens=None)
 
-    def _judge(self, tags: Sequence[Sequence[str]]) -> Detection:
-        named = self.reading.data.scheme
-        if named != "auto":
-            return Detection(named, 0, 0)
-        try:
-            return detect(tags)
-        except SchemeError as error:
-            raise DataError(f"{self.source.name}: {error.problem}") from None
+
+def _with_class(job: _Job, document: Document) -> Document:
+    """The document.
+
+    Raises:
+        FormatError: the target needs a class for each text, and it has none.
+    """
+    if job.target.holds == "classes" and not document.labels:
+        raise FormatError(
+            document.source or job.source.name,
+            document.line,
+            f"{job.target.name} wants a class for each text, and {job.format.name} has none here",
+        )
+    return document
+
+
+def _note_lost_lines(job: _Job) -> None:
+    if job.format.name == CONLLU and job.target.holds != "text":
+        job.reading.note(
+            "of CoNLL-U, words and tags are taken: other columns and comments are left out, "
+            "multiword tokens and empty nodes too"
+        )
+
+
+def _detection(job: _Job, sentences: Sequence[Sentence]) -> Detection | None:
+    """The scheme of the tags; None where there are none.
+
+    Raises:
+        DataError: the tags are of no scheme, or of another than data.scheme names.
+    """
+    tagged = [sentence for sentence in sentences if sentence.tags]
+    return scheme_of(tagged, job.source.name, job.reading.data.scheme) if tagged else None
+
+
+def _note_schemes(job: _Job, scheme: str, found: Detection | None) -> None:
+    """Note which scheme is converted to which.
+
+    Raises:
+        DataError: the tags are plain labels, which are in no scheme.
+    """
+    if found is None or not has_spans(found.scheme):
+        raise DataError(
+            f"{job.source.name}: its tags are plain labels, which no scheme can be given to"
+        )
+    # Such tags do not come back from the new scheme as they were: their spans do.
+    if found.illegal:
+        job.reading.note(f"{job.source.name}: {found}; ill-formed spans are read as conlleval does")
+    job.reading.note(f"tags: {DISPLAY[found.scheme]} to {DISPLAY[scheme]}")
 
 
 def _once(note: Callable[[str], None]) -> Callable[[str], None]:
-    """Says each sentence once."""
-    said: set[str] = set()
+    """A `note` that reports each sentence once."""
+    noted: set[str] = set()
 
-    def say(text: str) -> None:
-        if text not in said:
-            said.add(text)
+    def note_once(text: str) -> None:
+        if text not in noted:
+            noted.add(text)
             note(text)
 
-    return say
+    return note_once

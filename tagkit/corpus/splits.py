@@ -1,29 +1,35 @@
-"""The corpora of a run: read as configured, their scheme told, split and converted for training."""
+"""Train, dev and test of a run: read as configured, checked, and converted for training.
 
-from collections.abc import Iterator, Sequence
+Nothing here knows what task a model has. `LabelKinds` says which labels a corpus must have, and
+that is all that reading depends on.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tagkit.config import Config, DataConfig
 from tagkit.corpus.alignment import to_sentences
+from tagkit.corpus.dataset import LabelKinds, Split, hold_out, with_label_notes
 from tagkit.corpus.formats.columns.layout import Layout
 from tagkit.corpus.formats.options import Reading, source_of
+from tagkit.corpus.formats.recognition import find_format
 from tagkit.corpus.formats.source import Source, is_pipe, source_name
-from tagkit.corpus.formats.table import find_format, settled
-from tagkit.corpus.split import Split, hold_out, with_label_notes
-from tagkit.errors import DataError, FormatError, SchemeError, shorten
+from tagkit.corpus.formats.table import Format
+from tagkit.errors import DataError, FormatError, shorten
 from tagkit.text.records import Sentence
-from tagkit.text.schemes import Detection, convert, detect, illegal_count, to_spans
+from tagkit.text.scheme_detection import scheme_of
+from tagkit.text.schemes import convert, has_spans
 from tagkit.text.windows import cut, windows, windows_between_spans
 from tagkit.wording import listed
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """What a run learns from and is judged by.
+    """The corpora that a run learns from and is scored on.
 
     Attributes:
         train: the corpus to learn from.
-        dev: chooses the best epoch.
+        dev: its scores select the best epoch.
         test: scored once at the end; may be None.
     """
 
@@ -43,40 +49,48 @@ class Corpus:
 
     def unseen_share(self) -> float | None:
         """Share of dev's entities whose label and words never occur in train; None without any."""
+        # With the label, as a model has to learn both: Washington the person is not the city.
         known = set(self.train.entities())
         unseen = [entity not in known for entity in self.dev.entities()]
         return sum(unseen) / len(unseen) if unseen else None
 
 
-def load_corpus(config: Config) -> Corpus:
+def load_corpus(config: Config, kinds: LabelKinds) -> Corpus:
     """Train, dev and test as the configuration says; dev is split off train where there is none.
+
+    Args:
+        config: names the files and says how they are read.
+        kinds: of labels that each of them must have.
 
     Raises:
         DataError: a file is missing, empty, or unfit to learn from.
         FormatError: a line cannot be read.
     """
-    data, task = config.data, config.task
+    data = config.data
     if not data.train_file:
         raise DataError("no training corpus: name one with --train FILE or data.train_file")
-    train = read_split(data.train_file, data, task, None)
+    train = read_split(data.train_file, data, kinds, None)
     if data.tree_phrases:
         train = _distinct(train)
-    several = task != "tag" and several_classes(config, train)
-    if task != "tag":  # before a part is held out, whose lines are those of the file
+    several = kinds.classes and several_classes(config, train)
+    if kinds.classes:  # before a part is held out, so that messages name lines of the file
         check_classes(train, several=several)
+    # Phrases are there to learn from; published scores on SST are those of whole sentences.
     scored = data.model_copy(update={"tree_phrases": False})
     if data.dev_file:
-        dev = read_split(data.dev_file, scored, task, train.scheme)
+        dev = read_split(data.dev_file, scored, kinds, train.scheme)
     else:
         train, dev = hold_out(train, data.dev_fraction, config.train.seed)
-    test = read_split(data.test_file, scored, task, train.scheme) if data.test_file else None
-    if task != "classify" and train.scheme != "labels" and not any(train.entities()):
+    test = read_split(data.test_file, scored, kinds, train.scheme) if data.test_file else None
+    # A model that always says O has an accuracy of 100 % on such a corpus, and is useless.
+    if has_spans(train.scheme) and not any(train.entities()):
         raise DataError(f"{train.path}: every tag is O, so there is nothing to learn")
-    if task != "tag":
+    if kinds.classes:
         for split in (dev, test):
             if split:
                 check_classes(split, several=several)
         _check_variety(train, dev)
+    # Noted after a part was held out: what is asked is what this model can learn.
     known = train.labels(), train.classes().keys(), train.path
     dev = with_label_notes(dev, *known)
     test = with_label_notes(test, *known) if test else None
@@ -84,33 +98,44 @@ def load_corpus(config: Config) -> Corpus:
 
 
 def read_split(
-    path: str, data: DataConfig, task: str, expected: str | None, source: Source | None = None
+    path: str,
+    data: DataConfig,
+    kinds: LabelKinds,
+    expected: str | None,
+    source: Source | None = None,
 ) -> Split:
-    """One corpus file.
+    """One corpus file, in any format.
 
     Args:
         path: of the file.
         data: how it is read.
-        task: "tag", "classify" or "both": which of tags and classes it must have.
+        kinds: of labels that it must have. Tags that are not asked for are left out; classes too,
+            unless there are tags: then they stay, and a dev part is held out evenly over them.
         expected: the scheme that its tags are in, unless another fits them better.
         source: the file, where its beginning has been looked at already.
+
+    Raises:
+        DataError: it cannot be read, is empty, or its format has no such labels.
+        FormatError: a line of it cannot be read, or lacks such labels.
     """
     name = source_name(path)
     notes: list[str] = []
-    layouts: list[Layout] = []
-    reading = Reading(data, whole=task != "tag", note=notes.append, on_layout=layouts.append)
-    sentences = tuple(_labelled(source or source_of(path, data), reading, task))
+    source = source or source_of(path, data)
+    format = _format_of(source, data, kinds, notes.append)
+    # A class is of a whole text, which is then one sequence of tokens, however many sentences.
+    reading = Reading(
+        data, with_tags=kinds.tags or kinds.classes, whole=kinds.classes, note=notes.append
+    )
+    records = format.records(source, reading)
+    sentences = tuple(_with_labels(to_sentences(records.items, reading), kinds, name))
     if not sentences:
-        raise _holds_nothing(name, task)
-    detection = None
-    if task != "classify":
-        tags = [sentence.tags or () for sentence in sentences]
-        try:
-            detection = judge_scheme(tags, name, data.scheme, expected)
-        except SchemeError as error:
-            raise FormatError(name, _line_of(error.tag, sentences), error.problem) from None
+        raise _holds_nothing(name, kinds)
     return Split(
-        name, sentences, detection, tuple(dict.fromkeys(notes)), layouts[0] if layouts else None
+        path=name,
+        sentences=sentences,
+        detection=scheme_of(sentences, name, data.scheme, expected) if kinds.tags else None,
+        notes=tuple(dict.fromkeys(notes)),  # each once, in order: readers repeat themselves
+        layout=records.layout,
     )
 
 
@@ -119,7 +144,7 @@ def require_files(config: Config, what: str) -> None:
 
     Args:
         config: names them.
-        what: reads them, as in 'several seeds'.
+        what: names what reads them, as in 'several seeds'.
 
     Raises:
         DataError: one is standard input or a pipe.
@@ -134,6 +159,7 @@ def require_files(config: Config, what: str) -> None:
 
 def _distinct(split: Split) -> Split:
     """Each phrase with its class once: single words occur thousands of times as phrases."""
+    # Keyed by class too: a phrase that occurs with two classes keeps both.
     phrases = {(sentence.words, sentence.labels): sentence for sentence in split.sentences}
     repeated = len(split.sentences) - len(phrases)
     said = f"{split.path}: {repeated:,} phrases that repeat another are left out"
@@ -142,6 +168,7 @@ def _distinct(split: Split) -> Split:
 
 def several_classes(config: Config, train: Split) -> bool:
     """Whether a text may have several classes: as configured, or as some training text has."""
+    # By train alone: dev and test must not decide what a model is able to say.
     if config.head.multi_label == "auto":
         return any(len(sentence.labels) > 1 for sentence in train.sentences)
     return config.head.multi_label == "yes"
@@ -165,8 +192,9 @@ def check_classes(split: Split, *, several: bool) -> None:
 
 
 def _check_variety(train: Split, dev: Split) -> None:
-    """Raise where there is nothing to tell apart, or dev has classes of another kind."""
+    """Raise where there is only one class, or dev has classes of another kind."""
     known = train.classes()
+    # With several classes a text, one that all texts have is no reason to refuse the others.
     always = [label for label, count in known.items() if count == len(train.sentences)]
     if always and len(known) == 1:
         raise DataError(
@@ -184,37 +212,6 @@ def _check_variety(train: Split, dev: Split) -> None:
         )
 
 
-def judge_scheme(
-    tags: Sequence[Sequence[str]], path: str, named: str, expected: str | None
-) -> Detection:
-    """The scheme of a file's tags: the one that is named, or the one that fits best.
-
-    Args:
-        tags: one sequence a sentence.
-        path: of the file, for messages.
-        named: `data.scheme`.
-        expected: taken where it fits no worse than the best; None for no expectation.
-
-    Raises:
-        SchemeError: some tags are those of no scheme; its message does not name the file.
-        DataError: the tags are not those of the named or expected kind.
-    """
-    if named == "labels":
-        return Detection("labels", 0, 0)
-    found = detect(tags)
-    wanted = named if named != "auto" else expected
-    if wanted is None or wanted == found.scheme:
-        return found
-    if wanted == "labels" and not any(to_spans(sequence) for sequence in tags):
-        return Detection("labels", found.transitions, 0)  # O is a label as any other
-    if found.scheme == "labels" or wanted == "labels":
-        raise DataError(f"{path}: expected tags in the scheme {wanted}, found {found.scheme}")
-    illegal = illegal_count(tags, wanted)
-    if named != "auto" or illegal <= found.illegal:
-        return Detection(wanted, found.transitions, illegal)
-    return found
-
-
 def for_training(
     sentences: Sequence[Sentence], scheme: str, max_length: int | None
 ) -> list[Sentence]:
@@ -225,64 +222,82 @@ def for_training(
     """
     pieces: list[Sentence] = []
     for sentence in sentences:
+        # Tags are converted last: windows end at spans, which are found in any scheme.
         if max_length is None:
             found = [(0, len(sentence))]
-        elif scheme == "labels":
-            found = windows(len(sentence), max_length)
-        else:
+        elif has_spans(scheme):
             found = windows_between_spans(sentence.tags or (), max_length)
+        else:
+            found = windows(len(sentence), max_length)
         for window in found:
             part = cut(sentence, window)
             pieces.append(replace(part, tags=convert(part.tags or (), scheme)))
     return pieces
 
 
-def _holds_nothing(name: str, task: str) -> DataError:
-    return DataError(f"{name}: holds no {'sentence' if task == 'tag' else 'text'}")
+def _holds_nothing(name: str, kinds: LabelKinds) -> DataError:
+    return DataError(f"{name}: holds no {'text' if kinds.classes else 'sentence'}")
 
 
 def _is_blank(source: Source) -> bool:
     return not any(line.strip() for lines in source.pieces() for line in lines)
 
 
-def _labelled(source: Source, reading: Reading, task: str) -> Iterator[Sentence]:
-    """The sentences of a corpus, all of them with tags, or whole texts with classes, or both."""
-    found = find_format(source, reading.data.format)
+def _format_of(
+    source: Source, data: DataConfig, kinds: LabelKinds, note: Callable[[str], None]
+) -> Format:
+    """The format of a corpus; a note says what it was recognised as.
+
+    Raises:
+        DataError: the source is blank, or files of its format never have labels of these kinds.
+    """
+    found = find_format(source, data.format)
     format = found.format
-    if format.holds in _UNFIT[task] or (task == "classify" and format.name in _WITHOUT_CLASSES):
-        if format.name == "text" and not source.is_folder() and _is_blank(source):
-            raise _holds_nothing(source.name, task)
-        remedy = "data.format or --input-format says otherwise"
-        if task == "tag" and format.holds == "classes":
-            remedy = f"--task classify learns classes; {remedy}"
-        if task == "tag" and format.name == "text" and not source.is_folder():
-            remedy = f"--input-format columns names the first line that does not fit; {remedy}"
+    lacks_tags = kinds.tags and format.holds not in ("tags", "spans")
+    if lacks_tags or (kinds.classes and not kinds.tags and not format.has_classes):
+        # A file without a word looks like raw text; that it is empty is the better message.
+        if format.holds == "text" and not source.is_folder() and _is_blank(source):
+            raise _holds_nothing(source.name, kinds)
         raise DataError(
-            f"{source.name}: expected {_WANTED[task]}, found {format.about} "
-            f"(read as {format.name}; {remedy})"
+            f"{source.name}: expected {_WANTED[kinds]}, found {format.about} "
+            f"(read as {format.name}; {_remedy(source, format, kinds)})"
         )
     if found.note:
-        reading.note(found.note)
-    for sentence in to_sentences(format.read(source, settled(reading, format)), reading):
-        if task != "classify" and sentence.tags is None:
-            raise FormatError(source.name, sentence.lines[0], "expected tags, found none")
-        yield replace(sentence, tags=None) if task == "classify" else sentence
+        note(found.note)
+    return format
 
 
+def _remedy(source: Source, format: Format, kinds: LabelKinds) -> str:
+    """What to do about a format without the labels that were expected."""
+    remedy = "data.format or --input-format says otherwise"
+    if kinds.tags and not kinds.classes and format.holds == "classes":
+        return f"--task classify learns classes; {remedy}"
+    if kinds.tags and not kinds.classes and format.holds == "text" and not source.is_folder():
+        # A column file with one broken line may look like raw text.
+        return f"--input-format columns names the first line that does not fit; {remedy}"
+    return remedy
+
+
+def _with_labels(sentences: Iterable[Sentence], kinds: LabelKinds, path: str) -> Iterator[Sentence]:
+    """The sentences without tags and classes that were not asked for.
+
+    Raises:
+        FormatError: one has no tags, and they were asked for.
+    """
+    for sentence in sentences:
+        if kinds.tags:
+            if sentence.tags is None:
+                raise FormatError(path, sentence.lines[0], "expected tags, found none")
+            yield sentence
+        elif sentence.tags is None and (kinds.classes or not sentence.labels):
+            yield sentence  # as it is: most corpora of texts have nothing to leave out
+        else:
+            yield replace(sentence, tags=None, labels=sentence.labels if kinds.classes else ())
+
+
+# What a corpus must be, by the kinds of its labels; any corpus will do where none are asked for.
 _WANTED = {
-    "tag": "tokens with tags or texts with spans",
-    "classify": "texts with classes",
-    "both": "tokens with tags and a class of the whole",
+    LabelKinds(tags=True, classes=False): "tokens with tags or texts with spans",
+    LabelKinds(tags=False, classes=True): "texts with classes",
+    LabelKinds(tags=True, classes=True): "tokens with tags and a class of the whole",
 }
-_UNFIT = {"tag": ("classes", "text"), "classify": ("text",), "both": ("classes", "text")}
-_WITHOUT_CLASSES = ("columns", "conllu", "brat", "slash")
-
-
-def _line_of(tag: str, sentences: Sequence[Sentence]) -> int:
-    """Number of the first line that has this tag."""
-    lines = (
-        sentence.lines[(sentence.tags or ()).index(tag)]
-        for sentence in sentences
-        if tag in (sentence.tags or ())
-    )
-    return next(lines, 1)

@@ -2,20 +2,26 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, zip_longest
+from itertools import zip_longest
 
 from tagkit.config import Column, DataConfig
+from tagkit.corpus.dataset import LabelKinds
 from tagkit.corpus.formats.columns.layout import ColumnOptions, Layout, column_options
 from tagkit.corpus.formats.columns.reader import Block, ColumnReader
 from tagkit.corpus.formats.options import silent, source_of
+from tagkit.corpus.formats.recognition import find_format
 from tagkit.corpus.formats.source import Source, source_name
-from tagkit.corpus.formats.table import Format, find_format
-from tagkit.corpus.splits import judge_scheme, read_split
-from tagkit.errors import DataError, FormatError, SchemeError, shorten
+from tagkit.corpus.formats.table import Format
+from tagkit.corpus.splits import read_split
+from tagkit.errors import DataError, FormatError, shorten
 from tagkit.evaluation.class_report import ClassReport, make_class_report
 from tagkit.evaluation.tag_report import TagReport, make_tag_report
 from tagkit.text.records import Sentence
+from tagkit.text.scheme_detection import scheme_of
+from tagkit.text.schemes import PLAIN
 from tagkit.wording import plural
+
+_CLASSES = LabelKinds(tags=False, classes=True)
 
 
 def refuse_options_of_tags(because: str, data: DataConfig, strict: bool) -> None:
@@ -92,12 +98,9 @@ def compare_files(
     if not gold_tags:
         raise DataError(f"{source.name}: holds no sentence")
     scheme = _scheme_of(gold, source.name, data.scheme, None)
-    # Tags that look like those of spans are plain labels where the user says so.
-    named = "labels" if data.scheme == "labels" else "auto"
-    expected = scheme if scheme != "labels" else None
-    found = _scheme_of(predicted, beside, named, expected)
-    if (found == "labels") != (scheme == "labels"):
-        raise DataError(f"{beside}: expected tags in the scheme {scheme}, found {found}")
+    # Predicted tags may be in another scheme than gold, but must be of the same kind. Tags that
+    # look like those of spans are plain labels where the user says so.
+    _scheme_of(predicted, beside, PLAIN if data.scheme == PLAIN else "auto", scheme)
     return make_tag_report(gold_tags, predicted_tags, scheme, strict=strict)
 
 
@@ -105,7 +108,7 @@ def _as(format: Format, data: DataConfig) -> DataConfig:
     """The configuration with the column format that a file is in."""
     # A file that was recognised as anything else is read as columns: the first line that does not
     # fit is then named in an error.
-    name = "conllu" if format.name == "conllu" else "columns"
+    name = format.name if format.is_grid else "columns"
     return data.model_copy(update={"format": name})
 
 
@@ -138,7 +141,7 @@ def _check_columns(name: str, lines: Sequence[str], data: DataConfig, pred_colum
 def _layout(name: str, lines: Sequence[str], options: ColumnOptions) -> Layout | None:
     """The columns of a file, found in its first sentence; None where it holds no sentence."""
     reader = ColumnReader(name, options)
-    for _ in chain(reader.feed(lines), reader.close()):  # lazy: as far as the first sentence
+    for _ in reader.blocks([lines]):
         if reader.layout:
             break
     return reader.layout
@@ -157,9 +160,9 @@ def _compare_classes(
             "--pred"
         )
     settled = data.model_copy(update={"format": format.name})
-    gold = read_split(source.path, settled, "classify", None, source).sentences
-    named = data.model_copy(update={"format": "auto"})  # need not be that of the gold file
-    split = read_split(predicted_file, named, "classify", None)
+    gold = read_split(source.path, settled, _CLASSES, None, source).sentences
+    named = data.model_copy(update={"format": "auto"})  # it need not be that of gold
+    split = read_split(predicted_file, named, _CLASSES, None)
     found = split.sentences
     for text in split.notes:
         note(text)
@@ -187,17 +190,20 @@ def _text(sentence: Sentence) -> str:
 
 
 def _scheme_of(sentences: list[list[_Row]], path: str, named: str, expected: str | None) -> str:
-    tags = [tuple(row.tag for row in rows) for rows in sentences]
-    try:
-        return judge_scheme(tags, path, named, expected).scheme
-    except SchemeError as error:
-        lines = (row.line for rows in sentences for row in rows if row.tag == error.tag)
-        raise FormatError(path, next(lines, 1), error.problem) from None
+    tagged = [
+        Sentence(
+            words=tuple(row.word for row in rows),
+            tags=tuple(row.tag for row in rows),
+            lines=[row.line for row in rows],
+        )
+        for rows in sentences
+    ]
+    return scheme_of(tagged, path, named, expected).scheme
 
 
 def _sentences(name: str, lines: Sequence[str], data: DataConfig) -> Iterator[list[_Row]]:
     reader = ColumnReader(name, replace(column_options(data, with_tags=True), features=()))
-    for block in chain(reader.feed(lines), reader.close()):
+    for block in reader.blocks([lines]):
         if block.sentence:
             yield list(_rows(block))
 

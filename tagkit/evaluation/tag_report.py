@@ -21,7 +21,7 @@ from tagkit.evaluation.scores import (
     token_accuracy,
 )
 from tagkit.evaluation.spans import well_formed_spans
-from tagkit.text.schemes import DISPLAY, stretches
+from tagkit.text.schemes import DISPLAY, has_spans, stretches
 
 # As reports show them, and as metadata.json has them: never to be renamed.
 CONLLEVAL = "conlleval-compatible"
@@ -99,7 +99,7 @@ def make_tag_report(
             known.
     """
     kind, mode = Kind.SPANS, STRICT if strict else CONLLEVAL
-    if scheme == "labels":
+    if not has_spans(scheme):
         kind, mode = Kind.TOKENS, TOKENS
     table = _table(gold, predicted, scheme, mode)
     # Of plain labels "" is no bare prefix; a tag is never empty.

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from tagkit.config import DataConfig
+from tagkit.corpus.dataset import Split
 from tagkit.corpus.formats.source import rereadable
-from tagkit.corpus.split import Split
 from tagkit.errors import DataError
 from tagkit.inference.predictor import Predictor, load
 from tagkit.inference.score import dev_scores, gold_split

@@ -7,7 +7,7 @@ from typing import Any, overload
 import torch
 
 from tagkit.config import Config
-from tagkit.corpus.split import Split
+from tagkit.corpus.dataset import Split
 from tagkit.errors import DataError, DeviceError
 from tagkit.evaluation.report import Report
 from tagkit.features.batch import Tokens

@@ -13,8 +13,7 @@ from itertools import islice
 from typing import Any, Literal
 
 from tagkit.corpus.formats.columns.layout import DOCSTART, is_cell
-from tagkit.corpus.formats.pieces import cannot_hold
-from tagkit.corpus.formats.text import require_line
+from tagkit.corpus.formats.pieces import cannot_hold, require_line
 from tagkit.errors import FormatError, shorten
 from tagkit.storage import without_halves
 from tagkit.text.json_text import to_json as dumps

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from tagkit.config import DataConfig
-from tagkit.corpus.split import Split, with_label_notes
+from tagkit.corpus.dataset import Split, with_label_notes
 from tagkit.corpus.splits import check_classes, read_split
 from tagkit.evaluation.compare import refuse_options_of_tags
 from tagkit.evaluation.report import Report
@@ -92,7 +92,7 @@ def gold_split(predictor: Predictor, path: str, data: DataConfig) -> Split:
     # What is no layout of a file is as it was in training.
     for option in ("tokenizer", "label_level", "tree_labels"):
         named[option] = getattr(trained, option)
-    split = read_split(path, data.model_copy(update=named), config.task, trained.scheme)
+    split = read_split(path, data.model_copy(update=named), predictor.task.needs, trained.scheme)
     if predictor.task.needs.classes:
         check_classes(split, several=config.head.multi_label == "yes")
     return with_label_notes(split, predictor.labels(), predictor.classes(), "the model")

@@ -13,8 +13,9 @@ from tagkit.config import Config
 from tagkit.corpus.formats.columns.layout import column_options
 from tagkit.corpus.formats.columns.reader import ColumnReader
 from tagkit.corpus.formats.options import Item, Reading
+from tagkit.corpus.formats.recognition import find_format
 from tagkit.corpus.formats.source import Source
-from tagkit.corpus.formats.table import Format, find_format, settled
+from tagkit.corpus.formats.table import Format
 from tagkit.inference.annotate import Blocks, Line, Lines, Output, Records, Window
 from tagkit.inference.render import Style
 from tagkit.text.records import Document
@@ -77,7 +78,7 @@ def annotate_file(
     if format.name == "text":
         # Where a text's classes are a line, a blank line stays one: lines keep their numbers.
         windows = _text(source, keep_blank=not style.tags and style.format == "columns")
-    elif format.name in ("columns", "conllu"):
+    elif format.is_grid:
         windows = _columns(source, config, format)
     else:
         windows = _items(source, config, options, format)
@@ -130,10 +131,10 @@ def _items(
     """The records of any other format."""
     # A format that was told from the training file need not be this file's.
     data = config.data.model_copy(update={"encoding": options.encoding})
-    reading = settled(Reading(data, with_tags=False, note=options.note), format)
+    reading = Reading(data, with_tags=False, note=options.note)
     ready: list[Item] = []
     words = 0
-    for item in format.read(source, reading):
+    for item in format.records(source, reading).items:
         ready.append(item)
         words += len(item.text) // 5 + 1 if isinstance(item, Document) else len(item)
         # What has arrived is not to wait for what has not.

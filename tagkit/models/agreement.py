@@ -9,7 +9,7 @@ from pathlib import Path
 from tagkit.config import Config, training_scheme
 from tagkit.errors import BundleError, shorten
 from tagkit.features.vocabulary import Vocabulary
-from tagkit.text.schemes import OUTSIDE, PREFIXES, SCHEMES, split_tag
+from tagkit.text.schemes import OUTSIDE, PREFIXES, SCHEMES, has_spans, split_tag
 
 # Prefixes that one label has together, in each scheme that models learn: where the first of a pair
 # occurs, the second does.
@@ -53,7 +53,7 @@ def check_tags(config: Config, tags: tuple[str, ...], settings: Path, words: Pat
         )
     scheme = training_scheme(config)
     labels = set(tags)
-    if scheme != "labels":
+    if has_spans(scheme):
         _check_prefixes(scheme, tags, words)
         labels = {OUTSIDE if tag == OUTSIDE else split_tag(tag)[1] for tag in tags}
     _check_known("head.label_weights", config.head.label_weights, "label", labels, settings)

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from tagkit.config import Config
-from tagkit.corpus.split import LabelKinds, Split
+from tagkit.corpus.dataset import LabelKinds, Split
 from tagkit.corpus.splits import Corpus, several_classes
 from tagkit.errors import DataError, shorten
 from tagkit.evaluation.class_report import ClassReport, make_class_report

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from tagkit.config import Config, training_scheme
-from tagkit.corpus.split import LabelKinds, Split
+from tagkit.corpus.dataset import LabelKinds, Split
 from tagkit.corpus.splits import Corpus, for_training
 from tagkit.evaluation.class_report import JointReport, whole_accuracy
 from tagkit.evaluation.report import Report
@@ -53,6 +53,7 @@ from tagkit.nn.heads.classification import ClassHead
 from tagkit.nn.heads.tagging import Head
 from tagkit.nn.inference import CachedWords
 from tagkit.text.records import Alternative, Prediction, Sentence
+from tagkit.text.schemes import PLAIN, has_spans
 
 
 class JointModel(Model):
@@ -203,13 +204,13 @@ class JointTask(Task):
         """Both reports, and the share of texts that are right as a whole."""
         # The last is called sentence-level semantic frame accuracy where slots are filled
         # (Goo et al. 2018).
-        scheme = split.scheme or "labels"
+        scheme = split.scheme or PLAIN
         whole = whole_accuracy(
             [sentence.tags or () for sentence in split.sentences],
             [tags_in(context.config, prediction, scheme) for prediction in predictions],
             [sentence.labels for sentence in split.sentences],
             [prediction.labels for prediction in predictions],
-            plain=scheme == "labels",
+            plain=not has_spans(scheme),
         )
         tags = score_tags(context, split, predictions, strict=strict)
         return JointReport(tags, score_classes(context, split, predictions), whole)

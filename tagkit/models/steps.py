@@ -6,15 +6,15 @@ from torch import Tensor
 from tagkit.config import Config, training_scheme
 from tagkit.nn.heads import HEADS
 from tagkit.nn.heads.tagging import StepScores
-from tagkit.text.schemes import OUTSIDE, join_tag, may_follow, split_tag
+from tagkit.text.schemes import OUTSIDE, PLAIN, has_spans, join_tag, may_follow, split_tag
 
 
 def legal_scheme(config: Config) -> str:
-    """The scheme whose steps alone are legal; "labels" where all are."""
+    """The scheme whose steps alone are legal; `PLAIN` where all are."""
     constrain = config.head.constrain
     by_default = HEADS[config.head.kind].constrained_by_default
     if constrain == "none" or (constrain == "auto" and not by_default):
-        return "labels"
+        return PLAIN
     return training_scheme(config)
 
 
@@ -22,7 +22,7 @@ def illegal_steps(tags: tuple[str, ...], scheme: str) -> StepScores:
     """Minus infinity on every step that the scheme forbids, 0 on the others."""
     size = len(tags)
     free = StepScores(torch.zeros(size, size), torch.zeros(size), torch.zeros(size))
-    if scheme == "labels" or free.start.is_meta:  # an outline of a model has shapes alone
+    if not has_spans(scheme) or free.start.is_meta:  # an outline of a model has shapes alone
         return free
 
     def score(before: str, after: str) -> float:

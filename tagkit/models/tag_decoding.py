@@ -18,7 +18,7 @@ from tagkit.nn.crf.n_best import n_best
 from tagkit.nn.crf.partition import log_partition
 from tagkit.nn.heads.tagging import Head
 from tagkit.text.records import Alternative, Prediction, Sentence, Span
-from tagkit.text.schemes import from_spans, to_spans
+from tagkit.text.schemes import from_spans, has_spans, to_spans
 
 # Its exponential is still a number; log probabilities are above 0 only where weights are far out
 # of range.
@@ -45,7 +45,7 @@ def tags_and_spans(
 ) -> tuple[tuple[str, ...], tuple[Span, ...]]:
     """A path of tag ids as tags in the scheme of the training corpus, and the spans they mean."""
     tags = tuple(context.vocabulary.tags[number] for number in path)
-    if training_scheme(context.config) == "labels":
+    if not has_spans(training_scheme(context.config)):
         return tags, ()
     # The model predicts in the training scheme, users read their own.
     spans = to_spans(tags)

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from tagkit.config import Config, training_scheme
-from tagkit.corpus.split import LabelKinds, Split
+from tagkit.corpus.dataset import LabelKinds, Split
 from tagkit.corpus.splits import Corpus, for_training
 from tagkit.errors import DataError, shorten
 from tagkit.evaluation.metrics import Kind
@@ -38,7 +38,7 @@ from tagkit.nn.heads.tagging import Head, TagSpace
 from tagkit.nn.heads.viterbi import estimate_bigrams
 from tagkit.nn.inference import CachedWords
 from tagkit.text.records import Alternative, Prediction, Sentence
-from tagkit.text.schemes import OUTSIDE, from_spans, split_tag
+from tagkit.text.schemes import OUTSIDE, PLAIN, from_spans, has_spans, split_tag
 from tagkit.text.windows import join
 from tagkit.wording import listed
 
@@ -137,7 +137,7 @@ def _tag_weights(config: Config, vocabulary: Vocabulary, path: str) -> Tensor:
     Raises:
         DataError: an option names a label that the training corpus lacks.
     """
-    plain = training_scheme(config) == "labels"
+    plain = not has_spans(training_scheme(config))
     # Weights are given by type: B-PER and I-PER both have that of PER.
     labels = [tag if plain or tag == OUTSIDE else split_tag(tag)[1] for tag in vocabulary.tags]
     for label in config.head.label_weights:
@@ -168,7 +168,7 @@ def resolved_columns(config: Config, corpus: Corpus) -> Config:
 def tags_of(config: Config, sentences: Sequence[Sentence]) -> tuple[str, ...]:
     """The tags of sentences in the training scheme, the most frequent first."""
     tags = most_frequent(chain.from_iterable(sentence.tags or () for sentence in sentences))
-    if training_scheme(config) != "labels" and OUTSIDE not in tags:
+    if has_spans(training_scheme(config)) and OUTSIDE not in tags:
         tags = (OUTSIDE, *tags)  # without it a scheme may leave short sentences no legal path
     return tags
 
@@ -176,14 +176,14 @@ def tags_of(config: Config, sentences: Sequence[Sentence]) -> tuple[str, ...]:
 def known_labels(context: ModelContext) -> frozenset[str]:
     """Types of spans, or plain labels, that the model can predict; "" of a bare prefix."""
     tags = context.vocabulary.tags
-    if training_scheme(context.config) == "labels":
+    if not has_spans(training_scheme(context.config)):
         return frozenset(tags)
     return frozenset(split_tag(tag)[1] for tag in tags if tag != OUTSIDE)
 
 
 def tags_in(config: Config, prediction: Prediction, scheme: str) -> tuple[str, ...]:
     """A prediction's tags in a scheme, which may differ from that of the training corpus."""
-    if scheme in ("labels", config.data.scheme):
+    if scheme in (PLAIN, config.data.scheme):
         return prediction.tags
     # Spans are the same in every scheme; tags are their spelling.
     return from_spans(prediction.spans, len(prediction.words), scheme)
@@ -194,7 +194,7 @@ def score_tags(
 ) -> TagReport:
     """A report of predicted tags, in the scheme of the corpus that they are scored on."""
     # Gold tags stay as the file has them: conversion could repair what should count as an error.
-    scheme = split.scheme or "labels"
+    scheme = split.scheme or PLAIN
     return make_tag_report(
         [sentence.tags or () for sentence in split.sentences],
         [tags_in(context.config, prediction, scheme) for prediction in predictions],
@@ -206,7 +206,7 @@ def score_tags(
 
 def tag_kind(config: Config) -> Kind:
     """What the tags of a resolved configuration are scored as."""
-    return Kind.TOKENS if training_scheme(config) == "labels" else Kind.SPANS
+    return Kind.SPANS if has_spans(training_scheme(config)) else Kind.TOKENS
 
 
 class TagTask(Task):

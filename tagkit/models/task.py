@@ -24,7 +24,7 @@ import numpy as np
 from torch import Tensor
 
 from tagkit.config import Config
-from tagkit.corpus.split import LabelKinds, Split
+from tagkit.corpus.dataset import LabelKinds, Split
 from tagkit.corpus.splits import Corpus, load_corpus
 from tagkit.evaluation.report import Report
 from tagkit.features.batch import Batch, Tokens
@@ -117,7 +117,7 @@ class Task(ABC):
             DataError: one cannot be read, or holds nothing to learn.
         """
         # Dev is scored in the scheme that it is in, which may differ from that of train.
-        return load_corpus(config)
+        return load_corpus(config, self.needs)
 
     @abstractmethod
     def resolve(self, config: Config, corpus: Corpus) -> Config:

@@ -13,10 +13,11 @@ pipe) is written through and stays what it is.
 """
 
 from tagkit.storage.disk import cannot_write, digest_of
-from tagkit.storage.files import encoded, open_output, without_halves, write_whole
+from tagkit.storage.files import BYTE_ORDER_MARK, encoded, open_output, without_halves, write_whole
 from tagkit.storage.folders import make_folder, new_folder, set_aside, whole_folder
 
 __all__ = [
+    "BYTE_ORDER_MARK",
     "cannot_write",
     "digest_of",
     "encoded",

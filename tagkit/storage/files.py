@@ -23,7 +23,8 @@ from tagkit.storage.places import (
 )
 from tagkit.storage.temporary import UNFINISHED, temporary_file
 
-_BOM = "\ufeff"
+# Optional at the start of a file in UTF-8, as many programs of Windows write it.
+BYTE_ORDER_MARK = "\ufeff"
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
 _NEW_FILE = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 
@@ -42,9 +43,10 @@ def encoded(text: str, *, first: bool) -> bytes:
         DataError: the text holds half of a surrogate pair, which is no character.
     """
     try:
-        return (_BOM + text if first and text.startswith(_BOM) else text).encode()
+        doubled = BYTE_ORDER_MARK if first and text.startswith(BYTE_ORDER_MARK) else ""
+        return f"{doubled}{text}".encode()
     except UnicodeEncodeError as error:
-        odd = ord(text[error.start - (first and text.startswith(_BOM))])
+        odd = ord(text[error.start - (first and text.startswith(BYTE_ORDER_MARK))])
         raise DataError(
             f"cannot be written in UTF-8: half of a surrogate pair, U+{odd:04X}. Look at the "
             "input's --encoding, and for file names that are not in UTF-8"

@@ -1,16 +1,17 @@
-"""JSON as the standard has it: no NaN, no infinity, no depth without end; read and written."""
+"""JSON read and written as RFC 8259 has it: without NaN, infinity and unlimited depth."""
 
 import json
 import math
 from typing import Any
 
-MAX_DEPTH = 32  # of what is shown again; metadata.json has five
+MAX_DEPTH = 32  # of values that are printed again; metadata.json has five levels
 
 
 def to_json(value: Any, *, indent: int | None = None) -> str:
     """`value` as JSON text; numbers that are not finite become null, as JSON has no other name."""
     try:
         return json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=False)
+    # Twice only where a number is not finite: looking at each value first would cost every record.
     except ValueError:
         return json.dumps(_finite_or_none(value), ensure_ascii=False, indent=indent)
 
@@ -39,6 +40,7 @@ def require_plain(value: Any) -> None:
     Raises:
         ValueError: the message is the reason, in words.
     """
+    # Level by level rather than by recursion, which a hostile file could exhaust.
     level = [value]
     for _ in range(MAX_DEPTH):
         inner: list[Any] = []
@@ -75,7 +77,7 @@ def _finite_or_none(value: Any) -> Any:
 
 
 def _finite_float(text: str) -> float:
-    number = float(text)
+    number = float(text)  # 1e999 is valid JSON, and infinity as a float
     if not math.isfinite(number):
         raise ValueError("a number is too large")
     return number

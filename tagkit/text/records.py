@@ -1,4 +1,7 @@
-"""The records that cross borders as text: Sentence, Document, Span, Prediction, and their parts."""
+"""The records of text that packages exchange: Sentence, Document, Span, Prediction, their parts.
+
+Offsets into a text count code points, as Python does; not bytes, nor UTF-16 units as JavaScript.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -7,7 +10,7 @@ from itertools import accumulate
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """Words in order, with what a corpus says of them.
+    """Words in order, with their annotation.
 
     Attributes:
         words: the words, at least one.
@@ -19,12 +22,15 @@ class Sentence:
         lines: number of each word's line in its file, from 1; empty where it comes from no file.
     """
 
+    # Tuples, so that sentences can be keys: duplicates are found by their words.
     words: tuple[str, ...]
     tags: tuple[str, ...] | None = None
     features: tuple[tuple[str, ...], ...] = ()
     labels: tuple[str, ...] = ()
     text: str | None = None
     places: tuple[tuple[int, int], ...] = ()
+    # A range where lines follow each other, which takes no memory for each word. Two sentences are
+    # equal wherever they stand.
     lines: Sequence[int] = field(default=(), compare=False)
 
     def __len__(self) -> int:
@@ -33,7 +39,8 @@ class Sentence:
 
 
 def joined(words: Sequence[str]) -> tuple[str, tuple[tuple[int, int], ...]]:
-    """Words as a text, parted by blanks, and the place of each in it."""
+    """Words as a text, separated by blanks, and the place of each in it."""
+    # Each word takes its length and a blank; the last one's blank is beyond the text.
     ends = list(accumulate(len(word) + 1 for word in words))
     places = tuple((end - len(w) - 1, end - 1) for w, end in zip(words, ends, strict=True))
     return " ".join(words), places
@@ -41,16 +48,17 @@ def joined(words: Sequence[str]) -> tuple[str, tuple[tuple[int, int], ...]]:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Span:
-    """Words `start` to `end` (not included) with one label.
+    """Words `start` to `end` (exclusive) with one label.
 
     Attributes:
         start: index of the first word.
-        end: index behind the last word.
+        end: index after the last word.
         label: the type, such as "PER"; empty for tags that are a bare prefix.
         probability: 0 to 1, of exactly this span with this label (without constraints, of exactly
             these tags); None where it was not asked for.
     """
 
+    # In this order, spans sort by their places (order=True above).
     start: int
     end: int
     label: str
@@ -67,17 +75,16 @@ class LabelScore:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """What a model says of one sentence, or of one text that is classified.
+    """Predictions of a model for one sentence, or for one text that is classified.
 
     Attributes:
         words: the words that were read.
-        tags: one a word, in the scheme of the corpus that the model learnt from; empty of a model
-            without tags.
+        tags: one a word, in the scheme of the training corpus; empty of a model without tags.
         spans: the spans that the tags mean; empty for plain labels.
         probabilities: marginal probability of each word's tag; None where not asked for.
         labels: classes of the whole; empty of a model without classes, or where none is likely.
         scores: every class with its probability, the likeliest first; empty without classes.
-        attention: share of each word in the vector that the class is told from, 0 to 1; None
+        attention: weight of each word in the vector that the class is predicted from, 0 to 1; None
             where the model pools in another way.
     """
 
@@ -95,7 +102,7 @@ class Alternative:
     """One way to tag a sentence.
 
     Attributes:
-        tags: one a word, in the scheme of the corpus that the model learnt from.
+        tags: one a word, in the scheme of the corpus that the model was trained on.
         spans: that the tags mean; empty for plain labels.
         probability: of exactly these tags, 0 to 1.
     """
@@ -112,8 +119,8 @@ class TaggedToken:
     Attributes:
         text: its characters.
         start: offset of the first of them in the text, in code points.
-        end: offset behind the last of them.
-        tag: in the scheme of the corpus that the model learnt from; None of a model without tags.
+        end: offset after the last of them.
+        tag: in the scheme of the training corpus; None of a model without tags.
         probability: of the tag, 0 to 1; None where it was not asked for.
         attention: as in `Prediction`.
     """
@@ -133,7 +140,7 @@ class TextSpan:
     Attributes:
         text: its characters.
         start: offset of the first of them in the text, in code points.
-        end: offset behind the last of them.
+        end: offset after the last of them.
         label: the type, such as "PER".
         probability: of exactly this span with this label, 0 to 1; None where not asked for.
     """
@@ -147,7 +154,7 @@ class TextSpan:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A text with what a corpus says of it: labelled stretches, classes, or both.
+    """A text with its annotation: labelled stretches, classes, or both.
 
     Attributes:
         text: untouched.
@@ -164,6 +171,7 @@ class Document:
     spans: tuple[TextSpan, ...] | None = None
     labels: tuple[str, ...] = ()
     tokens: tuple[tuple[int, int], ...] | None = None
+    # Two documents are equal where their texts and labels are, whatever file they come from.
     name: str = field(default="", compare=False)
     source: str = field(default="", compare=False)
     line: int = field(default=1, compare=False)

@@ -2,9 +2,9 @@
 
 syntok finds the tokens and the sentences (Jurafsky and Martin, "Words and Tokens", on rule-based
 tokenization and sentence segmentation). It takes a stretch between two blanks for a word, which
-fails for scripts that put none between words; `split_multilingual` makes each letter of these a
-token, together with its marks. So it is in the public corpora of Chinese, and no annotated span
-can begin or end inside a token; words would need a dictionary for each language.
+fails for scripts without blanks between words; `split_multilingual` makes each letter of these a
+token, together with its marks. Public corpora of Chinese do the same (MSRA, Weibo NER), and no
+annotated span can begin or end inside a token; words would need a dictionary for each language.
 """
 
 import unicodedata
@@ -22,7 +22,7 @@ _TOKENIZER = Tokenizer(emit_hyphen_or_underscore_sep=True, replace_not_contracti
 _FIRST_MARK = "\u0300"  # no character before it is a combining mark
 
 # Scripts without blanks between words: those of East Asia, and those whose line breaks need a
-# dictionary (class SA of UAX #14). Korean has blanks; Tibetan parts its syllables with a dot.
+# dictionary (class SA of UAX #14). Korean has blanks; Tibetan separates syllables with a dot.
 _SCRIPTS = ("Han Hiragana Katakana Bopomofo Thai Lao Khmer Myanmar "
             "Tai_Le New_Tai_Lue Tai_Tham Tai_Viet").split()  # fmt: skip
 # Letters and marks, not digits: a number is one token in every script. The others are the marks of
@@ -33,7 +33,7 @@ _LETTER = (
     + r"\u3006\u303c\u30fc\uff70])"
 )
 # What belongs to the letter before it: marks, joiners, the Thai and Lao vowel AM, voicing marks of
-# half width, skin tones. No grapheme cluster of UAX #29 is parted.
+# half width, skin tones. No grapheme cluster of UAX #29 is divided.
 _MARK = r"[\p{M}\u200c\u200d\u0e33\u0eb3\uff9e\uff9f\U0001f3fb-\U0001f3ff]"
 # A letter with its marks; in Khmer, Burmese and Tai Tham also the letters stacked below it.
 _STACKED = rf"(?:(?<=[\u17d2\u1039\u1a60]{_MARK}*){_LETTER}{_MARK}*+)"
@@ -50,13 +50,13 @@ _PARTS = regex.compile(rf"(?P<run>{_UNIT}++)|{_END}|{_WIDE}")
 _UNITS = regex.compile(_UNIT)
 _ENDS = regex.compile(_END)
 _REPEATED = regex.compile(r"(\X)\1*+")
-# What belongs to the sentence whose end it stands behind.
+# Punctuation that belongs to the sentence whose end it follows.
 _CLOSING = frozenset(
     "\u3002\uff61\uff01\uff1f\u17d4\u17d5\u104b!?"
     "\"'\u2019\u201d\u300d\u300f\u3011\u300b\u3009\u3015\u3017\uff63\uff09\uff3d\uff5d)]}"
 )
-# syntok decides on sentences by the letters of words. No sentence begins with this one, where a
-# bracket or an abbreviation is before it.
+# syntok decides on sentence ends by the letters of the words around: after a bracket or an
+# abbreviation, no sentence begins with a lower-case word such as this one.
 _ANY_WORD = "word"
 
 
@@ -67,7 +67,7 @@ class Token:
     Attributes:
         text: its characters.
         start: offset of the first of them, in code points.
-        end: offset behind the last of them.
+        end: offset after the last of them.
     """
 
     text: str
@@ -90,6 +90,7 @@ def split_multilingual(text: str) -> list[list[Token]]:
     A sentence ends behind a full stop, exclamation or question mark of these scripts, and behind
     what closes there.
     """
+    # Most texts have none of these scripts: they must not pay for them.
     if text.isascii() or not _WITHOUT_BLANKS.search(text):
         return tokenize(text)
     return _placed(text, _stretches(text, _without_marks(text)))
@@ -111,7 +112,7 @@ def _stretches(text: str, shadow: str) -> Iterator[list[SyntokToken]]:
         shadow: the same without combining marks.
     """
     stretch: list[SyntokToken] = []
-    end = -1  # behind the sentence's end and what closes there; -1 before it
+    end = -1  # after the sentence's end and what closes there; -1 before it
     for token in _mixed(text, shadow):
         value = token.value
         if end == token.offset and _CLOSING.issuperset(value):
@@ -144,7 +145,7 @@ def _mixed(text: str, shadow: str) -> Iterator[SyntokToken]:
 
 
 def _between(shadow: str, start: int, end: int) -> Iterator[SyntokToken]:
-    """Syntok's tokens of what is between two runs; punctuation that touches one is parted."""
+    """Syntok's tokens of what is between two runs; punctuation that touches one is split."""
     for token in _TOKENIZER.tokenize(shadow[start:end]):
         token.update(start)
         last = token.offset + len(token.value)
@@ -162,6 +163,7 @@ def _placed(text: str, stretches: Iterable[Iterable[SyntokToken]]) -> list[list[
     sentences: list[list[Token]] = []
     position = 0
     for stretch in stretches:
+        # syntok drops zero-width spaces, for one: `_skipped` adds what is missing.
         for found in segmenter.split(iter(stretch)):
             sentence: list[Token] = []
             for token in found:
@@ -182,6 +184,7 @@ def _placed(text: str, stretches: Iterable[Iterable[SyntokToken]]) -> list[list[
 def _units(text: str, token: SyntokToken) -> Iterator[Token]:
     """The token, or, of a run, one a letter."""
     offset: int = token.offset
+    # From the text itself, as syntok saw a copy without combining marks.
     if isinstance(token, _Run):
         for unit in _UNITS.finditer(token.text):
             yield Token(unit.group(), offset + unit.start(), offset + unit.end())
@@ -206,13 +209,14 @@ TOKENIZERS = {
 def _without_marks(text: str) -> str:
     """The text with a letter in place of each combining mark, offset by offset.
 
-    syntok parts a word before its accents and vowel signs, where they are characters of their own.
+    syntok splits a word before its accents and vowel signs, where they are characters of their own.
     """
     if not text or max(text) < _FIRST_MARK:
         return text
     chars: list[str] = []
     for char in text:
         if unicodedata.category(char)[0] == "M" and chars:
+            # In the case of the letter before it: syntok looks at capitals.
             char = "X" if chars[-1].isupper() else "x"
         chars.append(char)
     return "".join(chars)

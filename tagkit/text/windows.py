@@ -1,12 +1,12 @@
 """Long sentences: cut into windows that overlap, and the predictions for these joined again.
 
-Windows are as long as is allowed, the last one reaching to the sentence's end. Two neighbours share
-a quarter of a window, 64 words at most; the last two may share nearly all. Joining cuts each shared
-stretch once, at the place nearest its middle that parts no span of either window, and not before
-the cut on its left: words before that seam are the left window's, words behind it the right one's,
-so that a word has words on both sides of it wherever there are some. Where every place parts a
+Windows are as long as is allowed, and the last one reaches to the sentence's end. Two neighbours
+share a quarter of a window, 64 words at most; the last two may share nearly all. Joining cuts each
+shared stretch once, at the place nearest its middle that divides no span of either window, and not
+before the cut on its left: words before that seam are the left window's, words after it the right
+one's, so that a word has context on both sides wherever there is some. Where every place divides a
 span, the seam is in the middle, and a span goes to the window in whose share it begins. A
-probability is that of the window whose tag or span it is.
+probability is that of the window that the tag or span comes from.
 """
 
 from collections.abc import Sequence
@@ -14,9 +14,11 @@ from dataclasses import replace
 from itertools import pairwise
 
 from tagkit.text.records import Prediction, Sentence, Span
-from tagkit.text.schemes import from_spans, stretches
+from tagkit.text.schemes import from_spans, has_spans, stretches
 
-_OVERLAP = 64  # words that two windows share, at most
+# Words that two windows share, at most. Half of it is context for the last word before a seam: more
+# than an LSTM makes use of for a tag.
+_OVERLAP = 64
 
 Window = tuple[int, int]
 
@@ -47,11 +49,13 @@ def windows_between_spans(tags: Sequence[str], size: int) -> list[Window]:
     A window that would is made shorter, at the cost of the stretch that it shares. Spans that are
     longer than that stretch are cut.
     """
+    # Half a span would teach the model a wrong end of one.
     planned = windows(len(tags), size)
     if len(planned) == 1:
         return planned
     inside = {at for start, end, _ in stretches(tags) for at in range(start + 1, end)}
     moved = [(_outside(a, inside, 1), _outside(b, inside, -1)) for a, b in planned]
+    # Still no word may be left out, and no window be empty; else the plain windows are better.
     whole = all(a < b for a, b in moved) and all(b >= c for (_, b), (c, _) in pairwise(moved))
     return moved if whole else planned
 
@@ -70,7 +74,7 @@ def join(
     Args:
         words: of the whole sentence.
         parts: start and prediction of each window, in order.
-        scheme: of the tags; "labels" for plain ones.
+        scheme: of the tags; `PLAIN` for plain labels.
     """
     seams = [0]
     for left, right in pairwise(parts):
@@ -91,7 +95,8 @@ def join(
                 spans.append(placed)
                 if placed.end > end:
                     probabilities += (part.probabilities or ())[end - start : span.end]
-    if scheme != "labels":
+    # Tags of two windows side by side may be illegal; those made from the joined spans are not.
+    if has_spans(scheme):
         tags = list(from_spans(spans, len(words), scheme))
     return Prediction(words, tuple(tags), tuple(spans), tuple(probabilities) or None)
 

@@ -8,9 +8,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from tagkit.config import Config
-from tagkit.corpus.splits import load_corpus, require_files
+from tagkit.corpus.splits import require_files
 from tagkit.errors import CheckpointError, ConfigError
 from tagkit.models.bundle import copy_bundle
+from tagkit.models.task_table import task_of
 from tagkit.storage import cannot_write, write_whole
 from tagkit.text.json_text import to_json
 from tagkit.training.callbacks import Listener
@@ -96,7 +97,7 @@ def _prepare(config: Config, place: RunFolder, *, resume: bool, force: bool) -> 
         )
     if force:
         refuse_unfit(config, resume=resume)
-        load_corpus(config)  # before anything is removed: is there something to learn from?
+        task_of(config).read(config)  # before anything is removed: is there something to learn?
     if resume:
         place.tidy()
     else:

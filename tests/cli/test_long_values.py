@@ -8,6 +8,7 @@ from typing import Any
 import altering
 import pytest
 import tiny
+from kinds import KINDS, TAGS
 from stopped_run import Stopped, forge, put
 
 from tagkit.config import DataConfig, load_config
@@ -83,7 +84,7 @@ def test_errors_of_readers_are_bounded(
 ) -> None:
     (tmp_path / "a").write_text(content)
     data = DataConfig.model_validate({"format": name})
-    message = refusal(lambda: read_split(str(tmp_path / "a"), data, task, None), tmp_path)
+    message = refusal(lambda: read_split(str(tmp_path / "a"), data, KINDS[task], None), tmp_path)
     assert expected in message
 
 
@@ -92,7 +93,7 @@ def test_errors_of_brat_are_bounded(tmp_path: Path, content: str, expected: str)
     (tmp_path / "p.txt").write_text("a b")
     (tmp_path / "p.ann").write_text(content)
     data = DataConfig(format="brat")
-    message = refusal(lambda: read_split(str(tmp_path / "p.txt"), data, "tag", None), tmp_path)
+    message = refusal(lambda: read_split(str(tmp_path / "p.txt"), data, TAGS, None), tmp_path)
     assert expected in message
 
 
@@ -107,7 +108,7 @@ def test_names_of_columns_are_quoted_in_part(tmp_path: Path) -> None:
     ):
         path = str(tmp_path / name)
         assert expected in refusal(
-            lambda p=path, d=data, t=task: read_split(p, d, t, None), tmp_path
+            lambda p=path, d=data, t=task: read_split(p, d, KINDS[t], None), tmp_path
         )
 
 

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 import tiny
+from kinds import TAGS
 
 from tagkit.cli.lint_report import check_lines
 from tagkit.config import DataConfig, load_config
+from tagkit.corpus.dataset import Split, with_label_notes
 from tagkit.corpus.lint.check import check_files
-from tagkit.corpus.split import Split, with_label_notes
 from tagkit.corpus.splits import load_corpus
 from tagkit.errors import DataError
 from tagkit.evaluation.compare import compare_files
@@ -34,7 +35,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def notes(folder: Path, **files: str) -> dict[str, tuple[str, ...]]:
     flags = {f"data.{name}_file": str(folder / file) for name, file in files.items()}
     corpus = load_corpus(load_config(flags={"data.train_file": str(folder / "train.conll"),
-                                            **flags}))  # fmt: skip
+                                            **flags}), TAGS)  # fmt: skip
     splits: dict[str, Split | None] = {"dev": corpus.dev, "test": corpus.test}
     return {
         name: tuple(note for note in split.notes if ": read as " not in note)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import tiny
+from kinds import CLASSES, TAGS
 
 from tagkit.cli.main import main
 from tagkit.config import DataConfig
@@ -123,7 +124,7 @@ def test_an_input_without_content_is_called_so(
     assert code == 1
     assert f"a: read as text: {why}" in err
     with pytest.raises(DataError, match=r"a: holds no text$"):
-        read_split(str(tmp_path / "a"), DataConfig(), "classify", None)
+        read_split(str(tmp_path / "a"), DataConfig(), CLASSES, None)
 
 
 @pytest.mark.parametrize("command", ["check", "convert", "eval", "train"])
@@ -152,12 +153,12 @@ def test_a_damaged_gzip_file_is_named_in_plain_words(
 ) -> None:
     (tmp_path / "a.gz").write_bytes(damage(gzip.compress(GOLD.encode())))
     with pytest.raises(DataError) as caught:
-        read_split(str(tmp_path / "a.gz"), DataConfig(format="columns"), "tag", None)
+        read_split(str(tmp_path / "a.gz"), DataConfig(format="columns"), TAGS, None)
     assert str(caught.value) == f"{tmp_path}/a.gz: {expected}"
 
 
 def test_what_is_said_of_a_file_is_said_once_where_dev_is_split_off(tmp_path: Path) -> None:
     tiny.corpus(tmp_path)
-    split = read_split(str(tmp_path / "train.conll"), DataConfig(), "tag", None)
+    split = read_split(str(tmp_path / "train.conll"), DataConfig(), TAGS, None)
     train, dev = hold_out(split, 0.1, 1)
     assert (len(train.notes), dev.notes) == (1, ())

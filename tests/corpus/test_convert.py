@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from tagkit.config import DataConfig
-from tagkit.corpus.convert import Conversion
-from tagkit.corpus.formats.files import write_folder
+from tagkit.corpus.convert import convert_corpus
+from tagkit.corpus.formats.file_sets import write_folder
 from tagkit.corpus.formats.table import FORMATS, target_format
 from tagkit.errors import DataError, TagkitError
 
@@ -21,7 +21,7 @@ def convert(
     path = folder / name
     path.write_text(content, encoding="utf-8", newline="")
     notes: list[str] = []
-    conversion = Conversion(
+    conversion = convert_corpus(
         str(path),
         DataConfig(**data),
         lambda read: target_format("-", to, read),
@@ -29,7 +29,7 @@ def convert(
         single=True,
         note=notes.append,
     )
-    written = "".join(piece.text for piece in conversion.pieces())
+    written = "".join(piece.text for piece in conversion.pieces)
     read_as = [note for note in notes if ": read as " in note]
     assert len(read_as) == (data.get("format", "auto") == "auto")
     return written, [note.replace(f"{folder}/", "") for note in notes if note not in read_as]
@@ -159,7 +159,7 @@ def test_an_empty_corpus_is_refused(tmp_path: Path) -> None:
 def test_a_folder_is_whole_or_not_there(tmp_path: Path) -> None:
     path = tmp_path / "in.fasttext"
     path.write_text("__label__a x\n__label__b/c y\n", encoding="utf-8")
-    conversion = Conversion(
+    conversion = convert_corpus(
         str(path),
         DataConfig(),
         lambda _: FORMATS["folder"],
@@ -168,5 +168,5 @@ def test_a_folder_is_whole_or_not_there(tmp_path: Path) -> None:
         note=lambda _: None,
     )
     with pytest.raises(TagkitError):
-        write_folder(tmp_path / "out", conversion.pieces())
+        write_folder(tmp_path / "out", conversion.pieces)
     assert sorted(item.name for item in tmp_path.iterdir()) == ["in.fasttext"]

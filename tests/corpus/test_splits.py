@@ -5,20 +5,21 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from kinds import TAGS
 
 from tagkit.config import Config, DataConfig, load_config, training_scheme
+from tagkit.corpus.dataset import Split
 from tagkit.corpus.formats.columns.layout import ColumnOptions, column_options
 from tagkit.corpus.splits import (
     Corpus,
-    Split,
     for_training,
-    judge_scheme,
     load_corpus,
     read_split,
 )
 from tagkit.errors import DataError, FormatError
 from tagkit.text.records import Sentence
-from tagkit.text.schemes import Detection, illegal_count, to_spans
+from tagkit.text.scheme_detection import Detection, illegal_count, scheme_of
+from tagkit.text.schemes import to_spans
 
 
 def corpus_file(folder: Path, name: str, *sentences: str) -> str:
@@ -35,7 +36,7 @@ def config(*overrides: str, **files: str) -> Config:
 
 def refusal(settings: Config) -> str:
     with pytest.raises(DataError) as caught:
-        load_corpus(settings)
+        load_corpus(settings, TAGS)
     return str(caught.value)
 
 
@@ -44,7 +45,7 @@ def test_train_dev_and_test_are_read_with_their_tags_and_features(tmp_path: Path
     dev = corpus_file(tmp_path, "dev", "Rome/N/B-LOC Oslo/N/B-LOC")
     test = corpus_file(tmp_path, "test", "EU/N/B-ORG")
     settings = config("data.feature_columns=[1]", train_file=train, dev_file=dev, test_file=test)
-    found = load_corpus(settings)
+    found = load_corpus(settings, TAGS)
     assert found.train == Split(
         train,
         (
@@ -71,15 +72,15 @@ def test_train_dev_and_test_are_read_with_their_tags_and_features(tmp_path: Path
 def test_an_entity_is_unseen_with_another_label_too(tmp_path: Path) -> None:
     train = corpus_file(tmp_path, "train", "New/B-LOC York/I-LOC EU/B-ORG")
     dev = corpus_file(tmp_path, "dev", "New/B-LOC York/I-LOC EU/B-LOC New/B-LOC EU/B-ORG")
-    assert load_corpus(config(train_file=train, dev_file=dev)).unseen_share() == 0.5
+    assert load_corpus(config(train_file=train, dev_file=dev), TAGS).unseen_share() == 0.5
 
 
 def test_without_entities_in_dev_no_share_is_unseen(tmp_path: Path) -> None:
     train = corpus_file(tmp_path, "train", "EU/B-ORG is/O")
     dev = corpus_file(tmp_path, "dev", "it/O is/O")
-    assert load_corpus(config(train_file=train, dev_file=dev)).unseen_share() is None
+    assert load_corpus(config(train_file=train, dev_file=dev), TAGS).unseen_share() is None
     train = corpus_file(tmp_path, "train", "EU/NNP is/VBZ")
-    found = load_corpus(config(train_file=train, dev_file=train))
+    found = load_corpus(config(train_file=train, dev_file=train), TAGS)
     assert found.unseen_share() is None
     assert found.train.labels() == {"NNP", "VBZ"}
     assert list(found.train.entities()) == []
@@ -87,7 +88,7 @@ def test_without_entities_in_dev_no_share_is_unseen(tmp_path: Path) -> None:
 
 def split_off(folder: Path, count: int, *overrides: str) -> Corpus:
     train = corpus_file(folder, "train.conll", *(f"w{number}/B-X" for number in range(count)))
-    return load_corpus(config(*overrides, train_file=train))
+    return load_corpus(config(*overrides, train_file=train), TAGS)
 
 
 @pytest.mark.parametrize(
@@ -134,7 +135,8 @@ def test_a_corpus_that_cannot_be_learnt_from_is_refused(tmp_path: Path) -> None:
 
 
 def judge(*sentences: str, named: str = "auto", expected: str | None = None) -> Detection:
-    return judge_scheme([tuple(s.split()) for s in sentences], "file", named, expected)
+    tagged = [Sentence(tuple("w" for _ in s.split()), tuple(s.split())) for s in sentences]
+    return scheme_of(tagged, "file", named, expected)
 
 
 def test_a_schemes_name_is_taken_from_the_tags() -> None:
@@ -178,7 +180,7 @@ def test_tags_of_another_kind_are_refused_with_the_files_name(
 def test_a_stray_tag_is_refused_with_file_and_line(tmp_path: Path) -> None:
     path = corpus_file(tmp_path, "train", "a/B-X b/I-X c/I-X", "d/B-X e/I-X f/B_X")
     with pytest.raises(FormatError) as caught:
-        load_corpus(config(train_file=path))
+        load_corpus(config(train_file=path), TAGS)
     assert str(caught.value) == (
         f"{path}:7: expected O or a tag such as B-LABEL, as 5 tags of the file are, found 'B_X' "
         "(1 in all). Correct that, or set data.scheme to 'labels' for plain labels"
@@ -188,9 +190,9 @@ def test_a_stray_tag_is_refused_with_file_and_line(tmp_path: Path) -> None:
 def test_dev_in_another_scheme_than_train_keeps_its_own(tmp_path: Path) -> None:
     train = corpus_file(tmp_path, "train", "EU/B-ORG is/O", "a/B-X b/I-X")
     dev = corpus_file(tmp_path, "dev", "EU/S-ORG is/O", "a/B-X b/E-X")
-    found = load_corpus(config(train_file=train, dev_file=dev))
+    found = load_corpus(config(train_file=train, dev_file=dev), TAGS)
     assert (found.scheme, found.dev.detection.scheme) == ("iob2", "iobes")
-    assert read_split(dev, config().data, "tag", "iob2").detection.scheme == "iobes"
+    assert read_split(dev, config().data, TAGS, "iob2").detection.scheme == "iobes"
 
 
 def test_the_columns_of_the_config_are_those_of_the_reader() -> None:
@@ -199,7 +201,7 @@ def test_the_columns_of_the_config_are_those_of_the_reader() -> None:
         "data.feature_columns=[1, 'XPOS']",
     ).data  # fmt: skip
     assert column_options(data, with_tags=False) == ColumnOptions(
-        format="conllu", token="LEMMA", tag=-2, features=(1, "XPOS"), with_tags=False
+        conllu=True, token="LEMMA", tag=-2, features=(1, "XPOS"), with_tags=False
     )
 
 
@@ -256,7 +258,8 @@ def test_real_corpora_have_the_spans_of_their_owners(
     spans: tuple[int, ...],
 ) -> None:  # fmt: skip
     paths = [str(corpora / folder / file) if file else "" for file in files]
-    found = load_corpus(config(**dict(zip(("train_file", "dev_file", "test_file"), paths))))  # noqa: B905
+    names = ("train_file", "dev_file", "test_file")
+    found = load_corpus(config(**dict(zip(names, paths, strict=True))), TAGS)
     splits = [found.train, found.dev, *([found.test] if found.test else [])]
     assert [split.detection.scheme for split in splits] == [scheme] * len(splits)
     assert [sum(1 for _ in split.entities()) for split in splits] == list(spans[: len(splits)])
@@ -265,7 +268,7 @@ def test_real_corpora_have_the_spans_of_their_owners(
 
 
 def test_a_real_corpus_of_parts_of_speech_has_plain_labels(corpora: Path) -> None:
-    split = read_split(str(corpora / "ud-english-ewt" / "dev.conllu"), config().data, "tag", None)
+    split = read_split(str(corpora / "ud-english-ewt" / "dev.conllu"), config().data, TAGS, None)
     assert split.detection.scheme == "labels"
     assert len(split.labels()) == 17
 
@@ -278,6 +281,6 @@ def test_a_short_file_that_looks_like_text_is_refused_with_the_way_to_its_odd_li
     with pytest.raises(
         DataError, match=r"--input-format columns names the first line that does not fit"
     ):
-        read_split(str(path), DataConfig(), "tag", None)
+        read_split(str(path), DataConfig(), TAGS, None)
     with pytest.raises(FormatError, match=r"a\.txt:3: expected 2 columns as on line 1, found 1"):
-        read_split(str(path), DataConfig(format="columns"), "tag", None)
+        read_split(str(path), DataConfig(format="columns"), TAGS, None)

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import tiny
 import torch
+from kinds import BOTH
 
 import tagkit
 from tagkit.config import Config, load_config
@@ -197,7 +198,7 @@ def test_the_headline_of_training_is_that_of_the_report(both: Trained, tmp_path:
     data = load_config(overrides=["data.scheme=iob2"]).data
     from tagkit.corpus.splits import read_split
 
-    split = read_split(files["data.test_file"], data, "both", "iob2")
+    split = read_split(files["data.test_file"], data, BOTH, "iob2")
     assert dev_scores(predictor, split, 8).headline == pytest.approx(report.headline)
     assert evaluate(predictor, split, batch_size=3) == report
 

@@ -11,8 +11,9 @@ import pytest
 
 from tagkit.config import Config, Section, load_config
 from tagkit.corpus.formats.options import Reading
+from tagkit.corpus.formats.recognition import read_items, recognise
 from tagkit.corpus.formats.source import Source
-from tagkit.corpus.formats.table import FORMATS, read_items, recognise
+from tagkit.corpus.formats.table import FORMATS
 from tagkit.training.trainer import train
 
 ROOT = Path(__file__).parents[2]

@@ -21,7 +21,7 @@ def test_one_line_travels_from_a_file_and_back() -> None:
     line = "EU\tNNP\tB-ORG"
 
     # corpus/formats/columns/reader.py -> Sentence
-    options = ColumnOptions(format="auto", token=None, tag=None, features=(), with_tags=True)
+    options = ColumnOptions(conllu=False, token=None, tag=None, features=(), with_tags=True)
     reader = ColumnReader("journey.conll", options)
     assert not list(reader.feed([line]))
     (block,) = reader.close()

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from seqeval import scheme as seqeval_schemes
 
 from tagkit.evaluation.spans import well_formed_spans
-from tagkit.text.schemes import PREFIXES, SPAN_SCHEMES, illegal_count, stretches
+from tagkit.text.scheme_detection import illegal_count
+from tagkit.text.schemes import PREFIXES, SPAN_SCHEMES, stretches
 
 
 def by_seqeval(tags: list[str], scheme: str) -> list[tuple[int, int, str]]:

@@ -15,7 +15,8 @@ from sklearn.metrics import precision_recall_fscore_support
 
 from tagkit.evaluation.scores import Score
 from tagkit.evaluation.tag_report import CONLLEVAL, STRICT, TOKENS, TagReport, make_tag_report
-from tagkit.text.schemes import PREFIXES, SPAN_SCHEMES, convert, illegal_count, to_spans
+from tagkit.text.scheme_detection import illegal_count
+from tagkit.text.schemes import PREFIXES, SPAN_SCHEMES, convert, to_spans
 
 Tags = list[list[str]]
 AVERAGES = ("micro", "macro", "weighted")

@@ -8,8 +8,9 @@ from typing import Any
 from tagkit.config import DataConfig
 from tagkit.corpus.alignment import to_sentences
 from tagkit.corpus.formats.options import Item, Reading
+from tagkit.corpus.formats.recognition import recognise
 from tagkit.corpus.formats.source import Source
-from tagkit.corpus.formats.table import FORMATS, Format, recognise, settled
+from tagkit.corpus.formats.table import FORMATS, Format
 from tagkit.errors import FormatError, TagkitError
 from tagkit.text.records import Document, Sentence
 
@@ -98,11 +99,10 @@ def read_corpus(case: Case, room: Path, errors: list[FormatError]) -> list[Item]
         on_error=errors.append if collect else None,
     )
     format = recognise(source, data.format, raw=options.get("raw", False))
-    reading = settled(reading, format)
     # Words that are lemmas stand where their forms do.
     exact = data.token_column is None
     items = []
-    for item in format.read(source, reading):
+    for item in format.records(source, reading).items:
         check_item(item, exact=exact)
         items.append(item)
     require(all(isinstance(error, TagkitError) for error in errors), "an error of another family")

@@ -6,7 +6,8 @@ from pathlib import Path
 from random import Random
 
 from tagkit.text.records import Prediction, Sentence, Span
-from tagkit.text.schemes import SPAN_SCHEMES, convert, detect, from_spans, illegal_count, to_spans
+from tagkit.text.scheme_detection import count_steps, illegal_count, judge
+from tagkit.text.schemes import SPAN_SCHEMES, convert, from_spans, to_spans
 from tagkit.text.tokenizer import TOKENIZERS
 from tagkit.text.windows import cut, join, windows, windows_between_spans
 
@@ -77,10 +78,10 @@ def run_schemes(case: Case, _: Path) -> None:
                     (scheme, sequence, converted))  # fmt: skip
             require(not illegal_count([converted], scheme), "converted tags are illegal",
                     (scheme, sequence, converted))  # fmt: skip
-    detected = detect(options["tags"])
-    if detected.scheme in SPAN_SCHEMES:
-        count = illegal_count(options["tags"], detected.scheme)
-        require(count == detected.illegal, "illegal steps", options["tags"])
+    judged = judge(count_steps(options["tags"]))
+    if judged.scheme in SPAN_SCHEMES and not judged.odd:
+        count = illegal_count(options["tags"], judged.scheme)
+        require(count == judged.detection.illegal, "illegal steps", options["tags"])
 
 
 def _check_spans(spans: Sequence[Span], length: int) -> None:

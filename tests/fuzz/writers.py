@@ -7,8 +7,8 @@ from typing import Any
 
 from tagkit.config import DataConfig
 from tagkit.corpus.alignment import overlaps
-from tagkit.corpus.convert import Conversion
-from tagkit.corpus.formats.files import write_folder, write_pair
+from tagkit.corpus.convert import Converted, convert_corpus
+from tagkit.corpus.formats.file_sets import write_folder, write_pair
 from tagkit.corpus.formats.options import Item, Reading
 from tagkit.corpus.formats.pieces import Piece, Writing
 from tagkit.corpus.formats.source import Source
@@ -148,12 +148,12 @@ def _read(path: Path, format: str, row: SampleRow) -> list[Item]:
     data = DataConfig(format=format, **row.data)
     reading = Reading(data, all_features=True, with_text=True)
     try:
-        items = list(FORMATS[format].read(Source(str(path), data.encoding), reading))
+        items = list(FORMATS[format].records(Source(str(path), data.encoding), reading).items)
     except TagkitError as error:
         # Column files and sentences of one class need no tags: then none can be wanted.
         reading = Reading(data, with_tags=False, all_features=True, with_text=True)
         try:
-            items = list(FORMATS[format].read(Source(str(path), data.encoding), reading))
+            items = list(FORMATS[format].records(Source(str(path), data.encoding), reading).items)
         except TagkitError:
             raise LawBroken("what was written cannot be read", str(error)) from None
     for item in items:
@@ -209,24 +209,24 @@ def run_conversion(case: Case, room: Path) -> None:
     data = DataConfig(**options["data"])
     notes: list[str] = []
 
-    def convert(path: Path, data: DataConfig, scheme: str | None, out: Path) -> Conversion:
-        done = Conversion(
+    def convert(path: Path, data: DataConfig, scheme: str | None, out: Path) -> Converted:
+        done = convert_corpus(
             str(path), data, lambda _: target, scheme, single=single, note=notes.append
         )
-        put(target.name, out, done.pieces())
+        put(target.name, out, done.pieces)
         return done
 
     out = room / ("out.ann" if single else "out")
     done = convert(room / options["path"], data, options["scheme"], out)
     check_notes(notes)
-    if done.format.name in ("columns", "conllu") and done.format is target:
+    if done.format.is_grid and done.format is target:
         return  # lines stay as they are, comments and all
     plain = target.name == "conllu" and b"\tNER=" not in _bytes(room, "out").get("out", b"")
     again = {**row.data, "tag_column": "UPOS"} if plain and _is_plain(room) else row.data
     found = _read(out, target.name, SampleRow(row.make, row.keeps, again, row.sorts))
-    reading = Reading(done.reading.data, all_features=True, with_text=True)
+    reading = Reading(data, all_features=True, with_text=True)
     source = Source(str(room / options["path"]), data.encoding)
-    items = list(done.format.read(source, reading))
+    items = list(done.format.records(source, reading).items)
     if not single and {type(item) for item in items} == {type(item) for item in found}:
         if target.name == "jsonl-spans":  # tokens of documents are kept, others are not compared
             items = [i for i in items if not (isinstance(i, Document) and overlaps(i))]

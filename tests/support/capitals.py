@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from tagkit.config import Config
-from tagkit.corpus.split import LabelKinds, Split
+from tagkit.corpus.dataset import LabelKinds, Split
 from tagkit.corpus.splits import Corpus
 from tagkit.features.batch import Batch, Tokens
 from tagkit.features.encoding import Target

@@ -7,14 +7,14 @@ from typing import Any
 from hypothesis import strategies as st
 
 from tagkit.config import DataConfig
-from tagkit.corpus.formats.options import Item, Reading
+from tagkit.corpus.formats.options import Item, Reading, Records
 from tagkit.corpus.formats.pieces import Piece, Writing
 from tagkit.corpus.formats.source import Source
 from tagkit.errors import TagkitError
 from tagkit.storage import encoded
 from tagkit.text.records import Document, Sentence, TextSpan
 
-Reader = Callable[[Source, Reading], Iterator[Item]]
+Reader = Callable[[Source, Reading], Records | Iterator[Item]]
 Writer = Callable[[Iterable[Any], Writing], Iterator[Piece]]
 
 # Characters that str.splitlines or str.split would cut at, that join, that have two spellings.
@@ -74,7 +74,8 @@ def read(path: str | Path, reader: Reader, **options: Any) -> list[Item]:
     flags = {name: options.pop(name) for name in ("with_tags", "with_text", "all_features", "note",
              "on_error") if name in options}  # fmt: skip
     data = DataConfig(**options)
-    return list(reader(Source(str(path), data.encoding), Reading(data, **flags)))
+    found = reader(Source(str(path), data.encoding), Reading(data, **flags))
+    return list(found.items if isinstance(found, Records) else found)
 
 
 def refusal(path: Path, content: str | bytes, reader: Reader, **options: Any) -> str:

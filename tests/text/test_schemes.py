@@ -1,4 +1,4 @@
-"""Tag schemes: spans, transitions, detection."""
+"""Tag schemes: spans and transitions."""
 
 from itertools import pairwise, product
 
@@ -6,18 +6,16 @@ import conlleval
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from span_sentences import labels, sentences
 
-from tagkit.errors import DataError
 from tagkit.text.records import Span
+from tagkit.text.scheme_detection import illegal_count
 from tagkit.text.schemes import (
     PREFIXES,
     SPAN_SCHEMES,
     SYNONYMS,
-    Detection,
     convert,
-    detect,
     from_spans,
-    illegal_count,
     is_span_tag,
     join_tag,
     may_follow,
@@ -25,21 +23,6 @@ from tagkit.text.schemes import (
     split_tag,
     to_spans,
 )
-
-# Labels with hyphens, the empty one of bare prefixes, and any other text.
-labels = st.sampled_from(["PER", "LOC", "", "LOC-GPE", "-", "O"]) | st.text(max_size=3)
-
-
-@st.composite
-def sentences(draw: st.DrawFn) -> tuple[list[Span], int]:
-    """Spans that do not overlap, neighbours that touch among them, and the sentence's length."""
-    spans, end = [], 0
-    for gap, width, label in draw(
-        st.lists(st.tuples(st.integers(0, 2), st.integers(1, 4), labels), max_size=6)
-    ):
-        spans.append(Span(end + gap, end + gap + width, label))
-        end += gap + width
-    return spans, end + draw(st.integers(0, 2))
 
 
 def alphabet(scheme: str, types: str = "XY") -> list[str]:
@@ -230,79 +213,6 @@ def test_what_has_no_prefix_with_a_label_is_no_span_tag(tag: str) -> None:
     assert not is_span_tag(tag)
 
 
-@pytest.mark.parametrize("scheme", SPAN_SCHEMES)
-def test_a_scheme_is_recognised_where_only_it_fits(scheme: str) -> None:
-    spans = [Span(0, 1, "X"), Span(1, 4, "X"), Span(5, 6, "Y"), Span(6, 8, "X")]
-    found = detect([from_spans(spans, 9, scheme)])
-    assert found == Detection(scheme, 10, 0)
-
-
-@given(st.lists(sentences(), min_size=1, max_size=4), st.sampled_from(SPAN_SCHEMES))
-def test_the_recognised_scheme_forbids_nothing_in_a_well_formed_corpus(
-    corpus: list[tuple[list[Span], int]], scheme: str
-) -> None:
-    tags = [from_spans([s for s in spans if s.label], length, scheme) for spans, length in corpus]
-    found = detect(tags) if any(tags) else Detection("iob2", 0, 0)
-    assert found.illegal == 0
-
-
-@pytest.mark.parametrize("last", ["S-X", "I-X"])
-def test_the_scheme_is_judged_over_the_whole_file(last: str) -> None:
-    start = [["B-X", "O"]] * 1000  # fits IOB2; so far
-    found = detect([*start, [last, "O"], ["B-X", "E-X"], ["I-X", "O"]])
-    by_hand = {
-        scheme: illegal_count([*start, [last, "O"], ["B-X", "E-X"], ["I-X", "O"]], scheme)
-        for scheme in SPAN_SCHEMES
-    }
-    assert found.illegal == min(by_hand.values())
-    ending = [["B-X", "O"]] * 3 + [["B-X", "E-X"]] * 1000
-    assert detect(ending) == Detection("iobes", 3 * 1003, 3)
-
-
-def test_where_several_schemes_fit_iob2_is_taken() -> None:
-    assert detect([["B-X", "I-X", "O", "B-Y"]]).scheme == "iob2"
-    assert detect([["O", "O"]]) == Detection("iob2", 3, 0)
-
-
-def test_iob1_is_told_from_iob2_by_an_i_that_begins_a_span() -> None:
-    tags = [["I-X", "O"], ["I-X", "B-X", "O"]]
-    assert detect(tags) == Detection("iob1", 7, 0)
-
-
-def test_a_few_wrong_tags_are_counted_not_fatal() -> None:
-    tags = [["B-X", "I-X", "O"]] * 9 + [["O", "I-X", "O"]]
-    found = detect(tags)
-    assert found == Detection("iob2", 40, 1)
-    assert str(found) == "IOB2 (1 of 40 transitions are illegal)"
-    assert str(Detection("iob2", 4000, 1200)) == "IOB2 (1,200 of 4,000 transitions are illegal)"
-    assert str(Detection("bilou", 40, 0)) == "BILOU"
-
-
-def test_bare_prefixes_are_a_scheme_of_one_label() -> None:
-    assert detect([["B", "M", "E", "S"], ["S", "B", "E"]]).scheme == "iobes"
-    assert detect([["B", "I", "O"]]).scheme == "iob2"
-
-
-@pytest.mark.parametrize(
-    "tags", [["DT", "NN", "VBZ"], ["NN", "B-X", "NN"], ["NN", "O"], ["S", "E"], ["U"]]
-)
-def test_tags_without_prefixes_are_plain_labels(tags: list[str]) -> None:
-    assert detect([tags]) == Detection("labels", len(tags) + 1, 0)
-
-
-def test_a_stray_tag_among_those_of_spans_is_named() -> None:
-    with pytest.raises(DataError) as caught:
-        detect([["B-PER", "I-PER", "O"]] * 1000 + [["B_PER", "B-", "O"]])
-    assert str(caught.value) == (
-        "expected O or a tag such as B-LABEL, as 2,000 tags of the file are, found 'B-', 'B_PER' "
-        "(2 in all). Correct that, or set data.scheme to 'labels' for plain labels"
-    )
-
-
-def test_no_sequences_at_all_are_plain_labels_with_nothing_to_count() -> None:
-    assert detect([]) == Detection("labels", 0, 0)
-
-
 def test_synonyms_name_the_schemes_that_seqeval_names() -> None:
     assert SYNONYMS == {
         "iob": "iob1",
@@ -311,34 +221,3 @@ def test_synonyms_name_the_schemes_that_seqeval_names() -> None:
         "bmes": "iobes",
         "biluo": "bilou",
     }
-
-
-@pytest.mark.parametrize(
-    ("file", "scheme", "illegal", "spans"),
-    [
-        ("conll2000/train.txt", "iob2", 0, 106_978),
-        ("conll2000/dev.txt", "iob2", 0, 22_207),
-        ("conll2000/test.txt", "iob2", 0, 23_852),
-        ("conll2002/ned.train", "iob2", 0, 13_344),
-        ("conll2002/ned.testa", "iob2", 0, 2_616),
-        ("conll2002/ned.testb", "iob2", 0, 3_941),
-        ("conll2003/eng.train", "iob1", 0, 23_499),
-        ("conll2003/eng.testa", "iob1", 0, 5_942),
-        ("conll2003/eng.testb", "iob1", 0, 5_648),
-    ],
-)
-def test_real_tags_are_recognised_and_their_spans_counted(
-    corpora, file: str, scheme: str, illegal: int, spans: int
-) -> None:
-    text = (corpora / file).read_bytes().decode("latin-1")
-    tags = [
-        [line.split(" ")[-1] for line in block.split("\n") if not line.startswith("-DOCSTART-")]
-        for block in text.split("\n\n")
-        if block.strip()
-    ]
-    tags = [[tag for tag in sequence if tag] for sequence in tags]
-    found = detect(tags)
-    assert (found.scheme, found.illegal) == (scheme, illegal)
-    assert sum(len(to_spans(sequence)) for sequence in tags) == spans
-    for target in SPAN_SCHEMES:
-        assert all(to_spans(convert(t, target)) == to_spans(t) for t in tags[:2000])

@@ -12,7 +12,7 @@ import torch
 from tagkit.config import TrainConfig, load_config
 from tagkit.errors import DataError, DeviceError
 from tagkit.features import bucketing as buckets
-from tagkit.text.schemes import illegal_count
+from tagkit.text.scheme_detection import illegal_count
 from tagkit.training.callbacks import Epoch, Listener
 from tagkit.training.lr_schedule import Schedule
 from tagkit.training.optimizer import OPTIMIZERS

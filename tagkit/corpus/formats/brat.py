@@ -1,8 +1,9 @@
 r"""brat standoff: a text in NAME.txt and, in NAME.ann, `T1<TAB>LABEL 16 20<TAB>Oslo`.
 
-Offsets count code points of the text as it is in its file: \r\n is two of them; a byte order mark
-is none, as it is no part of the text. Files that count otherwise (line ends as one, or the mark
-too) are recognised by the texts that .ann repeats, and converted.
+The format is described on brat's page "Standoff format" (brat.nlplab.org/standoff.html). Offsets
+count code points of the text as it is in its file: \r\n is two of them; a byte order mark is none,
+as it is no part of the text. Files that count otherwise (line ends as one, or the mark too) are
+recognised by the texts that .ann repeats, and converted.
 """
 
 import os
@@ -12,14 +13,18 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
+from tagkit.corpus.formats.decoding import ByteFacts
 from tagkit.corpus.formats.options import Reading, source_of
 from tagkit.corpus.formats.pieces import Piece, Writing, cannot_hold
-from tagkit.corpus.formats.source import Source, has_mark, read_text
+from tagkit.corpus.formats.source import PACKED, Source, read_text, unpacked_name
 from tagkit.errors import DataError, FormatError, shorten
 from tagkit.text.records import Document, TextSpan
 from tagkit.wording import reason, shown_name
 
-_ENDINGS = (".ann", ".txt")
+ANNOTATION, TEXT = ".ann", ".txt"
+PAIR = (TEXT, ANNOTATION)
+# Lines of other kinds, by their first letter. They annotate spans further, and a tagger cannot
+# learn them; they are counted and reported, so that nobody believes that they were used.
 _OTHER = {
     "R": "relations", "E": "events", "A": "attributes", "M": "attributes", "N": "normalizations",
     "#": "notes", "*": "equivalences",
@@ -28,7 +33,15 @@ _OTHER = {
 
 @dataclass(frozen=True, slots=True)
 class _Mark:
-    """A T line: its label, its pieces of the text, and the text that it repeats."""
+    """A T line ("text-bound annotation"): a label, stretches of the text, and a copy of these.
+
+    Attributes:
+        line: its number, from 1.
+        name: T1, T2 and so on.
+        label: of the span.
+        pieces: start and end of each stretch; several where the annotation is discontinuous.
+        repeated: the text at these places; may be empty, as some tools leave it out.
+    """
 
     line: int
     name: str
@@ -45,21 +58,22 @@ def annotated_files(path: Path) -> list[Path]:
     """
     if os.path.isdir(path):
         try:
-            return sorted(p for p in path.iterdir() if _stem(p) and _ending(p) == ".ann")
+            return sorted(p for p in path.iterdir() if _stem(p) and _ending(p) == ANNOTATION)
         except OSError as error:
             raise DataError(f"{path}: cannot be read as a folder: {reason(error)}") from None
-    if _ending(path) not in _ENDINGS:
+    if _ending(path) not in PAIR:
         return []
-    beside = [path.with_name(f"{_stem(path)}.ann{gz}") for gz in ("", ".gz")]
+    # Given one file of a pair, the other one is looked up beside it.
+    beside = [path.with_name(f"{_stem(path)}{ANNOTATION}{gz}") for gz in ("", PACKED)]
     return [p for p in beside if os.path.isfile(p)][:1]
 
 
 def _ending(path: Path) -> str:
-    return Path(path.name.removesuffix(".gz")).suffix
+    return Path(unpacked_name(path.name)).suffix
 
 
 def _stem(path: Path) -> str:
-    return Path(path.name.removesuffix(".gz")).stem
+    return Path(unpacked_name(path.name)).stem
 
 
 def read_brat(source: Source, reading: Reading) -> Iterator[Document]:
@@ -78,20 +92,22 @@ def read_brat(source: Source, reading: Reading) -> Iterator[Document]:
 
 def _document(file: Path, reading: Reading, others: Counter[str]) -> Document:
     encoding = reading.data.encoding
-    beside = [file.with_name(f"{_stem(file)}.txt{gz}") for gz in ("", ".gz")]
+    beside = [file.with_name(f"{_stem(file)}{TEXT}{gz}") for gz in ("", PACKED)]
     text_file = next((p for p in beside if os.path.isfile(p)), None)
     if text_file is None:
         raise DataError(f"{file}: expected its text in {beside[0]}, found no such file")
-    text = read_text(str(text_file), encoding, reading.data.max_line_chars)
+    facts = ByteFacts(encoding)
+    text = read_text(str(text_file), encoding, reading.data.max_line_chars, facts)
     if not text.strip():
         raise DataError(f"{text_file}: expected a text, found a blank file")
     marks = list(_marks(file, reading, others))
-    place = _counting(text, text_file, marks)
+    place = _counting(text, facts.has_mark, marks)
     found: list[tuple[TextSpan, int]] = []
     for mark in marks:
         span = _span(text, mark, place, str(file), reading)
         if span is not None:
             found.append((span, mark.line))
+    # brat numbers spans as they were drawn; everything here takes them in the order of the text.
     found.sort(key=lambda pair: (pair[0].start, pair[0].end))
     return Document(
         text=text,
@@ -125,9 +141,9 @@ def _mark(line: str, number: int) -> _Mark:
     Raises:
         ValueError: it is none.
     """
-    name, middle, *repeated = line.split("\t", 2)
+    name, middle, *repeated = line.split("\t", 2)  # the copy may hold tabs itself
     label, _, offsets = middle.partition(" ")
-    pieces = tuple(_pair(pair) for pair in offsets.split(";"))
+    pieces = tuple(_pair(pair) for pair in offsets.split(";"))  # "0 5;16 23" is discontinuous
     ordered = all(a[1] <= b[0] for a, b in pairwise(pieces))
     if not name.startswith("T") or not label or not ordered:
         raise ValueError
@@ -135,23 +151,27 @@ def _mark(line: str, number: int) -> _Mark:
 
 
 def _pair(text: str) -> tuple[int, int]:
+    # isdecimal, as int() also takes signs, underscores and blanks.
     start, end = (int(number) for number in text.split(" ") if number.isdecimal())
     if not start < end:
         raise ValueError
     return start, end
 
 
-def _counting(text: str, text_file: Path, marks: Sequence[_Mark]) -> Callable[[int], int | None]:
-    """How a file's offsets become places in its text: the first way that fits every mark."""
+def _counting(text: str, has_mark: bool, marks: Sequence[_Mark]) -> Callable[[int], int | None]:
+    """How a file's offsets become places in its text: the first way that fits every mark.
+
+    A way of counting is that of a whole file, so one that fits some marks alone is no evidence.
+    """
     ways = [_as_they_are(text)]
-    counts_mark = has_mark(str(text_file))
-    if counts_mark:
+    if has_mark:
         ways.append(lambda at: ways[0](at - 1))
     if "\r\n" in text:
-        # The \r stands for both, so that a span that ends with a line does not end behind its \r.
+        # Tools that read in text mode count \r\n as one. Its place is that of the \r: a span that
+        # ends with a line then does not take the \r in.
         starts = [at for at in range(len(text) + 1) if text[max(at - 1, 0) : at + 1] != "\r\n"]
         ways.append(lambda at: starts[at] if 0 <= at < len(starts) else None)
-        if counts_mark:
+        if has_mark:
             ways.append(lambda at: starts[at - 1] if 0 < at <= len(starts) else None)
     return next((way for way in ways if all(_fits(text, mark, way) for mark in marks)), ways[0])
 
@@ -161,7 +181,11 @@ def _as_they_are(text: str) -> Callable[[int], int | None]:
 
 
 def _fits(text: str, mark: _Mark, place: Callable[[int], int | None]) -> bool:
-    """Whether the text at a mark's places is the one that it repeats, line ends apart."""
+    """Whether the text at a mark's places is the one that it repeats, apart from line ends.
+
+    White space is normalised: brat writes a blank for a line end inside a span, and between the
+    stretches of a discontinuous one.
+    """
     found = []
     for start, end in mark.pieces:
         begin, behind = place(start), place(end)
@@ -174,7 +198,7 @@ def _fits(text: str, mark: _Mark, place: Callable[[int], int | None]) -> bool:
 def _span(
     text: str, mark: _Mark, place: Callable[[int], int | None], source: str, reading: Reading
 ) -> TextSpan | None:
-    """The stretch that a mark means; None where it is refused or left out, which is said."""
+    """The span of a mark; None where it is refused or left out, which is reported."""
     where = f"{mark.pieces[0][0]} {mark.pieces[-1][1]}"
     shown = f"{shown_name(mark.name)} ({shown_name(mark.label)} {where})"
     start, end = place(mark.pieces[0][0]), place(mark.pieces[-1][1])
@@ -193,6 +217,7 @@ def _span(
     if len(mark.pieces) > 1:
         how = reading.data.on_misaligned
         problem = f"{shown} is in {len(mark.pieces)} pieces, and a span is one stretch"
+        # One tag a token has no way to say that words between two stretches are not part of a span.
         if how == "error":
             reading.refuse(source, mark.line, f"{problem}: see --on-misaligned")
             return None
@@ -211,12 +236,12 @@ def write_brat(items: Iterable[Document], writing: Writing) -> Iterator[Piece]:
         if item.labels:
             writing.note("brat has no place for the class of a text: classes are left out")
         name = "" if writing.single else _file_name(item.name, number, names)
-        # A line end parts the documents of one file; the text of a single one is left as it is.
+        # A line end separates the documents of one file; the text of a single one stays as it is.
         text = f"\n{item.text}" if writing.single and number > 1 else item.text
-        yield Piece(f"{name}.txt", text)
+        yield Piece(f"{name}{TEXT}", text)
         if not item.text.strip():
             raise cannot_hold(item, "brat", "a blank text")
-        offset += len(text) - len(item.text)
+        offset += len(text) - len(item.text)  # offsets count from the start of the file
         lines = []
         for span in item.spans or ():
             if not span.label or any(char.isspace() for char in span.label):
@@ -225,20 +250,22 @@ def write_brat(items: Iterable[Document], writing: Writing) -> Iterator[Piece]:
             if span.start >= span.end:
                 raise cannot_hold(item, "brat", "a span without a character")
             count += 1
+            # A line end would end the annotation; brat writes a blank too.
             repeated = span.text.replace("\n", " ").replace("\r", " ")
             place = f"{span.start + offset} {span.end + offset}"
             lines.append(f"T{count}\t{span.label} {place}\t{repeated}\n")
-        yield Piece(f"{name}.ann", "".join(lines))
+        yield Piece(f"{name}{ANNOTATION}", "".join(lines))
         if writing.single:
             offset += len(item.text)
         else:
             count, offset = 0, 0
     if writing.single and number > 1:
-        yield Piece(".txt", "\n")
+        yield Piece(TEXT, "\n")
 
 
 def _file_name(name: str, number: int, taken: set[str]) -> str:
     """A safe name that no document before has."""
+    # Names come from a corpus: "../x" or "/etc/x" must not leave the folder that is written.
     safe = bool(name) and name[0] != "." and len(name) < 100
     safe = safe and all(char.isalnum() or char in "-_." for char in name)
     chosen = name if safe and name not in taken else f"{number:05d}"

@@ -1,8 +1,9 @@
-r"""The text behind CoNLL-U's words, and sentences as CoNLL-U.
+r"""The text that CoNLL-U's words come from, and sentences written as CoNLL-U.
 
-Words stand in the text as `# text` has it, or as SpaceAfter=No and UDPipe's SpacesBefore and
-SpacesAfter (\s a blank, \t a tab, \r, \n, \p a bar, \\ itself) tell. The words of a multiword token
-(1-2) share its place unless their forms, end to end, are the token.
+The format is described at universaldependencies.org/format.html. The text is that of `# text`, or
+is put together by SpaceAfter=No and UDPipe's SpacesBefore and SpacesAfter (\s a blank, \t a tab,
+\r, \n, \p a bar, \\ itself). Words of a multiword token (1-2) share its place unless their forms,
+end to end, are the token: "don't" is "do" and "n't", but the French "du" is "de" and "le".
 """
 
 import re
@@ -12,60 +13,38 @@ from itertools import groupby
 
 from tagkit.corpus.formats.columns.layout import (
     BLANK,
+    CONLLU,
     DOCSTART,
     KEYED,
-    Layout,
-    column_options,
     is_cell,
     is_conllu_id,
     split_line,
     value_of,
 )
-from tagkit.corpus.formats.columns.reader import Block, read_blocks
-from tagkit.corpus.formats.options import Reading
+from tagkit.corpus.formats.columns.reader import Block
 from tagkit.corpus.formats.pieces import Piece, Writing, cannot_hold
-from tagkit.corpus.formats.source import Source
 from tagkit.errors import FormatError, shorten
 from tagkit.text.records import Sentence
 
 _TEXT = "# text = "
 _ESCAPES = {"\\s": " ", "\\t": "\t", "\\r": "\r", "\\n": "\n", "\\p": "|", "\\\\": "\\"}
 _ESCAPE_OF = {char: escape for escape, char in _ESCAPES.items()}
-NAME = "conllu"
-KEY = "NER"  # of the tags of spans in MISC
+KEY = "NER"  # of the tags of spans in MISC; CoNLL-U has no column for them
 
 
 @dataclass(frozen=True, slots=True)
 class _Unit:
-    """A stretch of the text that has no blank put in: a word, or a multiword token."""
+    """A surface token: a word, or a multiword token with its words.
+
+    Attributes:
+        form: as it stands in the text.
+        words: the syntactic words of it; `form` alone where it is one word.
+        misc: the MISC column, which says what white space follows.
+    """
 
     form: str
     words: tuple[str, ...]
     misc: str
-
-
-def read_columns(source: Source, reading: Reading) -> Iterator[Sentence]:
-    """Sentences of a column file, CoNLL-U among them; with their text where that is wanted."""
-    options = column_options(reading.data, with_tags=reading.with_tags)
-    if reading.all_features and not options.features:
-        options = replace(options, features=None)
-    found: Layout | None = None
-
-    def on_layout(layout: Layout) -> None:
-        nonlocal found
-        found = layout
-        reading.on_layout(layout)
-
-    for block in read_blocks(source, options, reading.on_error, on_layout):
-        if block.sentence is None:
-            continue
-        if not (reading.with_text and found is not None and found.conllu):
-            yield block.sentence
-            continue
-        try:
-            yield with_text(block, source.name, tabs=found.tabs)
-        except FormatError as error:
-            reading.refuse(error.source, error.line, error.problem)
 
 
 def with_text(block: Block, source: str, *, tabs: bool) -> Sentence:
@@ -82,6 +61,7 @@ def with_text(block: Block, source: str, *, tabs: bool) -> Sentence:
     sentence = block.sentence
     assert sentence is not None  # callers have looked
     units = list(_units(block, source, tabs))
+    # SpacesAfter is exact; `# text` has lost line ends and double blanks. So it is looked at first.
     said = next((line for line in block.lines if line.startswith(_TEXT)), None)
     found = None
     if said is not None and not any("Spaces" in unit.misc for unit in units):
@@ -116,7 +96,8 @@ def _units(block: Block, source: str, tabs: bool) -> Iterator[_Unit]:
                 pending = None
         elif len(cells) == 10 and "-" in cells[0] and is_conllu_id(cells[0]):
             first, _, end = cells[0].partition("-")
-            # No more words than the sentence has: a range may be any number long.
+            # No more numbers than the sentence has words: the end of a range is whatever a file
+            # says, and 1-999999999 must not fill the memory.
             numbers = list(range(int(first), min(int(end), int(first) + len(rows)) + 1))
             if pending is not None or len(numbers) < 2:
                 pending = pending or (place, _Unit("", (), "_"), cells[0], numbers)
@@ -132,10 +113,11 @@ def _units(block: Block, source: str, tabs: bool) -> Iterator[_Unit]:
 
 
 def _in_text(text: str, units: Sequence[_Unit]) -> tuple[str, list[tuple[int, int]]] | None:
-    """The units' places in a text that is known; None where they do not stand in it so."""
+    """The units' places in a text that is known; None where the text does not match them."""
     places: list[tuple[int, int]] = []
     at = 0
     for unit in units:
+        # A form may begin with white space itself: numbers such as "1 000" do in some treebanks.
         while at < len(text) and text[at].isspace() and not text.startswith(unit.form, at):
             at += 1
         if not text.startswith(unit.form, at):
@@ -146,13 +128,14 @@ def _in_text(text: str, units: Sequence[_Unit]) -> tuple[str, list[tuple[int, in
 
 
 def _laid_out(units: Sequence[_Unit]) -> tuple[str, list[tuple[int, int]]]:
-    """A text made of the units, as their MISC tells what stands between them."""
+    """A text made of the units, with the white space that their MISC names between them."""
     parts: list[str] = []
     places: list[tuple[int, int]] = []
     at = 0
     for index, unit in enumerate(units):
         before = _unescape(value_of(unit.misc, "SpacesBefore", ""))
         after = _unescape(value_of(unit.misc, "SpacesAfter", ""))
+        # A blank is the default between two tokens; after the last one there is nothing.
         if not after and "SpaceAfter=No" not in unit.misc.split("|") and index < len(units) - 1:
             after = " "
         places += _places(unit, at + len(before))
@@ -163,6 +146,7 @@ def _laid_out(units: Sequence[_Unit]) -> tuple[str, list[tuple[int, int]]]:
 
 def _places(unit: _Unit, start: int) -> Iterator[tuple[int, int]]:
     """The place of each word of a unit that begins at `start`."""
+    # "du" is not "de" + "le": where the words are not in the text, they share its place.
     if "".join(unit.words) != unit.form:
         yield from ((start, start + len(unit.form)) for _ in unit.words)
         return
@@ -181,10 +165,13 @@ def write_conllu(items: Iterable[Sentence], writing: Writing) -> Iterator[Piece]
     first: Sentence | None = None
     for item in items:
         first = first or item
+        # A missing tag and the label "_" would be the same cell.
         if (item.tags is None) != (first.tags is None):
-            raise cannot_hold(item, NAME, "tags in some sentences alone")
+            raise cannot_hold(item, CONLLU, "tags in some sentences alone")
         if item.features or item.labels:
-            writing.note(f"{NAME} has no place for feature columns and classes: they are left out")
+            writing.note(
+                f"{CONLLU} has no place for feature columns and classes: they are left out"
+            )
         if not writing.plain and item.tags and not noted:
             noted = True
             writing.note(f"the tags are in MISC; read them with --tag-column MISC.{KEY}")
@@ -193,6 +180,7 @@ def write_conllu(items: Iterable[Sentence], writing: Writing) -> Iterator[Piece]
 
 def _lines(item: Sentence, plain: bool) -> Iterator[str]:
     tags: Sequence[str | None] = item.tags or [None] * len(item)
+    # UD requires `# text`; a text with a line end inside cannot be given in a comment.
     if item.text is not None and "\n" not in item.text.strip():
         yield f"{_TEXT}{item.text.strip()}"
     spaces = _spaces(item)
@@ -200,7 +188,7 @@ def _lines(item: Sentence, plain: bool) -> Iterator[str]:
     for number, (word, tag) in enumerate(zip(item.words, tags, strict=True), 1):
         _check(item, word, "a word with a tab, a line end, or a blank at its edge")
         if word == DOCSTART:
-            raise cannot_hold(item, NAME, f"{DOCSTART} as a word")
+            raise cannot_hold(item, CONLLU, f"{DOCSTART} as a word")
         if tag is not None:
             _check(item, tag, "such a tag")
         if number - 1 in ranges:
@@ -208,11 +196,12 @@ def _lines(item: Sentence, plain: bool) -> Iterator[str]:
             _check(item, form, "a token with a tab, a line end, or a blank at its edge")
             misc = spaces[end - 1] or "_"
             yield "\t".join([f"{number}-{end}", form, *"_" * 7, misc])
+        # White space belongs to the multiword token, so its words have none in their MISC.
         inside = any(start < number <= end for start, (end, _) in ranges.items())
         pairs = [] if inside or spaces[number - 1] is None else [str(spaces[number - 1])]
         if tag not in (None, KEYED["MISC"]) and not plain:
-            if "|" in str(tag):
-                raise cannot_hold(item, NAME, f"a tag with a bar ({shorten(str(tag))}) in MISC")
+            if "|" in str(tag):  # a bar separates the pairs of MISC
+                raise cannot_hold(item, CONLLU, f"a tag with a bar ({shorten(str(tag))}) in MISC")
             pairs.append(f"{KEY}={tag}")
         upos = tag if plain and tag is not None else "_"
         yield "\t".join([str(number), word, "_", upos, *"_" * 5, "|".join(pairs) or "_"])
@@ -220,7 +209,7 @@ def _lines(item: Sentence, plain: bool) -> Iterator[str]:
 
 
 def _ranges(item: Sentence) -> dict[int, tuple[int, str]]:
-    """Words that share a place, by the first of them: the word behind the last, and their token.
+    """Words that share a place, by the first of them: the word after the last, and their token.
 
     Raises:
         FormatError: a word that the sentence's text has in another way, or in another order.
@@ -228,16 +217,17 @@ def _ranges(item: Sentence) -> dict[int, tuple[int, str]]:
     if item.text is None:
         return {}
     found: dict[int, tuple[int, str]] = {}
-    start = behind = 0
+    start = behind = 0  # index of the group's first word; end of the text that is done
     for (begin, end), group in groupby(item.places):
         count = len(list(group))
         form = item.text[begin:end]
         words = item.words[start : start + count]
         if begin < behind or (count == 1 and words[0] != form):
-            raise cannot_hold(item, NAME, "a word that is not what the sentence's text has there")
+            raise cannot_hold(item, CONLLU, "a word that is not what the sentence's text has there")
         if count > 1:
+            # Read again, such words would get places of their own: another sentence.
             if "".join(words) == form:
-                raise cannot_hold(item, NAME, "words that share a place and make up its text")
+                raise cannot_hold(item, CONLLU, "words that share a place and make up its text")
             found[start] = (start + count, form)
         start, behind = start + count, end
     return found
@@ -245,13 +235,13 @@ def _ranges(item: Sentence) -> dict[int, tuple[int, str]]:
 
 def _check(item: Sentence, cell: str, what: str) -> None:
     if not is_cell(cell):
-        raise cannot_hold(item, NAME, what)
+        raise cannot_hold(item, CONLLU, what)
 
 
 def _spaces(item: Sentence) -> list[str | None]:
     """What MISC says of the white space around each word; None where it is a single blank.
 
-    Of words that share a place, the last one has what stands behind the place.
+    Of words that share a place, the last one has what follows the place.
     """
     if item.text is None:
         return [None] * len(item)
@@ -261,6 +251,7 @@ def _spaces(item: Sentence) -> list[str | None]:
     for number, ((_, end), following) in enumerate(zip(item.places, ends, strict=True)):
         between = item.text[end:following]
         last = number == len(item) - 1
+        # Defaults are not written: a blank between words, nothing at the sentence's end.
         if between == ("" if last else " "):
             value = None
         elif not between:

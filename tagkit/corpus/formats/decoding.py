@@ -1,14 +1,34 @@
-"""Decoders of encodings: each decodes bytes or refuses them, without a warning."""
+r"""Bytes -> lines of text, in pieces as they arrive; and what only the bytes show.
+
+Lines end with \n alone: a \r before it stays with its line (and is written back), and \x85, \x0b,
+U+2028 and the like are characters as any other. str.splitlines and text mode would cut there.
+"""
 
 import codecs
+import gzip
+import re
 import warnings
-from collections.abc import Callable
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import BinaryIO
 
+from tagkit.errors import DataError, FormatError, shorten
+from tagkit.limits import MAX_LINE_CHARS
+from tagkit.storage import BYTE_ORDER_MARK
+from tagkit.wording import reason
+
+_PIECE = 1 << 17  # bytes read at once, at most
+_HALF_PAIR = re.compile("[\ud800-\udfff]")
+_UTF_8 = ("utf-8", "utf-8-sig", "ascii")
+LINE_REMEDY = "Divide it into shorter ones, or raise data.max_line_chars"
+# Python warns of an unknown escape such as \s, and says that a later version will raise.
 _WARNING = ("unicode-escape",)  # codecs that warn of bytes that they cannot decode
 
 
 def decoder_of(name: str) -> Callable[[bytes, bool], str]:
     """The incremental decoder of an encoding, which refuses what Python alone warns of."""
+    # Incremental, as a read may end inside a character.
     decoder = codecs.getincrementaldecoder(name)()
     if codecs.lookup(name).name not in _WARNING:
         return decoder.decode
@@ -22,3 +42,165 @@ def decoder_of(name: str) -> Callable[[bytes, bool], str]:
             raise UnicodeError(str(error)) from None
 
     return decode
+
+
+class ByteFacts:
+    """What the bytes of a text show, and its lines no longer do.
+
+    Attributes:
+        has_mark: whether it begins with the byte order mark of UTF-8.
+        ends_last_line: whether its last line has a line end; True of an empty text.
+    """
+
+    def __init__(self, encoding: str) -> None:
+        """Nothing has been seen yet; `encoding` is that in which the text is read."""
+        self.has_mark = False
+        self.ends_last_line = True
+        self._start = b""
+        self._is_ascii = True
+        # Decoding once more is for the few corpora that are not read as UTF-8.
+        decoder = None if is_utf_8(encoding) else codecs.getincrementaldecoder("utf-8")()
+        self._decode = decoder.decode if decoder else None
+
+    @property
+    def is_other_utf_8(self) -> bool:
+        """Whether it is UTF-8 though it is read in another encoding, beyond ASCII."""
+        return self._decode is not None and not self._is_ascii
+
+    def see(self, piece: bytes) -> None:
+        """Take note of the next bytes; empty ones at the end."""
+        mark = BYTE_ORDER_MARK.encode()
+        if len(self._start) < len(mark):  # a pipe may bring the mark byte by byte
+            self._start += piece[: len(mark)]
+            self.has_mark = self._start.startswith(mark)
+        if self._decode is not None:
+            self._is_ascii = self._is_ascii and piece.isascii()
+            try:
+                self._decode(piece, not piece)
+            except UnicodeDecodeError:
+                self._decode = None
+
+
+def is_utf_8(encoding: str) -> bool:
+    """Whether text in an encoding is UTF-8 as well."""
+    return codecs.lookup(encoding).name in _UTF_8
+
+
+@contextmanager
+def readable(source: str) -> Iterator[None]:
+    """What reading bytes fails with, in words.
+
+    Raises:
+        DataError: the file `source` cannot be read, or gzip's data are damaged.
+    """
+    try:
+        yield
+    except EOFError:
+        raise DataError(f"{source}: the gzip file is cut short") from None
+    except (gzip.BadGzipFile, zlib.error):
+        raise DataError(f"{source}: the gzip file is damaged") from None
+    except OSError as error:
+        raise DataError(f"{source}: cannot be read: {reason(error)}") from None
+
+
+def read_lines(
+    file: BinaryIO,
+    source: str,
+    encoding: str,
+    *,
+    keep_ends: bool = False,
+    max_line_chars: int = MAX_LINE_CHARS,
+    facts: ByteFacts | None = None,
+) -> Iterator[list[str]]:
+    """Lines without their line feeds, as many at a time as one read brings.
+
+    A reader that passes on each list before it asks for the next one never holds back a line that
+    has arrived: what a pipe brings is at hand at once.
+
+    Args:
+        file: read with `read1` where it has that, so that a pipe is not waited for.
+        source: name of the file in messages.
+        encoding: of the text; a byte order mark before UTF-8 is skipped.
+        keep_ends: whether lines keep their line feeds.
+        max_line_chars: a line that is longer is refused as soon as so much of it has been read: a
+            few packed bytes may unpack to gigabytes.
+        facts: where what the bytes show is kept; complete after the last line.
+
+    Raises:
+        FormatError: bytes that are not of this encoding, or a line that is too long.
+    """
+    # utf-8-sig drops a byte order mark, which would become part of the first word.
+    name = "utf-8-sig" if codecs.lookup(encoding).name == "utf-8" else encoding
+    decode = decoder_of(name)
+    may_be_half = not name.startswith("utf-8")  # UTF-7 and unicode_escape let halves through
+    read = getattr(file, "read1", file.read)
+    begun: list[str] = []  # pieces of a line whose end has not come; one join, however many
+    length = 0  # of that line, in characters
+    number, offset = 1, 0
+    while True:
+        with readable(source):
+            piece: bytes = read(_PIECE)
+        if facts is not None:
+            facts.see(piece)
+        try:
+            text = decode(piece, not piece)
+        except UnicodeDecodeError as error:
+            # The byte's number is that in the file, not in the piece: error.object begins with
+            # bytes that the piece before it left undecided.
+            at = offset + len(piece) - len(error.object) + error.start
+            number += error.object[: error.start].count(b"\n")
+            raise FormatError(
+                source,
+                number,
+                f"byte {at:,} is not {encoding} ({error.reason}). Name the file's encoding with "
+                "--encoding, latin-1 for one",
+            ) from None
+        except UnicodeError:  # of the text as a whole, as where UTF-16 lacks its mark
+            raise FormatError(source, number, _not_in(encoding)) from None
+        if odd := may_be_half and _HALF_PAIR.search(text):
+            at_line = number + text.count("\n", 0, odd.start())
+            problem = f"expected characters, found half of a surrogate pair, U+{ord(odd[0]):04X}"
+            remedy = f"Look at --encoding {shorten(encoding)[1:-1]}"
+            raise FormatError(source, at_line, f"{problem}. {remedy}")
+        offset += len(piece)
+        # Not splitlines(), which also cuts at \x85, \x0b, \x1c and U+2028.
+        first, *others = text.split("\n")
+        begun.append(first)
+        length += len(first)
+        if length > max_line_chars:  # before the line's end is read: there may be none
+            raise _too_long(source, number, max_line_chars)
+        if others:
+            lines = ["".join(begun), *others]
+            if len(text) > max_line_chars:  # a low limit, which lines of this piece may exceed
+                for at, line in enumerate(lines, number):
+                    if len(line) > max_line_chars:
+                        raise _too_long(source, at, max_line_chars)
+            begun = [lines.pop()]
+            length = len(begun[0])
+            number += len(lines)
+            yield [f"{line}\n" for line in lines] if keep_ends else lines
+        if not piece:
+            if rest := "".join(begun):  # the last line of a file often lacks its end
+                if facts is not None:
+                    facts.ends_last_line = False
+                yield [rest]
+            return
+
+
+def _not_in(encoding: str) -> str:
+    """Why a text as a whole is not in an encoding."""
+    kind = codecs.lookup(encoding).name
+    if kind in ("utf-16", "utf-32"):
+        return (
+            f"expected a byte order mark, with which {encoding} begins, found none. Name the "
+            f"encoding with --encoding: {kind}-le and {kind}-be have no mark"
+        )
+    return f"is not {encoding}. Name the file's encoding with --encoding"
+
+
+def _too_long(source: str, number: int, limit: int) -> FormatError:
+    return FormatError(
+        source,
+        number,
+        f"expected a line of at most {limit:,} characters, found a longer one. {LINE_REMEDY}",
+    )

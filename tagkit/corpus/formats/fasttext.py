@@ -1,6 +1,8 @@
 """fastText: `__label__x __label__y text`, a text a line, its labels before it.
 
-A label ends at a blank or a tab. The text begins behind the one blank that follows the last of the
+The format is described in fastText's tutorial on text classification (fasttext.cc).
+
+A label ends at a blank or a tab. The text begins after the one blank that follows the last of the
 leading labels; `__label__` further on is part of it.
 """
 
@@ -8,13 +10,19 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from tagkit.corpus.formats.options import Reading
-from tagkit.corpus.formats.pieces import Piece, Writing, cannot_hold, one_file
+from tagkit.corpus.formats.pieces import (
+    Piece,
+    Writing,
+    cannot_hold,
+    noting_spans,
+    one_file,
+    require_line,
+)
 from tagkit.corpus.formats.source import Source
-from tagkit.corpus.formats.text import noting_spans, require_line
 from tagkit.errors import shorten
 from tagkit.text.records import Document
 
-_PREFIX = "__label__"
+_PREFIX = "__label__"  # fastText's own default; its option -label could choose another
 # [^ \t], as \S would end a label at \x85 or U+2028.
 _LABEL = re.compile(rf"{_PREFIX}([^ \t]*)[ \t]?")
 
@@ -37,6 +45,7 @@ def _split(line: str) -> tuple[tuple[str, ...], str]:
     """The leading labels, and what follows them."""
     labels = []
     start = 0
+    # match() from `start`, not findall: a label further on is a word of the text.
     while found := _LABEL.match(line, start):
         labels.append(found[1])
         start = found.end()
@@ -57,7 +66,7 @@ def _line(item: Document) -> str:
             raise cannot_hold(
                 item, "fasttext", f"white space in a label, or none ({shorten(label)})"
             )
-    if item.text.startswith(_PREFIX):
+    if item.text.startswith(_PREFIX):  # read again, it would be one more label
         raise cannot_hold(item, "fasttext", f"a text that begins with {_PREFIX}")
     return " ".join([*(f"{_PREFIX}{label}" for label in item.labels), item.text])
 

@@ -1,7 +1,9 @@
 """A folder for each class with a text in each file, or a file for each class with a text a line.
 
-In the second kind a class is what its file's name does not share with the others: rt-polarity.neg
-and rt-polarity.pos hold the classes neg and pos. Hidden files and folders are passed over.
+The first is the layout of IMDb and 20 Newsgroups, the second that of the movie reviews of Pang and
+Lee. There a class is what its file's name does not share with the others: rt-polarity.neg and
+rt-polarity.pos hold the classes neg and pos. Hidden files and folders are skipped: .DS_Store is no
+class.
 """
 
 import os
@@ -10,15 +12,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from tagkit.corpus.formats.options import Reading, source_of
-from tagkit.corpus.formats.pieces import Piece, Writing, cannot_hold
-from tagkit.corpus.formats.source import Source, read_text
-from tagkit.corpus.formats.text import noting_spans, require_label
+from tagkit.corpus.formats.pieces import Piece, Writing, cannot_hold, noting_spans, require_label
+from tagkit.corpus.formats.source import Source, read_text, unpacked_name
 from tagkit.errors import DataError, shorten
 from tagkit.text.records import Document
 from tagkit.wording import reason
 
+# Where a name may be divided: rt-polarity.neg, pos_train.txt.
 _EDGE = re.compile(r"[._-]")
 _LONGEST = 200  # bytes in a name; file systems take 255, and a number or ending may follow
+# Files of any other kind (.py, .md, .bin) are no classes, however many there are.
 _TEXT_ENDINGS = ("", ".txt")
 # Files that are parts of a corpus, rather than its classes.
 _PARTS = {"train", "dev", "test", "valid", "validation", "val", "testa", "testb"}
@@ -29,7 +32,7 @@ def read_folder(source: Source, reading: Reading) -> Iterator[Document]:
     path = Path(source.path)
     folders, files = _inside(path)
     if folders:
-        if files:
+        if files:  # a README, say
             reading.note(f"{path}: the files beside the folders of classes are passed over")
         for folder in folders:
             yield from _files_of(folder, reading)
@@ -51,7 +54,7 @@ def _files_of(folder: Path, reading: Reading) -> Iterator[Document]:
         if not text.strip():
             reading.refuse(str(file), 1, "expected a text, found a blank file")
             continue
-        name = Path(_unpacked(file)).stem
+        name = Path(unpacked_name(file.name)).stem
         yield Document(text, labels=(folder.name,), name=name, source=str(file))
 
 
@@ -68,6 +71,8 @@ def _inside(path: Path) -> tuple[list[Path], list[Path]]:
         DataError: the folder cannot be read, or a name in it is not text.
     """
     try:
+        # Sorted, as the order of a file system differs between machines, and with it the split of
+        # train and dev.
         entries = sorted(entry for entry in path.iterdir() if not entry.name.startswith("."))
     except (OSError, ValueError) as error:
         raise DataError(f"{path}: cannot be read as a folder: {reason(error)}") from None
@@ -79,19 +84,20 @@ def _inside(path: Path) -> tuple[list[Path], list[Path]]:
 
 
 def _is_unicode(name: str) -> bool:
-    """Whether all of a name is text: Python has a lone surrogate for each byte that is not."""
+    """Whether all of a name is text.
+
+    Python has a lone surrogate for each byte that is not UTF-8 (PEP 383). As a class, it could not
+    be written to a model's vocabulary.
+    """
     return not any("\ud800" <= char <= "\udfff" for char in name)
 
 
-def _unpacked(file: Path) -> str:
-    return file.name.removesuffix(".gz")
-
-
 def _classes(files: Sequence[Path]) -> list[str]:
-    """What tells the names of the files apart, between the edges of their parts."""
-    names = [_unpacked(file) for file in files]
+    """The parts in which the names of the files differ, between the edges of their parts."""
+    names = [unpacked_name(file.name) for file in files]
     if len(names) == 1:
         return [Path(names[0]).stem]
+    # Up to the last edge in the shared start: of pos and poster, "pos" is no prefix.
     start = max((edge.end() for edge in _EDGE.finditer(_shared_start(names))), default=0)
     shared = _shared_end([name[start:] for name in names])
     classes = [name[start : len(name) - len(shared)] for name in names]
@@ -155,5 +161,5 @@ def looks_like_folder(path: Path) -> bool:
 
 def _ending(files: Sequence[Path]) -> str:
     """The ending that all files share; empty where they share none."""
-    endings = {Path(_unpacked(file)).suffix for file in files}
+    endings = {Path(unpacked_name(file.name)).suffix for file in files}
     return endings.pop() if len(endings) == 1 else ""

@@ -1,4 +1,4 @@
-"""Lines as rows of columns: what tells a column file from raw text and from texts with classes."""
+"""Lines as rows of columns: what distinguishes column files, raw text and tables of texts."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from tagkit.corpus.formats.columns.layout import BLANK, is_conllu_id, is_docstart, split_line
-from tagkit.errors import SchemeError
-from tagkit.text.schemes import OUTSIDE, detect, is_span_tag
+from tagkit.text.scheme_detection import count_steps, judge
+from tagkit.text.schemes import DISPLAY, OUTSIDE, is_span_tag
 from tagkit.wording import plural
+
+_SPANS = "spans"  # in place of a scheme where some tags are of none
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,7 @@ class Grid:
         """Whether it is that of a column file or of TSV, rather than of raw text.
 
         Lines of as many words without a blank line between them are text: requests, names, verse.
-        Some broken lines do not make text of a file that tabs part.
+        Some broken lines do not make text of a file with tabs.
         """
         if not self.is_regular:
             sentences = self.has_groups and self.has_inner_blank_lines
@@ -71,7 +73,7 @@ class Grid:
             parts.append("blank lines between sentences")
         if self.has_tags:
             parts.append(
-                f"tags of {self.scheme.upper()}" if self.scheme != "spans" else "tags of spans"
+                "tags of spans" if self.scheme == _SPANS else f"tags of {DISPLAY[self.scheme]}"
             )
         if not self.is_regular:
             parts.append("some lines have another number of columns")
@@ -87,12 +89,14 @@ def grid_of(lines: Sequence[str]) -> Grid | None:
     full = [line for line in lines if line.strip(BLANK) and not line.startswith("#")]
     if not full:
         return None
-    # A tab at the end parts nothing.
+    # By majority: one line of prose with a tab makes no table. A tab at the end separates nothing.
     tabs = 2 * sum("\t" in line.rstrip(BLANK) for line in full) > len(full)
     rows = [split_line(line, tabs) for line in full]
+    # Nine of ten, so that a broken line is reported with its number rather than read as text.
     (width, count), *_ = Counter(map(len, rows)).most_common(1)
     if 10 * count < 9 * len(rows):
         return None
+    # A blank line or two lines in a row are what distinguishes a token a line from a text a line.
     stripped = [bool(line.strip(BLANK)) for line in lines]
     groups = [len(list(group)) for filled, group in groupby(stripped) if filled]
     texts = sum(any(" " in cell for cell in row) for row in rows)
@@ -116,17 +120,16 @@ def _scheme(lines: Sequence[str], tabs: bool, width: int) -> str:
         for filled, group in groupby(lines, key=lambda line: bool(line.strip(BLANK)))
         if filled
     ]
+    # From the right, where tags stand; never the first column, which holds the words.
     for column in range(width - 1, 0, -1):
         tags = [[cells[column] for cells in sentence] for sentence in sentences]
         seen = Counter(tag for sentence in tags for tag in sentence)
         of_spans = sum(count for tag, count in seen.items() if is_span_tag(tag))
-        # A bare prefix, such as B or S, may be any label.
+        # A bare prefix, such as B or S, may be any label: a grade, a unit, a part of speech.
         labelled = any("-" in tag[1:-1] and is_span_tag(tag) for tag in seen if tag != OUTSIDE)
         if labelled and 10 * of_spans >= 9 * seen.total():
-            try:
-                return detect(tags).scheme
-            except SchemeError:
-                return "spans"
+            judged = judge(count_steps(tags))
+            return judged.scheme if not judged.odd else _SPANS
     return ""
 
 
@@ -134,7 +137,7 @@ def looks_like_conllu(lines: Sequence[str]) -> bool:
     """Whether most lines are words of CoNLL-U: ten columns, numbered in each sentence from 1."""
     full = starts = ones = fitting = 0
     begins = True
-    for line in lines[:1000]:
+    for line in lines[:1000]:  # some dozen sentences: enough, and a few milliseconds
         if not line.strip(BLANK):
             begins = True
             continue
@@ -144,10 +147,12 @@ def looks_like_conllu(lines: Sequence[str]) -> bool:
         cells = [cell.strip(BLANK) for cell in line.split("\t")]
         if len(cells) != 10 or not is_conllu_id(cells[0]):
             continue
+        # A table of ten columns may begin with a number too; a HEAD that is one is rarer.
         head = cells[6]
         fitting += head in ("", "_") or head.isdecimal()
         if begins:
             starts += 1
+            # 1, the range 1-2, or an empty node 0.1 before the first word
             ones += cells[0].partition("-")[0].partition(".")[0] in ("0", "1")
             begins = False
     return 2 * fitting > full and 2 * ones > starts

@@ -1,4 +1,4 @@
-"""JSON Lines <-> sentences and documents: one object a line.
+"""JSON Lines -> sentences and documents: one object a line (jsonlines.org).
 
 | object | read as |
 | --- | --- |
@@ -14,18 +14,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tagkit.corpus.formats.options import Item, Reading
-from tagkit.corpus.formats.pieces import Piece, Writing, cannot_hold, one_file
 from tagkit.corpus.formats.source import Source
 from tagkit.errors import shorten
-from tagkit.storage import without_halves
-from tagkit.text.json_text import to_json
 from tagkit.text.records import Document, Sentence, TextSpan
 from tagkit.wording import listed
 
-_TOKENS = ("tokens", "words")
+# Keys under which tools and data sets have the same thing; the first that a record has is taken.
+_TOKENS = ("tokens", "words")  # Hugging Face datasets have "tokens"
 _TAGS = ("tags", "ner_tags", "pos_tags", "chunk_tags")
 _TEXT = ("text", "sentence", "content")
+# "spans" is Prodigy's key, "entities" that of spaCy and of doccano with relations, "label" and
+# "labels" those of plain doccano.
 _SPANS = ("spans", "entities", "label", "labels")
+# Prodigy and spaCy say start and end, doccano start_offset and end_offset.
 _START = ("start", "start_offset")
 _END = ("end", "end_offset")
 _CLASSES = ("label", "labels", "class", "category", "intent")
@@ -50,9 +51,11 @@ def kind_of(record: Mapping[str, Any]) -> str:
             "expected a text, or tokens, found the keys " + (listed([*record]) or "of nothing")
         )
     spans = next((record[key] for key in _SPANS if isinstance(record.get(key), list)), None)
+    # "labels" may be a list of classes too, so its elements decide.
     if spans is not None and ("spans" in record or "entities" in record or _are_spans(spans)):
         return "jsonl-spans"
     tags = _get(record, _TAGS)
+    # A text that comes with tokens and tags is a sentence whose text is only a comment.
     return "jsonl-tokens" if tags is not None and "tokens" in record else "jsonl-texts"
 
 
@@ -73,6 +76,7 @@ def is_record(lines: Sequence[str]) -> bool:
 def kind_of_lines(lines: Sequence[str]) -> str:
     """Which of the three JSONL formats a file is in, by the records of its beginning."""
     kinds = set()
+    # Broken lines are reported when they are read, with their numbers.
     for line in lines:
         try:
             record = json.loads(line)
@@ -86,7 +90,7 @@ def kind_of_lines(lines: Sequence[str]) -> str:
 
 def read_jsonl(source: Source, reading: Reading) -> Iterator[Item]:
     """The records of a file, each as what its keys say."""
-    passed_over = 0
+    passed_over = 0  # records that an annotator rejected: data, but no examples
     for number, line in source.numbered():
         if not line.strip():
             continue
@@ -96,6 +100,7 @@ def read_jsonl(source: Source, reading: Reading) -> Iterator[Item]:
                 passed_over += 1
                 continue
             item = _item(record, source.name, number, reading)
+        # RecursionError: json nests as deep as a hostile line says.
         except (_Bad, ValueError, RecursionError) as error:
             problem = str(error) if isinstance(error, (_Bad, ValueError)) else "is nested too deep"
             reading.refuse(source.name, number, problem)
@@ -121,6 +126,7 @@ def _parse(line: str) -> dict[str, Any]:
         ) from None
     if not isinstance(record, dict):
         raise _Bad(f"expected a JSON object, found {shorten(line)}")
+    # JSON may spell half of a pair as \ud800, which no file in UTF-8 could hold.
     try:
         json.dumps(record, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
@@ -166,6 +172,7 @@ def _sentence(record: dict[str, Any], number: int, reading: Reading) -> Sentence
         tags = _strings(_get(record, _TAGS), "tags")
         if len(tags) != len(words):
             raise _Bad(f"expected as many tags as tokens ({len(words)}), found {len(tags)}")
+    # A list for each feature, as columns are: [["NNP", "VBZ"], ["upper", "lower"]].
     features = _features(record.get("features", []), len(words))
     if not reading.all_features:
         try:
@@ -201,6 +208,7 @@ def _strings(value: Any, key: str) -> tuple[str, ...]:
 def _labels(record: dict[str, Any], needed: bool) -> tuple[str, ...]:
     for key in _CLASSES:
         value = record.get(key)
+        # A class that is a number becomes its name: 1 and "1" are one class.
         if isinstance(value, (str, int)) and str(value):
             return (str(value),)
         if isinstance(value, list) and all(isinstance(item, str) and item for item in value):
@@ -222,6 +230,7 @@ def _span(text: str, span: Any) -> TextSpan:
         start, end, label = span
     else:
         raise _Bad(f"expected a span with start, end and label, found {_show(span)}")
+    # Python takes True for the number 1.
     whole = all(isinstance(at, int) and not isinstance(at, bool) for at in (start, end))
     if not whole or not isinstance(label, str) or not label:
         raise _Bad(f"expected a span with start, end and label, found {_show(span)}")
@@ -243,6 +252,7 @@ def _places(text: str, tokens: list[Any]) -> tuple[tuple[int, int], ...]:
         start, end = found
         if not isinstance(start, int) or not isinstance(end, int):
             raise _Bad(f"tokens: expected start and end in each, found {_show(token)}")
+        # In order and apart: tags are one a token, from left to right.
         if not (places[-1][1] if places else 0) <= start < end <= len(text):
             raise _Bad(f"tokens: expected places in the text, in order, found {_show(token)}")
         places.append((start, end))
@@ -259,86 +269,3 @@ def _get(record: Mapping[str, Any], keys: Iterable[str]) -> Any:
 
 def _show(value: Any) -> str:
     return shorten(json.dumps(value, ensure_ascii=False))[1:-1]
-
-
-def write_jsonl_tokens(items: Iterable[Sentence], writing: Writing) -> Iterator[Piece]:
-    """`{"tokens", "tags"}` of each sentence, with its features and label where it has some."""
-    return one_file(_dump(_tokens_record(item)) for item in _all_readable(items))
-
-
-def _all_readable(items: Iterable[Sentence]) -> Iterator[Sentence]:
-    """The sentences, none of which lacks what the others are read for.
-
-    Raises:
-        FormatError: one has neither tags nor a class, and others have tags.
-    """
-    bare: Sentence | None = None
-    tagged = False
-    for item in items:
-        tagged = tagged or item.tags is not None
-        if item.tags is None and not item.labels:
-            bare = item
-        if tagged and bare is not None:
-            raise cannot_hold(bare, "jsonl-tokens", "tags in some sentences alone")
-        yield item
-
-
-def _tokens_record(item: Sentence) -> dict[str, Any]:
-    if any("" in column for column in (item.words, item.tags or (), *item.features)):
-        raise cannot_hold(item, "jsonl-tokens", "a word, a tag or a feature that is empty")
-    record: dict[str, Any] = {"tokens": item.words}
-    if item.tags is not None:
-        record["tags"] = item.tags
-    if item.features:
-        record["features"] = item.features
-    return {**record, **_classes(item, "jsonl-tokens")}
-
-
-def write_jsonl_spans(items: Iterable[Document], writing: Writing) -> Iterator[Piece]:
-    """`{"text", "spans"}` of each document, with its tokens and label where it has some."""
-    return one_file(_dump(_spans_record(item)) for item in items)
-
-
-def _spans_record(item: Document) -> dict[str, Any]:
-    if not item.text.strip():
-        raise cannot_hold(item, "jsonl-spans", "a blank text")
-    record: dict[str, Any] = {"id": without_halves(item.name)} if item.name else {}
-    record["text"] = item.text
-    if item.tokens is not None:
-        record["tokens"] = [
-            {"text": item.text[start:end], "start": start, "end": end} for start, end in item.tokens
-        ]
-    if any(not span.label or span.start >= span.end for span in item.spans or ()):
-        raise cannot_hold(item, "jsonl-spans", "a span without a label or a character")
-    record["spans"] = [_span_record(span) for span in item.spans or ()]
-    return {**record, **_classes(item, "jsonl-spans")}
-
-
-def write_jsonl_texts(items: Iterable[Document], writing: Writing) -> Iterator[Piece]:
-    """`{"text", "label"}` of each document; `labels` where there are several."""
-    return one_file(_dump(_text_record(item, writing)) for item in items)
-
-
-def _text_record(item: Document, writing: Writing) -> dict[str, Any]:
-    if item.spans:
-        writing.note("jsonl-texts holds classes of texts: spans are left out")
-    if not item.labels or not item.text.strip():
-        raise cannot_hold(item, "jsonl-texts", "a text without a class, or a blank one")
-    return {"text": item.text, **_classes(item, "jsonl-texts")}
-
-
-def _classes(item: Item, format: str) -> dict[str, Any]:
-    labels = item.labels
-    if not labels:
-        return {}
-    if "" in labels:
-        raise cannot_hold(item, format, "an empty class")
-    return {"label": labels[0]} if len(labels) == 1 else {"labels": labels}
-
-
-def _dump(record: dict[str, Any]) -> str:
-    return to_json(record)
-
-
-def _span_record(span: TextSpan) -> dict[str, Any]:
-    return {"text": span.text, "start": span.start, "end": span.end, "label": span.label}

@@ -1,6 +1,6 @@
-"""How a file is to be read, and what its reader reports besides its records."""
+"""How a file is to be read, and what its reader returns and reports."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from tagkit.config import DataConfig
@@ -13,11 +13,7 @@ Item = Sentence | Document
 
 
 def silent(_: str) -> None:
-    """Hears a note and does nothing."""
-
-
-def no_layout(_: Layout) -> None:
-    """Ignores where things are in a file's lines."""
+    """Ignores a note."""
 
 
 def source_of(path: str, data: DataConfig) -> Source:
@@ -27,37 +23,54 @@ def source_of(path: str, data: DataConfig) -> Source:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What the readers of all formats are given.
+    """Options of the readers of all formats.
 
     Attributes:
         data: the configuration of the corpus.
         with_tags: whether tags are wanted; without, column files need none.
         all_features: whether all that words have beside their tags is wanted as features, rather
             than the columns that the configuration names.
-        with_text: whether the text behind a sentence's words is wanted, where a format knows it.
+        with_text: whether the text that a sentence's words come from is wanted, where a format
+            knows it.
         whole: whether a document is one sequence of tokens, however many sentences it has.
-        note: told, in a sentence, what the records that are read cannot hold.
-        on_layout: given where things are in the lines of a column file, once, before its records.
-        on_error: told of each line that cannot be read, which is then passed over; where it is
+        note: called with a sentence on what the records cannot hold.
+        on_error: called with each line that cannot be read, which is then skipped; where it is
             None, the first such line is raised.
     """
 
+    # All flags are off or neutral by default, as in training; convert and check ask for more.
     data: DataConfig
     with_tags: bool = True
     all_features: bool = False
     with_text: bool = False
     whole: bool = False
     note: Callable[[str], None] = silent
-    on_layout: Callable[[Layout], None] = no_layout
     on_error: Callable[[FormatError], None] | None = None
 
     def refuse(self, source: str, line: int, problem: str) -> None:
-        """Raise what is wrong with a line, or tell of it.
+        """Raise what is wrong with a line, or report it to `on_error`.
 
         Raises:
-            FormatError: nobody is there to be told.
+            FormatError: there is no `on_error`.
         """
+        # One way for all readers, so that `check` can list every broken line of any format.
         error = FormatError(source, line, problem)
         if self.on_error is None:
             raise error
         self.on_error(error)
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """What a reader returns.
+
+    Both come from one pass over the source: a pipe could not be read again for the layout.
+
+    Attributes:
+        items: the records, in order, as they are read.
+        layout: where things are in the lines of a column file; None for other formats, and where no
+            line has a token.
+    """
+
+    items: Iterator[Item]
+    layout: Layout | None = None

@@ -1,7 +1,8 @@
 """Parallel files: seq.in holds words, seq.out tags, label classes; line by line, as ATIS has them.
 
-seq.out or label may be missing. A word and its tag are at the same place of their lines, parted by
-blanks.
+This is the layout of ATIS and SNIPS in the papers on slot filling (Goo et al. 2018, "Slot-gated
+modeling"). seq.out or label may be missing. A word and its tag are at the same place of their
+lines, separated by blanks.
 """
 
 import os
@@ -11,7 +12,7 @@ from pathlib import Path
 
 from tagkit.corpus.formats.options import Reading, source_of
 from tagkit.corpus.formats.pieces import Piece, Writing, cannot_hold
-from tagkit.corpus.formats.source import Source
+from tagkit.corpus.formats.source import PACKED, Source, unpacked_name
 from tagkit.errors import DataError, shorten
 from tagkit.text.records import Sentence
 
@@ -26,7 +27,7 @@ def read_parallel(source: Source, reading: Reading) -> Iterator[Sentence]:
     """
     folder = Path(source.path)
     if not source.is_folder():
-        if folder.name.removesuffix(".gz") != WORDS:
+        if unpacked_name(folder.name) != WORDS:
             raise DataError(
                 f"{source.name}: expected a folder that holds {WORDS}, or {WORDS} itself, found "
                 "neither"
@@ -38,17 +39,20 @@ def read_parallel(source: Source, reading: Reading) -> Iterator[Sentence]:
         raise DataError(f"{folder}: expected a file {WORDS}, found none")
     if reading.with_tags and tags is None and labels is None:
         raise DataError(f"{folder}: expected {TAGS} or {LABELS} beside {WORDS}, found neither")
+    # In place of a file that is not there: a line of nothing for each line of the others.
     nothing: Iterator[tuple[int, str | None]] = repeat((0, ""))
     columns = zip_longest(
         words.numbered(),
         tags.numbered() if tags and reading.with_tags else nothing,
         labels.numbered() if labels else nothing,
-        fillvalue=(0, None),
+        fillvalue=(0, None),  # None: this file has ended, and others may not have
     )
     for number, ((_, line), (_, tag_line), (_, label)) in enumerate(columns, 1):
         if line is None or tag_line is None or label is None:
+            # Blank lines at the end of one file alone are no lines that another one lacks.
             if line is None and not any(x for x in (tag_line, label)):
                 return
+            # Name the file that ended first, and one that goes on.
             name, has = (WORDS, line) if line is None else (TAGS, tag_line)
             name, has = (name, has) if has is None else (LABELS, label)
             more = WORDS if name != WORDS else (TAGS if tag_line else LABELS)
@@ -67,7 +71,7 @@ def _sentence(
     """One line of each file as a sentence; None where it is blank or refused."""
     words, tags = (tuple(_cells(line)) for line in row[:2])
     label = row[2].strip(" \t")
-    if not words and not tags and not label:
+    if not words and not tags and not label:  # blank in all files: a line between sentences
         return None
     wanted = has_tags and reading.with_tags
     if not words or (wanted and len(words) != len(tags)):
@@ -88,12 +92,14 @@ def _sentence(
 
 
 def _open(folder: Path, name: str, reading: Reading) -> Source | None:
-    for path in (folder / name, folder / f"{name}.gz"):
+    # Plain before packed, where both are there: the plain one is what a person edits.
+    for path in (folder / name, folder / f"{name}{PACKED}"):
         if os.path.isfile(path):
             return source_of(str(path), reading.data)
     return None
 
 
+# str.split() would also cut at \xa0 and \u3000, which occur inside words.
 def _cells(line: str) -> list[str]:
     return [cell for cell in line.replace("\t", " ").split(" ") if cell]
 
@@ -102,6 +108,8 @@ def write_parallel(items: Iterable[Sentence], writing: Writing) -> Iterator[Piec
     """A line a sentence in each of the files for which it has something."""
     first: Sentence | None = None
     for item in items:
+        # Lines correspond by their numbers: a sentence without a line in one file would move all
+        # that follow.
         first = first or item
         if item.features:
             writing.note("parallel files have no place for feature columns: they are left out")

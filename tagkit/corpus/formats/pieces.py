@@ -1,4 +1,4 @@
-"""What writers give: stretches of text, each for one of the files of the output."""
+"""What writers yield: pieces of text, each for one of the files of the output; and their checks."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -23,13 +23,13 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """What the writers of all formats are given.
+    """Options of the writers of all formats.
 
     Attributes:
         plain: whether tags are plain labels (parts of speech, say) rather than those of spans.
         single: whether the output is to be one file (or one pair of files) where the format could
             also fill a folder with one a document.
-        note: told, in a sentence, what the format cannot hold and is therefore left out.
+        note: called with a sentence on what the format cannot hold and is therefore left out.
     """
 
     plain: bool
@@ -39,6 +39,7 @@ class Writing:
 
 def one_file(lines: Iterable[str]) -> Iterator[Piece]:
     """Lines, without their ends, as pieces of an output that is one file."""
+    # A generator: a corpus is written as it is read, and need not fit in memory twice.
     return (Piece("", f"{line}\n") for line in lines)
 
 
@@ -48,7 +49,7 @@ def cannot_hold(item: Sentence | Document, format: str, what: str) -> FormatErro
     Args:
         item: the record.
         format: name of the format that is written.
-        what: is in its way, as in 'a line end in the text'.
+        what: names what it cannot write, as in 'a line end in the text'.
     """
     if isinstance(item, Document):
         source, line, text = item.source, item.line, item.text
@@ -57,3 +58,52 @@ def cannot_hold(item: Sentence | Document, format: str, what: str) -> FormatErro
     return FormatError(
         source or "input", line, f"{format} cannot hold {what}: {shorten(text)}. Try another format"
     )
+
+
+def require_line(item: Sentence | Document, text: str, format: str) -> None:
+    """Make sure that the text of a record is a line of its own.
+
+    Raises:
+        FormatError: it is not: it is blank or has a line end in it.
+    """
+    if not text.strip():
+        raise cannot_hold(item, format, "a blank text")
+    forbid_line_ends(item, text, format)
+
+
+def forbid_line_ends(item: Sentence | Document, text: str, format: str) -> None:
+    """Make sure that the text of a record does not go on in another line.
+
+    Raises:
+        FormatError: it does.
+    """
+    # A \r alone too: it would be taken for a part of a line end from Windows.
+    if "\n" in text or "\r" in text:
+        raise cannot_hold(item, format, "a line end in the text")
+
+
+def require_label(item: Document, format: str) -> str:
+    """The one label of a document.
+
+    Raises:
+        FormatError: it has none, several, or a blank one.
+    """
+    if not item.labels:
+        raise cannot_hold(item, format, "a text without a label")
+    if len(item.labels) > 1:
+        shown = shorten(", ".join(item.labels))
+        raise cannot_hold(item, format, f"several labels of one text ({shown})")
+    # Whatever is written has to be read back, and readers refuse blank labels.
+    if not item.labels[0].strip():
+        raise cannot_hold(item, format, f"a blank label ({shorten(item.labels[0])})")
+    return item.labels[0]
+
+
+def noting_spans(items: Iterable[Document], format: str, writing: Writing) -> Iterator[Document]:
+    """The documents as they are; a note says once that spans are left out, where there are some."""
+    noted = False
+    for item in items:
+        if item.spans and not noted:
+            noted = True
+            writing.note(f"{format} has no place for spans: the spans are left out")
+        yield item

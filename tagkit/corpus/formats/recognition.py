@@ -1,25 +1,23 @@
 """Which format a corpus is in: by what its lines hold; by its name where they leave that open.
 
-Every command recognises a file by these rules alone. What a reading rests on is said with it, so
-that a person can see why a file was read as it was.
+Every command asks `find_format`, so that all of them read a file alike. The order of evidence is
+the same everywhere: a format that was named; the content; the ending of the name; else raw text.
+What a reading rests on is reported with it, so that a person can see why a file was read as it was.
 """
 
 import csv
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tagkit.corpus.formats.brat import annotated_files
-from tagkit.corpus.formats.delimited import looks_like_csv, looks_like_tsv
-from tagkit.corpus.formats.fasttext import looks_like_fasttext
+from tagkit.corpus.formats.brat import PAIR, annotated_files
 from tagkit.corpus.formats.folder import looks_like_folder
 from tagkit.corpus.formats.grid import Grid, grid_of, looks_like_conllu
 from tagkit.corpus.formats.jsonl import is_record, kind_of_lines, looks_like_jsonl
+from tagkit.corpus.formats.options import Item, Reading
 from tagkit.corpus.formats.parallel import WORDS
-from tagkit.corpus.formats.slash import looks_like_slash
-from tagkit.corpus.formats.source import STDIN, Source
-from tagkit.corpus.formats.trec import looks_like_trec
-from tagkit.corpus.formats.trees import looks_like_trees
+from tagkit.corpus.formats.source import PACKED, STDIN, Source, unpacked_name
+from tagkit.corpus.formats.table import FORMATS, Format, by_ending, by_name
 from tagkit.errors import DataError
 
 
@@ -36,26 +34,64 @@ class Recognised:
     why: str
 
 
-JSONL = (".jsonl", ".ndjson", ".json")
-_BY_ENDING = {
-    **dict.fromkeys(JSONL, "jsonl"),
-    ".tsv": "tsv", ".csv": "csv", ".conllu": "conllu",
-    **dict.fromkeys((".conll", ".iob", ".iob2", ".bio", ".bioes", ".bilou"), "columns"),
-}  # fmt: skip
-_PAIR = (".ann", ".txt")
-# In this order: a line of one format may also look like one of a later one.
-_LOOKS: tuple[tuple[str, Callable[[Sequence[str]], bool], str], ...] = (
-    ("trees", looks_like_trees, "every line is a tree in brackets"),
-    ("fasttext", looks_like_fasttext, "every line begins with __label__"),
-    ("trec", looks_like_trec, "every line begins with COARSE:fine"),
-    ("slash", looks_like_slash, "every word has a tag behind a slash"),
-    ("csv", looks_like_csv, "a header with the names of a text and a label"),
-    ("tsv", looks_like_tsv, "columns parted by tabs, one of them texts of several words"),
-)
-_LIKE_RAW_TEXT = ("slash", "trec", "tsv")
-_TABLES = ("tsv", "csv")  # names of files that are not raw text
-_LOOKED_AT = 2000  # lines: enough sentences to tell, and few milliseconds
-_LONGEST_SENTENCE = 100  # lines without a blank one that may well be one sentence
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The format of a source.
+
+    Attributes:
+        format: a row of the table.
+        note: what it was recognised as and why, in a sentence; empty where it was named.
+    """
+
+    format: Format
+    note: str
+
+
+_TABLES = ("tsv", "csv")  # a file with such a name is not raw text, even where that is expected
+_LOOKED_AT = 2000  # lines: enough sentences to decide, and few milliseconds
+# Lines without a blank one that may well be one sentence. More of them are a table, or a corpus
+# without sentences, and a wrong guess would train on one sentence of a million words.
+_LONGEST_SENTENCE = 100
+
+
+def find_format(source: Source, named: str, *, raw: bool = False) -> Found:
+    """The format of a source: the one that is named or, for 'auto', the one that it looks like.
+
+    Args:
+        source: to be looked at.
+        named: the name of a format or of a family, or "auto".
+        raw: as for `recognise_source`.
+
+    Raises:
+        DataError: it cannot be read, is a folder of no known kind, or fits two formats alike.
+    """
+    if named == "auto":
+        found = recognise_source(source, raw=raw)
+        return Found(FORMATS[found.name], _explain(found, source.name))
+    formats = by_name(named)
+    if source.is_folder() and not any(format.many_files for format in formats):
+        raise DataError(
+            f"{source.name}: is a folder, and the format {named} is that of a file. Name a file in "
+            "it, or another format with --input-format"
+        )
+    if len(formats) > 1:  # a family: its members are told apart by the keys of the records
+        return Found(FORMATS[kind_of_lines(source.beginning())], "")
+    return Found(formats[0], "")
+
+
+def recognise(source: Source, named: str, *, raw: bool = False) -> Format:
+    """As `find_format`, without the note on what it rests on."""
+    return find_format(source, named, raw=raw).format
+
+
+def read_items(source: Source, reading: Reading) -> Iterator[Item]:
+    """The records of a file, a folder or standard input, in the format that it is recognised as.
+
+    Raises:
+        DataError: it cannot be read.
+        FormatError: a line of it cannot be, and there is no `reading.on_error` to report to.
+    """
+    return recognise(source, reading.data.format).records(source, reading).items
 
 
 def recognise_source(source: Source, *, raw: bool) -> Recognised:
@@ -72,17 +108,19 @@ def recognise_source(source: Source, *, raw: bool) -> Recognised:
     path = Path(source.path)
     if source.is_folder():
         return _folder(path)
-    name = path.name.lower().removesuffix(".gz")
+    name = unpacked_name(path.name.lower())
+    # Names that say it all; the content of one file of several shows nothing.
     if name == WORDS:
         return Recognised("parallel", f"the name is {WORDS}")
-    if name.endswith(_PAIR) and source.path != STDIN and annotated_files(path):
+    if name.endswith(PAIR) and source.path != STDIN and annotated_files(path):
         return Recognised("brat", "a pair of files, .txt and .ann")
     return recognise_lines(name, source.beginning(waiting=not raw), source.name, raw=raw)
 
 
 def _folder(path: Path) -> Recognised:
-    if (path / WORDS).is_file() or (path / f"{WORDS}.gz").is_file():
+    if (path / WORDS).is_file() or (path / f"{WORDS}{PACKED}").is_file():
         return Recognised("parallel", f"a folder with {WORDS}")
+    # Before folders of texts: a folder of brat holds .txt files as well.
     if annotated_files(path):
         return Recognised("brat", "a folder with .ann files")
     if looks_like_folder(path):
@@ -97,61 +135,84 @@ def recognise_lines(name: str, lines: Sequence[str], source: str, *, raw: bool) 
     """The format of a file that begins with these lines.
 
     Args:
-        name: of the file, in lower case and without .gz.
+        name: of the file.
         lines: the first ones, without their line feeds.
-        source: names the file in messages.
+        source: name of the file in messages.
         raw: as for `recognise_source`.
 
     Raises:
         DataError: two formats fit alike.
     """
     lines = lines[:_LOOKED_AT]
-    by_name = next((kind for end, kind in _BY_ENDING.items() if name.endswith(end)), None)
-    found = _by_content(by_name, lines, source, raw)
+    named = by_ending(name)
+    # A name of a family stands for any of its members, which only the content tells apart.
+    expected = named[0].family or named[0].name if named else None
+    found = _by_content(expected, lines, source, raw)
     if found is not None:
         return found
-    if by_name == "jsonl":
+    if len(named) > 1:
         return Recognised(kind_of_lines(lines), "its name")
-    if by_name is not None:
-        return Recognised(by_name, "its name; its lines look like no other format")
+    if named:
+        return Recognised(named[0].name, "its name; its lines look like no other format")
     if not any(line.strip() for line in lines):
         return Recognised("text", "its lines are blank" if lines else "it is empty")
     return Recognised("text", "nothing in its lines looks like labels")
 
 
 def _by_content(
-    by_name: str | None, lines: Sequence[str], source: str, raw: bool
+    expected: str | None, lines: Sequence[str], source: str, raw: bool
 ) -> Recognised | None:
-    if looks_like_jsonl(lines) and (by_name not in ("csv", "tsv") or is_record(lines)):
+    """The format that the lines show, or show together with the name; None where they do not.
+
+    Args:
+        expected: the format, or the family, that the file's name tells; may be None.
+        lines: the first ones of the file.
+        source: name of the file in messages.
+        raw: as for `recognise_source`.
+    """
+    # A cell of a table may begin with a brace: there the first line has to be a whole record.
+    if looks_like_jsonl(lines) and (expected not in _TABLES or is_record(lines)):
         return Recognised(kind_of_lines(lines), "every line is a JSON object")
+    # Before any table: CoNLL-U is one too, of ten columns.
     if looks_like_conllu(lines):
         return Recognised("conllu", "the 10 columns of CoNLL-U, parted by tabs")
     grid = grid_of(lines)
+    # Tags of spans, such as B-PER, are the surest sign there is: prose never has a column of them.
+    # Texts in cells without two lines in a row are rows of a table that mention such a tag.
     if grid is not None and grid.has_tags and not (grid.has_texts and not grid.has_groups):
         return Recognised("columns", str(grid))
-    if by_name == "csv" and _are_rows_of_csv(lines):
+    # From here on the lines alone are not enough, but lines and name together are.
+    if expected == "csv" and _are_rows_of_csv(lines):
         return Recognised("csv", "rows of as many columns, parted by commas")
-    if by_name == "tsv" and grid is not None and grid.tabs and grid.is_regular:
+    if expected == "tsv" and grid is not None and grid.tabs and grid.is_regular:
         return _tsv_or_columns(grid, source)
-    if by_name == "columns" and grid is not None and grid.is_corpus and not grid.has_texts:
+    if expected == "columns" and grid is not None and grid.is_corpus and not grid.has_texts:
         return Recognised("columns", str(grid))
-    for kind, look, why in _LOOKS:
-        is_expected = not raw or kind not in _LIKE_RAW_TEXT
-        if look(lines) and (is_expected or (kind == "tsv" and by_name in _TABLES)):
-            return Recognised(kind, why)
-    if grid is None or not grid.is_corpus or by_name == "conllu":
+    for format in FORMATS.values():
+        if (look := format.look) is None:
+            continue
+        # Where raw text is expected, "and/or" is no tag and a tab no column.
+        may_be = not raw or not look.like_prose or (format.name == "tsv" and expected in _TABLES)
+        if may_be and look.matches(lines):
+            return Recognised(format.name, look.why)
+    # What follows is a guess by the shape alone, which a name that says CoNLL-U outweighs.
+    if grid is None or not grid.is_corpus or expected == "conllu":
         return None
     if grid.tabs and grid.has_texts and not raw:
         return Recognised("tsv", f"{grid.shape}, one of them texts of several words")
     if grid.has_texts and grid.tabs:
         return None
+    # Guessing would be wrong half of the time, and nobody would notice.
     if grid.tabs and not grid.has_blank_lines and grid.lines > _LONGEST_SENTENCE and not raw:
         raise _ambiguous(source, f"{grid.shape}, single words in all of them, no blank line")
     return Recognised("columns", str(grid))
 
 
 def _tsv_or_columns(grid: Grid, source: str) -> Recognised:
-    """What a file is that is named as TSV and has no tags of spans."""
+    """What a file is that is named .tsv and has no tags of spans.
+
+    Column files are often named so too: UD and WNUT are distributed as such.
+    """
     if grid.has_texts or not grid.has_inner_blank_lines:
         what = ", one of them texts of several words" if grid.has_texts else ""
         return Recognised("tsv", f"{grid.shape}{what}")
@@ -170,7 +231,9 @@ def _ambiguous(source: str, found: str) -> DataError:
 def _are_rows_of_csv(lines: Sequence[str]) -> bool:
     """Whether nine of ten rows have as many cells, two or more."""
     widths: list[int] = []
+    # Nine of ten, as one broken row must not turn a table into raw text.
     try:
+        # A row may be several lines long, so lines cannot be split one by one.
         for row in csv.reader(f"{line}\n" for line in lines[:1000]):
             if row:
                 widths.append(len(row))
@@ -180,6 +243,6 @@ def _are_rows_of_csv(lines: Sequence[str]) -> bool:
     return common > 1 and 10 * widths.count(common) >= 9 * len(widths)
 
 
-def explain(found: Recognised, source: str) -> str:
+def _explain(found: Recognised, source: str) -> str:
     """What a file was read as and why, in a sentence."""
     return f"{source}: read as {found.name}: {found.why} (--input-format chooses another format)"

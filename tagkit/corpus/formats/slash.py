@@ -1,7 +1,7 @@
-r"""Slash tags: a sentence a line, `word/TAG` parted by blanks, as in the Brown corpus.
+r"""Slash tags: a sentence a line, `word/TAG` separated by blanks, as in the Brown corpus.
 
-The tag begins behind the last slash. A slash inside a word may be written `\/`, as the Penn
-Treebank does; a plain one is read too.
+The tag begins after the last slash (NLTK's str2tuple does the same). A slash inside a word may be
+written `\/`, as the Penn Treebank does; a plain one is read too.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,6 +22,7 @@ def read_slash(source: Source, reading: Reading) -> Iterator[Sentence]:
         if not cells:
             continue
         pairs = [cell.rpartition("/") for cell in cells]
+        # Without tags being wanted, a word without one is a word: "either" is as good as "and/CC".
         if reading.with_tags:
             bad = next((c for c, p in zip(cells, pairs, strict=True) if not (p[0] and p[2])), None)
             if bad is not None:
@@ -47,14 +48,15 @@ def _line(item: Sentence, writing: Writing) -> str:
     for cell in (*item.words, *item.tags):
         if not cell or any(char in cell for char in " \t\n\r"):
             raise cannot_hold(item, "slash", f"white space inside a word or tag ({shorten(cell)})")
-    if any("/" in tag for tag in item.tags):
+    if any("/" in tag for tag in item.tags):  # read again, its first part would go to the word
         raise cannot_hold(item, "slash", "a tag with a slash")
     pairs = zip(item.words, item.tags, strict=True)
     return " ".join(f"{word.replace('/', chr(92) + '/')}/{tag}" for word, tag in pairs)
 
 
 def looks_like_slash(lines: Sequence[str]) -> bool:
-    """Whether every word of these lines has a tag behind a slash, and not all are 1/2 or and/or."""
+    """Whether every word of these lines has a tag after a slash."""
+    # Every one: prose with "and/or" or "km/h" in it has other words as well.
     cells = [cell for line in lines for cell in line.rstrip("\r").split(" ") if cell.strip(_BLANKS)]
     pairs = [cell.rpartition("/") for cell in cells]
     return bool(pairs) and all(word and tag for word, _, tag in pairs)

@@ -1,37 +1,35 @@
-r"""Bytes -> lines, in pieces as they arrive.
+"""A file, a folder or standard input to read from: opened once, and unpacked.
 
-Lines end with \n alone: a \r before it stays with its line (and is written back), and \x85, \x0b,
-U+2028 and the like are characters as any other. str.splitlines and text mode would cut there.
+A pipe gives its content once, so nothing here opens a source a second time: what a format is
+recognised by, and what only the bytes show, are kept from the one reading.
 """
 
-import codecs
 import gzip
 import os
-import re
 import select
 import shutil
 import stat
 import sys
 import tempfile
 import weakref
-import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from tagkit.corpus.formats.decoding import decoder_of
-from tagkit.errors import DataError, FormatError, shorten
+from tagkit.corpus.formats.decoding import LINE_REMEDY, ByteFacts, read_lines
+from tagkit.errors import DataError
 from tagkit.limits import MAX_LINE_CHARS
 from tagkit.wording import reason
 
-_PIECE = 1 << 17  # bytes read at once, at most
 _GZIP = b"\x1f\x8b"  # how every gzip file begins (RFC 1952), whatever its name
+PACKED = ".gz"  # of names; whether a file is packed shows in its bytes
 STDIN = "-"
-_HALF_PAIR = re.compile("[\ud800-\udfff]")
-_BEGINNING = 1 << 16  # characters by which a format is recognised, where there are as many
-_opened_stdin: weakref.ref[BinaryIO] | None = None  # what comes through it comes once
+# Characters by which a format is recognised, where there are as many: hundreds of sentences.
+_BEGINNING = 1 << 16
+# Standard input that has been read; weak, so that tests can put another one in its place.
+_opened_stdin: weakref.ref[BinaryIO] | None = None
 
 
 class Source:
@@ -50,6 +48,7 @@ class Source:
         self.encoding = encoding
         self.max_line_chars = max_line_chars
         self.drained = True  # whether the next line of `numbered` has yet to be read
+        self.facts = ByteFacts(encoding)  # complete once all lines have been read
         self._pieces: Iterator[list[str]] | None = None
 
     def is_folder(self) -> bool:
@@ -74,6 +73,7 @@ class Source:
         for lines in pieces:
             kept.append(lines)
             size += sum(map(len, lines)) + len(lines)
+            # A person who types into a pipe expects an answer to the first line.
             if size >= _BEGINNING or not (waiting or is_regular(self.path)):
                 break
         self._pieces = chain(kept, pieces)
@@ -90,6 +90,16 @@ class Source:
             self._pieces = self._read()
         return self._pieces
 
+    def watch(self, see: Callable[[list[str]], None]) -> None:
+        """Show all lines to `see` too, as they are read; to be called before any are taken."""
+
+        def watched(pieces: Iterator[list[str]]) -> Iterator[list[str]]:
+            for lines in pieces:
+                see(lines)
+                yield lines
+
+        self._pieces = watched(self.pieces())
+
     def waits(self) -> bool:
         """Whether the next read may have to wait for somebody else: a pipe that is empty."""
         if self.path != STDIN:
@@ -104,6 +114,7 @@ class Source:
         done = 0
         for lines in self.pieces():
             for number, line in enumerate(lines, 1):
+                # Set before the line is handed out: whoever takes it may ask whether to wait.
                 self.drained = number == len(lines)
                 yield done + number, line.removesuffix("\r")
             done += len(lines)
@@ -111,7 +122,11 @@ class Source:
     def _read(self) -> Iterator[list[str]]:
         with open_bytes(self.path) as file:
             yield from read_lines(
-                file, self.name, self.encoding, max_line_chars=self.max_line_chars
+                file,
+                self.name,
+                self.encoding,
+                max_line_chars=self.max_line_chars,
+                facts=self.facts,
             )
 
 
@@ -134,6 +149,7 @@ def open_bytes(path: str) -> Iterator[BinaryIO]:
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         raise DataError(f"{shown_path(path)}: cannot be opened: {reason(error)}") from None
     with file:
+        # By its bytes, as a packed file may have lost its ending, and a plain one may be named .gz.
         if file.peek(len(_GZIP)).startswith(_GZIP):
             with gzip.open(file) as unpacked:
                 yield cast(BinaryIO, unpacked)
@@ -143,9 +159,10 @@ def open_bytes(path: str) -> Iterator[BinaryIO]:
 
 def _standard_input() -> BinaryIO:
     global _opened_stdin
-    if sys.stdin is None or sys.stdin.closed:
+    if sys.stdin is None or sys.stdin.closed:  # as in a program without a console
         raise DataError("standard input: is closed; name a file")
     file = sys.stdin.buffer
+    # A second reading would find an empty corpus, and say so, which helps nobody.
     if _opened_stdin is not None and _opened_stdin() is file:
         raise DataError(
             "standard input: can be read once, and one input has been read from it already; name "
@@ -196,34 +213,19 @@ def rereadable(path: str) -> Iterator[str]:
         yield str(copy)
 
 
-@contextmanager
-def readable(source: str) -> Iterator[None]:
-    """What reading bytes fails with, in words.
-
-    Raises:
-        DataError: the file `source` cannot be read, or gzip's data are damaged.
-    """
-    try:
-        yield
-    except EOFError:
-        raise DataError(f"{source}: the gzip file is cut short") from None
-    except (gzip.BadGzipFile, zlib.error):
-        raise DataError(f"{source}: the gzip file is damaged") from None
-    except OSError as error:
-        raise DataError(f"{source}: cannot be read: {reason(error)}") from None
-
-
-def has_mark(path: str) -> bool:
-    """Whether a file that can be read begins with the byte order mark of UTF-8."""
-    with open_bytes(path) as file:
-        try:
-            return file.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8
-        except (OSError, zlib.error, EOFError):  # whoever reads on will say so
-            return False
-
-
-def read_text(path: str, encoding: str, max_chars: int = MAX_LINE_CHARS) -> str:
+def read_text(
+    path: str,
+    encoding: str,
+    max_chars: int = MAX_LINE_CHARS,
+    facts: ByteFacts | None = None,
+) -> str:
     """The whole of a file, its line ends as they are; without a byte order mark.
+
+    Args:
+        path: of the file.
+        encoding: of its text.
+        max_chars: a longer text is refused.
+        facts: where what the bytes show is kept.
 
     Raises:
         DataError: the file cannot be read, or is longer than `max_chars`.
@@ -233,115 +235,28 @@ def read_text(path: str, encoding: str, max_chars: int = MAX_LINE_CHARS) -> str:
         kept: list[str] = []
         size = 0
         for lines in read_lines(
-            file, source_name(path), encoding, keep_ends=True, max_line_chars=max_chars
+            file,
+            source_name(path),
+            encoding,
+            keep_ends=True,
+            max_line_chars=max_chars,
+            facts=facts,
         ):
             kept.append("".join(lines))
             size += len(kept[-1])
             if size > max_chars:
                 raise DataError(
                     f"{path}: expected a text of at most {max_chars:,} characters, found a longer "
-                    f"one. {_LINE_REMEDY}"
+                    f"one. {LINE_REMEDY}"
                 )
         return "".join(kept)
 
 
-_LINE_REMEDY = "Divide it into shorter ones, or raise data.max_line_chars"
+def unpacked_name(name: str) -> str:
+    """The name of a file as it would be if it were not packed: a.conll of a.conll.gz."""
+    return name.removesuffix(PACKED)
 
 
 def source_name(path: str) -> str:
     """How messages name an input."""
     return "standard input" if path == STDIN else path
-
-
-def read_lines(
-    file: BinaryIO,
-    source: str,
-    encoding: str,
-    *,
-    keep_ends: bool = False,
-    max_line_chars: int = MAX_LINE_CHARS,
-) -> Iterator[list[str]]:
-    """Lines without their line feeds, as many at a time as one read brings.
-
-    A reader that hands on each list before it asks for the next one never holds back a line that
-    has arrived: what a pipe brings is at hand at once.
-
-    Args:
-        file: read with `read1` where it has that, so that a pipe is not waited for.
-        source: name of the file in messages.
-        encoding: of the text; a byte order mark before UTF-8 is passed over.
-        keep_ends: whether lines keep their line feeds.
-        max_line_chars: a line that is longer is refused as soon as so much of it has been read: a
-            few packed bytes may unpack to gigabytes.
-
-    Raises:
-        FormatError: bytes that are not of this encoding, or a line that is too long.
-    """
-    name = "utf-8-sig" if codecs.lookup(encoding).name == "utf-8" else encoding
-    decode = decoder_of(name)
-    may_be_half = not name.startswith("utf-8")  # UTF-7 and unicode_escape let halves through
-    read = getattr(file, "read1", file.read)
-    begun: list[str] = []  # pieces of a line whose end has not come; one join, however many
-    length = 0  # of that line, in characters
-    number, offset = 1, 0
-    while True:
-        with readable(source):
-            piece: bytes = read(_PIECE)
-        try:
-            text = decode(piece, not piece)
-        except UnicodeDecodeError as error:
-            # error.object begins with bytes that an earlier piece left undecided.
-            at = offset + len(piece) - len(error.object) + error.start
-            number += error.object[: error.start].count(b"\n")
-            raise FormatError(
-                source,
-                number,
-                f"byte {at:,} is not {encoding} ({error.reason}). Name the file's encoding with "
-                "--encoding, latin-1 for one",
-            ) from None
-        except UnicodeError:  # no byte is to blame, as where UTF-16 lacks its mark
-            raise FormatError(source, number, _not_in(encoding)) from None
-        if odd := may_be_half and _HALF_PAIR.search(text):
-            at_line = number + text.count("\n", 0, odd.start())
-            problem = f"expected characters, found half of a surrogate pair, U+{ord(odd[0]):04X}"
-            remedy = f"Look at --encoding {shorten(encoding)[1:-1]}"
-            raise FormatError(source, at_line, f"{problem}. {remedy}")
-        offset += len(piece)
-        first, *others = text.split("\n")
-        begun.append(first)
-        length += len(first)
-        if length > max_line_chars:
-            raise _too_long(source, number, max_line_chars)
-        if others:
-            lines = ["".join(begun), *others]
-            if len(text) > max_line_chars:  # a low limit, which lines of this piece may exceed
-                for at, line in enumerate(lines, number):
-                    if len(line) > max_line_chars:
-                        raise _too_long(source, at, max_line_chars)
-            begun = [lines.pop()]
-            length = len(begun[0])
-            number += len(lines)
-            yield [f"{line}\n" for line in lines] if keep_ends else lines
-        if not piece:
-            if rest := "".join(begun):  # the last line of a file often lacks its end
-                yield [rest]
-            return
-
-
-def _not_in(encoding: str) -> str:
-    """Why a text as a whole is not in an encoding."""
-    kind = codecs.lookup(encoding).name
-    if kind in ("utf-16", "utf-32"):
-        return (
-            f"expected a byte order mark, with which {encoding} begins, found none. Name the "
-            f"encoding with --encoding: {kind}-le and {kind}-be have no mark"
-        )
-    return f"is not {encoding}. Name the file's encoding with --encoding"
-
-
-def _too_long(source: str, number: int, limit: int) -> FormatError:
-    return FormatError(
-        source,
-        number,
-        f"expected a line of at most {limit:,} characters, found a longer one. {_LINE_REMEDY}",
-    )

@@ -1,41 +1,62 @@
-"""The formats: what each is called, how it is recognised, read and written."""
+"""The table of formats: one row each, with how it is read, written and recognised.
 
-from collections.abc import Callable, Iterable, Iterator
+A new format is one file in this folder and one row here (and its name in `config.Format`). The rows
+are ordered: a line of one format may also look like one of a later format.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from tagkit.corpus.formats.brat import read_brat, write_brat
+from tagkit.corpus.formats.brat import ANNOTATION, read_brat, write_brat
+from tagkit.corpus.formats.columns.sentences import read_columns
 from tagkit.corpus.formats.columns.writer import write_columns
-from tagkit.corpus.formats.conllu import read_columns, write_conllu
+from tagkit.corpus.formats.conllu import write_conllu
 from tagkit.corpus.formats.delimited import (
+    looks_like_csv,
+    looks_like_tsv,
     read_csv,
     read_tsv,
     write_csv,
     write_tsv,
 )
-from tagkit.corpus.formats.fasttext import read_fasttext, write_fasttext
+from tagkit.corpus.formats.fasttext import looks_like_fasttext, read_fasttext, write_fasttext
 from tagkit.corpus.formats.folder import read_folder, write_folder
-from tagkit.corpus.formats.jsonl import (
-    kind_of_lines,
-    read_jsonl,
+from tagkit.corpus.formats.jsonl import read_jsonl
+from tagkit.corpus.formats.jsonl_writers import (
     write_jsonl_spans,
     write_jsonl_texts,
     write_jsonl_tokens,
 )
-from tagkit.corpus.formats.options import Item, Reading
+from tagkit.corpus.formats.options import Item, Reading, Records
 from tagkit.corpus.formats.parallel import read_parallel, write_parallel
 from tagkit.corpus.formats.pieces import Piece, Writing
-from tagkit.corpus.formats.recognition import JSONL, explain, recognise_source
-from tagkit.corpus.formats.slash import read_slash, write_slash
-from tagkit.corpus.formats.source import Source
-from tagkit.corpus.formats.text import read_text_lines, write_text_lines
-from tagkit.corpus.formats.trec import read_trec, write_trec
-from tagkit.corpus.formats.trees import read_trees, write_trees
+from tagkit.corpus.formats.raw_text import read_text_lines, write_text_lines
+from tagkit.corpus.formats.slash import looks_like_slash, read_slash, write_slash
+from tagkit.corpus.formats.source import Source, unpacked_name
+from tagkit.corpus.formats.trec import looks_like_trec, read_trec, write_trec
+from tagkit.corpus.formats.trees import looks_like_trees, read_trees, write_trees
 from tagkit.errors import DataError
 from tagkit.wording import shown_name
 
 Holds = Literal["tags", "spans", "classes", "text"]
+
+
+# Rows hold functions, and no class inherits from another: what a format can do is read in its row.
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How a format is recognised by its lines.
+
+    Attributes:
+        matches: whether these first lines of a file are in it.
+        why: what was found, in a few words, for people.
+        like_prose: whether lines of raw text may look like it too.
+    """
+
+    matches: Callable[[Sequence[str]], bool]
+    why: str
+    like_prose: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,110 +68,105 @@ class Format:
         about: in a few words, for people.
         holds: what it is for: tags (its records are sentences), or spans, classes or nothing
             beside texts (they are documents).
-        read: a source's records.
+        read: a source's records; called through `records` alone.
         write: records, all of them sentences or all of them documents, as pieces of files.
-        endings: of the names of files that are to be written in it, the first one preferred.
-        many_files: whether it fills a folder.
+        endings: of the names of its files, the first one preferred where one is written.
+        look: how it is recognised; None where `recognition` has a rule of its own for it.
+        many_files: whether it fills a folder, or a pair of files.
+        is_grid: whether each line is a token with its columns, so that every line can be kept.
+        has_classes: whether a sentence or text of it may have a class as a whole.
+        family: a name in options that stands for several formats, whichever fits; empty for none.
     """
 
     name: str
     about: str
     holds: Holds
-    read: Callable[[Source, Reading], Iterator[Item]]
+    read: Callable[[Source, Reading], Records | Iterator[Item]]
     write: Callable[[Iterable[Any], Writing], Iterator[Piece]]
-    endings: tuple[str, ...]
+    endings: tuple[str, ...] = ()
+    look: Look | None = None
     many_files: bool = False
+    is_grid: bool = False
+    has_classes: bool = False
+    family: str = ""
 
+    def records(self, source: Source, reading: Reading) -> Records:
+        """The records of a source that is in this format.
+
+        Raises:
+            DataError: it cannot be read.
+            FormatError: a line of it cannot be, and there is no `reading.on_error` to report to.
+        """
+        found = self.read(source, settled(reading, self))
+        return found if isinstance(found, Records) else Records(found)
+
+
+# All three are told apart by their keys (`jsonl.kind_of`), so they share the endings.
+_JSONL = (".jsonl", ".ndjson", ".json")
 
 _ALL = (
+    # The endings are those of public corpora: .conll (OntoNotes), .iob and .bio (many of the rest).
     Format("columns", "a token a line, its tag in a column", "tags", read_columns, write_columns,
-           (".conll", ".iob", ".iob2", ".bio", ".bioes", ".bilou")),
+           (".conll", ".iob", ".iob2", ".bio", ".bioes", ".bilou"), is_grid=True),
     Format("conllu", "CoNLL-U, ten columns with names", "tags", read_columns, write_conllu,
-           (".conllu",)),
+           (".conllu",), is_grid=True),
     Format("jsonl-tokens", "JSON Lines of tokens and tags", "tags", read_jsonl,
-           write_jsonl_tokens, ()),
+           write_jsonl_tokens, _JSONL, has_classes=True, family="jsonl"),
     Format("jsonl-spans", "JSON Lines of texts and spans of characters", "spans", read_jsonl,
-           write_jsonl_spans, ()),
+           write_jsonl_spans, _JSONL, has_classes=True, family="jsonl"),
     Format("jsonl-texts", "JSON Lines of texts and classes", "classes", read_jsonl,
-           write_jsonl_texts, ()),
-    Format("brat", "brat standoff, .txt with .ann", "spans", read_brat, write_brat, (".ann",),
+           write_jsonl_texts, _JSONL, has_classes=True, family="jsonl"),
+    Format("brat", "brat standoff, .txt with .ann", "spans", read_brat, write_brat, (ANNOTATION,),
            many_files=True),
-    Format("slash", "a sentence a line, word/TAG", "tags", read_slash, write_slash, ()),
     Format("parallel", "seq.in, seq.out and label, as ATIS has them", "tags", read_parallel,
-           write_parallel, (), many_files=True),
-    Format("tsv", "tab-separated texts and classes", "classes", read_tsv, write_tsv, (".tsv",)),
-    Format("csv", "comma-separated texts and classes", "classes", read_csv, write_csv, (".csv",)),
-    Format("fasttext", "__label__x and a text a line", "classes", read_fasttext, write_fasttext,
-           (".ft", ".fasttext")),
-    Format("trec", "COARSE:fine and a question a line", "classes", read_trec, write_trec,
-           (".trec",)),
+           write_parallel, many_files=True, has_classes=True),
+    # From here on by how little other text looks like it: every line of a .trees file begins with
+    # "(3", while two columns between tabs may be anything, and so come last.
     Format("trees", "labelled trees of the Stanford Sentiment Treebank", "classes", read_trees,
-           write_trees, (".trees",)),
-    Format("folder", "a folder a class, a file a text", "classes", read_folder, write_folder, (),
-           many_files=True),
-    Format("text", "raw text, a line a text", "text", read_text_lines, write_text_lines, ()),
+           write_trees, (".trees",), Look(looks_like_trees, "every line is a tree in brackets"),
+           has_classes=True),
+    Format("fasttext", "__label__x and a text a line", "classes", read_fasttext, write_fasttext,
+           (".ft", ".fasttext"), Look(looks_like_fasttext, "every line begins with __label__"),
+           has_classes=True),
+    Format("trec", "COARSE:fine and a question a line", "classes", read_trec, write_trec,
+           (".trec",), Look(looks_like_trec, "every line begins with COARSE:fine", like_prose=True),
+           has_classes=True),
+    Format("slash", "a sentence a line, word/TAG", "tags", read_slash, write_slash, (),
+           Look(looks_like_slash, "every word has a tag behind a slash", like_prose=True)),
+    Format("csv", "comma-separated texts and classes", "classes", read_csv, write_csv, (".csv",),
+           Look(looks_like_csv, "a header with the names of a text and a label"),
+           has_classes=True),
+    Format("tsv", "tab-separated texts and classes", "classes", read_tsv, write_tsv, (".tsv",),
+           Look(looks_like_tsv, "columns parted by tabs, one of them texts of several words",
+                like_prose=True), has_classes=True),
+    Format("folder", "a folder a class, a file a text", "classes", read_folder, write_folder,
+           many_files=True, has_classes=True),
+    # Without an ending: .txt is the name of corpora in every format, and says nothing.
+    Format("text", "raw text, a line a text", "text", read_text_lines, write_text_lines),
 )  # fmt: skip
 FORMATS = {format.name: format for format in _ALL}
 
 
-def read_items(source: Source, reading: Reading) -> Iterator[Item]:
-    """The records of a file, a folder or standard input, in the format that it is recognised as.
-
-    Raises:
-        DataError: it cannot be read.
-        FormatError: a line of it cannot be, and there is no `reading.on_error` to be told.
-    """
-    format = recognise(source, reading.data.format)
-    return format.read(source, settled(reading, format))
-
-
 def settled(reading: Reading, format: Format) -> Reading:
-    """The reading with the format that was recognised."""
+    """The reading with the format that was recognised in place of "auto"."""
     return replace(reading, data=reading.data.model_copy(update={"format": format.name}))
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """The format of a source.
-
-    Attributes:
-        format: a row of the table.
-        note: what it was recognised as and why, in a sentence; empty where it was named.
-    """
-
-    format: Format
-    note: str
-
-
-def find_format(source: Source, named: str, *, raw: bool = False) -> Found:
-    """The format of a source: the one that is named or, for 'auto', the one that it looks like.
-
-    This is the one place where commands learn it, so that all of them read a file alike.
+def by_ending(name: str) -> list[Format]:
+    """The formats whose files have this name's ending; several of one family, or none.
 
     Args:
-        source: to be looked at.
-        named: a format's name, or "auto".
-        raw: as for `recognise_source`.
-
-    Raises:
-        DataError: it cannot be read, is a folder of no known kind, or fits two formats alike.
+        name: of a file; that it is packed, as in a.conll.gz, does not matter.
     """
-    if named == "auto":
-        found = recognise_source(source, raw=raw)
-        return Found(FORMATS[found.name], explain(found, source.name))
-    if source.is_folder() and not (named in FORMATS and FORMATS[named].many_files):
-        raise DataError(
-            f"{source.name}: is a folder, and the format {named} is that of a file. Name a file in "
-            "it, or another format with --input-format"
-        )
-    if named == "jsonl":
-        return Found(FORMATS[kind_of_lines(source.beginning())], "")
-    return Found(FORMATS[named], "")
+    # Windows knows no case in endings: DATA.CONLL is a column file too.
+    name = unpacked_name(name.lower())
+    return [row for row in FORMATS.values() if row.endings and name.endswith(row.endings)]
 
 
-def recognise(source: Source, named: str, *, raw: bool = False) -> Format:
-    """As `find_format`, without what it rests on."""
-    return find_format(source, named, raw=raw).format
+def by_name(named: str) -> list[Format]:
+    """The format of this name, or those of the family of this name."""
+    rows = FORMATS.values()
+    return [row for row in rows if named and named in (row.name, row.family)]
 
 
 def target_format(path: str, named: str | None, read: Format) -> Format:
@@ -158,26 +174,21 @@ def target_format(path: str, named: str | None, read: Format) -> Format:
 
     Args:
         path: of the output.
-        named: a format's name, or "jsonl" for the format of JSON Lines that fits; may be None.
-        read: the format of what is to be written, which tells the formats of JSON Lines apart.
+        named: a format's name, or that of a family for the member that fits; may be None.
+        read: the format of what is to be written, which decides between members of a family.
 
     Raises:
         DataError: there is no such format, or the name tells none.
     """
-    name = Path(path).name.lower().removesuffix(".gz")
-    if named == "jsonl" or (named is None and name.endswith(JSONL)):
-        return FORMATS[
-            {"tags": "jsonl-tokens", "classes": "jsonl-texts"}.get(read.holds, "jsonl-spans")
-        ]
-    if named is not None:
-        if named not in FORMATS:
-            raise DataError(
-                f"--to {shown_name(named)}: expected one of {', '.join(FORMATS)} or jsonl"
-            )
-        return FORMATS[named]
-    found = next((f for f in _ALL if f.endings and name.endswith(f.endings)), None)
-    if found is None:
+    found = by_ending(Path(path).name) if named is None else by_name(named)
+    if not found:
+        if named is not None:
+            expected = f"{', '.join(FORMATS)} or jsonl"
+            raise DataError(f"--to {shown_name(named)}: expected one of {expected}")
         raise DataError(
             f"{path}: its name does not tell the format. Name one with --to: {', '.join(FORMATS)}"
         )
-    return found
+    # Spans of characters hold all that a text has; without a better fit they lose the least.
+    alike = [row for row in found if row.holds == read.holds]
+    alike = alike or [row for row in found if row.holds == "spans"]
+    return (alike or found)[0]

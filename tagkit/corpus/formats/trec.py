@@ -1,18 +1,25 @@
-"""TREC questions: `COARSE:fine text`, a text a line.
+"""TREC questions: `COARSE:fine text`, a text a line (Li and Roth 2002).
 
-The first colon parts the coarse class from the fine one: `NUM:dist` is NUM, or NUM:dist where
+The first colon separates the coarse class from the fine one: `NUM:dist` is NUM, or NUM:dist where
 `data.label_level` is "fine". A label without a colon is none of TREC's: in a line without a label
-it could not be told from the first word of the text. So what was read with coarse labels cannot be
-written again; read with fine ones, it can.
+it could not be distinguished from the first word of the text. So what was read with coarse labels
+cannot be written again; read with fine ones, it can.
 """
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from tagkit.corpus.formats.options import Reading
-from tagkit.corpus.formats.pieces import Piece, Writing, cannot_hold, one_file
+from tagkit.corpus.formats.pieces import (
+    Piece,
+    Writing,
+    cannot_hold,
+    noting_spans,
+    one_file,
+    require_label,
+    require_line,
+)
 from tagkit.corpus.formats.source import Source
-from tagkit.corpus.formats.text import noting_spans, require_label, require_line
 from tagkit.errors import shorten
 from tagkit.text.records import Document
 
@@ -27,8 +34,9 @@ def read_trec(source: Source, reading: Reading) -> Iterator[Document]:
     for number, line in source.numbered():
         if not line.strip():
             continue
-        label, _, text = line.partition(" ")
+        label, _, text = line.partition(" ")  # the text itself may hold colons and blanks
         found = _LABEL.fullmatch(label)
+        # In prediction a question without a label is a text as it stands.
         if not found and not reading.with_tags:
             yield Document(line, source=source.name, line=number)
             continue
@@ -49,6 +57,7 @@ def write_trec(items: Iterable[Document], writing: Writing) -> Iterator[Piece]:
 def _line(item: Document) -> str:
     label = require_label(item, "trec")
     require_line(item, item.text, "trec")
+    # Of a label read as coarse, the fine part is lost, and inventing one would be wrong.
     if ":" not in label:
         raise cannot_hold(
             item, "trec", f"a label without its fine class ({shorten(label)}; see data.label_level)"

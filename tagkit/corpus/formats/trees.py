@@ -1,20 +1,29 @@
 r"""Trees of the Stanford Sentiment Treebank: `(3 (2 The) (3 Rock))`, one a line.
 
-Every node has a class from 0 (very negative) to 4 (very positive). Words are written as in the Penn
-Treebank: `-LRB-` is an opening bracket, `\/` a slash.
+Every node has a class from 0 (very negative) to 4 (very positive); see Socher et al. 2013,
+"Recursive deep models for semantic compositionality over a sentiment treebank". Words are written
+as in the Penn Treebank: `-LRB-` is an opening bracket, `\/` a slash.
 """
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from tagkit.corpus.formats.options import Reading
-from tagkit.corpus.formats.pieces import Piece, Writing, cannot_hold, one_file
+from tagkit.corpus.formats.pieces import (
+    Piece,
+    Writing,
+    cannot_hold,
+    noting_spans,
+    one_file,
+    require_label,
+    require_line,
+)
 from tagkit.corpus.formats.source import Source
-from tagkit.corpus.formats.text import noting_spans, require_label, require_line
 from tagkit.errors import shorten
 from tagkit.text.records import Document, joined
 
 _CLASSES = ("0", "1", "2", "3", "4")
+# The binary task of the paper (SST-2) leaves out neutral sentences and joins the two of each side.
 _BINARY = {"0": "negative", "1": "negative", "3": "positive", "4": "positive"}
 _PLAIN = {
     "-LRB-": "(", "-RRB-": ")", "-LCB-": "{", "-RCB-": "}", "-LSB-": "[", "-RSB-": "]",
@@ -24,6 +33,7 @@ _ESCAPED = {char: escape for escape, char in _PLAIN.items()}
 _ESCAPE = re.compile(r"-[LR][RCS]B-|\\[/*]")
 _SPECIAL = re.compile(r"[(){}\[\]/*]")
 _PIECE = re.compile(r"[()]|[^() \t]+")
+# One look at both ends of a line; whether its brackets match is seen when it is read.
 _LOOK = re.compile(r"[ \t]*\([0-4] [^ \t)].*\)[ \t\r]*\Z")
 
 
@@ -73,7 +83,7 @@ def _document(words: Sequence[str], label: str, source: str, line: int) -> Docum
 
 
 def _parse(line: str) -> tuple[list[tuple[str, int, int]], list[str]]:
-    """Class, first word and the word behind the last one of each node, the root first; the words.
+    """Class, first word and the word after the last one of each node, the root first; the words.
 
     With a stack of its own: a hostile line may be nested deeper than Python calls go.
 
@@ -83,7 +93,7 @@ def _parse(line: str) -> tuple[list[tuple[str, int, int]], list[str]]:
     nodes: list[tuple[str, int, int]] = []
     words: list[str] = []
     open_nodes: list[int] = []
-    expected = "'('"
+    expected = "'('"  # what may come next: the state of the parser, and the words of its messages
     for found in _PIECE.finditer(line):
         piece, at = found[0], found.start()
         if expected == "a class from 0 to 4":
@@ -96,7 +106,7 @@ def _parse(line: str) -> tuple[list[tuple[str, int, int]], list[str]]:
             expected = "a class from 0 to 4"
         elif piece == ")" and "')'" in expected:
             index = open_nodes.pop()
-            nodes[index] = (*nodes[index][:2], len(words))
+            nodes[index] = (*nodes[index][:2], len(words))  # its end is known now
             expected = "'(' or ')'" if open_nodes else "the line's end"
         elif piece not in "()" and "a word" in expected:
             words.append(_ESCAPE.sub(_unescaped, piece))
@@ -122,9 +132,11 @@ def _line(item: Document) -> str:
     if label not in _CLASSES:
         raise cannot_hold(item, "trees", f"a label that is not 0 to 4 ({shorten(label)})")
     require_line(item, item.text, "trees")
+    # Reading joins words by single blanks, so any other white space would not come back.
     words = item.text.split(" ")
     if "" in words or "\t" in item.text:
         raise cannot_hold(item, "trees", "words that are not parted by single blanks")
+    # A tree has a class at every node, and a text has one; 2, neutral, claims the least of words.
     if len(words) == 1:
         return f"({label} {_escape(words[0], item)})"
     return f"({label} {' '.join(f'(2 {_escape(word, item)})' for word in words)})"

@@ -6,18 +6,19 @@ from itertools import combinations
 
 from tagkit.config import DataConfig
 from tagkit.corpus.formats.options import silent
+from tagkit.corpus.lint.characters import check_characters, check_lengths
+from tagkit.corpus.lint.file_contents import ReadFile, line_number, read_file
+from tagkit.corpus.lint.findings import CheckReport, FileFacts, Finding, Severity
 from tagkit.corpus.lint.labels import check_labels, check_unknown_labels
-from tagkit.corpus.lint.lines import check_encoding, check_lines
-from tagkit.corpus.lint.reading import ReadFile, is_at_line, read_file
+from tagkit.corpus.lint.line_ends import check_encoding, check_lines
 from tagkit.corpus.lint.repetition import (
     check_duplicates,
     check_entities,
     check_overlap,
     check_surfaces,
 )
-from tagkit.corpus.lint.report import CheckReport, FileFacts, Finding, Severity
 from tagkit.corpus.lint.tags import check_tags, scheme_told
-from tagkit.corpus.lint.text import check_characters, check_lengths
+from tagkit.errors import TagkitError
 from tagkit.text.schemes import DISPLAY
 
 _ORDER = {"error": 0, "warning": 1, "note": 2}
@@ -26,14 +27,18 @@ _ORDER = {"error": 0, "warning": 1, "note": 2}
 def check_files(
     paths: Sequence[str], data: DataConfig, note: Callable[[str], None] = silent
 ) -> CheckReport:
-    """What is in the files of a corpus, and what is odd there; nothing is raised.
+    """Contents of the files of a corpus, and what looks wrong in them; nothing is raised.
 
     Args:
         paths: the training file first, then those of dev and test.
         data: how they are read.
-        note: given, in a sentence, what each file was recognised as and why.
+        note: called with a sentence on what each file was recognised as and why.
     """
-    reads = [read_file(path, data) for path in paths]
+    reads: list[ReadFile] = []
+    for path in paths:
+        # Few tags may fit several schemes: as in training, that of train is preferred.
+        scheme = reads[0].judged.scheme if reads and reads[0].judged else None
+        reads.append(read_file(path, data, scheme))
     for read in reads:
         if read.recognised and (read.sentences or read.errors):
             note(read.recognised)
@@ -45,21 +50,16 @@ def check_files(
     findings += _of_several(reads)
     return CheckReport(
         files=tuple(_facts(read) for read in reads if read.sentences),
-        # Stable: of one severity, those of one file stay together.
+        # sorted() is stable: of one severity, findings keep the order of files and checks.
         findings=tuple(sorted(findings, key=lambda finding: _ORDER[finding.severity])),
     )
 
 
 def _of_one(read: ReadFile, is_train: bool, encoding: str) -> Iterator[Finding]:
     for error in read.errors:
-        line = is_at_line(error)
-        told = str(error).removeprefix(f"{read.path}:{line}: ")
-        yield Finding("error", "unreadable", read.path, told, 1, (line,) if line else ())
+        yield _unreadable(read.path, error)
     if read.refusal is not None:
-        line = is_at_line(read.refusal)
-        told = str(read.refusal).removeprefix(f"{read.path}:{line}: ")
-        told = told.removeprefix(f"{read.path}: ")
-        yield Finding("error", "unreadable", read.path, told, 1, (line,) if line else ())
+        yield _unreadable(read.path, read.refusal)
     elif not read.sentences and not read.errors:
         yield Finding("error", "empty", read.path, "holds no sentence")
     for note in read.notes:
@@ -69,20 +69,31 @@ def _of_one(read: ReadFile, is_train: bool, encoding: str) -> Iterator[Finding]:
             message = f"holds no tags, spans or classes: it is read as {read.format.name} "
             message += "(--input-format says otherwise)"
             yield Finding("error", "no-labels", read.path, message)
+        # From the labels to the sentences to the words: the order in which people correct a corpus.
         yield from check_tags(read)
         yield from check_labels(read, is_train)
         yield from check_lengths(read)
         yield from check_characters(read)
         yield from check_duplicates(read)
         yield from check_surfaces(read)
-    yield from check_lines(read, encoding)
-    yield from check_encoding(read, encoding)
+    if read.refusal is None:  # else the file's end has not been seen
+        if read.format.is_grid:
+            yield from check_lines(read.path, read.line_ends, read.facts)
+        if read.sentences:
+            yield from check_encoding(read.path, encoding, read.facts)
+
+
+def _unreadable(path: str, error: TagkitError) -> Finding:
+    """An error as a finding, whose file and line stand apart from its message."""
+    line = line_number(error)
+    message = str(error).removeprefix(f"{path}:{line}: ").removeprefix(f"{path}: ")
+    return Finding("error", "unreadable", path, message, 1, (line,) if line else ())
 
 
 def _of_several(reads: Sequence[ReadFile]) -> Iterator[Finding]:
     full = [read for read in reads if read.sentences]
     for one, other in combinations(full, 2):
-        # Where the training file cannot be read, nothing is known of what it holds.
+        # The first file is train; where it cannot be read, nothing is known of its contents.
         if one is reads[0]:
             yield from _other_scheme(one, other)
             yield from check_unknown_labels(one, other)
@@ -93,20 +104,11 @@ def _of_several(reads: Sequence[ReadFile]) -> Iterator[Finding]:
 def _other_scheme(train: ReadFile, other: ReadFile) -> Iterator[Finding]:
     if None in (train.scheme, other.scheme) or train.scheme == other.scheme:
         return
-    if train.has_spans and other.has_spans and _fits_too(train, other):
-        return
-    # Span schemes are converted; plain labels, classes and spans are not the same task.
+    # Training converts one span scheme to another. Plain labels, classes and spans are different
+    # tasks, and such files do not belong together.
     severity: Severity = "note" if train.has_spans and other.has_spans else "error"
     message = f"it holds {_held(other)}, and {train.path} holds {_held(train)}"
     yield Finding(severity, "other-scheme", other.path, message)
-
-
-def _fits_too(train: ReadFile, other: ReadFile) -> bool:
-    """Whether the scheme of train allows as much: of few tags several schemes may be."""
-    judged = other.judged
-    if judged is None or train.scheme is None:
-        return False
-    return judged.fits(other.steps, train.scheme) <= judged.detection.illegal
 
 
 def _held(read: ReadFile) -> str:
@@ -119,6 +121,7 @@ def _facts(read: ReadFile) -> FileFacts:
     lengths = sorted(len(sentence) for sentence in read.sentences)
     quantiles = {
         name: lengths[round(share * (len(lengths) - 1))]
+        # Nearest rank: each is the length of a real sentence, without interpolation.
         for name, share in (("min", 0), ("50%", 0.5), ("90%", 0.9), ("99%", 0.99), ("max", 1))
     }
     return FileFacts(
@@ -129,6 +132,7 @@ def _facts(read: ReadFile) -> FileFacts:
         sentences=len(read.sentences),
         tokens=sum(lengths),
         labels=dict(Counter(label for label, _ in read.labelled()).most_common()),
+        # Where texts have classes alone, `labels` has them already.
         classes=dict(Counter(label for label, _ in read.classes()).most_common())
         if read.has_tags
         else {},

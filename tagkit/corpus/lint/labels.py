@@ -1,17 +1,19 @@
-"""Labels: spellings of one and the same, rare ones, files with one alone; labels train lacks."""
+"""Checks of labels: two spellings of one, rare ones, files with a single one, ones train lacks."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from tagkit.corpus.lint.reading import ReadFile
-from tagkit.corpus.lint.report import Finding, Severity
+from tagkit.corpus.lint.file_contents import ReadFile
+from tagkit.corpus.lint.findings import Finding, Severity
 from tagkit.corpus.lint.spelling import variants
 from tagkit.errors import shorten
 from tagkit.wording import plural, shown_name
 
-_FEW = 5  # examples from which little can be learnt
+_FEW = 5  # a label with fewer examples is hardly learnt, and its score is mostly chance
 _MOST_SHOWN = 12
-_TEXTS = 20  # from which it is odd that every second one has a label of its own
+# With at least so many texts it is odd that every second one has a label of its own: probably a
+# column of IDs or of texts was taken for that of labels.
+_TEXTS = 20
 
 
 def check_labels(read: ReadFile, is_train: bool) -> Iterator[Finding]:
@@ -19,6 +21,7 @@ def check_labels(read: ReadFile, is_train: bool) -> Iterator[Finding]:
     lines: dict[str, list[int]] = {}
     for label, line in read.labelled():
         lines.setdefault(label, []).append(line)
+    # Counted by way of the lines, as findings name both.
     counts = Counter({label: len(found) for label, found in lines.items()})
     yield from _too_few_or_many(read, counts, is_train)
     for one, other in variants(counts, plain=read.has_tags and not read.has_spans):
@@ -32,7 +35,7 @@ def check_labels(read: ReadFile, is_train: bool) -> Iterator[Finding]:
             tuple(lines[other]),
         )
     rare = sorted((label for label in counts if counts[label] < _FEW), key=counts.__getitem__)
-    if rare and is_train:
+    if rare and is_train:  # in dev and test a rare label costs nothing
         yield Finding(
             "note",
             "few-examples",
@@ -62,7 +65,8 @@ def _too_few_or_many(read: ReadFile, counts: Counter[str], is_train: bool) -> It
 def check_unknown_labels(train: ReadFile, other: ReadFile) -> Iterator[Finding]:
     """Labels that train lacks, with all examples of them."""
     yield from _unknown(train, other, "label", train.labelled(), other.labelled())
-    if train.has_tags and other.has_tags:  # sentences that have both tags and a class
+    # Of texts with classes alone the classes are the labels, and have just been compared.
+    if train.has_tags and other.has_tags:
         yield from _unknown(train, other, "class", train.classes(), other.classes())
 
 
@@ -78,6 +82,7 @@ def _unknown(
     for label, line in ours:
         if label not in known:
             lines.setdefault(label, []).append(line)
+    # Where train has no labels at all, that is an error of its own.
     if not lines or not known:
         return
     counts = Counter({label: len(found) for label, found in lines.items()})
@@ -95,8 +100,8 @@ def _unknown(
 
 def shown(labels: Sequence[str], counts: Counter[str]) -> str:
     """Labels with their counts, the first dozen."""
-    told = ", ".join(
+    listing = ", ".join(
         f"{shown_name(label) or repr('')} ({counts[label]:,})" for label in labels[:_MOST_SHOWN]
     )
     more = len(labels) - _MOST_SHOWN
-    return f"{told} and {more:,} more" if more > 0 else told
+    return f"{listing} and {more:,} more" if more > 0 else listing

@@ -1,6 +1,6 @@
-"""A repaired copy of a column file: every line stays, and each repair is reported.
+"""A repaired copy of a column file: no line is lost, and each repair is reported.
 
-Mended are tags that the file's scheme forbids or that are in another scheme (read as conlleval
+Repaired are tags that the file's scheme forbids or that are in another scheme (read as conlleval
 does), labels that differ from a far more frequent one in case or punctuation alone, byte order
 marks, CRLF, blanks at the ends of lines and in the lines between sentences, and a last line without
 its end. Copies are in UTF-8. What a person has to decide, such as a line with too few columns or a
@@ -19,22 +19,22 @@ from tagkit.config import DataConfig
 from tagkit.corpus.formats.columns.layout import BLANK, Layout, column_options
 from tagkit.corpus.formats.columns.reader import Block, ColumnReader
 from tagkit.corpus.formats.columns.writer import replace_tags
-from tagkit.corpus.formats.files import files_of
+from tagkit.corpus.formats.decoding import is_utf_8
+from tagkit.corpus.formats.file_sets import files_of
 from tagkit.corpus.formats.options import source_of
-from tagkit.corpus.formats.source import STDIN, Source, has_mark
-from tagkit.corpus.formats.table import recognise
-from tagkit.corpus.lint.judging import Judged, judge, meant
-from tagkit.corpus.lint.lines import ends_its_last_line, is_utf_8
-from tagkit.corpus.lint.reading import can_be_read_again
-from tagkit.corpus.lint.spelling import variants
+from tagkit.corpus.formats.recognition import recognise
+from tagkit.corpus.formats.source import STDIN, Source, is_regular
+from tagkit.corpus.lint.spelling import corrections, variants
 from tagkit.errors import DataError, FormatError
-from tagkit.storage import make_folder, open_output
+from tagkit.storage import BYTE_ORDER_MARK, make_folder, open_output
 from tagkit.storage.places import refuse_input, require_place
-from tagkit.text.schemes import convert, count_steps, join_tag, split_tag, to_spans
+from tagkit.text.scheme_detection import Judgement, count_steps, judge, steps_of
+from tagkit.text.schemes import convert, has_spans, join_tag, split_tag, to_spans
 from tagkit.wording import shown_name
 
-_MARK = "\ufeff"
-_SURE = 4  # times as frequent as its variant must a spelling be to replace it
+# A spelling must be so many times as frequent as its variant to replace it: at 4 to 1 it is hardly
+# the variant that was meant, and what was written is in the report.
+_SURE = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +88,7 @@ def copies_of(paths: Sequence[str], out: Path, *, force: bool) -> dict[str, Path
     places = [out] if len(paths) == 1 else [out / Path(path).name for path in paths]
     if len(paths) > 1 and out.exists() and not out.is_dir():
         raise DataError(f"{out}: is a file, and the copies of several files go into a folder")
+    # Everything is looked at before anything is written.
     for place in places:
         refuse_input(place, (file for path in paths for file in files_of(path)))
         if places.count(place) > 1:
@@ -131,12 +132,12 @@ def repair_file(path: str, data: DataConfig) -> Repaired:
         DataError: it is no column file, or cannot be read.
     """
     if path == STDIN or (os.path.exists(path) and not os.path.isdir(path)
-                         and not can_be_read_again(path)):  # fmt: skip
+                         and not is_regular(path)):  # fmt: skip
         name = "standard input" if path == STDIN else path
         raise DataError(f"{name}: --fix reads a file again: name one, and not a pipe")
     source = source_of(path, data)
     format = recognise(source, data.format)
-    if format.name not in ("columns", "conllu"):
+    if not format.is_grid:
         remedy = "`tagkit convert` makes one of it"
         if format.holds == "text":
             remedy = "--input-format columns says that it is meant to be one"
@@ -154,14 +155,14 @@ class _Repair:
         self.left: list[FormatError] = []
         options = column_options(data, with_tags=True)
         reader = ColumnReader(source.name, options, self.left.append)
-        self.blocks = [block for lines in source.pieces() for block in reader.feed(lines)]
-        self.blocks += list(reader.close())
+        self.blocks = list(reader.blocks(source.pieces()))
         self.layout = reader.layout
+        # Lines by kind and message: one entry in the report for a thousand lines with CRLF.
         self.done: dict[tuple[str, str], list[int]] = {}
         tags = [block.sentence.tags or () for block in self.blocks if block.sentence]
         self.judged = judge(count_steps(tags), data.scheme)
         self.spelling = _spelling(tags, self.judged)
-        # Tags that are spelt as they are meant may be of another scheme, and odd no longer.
+        # With their spelling corrected, tags may be in another scheme, and no longer odd.
         steps = count_steps(tuple(self.spelling.get(tag, tag) for tag in each) for each in tags)
         self.judged = judge(steps, data.scheme)
 
@@ -176,24 +177,25 @@ class _Repair:
             lines += self._clean(block, unread)
         return Repaired(
             tuple(lines),
-            tuple(Repair(kind, told, tuple(at)) for (kind, told), at in self.done.items()),
+            tuple(Repair(kind, message, tuple(at)) for (kind, message), at in self.done.items()),
             tuple(self.left),
         )
 
     def _note_file(self) -> None:
-        path, encoding = self.source.path, self.source.encoding
+        encoding, facts = self.source.encoding, self.source.facts
+        # One encoding for all copies; UTF-8 can write whatever could be read.
         if not is_utf_8(encoding):
             self.done["encoding", f"wrote it in UTF-8, no longer in {encoding}"] = []
-        if has_mark(path) and not self._begins_with_mark():
+        if facts.has_mark and not self._begins_with_mark():
             self._say("byte-order-mark", "left out the byte order mark", 1)
-        if self.blocks and not ends_its_last_line(path, encoding):
+        if self.blocks and not facts.ends_last_line:
             last = self.blocks[-1]
             number = last.first_line + len(last.lines) - 1
             self._say("last-line", "ended the last line", number)
 
     def _begins_with_mark(self) -> bool:
-        """Whether a mark is left of which the repair of lines tells."""
-        return bool(self.blocks) and self.blocks[0].lines[0].startswith(_MARK)
+        """Whether a mark is left for the repair of lines, which reports it."""
+        return bool(self.blocks) and self.blocks[0].lines[0].startswith(BYTE_ORDER_MARK)
 
     def _with_tags(self, block: Block, layout: Layout) -> Block:
         assert block.sentence is not None  # callers have looked
@@ -219,13 +221,14 @@ class _Repair:
 
     def _clean(self, block: Block, unread: set[int]) -> Iterator[str]:
         for number, line in enumerate(block.lines, block.first_line):
-            if number == 1 and line.startswith(_MARK):  # one more than the decoder takes away
-                line = line.lstrip(_MARK)
+            if number == 1 and line.startswith(BYTE_ORDER_MARK):  # one more than the decoder drops
+                line = line.lstrip(BYTE_ORDER_MARK)
                 self._say("byte-order-mark", "left out the byte order mark", number)
             clean = body = line.rstrip("\r")
             if body != line:
                 self._say("crlf", "ended lines with LF alone", number)
-            if number not in unread:  # there a tab at the end may tell which cell is missing
+            # In a line that could not be read a tab at the end may show which cell is missing.
+            if number not in unread:
                 clean = body.rstrip(BLANK)
             if body != clean:
                 what = "at the end of lines" if clean else "in lines between sentences"
@@ -236,10 +239,10 @@ class _Repair:
         self.done.setdefault((kind, message), []).append(line)
 
 
-def _spelling(sentences: Sequence[Sequence[str]], judged: Judged) -> dict[str, str]:
+def _spelling(sentences: Sequence[Sequence[str]], judged: Judgement) -> dict[str, str]:
     """For each tag that is spelt as no other one, the tag that it becomes."""
     tags = Counter(tag for sentence in sentences for tag in sentence)
-    if judged.scheme == "labels":
+    if not has_spans(judged.scheme):
         return _far_more_frequent(tags)
     spans = (to_spans(judged.without_odd(sentence)) for sentence in sentences)
     labels = _far_more_frequent(Counter(span.label for each in spans for span in each))
@@ -248,7 +251,7 @@ def _spelling(sentences: Sequence[Sequence[str]], judged: Judged) -> dict[str, s
         prefix, label = split_tag(tag)
         if label in labels:
             spelling[tag] = join_tag(prefix, labels[label])
-    for tag, known in meant(judged.odd, tags, _SURE).items():
+    for tag, known in corrections(judged.odd, tags, _SURE).items():
         spelling[tag] = spelling.get(known, known)
     return spelling
 
@@ -261,11 +264,12 @@ def _far_more_frequent(counts: Counter[str]) -> dict[str, str]:
     }
 
 
-def _mended(tags: Sequence[str], judged: Judged) -> tuple[str, ...]:
+def _mended(tags: Sequence[str], judged: Judgement) -> tuple[str, ...]:
     """The tags in the file's scheme, those of no scheme as they are."""
-    if judged.scheme == "labels" or not any(map(judged.forbids, judged.steps_of(tags))):
+    if not has_spans(judged.scheme) or not any(map(judged.forbids, steps_of(tags))):
         return tuple(tags)
     mended: list[str] = []
+    # Odd tags stay for a person to correct; the tags on either side are converted apart.
     for is_odd, some in groupby(tags, judged.odd.__contains__):
         part = tuple(some)
         mended += part if is_odd else convert(part, judged.scheme)

@@ -1,11 +1,11 @@
-"""What occurs more than once: sentences in a file, in two files; one surface with many labels."""
+"""Checks of repetition: sentences in a file and between files; one surface with many labels."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tagkit.corpus.lint.reading import ReadFile, line_of
-from tagkit.corpus.lint.report import Finding
+from tagkit.corpus.lint.file_contents import ReadFile, line_of
+from tagkit.corpus.lint.findings import Finding
 from tagkit.errors import shorten
 from tagkit.wording import plural, shown_name
 
@@ -16,7 +16,7 @@ _MOST_SHOWN = 10
 
 
 class _Places(NamedTuple):
-    """Where a sentence stands, and all ways in which it is labelled there."""
+    """Where a sentence occurs, and hashes of all the ways in which it is labelled there."""
 
     lines: list[int]
     labels: set[int]
@@ -34,6 +34,7 @@ def check_duplicates(read: ReadFile) -> Iterator[Finding]:
             for line in found.lines[1:]
         )
         if lines:
+            # Short ones ("Thank you.") repeat in every corpus.
             many = is_long and len(lines) > _MANY * len(read.sentences)
             yield Finding(
                 "warning" if many else "note",
@@ -66,12 +67,14 @@ def _places(read: ReadFile) -> dict[tuple[str, ...], _Places]:
     for sentence in read.sentences:
         found = places.setdefault(sentence.words, _Places([], set()))
         found.lines.append(line_of(sentence, 0))
+        # A hash, as only the number of different ones is wanted, and tags of all sentences are big.
         found.labels.add(hash((sentence.tags, sentence.labels)))
     return places
 
 
 def check_overlap(one: ReadFile, other: ReadFile, *, is_train: bool) -> Iterator[Finding]:
     """Sentences of a file that occur in another one, which may be the training file, too."""
+    # By words alone: a test sentence that train has with other tags has leaked all the same.
     known = {sentence.words for sentence in one.sentences}
     for is_long, what in ((True, f"of {_LONG} tokens or more"), (False, f"under {_LONG} tokens")):
         all_such = [s for s in other.sentences if (len(s) >= _LONG) == is_long]
@@ -94,6 +97,7 @@ def check_overlap(one: ReadFile, other: ReadFile, *, is_train: bool) -> Iterator
 
 def check_entities(train: ReadFile, other: ReadFile) -> Iterator[Finding]:
     """How many entities of a file are in the training file."""
+    # Distinct ones: a name that comes a hundred times would hide how many are new.
     entities = _entities(other)
     if entities:
         seen = len(entities & _entities(train))
@@ -116,22 +120,23 @@ def _entities(read: ReadFile) -> set[tuple[str, tuple[str, ...]]]:
 
 
 def check_surfaces(read: ReadFile) -> Iterator[Finding]:
-    """Words that are labelled now so, now so."""
+    """Words that have different labels in different places."""
     labels: dict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
     for words, label in _surfaces(read):
         labels[words][label] += 1
     several = {words: counts for words, counts in labels.items() if len(counts) > 1}
     if not several:
         return
-    told = f"{len(several):,} of {len(labels):,} distinct "
-    told += f"{'entities' if read.has_spans else 'words'} occur with several labels"
+    message = f"{len(several):,} of {len(labels):,} distinct "
+    message += f"{'entities' if read.has_spans else 'words'} occur with several labels"
     if read.has_spans:  # among parts of speech that is nothing odd
-        told += f": {_worst(several)}"
-    yield Finding("note", "ambiguous-surface", read.path, told, len(several))
+        message += f": {_worst(several)}"
+    yield Finding("note", "ambiguous-surface", read.path, message, len(several))
 
 
 def _worst(several: dict[tuple[str, ...], Counter[str]]) -> str:
     """The words of which the rarer labels are many."""
+    # By the number of examples beside the commonest label: those are either mistakes or hard.
     ordered = sorted(several.items(), key=lambda pair: max(pair[1].values()) - pair[1].total())
     shown = ", ".join(_shown(words, counts) for words, counts in ordered[:_MOST_SHOWN])
     more = len(several) - _MOST_SHOWN

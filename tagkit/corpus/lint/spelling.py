@@ -1,4 +1,4 @@
-"""Labels that may be one, spelt in two ways."""
+"""Labels that may be one label, spelt in two ways; and which spelling was meant."""
 
 import re
 from collections import Counter
@@ -18,11 +18,13 @@ def variants(counts: Counter[str], *, plain: bool) -> list[tuple[str, str]]:
     They differ in case or punctuation alone, or, unless they are `plain` ones such as parts of
     speech, in one letter where the rarer has at most three examples or one in a hundred.
     """
+    # Labels by what is left of them without case and punctuation: B-PER and b_per share a form.
     by_form: dict[str, list[str]] = {}
     for label, _ in counts.most_common():
         by_form.setdefault(_form(label), []).append(label)
     pairs = [(group[0], other) for form, group in by_form.items() if form for other in group[1:]]
     first_of = [group[0] for form, group in by_form.items() if len(form) >= _SHORT]
+    # One letter apart is how parts of speech are made: NN and NNS, VBD and VBN.
     if plain or len(first_of) > _MOST:
         return pairs
     for often, rare in combinations(first_of, 2):  # most_common() had them in this order
@@ -49,3 +51,18 @@ def _one_letter_apart(one: str, other: str) -> bool:
     rest = one[start + 1 :] if len(one) == len(other) else one[start:]
     changed = other[start : start + 1] + (one[start : start + 1] if len(one) == len(other) else "")
     return rest == other[start + 1 :] and not any(char.isdigit() for char in changed)
+
+
+def corrections(odd: frozenset[str], tags: Counter[str], times: int) -> dict[str, str]:
+    """For odd tags the tag that differs in case or punctuation alone, if it is far more frequent.
+
+    Args:
+        odd: tags of no scheme.
+        tags: how often each tag of the file occurs.
+        times: how many times as frequent as the odd one the other must be.
+    """
+    return {
+        other: one
+        for one, other in variants(tags, plain=True)
+        if other in odd and one not in odd and tags[one] >= times * tags[other]
+    }

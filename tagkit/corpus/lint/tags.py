@@ -1,16 +1,17 @@
-"""Tags: their scheme and how sure it is, steps that it forbids, mixtures, tags of no scheme."""
+"""Checks of tags: their scheme and how sure it is, steps that it forbids, mixtures, odd tags."""
 
 from collections import Counter
 from collections.abc import Iterator
 
-from tagkit.corpus.lint.judging import Judged, meant
-from tagkit.corpus.lint.reading import ReadFile, line_of
-from tagkit.corpus.lint.report import Finding
+from tagkit.corpus.lint.file_contents import ReadFile, line_of
+from tagkit.corpus.lint.findings import Finding
+from tagkit.corpus.lint.spelling import corrections
 from tagkit.errors import shorten
-from tagkit.text.schemes import DISPLAY, SPAN_SCHEMES, Step
+from tagkit.text.scheme_detection import Judgement, Step, steps_of
+from tagkit.text.schemes import DISPLAY, SPAN_SCHEMES, has_spans
 from tagkit.wording import plural, shown_name
 
-_MOST_KINDS = 8  # of forbidden steps that are told one by one
+_MOST_KINDS = 8  # of forbidden steps that are listed one by one
 
 
 def scheme_told(read: ReadFile) -> str:
@@ -18,7 +19,7 @@ def scheme_told(read: ReadFile) -> str:
     judged = read.judged
     if judged is None:
         return "classes" if read.scheme == "classes" else "no labels"
-    if judged.scheme == "labels":
+    if not has_spans(judged.scheme):
         return "plain labels"
     if read.only_outside():
         return "every tag is O"
@@ -31,8 +32,9 @@ def scheme_told(read: ReadFile) -> str:
     return f"{DISPLAY[found.scheme]} ({mine}; {_rival(read, judged)}{odd})"
 
 
-def _rival(read: ReadFile, judged: Judged) -> str:
+def _rival(read: ReadFile, judged: Judgement) -> str:
     """The scheme that fits next best, or all that fit as well."""
+    # All are compared, as a corpus without spans of two words fits nearly every scheme.
     others = {
         scheme: judged.fits(read.steps, scheme)
         for scheme in SPAN_SCHEMES
@@ -48,7 +50,7 @@ def _rival(read: ReadFile, judged: Judged) -> str:
 def check_tags(read: ReadFile) -> Iterator[Finding]:
     """Tags of no scheme, and steps that the file's scheme forbids."""
     judged = read.judged
-    if judged is None or judged.scheme == "labels":
+    if judged is None or not has_spans(judged.scheme):
         return
     if judged.odd:
         yield from _odd_tags(read, judged)
@@ -57,7 +59,7 @@ def check_tags(read: ReadFile) -> Iterator[Finding]:
         yield from _mixed_schemes(read, judged)
 
 
-def _odd_tags(read: ReadFile, judged: Judged) -> Iterator[Finding]:
+def _odd_tags(read: ReadFile, judged: Judgement) -> Iterator[Finding]:
     lines: dict[str, list[int]] = {}
     counts: Counter[str] = Counter()
     for sentence in read.sentences:
@@ -65,10 +67,11 @@ def _odd_tags(read: ReadFile, judged: Judged) -> Iterator[Finding]:
         for place, tag in enumerate(sentence.tags or ()):
             if tag in judged.odd:
                 lines.setdefault(tag, []).append(line_of(sentence, place))
-    known = meant(judged.odd, counts, 1)
+    known = corrections(judged.odd, counts, 1)
     expected = "a span scheme, as most here are (B-LABEL, I-LABEL, O)"
     if judged.is_named:
         expected = f"{DISPLAY[judged.scheme]}, which data.scheme names"
+    # The most frequent first: a wrong separator (B_PER) makes many of one kind.
     for tag, found in sorted(lines.items(), key=lambda pair: -len(pair[1])):
         guess = f"; is {shown_name(known[tag])} meant?" if tag in known else ""
         yield Finding(
@@ -81,14 +84,15 @@ def _odd_tags(read: ReadFile, judged: Judged) -> Iterator[Finding]:
         )
 
 
-def _illegal_steps(read: ReadFile, judged: Judged) -> Iterator[Finding]:
+def _illegal_steps(read: ReadFile, judged: Judgement) -> Iterator[Finding]:
     scheme = judged.scheme
+    # Asked once for each kind of step, not for each of millions of tokens.
     forbidden = {step for step in read.steps if judged.forbids(step)}
     lines: dict[Step, list[int]] = {}
     for sentence in read.sentences:
-        for place, step in enumerate(judged.steps_of(sentence.tags or ())):
+        for place, step in enumerate(steps_of(sentence.tags or ())):
             if step in forbidden:
-                # The end of a sentence is told on its last line.
+                # The step to the end of a sentence is reported on the line of its last word.
                 last = min(place, len(sentence) - 1)
                 lines.setdefault(step, []).append(line_of(sentence, last))
     ordered = sorted(lines.items(), key=lambda pair: -len(pair[1]))
@@ -115,14 +119,14 @@ def _illegal_steps(read: ReadFile, judged: Judged) -> Iterator[Finding]:
         )
 
 
-def _mixed_schemes(read: ReadFile, judged: Judged) -> Iterator[Finding]:
+def _mixed_schemes(read: ReadFile, judged: Judgement) -> Iterator[Finding]:
     """Sentences that another scheme allows, where it allows most that this one does not."""
     scheme = judged.scheme
     others: Counter[str] = Counter()
     lines: dict[str, list[int]] = {}
     bad = 0
     for sentence in read.sentences:
-        steps = set(judged.steps_of(sentence.tags or ()))
+        steps = set(steps_of(sentence.tags or ()))
         if not any(judged.forbids(step) for step in steps):
             continue
         bad += 1
@@ -133,6 +137,8 @@ def _mixed_schemes(read: ReadFile, judged: Judged) -> Iterator[Finding]:
     if not others:
         return
     other, count = others.most_common(1)[0]
+    # Half of the broken sentences or more: then it is no matter of single mistakes, but two corpora
+    # in different schemes were put together.
     if count > 1 and 2 * count > bad:
         yield Finding(
             "error",

@@ -7,10 +7,11 @@ import pytest
 from formats_help import write
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from kinds import TAGS
 
 from tagkit.config import Column, DataConfig
 from tagkit.corpus.formats.columns.layout import CONLLU_COLUMNS, ColumnOptions, Layout
-from tagkit.corpus.formats.columns.reader import Block, ColumnReader, read_blocks
+from tagkit.corpus.formats.columns.reader import Block, ColumnReader
 from tagkit.corpus.formats.columns.writer import append_column, write_columns
 from tagkit.corpus.formats.recognition import recognise_lines
 from tagkit.corpus.formats.source import Source
@@ -20,13 +21,13 @@ from tagkit.text.records import Sentence
 
 
 def options(
-    format: str = "auto",
+    format: str = "columns",
     token: Column | None = None,
     tag: Column | None = None,
     features: tuple[Column, ...] = (),
     with_tags: bool = True,
 ) -> ColumnOptions:
-    return ColumnOptions(format, token, tag, features, with_tags)
+    return ColumnOptions(format == "conllu", token, tag, features, with_tags)
 
 
 def blocks_of(lines: Iterable[str], given: ColumnOptions | None = None) -> list[Block]:
@@ -40,7 +41,7 @@ def read(text: str, given: ColumnOptions | None = None) -> list[Sentence]:
 
 
 def read_sentences(path: str, given: ColumnOptions, encoding: str) -> list[Sentence]:
-    blocks = read_blocks(Source(path, encoding), given)
+    blocks = ColumnReader(path, given).blocks(Source(path, encoding).pieces())
     return [block.sentence for block in blocks if block.sentence]
 
 
@@ -201,34 +202,34 @@ def test_token_tag_and_features_are_chosen_by_index_from_either_end() -> None:
     assert read(text, options(with_tags=False)) == [Sentence(("a", "e"))]
 
 
-def test_conllu_is_told_from_its_ten_columns_and_read_by_name() -> None:
+def test_the_columns_of_conllu_are_read_by_name() -> None:
     text = conllu("# sent_id = 1", "# text = Dogs bark", "1 Dogs NOUN", "2 bark VERB", "")
-    assert pairs(text) == ["Dogs/NOUN bark/VERB"]
-    assert pairs(text, options(tag="lemma")) == ["Dogs/dogs bark/bark"]
-    assert read(text, options(token="LEMMA", tag="Upos", features=("FORM", 0))) == [
+    assert pairs(text, options("conllu")) == ["Dogs/NOUN bark/VERB"]
+    assert pairs(text, options("conllu", tag="lemma")) == ["Dogs/dogs bark/bark"]
+    assert read(text, options("conllu", token="LEMMA", tag="Upos", features=("FORM", 0))) == [
         Sentence(("dogs", "bark"), ("NOUN", "VERB"), (("Dogs", "bark"), ("1", "2")))
     ]
     for index, name in enumerate(CONLLU_COLUMNS):
-        by_name, by_index = (read(text, options(tag=column)) for column in (name, index))
+        by_name, by_index = (read(text, options("conllu", tag=column)) for column in (name, index))
         assert by_name == by_index
 
 
 def test_multiword_ranges_and_empty_nodes_are_no_tokens() -> None:
     text = conllu("1-2 dont _", "1 do AUX", "2 nt PART", "2.1 it PRON", "3 go VERB", "")
-    assert pairs(text) == ["do/AUX nt/PART go/VERB"]
-    [block, *_] = blocks_of(text.split("\n"))
+    assert pairs(text, options("conllu")) == ["do/AUX nt/PART go/VERB"]
+    [block, *_] = blocks_of(text.split("\n"), options("conllu"))
     assert block.rows == (1, 2, 4)
 
 
 def test_in_conllu_a_line_with_a_hash_is_a_comment_wherever_it_stands() -> None:
     text = conllu("# one", "1 a X", "# two", "2 b X", "", "# three")
-    assert pairs(text) == ["a/X b/X"]
+    assert pairs(text, options("conllu")) == ["a/X b/X"]
 
 
 def test_a_conllu_token_may_be_a_hash_or_hold_blanks() -> None:
-    assert pairs(conllu("1 # SYM", "2 # SYM")) == ["#/SYM #/SYM"]
+    assert pairs(conllu("1 # SYM", "2 # SYM"), options("conllu")) == ["#/SYM #/SYM"]
     line = "\t".join(["1", "New York", "New York", "PROPN", *["_"] * 6])
-    assert pairs(line) == ["New York/PROPN"]
+    assert pairs(line, options("conllu")) == ["New York/PROPN"]
 
 
 def test_ten_columns_with_tabs_are_no_conllu_where_the_user_says_so() -> None:
@@ -349,19 +350,19 @@ def test_other_encodings_are_read(tmp_path: Path) -> None:
         ),
         (
             conllu("# x", "1 a X"),
-            options(tag="POS"),
+            options("conllu", tag="POS"),
             "2: tag column 'POS': expected one of ID, FORM, LEMMA, UPOS, XPOS, FEATS, HEAD, "
             "DEPREL, DEPS, MISC, FEATS.Key, MISC.Key",
         ),
         ("a\tO\n", options("conllu"), "1: expected the 10 columns of CoNLL-U, found 2"),
         (
             conllu("1 a X", "x b X"),
-            options(),
+            options("conllu"),
             "2: expected a CoNLL-U ID such as 1, 1-2 or 1.1, found 'x'",
         ),
         (
             conllu("1 a X", "- b X"),
-            options(),
+            options("conllu"),
             "2: expected a CoNLL-U ID such as 1, 1-2 or 1.1, found '-'",
         ),
         ("a\tb\tO\nc\t\tO\n", options(), "2: column 2 is empty: 'c\\t\\tO'"),
@@ -396,29 +397,29 @@ def test_a_file_without_a_sentence_is_refused(tmp_path: Path, text: str) -> None
     path.write_text(text, encoding="utf-8")
     assert read_sentences(str(path), options(), "utf-8") == []
     with pytest.raises(DataError) as caught:
-        read_split(str(path), DataConfig(format="columns"), "tag", None)
+        read_split(str(path), DataConfig(format="columns"), TAGS, None)
     assert str(caught.value) == f"{path}: holds no sentence"
 
 
 def test_the_layout_of_a_file_is_that_of_its_first_token(tmp_path: Path) -> None:
     path = tmp_path / "a.conll"
     path.write_text("# note\n\na\tX\tO\n", encoding="utf-8")
-    assert layouts_of(path, options(features=(1,))) == [
-        Layout(width=3, conllu=False, token=0, tag=2, features=(1,), tabs=True)
-    ]
+    assert layout_of(path, options(features=(1,))) == Layout(
+        width=3, conllu=False, token=0, tag=2, features=(1,), tabs=True
+    )
     path.write_text(conllu("1 a X"), encoding="utf-8")
-    assert layouts_of(path, options(with_tags=False)) == [
-        Layout(width=10, conllu=True, token=1, tag=None, features=(), tabs=True)
-    ]
+    assert layout_of(path, options("conllu", with_tags=False)) == Layout(
+        width=10, conllu=True, token=1, tag=None, features=(), tabs=True
+    )
     path.write_text("\n", encoding="utf-8")
-    assert layouts_of(path, options()) == []
+    assert layout_of(path, options()) is None
 
 
-def layouts_of(path: Path, given: ColumnOptions) -> list[Layout]:
-    """What a reader reports besides the blocks."""
-    found: list[Layout] = []
-    list(read_blocks(Source(str(path), "utf-8"), given, on_layout=found.append))
-    return found
+def layout_of(path: Path, given: ColumnOptions) -> Layout | None:
+    """What a reader knows of the lines once it has read them."""
+    reader = ColumnReader("file", given)
+    list(reader.blocks(Source(str(path), "utf-8").pieces()))
+    return reader.layout
 
 
 def longer(text: str, values: Sequence[str], given: ColumnOptions) -> str:
@@ -450,7 +451,8 @@ def test_lines_that_are_no_tokens_get_a_filler_where_they_have_the_columns() -> 
     assert longer("-DOCSTART-\n\na O", ["1"], untagged) == "-DOCSTART-\n\na O 1"
     text = conllu("# c", "1-2 ab _", "1 a X", "2 b X")
     lines = text.split("\n")
-    assert longer(text, ["P", "Q"], untagged).split("\n") == [
+    in_conllu = options("conllu", with_tags=False)
+    assert longer(text, ["P", "Q"], in_conllu).split("\n") == [
         lines[0], f"{lines[1]}\t_", f"{lines[2]}\tP", f"{lines[3]}\tQ", "",
     ]  # fmt: skip
 
@@ -498,7 +500,8 @@ def test_columns_are_told_from_text(name: str, text: str, columns: bool) -> None
 def test_real_corpora_have_the_counts_of_their_owners(
     corpora: Path, file: str, encoding: str, sentences: int, tokens: int
 ) -> None:
-    found = read_sentences(str(corpora / file), options(), encoding)
+    given = options("conllu" if file.endswith(".conllu") else "columns")
+    found = read_sentences(str(corpora / file), given, encoding)
     assert len(found) == sentences
     assert sum(len(sentence) for sentence in found) == tokens
 
@@ -506,7 +509,9 @@ def test_real_corpora_have_the_counts_of_their_owners(
 def test_no_line_of_a_real_corpus_is_lost(corpora: Path) -> None:
     path = corpora / "conll2000" / "dev.txt"
     lines = [
-        line for block in read_blocks(Source(str(path), "utf-8"), options()) for line in block.lines
+        line
+        for block in ColumnReader("file", options()).blocks(Source(str(path), "utf-8").pieces())
+        for line in block.lines
     ]
     assert "\n".join(lines) + "\n" == path.read_bytes().decode()
 

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from tagkit.config import DataConfig
 from tagkit.corpus.alignment import to_sentences
-from tagkit.corpus.formats.conllu import read_columns, write_conllu
+from tagkit.corpus.formats.columns.sentences import read_columns
+from tagkit.corpus.formats.conllu import write_conllu
 from tagkit.corpus.formats.options import Reading
 from tagkit.errors import FormatError
 from tagkit.text.records import Document, Sentence, TextSpan
@@ -23,7 +24,7 @@ def text_of(folder: Path, *lines: str) -> tuple[str | None, list[str]]:
     """The text that is found, and what stands in it at each word's place."""
     path = folder / "a.conllu"
     path.write_text("\n".join(lines) + "\n\n", encoding="utf-8")
-    (found,) = read(path, read_columns, with_text=True)
+    (found,) = read(path, read_columns, format="conllu", with_text=True)
     assert isinstance(found, Sentence)
     assert found.text is not None
     return found.text, [found.text[start:end] for start, end in found.places]
@@ -102,11 +103,13 @@ def test_a_key_of_misc_or_feats_can_be_the_tag(tmp_path: Path) -> None:
         "FEATS": ("Case=Nom|Number=Sing", "_"),
         "XPOS": ("_", "_"),
     }.items():
-        assert read(path, read_columns, tag_column=column) == [Sentence(("Oslo", "."), tags)]
-    found = read(path, read_columns, feature_columns=("FEATS.Number",))
+        assert read(path, read_columns, format="conllu", tag_column=column) == [
+            Sentence(("Oslo", "."), tags)
+        ]
+    found = read(path, read_columns, format="conllu", feature_columns=("FEATS.Number",))
     assert found == [Sentence(("Oslo", "."), ("PROPN", "PUNCT"), (("Sing", "_"),))]
     with pytest.raises(FormatError, match=r"tag column 'LEMMA.x': expected one of ID, FORM"):
-        read(path, read_columns, tag_column="LEMMA.x")
+        read(path, read_columns, format="conllu", tag_column="LEMMA.x")
 
 
 inner = st.sampled_from(["a b", "10 000"])
@@ -151,7 +154,7 @@ def test_what_it_cannot_hold_is_refused(tmp_path: Path) -> None:
 
 def test_real_texts_are_found_and_hold_their_words(corpora: Path) -> None:
     for name in ("ud-english-ewt", "ud-greek-gdt"):
-        found = read(corpora / name / "dev.conllu", read_columns, with_text=True)
+        found = read(corpora / name / "dev.conllu", read_columns, format="conllu", with_text=True)
         path = corpora / name / "dev.conllu"
         said = [line.removeprefix("# text = ") for line in path.read_text("utf-8").split("\n")
                 if line.startswith("# text = ")]  # fmt: skip
@@ -165,7 +168,7 @@ def test_a_span_over_a_multiword_token_is_its_text(tmp_path: Path) -> None:
     rows = [row("1", "au"), row("2-3", "du", "SpaceAfter=No"), row("2", "de", "NER=B-X"),
             row("3", "le", "NER=I-X"), row("4", ".")]  # fmt: skip
     path.write_text("\n".join(rows) + "\n", encoding="utf-8")
-    (item,) = read(path, read_columns, with_text=True, tag_column="MISC.NER")
+    (item,) = read(path, read_columns, format="conllu", with_text=True, tag_column="MISC.NER")
     assert isinstance(item, Sentence)
     document = to_document(item, plain=False)
     assert document.text == "au du."

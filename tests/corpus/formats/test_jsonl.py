@@ -8,9 +8,8 @@ from formats_help import Writer, documents, read, refusal, sentences, texts, wri
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tagkit.corpus.formats.jsonl import (
-    kind_of_lines,
-    read_jsonl,
+from tagkit.corpus.formats.jsonl import kind_of_lines, read_jsonl
+from tagkit.corpus.formats.jsonl_writers import (
     write_jsonl_spans,
     write_jsonl_texts,
     write_jsonl_tokens,

@@ -10,12 +10,14 @@ import threading
 from pathlib import Path
 
 import pytest
+from kinds import TAGS
 
 from tagkit.config import Config, DataConfig
-from tagkit.corpus.convert import Conversion
+from tagkit.corpus.convert import convert_corpus
 from tagkit.corpus.formats.options import Reading
+from tagkit.corpus.formats.recognition import read_items
 from tagkit.corpus.formats.source import Source, open_bytes
-from tagkit.corpus.formats.table import FORMATS, read_items, target_format
+from tagkit.corpus.formats.table import FORMATS, target_format
 from tagkit.corpus.splits import load_corpus, read_split
 from tagkit.errors import DataError, FormatError, TagkitError
 from tagkit.evaluation.compare import compare_files
@@ -108,7 +110,7 @@ def test_a_packed_bomb_is_refused_in_little_memory(tmp_path: Path, name: str) ->
             file.write(bytes(1 << 20))
     program = (
         "import resource, sys\n"
-        "from tagkit.corpus.lint.reading import read_file\n"
+        "from tagkit.corpus.lint.file_contents import read_file\n"
         "from tagkit.config import DataConfig\n"
         "def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024\n"
         "before = peak()\n"
@@ -136,11 +138,11 @@ def test_nine_columns_and_a_tab_are_nine_columns(tmp_path: Path) -> None:
 
 
 def converted(path: Path, to: str, **options: object) -> str:
-    conversion = Conversion(
+    conversion = convert_corpus(
         str(path), DataConfig(**options), lambda read: target_format("-", to, read), None,
         single=True, note=lambda _: None,
     )  # fmt: skip
-    return "".join(piece.text for piece in conversion.pieces())
+    return "".join(piece.text for piece in conversion.pieces)
 
 
 @pytest.mark.parametrize("first", ["7", "12", "1", "x"])
@@ -183,7 +185,7 @@ def test_a_range_that_its_words_do_not_follow_is_refused_with_its_line(
         f"{path}:{line}: expected the multiword range '{shown}' to be that of two words or more "
         "that follow it, one by one"
     )
-    assert len(read_split(str(path), DataConfig(), "tag", None).sentences) == 1  # words alone
+    assert len(read_split(str(path), DataConfig(), TAGS, None).sentences) == 1  # words alone
 
 
 @pytest.mark.parametrize("number", ["9" * 5000, "1-" + "9" * 5000, "٣", "1--2", "1.", "-1"])
@@ -206,7 +208,7 @@ def test_a_training_corpus_may_be_standard_input(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     feed(monkeypatch, TAGGED * 3)
-    corpus = load_corpus(Config(data=DataConfig(train_file="-")))
+    corpus = load_corpus(Config(data=DataConfig(train_file="-")), TAGS)
     assert len(corpus.train.sentences) + len(corpus.dev.sentences) == 6
     assert corpus.layout is not None
     assert corpus.layout.width == 2
@@ -218,7 +220,7 @@ def test_a_training_corpus_may_be_a_named_pipe(tmp_path: Path) -> None:
     os.mkfifo(pipe)
     writer = threading.Thread(target=lambda: pipe.write_text(TAGGED * 3, encoding="utf-8"))
     writer.start()
-    corpus = load_corpus(Config(data=DataConfig(train_file=str(pipe))))
+    corpus = load_corpus(Config(data=DataConfig(train_file=str(pipe))), TAGS)
     writer.join(timeout=10)
     assert len(corpus.train.sentences) + len(corpus.dev.sentences) == 6
     assert corpus.layout is not None
@@ -264,7 +266,7 @@ def test_classes_of_a_pipe_are_compared(tmp_path: Path, monkeypatch: pytest.Monk
 def test_standard_input_is_one_input_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     feed(monkeypatch, TAGGED)
     with pytest.raises(DataError) as caught:
-        load_corpus(Config(data=DataConfig(train_file="-", dev_file="-")))
+        load_corpus(Config(data=DataConfig(train_file="-", dev_file="-")), TAGS)
     assert str(caught.value) == (
         "standard input: can be read once, and one input has been read from it already; name a "
         "file for the other"
@@ -291,7 +293,7 @@ def test_what_is_read_several_times_is_a_copy_of_a_pipe(
     feed(monkeypatch, TAGGED)
     with rereadable("-") as path:
         for _ in range(2):
-            assert len(read_split(path, DataConfig(), "tag", None).sentences) == 2
+            assert len(read_split(path, DataConfig(), TAGS, None).sentences) == 2
     assert not Path(path).exists()
     with rereadable(__file__) as path:
         assert path == __file__

@@ -8,12 +8,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from kinds import KINDS, TAGS
 
 from tagkit.config import DataConfig
-from tagkit.corpus.convert import Conversion
+from tagkit.corpus.convert import convert_corpus
+from tagkit.corpus.formats.recognition import recognise
 from tagkit.corpus.formats.source import Source
-from tagkit.corpus.formats.table import FORMATS, recognise, target_format
-from tagkit.corpus.lint.reading import read_file
+from tagkit.corpus.formats.table import FORMATS, target_format
+from tagkit.corpus.lint.file_contents import read_file
 from tagkit.corpus.splits import read_split
 from tagkit.errors import DataError
 
@@ -113,7 +115,7 @@ def test_every_command_recognises_a_file_in_the_same_way(tmp_path: Path, shape: 
         path = written(tmp_path, f"corpus{ending}", content)
         assert read_file(str(path), DataConfig()).format.name == kind  # check
         assert found_as(path, raw=True) in kinds_of_raw_text(kind, ending)  # predict
-        conversion = Conversion(
+        conversion = convert_corpus(
             str(path), DataConfig(), lambda read: target_format("x.txt", "text", read), None,
             single=True, note=lambda _: None,
         )  # fmt: skip
@@ -121,7 +123,7 @@ def test_every_command_recognises_a_file_in_the_same_way(tmp_path: Path, shape: 
         task = "tag" if FORMATS[kind].holds == "tags" else "classify"
         refused = ""
         try:  # train and eval
-            notes = read_split(str(path), DataConfig(), task, None).notes
+            notes = read_split(str(path), DataConfig(), KINDS[task], None).notes
             assert any(f"read as {kind}: " in note for note in notes)
         except DataError as error:
             refused = str(error)
@@ -163,7 +165,7 @@ def test_a_folder_is_no_file_of_a_format(tmp_path: Path, name: str) -> None:
 
 def test_the_biomedical_file_is_a_corpus_of_sentences_and_says_why(tmp_path: Path) -> None:
     path = written(tmp_path, "train.tsv", BC5CDR)
-    split = read_split(str(path), DataConfig(), "tag", None)
+    split = read_split(str(path), DataConfig(), TAGS, None)
     assert len(split.sentences) == 40
     assert split.scheme == "iob2"
     assert split.notes == (
@@ -228,11 +230,13 @@ def test_ten_columns_that_are_no_conllu_are_columns(tmp_path: Path) -> None:
     path = written(tmp_path, "a.txt", years)
     assert found_as(path) == "columns"
     for data in (DataConfig(), DataConfig(format="columns")):
-        split = read_split(str(path), data, "tag", None)
+        split = read_split(str(path), data, TAGS, None)
         assert split.sentences[0].words == ("1990", "1991", "1992", "1993", "1994")
-        conversion = Conversion(str(path), data, lambda read: target_format("x.jsonl", None, read),
-                                None, single=True, note=lambda _: None)  # fmt: skip
-        (piece,) = conversion.pieces()
+        conversion = convert_corpus(
+            str(path), data, lambda read: target_format("x.jsonl", None, read), None,
+            single=True, note=lambda _: None,
+        )  # fmt: skip
+        (piece,) = conversion.pieces
         assert json.loads(piece.text)["tokens"][0] == "1990"
 
 
@@ -273,7 +277,7 @@ def test_the_words_and_tags_of_atis_in_columns_are_recognised(
     for ending in ENDINGS:
         path = written(tmp_path, f"corpus{ending}", "\n".join(blocks))
         assert found_as(path) == "columns", ending
-        assert len(read_split(str(path), DataConfig(), "tag", None).sentences) == len(blocks)
+        assert len(read_split(str(path), DataConfig(), TAGS, None).sentences) == len(blocks)
 
 
 def test_check_says_on_standard_error_what_a_file_was_read_as(tmp_path: Path) -> None:

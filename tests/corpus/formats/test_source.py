@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tagkit.corpus.formats.source import open_bytes, read_lines, source_name
+from tagkit.corpus.formats.decoding import read_lines
+from tagkit.corpus.formats.source import open_bytes, source_name
 from tagkit.errors import DataError, FormatError
 
 

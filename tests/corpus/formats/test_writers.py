@@ -141,7 +141,7 @@ def test_what_was_written_reads_back_equal_or_is_refused(
     )
     with_tags = any(getattr(item, "tags", None) is not None for item in items) or not of_tokens
     reading = Reading(config, with_tags=with_tags, all_features=True, with_text=True)
-    found = list(FORMATS[name].read(Source(path, "utf-8"), reading))
+    found = list(FORMATS[name].records(Source(path, "utf-8"), reading).items)
     wanted = [expected(name, item) for item in items]
     if name in ("folder", "brat"):  # whose files have no order but that of their names
         found, wanted = sorted(found, key=key), sorted(wanted, key=key)
@@ -180,7 +180,7 @@ def test_words_that_look_like_comments_alone_are_kept(
 ) -> None:
     path = write(tmp_path, "x", FORMATS["columns"].write, items)
     reading = Reading(DataConfig(format="columns"))
-    assert list(FORMATS["columns"].read(Source(path, "utf-8"), reading)) == items
+    assert list(FORMATS["columns"].records(Source(path, "utf-8"), reading).items) == items
 
 
 def test_words_that_share_a_place_become_a_range_of_conllu(tmp_path: Path) -> None:
@@ -191,7 +191,7 @@ def test_words_that_share_a_place_become_a_range_of_conllu(tmp_path: Path) -> No
     path = write(tmp_path, "x", FORMATS["conllu"].write, [item], plain=True)
     assert "2-3\tau\t" in Path(path).read_text("utf-8")
     reading = Reading(DataConfig(format="conllu"), with_text=True)
-    assert list(FORMATS["conllu"].read(Source(path, "utf-8"), reading)) == [item]
+    assert list(FORMATS["conllu"].records(Source(path, "utf-8"), reading).items) == [item]
 
 
 STYLES = {
@@ -226,7 +226,7 @@ def test_predicted_tags_read_back_as_columns_or_are_refused(
     if tokens[0].startswith("\ufeff"):  # `predict` writes a second mark there, by `encoded`
         path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
     reading = Reading(DataConfig(format="columns"))
-    (found,) = FORMATS["columns"].read(Source(str(path), "utf-8"), reading)
+    (found,) = FORMATS["columns"].records(Source(str(path), "utf-8"), reading).items
     assert found == Sentence(tuple(tokens), ("B-X",) * len(tokens))
 
 
@@ -248,5 +248,5 @@ def test_predicted_classes_read_back_as_tsv_or_are_refused(
     path = tmp_path_factory.mktemp("w") / "x"
     path.write_bytes("".join(f"{line}\n" for line in lines).encode())
     reading = Reading(DataConfig(format="tsv"), with_tags=bool(label.strip()))
-    (found,) = FORMATS["tsv"].read(Source(str(path), "utf-8"), reading)
+    (found,) = FORMATS["tsv"].records(Source(str(path), "utf-8"), reading).items
     assert found == Document(text, labels=(label,) if label.strip() else ())

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from tagkit.models.steps import illegal_steps
 from tagkit.nn.heads.crf import CrfHead
-from tagkit.text.schemes import illegal_count
+from tagkit.text.scheme_detection import illegal_count
 
 
 @pytest.fixture

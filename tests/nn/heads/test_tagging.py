@@ -12,7 +12,7 @@ from torch import Tensor
 from tagkit.config import HeadConfig, allowed
 from tagkit.models.steps import illegal_steps
 from tagkit.nn.heads import HEADS
-from tagkit.text.schemes import illegal_count
+from tagkit.text.scheme_detection import illegal_count
 
 
 @pytest.fixture

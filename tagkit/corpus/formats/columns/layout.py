@@ -1,4 +1,4 @@
-"""Where things are in the lines of a column file: its width, its separator, its columns' roles."""
+"""The layout of a column file: its width, its separator, the roles of its columns."""
 
 import re
 from collections.abc import Sequence
@@ -8,13 +8,18 @@ from tagkit.config import Column, DataConfig
 from tagkit.errors import FormatError, shorten
 from tagkit.wording import plural
 
+CONLLU = "conllu"  # name of the format whose columns have names
 CONLLU_COLUMNS = (
     "ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC",
 )  # fmt: skip
+# CoNLL-2003 puts a line with this token between documents. It is no word of any text.
 DOCSTART = "-DOCSTART-"
+# What str.strip takes by itself is more: \x85, \xa0 and \u3000 occur inside tokens of tweets.
 BLANK = " \t\r"
+# Bounded, as int() of a million digits takes minutes.
 _ID = re.compile(r"[0-9]{1,9}(?:[-.][0-9]{1,9})?")
-# Columns of CoNLL-U that hold Key=Value pairs, and what a word without the key has.
+# Columns of CoNLL-U that hold Key=Value pairs, and what a word without the key has: no value of a
+# feature ("_"), and O of what MISC holds, as tags of spans are written there.
 KEYED = {"FEATS": "_", "MISC": "O"}
 
 
@@ -23,7 +28,7 @@ class ColumnOptions:
     """Which columns to read, as a configuration or a command names them.
 
     Attributes:
-        format: "columns", "conllu", or "auto".
+        conllu: whether the file is CoNLL-U. That is recognised with the format, not here.
         token: index from 0, or from -1 at the end, or a CoNLL-U name; None for FORM or 0.
         tag: likewise, or FEATS.Key or MISC.Key for the value of one key; None for UPOS or the
             last. Not looked at where tags are not wanted.
@@ -32,7 +37,7 @@ class ColumnOptions:
         with_tags: whether tags are wanted.
     """
 
-    format: str
+    conllu: bool
     token: Column | None
     tag: Column | None
     features: tuple[Column, ...] | None
@@ -42,7 +47,7 @@ class ColumnOptions:
 def column_options(data: DataConfig, *, with_tags: bool) -> ColumnOptions:
     """The configuration's options of how columns are read."""
     return ColumnOptions(
-        format=data.format if data.format in ("columns", "conllu") else "auto",
+        conllu=data.format == CONLLU,
         token=data.token_column,
         tag=data.tag_column,
         features=data.feature_columns,
@@ -60,7 +65,7 @@ class Layout:
         token: index of the token's column.
         tag: index of the tag's column; None where tags are not wanted.
         features: indices of the feature columns.
-        tabs: whether columns are parted by tabs.
+        tabs: whether columns are separated by tabs.
         keys: (column, key) of each of token, tag and features that is the value of a key.
     """
 
@@ -89,6 +94,7 @@ class Layout:
 
 def value_of(cell: str, key: str, absent: str) -> str:
     """The value of one key in 'A=1|B=2'."""
+    # With the sign, as NER= must not find the pair NERType=x.
     start = f"{key}="
     pairs = (pair for pair in cell.split("|") if pair.startswith(start))
     return next(pairs, "").removeprefix(start) or absent
@@ -108,15 +114,16 @@ def find_layout(line: str, source: str, number: int, options: ColumnOptions) -> 
     Raises:
         FormatError: the file does not have the columns that the options name.
     """
-    tabs = "\t" in line.rstrip(BLANK)  # a tab at the end parts nothing
+    # One tab between cells settles it: cells of a file with tabs may hold blanks ("New York"). A
+    # tab at the end separates nothing.
+    tabs = "\t" in line.rstrip(BLANK)
     columns = split_line(line, tabs)
     width = len(columns)
-    conllu = options.format == "conllu" or (
-        options.format == "auto" and tabs and width == 10 and is_conllu_id(columns[0])
-    )
+    conllu = options.conllu
     try:
         if conllu and width != len(CONLLU_COLUMNS):
             raise ValueError(f"expected the 10 columns of CoNLL-U, found {width}")
+        # CoNLL-2000 to 2003 have the word first and the tag last; of CoNLL-U, UPOS is usual.
         token = options.token if options.token is not None else ("FORM" if conllu else 0)
         tag = options.tag if options.tag is not None else ("UPOS" if conllu else -1)
         named = [(token, "token")]
@@ -127,6 +134,7 @@ def find_layout(line: str, source: str, number: int, options: ColumnOptions) -> 
         raise FormatError(source, number, str(error)) from None
     indices = [index for index, _ in found]
     features = indices[len(indices) - len(options.features or ()) :]
+    # Columns of CoNLL-U such as HEAD are no features of a word; they have to be named.
     if options.features is None and not conllu:
         features = [index for index in range(width) if index not in indices]
     return Layout(
@@ -157,7 +165,7 @@ def _find(column: Column, width: int, conllu: bool, role: str) -> tuple[int, str
             f"{role} column {column}: expected -{width} to {width - 1}, as the file has "
             f"{plural(width, 'column')}"
         )
-    if role == "tag" and width == 1:
+    if role == "tag" and width == 1:  # -1 would take the tokens themselves for tags
         raise ValueError("expected a token and a tag on each line, found one column")
     return column % width, ""
 
@@ -168,7 +176,7 @@ def is_conllu_id(cell: str) -> bool:
 
 
 def is_cell(text: str) -> bool:
-    """Whether a column parted by tabs can hold a text."""
+    """Whether a column between tabs can hold a text."""
     return bool(text) and text == text.strip(BLANK) and "\t" not in text and "\n" not in text
 
 
@@ -182,6 +190,7 @@ def is_docstart(line: str) -> bool:
 def split_line(line: str, tabs: bool) -> list[str]:
     """The columns of a line."""
     line = line.rstrip(BLANK)
+    # With tabs an empty cell is an error that has to be seen; a run of blanks is one separator.
     if tabs:
         return [column.strip(BLANK) for column in line.split("\t")]
     columns = line.replace("\t", " ").split(" ")

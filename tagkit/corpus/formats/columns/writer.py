@@ -1,4 +1,4 @@
-"""Tags -> column files: into lines that are there, or as new ones."""
+"""Tags -> column files: put into existing lines, or written as new ones."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -27,7 +27,8 @@ def append_column(block: Block, layout: Layout | None, values: Sequence[str]) ->
     """The block's lines with one more column: `values` on its tokens.
 
     Lines that have the file's columns and are no tokens (-DOCSTART-, multiword ranges) get a
-    filler, so that all lines keep as many columns; comments and blank lines stay as they are.
+    filler, so that all lines have as many columns; comments and blank lines stay as they are.
+    conlleval and most readers refuse lines of different widths.
     """
     value_of = dict(zip(block.rows, values, strict=True))
     for place, line in enumerate(block.lines):
@@ -44,6 +45,7 @@ def append_column(block: Block, layout: Layout | None, values: Sequence[str]) ->
         yield f"{body}{separator}{value}{end}"
 
 
+# O is a tag of every scheme, and "_" is how CoNLL-U marks an empty cell.
 def _filler(line: str, layout: Layout) -> str | None:
     if not line.strip(BLANK) or (layout.conllu and line.startswith("#")):
         return None
@@ -68,23 +70,26 @@ def _with_cell(line: str, layout: Layout, column: int, value: str) -> str:
     body = line.rstrip(BLANK)
     cells = list((_BETWEEN_TABS if layout.tabs else _BETWEEN_BLANKS).finditer(body))
     start, end = cells[column].span()
+    # Blanks around a cell between tabs belong to the layout of the file, not to the value.
     cell = body[start:end]
     start += len(cell) - len(cell.lstrip(BLANK))
     end -= len(cell) - len(cell.rstrip(BLANK))
     for index, key in layout.keys:
         if index == layout.tag:
+            # The value of a word without the key is not written: the pair is left out.
             absent = KEYED[CONLLU_COLUMNS[index]]
             value = with_value(body[start:end], key, None if value == absent else value)
     return f"{body[:start]}{value}{line[end:]}"
 
 
 def write_columns(items: Iterable[Sentence], writing: Writing) -> Iterator[Piece]:
-    """A line a token: the word, its features, its tag, parted by tabs; a blank line behind each."""
+    """A line a token, with tabs between word, features and tag; a blank line after a sentence."""
     first: Sentence | None = None
     for item in items:
         first = first or item
         if item.labels:
             writing.note("columns have no place for the class of a sentence: classes are left out")
+        # The tag comes last, where CRF++, conlleval and tagkit itself look for it by default.
         columns = [item.words, *item.features, *([item.tags] if item.tags else [])]
         # Features of one sentence and tags of another would be the same column.
         if (item.tags is None) != (first.tags is None):
@@ -104,9 +109,10 @@ def _check(item: Sentence, cell: str, width: int) -> None:
     if not is_cell(cell):
         what = f"a cell such as {shorten(cell)}: tabs part columns, line ends tokens"
         raise cannot_hold(item, "columns", what)
+    # Without a tab in the line a blank would separate columns.
     if width == 1 and " " in cell:
         raise cannot_hold(
             item, "columns", f"a word with a blank ({shorten(cell)}) without a tag beside it"
         )
-    if cell == DOCSTART:
+    if cell == DOCSTART:  # read again, the line would be no token
         raise cannot_hold(item, "columns", f"{DOCSTART} as a word")

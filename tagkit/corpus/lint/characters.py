@@ -1,16 +1,19 @@
-"""Characters that nobody means to have in a corpus, and sentences that run on."""
+"""Checks of characters that a corpus has by accident, and of sentences without an end."""
 
 import unicodedata
 from collections.abc import Iterator
 from itertools import pairwise
 
-from tagkit.corpus.lint.reading import ReadFile, line_of
-from tagkit.corpus.lint.report import Finding
+from tagkit.corpus.lint.file_contents import ReadFile, line_of
+from tagkit.corpus.lint.findings import Finding
 from tagkit.errors import shorten
 from tagkit.text.records import Sentence
 from tagkit.wording import plural
 
+# Joins no letters where it stands, which Persian and Hindi need inside words; elsewhere it is odd.
 _NON_JOINER = "\u200c"
+# Soft hyphen, zero-width space, marks of direction, word joiner, byte order mark, and the Mongolian
+# vowel separator: a word with one of them looks like the word without, and is another one.
 _INVISIBLE = frozenset("\u00ad\u200b\u200e\u200f\u2060\ufeff\u180e")
 _MOST_KINDS = 10
 
@@ -28,6 +31,7 @@ def check_characters(read: ReadFile) -> Iterator[Finding]:
             for char in odd_in.get(text, ()):
                 lines.setdefault((char, what), []).append(line)
                 example.setdefault((char, what), text)
+    # The commonest first: one wrong encoding produces hundreds of kinds, of which ten tell enough.
     ordered = sorted(lines, key=lambda place: -len(lines[place]))
     for char, what in ordered[:_MOST_KINDS]:
         found = lines[char, what]
@@ -42,6 +46,7 @@ def check_characters(read: ReadFile) -> Iterator[Finding]:
 
 
 def _name(char: str) -> str:
+    # C1 controls, which nobody types: bytes of Windows-1252 that were read as Latin-1.
     if "\x80" <= char <= "\x9f":
         return "a control character, where Windows-1252 has quotes and dashes: a wrong encoding?"
     return unicodedata.name(char, "a control character")
@@ -67,6 +72,8 @@ def _is_letter(char: str) -> bool:
 def _is_odd(char: str) -> bool:
     if " " <= char < "\x7f":
         return False
+    # Controls, private use, unassigned, line and paragraph separators, and U+FFFD, which decoders
+    # put in place of what they cannot read.
     kind = unicodedata.category(char)
     return kind in ("Cc", "Co", "Cn", "Zl", "Zp") or char in _INVISIBLE or char == "\ufffd"
 
@@ -88,6 +95,7 @@ def _texts(read: ReadFile) -> Iterator[tuple[str, str, int]]:
 
 def _not_composed(read: ReadFile, distinct: set[str]) -> Iterator[Finding]:
     """Words whose letters and accents are characters of their own, where one could be."""
+    # UAX #15. Both spellings of an accented letter look alike and have different vectors.
     odd = {word for word in distinct if not unicodedata.is_normalized("NFC", word)}
     if not odd:
         return
@@ -114,6 +122,8 @@ def check_lengths(read: ReadFile) -> Iterator[Finding]:
         return
     lengths = sorted(len(sentence) for sentence in read.sentences)
     usual = lengths[int(0.9 * (len(lengths) - 1))]
+    # Ten times the usual length; between 200, as some sentences of the law are that long, and 512,
+    # over which tagging goes in windows anyway.
     limit = max(200, min(512, 10 * usual))
     long = [sentence for sentence in read.sentences if len(sentence) > limit]
     if long:

@@ -1,4 +1,4 @@
-"""One part of a corpus, and how a smaller part is held out of it."""
+"""One part of a corpus (train, dev or test), and how a dev part is held out of train."""
 
 import random
 from collections import Counter
@@ -9,13 +9,19 @@ from pathlib import Path
 from tagkit.corpus.formats.columns.layout import Layout
 from tagkit.errors import DataError
 from tagkit.text.records import Sentence
-from tagkit.text.schemes import OUTSIDE, Detection, stretches
+from tagkit.text.scheme_detection import Detection
+from tagkit.text.schemes import OUTSIDE, has_spans, stretches
 from tagkit.wording import listed, plural_of
 
 
 @dataclass(frozen=True, slots=True)
 class LabelKinds:
-    """Which labels there are: tags of tokens, classes of texts."""
+    """Which labels a corpus must have; others that it has are left out or ignored.
+
+    Attributes:
+        tags: a tag for each word.
+        classes: classes of each sentence or text as a whole, which is then one sequence of tokens.
+    """
 
     tags: bool
     classes: bool
@@ -23,13 +29,13 @@ class LabelKinds:
 
 @dataclass(frozen=True)
 class Split:
-    """One corpus file, or the part of it that one is made of.
+    """One corpus file, or the part of one that was held out.
 
     Attributes:
         path: of the file.
-        sentences: with the tags of the file, its classes, or both, as the task has them.
-        detection: the scheme that the tags are in; None where the task is to classify.
-        notes: what there is to say of it, such as what its format cannot hold.
+        sentences: with the kinds of labels that were asked for.
+        detection: the scheme that the tags are in; None where no tags were asked for.
+        notes: what a person should know about it, such as what its format cannot hold.
         layout: where things are in the lines of a column file; None for other formats.
     """
 
@@ -41,7 +47,7 @@ class Split:
 
     @property
     def scheme(self) -> str | None:
-        """That of the tags; None where there are none."""
+        """Scheme of the tags; None where there are none."""
         return self.detection.scheme if self.detection else None
 
     @property
@@ -50,18 +56,18 @@ class Split:
         return sum(len(sentence) for sentence in self.sentences)
 
     def labels(self) -> set[str]:
-        """Types of the spans, or plain labels."""
-        if self.scheme == "labels":
-            return {tag for sentence in self.sentences for tag in sentence.tags or ()}
-        return {label for label, _ in self.entities()}
+        """Types of the spans, or plain labels; empty where there are no tags."""
+        if self.scheme is None or has_spans(self.scheme):
+            return {label for label, _ in self.entities()}
+        return {tag for sentence in self.sentences for tag in sentence.tags or ()}
 
     def classes(self) -> Counter[str]:
-        """Classes of the texts, each with the number of these; empty where there are none."""
+        """Number of texts of each class; empty where there are none."""
         return Counter(label for sentence in self.sentences for label in sentence.labels)
 
     def entities(self) -> Iterator[tuple[str, tuple[str, ...]]]:
         """Label and words of each span."""
-        if self.scheme in (None, "labels"):
+        if not has_spans(self.scheme):
             return
         for sentence in self.sentences:
             for start, end, label in stretches(sentence.tags or ()):
@@ -69,16 +75,19 @@ class Split:
 
 
 def with_label_notes(split: Split, known: Set[str], known_classes: Set[str], where: str) -> Split:
-    """The split, with a note where nothing of it can be found.
+    """The split, with a note where the model knows none of its labels.
+
+    Such a corpus scores zero in every epoch, which looks like a model that does not learn.
 
     Args:
         split: a corpus that a model is scored on.
         known: types of spans, or plain labels, that the model learns.
         known_classes: classes that it learns.
-        where: what has these, for the note.
+        where: name of what has these, for the note.
     """
     notes = []
-    labels = {label or "_" for label in split.labels()} - {OUTSIDE}  # "_": a bare prefix
+    # A bare prefix has an empty label; "_" is how conlleval shows it.
+    labels = {label or "_" for label in split.labels()} - {OUTSIDE}
     known = {label or "_" for label in known} - {OUTSIDE}
     if split.detection and not labels:
         notes.append(f"{split.path}: every tag is O, so that scores on it mean nothing")
@@ -95,10 +104,11 @@ def with_label_notes(split: Split, known: Set[str], known_classes: Set[str], whe
 def hold_out(train: Split, fraction: float, seed: int) -> tuple[Split, Split]:
     """Train without a random part of its sentences, and that part.
 
-    Each class has its share of that part, as near as whole texts allow.
+    Each class has its share of that part, as near as whole texts allow: a rare class would often be
+    missing in a part that is drawn without regard to classes.
 
     Raises:
-        DataError: there is but one sentence.
+        DataError: there is only one sentence.
     """
     total = len(train.sentences)
     if total < 2:
@@ -109,23 +119,24 @@ def hold_out(train: Split, fraction: float, seed: int) -> tuple[Split, Split]:
     # At least one sentence is held out, and at least one kept.
     count = min(max(1, round(total * fraction)), total - 1)
     order = list(range(total))
+    # Python's generator, not torch's: the part is the same whatever else the run draws.
     random.Random(seed).shuffle(order)
     chosen = set(_evenly([train.sentences[i].labels for i in order], order, count))
     kept = tuple(s for i, s in enumerate(train.sentences) if i not in chosen)
     held_out = tuple(s for i, s in enumerate(train.sentences) if i in chosen)
     name = f"{Path(train.path).name} (split off)"
-    # What there is to say of the file is said of train.
+    # The notes are about the file, and are shown once, with train.
     dev = replace(train, path=name, sentences=held_out, notes=())
     return replace(train, sentences=kept), dev
 
 
 def _evenly(labels: Sequence[Hashable], items: Sequence[int], count: int) -> list[int]:
-    """`count` of the items, of each label as near to its share as can be, the first of each."""
+    """The first items of each label, `count` in all; each label as near to its share as can be."""
     groups: dict[Hashable, list[int]] = {}
     for label, item in zip(labels, items, strict=True):
         groups.setdefault(label, []).append(item)
-    # The k-th item of a group of n stands at (k - 1/2) / n of the way through all: those that
-    # stand first are taken, so that no group is more than one item away from its share.
+    # Item k of a group of n is placed at (k - 1/2) / n, between 0 and 1. Of all groups together the
+    # `count` lowest places are taken, so that no group is more than one item away from its share.
     places = [
         ((place + 0.5) / len(group), turn, item)
         for turn, group in enumerate(groups.values())

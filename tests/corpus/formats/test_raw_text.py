@@ -7,7 +7,7 @@ from formats_help import read, texts, write
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tagkit.corpus.formats.text import read_text_lines, write_text_lines
+from tagkit.corpus.formats.raw_text import read_text_lines, write_text_lines
 from tagkit.errors import FormatError, TagkitError
 from tagkit.text.records import Document, Sentence, TextSpan
 

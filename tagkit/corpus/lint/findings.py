@@ -1,4 +1,4 @@
-"""What a check finds: facts of each file, findings, a verdict."""
+"""The results of a check: facts of each file, findings, a verdict."""
 
 from collections import Counter
 from dataclasses import asdict, dataclass
@@ -11,7 +11,7 @@ Severity = Literal["error", "warning", "note"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One kind of thing that is odd in one file.
+    """One kind of problem in one file, with all lines that have it.
 
     Attributes:
         severity: an error makes a corpus unfit as it is, a warning may make it worse, a note is
@@ -38,7 +38,7 @@ class FileFacts:
     Attributes:
         file: its path.
         format: what it is read as.
-        scheme: of its tags, "labels" for plain ones, or "classes"; None without any.
+        scheme: of its tags, `PLAIN` for plain labels, or "classes"; None without any.
         scheme_told: how sure that is, for people.
         sentences: how many, or how many texts.
         tokens: how many; of texts with classes, words between blanks.
@@ -79,16 +79,17 @@ class CheckReport:
     def verdict(self) -> str:
         """What it comes to, in a line."""
         counts = Counter(finding.severity for finding in self.findings)
+        # Notes do not make a corpus unfit, so they change the words and not the exit status.
         if not counts:
             return "nothing odd found"
-        told = ", ".join(
+        counted = ", ".join(
             plural(counts[severity], severity)
             for severity in ("error", "warning", "note")
             if counts[severity]
         )
         if counts["error"]:
-            return f"{told}: correct the errors before training on this"
-        return f"{told}: fit to train on"
+            return f"{counted}: correct the errors before training on this"
+        return f"{counted}: fit to train on"
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -101,7 +102,7 @@ class CheckReport:
 
 def shown_lines(lines: tuple[int, ...] | list[int], most: int = 5) -> str:
     """'line 7' or 'lines 7, 9, 12 and 30 more'."""
-    lines = tuple(dict.fromkeys(lines))
+    lines = tuple(dict.fromkeys(lines))  # one line may have several odd characters
     numbers = ", ".join(f"{line:,}" for line in lines[:most])
     more = f" and {len(lines) - most:,} more" if len(lines) > most else ""
     return f"line{'s' if len(lines) > 1 else ''} {numbers}{more}"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tagkit.corpus.split import Split, hold_out
+from tagkit.corpus.dataset import Split, hold_out
 from tagkit.errors import DataError
 from tagkit.text.records import Sentence
 

@@ -1,27 +1,32 @@
-"""Pieces of an output -> the files that they belong to; and the files that an input consists of."""
+"""Inputs and outputs that are several files: which files they are, and how they are written."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from tagkit.corpus.formats.brat import PAIR
 from tagkit.corpus.formats.parallel import LABELS, TAGS, WORDS
 from tagkit.corpus.formats.pieces import Piece
-from tagkit.corpus.formats.source import STDIN
+from tagkit.corpus.formats.source import PACKED, STDIN, unpacked_name
 from tagkit.storage import encoded, new_folder, open_output
 from tagkit.storage.places import refusals
 
-_OPEN_FILES = 16  # of a folder that is being written
-_PAIR = (".txt", ".ann")  # of brat
+# Of a folder that is being written. A corpus of 50,000 texts would exceed the limit of open files
+# (often 1,024) if each stayed open, and opening one for each piece would be slow.
+_OPEN_FILES = 16
 
 
 def pair_of(path: Path) -> list[Path]:
     """The two files of a pair, given one of them."""
-    return [path.with_suffix(ending) for ending in _PAIR]
+    return [path.with_suffix(ending) for ending in PAIR]
 
 
 def files_of(path: str) -> Iterator[Path]:
-    """All files that may be read when this is the input: those of a folder, and of a pair, too."""
+    """All files that may be read when this is the input: those of a folder, and of a pair, too.
+
+    None of them may be an output: it would be emptied before it is read.
+    """
     if path == STDIN:
         yield Path("/dev/stdin")
         return
@@ -29,15 +34,16 @@ def files_of(path: str) -> Iterator[Path]:
     if place.is_dir():
         yield from (file for file in place.rglob("*") if file.is_file())
         return
+    # Also files that do not exist are named: comparing paths with them does no harm.
     yield place
-    unpacked = place.with_name(place.name.removesuffix(".gz")) if place.name else place
+    unpacked = place.with_name(unpacked_name(place.name)) if place.name else place
     others: list[Path] = []
-    if unpacked.suffix in _PAIR:
+    if unpacked.suffix in PAIR:
         others = pair_of(unpacked)
     elif unpacked.name == WORDS:
         others = [place.with_name(name) for name in (WORDS, TAGS, LABELS)]
     for other in others:
-        yield from (other, other.with_name(f"{other.name}.gz"))
+        yield from (other, other.with_name(f"{other.name}{PACKED}"))
 
 
 def write_pair(path: Path, pieces: Iterable[Piece], *, replace: bool) -> None:
@@ -77,17 +83,19 @@ def _fill(folder: Path, pieces: Iterable[Piece], path: Path) -> None:
         for piece in pieces:
             with refusals(path / piece.file):
                 if piece.file not in files:
+                    # The oldest one: writers finish with a document before the next.
                     if len(files) == _OPEN_FILES:
                         files.pop(next(iter(files))).close()
                     place = folder / piece.file
                     place.parent.mkdir(parents=True, exist_ok=True)
                     files[piece.file] = place.open("ab")
                 file = files[piece.file]
+                # At the start of a file a text's own byte order mark needs to be doubled.
                 file.write(encoded(piece.text, first=file.tell() == 0))
         with refusals(path):
             for file in files.values():
                 file.close()
     finally:
         for file in files.values():
-            with suppress(OSError):  # what cannot be written was said
+            with suppress(OSError):  # a full disk fails again here, and has been reported
                 file.close()

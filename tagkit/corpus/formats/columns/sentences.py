@@ -1,0 +1,41 @@
+"""Column files -> sentences, with the layout of their lines."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import chain
+
+from tagkit.corpus.formats.columns.layout import column_options
+from tagkit.corpus.formats.columns.reader import Block, ColumnReader
+from tagkit.corpus.formats.conllu import with_text
+from tagkit.corpus.formats.options import Reading, Records
+from tagkit.corpus.formats.source import Source
+from tagkit.errors import FormatError
+from tagkit.text.records import Sentence
+
+
+def read_columns(source: Source, reading: Reading) -> Records:
+    """Sentences of a column file, CoNLL-U among them; with their text where that is wanted."""
+    options = column_options(reading.data, with_tags=reading.with_tags)
+    # None asks for every column: what convert must not lose, a model must not see unasked.
+    if reading.all_features and not options.features:
+        options = replace(options, features=None)
+    reader = ColumnReader(source.name, options, reading.on_error)
+    blocks = (block for block in reader.blocks(source.pieces()) if block.sentence is not None)
+    # The layout is known from the first sentence on, so one is read before anything is returned.
+    first = next(blocks, None)
+    all_blocks = chain([first] if first else [], blocks)
+    layout = reader.layout
+    if reading.with_text and layout is not None and layout.conllu:
+        return Records(_with_texts(all_blocks, source, reading, tabs=layout.tabs), layout)
+    return Records((block.sentence for block in all_blocks if block.sentence), layout)
+
+
+def _with_texts(
+    blocks: Iterator[Block], source: Source, reading: Reading, *, tabs: bool
+) -> Iterator[Sentence]:
+    """The sentences of CoNLL-U with their texts; those with an impossible range are refused."""
+    for block in blocks:
+        try:
+            yield with_text(block, source.name, tabs=tabs)
+        except FormatError as error:
+            reading.refuse(error.source, error.line, error.problem)

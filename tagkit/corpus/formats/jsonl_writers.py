@@ -1,0 +1,92 @@
+"""Sentences and documents -> JSON Lines, with the keys that `jsonl` reads first."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from tagkit.corpus.formats.options import Item
+from tagkit.corpus.formats.pieces import Piece, Writing, cannot_hold, one_file
+from tagkit.storage import without_halves
+from tagkit.text.json_text import to_json
+from tagkit.text.records import Document, Sentence, TextSpan
+
+
+def write_jsonl_tokens(items: Iterable[Sentence], writing: Writing) -> Iterator[Piece]:
+    """`{"tokens", "tags"}` of each sentence, with its features and label where it has some."""
+    return one_file(to_json(_tokens_record(item)) for item in _all_readable(items))
+
+
+def _all_readable(items: Iterable[Sentence]) -> Iterator[Sentence]:
+    """The sentences, none of which lacks what the others are read for.
+
+    Raises:
+        FormatError: one has neither tags nor a class, and others have tags.
+    """
+    # Read again, a file with one tagged sentence needs tags in all of them.
+    bare: Sentence | None = None
+    tagged = False
+    for item in items:
+        tagged = tagged or item.tags is not None
+        if item.tags is None and not item.labels:
+            bare = item
+        if tagged and bare is not None:
+            raise cannot_hold(bare, "jsonl-tokens", "tags in some sentences alone")
+        yield item
+
+
+def _tokens_record(item: Sentence) -> dict[str, Any]:
+    if any("" in column for column in (item.words, item.tags or (), *item.features)):
+        raise cannot_hold(item, "jsonl-tokens", "a word, a tag or a feature that is empty")
+    record: dict[str, Any] = {"tokens": item.words}
+    if item.tags is not None:
+        record["tags"] = item.tags
+    if item.features:
+        record["features"] = item.features
+    return {**record, **_classes(item, "jsonl-tokens")}
+
+
+def write_jsonl_spans(items: Iterable[Document], writing: Writing) -> Iterator[Piece]:
+    """`{"text", "spans"}` of each document, with its tokens and label where it has some."""
+    return one_file(to_json(_spans_record(item)) for item in items)
+
+
+def _spans_record(item: Document) -> dict[str, Any]:
+    if not item.text.strip():
+        raise cannot_hold(item, "jsonl-spans", "a blank text")
+    # The name of a file may hold bytes that are no text; JSON cannot.
+    record: dict[str, Any] = {"id": without_halves(item.name)} if item.name else {}
+    record["text"] = item.text
+    if item.tokens is not None:
+        record["tokens"] = [
+            {"text": item.text[start:end], "start": start, "end": end} for start, end in item.tokens
+        ]
+    if any(not span.label or span.start >= span.end for span in item.spans or ()):
+        raise cannot_hold(item, "jsonl-spans", "a span without a label or a character")
+    record["spans"] = [_span_record(span) for span in item.spans or ()]
+    return {**record, **_classes(item, "jsonl-spans")}
+
+
+def write_jsonl_texts(items: Iterable[Document], writing: Writing) -> Iterator[Piece]:
+    """`{"text", "label"}` of each document; `labels` where there are several."""
+    return one_file(to_json(_text_record(item, writing)) for item in items)
+
+
+def _text_record(item: Document, writing: Writing) -> dict[str, Any]:
+    if item.spans:
+        writing.note("jsonl-texts holds classes of texts: spans are left out")
+    if not item.labels or not item.text.strip():
+        raise cannot_hold(item, "jsonl-texts", "a text without a class, or a blank one")
+    return {"text": item.text, **_classes(item, "jsonl-texts")}
+
+
+def _classes(item: Item, format: str) -> dict[str, Any]:
+    labels = item.labels
+    if not labels:
+        return {}
+    if "" in labels:
+        raise cannot_hold(item, format, "an empty class")
+    # doccano and Prodigy have "label" for one class; a list of one would be read as several.
+    return {"label": labels[0]} if len(labels) == 1 else {"labels": labels}
+
+
+def _span_record(span: TextSpan) -> dict[str, Any]:
+    return {"text": span.text, "start": span.start, "end": span.end, "label": span.label}

@@ -1,0 +1,173 @@
+"""Which column of a TSV or CSV file is the text, and which the label.
+
+The configuration says so, else a header or, of two columns, what they hold. Where nothing decides,
+the file is refused: a wrong guess would train a model to predict texts from labels.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tagkit.config import Column, DataConfig
+from tagkit.corpus.formats.options import Reading
+from tagkit.errors import FormatError, shorten
+from tagkit.wording import plural
+
+Row = tuple[int, list[str]]  # the number of its first line, and its cells
+
+# Names of columns in corpora that people download (Kaggle, Hugging Face datasets, GLUE). The first
+# of each is preferred where a header has several of them.
+TEXT_NAMES = (
+    "text", "texts", "sentence", "review", "utterance", "query", "question", "content", "title",
+    "body", "document", "message", "comment", "tweet", "headline", "description", "abstract",
+)  # fmt: skip
+LABEL_NAMES = (
+    "label", "labels", "class", "category", "intent", "sentiment", "topic", "target", "y",
+    "polarity", "emotion", "rating", "tag",
+)  # fmt: skip
+_REMEDY = "Name them, from 0: --set data.label_column=0 --set data.text_column=1"
+
+
+@dataclass(frozen=True, slots=True)
+class TextLayout:
+    """Where things are in the rows of one file.
+
+    Attributes:
+        width: number of columns.
+        text: index of the text's column.
+        label: index of the label's column; None where there is none.
+        header: whether the first row is one.
+    """
+
+    width: int
+    text: int
+    label: int | None
+    header: bool
+
+
+def find_text_layout(rows: Sequence[Row], source: str, reading: Reading) -> TextLayout:
+    """What the columns are, by the configuration and the first rows.
+
+    Raises:
+        FormatError: a column is named that is not there, or nothing tells which is which.
+    """
+    data = reading.data
+    number, first = rows[0]
+    # Broken rows are refused later, with their numbers; they must not decide about columns.
+    same = [cells for _, cells in rows if len(cells) == len(first)]
+    header = data.header == "yes" or (data.header == "auto" and _has_header(same, data))
+    try:
+        text = _named(data.text_column, "text_column", first, header)
+        label = _named(data.label_column, "label_column", first, header)
+        if header:
+            text = _known(first, TEXT_NAMES, label) if text is None else text
+            label = _known(first, LABEL_NAMES, text) if label is None else label
+        if reading.with_tags or (text is None and len(first) > 1):
+            text, label = _settle(text, label, len(first), same[1:] if header else same)
+    except ValueError as error:
+        raise FormatError(source, number, str(error)) from None
+    # In prediction labels are not wanted, and a file of one column is a file of texts.
+    text = text or 0
+    return TextLayout(len(first), text, None if label == text else label, header)
+
+
+def _has_header(rows: Sequence[Sequence[str]], data: DataConfig) -> bool:
+    """Whether the first row names the columns.
+
+    It does if it has a known name of a text and one of a label. With one of them alone, all of its
+    cells need to look like names, and the known one must not be a label that comes again.
+    """
+    if isinstance(data.text_column, str) or isinstance(data.label_column, str):
+        return True
+    names = [plain_name(cell) for cell in rows[0]]
+    # "text,label" may be a row of texts about labels, but nobody has ever seen one.
+    if set(names) & {*TEXT_NAMES} and set(names) & {*LABEL_NAMES}:
+        return True
+    if len(rows) == 1 or len({*names}) < len(names) or any(" " in name for name in names):
+        return False
+    # A first row such as "sentiment<TAB>good" may be an example: of the class "sentiment", which
+    # then comes again further down. A name of a column does not.
+    known = [i for i, name in enumerate(names) if name in TEXT_NAMES + LABEL_NAMES]
+    return any(all(row[i] != rows[0][i] for row in rows[1:]) for i in known)
+
+
+def plain_name(name: str) -> str:
+    """A name of a column without what people vary: blanks around it, and case."""
+    return name.strip(" ").lower()
+
+
+def _named(column: Column | None, option: str, first: Sequence[str], header: bool) -> int | None:
+    """Index of a column that the configuration names.
+
+    Raises:
+        ValueError: there is no such column.
+    """
+    width = len(first)
+    if isinstance(column, int):
+        if not -width <= column < width:
+            raise ValueError(f"data.{option} = {column}: expected -{width} to {width - 1}, as the "
+                             f"file has {plural(width, 'column')}")  # fmt: skip
+        return column % width
+    if column is None:
+        return None
+    if not header:
+        raise ValueError(
+            f"data.{option} = {shorten(column)}: expected a number, as data.header is 'no'"
+        )
+    # As written first: a header may have both "Label" and "label".
+    found = [i for i, name in enumerate(first) if name == column]
+    found = found or [i for i, name in enumerate(first) if plain_name(name) == plain_name(column)]
+    if len(found) != 1:
+        how = "several of this name" if found else "none of this name"
+        raise ValueError(f"data.{option} = {shorten(column)}: expected one of the header's "
+                         f"columns, found {how} in {shorten(', '.join(first), 400)}")  # fmt: skip
+    return found[0]
+
+
+def _known(first: Sequence[str], known: Sequence[str], taken: int | None) -> int | None:
+    """The column, other than `taken`, whose name is known; the preferred name settles a tie."""
+    names = {i: plain_name(name) for i, name in enumerate(first) if i != taken}
+    found = [i for i, name in names.items() if name in known]
+    if len(found) > 1:
+        found = [i for i in found if names[i] == known[0]]
+    return found[0] if len(found) == 1 else None
+
+
+def _settle(
+    text: int | None, label: int | None, width: int, rows: Sequence[Sequence[str]]
+) -> tuple[int, int]:
+    """The columns of text and label, where one or both are not known yet.
+
+    Raises:
+        ValueError: nothing shows which is which.
+    """
+    # Of two columns, one known settles the other; of three, what is left may be an ID.
+    if width == 2:
+        if text is None and label is None:
+            label = _label_column(rows)
+        if label is None and text is not None:
+            label = 1 - text
+        if text is None and label is not None:
+            text = 1 - label
+    if text is None or label is None:
+        raise ValueError(
+            f"expected a label and a text, found {plural(width, 'column')} and nothing "
+            f"that tells which is which. {_REMEDY}"
+        )
+    if text == label:
+        raise ValueError(f"expected a label and a text, found both in column {text}. {_REMEDY}")
+    return text, label
+
+
+def _label_column(rows: Sequence[Sequence[str]]) -> int | None:
+    """Of two columns the one with fewer words and fewer different cells; None for neither."""
+    words, kinds = (
+        [sum(len(row[i].split()) for row in rows) for i in (0, 1)],
+        [len({row[i] for row in rows}) for i in (0, 1)],
+    )
+    # Labels are short and come again. A column that wins on one count and loses on the other, such
+    # as long names of classes beside one-word texts, is left to the user.
+    for this, other in ((0, 1), (1, 0)):
+        no_more = words[this] <= words[other] and kinds[this] <= kinds[other]
+        if no_more and (words[this] < words[other] or kinds[this] < kinds[other]):
+            return this
+    return None

@@ -1,0 +1,236 @@
+"""Which scheme the tags of a corpus are in: decided here, for every command.
+
+`judge` decides and never raises, so that `tagkit check` can report all that is wrong; `scheme_of`
+asks it and refuses what cannot be trained on or scored. The rules:
+
+1. A scheme that is named (data.scheme) is taken.
+2. Tags without prefixes are plain labels; a few of them among tags of spans are mistakes.
+3. Of the span schemes the one that forbids the fewest transitions of the corpus is taken; of
+   several that forbid equally few, the expected one (that of train, for dev), else IOB2.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from tagkit.errors import DataError, FormatError, shorten
+from tagkit.text.records import Sentence
+from tagkit.text.schemes import (
+    ALL_PREFIXES,
+    DISPLAY,
+    OUTSIDE,
+    PLAIN,
+    has_spans,
+    is_span_tag,
+    may_follow,
+)
+
+Step = tuple[str, str]  # a tag, and the one that follows it
+
+# Listed in order of preference. IOB2 comes first, as short corpora often fit several schemes and
+# most corpora are in IOB2; IOB1 comes last, as it allows nearly every sequence of I tags.
+_BY_PREFERENCE = ("iob2", "iobes", "bilou", "iob1")
+
+# A POS tag set with a stray "B-X" is a POS tag set; entities with a stray "B_PER" are a mistake.
+# Between the two: one tag without a prefix for every four with one.
+_ODD_PER_SPAN_TAG = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Detection:
+    """The scheme of a set of tag sequences, and how well it fits.
+
+    Attributes:
+        scheme: one of `SCHEMES`.
+        transitions: number of steps that were counted, sentence edges included.
+        illegal: how many of them the scheme forbids.
+    """
+
+    scheme: str
+    transitions: int
+    illegal: int
+
+    def __str__(self) -> str:
+        """For a summary line: 'IOB2', or 'IOB2 (3 of 812 transitions are illegal)'."""
+        name = DISPLAY[self.scheme]
+        if not self.illegal:
+            return name
+        return f"{name} ({self.illegal:,} of {self.transitions:,} transitions are illegal)"
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What the tags of a file are.
+
+    Attributes:
+        detection: their scheme; steps from and to odd tags are not counted.
+        odd: tags without a prefix in a file of spans, or in a file of which a span scheme is
+            named; empty for plain labels.
+        is_named: whether the configuration names the scheme.
+        looks_plain: whether the tags by themselves look like plain labels.
+    """
+
+    detection: Detection
+    odd: frozenset[str]
+    is_named: bool
+    looks_plain: bool
+
+    @property
+    def scheme(self) -> str:
+        """One of `SCHEMES`."""
+        return self.detection.scheme
+
+    def forbids(self, step: Step, scheme: str | None = None) -> bool:
+        """Whether a step is illegal, in another scheme if that is named; not beside an odd tag."""
+        return not self.odd.intersection(step) and not may_follow(*step, scheme or self.scheme)
+
+    def without_odd(self, tags: Sequence[str]) -> tuple[str, ...]:
+        """The tags with O for odd ones, which mean no span."""
+        return tuple(OUTSIDE if tag in self.odd else tag for tag in tags)
+
+    def fits(self, steps: Counter[Step], scheme: str) -> int:
+        """How many steps a scheme forbids, those beside odd tags left out."""
+        return illegal_in(_without(steps, self.odd), scheme)
+
+
+def steps_of(tags: Sequence[str]) -> Iterator[Step]:
+    """The steps of a sentence; both of its edges count as O."""
+    return pairwise((OUTSIDE, *tags, OUTSIDE))
+
+
+def count_steps(sequences: Iterable[Sequence[str]]) -> Counter[Step]:
+    """How often each tag follows each other one; a sentence's edges count as O.
+
+    A corpus has millions of steps and some hundred distinct ones, so every question about schemes
+    is asked of these counts.
+    """
+    steps: Counter[Step] = Counter()
+    for tags in sequences:
+        steps.update(steps_of(tags))
+    return steps
+
+
+def judge(steps: Counter[Step], named: str = "auto", expected: str | None = None) -> Judgement:
+    """The scheme that is named, or the one that fits best.
+
+    Args:
+        steps: of all sentences of a file, as `count_steps` has them.
+        named: a scheme (data.scheme), or "auto".
+        expected: taken where it fits no worse than the best; None for no expectation.
+    """
+    if named == PLAIN:
+        return Judgement(Detection(PLAIN, steps.total(), 0), frozenset(), True, True)
+    counts = _tag_counts(steps)
+    odd = _tags_without_prefix(counts)
+    looks_plain = _is_plain(counts, odd)
+    if named == "auto" and looks_plain:
+        return Judgement(Detection(PLAIN, steps.total(), 0), frozenset(), False, True)
+    if named == "auto" and expected == PLAIN and counts.keys() <= {OUTSIDE}:
+        # A dev corpus of plain labels may happen to hold nothing but the label "O".
+        return Judgement(Detection(PLAIN, steps.total(), 0), frozenset(), False, False)
+    counted = _without(steps, odd)
+    illegal = {scheme: illegal_in(counted, scheme) for scheme in _BY_PREFERENCE}
+    scheme = min(illegal, key=illegal.__getitem__)  # min() keeps the first of equals
+    if named != "auto":
+        scheme = named
+    elif expected in illegal and illegal[expected] <= illegal[scheme]:
+        scheme = expected
+    detection = Detection(scheme, counted.total(), illegal[scheme])
+    return Judgement(detection, odd, named != "auto", looks_plain)
+
+
+def scheme_of(
+    sentences: Sequence[Sentence], path: str, named: str = "auto", expected: str | None = None
+) -> Detection:
+    """The scheme of a corpus whose tags can be learnt, scored or converted.
+
+    Args:
+        sentences: those without tags are not looked at.
+        path: of their file, for messages.
+        named: a scheme (data.scheme), or "auto".
+        expected: as for `judge`.
+
+    Raises:
+        FormatError: most tags are those of a span scheme, and some are not.
+        DataError: the tags are plain labels where spans are named or expected, or the reverse.
+    """
+    if named == PLAIN:  # which any tags are: there is nothing to count
+        return Detection(PLAIN, 0, 0)
+    judged = judge(count_steps(sentence.tags or () for sentence in sentences), named, expected)
+    if judged.odd and not judged.looks_plain:
+        raise _odd_tags(judged.odd, sentences, path)
+    wanted = named if named != "auto" else expected
+    is_plain = judged.looks_plain or not has_spans(judged.scheme)
+    if wanted is not None and has_spans(wanted) == is_plain:
+        found = PLAIN if is_plain else judged.scheme
+        raise DataError(f"{path}: expected tags in the scheme {wanted}, found {found}")
+    return judged.detection
+
+
+def _odd_tags(odd: frozenset[str], sentences: Sequence[Sentence], path: str) -> FormatError:
+    """The error of tags without prefixes among those of spans, at the first of the lowest one."""
+    counts = Counter(tag for sentence in sentences for tag in sentence.tags or ())
+    ordered = sorted(odd)
+    odd_tokens = sum(counts[tag] for tag in odd)
+    span_tokens = counts.total() - counts[OUTSIDE] - odd_tokens
+    shown = ", ".join(shorten(tag) for tag in ordered[:5])
+    problem = (
+        f"expected O or a tag such as B-LABEL, as {span_tokens:,} tags of the file are, found "
+        f"{shown} ({odd_tokens:,} in all). Correct that, or set data.scheme to 'labels' for plain "
+        "labels"
+    )
+    return FormatError(path, _line_of(ordered[0], sentences), problem)
+
+
+def _line_of(tag: str, sentences: Sequence[Sentence]) -> int:
+    """Number of the first line that has this tag."""
+    lines = (
+        sentence.lines[(sentence.tags or ()).index(tag)]
+        for sentence in sentences
+        if tag in (sentence.tags or ())
+    )
+    return next(lines, 1)
+
+
+def illegal_count(sequences: Iterable[Sequence[str]], scheme: str) -> int:
+    """How many steps of these sequences a scheme forbids, sentence edges included."""
+    return illegal_in(count_steps(sequences), scheme)
+
+
+def illegal_in(steps: Counter[Step], scheme: str) -> int:
+    """How many of these steps a scheme forbids."""
+    return sum(count for (a, b), count in steps.items() if not may_follow(a, b, scheme))
+
+
+def _tag_counts(steps: Counter[Step]) -> Counter[str]:
+    """How often each tag occurs; O once more for each sentence, for the edge before it."""
+    counts: Counter[str] = Counter()
+    for (before, _), count in steps.items():
+        counts[before] += count
+    return counts
+
+
+def _tags_without_prefix(counts: Counter[str]) -> frozenset[str]:
+    """The tags that are none of a span scheme."""
+    tags = counts.keys() - {OUTSIDE}
+    # Corpora of one type of span may leave it out: B, I and O alone. A set without B and I, such as
+    # E and S, is more likely one of plain labels.
+    if tags <= ALL_PREFIXES and tags & {"B", "I"}:
+        return frozenset()
+    return frozenset(tag for tag in tags if not is_span_tag(tag))
+
+
+def _is_plain(counts: Counter[str], odd: frozenset[str]) -> bool:
+    """Whether tags, some of which are odd, are plain labels rather than spans with mistakes."""
+    odd_tokens = sum(counts[tag] for tag in odd)
+    span_tokens = counts.total() - counts[OUTSIDE] - odd_tokens
+    # Without any sentence there is not even an O; nothing but O is a corpus without spans.
+    return not counts or odd_tokens * _ODD_PER_SPAN_TAG > span_tokens
+
+
+def _without(steps: Counter[Step], odd: frozenset[str]) -> Counter[Step]:
+    """The steps that no odd tag takes part in."""
+    if not odd:
+        return steps
+    return Counter({step: count for step, count in steps.items() if not odd.intersection(step)})
