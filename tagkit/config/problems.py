@@ -11,7 +11,8 @@ from typing import Any
 
 from pydantic_core import ErrorDetails
 
-from tagkit.config.sections import Config, Section
+from tagkit.config.option import options_of
+from tagkit.config.sections import Config
 from tagkit.errors import shorten
 from tagkit.text.json_text import is_writable
 from tagkit.wording import visible
@@ -33,14 +34,7 @@ LARGEST = 2**63  # TOML's own limit of a whole number
 
 def option_names() -> list[str]:
     """Every option's dotted name."""
-    names = []
-    for name, field in Config.model_fields.items():
-        section = field.annotation
-        if isinstance(section, type) and issubclass(section, Section):
-            names += [f"{name}.{key}" for key in section.model_fields]
-        else:
-            names.append(name)
-    return names
+    return list(options_of(Config))
 
 
 def explain(errors: Iterable[ErrorDetails]) -> dict[str, list[str]]:

@@ -5,7 +5,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from tagkit.config import LARGEST, option_names, toml_value, unknown_option
+from tagkit.config import (
+    LARGEST,
+    Config,
+    option_names,
+    toml_value,
+    tunable_options,
+    unknown_option,
+)
 from tagkit.errors import ConfigError, shorten
 
 
@@ -59,11 +66,6 @@ class Choices:
 
 
 Space = Range | Choices
-_SECTIONS = ("embeddings.", "encoder.", "head.", "train.")
-_FIXED = {
-    "train.seeds", "train.max_minutes", "train.checkpoint_every", "train.tracker", "train.device",
-    "train.threads", "train.init_from",
-}  # fmt: skip
 
 
 def parse_spaces(texts: Iterable[str]) -> dict[str, Space]:
@@ -81,7 +83,7 @@ def parse_spaces(texts: Iterable[str]) -> dict[str, Space]:
                 raise ValueError(f"expected section.key=values, found {shorten(text)}")
             if name not in option_names():
                 raise ValueError(unknown_option(name))
-            if not name.startswith(_SECTIONS) or name in _FIXED:
+            if name not in tunable_options(Config):
                 raise ValueError(f"{name} makes no model better or worse; it cannot be searched")
             spaces[name] = _parse(values)
         except ValueError as error:

@@ -6,20 +6,20 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tagkit.config import FORMER_TOKENIZER, Config, refuse_without_effect, with_options
+from tagkit.config import (
+    FORMER_TOKENIZER,
+    Config,
+    option_values,
+    options_of,
+    refuse_without_effect,
+    with_options,
+)
 from tagkit.errors import ConfigError
 from tagkit.storage import digest_of
 from tagkit.training.setup import Prepared
 from tagkit.wording import clipped
 
 _CONTENT = "content of "
-# What may differ in a run that goes on. Most of it changes no weight; max_epochs does where the
-# learning rate falls towards the last step, threads by rounding.
-_FREE = {
-    "train.max_epochs", "train.patience", "train.max_minutes", "train.checkpoint_every",
-    "train.threads", "train.device", "train.tracker", "output.dir", "data.train_file",
-    "data.dev_file", "data.test_file", "data.max_line_chars",
-}  # fmt: skip
 
 
 def output_folder(config: Config) -> Path:
@@ -67,11 +67,8 @@ def identity(
         device: cpu or cuda.
         processes: that train together.
     """
-    dumped = config.model_dump(mode="json")
-    options = {"task": dumped.pop("task")}
-    for section, values in dumped.items():
-        options |= {f"{section}.{key}": value for key, value in values.items()}
-    kept = {name: value for name, value in options.items() if name not in _FREE}
+    values = option_values(config)
+    kept = {name: values[name] for name, option in options_of(Config).items() if not option.resume}
     corpora = {f"{split} corpus": digest for split, digest in digests.items()}
     for key, path in (("vectors", config.embeddings.vectors), ("model", config.train.init_from)):
         corpora[_CONTENT + key] = digest_of(Path(path)) if path else None

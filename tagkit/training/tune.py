@@ -22,6 +22,10 @@ from tagkit.config import (
     Config,
     effective,
     load_config,
+    option_values,
+    options_of,
+    parse_config,
+    parse_toml,
     refuse_without_effect,
     to_toml,
     with_options,
@@ -159,22 +163,25 @@ class _Search:
             CheckpointError: it is something else.
         """
         data = self.config.data
-        free = {"train.max_minutes": 0.0, "train.threads": 1, "output.dir": ""}
         search = {
-            "config": to_toml(with_options(self.config, free)),
+            "config": to_toml(self.config),
             "corpora": [digest_of(Path(path)) for path in (data.train_file, data.dev_file) if path],
             "spaces": {name: str(space) for name, space in self.spaces.items()},
         }
         before = self.study.user_attrs.get("search", search)
-        if before != search and not self._ended():  # a search that never came to anything
+        names = {"config": "options", "corpora": "corpora", "spaces": "values"}
+        others = [
+            what
+            for key, what in names.items()
+            if _of_search(before, key) != _of_search(search, key)
+        ]
+        if others and not self._ended():  # a search that never came to anything
             optuna.delete_study(study_name=_NAME, storage=f"sqlite:///{self.folder / STUDY}")
             self.study = self._study()
-        elif before != search:
-            names = {"config": "options", "corpora": "corpora", "spaces": "values"}
-            what = next(name for key, name in names.items() if before[key] != search[key])
+        elif others:
             raise CheckpointError(
-                f"{self.folder}: the search there tried other {what}; name another folder (-o), or "
-                "replace it with --force"
+                f"{self.folder}: the search there tried other {others[0]}; name another folder "
+                "(-o), or replace it with --force"
             )
         self.study.set_user_attr("search", search)
 
@@ -276,6 +283,22 @@ class _Search:
         left = self.clock.left_minutes()
         fixed = {"data.test_file": "", "output.dir": folder or str(self.folder)}
         return effective(with_options(self.config, {**values, **fixed, "train.max_minutes": left}))
+
+
+def _of_search(search: Mapping[str, Any], key: str) -> Any:
+    """One part of what a search is; of its options those that it must keep when it is resumed."""
+    if key != "config":
+        return search[key]
+    try:
+        config = parse_config(parse_toml(search[key].encode()), STUDY)
+    except (ValueError, ConfigError):  # of another version, whose options are not ours
+        return None
+    values = option_values(config)
+    return {
+        name: values[name]
+        for name, option in options_of(Config).items()
+        if not option.resume_search
+    }
 
 
 class _Reports(Listener):
