@@ -20,14 +20,14 @@ Examples:
 def check_command(
     files: Annotated[
         list[str],
-        typer.Argument(help="Corpora: train first, then dev and test.", metavar="FILE..."),
+        typer.Argument(help="Corpora: train first, then dev and test.", metavar="FILE"),
     ],
     fix: Annotated[
         str | None,
         typer.Option(help="Write a repaired copy: a file, or a folder for several.", metavar="OUT"),
     ] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Replace files that exist, in --fix OUT.")
+        bool, typer.Option("--force", help="Replace files that exist in OUT.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     input_format: InputFormat = None,
@@ -36,10 +36,10 @@ def check_command(
     encoding: Encoding = None,
     overrides: Set = None,
 ) -> None:
-    """Report what a corpus in any format contains, and what looks wrong in it.
+    """Check corpora for errors, and describe what they contain.
 
-    --fix writes copies, and never to a file that is read. Exit status 1 if there are errors, 0 if
-    there are warnings alone.
+    --fix writes repaired copies, and never to a file that is read. The exit status is 1 if there
+    are errors, and 0 if there are only warnings.
     """
     if force and not fix:
         raise typer.BadParameter("--force is for --fix: nothing else is written")

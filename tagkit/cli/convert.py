@@ -38,7 +38,9 @@ def convert_command(
     scheme: Annotated[
         str | None,
         typer.Option(
-            help="iob1, iob2, iobes or bilou.", metavar="SCHEME", show_default="that of IN"
+            help="Tag scheme of OUT: iob1, iob2, iobes or bilou.",
+            metavar="SCHEME",
+            show_default="that of IN",
         ),
     ] = None,
     input_format: InputFormat = None,
@@ -46,15 +48,13 @@ def convert_command(
     token_column: TokenColumn = None,
     tag_column: TagColumn = None,
     encoding: Encoding = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Replace OUT if it is a file that exists.")
-    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace OUT if the file exists.")] = False,
     overrides: Set = None,
 ) -> None:
-    """Write a corpus in another format, or its tags in another scheme.
+    """Convert a corpus to another format or tag scheme.
 
-    What OUT's format cannot hold is reported. OUT is written completely or not at all. A file that
-    exists is replaced with --force only, a folder never, and neither is what is read.
+    What the format of OUT cannot hold is reported. OUT is written completely or not at all. A file
+    that exists is replaced with --force only; a folder, and a file that is read, never.
     """
     from tagkit.cli.console import note
     from tagkit.config import load_config, parse_span_scheme

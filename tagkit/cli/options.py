@@ -12,7 +12,7 @@ ConfigFile = Annotated[
     Path | None,
     typer.Option(
         "--config",
-        help="Configuration file.",
+        help="Configuration file in TOML.",
         readable=False,
         metavar="FILE",
         show_default="tagkit.toml, without --train",
@@ -33,10 +33,10 @@ DevFile = Annotated[
         "--dev",
         help="Development corpus, used to select the best epoch.",
         metavar="FILE",
-        show_default="split off",
+        show_default="split off train_file",
     ),
 ]
-Seed = Annotated[int | None, typer.Option(help="Random seed.")]
+Seed = Annotated[int | None, typer.Option(help="Random seed.", metavar="N", show_default="1")]
 # Of training, whose configuration may name it too.
 TrainDevice = Annotated[
     str | None,
@@ -48,10 +48,11 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")
 Device = Annotated[str, typer.Option(help="Device: auto, cpu, cuda or cuda:N.", metavar="DEVICE")]
 Precision = Annotated[
     Literal["fp32", "bf16", "int8"],
-    typer.Option(help="Precision of the recurrent layers on a CPU: fewer bits are faster."),
+    typer.Option(help="Precision of the recurrent layers on a CPU; fewer bits are faster."),
 ]
 Threads = Annotated[
-    int | None, typer.Option(min=0, help="CPU threads; 0 for all cores.", show_default="1")
+    int | None,
+    typer.Option(min=0, help="CPU threads; 0 for all cores.", metavar="N", show_default="1"),
 ]
 TokenColumn = Annotated[
     str | None,
@@ -94,7 +95,8 @@ OnMisaligned = Annotated[
     ),
 ]
 Set = Annotated[
-    list[str] | None, typer.Option("--set", help="Set any option.", metavar="SECTION.KEY=VALUE")
+    list[str] | None,
+    typer.Option("--set", help="Set any option of the configuration.", metavar="SECTION.KEY=VALUE"),
 ]
 
 

@@ -179,7 +179,7 @@ def _measure(prepared: Prepared) -> str:
     if config.task == "both":
         return "mean"
     if config.task == "classify":
-        return "F1" if config.head.multi_label == "yes" else "acc."
+        return "F1" if config.head.several_classes else "acc."
     return "acc." if prepared.corpus.scheme == "labels" else "F1"
 
 

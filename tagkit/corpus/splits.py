@@ -144,7 +144,7 @@ def several_classes(config: Config, train: Split) -> bool:
     """Whether a text may have several classes: as configured, or as some training text has."""
     if config.head.multi_label == "auto":
         return any(len(sentence.labels) > 1 for sentence in train.sentences)
-    return config.head.multi_label == "yes"
+    return config.head.several_classes
 
 
 def check_classes(split: Split, *, several: bool) -> None:

@@ -499,3 +499,8 @@ def test_an_interval_of_thousands_of_digits_is_refused_in_our_words() -> None:
     (problem,) = caught.value.problems
     assert problem.endswith("expected a number of steps, such as 500, or of minutes, such as '10m'")
     assert len(problem) < 500
+
+
+def test_a_text_may_have_several_classes_where_a_configuration_says_yes() -> None:
+    found = {name: HeadConfig(multi_label=name).several_classes for name in ("yes", "no")}
+    assert found == {"yes": True, "no": False}
