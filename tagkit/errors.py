@@ -17,8 +17,9 @@ A message says where, what was found, what was expected, and what to do.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
-from tagkit.wording import LONGEST_LINE, clipped, shorten
+from tagkit.wording import LONGEST_LINE, Message, Setting, clipped, shorten
 
 __all__ = [
     "BundleError",
@@ -45,14 +46,27 @@ class TagkitError(Exception):
         self.lines = tuple(clipped(line, LONGEST_LINE) for line in lines)
         super().__init__("\n".join(self.lines))
 
+    def __str__(self) -> str:
+        """The lines; with one, it still knows which parts of it are settings."""
+        return self.lines[0] if len(self.lines) == 1 else "\n".join(self.lines)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled by its content: the arguments of `__init__` differ from one class to another."""
+        return _unpickled, (type(self),), self.__dict__
+
+
+def _unpickled(kind: type[TagkitError]) -> TagkitError:
+    """An empty error, which pickle fills with the attributes."""
+    return kind.__new__(kind)
+
 
 class ConfigError(TagkitError):
     """One or more problems of one configuration, all of them reported at once."""
 
-    def __init__(self, source: str, problems: Sequence[str]) -> None:
-        """Keep `problems`, each a sentence; `source` is a file's name or the command line."""
-        super().__init__(*(f"{source}: {problem}" for problem in problems))
-        self.source = source
+    def __init__(self, source: str | Setting, problems: Sequence[str]) -> None:
+        """Keep `problems`, each a sentence; `source` is a file's name, or what was given."""
+        super().__init__(*(Message(source, ": ", problem) for problem in problems))
+        self.source = str(source)
         self.problems = tuple(problems)
 
 
@@ -65,7 +79,7 @@ class FormatError(DataError):
 
     def __init__(self, source: str, line: int, problem: str) -> None:
         """Keep where the problem is; `line` counts from 1."""
-        super().__init__(f"{source}:{line}: {problem}")
+        super().__init__(Message(f"{source}:{line}: ", problem))
         self.source = source
         self.line = line
         self.problem = problem

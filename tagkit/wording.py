@@ -113,9 +113,10 @@ class Setting:
         return self.name if self.value is None else f"{self.name}={self.value}"
 
 
-# Two that many messages name.
+# Those that many messages name.
 FORCE = Setting("force", True)
 RESUME = Setting("resume", True)
+OUTPUT = Setting("output.dir")
 
 
 class Message(str):
@@ -138,6 +139,17 @@ class Message(str):
         self.parts = tuple(flat)
         return self
 
+    def __str__(self) -> str:
+        """Itself: so `str(error)` knows the settings that the error was raised with."""
+        return self
+
+    def removeprefix(self, prefix: str, /) -> str:
+        """Without a beginning, such as a file's name that is shown beside it."""
+        first, *others = self.parts or ("",)
+        if isinstance(first, str) and first.startswith(prefix):
+            return Message(first.removeprefix(prefix), *others)
+        return self
+
     def spelled(self, spell: Callable[[Setting], str]) -> str:
         """The text with each setting as `spell` has it."""
         return "".join(spell(part) if isinstance(part, Setting) else part for part in self.parts)
@@ -145,3 +157,7 @@ class Message(str):
     def __reduce__(self) -> tuple[type["Message"], tuple[str | Setting, ...]]:
         """Pickled as its parts: errors and notes come from worker processes too."""
         return Message, self.parts
+
+
+ANOTHER_FOLDER = Message("name another folder (", OUTPUT, ")")
+ANOTHER_OR_FORCE = Message(ANOTHER_FOLDER, ", or replace it with ", FORCE)

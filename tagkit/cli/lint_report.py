@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 
+from tagkit.cli.messages import with_flags
 from tagkit.corpus.lint.labels import shown
 from tagkit.corpus.lint.repair import Repaired
 from tagkit.corpus.lint.report import CheckReport, FileFacts, Finding, shown_lines
@@ -42,7 +43,7 @@ def repair_lines(file: str, done: Repaired) -> Iterator[str]:
     if len(done.repairs) > _MOST_REPAIRS:
         yield f"  {len(done.repairs) - _MOST_REPAIRS:,} more (--json)"
     for error in done.left[:_MOST_REPAIRS]:
-        yield f"  left for you to correct: {error}"
+        yield f"  left for you to correct: {with_flags(str(error))}"
     if len(done.left) > _MOST_REPAIRS:
         yield f"  left for you to correct: {len(done.left) - _MOST_REPAIRS:,} more (--json)"
 
@@ -71,6 +72,6 @@ def _what(facts: FileFacts) -> str:
 def _told(finding: Finding) -> str:
     """A finding with its lines: file:line where there is but one, else at the end."""
     if len(finding.lines) == 1:
-        return f"{finding.file}:{finding.lines[0]}: {finding.message}"
+        return f"{finding.file}:{finding.lines[0]}: {with_flags(finding.message)}"
     where = f"; {shown_lines(finding.lines)}" if finding.lines else ""
-    return f"{finding.file}: {finding.message}{where}"
+    return f"{finding.file}: {with_flags(finding.message)}{where}"

@@ -19,7 +19,7 @@ from tagkit.cli.parser import Command, Commands
 from tagkit.cli.signals import Ended, clean_up_on_signal, status_of
 from tagkit.cli.streams import discard_output, finish_output, prepare_streams, say
 from tagkit.errors import Interrupted, TagkitError
-from tagkit.wording import message_line, reason, visible
+from tagkit.wording import Message, message_line, reason, visible
 
 app = typer.Typer(
     name="tagkit",
@@ -109,7 +109,7 @@ def _failed(error: OSError) -> int:
         # What has no name was printed.
         name = "standard output" if error.filename is None else os.fsdecode(error.filename)
         done = "written" if error.filename is None else "used"
-        say(message_line(f"error: {name}: cannot be {done}: {reason(error)}"))
+        say(for_people(Message(f"error: {name}: cannot be {done}: ", reason(error))))
     return 1
 
 

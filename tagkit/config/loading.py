@@ -1,4 +1,4 @@
-"""A configuration from a TOML file, `--set section.key=value`, and the commands' own flags.
+"""A configuration from a TOML file, texts such as `section.key=value`, and single values.
 
 All problems are gathered and reported at once, each with the nearest known name where one is
 misspelled.
@@ -23,6 +23,7 @@ from tagkit.config.problems import (
 )
 from tagkit.config.sections import FORMER_TOKENIZER, Config
 from tagkit.errors import ConfigError, shorten
+from tagkit.wording import Message, Setting
 
 MAX_CONFIG_BYTES = 4 * 2**20  # of a file
 MAX_PARTS = 16  # of a dotted key; options have two
@@ -43,7 +44,7 @@ def load_config(
 
     Args:
         path: a TOML file; None for the defaults alone.
-        overrides: as behind `--set`; a value is read as TOML, and as plain text where it is none.
+        overrides: `section.key=value`; a value is read as TOML, and as plain text where it is none.
         flags: dotted name -> value; a None is passed over.
 
     Raises:
@@ -55,7 +56,8 @@ def load_config(
     for text in overrides:
         name, equals, value = text.partition("=")
         if not equals:
-            problems.append(f"--set {shorten(text)}: expected section.key=value")
+            given = Setting("overrides", shorten(text))
+            problems.append(Message(given, ": expected section.key=value"))
             continue
         problems += _put(table, name.strip(), toml_value(value.strip()))
     for name, value in (flags or {}).items():
@@ -159,7 +161,8 @@ def _read_toml(path: Path) -> dict[str, Any]:
             )
         return parse_toml(content)
     except FileNotFoundError:
-        raise ConfigError(str(path), ["no such file. Name another with --config"]) from None
+        remedy = Message("no such file. Name another with ", Setting("path"))
+        raise ConfigError(str(path), [remedy]) from None
     except OSError as error:
         raise ConfigError(str(path), [f"cannot be read: {error.strerror or error}"]) from None
     except ValueError as error:
@@ -168,7 +171,7 @@ def _read_toml(path: Path) -> dict[str, Any]:
 
 
 def toml_value(text: str) -> Any:
-    """What `text` is in TOML; the text itself where it is no TOML: --set data.train_file=a.txt."""
+    """What `text` is in TOML; the text itself where it is no TOML, as in data.train_file=a.txt."""
     try:
         table = parse_toml(f"value = {text}".encode())
     except ValueError:  # of half a surrogate pair too: a file's name with bytes that are not UTF-8

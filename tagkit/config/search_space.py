@@ -14,6 +14,7 @@ from tagkit.config import (
     unknown_option,
 )
 from tagkit.errors import ConfigError, shorten
+from tagkit.wording import Setting
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,7 @@ def parse_spaces(texts: Iterable[str]) -> dict[str, Space]:
         except ValueError as error:
             problems.append(str(error))
     if problems:
-        raise ConfigError("--search", problems)
+        raise ConfigError(Setting("spaces"), problems)
     return spaces
 
 

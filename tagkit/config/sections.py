@@ -16,6 +16,7 @@ from tagkit.config.train_section import OutputConfig, TrainConfig
 from tagkit.config.values import established
 from tagkit.errors import ConfigError, shorten
 from tagkit.text.schemes import SPAN_SCHEMES
+from tagkit.wording import Setting
 
 # data.tokenizer of models and runs that were saved before it could be chosen.
 FORMER_TOKENIZER = "syntok"
@@ -84,7 +85,9 @@ def parse_span_scheme(name: str | None) -> str | None:
     scheme = established(name)
     if scheme is not None and scheme not in SPAN_SCHEMES:
         names = ", ".join(SPAN_SCHEMES)
-        raise ConfigError("--scheme", [f"expected one of {names}, found {shorten(str(name))}"])
+        raise ConfigError(
+            Setting("scheme"), [f"expected one of {names}, found {shorten(str(name))}"]
+        )
     return str(scheme) if scheme else None
 
 

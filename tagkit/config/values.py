@@ -58,7 +58,7 @@ def _steps_or_minutes(text: int | str) -> int | str:
     if isinstance(text, int):
         if text >= 1:
             return text
-    # `--set train.checkpoint_every="500"` is text, and means the number.
+    # `train.checkpoint_every = "500"` is text, and means the number.
     elif text.isdecimal() and len(text) <= _MAX_DIGITS and int(text):
         return int(text)
     elif text.endswith("m") and _is_positive(text[:-1]):

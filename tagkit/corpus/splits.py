@@ -14,7 +14,7 @@ from tagkit.errors import DataError, FormatError, SchemeError, shorten
 from tagkit.text.records import Sentence
 from tagkit.text.schemes import Detection, convert, detect, illegal_count, to_spans
 from tagkit.text.windows import cut, windows, windows_between_spans
-from tagkit.wording import listed
+from tagkit.wording import Message, Setting, listed
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def load_corpus(config: Config) -> Corpus:
     """
     data, task = config.data, config.task
     if not data.train_file:
-        raise DataError("no training corpus: name one with --train FILE or data.train_file")
+        raise DataError(Message("no training corpus: name one with ", Setting("data.train_file")))
     train = read_split(data.train_file, data, task, None)
     if data.tree_phrases:
         train = _distinct(train)
@@ -252,14 +252,22 @@ def _labelled(source: Source, reading: Reading, task: str) -> Iterator[Sentence]
     if format.holds in _UNFIT[task] or (task == "classify" and format.name in _WITHOUT_CLASSES):
         if format.name == "text" and not source.is_folder() and _is_blank(source):
             raise _holds_nothing(source.name, task)
-        remedy = "data.format or --input-format says otherwise"
+        remedy = Message(Setting("data.format"), " says otherwise")
         if task == "tag" and format.holds == "classes":
-            remedy = f"--task classify learns classes; {remedy}"
+            remedy = Message(Setting("task", "classify"), " learns classes; ", remedy)
         if task == "tag" and format.name == "text" and not source.is_folder():
-            remedy = f"--input-format columns names the first line that does not fit; {remedy}"
+            remedy = Message(
+                Setting("data.format", "columns"),
+                " names the first line that does not fit; ",
+                remedy,
+            )
         raise DataError(
-            f"{source.name}: expected {_WANTED[task]}, found {format.about} "
-            f"(read as {format.name}; {remedy})"
+            Message(
+                f"{source.name}: expected {_WANTED[task]}, found {format.about} "
+                f"(read as {format.name}; ",
+                remedy,
+                ")",
+            )
         )
     if found.note:
         reading.note(found.note)

@@ -22,6 +22,7 @@ from tagkit.storage.places import (
     status,
 )
 from tagkit.storage.temporary import UNFINISHED, temporary_file
+from tagkit.wording import Message, Setting
 
 _BOM = "\ufeff"
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
@@ -46,8 +47,12 @@ def encoded(text: str, *, first: bool) -> bytes:
     except UnicodeEncodeError as error:
         odd = ord(text[error.start - (first and text.startswith(_BOM))])
         raise DataError(
-            f"cannot be written in UTF-8: half of a surrogate pair, U+{odd:04X}. Look at the "
-            "input's --encoding, and for file names that are not in UTF-8"
+            Message(
+                f"cannot be written in UTF-8: half of a surrogate pair, U+{odd:04X}. Look at the "
+                "input's encoding (",
+                Setting("data.encoding"),
+                "), and for file names that are not in UTF-8",
+            )
         ) from None
 
 

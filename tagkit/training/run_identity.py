@@ -17,7 +17,7 @@ from tagkit.config import (
 from tagkit.errors import ConfigError
 from tagkit.storage import digest_of
 from tagkit.training.setup import Prepared
-from tagkit.wording import clipped
+from tagkit.wording import OUTPUT, Message, Setting, clipped
 
 _CONTENT = "content of "
 
@@ -31,7 +31,14 @@ def output_folder(config: Config) -> Path:
     """
     if not config.output.dir.strip():
         raise ConfigError(
-            "output.dir", ["expected a folder (-o), found an empty name; -o . is the current one"]
+            "output.dir",
+            [
+                Message(
+                    "expected a folder, found an empty name; ",
+                    Setting("output.dir", "."),
+                    " is the current one",
+                )
+            ],
         )
     return Path(config.output.dir)
 
@@ -47,7 +54,8 @@ def refuse_unfit(config: Config, *, resume: bool) -> None:
     begins, output = Path(config.train.init_from), Path(config.output.dir)
     if config.train.init_from and _is_inside(begins, output):
         raise ConfigError(
-            "train.init_from", [f"{begins} lies in {output}, which is replaced; name another (-o)"]
+            "train.init_from",
+            [Message(f"{begins} lies in {output}, which is replaced; name another (", OUTPUT, ")")],
         )
 
 

@@ -42,6 +42,7 @@ from tagkit.training.run_identity import output_folder
 from tagkit.training.time_budget import Clock
 from tagkit.training.trainer import train
 from tagkit.training.trials import Trial, Tuned, TuneListener
+from tagkit.wording import ANOTHER_FOLDER, ANOTHER_OR_FORCE, FORCE, Message
 
 BEST = "best"
 _NAME = "tagkit"  # of the study in its file
@@ -92,7 +93,9 @@ def tune(
         found = place.contents()
         is_search = STUDY in found.ours
         if not is_search and found.ours:
-            raise CheckpointError(f"{folder}: is not empty, and holds no search; name another (-o)")
+            raise CheckpointError(
+                Message(f"{folder}: is not empty, and holds no search; ", ANOTHER_FOLDER)
+            )
         place.check(resume=is_search and not force, force=force)
         if is_search and not force:
             place.tidy()
@@ -104,8 +107,12 @@ def tune(
         except (SQLAlchemyError, optuna.exceptions.StorageInternalError) as error:
             first = str(error).partition("\n")[0]
             raise CheckpointError(
-                f"{folder / STUDY}: cannot be read or written: {first}; when that is mended, the "
-                "same command goes on; --force starts anew"
+                Message(
+                    f"{folder / STUDY}: cannot be read or written: {first}; when that is mended, "
+                    "start the search again to continue it; ",
+                    FORCE,
+                    " starts anew",
+                )
             ) from None
 
 
@@ -180,8 +187,9 @@ class _Search:
             self.study = self._study()
         elif others:
             raise CheckpointError(
-                f"{self.folder}: the search there tried other {others[0]}; name another folder "
-                "(-o), or replace it with --force"
+                Message(
+                    f"{self.folder}: the search there tried other {others[0]}; ", ANOTHER_OR_FORCE
+                )
             )
         self.study.set_user_attr("search", search)
 
@@ -221,7 +229,7 @@ class _Search:
         except optuna.TrialPruned:
             self.study.tell(trial, state=TrialState.PRUNED)
         except (TrainingError, ConfigError) as error:
-            self.listener.on_note(f"trial {trial.number + 1}: {error}")
+            self.listener.on_note(Message(f"trial {trial.number + 1}: ", str(error)))
             self.study.tell(trial, state=TrialState.FAIL)
         except Interrupted:
             raise Interrupted(

@@ -323,7 +323,7 @@ def test_directions_are_merged_only_where_there_are_two() -> None:
 
 def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     path = tmp_path / "tagkit.toml"
-    assert problems(path=path) == ("no such file. Name another with --config",)
+    assert problems(path=path) == ("no such file. Name another with path",)
     path.write_text("[train\n", encoding="utf-8")
     [problem] = problems(path=path)
     assert problem.startswith("is not TOML: ")
@@ -348,7 +348,7 @@ LARGE = "9" * 5000
         ("train.lr=" + "x" * 2_000_000, f'train.lr = "{"x" * 99}...{"x" * 49}": expected a number'),
         ("train.seed=" + "[" * 100_000, f'train.seed = "{"[" * 99}...{"[" * 49}": expected an integer'),
         ("x" * 100_000 + "=1", f"unknown option '{'x' * 40}...{'x' * 20}'"),
-        ("x" * 100_000, f"--set '{'x' * 40}...{'x' * 20}': expected section.key=value"),
+        ("x" * 100_000, f"overrides='{'x' * 40}...{'x' * 20}': expected section.key=value"),
         ("head.threshold=x", 'head.threshold = "x": expected a number or a table'),
         ("data.token_column=1.5", "data.token_column = 1.5: expected an integer or text in quotes"),
     ],

@@ -200,7 +200,7 @@ def test_if_all_checkpoints_are_damaged_that_is_said(tmp_path: Path) -> None:
     train(settings(tmp_path))
     for place in (tmp_path / "model" / "checkpoints").iterdir():
         cut(place / "tensors.safetensors")
-    with pytest.raises(CheckpointError, match="no checkpoint is whole; --force starts anew"):
+    with pytest.raises(CheckpointError, match="no checkpoint is whole; force=True starts anew"):
         train(settings(tmp_path), resume=True)
 
 
@@ -216,7 +216,9 @@ def test_a_model_without_checkpoints_is_not_taken_for_a_run_to_go_on_with(tmp_pa
 def test_a_run_does_not_replace_another_unless_it_is_told_to(tmp_path: Path) -> None:
     train(settings(tmp_path))
     before = digests(tmp_path)
-    with pytest.raises(CheckpointError, match=r"finished model; name another folder \(-o\), or"):
+    with pytest.raises(
+        CheckpointError, match=r"finished model; name another folder \(output\.dir\), or"
+    ):
         train(settings(tmp_path, "train.seed=2"))
     assert digests(tmp_path) == before
     train(settings(tmp_path, "train.seed=2"), force=True)
@@ -224,7 +226,9 @@ def test_a_run_does_not_replace_another_unless_it_is_told_to(tmp_path: Path) -> 
     listener = StopAt(3)
     with pytest.raises(Interrupted):
         train(settings(tmp_path), listener, force=True, stop=listener.stop)
-    with pytest.raises(CheckpointError, match="holds a run that was stopped; --resume goes on"):
+    with pytest.raises(
+        CheckpointError, match="holds a run that was stopped; resume=True continues"
+    ):
         train(settings(tmp_path))
 
 

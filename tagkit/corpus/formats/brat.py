@@ -17,7 +17,7 @@ from tagkit.corpus.formats.pieces import Piece, Writing, cannot_hold
 from tagkit.corpus.formats.source import Source, has_mark, read_text
 from tagkit.errors import DataError, FormatError, shorten
 from tagkit.text.records import Document, TextSpan
-from tagkit.wording import reason, shown_name
+from tagkit.wording import Message, Setting, reason, shown_name
 
 _ENDINGS = (".ann", ".txt")
 _OTHER = {
@@ -194,7 +194,8 @@ def _span(
         how = reading.data.on_misaligned
         problem = f"{shown} is in {len(mark.pieces)} pieces, and a span is one stretch"
         if how == "error":
-            reading.refuse(source, mark.line, f"{problem}: see --on-misaligned")
+            remedy = Message(f"{problem}: see ", Setting("data.on_misaligned"))
+            reading.refuse(source, mark.line, remedy)
             return None
         done = "made one stretch" if how == "expand" else "left out"
         reading.note(f"{FormatError(source, mark.line, problem)}: {done}")

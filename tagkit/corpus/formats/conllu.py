@@ -27,6 +27,7 @@ from tagkit.corpus.formats.pieces import Piece, Writing, cannot_hold
 from tagkit.corpus.formats.source import Source
 from tagkit.errors import FormatError, shorten
 from tagkit.text.records import Sentence
+from tagkit.wording import Message, Setting
 
 _TEXT = "# text = "
 _ESCAPES = {"\\s": " ", "\\t": "\t", "\\r": "\r", "\\n": "\n", "\\p": "|", "\\\\": "\\"}
@@ -187,7 +188,8 @@ def write_conllu(items: Iterable[Sentence], writing: Writing) -> Iterator[Piece]
             writing.note(f"{NAME} has no place for feature columns and classes: they are left out")
         if not writing.plain and item.tags and not noted:
             noted = True
-            writing.note(f"the tags are in MISC; read them with --tag-column MISC.{KEY}")
+            column = Setting("data.tag_column", f"MISC.{KEY}")
+            writing.note(Message("the tags are in MISC; read them with ", column))
         yield Piece("", "".join(f"{line}\n" for line in _lines(item, writing.plain)))
 
 

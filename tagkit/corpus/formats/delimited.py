@@ -17,7 +17,7 @@ from tagkit.corpus.formats.source import STDIN, Source
 from tagkit.corpus.formats.text import noting_spans, require_label, require_line
 from tagkit.errors import FormatError, shorten
 from tagkit.text.records import Document
-from tagkit.wording import plural
+from tagkit.wording import Message, Setting, plural
 
 Row = tuple[int, list[str]]  # the number of its first line, and its cells
 
@@ -33,7 +33,8 @@ _LABEL_NAMES = (
 _HEADER = ("label", "text")  # what is written; the two names are a header wherever they stand
 _LOOKED_AT = 1000  # rows, at most, that tell what the columns are
 _LARGEST = 2**31 - 1  # characters in a cell: what a C long holds everywhere
-_REMEDY = "Name them, from 0: --set data.label_column=0 --set data.text_column=1"
+_EXAMPLE = (Setting("data.label_column", 0), " ", Setting("data.text_column", 1))
+_REMEDY = Message("Name them, from 0: ", *_EXAMPLE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,11 +266,16 @@ def _settle(
             text = 1 - label
     if text is None or label is None:
         raise ValueError(
-            f"expected a label and a text, found {plural(width, 'column')} and nothing "
-            f"that tells which is which. {_REMEDY}"
+            Message(
+                f"expected a label and a text, found {plural(width, 'column')} and nothing "
+                "that tells which is which. ",
+                _REMEDY,
+            )
         )
     if text == label:
-        raise ValueError(f"expected a label and a text, found both in column {text}. {_REMEDY}")
+        raise ValueError(
+            Message(f"expected a label and a text, found both in column {text}. ", _REMEDY)
+        )
     return text, label
 
 

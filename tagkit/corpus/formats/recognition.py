@@ -21,6 +21,7 @@ from tagkit.corpus.formats.source import STDIN, Source
 from tagkit.corpus.formats.trec import looks_like_trec
 from tagkit.corpus.formats.trees import looks_like_trees
 from tagkit.errors import DataError
+from tagkit.wording import Message, Setting
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,8 +163,13 @@ def _tsv_or_columns(grid: Grid, source: str) -> Recognised:
 
 def _ambiguous(source: str, found: str) -> DataError:
     return DataError(
-        f"{source}: may be a column file, a token a line, or texts with classes: found {found}. "
-        "Choose with --input-format columns or --input-format tsv (data.format)"
+        Message(
+            f"{source}: may be a column file, a token a line, or texts with classes: found "
+            f"{found}. Choose with ",
+            Setting("data.format", "columns"),
+            " or ",
+            Setting("data.format", "tsv"),
+        )
     )
 
 
@@ -182,4 +188,8 @@ def _are_rows_of_csv(lines: Sequence[str]) -> bool:
 
 def explain(found: Recognised, source: str) -> str:
     """What a file was read as and why, in a sentence."""
-    return f"{source}: read as {found.name}: {found.why} (--input-format chooses another format)"
+    return Message(
+        f"{source}: read as {found.name}: {found.why} (",
+        Setting("data.format"),
+        " chooses another format)",
+    )

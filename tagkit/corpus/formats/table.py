@@ -33,7 +33,7 @@ from tagkit.corpus.formats.text import read_text_lines, write_text_lines
 from tagkit.corpus.formats.trec import read_trec, write_trec
 from tagkit.corpus.formats.trees import read_trees, write_trees
 from tagkit.errors import DataError
-from tagkit.wording import shown_name
+from tagkit.wording import Message, Setting, shown_name
 
 Holds = Literal["tags", "spans", "classes", "text"]
 
@@ -140,8 +140,11 @@ def find_format(source: Source, named: str, *, raw: bool = False) -> Found:
         return Found(FORMATS[found.name], explain(found, source.name))
     if source.is_folder() and not (named in FORMATS and FORMATS[named].many_files):
         raise DataError(
-            f"{source.name}: is a folder, and the format {named} is that of a file. Name a file in "
-            "it, or another format with --input-format"
+            Message(
+                f"{source.name}: is a folder, and the format {named} is that of a file. Name a "
+                "file in it, or another format with ",
+                Setting("data.format"),
+            )
         )
     if named == "jsonl":
         return Found(FORMATS[kind_of_lines(source.beginning())], "")
@@ -172,12 +175,19 @@ def target_format(path: str, named: str | None, read: Format) -> Format:
     if named is not None:
         if named not in FORMATS:
             raise DataError(
-                f"--to {shown_name(named)}: expected one of {', '.join(FORMATS)} or jsonl"
+                Message(
+                    Setting("to", shown_name(named)),
+                    f": expected one of {', '.join(FORMATS)} or jsonl",
+                )
             )
         return FORMATS[named]
     found = next((f for f in _ALL if f.endings and name.endswith(f.endings)), None)
     if found is None:
         raise DataError(
-            f"{path}: its name does not tell the format. Name one with --to: {', '.join(FORMATS)}"
+            Message(
+                f"{path}: its name does not tell the format. Name one with ",
+                Setting("to"),
+                f": {', '.join(FORMATS)}",
+            )
         )
     return found

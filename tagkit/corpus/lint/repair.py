@@ -31,7 +31,7 @@ from tagkit.errors import DataError, FormatError
 from tagkit.storage import make_folder, open_output
 from tagkit.storage.places import refuse_input, require_place
 from tagkit.text.schemes import convert, count_steps, join_tag, split_tag, to_spans
-from tagkit.wording import shown_name
+from tagkit.wording import Message, Setting, shown_name
 
 _MARK = "\ufeff"
 _SURE = 4  # times as frequent as its variant must a spelling be to replace it
@@ -133,15 +133,15 @@ def repair_file(path: str, data: DataConfig) -> Repaired:
     if path == STDIN or (os.path.exists(path) and not os.path.isdir(path)
                          and not can_be_read_again(path)):  # fmt: skip
         name = "standard input" if path == STDIN else path
-        raise DataError(f"{name}: --fix reads a file again: name one, and not a pipe")
+        raise DataError(f"{name}: a repair reads the file twice: name a file, and not a pipe")
     source = source_of(path, data)
     format = recognise(source, data.format)
     if format.name not in ("columns", "conllu"):
-        remedy = "`tagkit convert` makes one of it"
+        remedy = Message("`tagkit convert` makes one of it")
         if format.holds == "text":
-            remedy = "--input-format columns says that it is meant to be one"
-        message = f"--fix writes column files, and this is {format.name}; {remedy}"
-        raise DataError(f"{path}: {message}")
+            remedy = Message(Setting("data.format", "columns"), " says that it is meant to be one")
+        problem = f"{path}: only column files can be repaired, and this is {format.name}; "
+        raise DataError(Message(problem, remedy))
     # As the check reads it: in a .conllu file ten columns are wanted, whatever it begins with.
     return _Repair(source, data.model_copy(update={"format": format.name})).repaired()
 

@@ -581,7 +581,7 @@ def test_what_the_readme_says_of_the_real_corpora_is_found(corpora: Path) -> Non
     assert dutch.errors == trec.errors == atis.errors == wnut.errors == 0
     unread = checked("trec", "train.txt")
     assert unread.findings[0].message.startswith("byte 3,695 is not utf-8 (")
-    assert "--encoding" in unread.findings[0].message
+    assert "data.encoding" in unread.findings[0].message
     english = checked("conll2003", "eng.train", "eng.testa", "eng.testb")
     assert english.errors == 0
     assert [facts.scheme for facts in english.files] == ["iob1"] * 3
