@@ -43,11 +43,14 @@ class TagkitError(Exception):
 
     def __init__(self, *lines: str) -> None:
         """Keep the message's `lines`, one for each problem, each of bounded length."""
+        # A line of a corpus that is quoted may have megabytes.
         self.lines = tuple(clipped(line, LONGEST_LINE) for line in lines)
         super().__init__("\n".join(self.lines))
 
     def __str__(self) -> str:
         """The lines; with one, it still knows which parts of it are settings."""
+        # A join is plain text: only the lines themselves remember their settings
+        # (wording.Message).
         return self.lines[0] if len(self.lines) == 1 else "\n".join(self.lines)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -57,6 +60,7 @@ class TagkitError(Exception):
 
 def _unpickled(kind: type[TagkitError]) -> TagkitError:
     """An empty error, which pickle fills with the attributes."""
+    # Not by __init__, which would put the source before each line once more.
     return kind.__new__(kind)
 
 
@@ -90,6 +94,7 @@ class SpanErrors(DataError):
 
     def __init__(self, problems: Sequence[FormatError], remedy: str) -> None:
         """Keep `problems`; `remedy` is a sentence that follows them."""
+        # One line for each, and the remedy once, as it is the same for all.
         super().__init__(*(str(problem) for problem in problems), remedy)
         self.problems = tuple(problems)
 
@@ -120,6 +125,7 @@ class TrainingError(TagkitError):
     """A training run that cannot continue."""
 
 
+# Its __cause__ may be the signal that asked for the end: see tagkit.cli.signals.
 class Interrupted(TagkitError):
     """A training run that was stopped, and has saved a checkpoint to resume from."""
 

@@ -43,6 +43,7 @@ def check_command(
     """
     if force and not fix:
         raise typer.BadParameter("--force is for --fix: nothing else is written")
+    # Late, as in every command: rich and pydantic would double the time that --help takes.
     from tagkit.cli.console import note
     from tagkit.cli.lint_report import repair_lines, report_lines
     from tagkit.config import load_config
@@ -60,12 +61,15 @@ def check_command(
     copies: dict[str, Path] = {}
     if fix is not None:
         require_name(fix, "--fix")
+        # Before the reading, which may take minutes: a place that cannot be written is known at
+        # once.
         copies = copies_of(files, Path(fix), force=force)
     report = check_files(files, data, note)
     if not as_json:
         # Before any repair: it says why a file cannot be repaired.
         show_lines(report_lines(report))
     repaired = write_repaired(copies, data, force=force)
+    # One object for both, as a program reads one.
     if as_json:
         facts: dict[str, Any] = report.to_dict()
         if copies:
@@ -75,4 +79,5 @@ def check_command(
         for file, done in repaired.items():
             show_lines(repair_lines(file, done))
     if report.errors:
+        # So that a script or a hook can refuse the corpus.
         raise typer.Exit(1)

@@ -71,6 +71,7 @@ def _progress_bar() -> Bar:
         MofNCompleteColumn(),
         TimeRemainingColumn(),
         console=_ERRORS,
+        # Gone when it ends, so that a log holds the rows alone.
         transient=True,
         disable=not _ERRORS.is_terminal,
     )

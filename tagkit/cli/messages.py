@@ -21,6 +21,7 @@ FLAGS = {
     "data.token_column": "--token-column",
     "data.tag_column": "--tag-column",
     "data.encoding": "--encoding",
+    # Of `eval`. That of `convert` is the parameter below: the scheme to write.
     "data.scheme": "--scheme",
     "train.seed": "--seed",
     "train.seeds": "--seeds",
@@ -29,6 +30,7 @@ FLAGS = {
     "train.init_from": "--init-from",
     "train.max_minutes": "--max-minutes",
     "train.checkpoint_every": "--checkpoint-every",
+    # The long form is --output; messages are read more easily with the short one.
     "output.dir": "-o",
     "fix": "--fix",
     "force": "--force",
@@ -67,6 +69,7 @@ def with_flags(text: str) -> str:
 
 def _as_typed(setting: Setting) -> str:
     """A parameter as one types it behind this command; its own name where it has no flag here."""
+    # Not every command has every flag: `benchmark` has no --on-misaligned.
     flag = FLAGS.get(setting.name)
     if flag in _flags:
         return flag if setting.value in (None, True) else f"{flag} {setting.value}"

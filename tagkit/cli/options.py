@@ -8,6 +8,8 @@ import typer
 
 # A file that cannot be read is an error of the file, with exit status 1, and not wrong usage.
 Model = Annotated[Path, typer.Argument(help="Folder of a model.", metavar="MODEL", readable=False)]
+# None of these has a default of its own: None leaves it to the configuration, which `show_default`
+# merely describes. A test holds that help and default are those of the option.
 ConfigFile = Annotated[
     Path | None,
     typer.Option(
@@ -45,6 +47,7 @@ TrainDevice = Annotated[
     ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
+# Of prediction, where there is no configuration to leave it to.
 Device = Annotated[str, typer.Option(help="Device: auto, cpu, cuda or cuda:N.", metavar="DEVICE")]
 Precision = Annotated[
     Literal["fp32", "bf16", "int8"],
@@ -76,6 +79,7 @@ Encoding = Annotated[
     str | None, typer.Option(help="Encoding of the files.", metavar="NAME", show_default="utf-8")
 ]
 
+# A text, and not a Literal: the configuration knows the formats, and refuses others by name.
 InputFormat = Annotated[
     str | None,
     typer.Option(
@@ -94,6 +98,7 @@ OnMisaligned = Annotated[
         show_default="error",
     ),
 ]
+# Read after the file and before the flags: a flag of its own wins.
 Set = Annotated[
     list[str] | None,
     typer.Option("--set", help="Set any option of the configuration.", metavar="SECTION.KEY=VALUE"),

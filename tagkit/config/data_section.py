@@ -28,6 +28,7 @@ class DataConfig(Section):
     test_file: Annotated[
         str, Option("Test corpus, scored once after training.", "none", resume=True)
     ] = ""
+    # Drawn by train.seed; classes keep their proportions.
     dev_fraction: Annotated[
         float,
         Field(gt=0, lt=1),
@@ -35,6 +36,7 @@ class DataConfig(Section):
     ] = 0.1
     format: Annotated[Format, Option("Format of the input.", "recognised")] = "auto"
     encoding: Annotated[Encoding, Option("Encoding of the files.")] = "utf-8"
+    # A file without line ends, such as a binary one, would fill the memory before it is refused.
     max_line_chars: Annotated[
         int,
         Field(ge=1000, le=2**31 - 1),
@@ -44,6 +46,7 @@ class DataConfig(Section):
             resume=True,  # it decides what is refused, and not how anything is read
         ),
     ] = MAX_LINE_CHARS
+    # Names are those of CoNLL-U, whose columns are fixed.
     token_column: Annotated[
         Column | None,
         Option(
@@ -54,6 +57,7 @@ class DataConfig(Section):
     tag_column: Annotated[
         Column | None, Option("Column of the gold tags: a number or a name.", "UPOS or -1")
     ] = None
+    # Part of the input of prediction from then on: the model wants the same columns.
     feature_columns: Annotated[
         tuple[Column, ...], Option("Columns of further features of each token.")
     ] = ()
@@ -69,10 +73,12 @@ class DataConfig(Section):
         Literal["auto", "yes", "no"],
         Option("Whether TSV and CSV files start with column names.", tasks=CLASSES),
     ] = "auto"
+    # Li and Roth 2002: 6 coarse classes of questions, 50 fine ones.
     label_level: Annotated[
         Literal["coarse", "fine"],
         Option("Level of TREC labels: coarse (NUM) or fine (NUM:dist).", tasks=CLASSES),
     ] = "coarse"
+    # Socher et al. 2013.
     tree_labels: Annotated[
         Literal["fine", "binary"],
         Option("SST labels: fine (0 to 4), or binary without neutral trees.", tasks=CLASSES),
@@ -83,6 +89,7 @@ class DataConfig(Section):
             "Train on every distinct phrase of SST trees, not on sentences alone.", tasks=CLASSES
         ),
     ] = False
+    # Changing it changes what the model reads, so it is saved with the model.
     tokenizer: Annotated[
         Literal["multilingual", "syntok", "blanks"],
         Option(
@@ -94,12 +101,16 @@ class DataConfig(Section):
         Literal["error", "expand", "shrink", "drop"],
         Option("What to do with spans that do not match token boundaries."),
     ] = "error"
+    # Detected by the tags themselves; to name it matters where a small file fits several.
     scheme: Annotated[Scheme, Option("Tag scheme of the files.", tasks=TAGS)] = "auto"
+    # Iobes tells the end of a span from its inside, which helps (Ratinov and Roth 2009).
     train_scheme: Annotated[
         TrainScheme,
         # It decides how many tags there are, and so the sizes of the head.
         Option("Tag scheme that the model learns.", tasks=TAGS, inherit=True),
     ] = "iobes"
+    # Tags depend on near words: windows that overlap lose little, and memory stays bounded. A
+    # class is of the whole text, which is not cut but read with train.bptt.
     max_length: Annotated[
         int,
         Field(ge=2),

@@ -65,6 +65,7 @@ def load_config(
             problems += _put(table, name, value)
     try:
         config = parse_config(table, source)
+    # What the file says wrong and what single values say wrong is reported together.
     except ConfigError as error:
         raise ConfigError(source, [*problems, *error.problems]) from None
     if problems:
@@ -114,6 +115,7 @@ def with_options(config: Config, values: Mapping[str, Any]) -> Config:
     Raises:
         ConfigError: an option is unknown or has a wrong value.
     """
+    # Set options alone, so that what was left to its default still counts as left.
     table = config.model_dump(mode="json", exclude_unset=True)
     problems = [problem for name, value in values.items() for problem in _put(table, name, value)]
     if problems:
@@ -154,6 +156,7 @@ def parse_toml(content: bytes) -> dict[str, Any]:
 def _read_toml(path: Path) -> dict[str, Any]:
     try:
         with path.open("rb") as file:
+            # One byte more tells a file of exactly that size from a larger one.
             content = file.read(MAX_CONFIG_BYTES + 1)
         if len(content) > MAX_CONFIG_BYTES:
             raise ConfigError(
@@ -176,6 +179,7 @@ def toml_value(text: str) -> Any:
         table = parse_toml(f"value = {text}".encode())
     except ValueError:  # of half a surrogate pair too: a file's name with bytes that are not UTF-8
         return text
+    # A text with a line end could define further keys.
     return table["value"] if len(table) == 1 else text
 
 

@@ -78,6 +78,7 @@ def _message(details: ErrorDetails) -> str:
 def unusable_values(table: Mapping[str, Any]) -> dict[str, list[str]]:
     """Sentences on values that no option can have, by option."""
     problems: dict[str, list[str]] = {}
+    # A stack in place of recursion: TOML nests deeper than Python's stack.
     waiting: list[tuple[str, Any, int]] = [("", dict(table), 0)]
     while waiting:
         name, value, depth = waiting.pop()
@@ -124,6 +125,7 @@ def bounded(text: str, limit: int = 200) -> str:
 
 def unknown_option(name: str) -> str:
     """A sentence on a name that is no option's, with one that is near."""
+    # A section in place of one of its options: encoder=3.
     inside = [option for option in option_names() if option.startswith(f"{name}.")]
     if inside:
         return f"{name} is a table; name one of its options, such as {inside[0]}"
@@ -137,6 +139,7 @@ def _did_you_mean(name: str) -> str:
     names = option_names()
     key = name.rpartition(".")[2]
     sections = [option.partition(".")[0] for option in names]
+    # A high cutoff for the whole name, then the same key elsewhere (train.hidden), then a guess.
     near = difflib.get_close_matches(name, names + sections, n=1, cutoff=0.75)
     same_key = [option for option in names if option.rpartition(".")[2] == key]
     near = near or same_key or difflib.get_close_matches(name, names, n=1, cutoff=0.6)

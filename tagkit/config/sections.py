@@ -52,6 +52,7 @@ class Config(Section):
                     raise ValueError(
                         f'{name} has no effect with task = "{self.task}"; {option.instead}'
                     )
+        # Twice the same seed is twice the same model, and one folder for both.
         if len(set(self.train.seeds)) < len(self.train.seeds):
             raise ValueError(f"train.seeds = {list(self.train.seeds)}: expected each once")
         if self.train.on_nonfinite == "random" and not self.train.max_grad_norm:
@@ -63,6 +64,7 @@ class Config(Section):
 
 def option_values(config: Config) -> dict[str, Any]:
     """The value of every option by its dotted name, as JSON has it."""
+    # JSON values compare equal after a checkpoint was written and read: tuples become lists.
     dumped = config.model_dump(mode="json")
     values = {}
     for name in options_of(Config):

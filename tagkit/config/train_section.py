@@ -13,6 +13,7 @@ _WITH_PLATEAU = Needs("train.schedule", ("plateau",))
 class TrainConfig(Section):
     """[train]: the optimizer, its schedule, and when to stop."""
 
+    # Fine-tuning: what fits is copied, and a head of other labels starts anew.
     init_from: Annotated[
         str,
         Option(
@@ -21,15 +22,19 @@ class TrainConfig(Section):
             tune=False,
         ),
     ] = ""
+    # adam: Kingma and Ba 2015. adamw decouples the weight decay (Loshchilov and Hutter 2019).
     optimizer: Annotated[Literal["adam", "adamw", "nadam", "sgd"], Option("Optimizer.")] = "adam"
+    # High for Adam, whose usual value is 0.001; the schedule falls from it to 0.
     lr: Annotated[float, Field(gt=0), Option("Maximum learning rate.")] = 0.003
     momentum: Annotated[
         Probability, Option("Momentum of sgd.", needs=Needs("train.optimizer", ("sgd",)))
     ] = 0.9
     weight_decay: Annotated[float, Field(ge=0), Option("Weight decay.")] = 0.0
+    # cosine: Loshchilov and Hutter 2017. plateau alone looks at the dev score.
     schedule: Annotated[
         Literal["constant", "linear", "cosine", "plateau"], Option("Learning rate schedule.")
     ] = "linear"
+    # Adam's first estimates of variance rest on few gradients, and full steps by them overshoot.
     warmup_steps: Annotated[
         int, Field(ge=0), Option("Steps in which the learning rate rises from 0 to lr.")
     ] = 0
@@ -44,6 +49,7 @@ class TrainConfig(Section):
         Option("Epochs without a better dev score before plateau does so.", needs=_WITH_PLATEAU),
     ] = 2
     batch_size: Annotated[int, Field(ge=1), Option("Sentences per batch.")] = 32
+    # Sentences differ in length: a limit on tokens keeps the memory of a batch level.
     batch_tokens: Annotated[
         int, Field(ge=0), Option("Tokens per batch, padding included; 0 to use batch_size.")
     ] = 0
@@ -52,6 +58,7 @@ class TrainConfig(Section):
     max_epochs: Annotated[
         int, Field(ge=1), Option("Maximum number of epochs.", resume=True)
     ] = 20  # fmt: skip
+    # Early stopping; the model that is kept is that of the best epoch, not of the last one.
     patience: Annotated[
         int,
         Field(ge=0),
@@ -59,18 +66,24 @@ class TrainConfig(Section):
             "Epochs without a better dev score before training stops; 0: no limit.", resume=True
         ),
     ] = 8
+    # Truncated back-propagation through time (Williams and Peng 1990): a long text is read whole,
+    # but memory is that of so many tokens.
     bptt: Annotated[
         int,
         Field(ge=0),
         Option("Maximum tokens that gradients are propagated back, in texts not cut; 0 for all."),
     ] = 512
+    # The gradient is that of one large batch, exactly, at the memory of a small one.
     accumulate: Annotated[int, Field(ge=1), Option("Batches per step of the optimizer.")] = 1
+    # Pascanu et al. 2013: gradients of recurrent networks explode now and then.
     max_grad_norm: Annotated[
         float, Field(ge=0), Option("Maximum norm of the gradient, which is scaled; 0 for none.")
     ] = 5.0
     max_grad_value: Annotated[
         float, Field(ge=0), Option("Maximum of each value of the gradient; 0 for none.")
     ] = 0.0
+    # A random step leaves a cliff of the loss that skipping would stay on (Goodfellow, Bengio and
+    # Courville, section 10.11.1).
     on_nonfinite: Annotated[
         Literal["skip", "random"],
         Option(
@@ -78,10 +91,13 @@ class TrainConfig(Section):
             "random step of max_grad_norm."
         ),
     ] = "skip"
+    # Polyak and Juditsky 1992. The mean is what is scored and saved.
     average_decay: Annotated[
         Probability, Option("Decay of the running mean of the weights; 0 for none.")
     ] = 0.999
+    # Of everything random: initial weights, order of batches, dropout, and the split of dev.
     seed: Annotated[Seed, Option("Random seed.", needs=Needs("train.seeds", ((),)))] = 1
+    # Reimers and Gurevych 2017: scores of one configuration differ by more than many papers gain.
     seeds: Annotated[
         tuple[Seed, ...],
         Option("Train one model per seed, and keep the one with the best dev score.", tune=False),
@@ -94,6 +110,7 @@ class TrainConfig(Section):
             resume=True, resume_search=True, tune=False,
         ),
     ] = 0.0  # fmt: skip
+    # In minutes by default: a step may take a millisecond or a minute.
     checkpoint_every: Annotated[
         Interval,
         Option(
@@ -102,6 +119,7 @@ class TrainConfig(Section):
             tune=False,
         ),
     ] = "10m"
+    # bf16 has the exponent of fp32; fp16 needs its loss scaled, which is done on a GPU alone.
     precision: Annotated[
         Literal["fp32", "bf16", "fp16"], Option("Precision of training; fp16 needs a GPU.")
     ] = "fp32"

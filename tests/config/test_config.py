@@ -299,7 +299,7 @@ def test_a_value_behind_set_is_toml_or_else_plain_text(override: str, value: obj
 
 def test_set_without_a_value_or_with_a_section_is_refused() -> None:
     assert problems("encoder.hidden", "train.sed=1") == (
-        "--set 'encoder.hidden': expected section.key=value",
+        "overrides='encoder.hidden': expected section.key=value",
         "unknown option train.sed; did you mean train.seed?",
     )
     assert problems("encoder=3") == (

@@ -54,7 +54,7 @@ def test_train_dev_and_test_are_read_with_their_tags_and_features(tmp_path: Path
         Detection("iob2", 5, 0),
         (
             f"{train}: read as columns: 3 columns parted by tabs, blank lines between sentences, "
-            "tags of IOB2 (--input-format chooses another format)",
+            "tags of IOB2 (data.format chooses another format)",
         ),
     )
     assert found.train.tokens == 3

@@ -320,7 +320,7 @@ def test_a_corpus_that_does_not_fit_the_task_is_refused(tmp_path: Path) -> None:
     tags = tiny.corpus(tmp_path)
     assert problem(tmp_path, tags) == (
         f"{tags['data.train_file']}: expected texts with classes, found a token a line, its tag in "
-        "a column (read as columns; data.format or --input-format says otherwise)"
+        "a column (read as columns; data.format says otherwise)"
     )
     classes = tiny.classified(tmp_path)
     assert "expected tokens with tags and a class of the whole" in problem(
@@ -352,7 +352,7 @@ def test_a_classifier_has_no_spans_to_be_strict_about(classifier: Trained, tmp_p
     with pytest.raises(DataError, match="strict is for spans"):
         score_model(classifier.predictor, path, load_config().data, True, 8, lambda _: None)
     named = load_config(overrides=["data.scheme=iob2"]).data
-    with pytest.raises(DataError, match="this model classifies texts: data.scheme is for spans"):
+    with pytest.raises(DataError, match=r"this model classifies texts: data.scheme is for spans"):
         score_model(classifier.predictor, path, named, False, 8, lambda _: None)
     with pytest.raises(DataError, match=r"train.tsv holds classes of texts: strict is for spans"):
         compare_files(path, path, load_config().data, -1, True)

@@ -204,8 +204,8 @@ def test_the_command_reports_before_it_refuses_to_repair(tmp_path: Path) -> None
     assert ended.stderr == (
         "a.jsonl: read as jsonl-tokens: every line is a JSON object (--input-format chooses "
         "another format)\n"
-        "error: a.jsonl: only column files can be repaired, and this is jsonl-tokens; `tagkit convert` "
-        "makes one of it\n"
+        "error: a.jsonl: only column files can be repaired, and this is jsonl-tokens; `tagkit "
+        "convert` makes one of it\n"
     )
 
 
