@@ -53,7 +53,7 @@ from tagkit.training.run_contents import (
 )
 from tagkit.training.run_identity import differences, with_former_tokenizer
 from tagkit.training.setup import Prepared
-from tagkit.wording import ANOTHER_FOLDER, ANOTHER_OR_FORCE, FORCE, RESUME, Message
+from tagkit.wording import ANOTHER_OR_FORCE, FORCE, OUTPUT, RESUME, Message
 
 _KEEP = 2  # checkpoints
 _RESUME_OR_FORCE = Message(RESUME, " continues it, ", FORCE, " starts anew")
@@ -129,8 +129,8 @@ class RunFolder:
     def _refuse(self, foreign: list[str]) -> None:
         if foreign:
             problem = f"{self.path}: holds what no run of tagkit is known to have written: "
-            problem += f"{named(foreign)}; move these away, or "
-            raise CheckpointError(Message(problem, ANOTHER_FOLDER))
+            problem += f"{named(foreign)}. Name another folder ("
+            raise CheckpointError(Message(problem, OUTPUT, "), or move these away"))
 
     def clear(self) -> None:
         """Remove what runs have left here, and nothing else.

@@ -208,7 +208,7 @@ def test_a_model_without_checkpoints_is_not_taken_for_a_run_to_go_on_with(tmp_pa
     train(settings(tmp_path))
     before = digests(tmp_path)
     shutil.rmtree(tmp_path / "model" / "checkpoints")
-    with pytest.raises(CheckpointError, match="holds a model, but no checkpoint to go on from"):
+    with pytest.raises(CheckpointError, match="holds a model, but no checkpoint to resume from"):
         train(settings(tmp_path), resume=True)
     assert digests(tmp_path) == before
 
@@ -268,7 +268,7 @@ def test_all_that_differs_is_named_at_once(tmp_path: Path) -> None:
     listener = StopAt(3)
     with pytest.raises(Interrupted):
         train(settings(tmp_path), listener, stop=listener.stop)
-    with pytest.raises(CheckpointError, match=r"hidden = 16, not 8; train.lr = 0.02, not 0.5\. Go"):
+    with pytest.raises(CheckpointError, match=r"hidden = 16, not 8; train.lr = 0.02, not 0.5\. Continue"):
         train(settings(tmp_path, "train.lr=0.5", "encoder.hidden=8"), resume=True)
 
 

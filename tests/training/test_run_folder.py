@@ -109,7 +109,7 @@ def test_a_users_file_is_never_removed_and_is_named(
             begin(quick(corpus, folder, *seeds), force=force)
         problem = re.fullmatch(
             f"{re.escape(str(folder))}: holds what no run of tagkit is known to have written: "
-            r"(.*); move these away, or name another folder \(output\.dir\)",
+            r"(.*)\. Name another folder \(output\.dir\), or move these away",
             str(caught.value),
         )
         assert problem

@@ -113,8 +113,8 @@ def test_utf_16_without_its_mark_is_told(tmp_path: Path) -> None:
     (finding,) = check_files([path], DataConfig(encoding="utf-16")).findings
     assert (finding.severity, finding.message, finding.lines) == (
         "error",
-        "expected a byte order mark, with which utf-16 begins, found none. Name the file's encoding "
-        "with data.encoding: utf-16-le and utf-16-be have no mark",
+        "expected a byte order mark, with which utf-16 begins, found none. Name the file's "
+        "encoding with data.encoding: utf-16-le and utf-16-be have no mark",
         (1,),
     )
 
