@@ -99,7 +99,7 @@ def test_gold_alone_needs_a_third_column(folder: Path) -> None:
     gold = str(folder / "dev.conll")
     with pytest.raises(DataError, match=(
         r"dev\.conll: expected a word, a gold tag and a predicted tag on each line, found 2 "
-        r"columns; name a file with the predicted tags with --pred$"
+        r"columns; name a file with the predicted tags with pred$"
     )):  # fmt: skip
         compare_files(gold, None, DataConfig(), -1, False)
     lines = (folder / "dev.conll").read_text().splitlines()

@@ -260,7 +260,7 @@ def test_a_run_goes_on_only_as_the_one_that_was_begun(
     listener = StopAt(3)
     with pytest.raises(Interrupted):
         train(settings(tmp_path), listener, stop=listener.stop)
-    with pytest.raises(CheckpointError, match=rf"the run there had {problem}\. Go on with what"):
+    with pytest.raises(CheckpointError, match=rf"the run there had {problem}\. Continue with what"):
         train(settings(tmp_path, override), resume=True)
 
 
@@ -268,7 +268,9 @@ def test_all_that_differs_is_named_at_once(tmp_path: Path) -> None:
     listener = StopAt(3)
     with pytest.raises(Interrupted):
         train(settings(tmp_path), listener, stop=listener.stop)
-    with pytest.raises(CheckpointError, match=r"hidden = 16, not 8; train.lr = 0.02, not 0.5\. Continue"):
+    with pytest.raises(
+        CheckpointError, match=r"hidden = 16, not 8; train.lr = 0.02, not 0.5\. Conti"
+    ):
         train(settings(tmp_path, "train.lr=0.5", "encoder.hidden=8"), resume=True)
 
 
