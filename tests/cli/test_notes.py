@@ -108,7 +108,7 @@ def test_gold_alone_needs_a_third_column(folder: Path) -> None:
     assert compare_files(str(both), None, DataConfig(), -1, False).headline == 1.0
     with pytest.raises(DataError, match=(
         r"expected gold and predicted tags in two columns, found both in column 1; name them with "
-        r"--tag-column and --pred-column$"
+        r"data.tag_column and pred_column$"
     )):  # fmt: skip
         compare_files(str(both), None, DataConfig(), -2, False)
 
