@@ -16,8 +16,9 @@ A message says where, what was found, what was expected, and what to do.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
-from tagkit.wording import LONGEST_LINE, clipped, shorten
+from tagkit.wording import LONGEST_LINE, Message, Setting, clipped, shorten
 
 __all__ = [
     "BundleError",
@@ -40,17 +41,34 @@ class TagkitError(Exception):
 
     def __init__(self, *lines: str) -> None:
         """Keep the message's `lines`, one for each problem, each of bounded length."""
+        # A line of a corpus that is quoted may have megabytes.
         self.lines = tuple(clipped(line, LONGEST_LINE) for line in lines)
         super().__init__("\n".join(self.lines))
+
+    def __str__(self) -> str:
+        """The lines; with one, it still knows which parts of it are settings."""
+        # A join is plain text: only the lines themselves remember their settings
+        # (wording.Message).
+        return self.lines[0] if len(self.lines) == 1 else "\n".join(self.lines)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled by its content: the arguments of `__init__` differ from one class to another."""
+        return _unpickled, (type(self),), self.__dict__
+
+
+def _unpickled(kind: type[TagkitError]) -> TagkitError:
+    """An empty error, which pickle fills with the attributes."""
+    # Not by __init__, which would put the source before each line once more.
+    return kind.__new__(kind)
 
 
 class ConfigError(TagkitError):
     """One or more problems of one configuration, all of them reported at once."""
 
-    def __init__(self, source: str, problems: Sequence[str]) -> None:
-        """Keep `problems`, each a sentence; `source` is a file's name or the command line."""
-        super().__init__(*(f"{source}: {problem}" for problem in problems))
-        self.source = source
+    def __init__(self, source: str | Setting, problems: Sequence[str]) -> None:
+        """Keep `problems`, each a sentence; `source` is a file's name, or what was given."""
+        super().__init__(*(Message(source, ": ", problem) for problem in problems))
+        self.source = str(source)
         self.problems = tuple(problems)
 
 
@@ -63,7 +81,7 @@ class FormatError(DataError):
 
     def __init__(self, source: str, line: int, problem: str) -> None:
         """Keep where the problem is; `line` counts from 1."""
-        super().__init__(f"{source}:{line}: {problem}")
+        super().__init__(Message(f"{source}:{line}: ", problem))
         self.source = source
         self.line = line
         self.problem = problem
@@ -74,6 +92,7 @@ class SpanErrors(DataError):
 
     def __init__(self, problems: Sequence[FormatError], remedy: str) -> None:
         """Keep `problems`; `remedy` is a sentence that follows them."""
+        # One line for each, and the remedy once, as it is the same for all.
         super().__init__(*(str(problem) for problem in problems), remedy)
         self.problems = tuple(problems)
 
@@ -94,6 +113,7 @@ class TrainingError(TagkitError):
     """A training run that cannot continue."""
 
 
+# Its __cause__ may be the signal that asked for the end: see tagkit.cli.signals.
 class Interrupted(TagkitError):
     """A training run that was stopped, and has saved a checkpoint to resume from."""
 

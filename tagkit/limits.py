@@ -1,4 +1,4 @@
-"""Sizes that the commands and the library share; it imports nothing, as `--help` needs it."""
+"""Sizes that the commands and the library share; it imports nothing, so that help is quick."""
 
 BATCH_SIZE = 128  # sentences a batch of prediction
 MAX_LENGTH = 4096  # words; longer sentences are tagged in windows

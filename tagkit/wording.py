@@ -2,7 +2,8 @@
 
 import shlex
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 _LONGEST = 80  # characters of a quoted value
 LONGEST_LINE = 4000  # characters of one line of a message, whatever it quotes
@@ -90,3 +91,73 @@ def listed(names: Sequence[str], most: int = 10) -> str:
     """'a, b and 3 more': at most `most` names, each safe to display and of bounded length."""
     more = f" and {len(names) - most:,} more" if len(names) > most else ""
     return ", ".join(shown_name(name) for name in names[:most]) + more
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """An option, or a parameter of a function, that a message names.
+
+    As text it is what one writes in Python or in a configuration; the command line puts a flag in
+    its place.
+
+    Attributes:
+        name: dotted of an option: data.format.
+        value: to be given to it; None to name it alone.
+    """
+
+    name: str
+    value: str | int | bool | None = None
+
+    def __str__(self) -> str:
+        """`force=True`, or `data.format`."""
+        return self.name if self.value is None else f"{self.name}={self.value}"
+
+
+# Those that many messages name.
+FORCE = Setting("force", True)
+RESUME = Setting("resume", True)
+OUTPUT = Setting("output.dir")
+
+
+class Message(str):
+    """A text that remembers which of its parts are settings.
+
+    It is used as any text; a substitution touches the settings alone, and not a file's name or a
+    word that looks like one. An f-string or a slice of it is plain text, which still names the
+    parameters.
+    """
+
+    __slots__ = ("parts",)
+    parts: tuple[str | Setting, ...]
+
+    def __new__(cls, *parts: str | Setting) -> "Message":
+        """Join texts, settings, and other messages, whose settings stay known."""
+        flat: list[str | Setting] = []
+        for part in parts:
+            flat.extend(part.parts if isinstance(part, Message) else (part,))
+        self = super().__new__(cls, "".join(map(str, flat)))
+        self.parts = tuple(flat)
+        return self
+
+    def __str__(self) -> str:
+        """Itself: so `str(error)` knows the settings that the error was raised with."""
+        return self
+
+    def removeprefix(self, prefix: str, /) -> str:
+        """Without a beginning, such as a file's name that is shown beside it."""
+        first, *others = self.parts or ("",)
+        if isinstance(first, str) and first.startswith(prefix):
+            return Message(first.removeprefix(prefix), *others)
+        return self
+
+    def spelled(self, spell: Callable[[Setting], str]) -> str:
+        """The text with each setting as `spell` has it."""
+        return "".join(spell(part) if isinstance(part, Setting) else part for part in self.parts)
+
+    def __reduce__(self) -> tuple[type["Message"], tuple[str | Setting, ...]]:
+        """Pickled as its parts: errors and notes come from worker processes too."""
+        return Message, self.parts
+
+
+ANOTHER_FOLDER = Message("name another folder (", OUTPUT, ")")
+ANOTHER_OR_FORCE = Message(ANOTHER_FOLDER, ", or replace it with ", FORCE)

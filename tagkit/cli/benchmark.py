@@ -20,14 +20,19 @@ def benchmark_command(
     input_format: InputFormat = None,
     encoding: Encoding = None,
     rounds: Annotated[
-        int, typer.Option(min=1, help="Measurements of each figure, whose median is reported.")
+        int,
+        typer.Option(
+            min=1, help="Measurements of each figure; the median is reported.", metavar="N"
+        ),
     ] = 3,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     device: Device = "auto",
     threads: Threads = None,
 ) -> None:
-    """Measure a model on this machine: speed, latency, memory, and the score with fewer bits."""
-    # Imported here: `--help` must not wait for torch.
+    """Measure the speed, memory and score of a model on this machine.
+
+    The score is also measured at lower precision.
+    """
     from tagkit.cli.console import note, print_measured
     from tagkit.config import load_config
     from tagkit.inference.benchmark import measure

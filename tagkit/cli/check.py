@@ -20,14 +20,14 @@ Examples:
 def check_command(
     files: Annotated[
         list[str],
-        typer.Argument(help="Corpora: train first, then dev and test.", metavar="FILE..."),
+        typer.Argument(help="Corpora: train first, then dev and test.", metavar="FILE"),
     ],
     fix: Annotated[
         str | None,
         typer.Option(help="Write a repaired copy: a file, or a folder for several.", metavar="OUT"),
     ] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Replace files that exist, in --fix OUT.")
+        bool, typer.Option("--force", help="Replace files that exist in OUT.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     input_format: InputFormat = None,
@@ -36,13 +36,14 @@ def check_command(
     encoding: Encoding = None,
     overrides: Set = None,
 ) -> None:
-    """Report what a corpus in any format contains, and what looks wrong in it.
+    """Check corpora for errors, and describe what they contain.
 
-    --fix writes copies, and never to a file that is read. Exit status 1 if there are errors, 0 if
-    there are warnings alone.
+    --fix writes repaired copies, and never to a file that is read. The exit status is 1 if there
+    are errors, and 0 if there are only warnings.
     """
     if force and not fix:
         raise typer.BadParameter("--force is for --fix: nothing else is written")
+    # Late, as in every command: rich and pydantic would double the time that --help takes.
     from tagkit.cli.console import note
     from tagkit.cli.lint_report import check_lines, repair_lines
     from tagkit.config import load_config
@@ -60,12 +61,15 @@ def check_command(
     copies: dict[str, Path] = {}
     if fix is not None:
         require_name(fix, "--fix")
+        # Before the reading, which may take minutes: a place that cannot be written is known at
+        # once.
         copies = copies_of(files, Path(fix), force=force)
     report = check_files(files, data, note)
     if not as_json:
         # Before any repair: it says why a file cannot be repaired.
         show_lines(check_lines(report))
     repaired = write_repaired(copies, data, force=force)
+    # One object for both, as a program reads one.
     if as_json:
         facts: dict[str, Any] = report.to_dict()
         if copies:
@@ -75,4 +79,5 @@ def check_command(
         for file, done in repaired.items():
             show_lines(repair_lines(file, done))
     if report.errors:
+        # So that a script or a hook can refuse the corpus.
         raise typer.Exit(1)

@@ -11,11 +11,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemaini
 from rich.progress import Progress as Bar
 from rich.table import Table
 
-from tagkit.cli.messages import show_lines
+from tagkit.cli.messages import for_people, show_lines
 from tagkit.cli.reports import info_lines, label_cell, measured_lines, report_lines
 from tagkit.evaluation.class_report import ClassReport, JointReport
-from tagkit.evaluation.report import Report
-from tagkit.wording import message_line
 
 if TYPE_CHECKING:  # their modules import torch, which is seconds; a note does not need them
     from tagkit.evaluation.report import Report
@@ -44,7 +42,7 @@ _MOST_CLASSES = 10  # of a confusion matrix; with more, its largest cells
 
 def note(text: str) -> None:
     """A line for the person, beside the data; whatever is in `text`, it stays one line."""
-    _ERRORS.print(message_line(text))
+    _ERRORS.print(for_people(text))
 
 
 class WithBar:
@@ -73,12 +71,13 @@ def _progress_bar() -> Bar:
         MofNCompleteColumn(),
         TimeRemainingColumn(),
         console=_ERRORS,
+        # Gone when it ends, so that a log holds the rows alone.
         transient=True,
         disable=not _ERRORS.is_terminal,
     )
 
 
-def print_report(report: Report) -> None:
+def print_report(report: "Report") -> None:
     """A report as a table, to standard output: it is what was asked for."""
     show_lines(report_lines(report))
     classes = report.classes if isinstance(report, JointReport) else report

@@ -38,7 +38,9 @@ def convert_command(
     scheme: Annotated[
         str | None,
         typer.Option(
-            help="iob1, iob2, iobes or bilou.", metavar="SCHEME", show_default="that of IN"
+            help="Tag scheme of OUT: iob1, iob2, iobes or bilou.",
+            metavar="SCHEME",
+            show_default="that of IN",
         ),
     ] = None,
     input_format: InputFormat = None,
@@ -46,16 +48,16 @@ def convert_command(
     token_column: TokenColumn = None,
     tag_column: TagColumn = None,
     encoding: Encoding = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Replace OUT if it is a file that exists.")
-    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace OUT if the file exists.")] = False,
     overrides: Set = None,
 ) -> None:
-    """Write a corpus in another format, or its tags in another scheme.
+    """Convert a corpus to another format or tag scheme.
 
-    What OUT's format cannot hold is reported. OUT is written completely or not at all. A file that
-    exists is replaced with --force only, a folder never, and neither is what is read.
+    What the format of OUT cannot hold is reported. OUT is written completely or not at all. A file
+    that exists is replaced with --force only; a folder, and a file that is read, never.
     """
+    # Late: no torch, and nothing that is slow to import, before the arguments are known to be
+    # good.
     from tagkit.cli.console import note
     from tagkit.config import load_config, parse_span_scheme
     from tagkit.corpus.convert import convert_corpus
@@ -83,13 +85,16 @@ def convert_command(
     data = load_config(flags=flags, overrides=overrides or ()).data
     require_name(output, "OUT")
     place = Path(output)
+    # Before anything is read: an output that is an input would be lost.
     if output != "-":
         refuse_input(place, files_of(source))
         require_place(place, replace=force)
+    # brat keeps a text and its annotation in two files; either name stands for the pair.
     is_pair = output.endswith(PAIR)
     converted = convert_corpus(
         source,
         data,
+        # Which kind of JSON Lines is written depends on what the input holds.
         lambda read: target_format(output, to, read),
         parse_span_scheme(scheme),
         single=is_pair,
@@ -99,6 +104,7 @@ def convert_command(
     if target.many_files and output == "-":
         raise DataError(f"{target.name} fills files: name a file or folder, and not -")
     if not target.many_files:
+        # Renamed into place at the end: a full disk leaves the old file.
         with open_output(None if output == "-" else place, replace=force) as write:
             for piece in converted.pieces:
                 write(piece.text)
@@ -107,9 +113,11 @@ def convert_command(
             refuse_input(file, files_of(source))
         write_pair(place, converted.pieces, replace=force)
     else:
+        # A folder as output: folders are filled, never replaced.
         refuse_folder_of_input(place, files_of(source))
         require_new_folder(place)
         write_folder(place, converted.pieces)
+    # To standard error: standard output may be the corpus.
     kind = "sentence" if target.holds == "tags" else "text"
     note(
         f"{converted.name} ({converted.format.name}) -> {output} ({target.name}): "

@@ -36,13 +36,13 @@ def eval_command(
     model: Annotated[
         Path | None,
         typer.Argument(
-            help="Folder of a model.", metavar="[MODEL", show_default=False, readable=False
+            help="Folder of a model.", metavar="MODEL", show_default=False, readable=False
         ),
     ] = None,
     file: Annotated[
         str | None,
         typer.Argument(
-            help="Corpus with gold tags or classes.", metavar="FILE]", show_default=False
+            help="Corpus with gold tags or classes.", metavar="FILE", show_default=False
         ),
     ] = None,
     gold: Annotated[
@@ -66,7 +66,11 @@ def eval_command(
         typer.Option(help="Column of the predicted tags.", metavar="N|NAME", show_default="-1"),
     ] = None,
     scheme: Annotated[
-        str, typer.Option(help="Scheme of the gold tags: auto, iob1, iob2, iobes, bilou or labels.")
+        str,
+        typer.Option(
+            help="Tag scheme of the files: auto, iob1, iob2, iobes, bilou or labels.",
+            metavar="SCHEME",
+        ),
     ] = "auto",
     strict: Annotated[bool, typer.Option("--strict", help="Count well-formed spans only.")] = False,
     verify: Annotated[
@@ -79,12 +83,12 @@ def eval_command(
     encoding: Encoding = None,
     batch_size: Annotated[
         int | None,
-        typer.Option(min=1, help="Sentences per batch.", show_default=f"{BATCH_SIZE}"),
+        typer.Option(min=1, help="Sentences per batch.", metavar="N", show_default=f"{BATCH_SIZE}"),
     ] = None,
     device: Device = "auto",
     threads: Threads = None,
 ) -> None:
-    """Score a model on a corpus, or predicted tags or classes against gold ones.
+    """Score a model on a corpus, or predictions against gold labels.
 
     With --gold alone, a column file holds both: gold tags in the last column but one, predicted
     tags in the last one.

@@ -20,7 +20,7 @@ def info_command(
 ) -> None:
     """Describe a model and its scores.
 
-    The whole model is checked: digests, names and shapes.
+    The digests, names and shapes of the whole model are checked.
     """
     # Imported here: `--help` must not wait for torch.
     from tagkit.cli.console import print_info

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 
+from tagkit.cli.messages import with_flags
 from tagkit.corpus.lint.findings import CheckReport, FileFacts, Finding, shown_lines
 from tagkit.corpus.lint.labels import shown
 from tagkit.corpus.lint.repair import Repaired
@@ -47,7 +48,7 @@ def repair_lines(file: str, done: Repaired) -> Iterator[str]:
         yield f"  {len(done.repairs) - _MAX_REPAIRS:,} more (--json)"
     # What no program can decide, such as a line with a column too few.
     for error in done.left[:_MAX_REPAIRS]:
-        yield f"  left for you to correct: {error}"
+        yield f"  left for you to correct: {with_flags(str(error))}"
     if len(done.left) > _MAX_REPAIRS:
         yield f"  left for you to correct: {len(done.left) - _MAX_REPAIRS:,} more (--json)"
 
@@ -76,6 +77,6 @@ def _what(facts: FileFacts) -> str:
 def _finding_line(finding: Finding) -> str:
     """A finding with its lines: file:line where there is but one, else at the end."""
     if len(finding.lines) == 1:
-        return f"{finding.file}:{finding.lines[0]}: {finding.message}"
+        return f"{finding.file}:{finding.lines[0]}: {with_flags(finding.message)}"
     where = f"; {shown_lines(finding.lines)}" if finding.lines else ""
-    return f"{finding.file}: {finding.message}{where}"
+    return f"{finding.file}: {with_flags(finding.message)}{where}"

@@ -7,17 +7,19 @@ terminal was closed), SIGINT (Ctrl-C) or SIGTERM. Whatever the status, no tempor
 import os
 import shlex
 import sys
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
 
 from tagkit import __version__
 from tagkit.cli import benchmark, check, convert, eval, info, predict, train, tune
-from tagkit.cli.messages import Commands
+from tagkit.cli.messages import for_people
+from tagkit.cli.parser import Command, Commands
 from tagkit.cli.signals import Ended, clean_up_on_signal, status_of
 from tagkit.cli.streams import discard_output, finish_output, prepare_streams, say
 from tagkit.errors import Interrupted, TagkitError
-from tagkit.wording import message_line, reason, visible
+from tagkit.wording import Message, message_line, reason, visible
 
 app = typer.Typer(
     name="tagkit",
@@ -28,17 +30,24 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("train", epilog=train.EXAMPLES)(train.train_command)
-app.command("predict", epilog=predict.EXAMPLES)(predict.predict_command)
-app.command("eval", epilog=eval.EXAMPLES)(eval.eval_command)
-app.command("convert", epilog=convert.EXAMPLES)(convert.convert_command)
-app.command("check", epilog=check.EXAMPLES)(check.check_command)
-app.command("benchmark", epilog=benchmark.EXAMPLES)(benchmark.benchmark_command)
-app.command("tune", epilog=tune.EXAMPLES)(tune.tune_command)
-app.command("info", epilog=info.EXAMPLES)(info.info_command)
+# A new command is a module of its own, and its row here.
+COMMANDS: dict[str, tuple[Callable[..., None], str]] = {
+    "train": (train.train_command, train.EXAMPLES),
+    "predict": (predict.predict_command, predict.EXAMPLES),
+    "eval": (eval.eval_command, eval.EXAMPLES),
+    "convert": (convert.convert_command, convert.EXAMPLES),
+    "check": (check.check_command, check.EXAMPLES),
+    "benchmark": (benchmark.benchmark_command, benchmark.EXAMPLES),
+    "tune": (tune.tune_command, tune.EXAMPLES),
+    "info": (info.info_command, info.EXAMPLES),
+}
 # What CRFsuite and spaCy call them.
-app.command("tag", hidden=True, epilog=predict.EXAMPLES)(predict.predict_command)
-app.command("evaluate", hidden=True, epilog=eval.EXAMPLES)(eval.eval_command)
+ALIASES = {"tag": "predict", "evaluate": "eval"}
+for _name, (_function, _examples) in COMMANDS.items():
+    app.command(_name, cls=Command, epilog=_examples)(_function)
+for _alias, _name in ALIASES.items():
+    _function, _examples = COMMANDS[_name]
+    app.command(_alias, cls=Command, hidden=True, epilog=_examples)(_function)
 
 
 def _show_version(wanted: bool) -> None:
@@ -84,7 +93,7 @@ def _run() -> int:
         return status_of(error)
     except TagkitError as error:
         for line in error.lines:
-            say(f"error: {message_line(line)}")
+            say(f"error: {for_people(line)}")
     except (KeyboardInterrupt, Ended) as error:
         say("stopped")
         return status_of(error)
@@ -100,7 +109,7 @@ def _failed(error: OSError) -> int:
         # What has no name was printed.
         name = "standard output" if error.filename is None else os.fsdecode(error.filename)
         done = "written" if error.filename is None else "used"
-        say(message_line(f"error: {name}: cannot be {done}: {reason(error)}"))
+        say(for_people(Message(f"error: {name}: cannot be {done}: ", reason(error))))
     return 1
 
 

@@ -1,62 +1,88 @@
-"""Plain lines for people: errors, reports, and what is wrong with a command line.
+"""Plain lines for people: reports, and errors and notes with the flags of the command that runs.
 
 Whatever comes from a file, a name or a label is displayed as text: what a terminal would obey is
 escaped (`tagkit.wording`). Data, such as predictions and JSON, does not come by here.
 """
 
-import re
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Iterable
 
 import typer
-from typer.core import TyperGroup
 
-from tagkit.wording import message_line, visible
+from tagkit.wording import Message, Setting, message_line, visible
 
-# Phrases of the library that checks the options' values, and what they mean.
-_PHRASES = (
-    (re.compile(r"^Value error, "), ""),
-    (re.compile(r"Input should be a valid integer.*"), "expected a whole number"),
-    (re.compile(r"Input should be a valid number.*"), "expected a number"),
-    (re.compile(r"Input should be (?=greater|less)"), "expected a number "),
-    (re.compile(r"Input should be "), "expected "),
-)
-# click's, wherever typer keeps it.
-_UsageError: type[Exception] = typer.BadParameter.__bases__[0]
+# Flags of options of the configuration (with a dot) and of parameters of the library's functions.
+FLAGS = {
+    "task": "--task",
+    "data.train_file": "--train",
+    "data.dev_file": "--dev",
+    "data.test_file": "--test",
+    "data.format": "--input-format",
+    "data.on_misaligned": "--on-misaligned",
+    "data.token_column": "--token-column",
+    "data.tag_column": "--tag-column",
+    "data.encoding": "--encoding",
+    # Of `eval`. That of `convert` is the parameter below: the scheme to write.
+    "data.scheme": "--scheme",
+    "train.seed": "--seed",
+    "train.seeds": "--seeds",
+    "train.device": "--device",
+    "train.threads": "--threads",
+    "train.init_from": "--init-from",
+    "train.max_minutes": "--max-minutes",
+    "train.checkpoint_every": "--checkpoint-every",
+    # The long form is --output; messages are read more easily with the short one.
+    "output.dir": "-o",
+    "fix": "--fix",
+    "force": "--force",
+    "max_length": "--max-length",
+    "output_format": "--format",
+    "overrides": "--set",
+    "path": "--config",
+    "pred": "--pred",
+    "pred_column": "--pred-column",
+    "resume": "--resume",
+    "scheme": "--scheme",
+    "spaces": "--search",
+    "strict": "--strict",
+    "threshold": "--threshold",
+    "to": "--to",
+    "top": "--top",
+    "workers": "--workers",
+}
+# Those of the command that runs.
+_flags: frozenset[str] = frozenset()
+
+
+def use_flags(flags: Iterable[str]) -> None:
+    """Have messages name these flags, which are those of the command that runs."""
+    global _flags  # a process runs one command, and its errors surface where that is not known
+    _flags = frozenset(flags)
+
+
+def with_flags(text: str) -> str:
+    """A message of the library, which names parameters, with the command's flags in their place.
+
+    Only what the library marked as a parameter is replaced, never what a message quotes.
+    """
+    return text.spelled(_as_typed) if isinstance(text, Message) else text
+
+
+def _as_typed(setting: Setting) -> str:
+    """A parameter as one types it behind this command; its own name where it has no flag here."""
+    # Not every command has every flag: `benchmark` has no --on-misaligned.
+    flag = FLAGS.get(setting.name)
+    if flag in _flags:
+        return flag if setting.value in (None, True) else f"{flag} {setting.value}"
+    if "." in setting.name and setting.value is not None and "--set" in _flags:
+        return f"--set {setting}"
+    return str(setting)
+
+
+def for_people(text: str) -> str:
+    """One line of an error or a note: with flags, safe to display, of bounded length."""
+    return message_line(with_flags(text))
 
 
 def show_lines(lines: Iterable[str]) -> None:
     """Lines for people, to standard output: they are what was asked for."""
-    typer.echo("\n".join(visible(line) for line in lines))
-
-
-class Commands(TyperGroup):
-    """The commands, whose usage errors quote arguments safely."""
-
-    def make_context(self, *args: Any, **kwargs: Any) -> Any:
-        """Read the options before the command."""
-        with _quoting_safely():
-            return super().make_context(*args, **kwargs)
-
-    def invoke(self, *args: Any, **kwargs: Any) -> Any:
-        """Read the command's arguments, and run it."""
-        with _quoting_safely():
-            return super().invoke(*args, **kwargs)
-
-
-@contextmanager
-def _quoting_safely() -> Iterator[None]:
-    try:
-        yield
-    except _UsageError as error:
-        message = getattr(error, "message", None)
-        if isinstance(message, str):
-            error.message = message_line(_in_our_words(message))  # type: ignore[attr-defined]
-        raise
-
-
-def _in_our_words(message: str) -> str:
-    for phrase, plain in _PHRASES:
-        message = phrase.sub(plain, message)
-    return message
+    typer.echo("\n".join(visible(with_flags(line)) for line in lines))

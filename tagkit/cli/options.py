@@ -8,11 +8,13 @@ import typer
 
 # A file that cannot be read is an error of the file, with exit status 1, and not wrong usage.
 Model = Annotated[Path, typer.Argument(help="Folder of a model.", metavar="MODEL", readable=False)]
+# None of these has a default of its own: None leaves it to the configuration, which `show_default`
+# merely describes. A test holds that help and default are those of the option.
 ConfigFile = Annotated[
     Path | None,
     typer.Option(
         "--config",
-        help="Configuration file.",
+        help="Configuration file in TOML.",
         readable=False,
         metavar="FILE",
         show_default="tagkit.toml, without --train",
@@ -33,10 +35,10 @@ DevFile = Annotated[
         "--dev",
         help="Development corpus, used to select the best epoch.",
         metavar="FILE",
-        show_default="split off",
+        show_default="split off train_file",
     ),
 ]
-Seed = Annotated[int | None, typer.Option(help="Random seed.")]
+Seed = Annotated[int | None, typer.Option(help="Random seed.", metavar="N", show_default="1")]
 # Of training, whose configuration may name it too.
 TrainDevice = Annotated[
     str | None,
@@ -45,13 +47,15 @@ TrainDevice = Annotated[
     ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
+# Of prediction, where there is no configuration to leave it to.
 Device = Annotated[str, typer.Option(help="Device: auto, cpu, cuda or cuda:N.", metavar="DEVICE")]
 Precision = Annotated[
     Literal["fp32", "bf16", "int8"],
-    typer.Option(help="Precision of the recurrent layers on a CPU: fewer bits are faster."),
+    typer.Option(help="Precision of the recurrent layers on a CPU; fewer bits are faster."),
 ]
 Threads = Annotated[
-    int | None, typer.Option(min=0, help="CPU threads; 0 for all cores.", show_default="1")
+    int | None,
+    typer.Option(min=0, help="CPU threads; 0 for all cores.", metavar="N", show_default="1"),
 ]
 TokenColumn = Annotated[
     str | None,
@@ -75,6 +79,7 @@ Encoding = Annotated[
     str | None, typer.Option(help="Encoding of the files.", metavar="NAME", show_default="utf-8")
 ]
 
+# A text, and not a Literal: the configuration knows the formats, and refuses others by name.
 InputFormat = Annotated[
     str | None,
     typer.Option(
@@ -93,8 +98,10 @@ OnMisaligned = Annotated[
         show_default="error",
     ),
 ]
+# Read after the file and before the flags: a flag of its own wins.
 Set = Annotated[
-    list[str] | None, typer.Option("--set", help="Set any option.", metavar="SECTION.KEY=VALUE")
+    list[str] | None,
+    typer.Option("--set", help="Set any option of the configuration.", metavar="SECTION.KEY=VALUE"),
 ]
 
 

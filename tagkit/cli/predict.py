@@ -30,7 +30,7 @@ def predict_command(
         typer.Option(
             "--output",
             "-o",
-            help="File to write or to replace; - is standard output.",
+            help="File to write; one that exists is replaced. - is standard output.",
             metavar="FILE",
             show_default="-",
         ),
@@ -50,19 +50,27 @@ def predict_command(
     top: Annotated[
         int,
         typer.Option(
-            min=0, help="Number of most probable classes of each text.", show_default="its own"
+            min=0,
+            help="Number of most probable classes of each text.",
+            metavar="N",
+            show_default="the predicted ones",
         ),
     ] = 0,
     threshold: Annotated[
         float | None,
-        typer.Option(min=0, max=1, help="Minimum class probability.", show_default="the model's"),
+        typer.Option(
+            min=0, max=1, help="Minimum class probability.", metavar="P", show_default="the model's"
+        ),
     ] = None,
-    batch_size: Annotated[int, typer.Option(min=1, help="Sentences per batch.")] = BATCH_SIZE,
+    batch_size: Annotated[
+        int, typer.Option(min=1, help="Sentences per batch.", metavar="N")
+    ] = BATCH_SIZE,
     max_length: Annotated[
         int | None,
         typer.Option(
             min=2,
-            help="Longest sentence in words; longer ones are tagged in windows.",
+            help="Maximum length of a sentence in words; longer ones are tagged in windows.",
+            metavar="N",
             show_default=f"{MAX_LENGTH}",
         ),
     ] = None,
@@ -77,7 +85,10 @@ def predict_command(
         ),
     ] = 1,
 ) -> None:
-    """Tag or classify raw text, column files, or a corpus in any other format."""
+    """Predict tags or classes of texts.
+
+    The inputs are raw text, column files, or corpora in any other format.
+    """
     from tagkit.cli.console import note
     from tagkit.config import load_config
     from tagkit.corpus.formats.file_sets import files_of

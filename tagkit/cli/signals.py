@@ -53,11 +53,13 @@ def stop_on_signal() -> Iterator[threading.Event]:
     Raises:
         Interrupted: as the body did; its cause is the signal.
     """
+    # An event, and not an exception: a step that is cut in two leaves weights half updated.
     stop = threading.Event()
     received = [int(signal.SIGINT)]
 
     def handle(number: int, frame: FrameType | None) -> None:
         if stop.is_set():
+            # Somebody is in earnest: the newest checkpoint, and not this step, is what stays.
             raise KeyboardInterrupt if number == signal.SIGINT else Ended(number)
         received[0] = number
         stop.set()

@@ -23,6 +23,7 @@ class _Closed(io.RawIOBase):
         return True
 
     def readinto(self, buffer: object) -> int:
+        # As the system says it of a descriptor that is not open.
         raise OSError(errno.EBADF, "it is closed")
 
     def write(self, data: object) -> int:
@@ -53,6 +54,7 @@ def prepare_streams() -> None:
         sys.stdin = io.TextIOWrapper(io.BufferedReader(_Closed()))
     if sys.stdout is None:
         sys.stdout = _Unbuffered()
+    # A tag or a word may hold what the terminal's encoding lacks; output is never cut by that.
     codecs.register_error(_ESCAPE, _escaped)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors=_ESCAPE)
@@ -86,6 +88,7 @@ def discard_output() -> None:
     for stream in (sys.stdout, sys.stderr):
         if stream is not None and _fails(stream):
             with suppress(OSError, ValueError):
+                # The interpreter flushes once more at its end, and would print a traceback then.
                 null = os.open(os.devnull, os.O_WRONLY)
                 os.dup2(null, stream.fileno())
                 os.close(null)
@@ -103,6 +106,7 @@ def _escaped(error: UnicodeError) -> tuple[str, int]:
     r"""Characters that an encoding lacks as JSON has them, \uXXXX, in pairs beyond U+FFFF."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
+    # JSON's escapes have four digits: a character beyond U+FFFF is two of them.
     units = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass")
     escapes = (f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
     return "".join(escapes), error.end

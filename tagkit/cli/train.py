@@ -47,11 +47,20 @@ def train_command(
     train: TrainFile = None,
     dev: DevFile = None,
     test: Annotated[
-        str | None, typer.Option(help="Test corpus, scored once at the end.", metavar="FILE")
+        str | None,
+        typer.Option(
+            help="Test corpus, scored once after training.", metavar="FILE", show_default="none"
+        ),
     ] = None,
     output: Annotated[
         str | None,
-        typer.Option("--output", "-o", help="Output folder.", metavar="DIR"),
+        typer.Option(
+            "--output",
+            "-o",
+            help="Folder of the run and its model.",
+            metavar="DIR",
+            show_default="models/model",
+        ),
     ] = None,
     overrides: Set = None,
     input_format: InputFormat = None,
@@ -63,13 +72,19 @@ def train_command(
     seeds: Annotated[
         str | None,
         typer.Option(
-            help="Train a model with each of these seeds; keep the best.", metavar="N,N,..."
+            help="Train one model per seed, and keep the one with the best dev score.",
+            metavar="N,N,...",
         ),
     ] = None,
     device: TrainDevice = None,
     threads: Threads = None,
     init_from: Annotated[
-        str | None, typer.Option(help="Start from the weights of this model.", metavar="MODEL")
+        str | None,
+        typer.Option(
+            help="Model whose weights training starts from; new words and labels are added.",
+            metavar="MODEL",
+            show_default="none",
+        ),
     ] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Resume the run in DIR, if there is one.")
@@ -78,7 +93,7 @@ def train_command(
     max_minutes: Annotated[
         float | None,
         typer.Option(
-            help="Time limit of the run in minutes, test included.",
+            help="Time limit of the whole run in minutes; 0 for none.",
             metavar="M",
             show_default="no limit",
         ),
@@ -86,17 +101,17 @@ def train_command(
     checkpoint_every: Annotated[
         str | None,
         typer.Option(
-            help="Steps between checkpoints, or minutes with an m.",
+            help="Steps (500) or minutes (10m) between checkpoints; also after each epoch.",
             metavar="N|Nm",
             show_default="10m",
         ),
     ] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Train a tagger or classifier and save its best and its last epoch.
+    """Train a tagger or a text classifier.
 
-    Without --train, the configuration tagkit.toml in this folder is used. With --train, no
-    configuration is needed: there are defaults, and dev is split off when it is not given.
+    The best and the last epoch are saved. Without --train and --config, the configuration is
+    read from tagkit.toml in this folder; with --train, every option has a default.
     """
     from tagkit.config import load_config, refuse_without_effect
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tagkit.cli.console import WithBar, note
+from tagkit.cli.messages import with_flags
 from tagkit.cli.reports import report_lines
 from tagkit.corpus.dataset import Split
 from tagkit.corpus.splits import Corpus
@@ -194,6 +195,7 @@ def _notes(splits: Mapping[str, Split | None]) -> dict[str, list[str]]:
     notes: dict[str, list[str]] = {}
     for name, split in splits.items():
         for said in split.notes if split else ():
+            said = with_flags(said)
             path, colon, text = said.partition(": ")  # a note begins with the path of its file
             if colon and split and path == split.path:
                 notes.setdefault(text, []).append(name)

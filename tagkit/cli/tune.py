@@ -57,7 +57,10 @@ def tune_command(
         ),
     ] = None,
     trials: Annotated[
-        int, typer.Option(min=1, help="Number of trials, those of a resumed search included.")
+        int,
+        typer.Option(
+            min=1, help="Number of trials, those of a resumed search included.", metavar="N"
+        ),
     ] = 20,
     max_minutes: Annotated[
         float | None,
@@ -72,9 +75,10 @@ def tune_command(
     force: Annotated[bool, typer.Option("--force", help="Replace the search in DIR.")] = False,
     quiet: Quiet = False,
 ) -> None:
-    """Search for good options: train many models, and keep the one that is best on dev.
+    """Search for good values of options.
 
-    A search that was stopped is resumed by the same command. The test corpus is not used.
+    Each trial trains a model; the one with the best dev score is kept. The same command resumes a
+    search that was stopped. The test corpus is not used.
     """  # fmt: skip
     from tagkit.config import load_config, refuse_without_effect
     from tagkit.config.search_space import parse_spaces

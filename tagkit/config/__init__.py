@@ -1,5 +1,6 @@
 """tagkit.toml: its options, how it is read, and which options have an effect."""
 
+from tagkit.config.data_section import DataConfig
 from tagkit.config.effects import effective, refuse_without_effect
 from tagkit.config.loading import (
     MAX_CONFIG_BYTES,
@@ -11,25 +12,20 @@ from tagkit.config.loading import (
     toml_value,
     with_options,
 )
+from tagkit.config.model_sections import EmbeddingsConfig, EncoderConfig, HeadConfig
+from tagkit.config.option import Needs, Option, Section, options_of, tunable_options
 from tagkit.config.problems import LARGEST, option_names, unknown_option
 from tagkit.config.sections import (
-    DEVICES,
     FORMER_TOKENIZER,
-    Column,
     Config,
-    DataConfig,
-    EmbeddingsConfig,
-    EncoderConfig,
-    Format,
-    HeadConfig,
-    Section,
-    TrainConfig,
     allowed,
     default_threads,
-    is_device,
+    option_values,
     parse_span_scheme,
     training_scheme,
 )
+from tagkit.config.train_section import TrainConfig
+from tagkit.config.values import DEVICES, Column, Format, is_device
 
 __all__ = [
     "DEVICES",
@@ -43,6 +39,8 @@ __all__ = [
     "EncoderConfig",
     "Format",
     "HeadConfig",
+    "Needs",
+    "Option",
     "Section",
     "TrainConfig",
     "allowed",
@@ -51,6 +49,8 @@ __all__ = [
     "is_device",
     "load_config",
     "option_names",
+    "option_values",
+    "options_of",
     "parse_config",
     "parse_saved",
     "parse_span_scheme",
@@ -59,6 +59,7 @@ __all__ = [
     "to_toml",
     "toml_value",
     "training_scheme",
+    "tunable_options",
     "unknown_option",
     "with_options",
 ]

@@ -1,4 +1,4 @@
-"""A configuration from a TOML file, `--set section.key=value`, and the commands' own flags.
+"""A configuration from a TOML file, texts such as `section.key=value`, and single values.
 
 All problems are gathered and reported at once, each with the nearest known name where one is
 misspelled.
@@ -23,6 +23,7 @@ from tagkit.config.problems import (
 )
 from tagkit.config.sections import FORMER_TOKENIZER, Config
 from tagkit.errors import ConfigError, shorten
+from tagkit.wording import Message, Setting
 
 MAX_CONFIG_BYTES = 4 * 2**20  # of a file
 MAX_PARTS = 16  # of a dotted key; options have two
@@ -43,7 +44,7 @@ def load_config(
 
     Args:
         path: a TOML file; None for the defaults alone.
-        overrides: as behind `--set`; a value is read as TOML, and as plain text where it is none.
+        overrides: `section.key=value`; a value is read as TOML, and as plain text where it is none.
         flags: dotted name -> value; a None is passed over.
 
     Raises:
@@ -55,7 +56,8 @@ def load_config(
     for text in overrides:
         name, equals, value = text.partition("=")
         if not equals:
-            problems.append(f"--set {shorten(text)}: expected section.key=value")
+            given = Setting("overrides", shorten(text))
+            problems.append(Message(given, ": expected section.key=value"))
             continue
         problems += _put(table, name.strip(), toml_value(value.strip()))
     for name, value in (flags or {}).items():
@@ -63,6 +65,7 @@ def load_config(
             problems += _put(table, name, value)
     try:
         config = parse_config(table, source)
+    # What the file says wrong and what single values say wrong is reported together.
     except ConfigError as error:
         raise ConfigError(source, [*problems, *error.problems]) from None
     if problems:
@@ -112,6 +115,7 @@ def with_options(config: Config, values: Mapping[str, Any]) -> Config:
     Raises:
         ConfigError: an option is unknown or has a wrong value.
     """
+    # Set options alone, so that what was left to its default still counts as left.
     table = config.model_dump(mode="json", exclude_unset=True)
     problems = [problem for name, value in values.items() for problem in _put(table, name, value)]
     if problems:
@@ -152,6 +156,7 @@ def parse_toml(content: bytes) -> dict[str, Any]:
 def _read_toml(path: Path) -> dict[str, Any]:
     try:
         with path.open("rb") as file:
+            # One byte more tells a file of exactly that size from a larger one.
             content = file.read(MAX_CONFIG_BYTES + 1)
         if len(content) > MAX_CONFIG_BYTES:
             raise ConfigError(
@@ -159,7 +164,8 @@ def _read_toml(path: Path) -> dict[str, Any]:
             )
         return parse_toml(content)
     except FileNotFoundError:
-        raise ConfigError(str(path), ["no such file. Name another with --config"]) from None
+        remedy = Message("no such file. Name another with ", Setting("path"))
+        raise ConfigError(str(path), [remedy]) from None
     except OSError as error:
         raise ConfigError(str(path), [f"cannot be read: {error.strerror or error}"]) from None
     except ValueError as error:
@@ -168,11 +174,12 @@ def _read_toml(path: Path) -> dict[str, Any]:
 
 
 def toml_value(text: str) -> Any:
-    """What `text` is in TOML; the text itself where it is no TOML: --set data.train_file=a.txt."""
+    """What `text` is in TOML; the text itself where it is no TOML, as in data.train_file=a.txt."""
     try:
         table = parse_toml(f"value = {text}".encode())
     except ValueError:  # of half a surrogate pair too: a file's name with bytes that are not UTF-8
         return text
+    # A text with a line end could define further keys.
     return table["value"] if len(table) == 1 else text
 
 

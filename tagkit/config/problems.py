@@ -11,7 +11,8 @@ from typing import Any
 
 from pydantic_core import ErrorDetails
 
-from tagkit.config.sections import Config, Section
+from tagkit.config.option import options_of
+from tagkit.config.sections import Config
 from tagkit.errors import shorten
 from tagkit.text.json_text import is_writable
 from tagkit.wording import visible
@@ -33,14 +34,7 @@ LARGEST = 2**63  # TOML's own limit of a whole number
 
 def option_names() -> list[str]:
     """Every option's dotted name."""
-    names = []
-    for name, field in Config.model_fields.items():
-        section = field.annotation
-        if isinstance(section, type) and issubclass(section, Section):
-            names += [f"{name}.{key}" for key in section.model_fields]
-        else:
-            names.append(name)
-    return names
+    return list(options_of(Config))
 
 
 def explain(errors: Iterable[ErrorDetails]) -> dict[str, list[str]]:
@@ -84,6 +78,7 @@ def _message(details: ErrorDetails) -> str:
 def unusable_values(table: Mapping[str, Any]) -> dict[str, list[str]]:
     """Sentences on values that no option can have, by option."""
     problems: dict[str, list[str]] = {}
+    # A stack in place of recursion: TOML nests deeper than Python's stack.
     waiting: list[tuple[str, Any, int]] = [("", dict(table), 0)]
     while waiting:
         name, value, depth = waiting.pop()
@@ -130,6 +125,7 @@ def bounded(text: str, limit: int = 200) -> str:
 
 def unknown_option(name: str) -> str:
     """A sentence on a name that is no option's, with one that is near."""
+    # A section in place of one of its options: encoder=3.
     inside = [option for option in option_names() if option.startswith(f"{name}.")]
     if inside:
         return f"{name} is a table; name one of its options, such as {inside[0]}"
@@ -143,6 +139,7 @@ def _did_you_mean(name: str) -> str:
     names = option_names()
     key = name.rpartition(".")[2]
     sections = [option.partition(".")[0] for option in names]
+    # A high cutoff for the whole name, then the same key elsewhere (train.hidden), then a guess.
     near = difflib.get_close_matches(name, names + sections, n=1, cutoff=0.75)
     same_key = [option for option in names if option.rpartition(".")[2] == key]
     near = near or same_key or difflib.get_close_matches(name, names, n=1, cutoff=0.6)

@@ -5,8 +5,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from tagkit.config import LARGEST, option_names, toml_value, unknown_option
+from tagkit.config import (
+    LARGEST,
+    Config,
+    option_names,
+    toml_value,
+    tunable_options,
+    unknown_option,
+)
 from tagkit.errors import ConfigError, shorten
+from tagkit.wording import Setting
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +37,8 @@ class Range:
         """Values that must be right if all are to be: both ends, and an odd one between."""
         if self.whole:
             return int(self.low), int(self.high)
+        # Golden section: a value between that is neither round nor a middle, in case only such
+        # fail.
         return self.low, self.high, self.low + 0.618034 * (self.high - self.low)
 
     def __str__(self) -> str:
@@ -59,11 +69,6 @@ class Choices:
 
 
 Space = Range | Choices
-_SECTIONS = ("embeddings.", "encoder.", "head.", "train.")
-_FIXED = {
-    "train.seeds", "train.max_minutes", "train.checkpoint_every", "train.tracker", "train.device",
-    "train.threads", "train.init_from",
-}  # fmt: skip
 
 
 def parse_spaces(texts: Iterable[str]) -> dict[str, Space]:
@@ -81,19 +86,21 @@ def parse_spaces(texts: Iterable[str]) -> dict[str, Space]:
                 raise ValueError(f"expected section.key=values, found {shorten(text)}")
             if name not in option_names():
                 raise ValueError(unknown_option(name))
-            if not name.startswith(_SECTIONS) or name in _FIXED:
+            # Paths, limits of time and the like: see Option.tune.
+            if name not in tunable_options(Config):
                 raise ValueError(f"{name} makes no model better or worse; it cannot be searched")
             spaces[name] = _parse(values)
         except ValueError as error:
             problems.append(str(error))
     if problems:
-        raise ConfigError("--search", problems)
+        raise ConfigError(Setting("spaces"), problems)
     return spaces
 
 
 def _parse(text: str) -> Space:
     values, _, scale = text.partition(":")
     low, dots, high = values.partition("..")
+    # Without two dots it is a list, even of one value.
     if not dots:
         return Choices(tuple(_scalar(part) for part in text.split(",")))
     ends = _bounded(low), _bounded(high)
@@ -103,8 +110,10 @@ def _parse(text: str) -> Space:
         raise ValueError(f"{shorten(text)}: expected a smaller number before .. than behind")
     if scale not in ("", "log"):
         raise ValueError(f"{shorten(text)}: expected :log or nothing behind the numbers")
+    # The logarithm of 0 is no number to draw from.
     if scale and ends[0] <= 0:
         raise ValueError(f"{shorten(text)}: expected numbers over 0 with :log")
+    # 64..256 tries whole numbers, 0.1..0.5 real ones: what was written decides.
     whole = all(isinstance(end, int) for end in ends)
     return Range(float(ends[0]), float(ends[1]), bool(scale), whole)
 
@@ -122,6 +131,7 @@ def _bounded(text: str) -> Any:
     Raises:
         ValueError: it is one.
     """
+    # Optuna stores values in a database, whose integers have 64 bits.
     value = toml_value(text)
     if isinstance(value, int) and abs(value) > LARGEST:
         raise ValueError(f"{shorten(text)}: expected numbers of at most 64 bits")

@@ -15,13 +15,14 @@ from tagkit.errors import FormatError, SpanErrors, shorten
 from tagkit.text.records import Document, Sentence, Span, TextSpan, joined
 from tagkit.text.schemes import from_spans, to_spans
 from tagkit.text.tokenizer import TOKENIZERS
-from tagkit.wording import shown_name
+from tagkit.wording import Message, Setting, shown_name
 
 Place = tuple[int, int]
 
-_REMEDY = (
-    "Correct these spans, or let --on-misaligned expand, shrink or drop (data.on_misaligned) "
-    "settle all that do not fall on token edges"
+_REMEDY = Message(
+    "Correct these spans, or let ",
+    Setting("data.on_misaligned"),
+    " (expand, shrink or drop) settle all that do not fall on token edges",
 )
 
 

@@ -11,7 +11,7 @@ from tagkit.errors import DataError
 from tagkit.text.records import Sentence
 from tagkit.text.scheme_detection import Detection
 from tagkit.text.schemes import OUTSIDE, has_spans, stretches
-from tagkit.wording import listed, plural_of
+from tagkit.wording import Message, Setting, listed, plural_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +113,11 @@ def hold_out(train: Split, fraction: float, seed: int) -> tuple[Split, Split]:
     total = len(train.sentences)
     if total < 2:
         raise DataError(
-            f"{train.path}: one sentence is not enough to split off a dev corpus; name one with "
-            "--dev FILE"
+            Message(
+                f"{train.path}: one sentence is not enough to split off a dev corpus; name one "
+                "with ",
+                Setting("data.dev_file"),
+            )
         )
     # At least one sentence is held out, and at least one kept.
     count = min(max(1, round(total * fraction)), total - 1)

@@ -20,7 +20,7 @@ from tagkit.text.records import Sentence
 from tagkit.text.scheme_detection import scheme_of
 from tagkit.text.schemes import convert, has_spans
 from tagkit.text.windows import cut, windows, windows_between_spans
-from tagkit.wording import listed
+from tagkit.wording import Message, Setting, listed
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def load_corpus(config: Config, kinds: LabelKinds) -> Corpus:
     """
     data = config.data
     if not data.train_file:
-        raise DataError("no training corpus: name one with --train FILE or data.train_file")
+        raise DataError(Message("no training corpus: name one with ", Setting("data.train_file")))
     train = read_split(data.train_file, data, kinds, None)
     if data.tree_phrases:
         train = _distinct(train)
@@ -171,7 +171,7 @@ def several_classes(config: Config, train: Split) -> bool:
     # By train alone: dev and test must not decide what a model is able to say.
     if config.head.multi_label == "auto":
         return any(len(sentence.labels) > 1 for sentence in train.sentences)
-    return config.head.multi_label == "yes"
+    return config.head.several_classes
 
 
 def check_classes(split: Split, *, several: bool) -> None:
@@ -258,23 +258,23 @@ def _format_of(
         # A file without a word looks like raw text; that it is empty is the better message.
         if format.holds == "text" and not source.is_folder() and _is_blank(source):
             raise _holds_nothing(source.name, kinds)
-        raise DataError(
-            f"{source.name}: expected {_WANTED[kinds]}, found {format.about} "
-            f"(read as {format.name}; {_remedy(source, format, kinds)})"
-        )
+        found_instead = f"{source.name}: expected {_WANTED[kinds]}, found {format.about}"
+        remedy = _remedy(source, format, kinds)
+        raise DataError(Message(f"{found_instead} (read as {format.name}; ", remedy, ")"))
     if found.note:
         note(found.note)
     return format
 
 
-def _remedy(source: Source, format: Format, kinds: LabelKinds) -> str:
+def _remedy(source: Source, format: Format, kinds: LabelKinds) -> Message:
     """What to do about a format without the labels that were expected."""
-    remedy = "data.format or --input-format says otherwise"
+    remedy = Message(Setting("data.format"), " says otherwise")
     if kinds.tags and not kinds.classes and format.holds == "classes":
-        return f"--task classify learns classes; {remedy}"
+        return Message(Setting("task", "classify"), " learns classes; ", remedy)
     if kinds.tags and not kinds.classes and format.holds == "text" and not source.is_folder():
         # A column file with one broken line may look like raw text.
-        return f"--input-format columns names the first line that does not fit; {remedy}"
+        columns = Setting("data.format", "columns")
+        return Message(columns, " names the first line that does not fit; ", remedy)
     return remedy
 
 

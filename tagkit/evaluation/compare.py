@@ -19,7 +19,7 @@ from tagkit.evaluation.tag_report import TagReport, make_tag_report
 from tagkit.text.records import Sentence
 from tagkit.text.scheme_detection import scheme_of
 from tagkit.text.schemes import PLAIN
-from tagkit.wording import plural
+from tagkit.wording import Message, Setting, plural
 
 _CLASSES = LabelKinds(tags=False, classes=True)
 
@@ -30,9 +30,10 @@ def refuse_options_of_tags(because: str, data: DataConfig, strict: bool) -> None
     Raises:
         DataError: one is given.
     """
-    for option, given in (("--strict", strict), ("--scheme", data.scheme != "auto")):
-        if given:
-            raise DataError(f"{because}: {option} is for spans")
+    given = {Setting("strict"): strict, Setting("data.scheme"): data.scheme != "auto"}
+    for option, is_given in given.items():
+        if is_given:
+            raise DataError(Message(f"{because}: ", option, " is for spans"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +124,11 @@ def _check_columns(name: str, lines: Sequence[str], data: DataConfig, pred_colum
     found = _layout(name, lines, replace(options, token=0, tag=-1, features=()))
     if found is not None and found.width < 3:
         raise DataError(
-            f"{name}: expected a word, a gold tag and a predicted tag on each line, found "
-            f"{plural(found.width, 'column')}; name a file with the predicted tags with --pred"
+            Message(
+                f"{name}: expected a word, a gold tag and a predicted tag on each line, found "
+                f"{plural(found.width, 'column')}; name a file with the predicted tags with ",
+                Setting("pred"),
+            )
         )
     gold, predicted = (
         _layout(name, lines, replace(options, tag=column, features=()))
@@ -133,8 +137,13 @@ def _check_columns(name: str, lines: Sequence[str], data: DataConfig, pred_colum
     # One column has several names (a number from either end, a key of CoNLL-U): compare places.
     if gold and predicted and (gold.tag, gold.keys) == (predicted.tag, predicted.keys):
         raise DataError(
-            f"{name}: expected gold and predicted tags in two columns, found both in column "
-            f"{gold.tag}; name them with --tag-column and --pred-column"
+            Message(
+                f"{name}: expected gold and predicted tags in two columns, found both in column "
+                f"{gold.tag}; name them with ",
+                Setting("data.tag_column"),
+                " and ",
+                Setting("pred_column"),
+            )
         )
 
 
@@ -156,8 +165,11 @@ def _compare_classes(
 ) -> ClassReport:
     if predicted_file is None:
         raise DataError(
-            f"{source.name}: holds texts with classes; name a file with the predicted classes with "
-            "--pred"
+            Message(
+                f"{source.name}: holds texts with classes; name a file with the predicted classes "
+                "with ",
+                Setting("pred"),
+            )
         )
     settled = data.model_copy(update={"format": format.name})
     gold = read_split(source.path, settled, _CLASSES, None, source).sentences

@@ -13,6 +13,7 @@ from tagkit.inference.predictor import Predictor
 from tagkit.inference.render import Origin, Style, answer_lines, class_cells
 from tagkit.limits import MAX_LENGTH
 from tagkit.text.records import Document, Prediction, TaggedText
+from tagkit.wording import Message, Setting
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,17 +111,24 @@ def style_of(predictor: Predictor, options: AnswerOptions) -> Style:
     """
     gives = predictor.task.gives
     if not gives.classes and (options.top or options.threshold is not None):
-        raise DataError("this model tags: --top and --threshold are for classes of texts")
+        top, threshold = Setting("top"), Setting("threshold")
+        raise DataError(
+            Message("this model tags: ", top, " and ", threshold, " are for classes of texts")
+        )
     if predictor.task.is_whole and options.max_length is not None:
-        raise DataError("this model classifies: --max-length is for tags, a text is read whole")
+        limit = Setting("max_length")
+        raise DataError(
+            Message("this model classifies: ", limit, " is for tags, a text is read whole")
+        )
     if gives.tags and options.output_format == "tsv":
-        raise DataError("this model tags: expected --format columns or jsonl, found tsv")
+        expected = Setting("output_format", "columns")
+        raise DataError(Message("this model tags: expected ", expected, " or jsonl, found tsv"))
     return Style(
         format=options.output_format,
         confidence=options.confidence,
         tags=gives.tags,
         classes=tuple(sorted(predictor.classes())),
-        several=predictor.config.head.multi_label == "yes",
+        several=predictor.config.head.several_classes,
         top=options.top,
         threshold=options.threshold or 0.0,
     )
@@ -187,7 +195,8 @@ class Annotator:
         of_text = class_cells(text, self.style, origin)
         if any(" " in cell for cell in of_text) and separator == " ":
             problem = f"columns that blanks part cannot hold the class {shorten(of_text[0])}"
-            raise FormatError(origin.file, origin.line, f"{problem}; try --format jsonl")
+            remedy = Setting("output_format", "jsonl")
+            raise FormatError(origin.file, origin.line, Message(f"{problem}; try ", remedy))
         behind = "".join(f"{separator}{cell}" for cell in of_text)
         if answer.probabilities is None:
             return [f"{tag}{behind}" for tag in answer.tags] if behind else answer.tags

@@ -94,5 +94,5 @@ def gold_split(predictor: Predictor, path: str, data: DataConfig) -> Split:
         named[option] = getattr(trained, option)
     split = read_split(path, data.model_copy(update=named), predictor.task.needs, trained.scheme)
     if predictor.task.needs.classes:
-        check_classes(split, several=config.head.multi_label == "yes")
+        check_classes(split, several=config.head.several_classes)
     return with_label_notes(split, predictor.labels(), predictor.classes(), "the model")

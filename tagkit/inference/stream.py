@@ -19,6 +19,7 @@ from tagkit.corpus.formats.table import Format
 from tagkit.inference.annotate import Blocks, Line, Lines, Output, Records, Window
 from tagkit.inference.render import Style
 from tagkit.text.records import Document
+from tagkit.wording import Message, Setting
 
 # Words that are annotated together: enough for batches of similar length.
 _WINDOW_WORDS = 20_000
@@ -87,8 +88,12 @@ def annotate_file(
         if output.longest and not said:
             said = True
             options.note(
-                f"{source.name}: a sentence has {output.longest:,} words; those over "
-                f"{options.max_length:,} are tagged in overlapping windows (--max-length)"
+                Message(
+                    f"{source.name}: a sentence has {output.longest:,} words; those over "
+                    f"{options.max_length:,} are tagged in overlapping windows (",
+                    Setting("max_length"),
+                    ")",
+                )
             )
         yield output.text
 

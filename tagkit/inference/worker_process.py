@@ -16,6 +16,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any, Generic, Literal, TypeVar
 
 from tagkit.errors import DataError, DeviceError, TagkitError
+from tagkit.wording import Message, Setting
 
 # Seconds until a worker must be ready: reading a large model from a slow disk takes one or two
 # minutes where several workers do it at once.
@@ -32,7 +33,8 @@ Setup = TypeVar("Setup")
 Question = TypeVar("Question")
 Answer = TypeVar("Answer")
 
-_REMEDY = "if memory is short, try fewer --workers"
+_WORKERS = Setting("workers")
+_REMEDY = Message("; if memory is short, try fewer ", _WORKERS)
 
 
 class Worker(Generic[Question, Answer]):
@@ -57,7 +59,9 @@ class Worker(Generic[Question, Answer]):
             self.end()
             if not isinstance(error, OSError | MemoryError):
                 raise
-            raise DeviceError(f"a worker cannot be started: {_text_of(error)}; {_REMEDY}") from None
+            raise DeviceError(
+                Message(f"a worker cannot be started: {_text_of(error)}", _REMEDY)
+            ) from None
         finally:
             theirs.close()  # with no other copy here the pipe breaks when the worker ends
 
@@ -79,11 +83,11 @@ class Worker(Generic[Question, Answer]):
             self._connection.send(question)
             kind, value = self._connection.recv()
         except (OSError, EOFError):
-            raise DeviceError(f"a worker ended before its work was done; {_REMEDY}") from None
+            raise DeviceError(Message("a worker ended before its work was done", _REMEDY)) from None
         if kind == "refused":
             raise DataError(*value)
         if kind == "memory":
-            raise DeviceError(f"a worker is out of memory: {value}; {_REMEDY}")
+            raise DeviceError(Message(f"a worker is out of memory: {value}", _REMEDY))
         if kind == "failed":
             raise RuntimeError(f"in a worker:\n{value}")
         found: Answer = value
@@ -94,16 +98,20 @@ class Worker(Generic[Question, Answer]):
             if not self._connection.poll(START_LIMIT_S):
                 self.end()
                 raise DeviceError(
-                    f"a worker was not ready after {START_LIMIT_S:,.0f} seconds and was ended; "
-                    "try fewer --workers, or a faster disk for the model"
+                    Message(
+                        f"a worker was not ready after {START_LIMIT_S:,.0f} seconds and was ended; "
+                        "try fewer ",
+                        _WORKERS,
+                        ", or a faster disk for the model",
+                    )
                 )
             kind, value = self._connection.recv()
         except (OSError, EOFError):
-            raise DeviceError(f"a worker ended before its work was done; {_REMEDY}") from None
+            raise DeviceError(Message("a worker ended before its work was done", _REMEDY)) from None
         if kind == "refused":
-            raise DeviceError(f"a worker could not start: {value[0]}", *value[1:])
+            raise DeviceError(Message("a worker could not start: ", value[0]), *value[1:])
         if kind != "ready":
-            raise DeviceError(f"a worker could not start: {value}; {_REMEDY}")
+            raise DeviceError(Message(f"a worker could not start: {value}", _REMEDY))
         self._ready = True
 
     def end(self) -> None:

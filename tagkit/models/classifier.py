@@ -89,7 +89,7 @@ def build_class_head(
         activation=options.activation,
         dropout=options.dropout,
         classes=classes,
-        several=options.multi_label == "yes",
+        several=options.several_classes,
         label_smoothing=options.label_smoothing,
         class_weights=torch.ones(classes) if weights is None else weights,
     )
@@ -146,7 +146,7 @@ def with_classes(
             one.
     """
     assert output.class_probs is not None
-    several = context.config.head.multi_label == "yes"
+    several = context.config.head.several_classes
     # Softmax or sigmoids were applied by the head: these are probabilities, (batch, classes).
     names, thresholds = context.vocabulary.classes, _thresholds(context, threshold)
     found = []
@@ -176,7 +176,7 @@ def with_classes(
 def _thresholds(context: ModelContext, given: float | None) -> list[float]:
     """The probability from which on a text has each class."""
     head, classes = context.config.head, context.vocabulary.classes
-    usual = _EVEN if head.multi_label == "yes" else 0.0
+    usual = _EVEN if head.several_classes else 0.0
     chosen = head.threshold if given is None else given
     if isinstance(chosen, dict):
         return [chosen.get(label, usual) for label in classes]
@@ -190,14 +190,14 @@ def score_classes(
     return make_class_report(
         [sentence.labels for sentence in split.sentences],
         [prediction.labels for prediction in predictions],
-        several=context.config.head.multi_label == "yes",
+        several=context.config.head.several_classes,
         known=frozenset(context.vocabulary.classes),
     )
 
 
 def class_kind(config: Config) -> Kind:
     """What the classes of a resolved configuration are scored as."""
-    return Kind.CLASSES if config.head.multi_label == "yes" else Kind.CLASS
+    return Kind.CLASSES if config.head.several_classes else Kind.CLASS
 
 
 class ClassifyTask(Task):

@@ -9,22 +9,13 @@ from dataclasses import replace
 
 import torch
 
-from tagkit.config import Config, training_scheme
+from tagkit.config import Config, options_of, training_scheme
 from tagkit.errors import ConfigError
 from tagkit.features.vocabulary import PAD_ID, Vocabulary
 from tagkit.features.word_vectors import Vectors
 from tagkit.models.bundle import Bundle
 from tagkit.models.model import Model
 
-# Options that decide what tensors there are and what they are of.
-_SHAPE = {
-    "data": ("train_scheme",),
-    "embeddings": (
-        "word_dim", "lowercase", "normalize_digits", "vectors", "max_vectors", "freeze_vectors",
-        "char_cell", "char_dim", "char_hidden", "feature_dim",
-    ),
-    "encoder": ("cell", "hidden", "layers", "bidirectional", "merge"),
-}  # fmt: skip
 # Tensors that grow with the vocabulary.
 _TABLES = ("embed.words.trained.", "embed.chars.embedding.", "embed.features.")
 
@@ -41,16 +32,18 @@ def inherited(config: Config, base: Bundle, name: str) -> Config:
         ConfigError: an option that was given asks for other sizes.
     """
     problems = []
-    for section, keys in _SHAPE.items():
+    for option_name, option in options_of(Config).items():
+        if not option.inherit:  # it decides neither what tensors there are nor what they are of
+            continue
+        section, _, key = option_name.partition(".")
         mine, theirs = getattr(config, section), getattr(base.config, section)
-        for key in keys:
-            given = key in mine.model_fields_set
-            if given and getattr(mine, key) != getattr(theirs, key):
-                problems.append(
-                    f"{section}.{key} = {getattr(mine, key)!r}: {name}, from which training "
-                    f"begins, has {getattr(theirs, key)!r}; leave it out"
-                )
-        changed = mine.model_copy(update={key: getattr(theirs, key) for key in keys})
+        value = getattr(theirs, key)
+        if key in mine.model_fields_set and getattr(mine, key) != value:
+            problems.append(
+                f"{option_name} = {getattr(mine, key)!r}: {name}, from which training "
+                f"begins, has {value!r}; leave it out"
+            )
+        changed = mine.model_copy(update={key: value})
         config = config.model_copy(update={section: changed})
     columns = len(config.data.feature_columns)
     if columns != len(base.vocabulary.features):

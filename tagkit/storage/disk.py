@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 from tagkit.errors import CheckpointError, DataError
-from tagkit.wording import reason
+from tagkit.wording import RESUME, Message, reason
 
 
 def force(path: Path) -> None:
@@ -48,6 +48,9 @@ def digest_of(path: Path) -> str | None:
 def cannot_write(path: Path, error: OSError) -> CheckpointError:
     """A file system's refusal, with what to do."""
     return CheckpointError(
-        f"{path}: cannot be written: {error.strerror or error}; when that is mended, --resume goes "
-        "on"
+        Message(
+            f"{path}: cannot be written: {error.strerror or error}; when that is mended, ",
+            RESUME,
+            " continues the run",
+        )
     )

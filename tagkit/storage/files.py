@@ -22,6 +22,7 @@ from tagkit.storage.places import (
     status,
 )
 from tagkit.storage.temporary import UNFINISHED, temporary_file
+from tagkit.wording import Message, Setting
 
 # Optional at the start of a file in UTF-8, as many programs of Windows write it.
 BYTE_ORDER_MARK = "\ufeff"
@@ -48,8 +49,12 @@ def encoded(text: str, *, first: bool) -> bytes:
     except UnicodeEncodeError as error:
         odd = ord(text[error.start - (first and text.startswith(BYTE_ORDER_MARK))])
         raise DataError(
-            f"cannot be written in UTF-8: half of a surrogate pair, U+{odd:04X}. Look at the "
-            "input's --encoding, and for file names that are not in UTF-8"
+            Message(
+                f"cannot be written in UTF-8: half of a surrogate pair, U+{odd:04X}. Look at the "
+                "input's encoding (",
+                Setting("data.encoding"),
+                "), and for file names that are not in UTF-8",
+            )
         ) from None
 
 

@@ -22,6 +22,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from tagkit.errors import CheckpointError, shorten
+from tagkit.wording import ANOTHER_FOLDER, Message
 
 LOCK = ".tagkit-run.lock"
 _ATTEMPTS = 5  # a lock file may be removed by its last holder between our opening and locking it
@@ -74,8 +75,11 @@ def _acquire(folder: Path, note: Callable[[str], None]) -> FileLock | None:
             folder.mkdir(parents=True, exist_ok=True)
             if path.exists() and not _is_record(path):
                 raise CheckpointError(
-                    f"{path}: expected the lock file of a run, found something else; move it "
-                    "away, or name another folder (-o)"
+                    Message(
+                        f"{path}: expected the lock file of a run, found something else; move it "
+                        "away, or ",
+                        ANOTHER_FOLDER,
+                    )
                 )
             lock.acquire(blocking=False)
             return lock
@@ -91,7 +95,7 @@ def _acquire(folder: Path, note: Callable[[str], None]) -> FileLock | None:
             )  # fmt: skip
             kind = "a file" if found.is_file() else "something else"
             raise CheckpointError(
-                f"{found}: expected a folder, found {kind}; name another folder (-o)"
+                Message(f"{found}: expected a folder, found {kind}; ", ANOTHER_FOLDER)
             ) from None
         except OSError as error:
             if error.errno in _UNSUPPORTED:
@@ -104,8 +108,10 @@ def _acquire(folder: Path, note: Callable[[str], None]) -> FileLock | None:
                 f"{folder}: cannot be written: {error.strerror or error}"
             ) from None
     raise CheckpointError(
-        f"{folder}: in use by {_owner(path) or 'another process'}; wait until it ends, or name "
-        "another folder (-o)"
+        Message(
+            f"{folder}: in use by {_owner(path) or 'another process'}; wait until it ends, or ",
+            ANOTHER_FOLDER,
+        )
     )
 
 

@@ -12,8 +12,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tagkit.errors import DataError
+from tagkit.wording import FORCE, Message, reason
 
-EXISTS = "it exists; name another, or replace it with --force"
+EXISTS = Message("it exists; name another, or replace it with ", FORCE)
 
 
 def require_place(path: Path, *, replace: bool) -> None:
@@ -147,4 +148,4 @@ def refusals(path: Path | None) -> Iterator[None]:
         if path is None and isinstance(error, BrokenPipeError):
             raise
         name = "standard output" if path is None else str(path)
-        raise DataError(f"{name}: cannot be written: {error.strerror or error}") from None
+        raise DataError(Message(f"{name}: cannot be written: ", reason(error))) from None

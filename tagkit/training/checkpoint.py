@@ -25,6 +25,7 @@ from torch import Tensor
 from tagkit import __version__
 from tagkit.errors import CheckpointError, shorten
 from tagkit.storage import cannot_write, whole_folder
+from tagkit.wording import FORCE, Message
 
 FORMAT_VERSION = 1
 _TENSORS, _STATE = CHECKPOINT_FILES = ("tensors.safetensors", "state.json")
@@ -126,8 +127,11 @@ def newest_checkpoint(
     if places and not sound:
         more = f"; and {len(damaged) - _NAMED} more" if len(damaged) > _NAMED else ""
         raise CheckpointError(
-            f"{folder}: no checkpoint is whole; --force starts anew. "
-            f"{'; '.join(damaged[:_NAMED])}{more}"
+            Message(
+                f"{folder}: no checkpoint is whole; ",
+                FORCE,
+                f" starts anew. {'; '.join(damaged[:_NAMED])}{more}",
+            )
         )
     return None
 

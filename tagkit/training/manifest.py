@@ -21,6 +21,7 @@ from pathlib import Path, PurePosixPath
 from tagkit import __version__
 from tagkit.errors import CheckpointError
 from tagkit.storage import cannot_write, write_whole
+from tagkit.wording import ANOTHER_FOLDER, RESUME, Message
 
 MANIFEST = "tagkit-run.json"
 HALF_MANIFEST = f".{MANIFEST}.writing"  # what a kill leaves of one
@@ -83,8 +84,12 @@ class Manifest:
             empty = place.is_dir() and not any(place.iterdir())
             if place.is_symlink() or (place.exists() and not empty):
                 raise CheckpointError(
-                    f"{place}: would be replaced, and was not written by this run; move it away. "
-                    "Then --resume continues the run"
+                    Message(
+                        f"{place}: would be replaced, and was not written by this run; move it "
+                        "away. Then ",
+                        RESUME,
+                        " continues the run",
+                    )
                 )
         self.record(new)
 
@@ -136,8 +141,11 @@ def _read(path: Path) -> set[str]:
         version, names = record["format_version"], record["files"]
         if type(version) is int and version > FORMAT_VERSION:
             raise CheckpointError(
-                f"{path}: written by a later tagkit; this is tagkit {__version__}. Upgrade tagkit, "
-                "or name another folder (-o)"
+                Message(
+                    f"{path}: written by a later tagkit; this is tagkit {__version__}. Upgrade "
+                    "tagkit, or ",
+                    ANOTHER_FOLDER,
+                )
             )
         if version != FORMAT_VERSION or not isinstance(names, list):
             problem = "expected the manifest of a run"

@@ -67,7 +67,7 @@ class Contents:
     foreign: list[str] = field(default_factory=list)
 
     def artifacts(self) -> list[str]:
-        """Files of whole models and states, which are not replaced without `--force`."""
+        """Files of whole models and states, which are not replaced without `force`."""
         return [name for name in self.ours if not (_LOGS.fullmatch(name) or _HALF.fullmatch(name))]
 
     def in_the_way(self) -> list[str]:

@@ -11,9 +11,9 @@
 A run writes here and nowhere else, and removes only files of which its manifest, or without one
 their content, proves that a run has written them (`tagkit.training.run_contents`):
 
-- A new run wants a folder with nothing foreign in it, with or without `--force`, and names what is.
-- `--resume` leaves foreign files alone. It refuses those that stand where the run writes, and those
-  in `best` and `last`, which are replaced as a whole.
+- A new run wants a folder with nothing foreign in it, with or without `force`, and names what is.
+- A resumed run leaves foreign files alone. It refuses those that stand where the run writes, and
+  those in `best` and `last`, which are replaced as a whole.
 - What somebody puts into a folder while a run is replacing it is moved into the new one.
 """
 
@@ -53,8 +53,10 @@ from tagkit.training.run_contents import (
 )
 from tagkit.training.run_identity import differences, with_former_tokenizer
 from tagkit.training.setup import Prepared
+from tagkit.wording import ANOTHER_OR_FORCE, FORCE, OUTPUT, RESUME, Message
 
 _KEEP = 2  # checkpoints
+_RESUME_OR_FORCE = Message(RESUME, " continues it, ", FORCE, " starts anew")
 
 
 class RunFolder:
@@ -118,20 +120,17 @@ class RunFolder:
             finished = False
         if not finished and any(f"{CHECKPOINTS}/" in name for name in artifacts):
             raise CheckpointError(
-                f"{self.path}: holds a run that was stopped; --resume goes on with it, --force "
-                "starts anew"
+                Message(f"{self.path}: holds a run that was stopped; ", _RESUME_OR_FORCE)
             )
         raise CheckpointError(
-            f"{self.path}: holds a {'finished ' if finished else ''}model; name another folder "
-            "(-o), or replace it with --force"
+            Message(f"{self.path}: holds a {'finished ' * finished}model; ", ANOTHER_OR_FORCE)
         )
 
     def _refuse(self, foreign: list[str]) -> None:
         if foreign:
-            raise CheckpointError(
-                f"{self.path}: holds what no run of tagkit is known to have written: "
-                f"{named(foreign)}. Name another folder (-o), or move these away"
-            )
+            problem = f"{self.path}: holds what no run of tagkit is known to have written: "
+            problem += f"{named(foreign)}. Name another folder ("
+            raise CheckpointError(Message(problem, OUTPUT, "), or move these away"))
 
     def clear(self) -> None:
         """Remove what runs have left here, and nothing else.
@@ -225,17 +224,18 @@ class RunFolder:
         if checkpoint:
             problems = differences(checkpoint.state["run"], run)
             if problems:
-                raise CheckpointError(
-                    f"{self.path}: the run there had {'; '.join(problems)}. Go on with what it "
-                    "had, or start anew with --force"
-                )
+                problem = f"{self.path}: the run there had {'; '.join(problems)}. "
+                remedy = Message("Continue with what it had, or start anew with ", FORCE)
+                raise CheckpointError(Message(problem, remedy))
             note(f"going on after step {checkpoint.step}")
         elif resume and not self.contents().artifacts():
             note(f"{self.path}: no run to go on with; a new one begins")
         elif resume:
             raise CheckpointError(
-                f"{self.path}: holds a model, but no checkpoint to go on from; name another folder "
-                "(-o), or replace it with --force"
+                Message(
+                    f"{self.path}: holds a model, but no checkpoint to resume from; ",
+                    ANOTHER_OR_FORCE,
+                )
             )
         if self.writes and checkpoint:
             self.tidy()

@@ -6,20 +6,20 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tagkit.config import FORMER_TOKENIZER, Config, refuse_without_effect, with_options
+from tagkit.config import (
+    FORMER_TOKENIZER,
+    Config,
+    option_values,
+    options_of,
+    refuse_without_effect,
+    with_options,
+)
 from tagkit.errors import ConfigError
 from tagkit.storage import digest_of
 from tagkit.training.setup import Prepared
-from tagkit.wording import clipped
+from tagkit.wording import OUTPUT, Message, Setting, clipped
 
 _CONTENT = "content of "
-# What may differ in a run that goes on. Most of it changes no weight; max_epochs does where the
-# learning rate falls towards the last step, threads by rounding.
-_FREE = {
-    "train.max_epochs", "train.patience", "train.max_minutes", "train.checkpoint_every",
-    "train.threads", "train.device", "train.tracker", "output.dir", "data.train_file",
-    "data.dev_file", "data.test_file", "data.max_line_chars",
-}  # fmt: skip
 
 
 def output_folder(config: Config) -> Path:
@@ -31,7 +31,14 @@ def output_folder(config: Config) -> Path:
     """
     if not config.output.dir.strip():
         raise ConfigError(
-            "output.dir", ["expected a folder (-o), found an empty name; -o . is the current one"]
+            "output.dir",
+            [
+                Message(
+                    "expected a folder, found an empty name; ",
+                    Setting("output.dir", "."),
+                    " is the current one",
+                )
+            ],
         )
     return Path(config.output.dir)
 
@@ -47,7 +54,8 @@ def refuse_unfit(config: Config, *, resume: bool) -> None:
     begins, output = Path(config.train.init_from), Path(config.output.dir)
     if config.train.init_from and _is_inside(begins, output):
         raise ConfigError(
-            "train.init_from", [f"{begins} lies in {output}, which is replaced; name another (-o)"]
+            "train.init_from",
+            [Message(f"{begins} lies in {output}, which is replaced; name another (", OUTPUT, ")")],
         )
 
 
@@ -67,11 +75,8 @@ def identity(
         device: cpu or cuda.
         processes: that train together.
     """
-    dumped = config.model_dump(mode="json")
-    options = {"task": dumped.pop("task")}
-    for section, values in dumped.items():
-        options |= {f"{section}.{key}": value for key, value in values.items()}
-    kept = {name: value for name, value in options.items() if name not in _FREE}
+    values = option_values(config)
+    kept = {name: values[name] for name, option in options_of(Config).items() if not option.resume}
     corpora = {f"{split} corpus": digest for split, digest in digests.items()}
     for key, path in (("vectors", config.embeddings.vectors), ("model", config.train.init_from)):
         corpora[_CONTENT + key] = digest_of(Path(path)) if path else None

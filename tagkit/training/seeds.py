@@ -20,6 +20,7 @@ from tagkit.training.run_contents import CHECKPOINTS, SUMMARY
 from tagkit.training.run_folder import RunFolder
 from tagkit.training.run_identity import output_folder, refuse_unfit
 from tagkit.training.trainer import Trained, train
+from tagkit.wording import ANOTHER_OR_FORCE, Message
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +92,7 @@ def _prepare(config: Config, place: RunFolder, *, resume: bool, force: bool) -> 
     """
     place.check(resume=resume, force=force)
     if resume and (place.path / CHECKPOINTS).exists():
-        raise CheckpointError(
-            f"{place.path}: holds a run of one seed; name another folder (-o), or replace it with "
-            "--force"
-        )
+        raise CheckpointError(Message(f"{place.path}: holds a run of one seed; ", ANOTHER_OR_FORCE))
     if force:
         refuse_unfit(config, resume=resume)
         task_of(config).read(config)  # before anything is removed: is there something to learn?

@@ -22,6 +22,10 @@ from tagkit.config import (
     Config,
     effective,
     load_config,
+    option_values,
+    options_of,
+    parse_config,
+    parse_toml,
     refuse_without_effect,
     to_toml,
     with_options,
@@ -38,6 +42,7 @@ from tagkit.training.run_identity import output_folder
 from tagkit.training.time_budget import Clock
 from tagkit.training.trainer import train
 from tagkit.training.trials import Trial, Tuned, TuneListener
+from tagkit.wording import ANOTHER_FOLDER, ANOTHER_OR_FORCE, FORCE, Message
 
 BEST = "best"
 _NAME = "tagkit"  # of the study in its file
@@ -88,7 +93,9 @@ def tune(
         found = place.contents()
         is_search = STUDY in found.ours
         if not is_search and found.ours:
-            raise CheckpointError(f"{folder}: is not empty, and holds no search; name another (-o)")
+            raise CheckpointError(
+                Message(f"{folder}: is not empty, and holds no search; ", ANOTHER_FOLDER)
+            )
         place.check(resume=is_search and not force, force=force)
         if is_search and not force:
             place.tidy()
@@ -100,8 +107,12 @@ def tune(
         except (SQLAlchemyError, optuna.exceptions.StorageInternalError) as error:
             first = str(error).partition("\n")[0]
             raise CheckpointError(
-                f"{folder / STUDY}: cannot be read or written: {first}; when that is mended, the "
-                "same command goes on; --force starts anew"
+                Message(
+                    f"{folder / STUDY}: cannot be read or written: {first}; when that is mended, "
+                    "start the search again to continue it; ",
+                    FORCE,
+                    " starts anew",
+                )
             ) from None
 
 
@@ -159,22 +170,26 @@ class _Search:
             CheckpointError: it is something else.
         """
         data = self.config.data
-        free = {"train.max_minutes": 0.0, "train.threads": 1, "output.dir": ""}
         search = {
-            "config": to_toml(with_options(self.config, free)),
+            "config": to_toml(self.config),
             "corpora": [digest_of(Path(path)) for path in (data.train_file, data.dev_file) if path],
             "spaces": {name: str(space) for name, space in self.spaces.items()},
         }
         before = self.study.user_attrs.get("search", search)
-        if before != search and not self._ended():  # a search that never came to anything
+        names = {"config": "options", "corpora": "corpora", "spaces": "values"}
+        others = [
+            what
+            for key, what in names.items()
+            if _of_search(before, key) != _of_search(search, key)
+        ]
+        if others and not self._ended():  # a search that never came to anything
             optuna.delete_study(study_name=_NAME, storage=f"sqlite:///{self.folder / STUDY}")
             self.study = self._study()
-        elif before != search:
-            names = {"config": "options", "corpora": "corpora", "spaces": "values"}
-            what = next(name for key, name in names.items() if before[key] != search[key])
+        elif others:
             raise CheckpointError(
-                f"{self.folder}: the search there tried other {what}; name another folder (-o), or "
-                "replace it with --force"
+                Message(
+                    f"{self.folder}: the search there tried other {others[0]}; ", ANOTHER_OR_FORCE
+                )
             )
         self.study.set_user_attr("search", search)
 
@@ -214,7 +229,7 @@ class _Search:
         except optuna.TrialPruned:
             self.study.tell(trial, state=TrialState.PRUNED)
         except (TrainingError, ConfigError) as error:
-            self.listener.on_note(f"trial {trial.number + 1}: {error}")
+            self.listener.on_note(Message(f"trial {trial.number + 1}: ", str(error)))
             self.study.tell(trial, state=TrialState.FAIL)
         except Interrupted:
             raise Interrupted(
@@ -276,6 +291,22 @@ class _Search:
         left = self.clock.left_minutes()
         fixed = {"data.test_file": "", "output.dir": folder or str(self.folder)}
         return effective(with_options(self.config, {**values, **fixed, "train.max_minutes": left}))
+
+
+def _of_search(search: Mapping[str, Any], key: str) -> Any:
+    """One part of what a search is; of its options those that it must keep when it is resumed."""
+    if key != "config":
+        return search[key]
+    try:
+        config = parse_config(parse_toml(search[key].encode()), STUDY)
+    except (ValueError, ConfigError):  # of another version, whose options are not ours
+        return None
+    values = option_values(config)
+    return {
+        name: values[name]
+        for name, option in options_of(Config).items()
+        if not option.resume_search
+    }
 
 
 class _Reports(Listener):

@@ -301,7 +301,7 @@ def test_a_value_behind_set_is_toml_or_else_plain_text(override: str, value: obj
 
 def test_set_without_a_value_or_with_a_section_is_refused() -> None:
     assert problems("encoder.hidden", "train.sed=1") == (
-        "--set 'encoder.hidden': expected section.key=value",
+        "overrides='encoder.hidden': expected section.key=value",
         "unknown option train.sed; did you mean train.seed?",
     )
     assert problems("encoder=3") == (
@@ -325,7 +325,7 @@ def test_directions_are_merged_only_where_there_are_two() -> None:
 
 def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     path = tmp_path / "tagkit.toml"
-    assert problems(path=path) == ("no such file. Name another with --config",)
+    assert problems(path=path) == ("no such file. Name another with path",)
     path.write_text("[train\n", encoding="utf-8")
     [problem] = problems(path=path)
     assert problem.startswith("is not TOML: ")
@@ -350,7 +350,7 @@ LARGE = "9" * 5000
         ("train.lr=" + "x" * 2_000_000, f'train.lr = "{"x" * 99}...{"x" * 49}": expected a number'),
         ("train.seed=" + "[" * 100_000, f'train.seed = "{"[" * 99}...{"[" * 49}": expected an integer'),
         ("x" * 100_000 + "=1", f"unknown option '{'x' * 40}...{'x' * 20}'"),
-        ("x" * 100_000, f"--set '{'x' * 40}...{'x' * 20}': expected section.key=value"),
+        ("x" * 100_000, f"overrides='{'x' * 40}...{'x' * 20}': expected section.key=value"),
         ("head.threshold=x", 'head.threshold = "x": expected a number or a table'),
         ("data.token_column=1.5", "data.token_column = 1.5: expected an integer or text in quotes"),
     ],
@@ -501,3 +501,8 @@ def test_an_interval_of_thousands_of_digits_is_refused_in_our_words() -> None:
     (problem,) = caught.value.problems
     assert problem.endswith("expected a number of steps, such as 500, or of minutes, such as '10m'")
     assert len(problem) < 500
+
+
+def test_a_text_may_have_several_classes_where_a_configuration_says_yes() -> None:
+    found = {name: HeadConfig(multi_label=name).several_classes for name in ("yes", "no")}
+    assert found == {"yes": True, "no": False}

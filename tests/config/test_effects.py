@@ -11,10 +11,10 @@ from tagkit.config import (
     effective,
     load_config,
     option_names,
+    options_of,
     refuse_without_effect,
     to_toml,
 )
-from tagkit.config.effects import RULES
 from tagkit.errors import ConfigError
 from tagkit.models.bundle import load_bundle
 from tagkit.training.trainer import train
@@ -96,16 +96,20 @@ def test_all_of_them_are_refused_at_once() -> None:
         ["embeddings.feature_dim=5", "data.feature_columns=[1]"],
         # The other model decides on these sizes.
         ["train.init_from=m", "embeddings.char_cell=none", "embeddings.char_dim=5"],
+        ["train.init_from=m", "embeddings.char_cell=none", "embeddings.char_dropout=0.1"],
+        ["train.init_from=m", "embeddings.feature_dim=5"],
     ],
 )
 def test_options_with_an_effect_and_defaults_are_not_refused(overrides: list[str]) -> None:
     assert problems(*overrides) == ()
 
 
-def test_the_rules_name_options_that_there_are() -> None:
-    assert {name for rule in RULES for name in (*rule.options, rule.decided_by)} <= {
-        *option_names()
-    }
+def test_conditions_name_options_that_there_are_and_values_that_they_can_have() -> None:
+    for name, option in options_of(Config).items():
+        for needs in option.conditions:
+            assert needs.option in option_names(), name
+            for value in (*needs.values, *needs.but):
+                load_config(flags={needs.option: value})
 
 
 def test_a_search_may_try_an_option_that_has_an_effect_in_some_trial() -> None:

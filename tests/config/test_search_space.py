@@ -26,7 +26,7 @@ def test_a_value_that_no_option_can_have_is_refused_in_a_short_sentence(
 ) -> None:
     with pytest.raises(ConfigError) as caught:
         parse_spaces([text])
-    assert str(caught.value).startswith("--search: '")
+    assert str(caught.value).startswith("spaces: '")
     assert str(caught.value).endswith(f"': {problem}")
     assert len(str(caught.value)) < 200
 

@@ -71,7 +71,7 @@ def test_every_misaligned_span_is_listed_by_default() -> None:
         "a.ann:1: 'he' (X 1 3) does not fall on token edges: the tokens there are 'The' (0 3)"
     )
     assert second.startswith("a.ann:3: 'ba' (Y 9 11) does not fall on token edges")
-    assert "--on-misaligned expand, shrink or drop" in remedy
+    assert "data.on_misaligned (expand, shrink or drop)" in remedy
 
 
 def test_shrinking_to_nothing_and_white_space_alone_drop_a_span() -> None:

@@ -147,7 +147,7 @@ def test_a_target_is_told_from_its_name() -> None:
     assert target_format("a", "jsonl", FORMATS["brat"]).name == "jsonl-spans"
     with pytest.raises(DataError, match=r"a.txt: its name does not tell the format. Name one with"):
         target_format("a.txt", None, columns)
-    with pytest.raises(DataError, match=r"--to conl: expected one of columns, conllu, "):
+    with pytest.raises(DataError, match=r"to=conl: expected one of columns, conllu, "):
         target_format("a.txt", "conl", columns)
 
 

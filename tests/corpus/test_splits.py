@@ -55,7 +55,7 @@ def test_train_dev_and_test_are_read_with_their_tags_and_features(tmp_path: Path
         Detection("iob2", 5, 0),
         (
             f"{train}: read as columns: 3 columns parted by tabs, blank lines between sentences, "
-            "tags of IOB2 (--input-format chooses another format)",
+            "tags of IOB2 (data.format chooses another format)",
         ),
     )
     assert found.train.tokens == 3
@@ -117,14 +117,13 @@ def test_the_same_seed_splits_alike_and_another_otherwise(tmp_path: Path) -> Non
 def test_one_sentence_is_not_enough_to_split(tmp_path: Path) -> None:
     train = corpus_file(tmp_path, "train", "EU/B-ORG")
     assert refusal(config(train_file=train)) == (
-        f"{train}: one sentence is not enough to split off a dev corpus; name one with --dev FILE"
+        f"{train}: one sentence is not enough to split off a dev corpus; name one with "
+        "data.dev_file"
     )
 
 
 def test_a_corpus_that_cannot_be_learnt_from_is_refused(tmp_path: Path) -> None:
-    assert refusal(config()) == (
-        "no training corpus: name one with --train FILE or data.train_file"
-    )
+    assert refusal(config()) == ("no training corpus: name one with data.train_file")
     train = corpus_file(tmp_path, "train", "it/O", "is/O")
     assert refusal(config(train_file=train)) == (
         f"{train}: every tag is O, so there is nothing to learn"
@@ -279,7 +278,7 @@ def test_a_short_file_that_looks_like_text_is_refused_with_the_way_to_its_odd_li
     path = tmp_path / "a.txt"
     path.write_text("EU B-ORG\nrejects O\nGerman\n\nPeter B-PER\nB O\n", encoding="utf-8")
     with pytest.raises(
-        DataError, match=r"--input-format columns names the first line that does not fit"
+        DataError, match=r"data.format=columns names the first line that does not fit"
     ):
         read_split(str(path), DataConfig(), TAGS, None)
     with pytest.raises(FormatError, match=r"a\.txt:3: expected 2 columns as on line 1, found 1"):

@@ -323,7 +323,7 @@ def test_a_corpus_that_does_not_fit_the_task_is_refused(tmp_path: Path) -> None:
     tags = tiny.corpus(tmp_path)
     assert problem(tmp_path, tags) == (
         f"{tags['data.train_file']}: expected texts with classes, found a token a line, its tag in "
-        "a column (read as columns; data.format or --input-format says otherwise)"
+        "a column (read as columns; data.format says otherwise)"
     )
     classes = tiny.classified(tmp_path)
     assert "expected tokens with tags and a class of the whole" in problem(
@@ -346,18 +346,18 @@ def test_predicted_files_are_compared_with_gold_ones(tmp_path: Path) -> None:
     found.write_text('{"text": "x y", "label": "a"}\n', "utf-8")
     with pytest.raises(FormatError, match="found the end of the file"):
         compare_files(gold, str(found), data, -1, False)
-    with pytest.raises(DataError, match="name a file with the predicted classes with --pred"):
+    with pytest.raises(DataError, match="name a file with the predicted classes with pred"):
         compare_files(gold, None, data, -1, False)
 
 
 def test_a_classifier_has_no_spans_to_be_strict_about(classifier: Trained, tmp_path: Path) -> None:
     path = write(tmp_path, "greet\thello there")["data.train_file"]
-    with pytest.raises(DataError, match="--strict is for spans"):
+    with pytest.raises(DataError, match="strict is for spans"):
         score_model(classifier.predictor, path, load_config().data, True, 8, lambda _: None)
     named = load_config(overrides=["data.scheme=iob2"]).data
-    with pytest.raises(DataError, match="this model classifies texts: --scheme is for spans"):
+    with pytest.raises(DataError, match=r"this model classifies texts: data.scheme is for spans"):
         score_model(classifier.predictor, path, named, False, 8, lambda _: None)
-    with pytest.raises(DataError, match=r"train.tsv holds classes of texts: --strict is for spans"):
+    with pytest.raises(DataError, match=r"train.tsv holds classes of texts: strict is for spans"):
         compare_files(path, path, load_config().data, -1, True)
     with pytest.raises(DataError, match="it has no sequences of tags"):
         classifier.predictor.n_best([tagkit.Sentence(("hello",))], 2)

@@ -7,9 +7,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import option_table
 import pytest
 
-from tagkit.config import Config, Section, load_config
+from tagkit.config import Config, load_config
 from tagkit.corpus.formats.options import Reading
 from tagkit.corpus.formats.recognition import read_items, recognise
 from tagkit.corpus.formats.source import Source
@@ -70,32 +71,12 @@ def test_the_commands_run(page: Path, workplace: Path) -> None:
         assert ended.returncode == 0, (command, ended.stderr)
 
 
-def rows() -> list[tuple[str, object]]:
-    """Each option's dotted name and default."""
-    found: list[tuple[str, object]] = []
-    for name, value in Config():
-        if isinstance(value, Section):
-            found += [(f"{name}.{key}", default) for key, default in value]
-        else:
-            found.append((name, value))
-    return found
-
-
-def test_the_page_on_configuration_has_every_option_with_its_default() -> None:
+def test_the_page_on_configuration_has_every_option_with_its_default_and_help() -> None:
     text = (ROOT / "docs" / "configuration.md").read_text("utf-8")
-    table = dict(re.findall(r"^\| `([a-z_.]+)` \| `(.*?)` \|", text, re.M))
-    assert table == {name: shown(default) for name, default in rows()}
-
-
-def shown(default: object) -> str:
-    """As one writes it in TOML."""
-    if default is None:
-        return "unset"
-    if isinstance(default, bool):
-        return str(default).lower()
-    if isinstance(default, tuple):
-        return str(list(default))
-    return f'"{default}"' if isinstance(default, str) else str(default)
+    found = re.findall(r"^\| `([a-z_.]+)` \| `(.*?)` \| (.*) \|$", text, re.M)
+    links = re.compile(r" See \[[^]]+\]\([^)]+\)\.$")
+    table = [(name, default, links.sub("", meaning)) for name, default, meaning in found]
+    assert table == list(option_table.rows()), "see tests/support/option_table.py"
 
 
 def test_every_link_between_pages_leads_somewhere() -> None:

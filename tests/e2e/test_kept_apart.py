@@ -47,7 +47,10 @@ def test_a_command_in_a_users_folder_leaves_all_there_as_it_is(
         assert "holds what no run of tagkit is known to have written: best/, " in ended.stderr
         assert "history.jsonl, last/, seed-corpora/, tensorboard/" in ended.stderr
     else:
-        assert "output.dir: expected a folder (-o), found an empty name" in ended.stderr
+        assert (
+            "output.dir: expected a folder, found an empty name; -o . is the current one"
+            in ended.stderr
+        )
     found = {p.relative_to(mine).as_posix(): p.read_text() for p in mine.rglob("*") if p.is_file()}
     assert found == MINE
 

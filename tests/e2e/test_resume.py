@@ -200,7 +200,7 @@ def test_if_all_checkpoints_are_damaged_that_is_said(tmp_path: Path) -> None:
     train(settings(tmp_path))
     for place in (tmp_path / "model" / "checkpoints").iterdir():
         cut(place / "tensors.safetensors")
-    with pytest.raises(CheckpointError, match="no checkpoint is whole; --force starts anew"):
+    with pytest.raises(CheckpointError, match="no checkpoint is whole; force=True starts anew"):
         train(settings(tmp_path), resume=True)
 
 
@@ -208,7 +208,7 @@ def test_a_model_without_checkpoints_is_not_taken_for_a_run_to_go_on_with(tmp_pa
     train(settings(tmp_path))
     before = digests(tmp_path)
     shutil.rmtree(tmp_path / "model" / "checkpoints")
-    with pytest.raises(CheckpointError, match="holds a model, but no checkpoint to go on from"):
+    with pytest.raises(CheckpointError, match="holds a model, but no checkpoint to resume from"):
         train(settings(tmp_path), resume=True)
     assert digests(tmp_path) == before
 
@@ -216,7 +216,9 @@ def test_a_model_without_checkpoints_is_not_taken_for_a_run_to_go_on_with(tmp_pa
 def test_a_run_does_not_replace_another_unless_it_is_told_to(tmp_path: Path) -> None:
     train(settings(tmp_path))
     before = digests(tmp_path)
-    with pytest.raises(CheckpointError, match=r"finished model; name another folder \(-o\), or"):
+    with pytest.raises(
+        CheckpointError, match=r"finished model; name another folder \(output\.dir\), or"
+    ):
         train(settings(tmp_path, "train.seed=2"))
     assert digests(tmp_path) == before
     train(settings(tmp_path, "train.seed=2"), force=True)
@@ -224,7 +226,9 @@ def test_a_run_does_not_replace_another_unless_it_is_told_to(tmp_path: Path) -> 
     listener = StopAt(3)
     with pytest.raises(Interrupted):
         train(settings(tmp_path), listener, force=True, stop=listener.stop)
-    with pytest.raises(CheckpointError, match="holds a run that was stopped; --resume goes on"):
+    with pytest.raises(
+        CheckpointError, match="holds a run that was stopped; resume=True continues"
+    ):
         train(settings(tmp_path))
 
 
@@ -256,7 +260,7 @@ def test_a_run_goes_on_only_as_the_one_that_was_begun(
     listener = StopAt(3)
     with pytest.raises(Interrupted):
         train(settings(tmp_path), listener, stop=listener.stop)
-    with pytest.raises(CheckpointError, match=rf"the run there had {problem}\. Go on with what"):
+    with pytest.raises(CheckpointError, match=rf"the run there had {problem}\. Continue with what"):
         train(settings(tmp_path, override), resume=True)
 
 
@@ -264,7 +268,9 @@ def test_all_that_differs_is_named_at_once(tmp_path: Path) -> None:
     listener = StopAt(3)
     with pytest.raises(Interrupted):
         train(settings(tmp_path), listener, stop=listener.stop)
-    with pytest.raises(CheckpointError, match=r"hidden = 16, not 8; train.lr = 0.02, not 0.5\. Go"):
+    with pytest.raises(
+        CheckpointError, match=r"hidden = 16, not 8; train.lr = 0.02, not 0.5\. Conti"
+    ):
         train(settings(tmp_path, "train.lr=0.5", "encoder.hidden=8"), resume=True)
 
 

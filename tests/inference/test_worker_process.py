@@ -18,7 +18,7 @@ from tagkit.errors import DeviceError
 from tagkit.inference import worker_process as worker
 from tagkit.inference.worker_process import Worker
 
-REMEDY = "if memory is short, try fewer --workers"
+REMEDY = "if memory is short, try fewer workers"
 
 
 def test_a_worker_answers_in_a_process_of_its_own() -> None:
@@ -38,7 +38,7 @@ def test_a_worker_that_is_not_ready_in_time_is_ended(monkeypatch: pytest.MonkeyP
     with pytest.raises(DeviceError) as caught:
         one.answer(1)
     assert str(caught.value) == (
-        "a worker was not ready after 0 seconds and was ended; try fewer --workers, or a faster "
+        "a worker was not ready after 0 seconds and was ended; try fewer workers, or a faster "
         "disk for the model"
     )
     assert not multiprocessing.active_children()

@@ -82,7 +82,9 @@ def test_a_second_run_is_refused_at_once_with_the_first_ones_process_and_start(
         assert str(caught.value).startswith(
             f"{folder}: in use by process {process.pid}, which started at {year}"
         )
-        assert str(caught.value).endswith("; wait until it ends, or name another folder (-o)")
+        assert str(caught.value).endswith(
+            "; wait until it ends, or name another folder (output.dir)"
+        )
         assert sorted(os.listdir(folder)) == [LOCK]
     begin(config, **flags)  # type: ignore[operator]
     assert LOCK not in os.listdir(folder)
@@ -220,5 +222,8 @@ def test_a_run_in_or_under_a_file_is_refused(name: str, tmp_path: Path) -> None:
     file.write_text("mine")
     with pytest.raises(CheckpointError) as caught, locked(tmp_path / name, silent):
         pass
-    assert str(caught.value) == f"{file}: expected a folder, found a file; name another folder (-o)"
+    assert (
+        str(caught.value)
+        == f"{file}: expected a folder, found a file; name another folder (output.dir)"
+    )
     assert file.read_text() == "mine"

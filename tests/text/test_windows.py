@@ -204,7 +204,7 @@ class Windows(Predictor):
         self.__dict__.update(predictor.__dict__)
         self.parts = [part for _, part in parts]
 
-    def _read(self, sentences: Sequence[Sentence], *_: object) -> list[Prediction]:
+    def _decode(self, sentences: Sequence[Sentence], *_: object) -> list[Prediction]:
         assert [s.words for s in sentences] == [part.words for part in self.parts]
         return self.parts
 

@@ -109,7 +109,7 @@ def test_a_users_file_is_never_removed_and_is_named(
             begin(quick(corpus, folder, *seeds), force=force)
         problem = re.fullmatch(
             f"{re.escape(str(folder))}: holds what no run of tagkit is known to have written: "
-            r"(.*)\. Name another folder \(-o\), or move these away",
+            r"(.*)\. Name another folder \(output\.dir\), or move these away",
             str(caught.value),
         )
         assert problem
@@ -136,7 +136,7 @@ def test_an_empty_name_of_a_folder_is_refused(
     config = quick(corpus, Path())
     empty = config.model_copy(update={"output": config.output.model_copy(update={"dir": name})})
     many = empty.model_copy(update={"train": empty.train.model_copy(update={"seeds": (1, 2)})})
-    expected = r"output\.dir: expected a folder \(-o\), found an empty name; -o \. is the current"
+    expected = r"output\.dir: expected a folder, found an empty name; output\.dir=\. is the current"
     for force in (False, True):
         with pytest.raises(ConfigError, match=expected):
             train(empty, force=force)

@@ -233,7 +233,7 @@ def test_when_no_checkpoint_can_be_used_the_error_names_each(
     with pytest.raises(CheckpointError) as caught:
         newest_checkpoint(folder, print, stopped.state.check)
     text = str(caught.value)
-    assert text.startswith(f"{folder}: no checkpoint is whole; --force starts anew. ")
+    assert text.startswith(f"{folder}: no checkpoint is whole; force=True starts anew. ")
     for place in places:
         assert f"{place.name}: damaged ('state.skipped' is missing)" in text
 

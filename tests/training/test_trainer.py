@@ -299,7 +299,7 @@ def test_a_corpus_of_nothing_but_o_is_refused(tmp_path: Path) -> None:
 def test_a_missing_training_file_is_named() -> None:
     with pytest.raises(DataError, match=r"^nowhere\.conll: no such file$"):
         train(load_config(flags={"data.train_file": "nowhere.conll"}))
-    with pytest.raises(DataError, match="no training corpus: name one with --train FILE"):
+    with pytest.raises(DataError, match=r"no training corpus: name one with data.train_file"):
         train(load_config())
 
 

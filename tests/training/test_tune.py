@@ -220,7 +220,9 @@ def test_a_damaged_study_is_a_sentence(tmp_path: Path) -> None:
     Manifest(tmp_path / "search").claim(["study.db"])
     (tmp_path / "search" / "study.db").write_bytes(b"no database" * 100)
     (tmp_path / "search" / "notes.txt").write_text("mine")
-    with pytest.raises(CheckpointError, match=r"cannot be read or written: .*--force starts anew"):
+    with pytest.raises(
+        CheckpointError, match=r"cannot be read or written: .*force=True starts anew"
+    ):
         tune(settings(tmp_path), SPACES, trials=1)
     with pytest.raises(CheckpointError, match=r"is known to have written: notes\.txt\."):
         tune(settings(tmp_path), SPACES, trials=1, force=True)
@@ -324,7 +326,7 @@ def test_spaces_are_ranges_or_choices(text: str, space: Range | Choices) -> None
     ],
 )
 def test_a_space_that_cannot_be_read_is_named(text: str, problem: str) -> None:
-    with pytest.raises(ConfigError, match=f"--search: .*{problem}"):
+    with pytest.raises(ConfigError, match=f"spaces: .*{problem}"):
         parse_spaces([text])
 
 

@@ -19,7 +19,7 @@ from tagkit.corpus.formats.pieces import Piece, Writing, cannot_hold
 from tagkit.corpus.formats.source import PACKED, Source, read_text, unpacked_name
 from tagkit.errors import DataError, FormatError, shorten
 from tagkit.text.records import Document, TextSpan
-from tagkit.wording import reason, shown_name
+from tagkit.wording import Message, Setting, reason, shown_name
 
 ANNOTATION, TEXT = ".ann", ".txt"
 PAIR = (TEXT, ANNOTATION)
@@ -219,7 +219,8 @@ def _span(
         problem = f"{shown} is in {len(mark.pieces)} pieces, and a span is one stretch"
         # One tag a token has no way to say that words between two stretches are not part of a span.
         if how == "error":
-            reading.refuse(source, mark.line, f"{problem}: see --on-misaligned")
+            remedy = Message(f"{problem}: see ", Setting("data.on_misaligned"))
+            reading.refuse(source, mark.line, remedy)
             return None
         done = "made one stretch" if how == "expand" else "left out"
         reading.note(f"{FormatError(source, mark.line, problem)}: {done}")

@@ -25,6 +25,7 @@ from tagkit.corpus.formats.columns.reader import Block
 from tagkit.corpus.formats.pieces import Piece, Writing, cannot_hold
 from tagkit.errors import FormatError, shorten
 from tagkit.text.records import Sentence
+from tagkit.wording import Message, Setting
 
 _TEXT = "# text = "
 _ESCAPES = {"\\s": " ", "\\t": "\t", "\\r": "\r", "\\n": "\n", "\\p": "|", "\\\\": "\\"}
@@ -174,7 +175,8 @@ def write_conllu(items: Iterable[Sentence], writing: Writing) -> Iterator[Piece]
             )
         if not writing.plain and item.tags and not noted:
             noted = True
-            writing.note(f"the tags are in MISC; read them with --tag-column MISC.{KEY}")
+            column = Setting("data.tag_column", f"MISC.{KEY}")
+            writing.note(Message("the tags are in MISC; read them with ", column))
         yield Piece("", "".join(f"{line}\n" for line in _lines(item, writing.plain)))
 
 

@@ -16,11 +16,13 @@ from typing import BinaryIO
 from tagkit.errors import DataError, FormatError, shorten
 from tagkit.limits import MAX_LINE_CHARS
 from tagkit.storage import BYTE_ORDER_MARK
-from tagkit.wording import reason
+from tagkit.wording import Message, Setting, reason
 
 _PIECE = 1 << 17  # bytes read at once, at most
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
 _UTF_8 = ("utf-8", "utf-8-sig", "ascii")
+_ENCODING = Setting("data.encoding")
+_NAME_IT = "Name the file's encoding with"
 LINE_REMEDY = "Divide it into shorter ones, or raise data.max_line_chars"
 # Python warns of an unknown escape such as \s, and says that a later version will raise.
 _WARNING = ("unicode-escape",)  # codecs that warn of bytes that they cannot decode
@@ -152,16 +154,16 @@ def read_lines(
             raise FormatError(
                 source,
                 number,
-                f"byte {at:,} is not {encoding} ({error.reason}). Name the file's encoding with "
-                "--encoding, latin-1 for one",
-            ) from None
+                Message(f"byte {at:,} is not {encoding} ({error.reason}). {_NAME_IT} ", _ENCODING,
+                        ", latin-1 for one"),
+            ) from None  # fmt: skip
         except UnicodeError:  # of the text as a whole, as where UTF-16 lacks its mark
             raise FormatError(source, number, _not_in(encoding)) from None
         if odd := may_be_half and _HALF_PAIR.search(text):
             at_line = number + text.count("\n", 0, odd.start())
             problem = f"expected characters, found half of a surrogate pair, U+{ord(odd[0]):04X}"
-            remedy = f"Look at --encoding {shorten(encoding)[1:-1]}"
-            raise FormatError(source, at_line, f"{problem}. {remedy}")
+            wrong = Setting("data.encoding", shorten(encoding)[1:-1])
+            raise FormatError(source, at_line, Message(f"{problem}. Look at ", wrong))
         offset += len(piece)
         # Not splitlines(), which also cuts at \x85, \x0b, \x1c and U+2028.
         first, *others = text.split("\n")
@@ -191,11 +193,10 @@ def _not_in(encoding: str) -> str:
     """Why a text as a whole is not in an encoding."""
     kind = codecs.lookup(encoding).name
     if kind in ("utf-16", "utf-32"):
-        return (
-            f"expected a byte order mark, with which {encoding} begins, found none. Name the "
-            f"encoding with --encoding: {kind}-le and {kind}-be have no mark"
-        )
-    return f"is not {encoding}. Name the file's encoding with --encoding"
+        problem = f"expected a byte order mark, with which {encoding} begins, found none"
+        others = f": {kind}-le and {kind}-be have no mark"
+        return Message(f"{problem}. {_NAME_IT} ", _ENCODING, others)
+    return Message(f"is not {encoding}. {_NAME_IT} ", _ENCODING)
 
 
 def _too_long(source: str, number: int, limit: int) -> FormatError:

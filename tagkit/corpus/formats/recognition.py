@@ -19,6 +19,7 @@ from tagkit.corpus.formats.parallel import WORDS
 from tagkit.corpus.formats.source import PACKED, STDIN, Source, unpacked_name
 from tagkit.corpus.formats.table import FORMATS, Format, by_ending, by_name
 from tagkit.errors import DataError
+from tagkit.wording import Message, Setting
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +72,11 @@ def find_format(source: Source, named: str, *, raw: bool = False) -> Found:
     formats = by_name(named)
     if source.is_folder() and not any(format.many_files for format in formats):
         raise DataError(
-            f"{source.name}: is a folder, and the format {named} is that of a file. Name a file in "
-            "it, or another format with --input-format"
+            Message(
+                f"{source.name}: is a folder, and the format {named} is that of a file. Name a "
+                "file in it, or another format with ",
+                Setting("data.format"),
+            )
         )
     if len(formats) > 1:  # a family: its members are told apart by the keys of the records
         return Found(FORMATS[kind_of_lines(source.beginning())], "")
@@ -223,8 +227,13 @@ def _tsv_or_columns(grid: Grid, source: str) -> Recognised:
 
 def _ambiguous(source: str, found: str) -> DataError:
     return DataError(
-        f"{source}: may be a column file, a token a line, or texts with classes: found {found}. "
-        "Choose with --input-format columns or --input-format tsv (data.format)"
+        Message(
+            f"{source}: may be a column file, a token a line, or texts with classes: found "
+            f"{found}. Choose with ",
+            Setting("data.format", "columns"),
+            " or ",
+            Setting("data.format", "tsv"),
+        )
     )
 
 
@@ -245,4 +254,8 @@ def _are_rows_of_csv(lines: Sequence[str]) -> bool:
 
 def _explain(found: Recognised, source: str) -> str:
     """What a file was read as and why, in a sentence."""
-    return f"{source}: read as {found.name}: {found.why} (--input-format chooses another format)"
+    return Message(
+        f"{source}: read as {found.name}: {found.why} (",
+        Setting("data.format"),
+        " chooses another format)",
+    )

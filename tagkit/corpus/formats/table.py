@@ -38,7 +38,7 @@ from tagkit.corpus.formats.source import Source, unpacked_name
 from tagkit.corpus.formats.trec import looks_like_trec, read_trec, write_trec
 from tagkit.corpus.formats.trees import looks_like_trees, read_trees, write_trees
 from tagkit.errors import DataError
-from tagkit.wording import shown_name
+from tagkit.wording import Message, Setting, shown_name
 
 Holds = Literal["tags", "spans", "classes", "text"]
 
@@ -184,9 +184,15 @@ def target_format(path: str, named: str | None, read: Format) -> Format:
     if not found:
         if named is not None:
             expected = f"{', '.join(FORMATS)} or jsonl"
-            raise DataError(f"--to {shown_name(named)}: expected one of {expected}")
+            raise DataError(
+                Message(Setting("to", shown_name(named)), f": expected one of {expected}")
+            )
         raise DataError(
-            f"{path}: its name does not tell the format. Name one with --to: {', '.join(FORMATS)}"
+            Message(
+                f"{path}: its name does not tell the format. Name one with ",
+                Setting("to"),
+                f": {', '.join(FORMATS)}",
+            )
         )
     # Spans of characters hold all that a text has; without a better fit they lose the least.
     alike = [row for row in found if row.holds == read.holds]

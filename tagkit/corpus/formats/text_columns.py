@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from tagkit.config import Column, DataConfig
 from tagkit.corpus.formats.options import Reading
 from tagkit.errors import FormatError, shorten
-from tagkit.wording import plural
+from tagkit.wording import Message, Setting, plural
 
 Row = tuple[int, list[str]]  # the number of its first line, and its cells
 
@@ -24,7 +24,8 @@ LABEL_NAMES = (
     "label", "labels", "class", "category", "intent", "sentiment", "topic", "target", "y",
     "polarity", "emotion", "rating", "tag",
 )  # fmt: skip
-_REMEDY = "Name them, from 0: --set data.label_column=0 --set data.text_column=1"
+_EXAMPLE = (Setting("data.label_column", 0), " ", Setting("data.text_column", 1))
+_REMEDY = Message("Name them, from 0: ", *_EXAMPLE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,11 +151,16 @@ def _settle(
             text = 1 - label
     if text is None or label is None:
         raise ValueError(
-            f"expected a label and a text, found {plural(width, 'column')} and nothing "
-            f"that tells which is which. {_REMEDY}"
+            Message(
+                f"expected a label and a text, found {plural(width, 'column')} and nothing "
+                "that tells which is which. ",
+                _REMEDY,
+            )
         )
     if text == label:
-        raise ValueError(f"expected a label and a text, found both in column {text}. {_REMEDY}")
+        raise ValueError(
+            Message(f"expected a label and a text, found both in column {text}. ", _REMEDY)
+        )
     return text, label
 
 

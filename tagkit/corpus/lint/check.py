@@ -20,6 +20,7 @@ from tagkit.corpus.lint.repetition import (
 from tagkit.corpus.lint.tags import check_tags, scheme_told
 from tagkit.errors import TagkitError
 from tagkit.text.schemes import DISPLAY
+from tagkit.wording import Message, Setting
 
 _ORDER = {"error": 0, "warning": 1, "note": 2}
 
@@ -66,8 +67,11 @@ def _of_one(read: ReadFile, is_train: bool, encoding: str) -> Iterator[Finding]:
         yield Finding("note", "reader", read.path, note.removeprefix(f"{read.path}: "))
     if read.sentences:
         if read.scheme is None:
-            message = f"holds no tags, spans or classes: it is read as {read.format.name} "
-            message += "(--input-format says otherwise)"
+            message = Message(
+                f"holds no tags, spans or classes: it is read as {read.format.name} (",
+                Setting("data.format"),
+                " says otherwise)",
+            )
             yield Finding("error", "no-labels", read.path, message)
         # From the labels to the sentences to the words: the order in which people correct a corpus.
         yield from check_tags(read)

@@ -30,7 +30,7 @@ from tagkit.storage import BYTE_ORDER_MARK, make_folder, open_output
 from tagkit.storage.places import refuse_input, require_place
 from tagkit.text.scheme_detection import Judgement, count_steps, judge, steps_of
 from tagkit.text.schemes import convert, has_spans, join_tag, split_tag, to_spans
-from tagkit.wording import shown_name
+from tagkit.wording import Message, Setting, shown_name
 
 # A spelling must be so many times as frequent as its variant to replace it: at 4 to 1 it is hardly
 # the variant that was meant, and what was written is in the report.
@@ -134,15 +134,15 @@ def repair_file(path: str, data: DataConfig) -> Repaired:
     if path == STDIN or (os.path.exists(path) and not os.path.isdir(path)
                          and not is_regular(path)):  # fmt: skip
         name = "standard input" if path == STDIN else path
-        raise DataError(f"{name}: --fix reads a file again: name one, and not a pipe")
+        raise DataError(f"{name}: a repair reads the file twice: name a file, and not a pipe")
     source = source_of(path, data)
     format = recognise(source, data.format)
     if not format.is_grid:
-        remedy = "`tagkit convert` makes one of it"
+        remedy = Message("`tagkit convert` makes one of it")
         if format.holds == "text":
-            remedy = "--input-format columns says that it is meant to be one"
-        message = f"--fix writes column files, and this is {format.name}; {remedy}"
-        raise DataError(f"{path}: {message}")
+            remedy = Message(Setting("data.format", "columns"), " says that it is meant to be one")
+        problem = f"{path}: only column files can be repaired, and this is {format.name}; "
+        raise DataError(Message(problem, remedy))
     # As the check reads it: in a .conllu file ten columns are wanted, whatever it begins with.
     return _Repair(source, data.model_copy(update={"format": format.name})).repaired()
 

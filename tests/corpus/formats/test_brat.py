@@ -102,7 +102,7 @@ def test_relations_and_the_like_are_passed_over_aloud(tmp_path: Path) -> None:
         ("T1\tLOC 0 4\tRome", "T1 (LOC 0 4): expected 'Rome' there, found 'Oslo'"),
         (
             "T1\tLOC 0 1;2 4\tO lo",
-            "T1 (LOC 0 4) is in 2 pieces, and a span is one stretch: see --on-misaligned",
+            "T1 (LOC 0 4) is in 2 pieces, and a span is one stretch: see data.on_misaligned",
         ),
     ],
 )

@@ -131,7 +131,7 @@ def test_reading_what_was_written_gives_back_tags_of_spans(
     folder = tmp_path_factory.mktemp("u")
     path = write(folder, "a.conllu", write_conllu, items, notes=notes)
     assert read(path, read_columns, format="conllu", tag_column="MISC.NER") == items
-    assert notes == ["the tags are in MISC; read them with --tag-column MISC.NER"]
+    assert notes == ["the tags are in MISC; read them with data.tag_column=MISC.NER"]
 
 
 @given(text=texts("\x00"))

@@ -25,7 +25,7 @@ from tagkit.errors import FormatError, TagkitError
 from tagkit.text.records import Document, TextSpan
 
 TRAVEL = Path(__file__).parents[3] / "data" / "travel"
-REMEDY = "Name them, from 0: --set data.label_column=0 --set data.text_column=1"
+REMEDY = "Name them, from 0: data.label_column=0 data.text_column=1"
 
 
 def pairs(tmp_path: Path, content: str, reader: Reader = read_tsv, **options: object) -> list[str]:

@@ -159,7 +159,7 @@ def test_a_folder_is_no_file_of_a_format(tmp_path: Path, name: str) -> None:
             recognise(Source(str(tmp_path), "utf-8"), named)
         assert str(caught.value) == (
             f"{tmp_path}: is a folder, and the format {named} is that of a file. Name a file in "
-            "it, or another format with --input-format"
+            "it, or another format with data.format"
         )
 
 
@@ -170,7 +170,7 @@ def test_the_biomedical_file_is_a_corpus_of_sentences_and_says_why(tmp_path: Pat
     assert split.scheme == "iob2"
     assert split.notes == (
         f"{path}: read as columns: 2 columns parted by tabs, blank lines between sentences, tags "
-        "of IOB2 (--input-format chooses another format)",
+        "of IOB2 (data.format chooses another format)",
     )
 
 
@@ -191,7 +191,7 @@ def test_a_file_that_fits_two_formats_alike_is_asked_about(
         found_as(path)
     assert str(caught.value) == (
         f"{path}: may be a column file, a token a line, or texts with classes: found {found}. "
-        "Choose with --input-format columns or --input-format tsv (data.format)"
+        "Choose with data.format=columns or data.format=tsv"
     )
     for named in ("columns", "tsv"):
         assert recognise(Source(str(path), "utf-8"), named).name == named

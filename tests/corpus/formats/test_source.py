@@ -138,7 +138,7 @@ def test_the_message_of_a_wrong_encoding_says_what_to_do() -> None:
         lines_of(b"EU O\nM\xfcnchen O\n")
     assert str(caught.value) == (
         "file:2: byte 6 is not utf-8 (invalid start byte). Name the file's encoding with "
-        "--encoding, latin-1 for one"
+        "data.encoding, latin-1 for one"
     )
     with pytest.raises(FormatError) as caught:
         lines_of(codecs.BOM_UTF8 + b"EU O\nM\xfcnchen O\n")
@@ -154,7 +154,7 @@ def test_an_escape_that_is_none_is_refused_without_a_warning() -> None:
     with pytest.raises(FormatError) as caught:
         list(read_lines(io.BytesIO(b"a\nb\\s\n"), "file", "unicode_escape"))
     assert str(caught.value) == (
-        "file:1: is not unicode_escape. Name the file's encoding with --encoding"
+        "file:1: is not unicode_escape. Name the file's encoding with data.encoding"
     )
     found = list(read_lines(io.BytesIO(b"a\\u00e9\n"), "file", "unicode-escape"))
     assert found == [["aé"]]

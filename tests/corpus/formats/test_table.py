@@ -273,7 +273,7 @@ def test_a_wrong_encoding_is_told_with_the_byte_and_the_way_out(tmp_path: Path) 
         items_of(path)
     assert str(caught.value) == (
         f"{path}:2: byte 4 is not utf-8 (invalid continuation byte). Name the file's encoding with "
-        "--encoding, latin-1 for one"
+        "data.encoding, latin-1 for one"
     )
     assert items_of(path, encoding="latin-1") == [Sentence(("a", "Åse"), ("O", "O"))]
 

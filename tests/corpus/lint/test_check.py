@@ -113,8 +113,8 @@ def test_utf_16_without_its_mark_is_told(tmp_path: Path) -> None:
     (finding,) = check_files([path], DataConfig(encoding="utf-16")).findings
     assert (finding.severity, finding.message, finding.lines) == (
         "error",
-        "expected a byte order mark, with which utf-16 begins, found none. Name the encoding with "
-        "--encoding: utf-16-le and utf-16-be have no mark",
+        "expected a byte order mark, with which utf-16 begins, found none. Name the file's "
+        "encoding with data.encoding: utf-16-le and utf-16-be have no mark",
         (1,),
     )
 
@@ -582,7 +582,7 @@ def test_what_the_readme_says_of_the_real_corpora_is_found(corpora: Path) -> Non
     assert dutch.errors == trec.errors == atis.errors == wnut.errors == 0
     unread = checked("trec", "train.txt")
     assert unread.findings[0].message.startswith("byte 3,695 is not utf-8 (")
-    assert "--encoding" in unread.findings[0].message
+    assert "data.encoding" in unread.findings[0].message
     english = checked("conll2003", "eng.train", "eng.testa", "eng.testb")
     assert english.errors == 0
     assert [facts.scheme for facts in english.files] == ["iob1"] * 3

@@ -131,7 +131,9 @@ def test_a_file_that_is_read_is_not_written(tmp_path: Path) -> None:
 def test_other_formats_are_refused_with_the_way_out(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text('{"tokens": ["a"], "tags": ["O"]}\n', encoding="utf-8")
-    with pytest.raises(DataError, match=r"--fix writes column files, and this is jsonl-tokens; "):
+    with pytest.raises(
+        DataError, match=r"only column files can be repaired, and this is jsonl-tokens; "
+    ):
         repair_file(str(path), DataConfig())
 
 
@@ -167,7 +169,7 @@ def test_a_file_is_repaired_as_what_it_is_checked_as(tmp_path: Path) -> None:
 def test_raw_text_is_refused_unless_it_is_said_to_be_columns(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("One line of prose.\nAnd one more, a little longer.\n", encoding="utf-8")
-    with pytest.raises(DataError, match=r"this is text; --input-format columns says that it is me"):
+    with pytest.raises(DataError, match=r"this is text; data.format=columns says that it is me"):
         repair_file(str(path), DataConfig())
     assert len(repair_file(str(path), DataConfig(format="columns")).left) == 1
 
@@ -183,7 +185,9 @@ def test_a_copy_in_another_encoding_says_so(tmp_path: Path) -> None:
 def test_what_comes_through_a_pipe_is_refused_before_anything_is_written(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for path in ("-", str(tmp_path / "pipe")):
-        with pytest.raises(DataError, match=r": --fix reads a file again: name one, and not a pi"):
+        with pytest.raises(
+            DataError, match=r": a repair reads the file twice: name a file, and no"
+        ):
             write_repaired({path: tmp_path / "out"}, DataConfig(), force=False)
     assert not (tmp_path / "out").exists()
 
@@ -200,8 +204,8 @@ def test_the_command_reports_before_it_refuses_to_repair(tmp_path: Path) -> None
     assert ended.stderr == (
         "a.jsonl: read as jsonl-tokens: every line is a JSON object (--input-format chooses "
         "another format)\n"
-        "error: a.jsonl: --fix writes column files, and this is jsonl-tokens; `tagkit convert` "
-        "makes one of it\n"
+        "error: a.jsonl: only column files can be repaired, and this is jsonl-tokens; `tagkit "
+        "convert` makes one of it\n"
     )
 
 

@@ -1,0 +1,108 @@
+"""How a command line is read, and how its help is laid out: typer's classes, adapted.
+
+typer shows an argument as `{FILE}` and `FILE <list[str]>`, and a default that is in words as
+`(by name)`; other programs write `FILE` and `by name`, and so do we.
+"""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from tagkit.cli import messages
+from tagkit.wording import message_line
+
+# Phrases of the library that checks the options' values, and what they mean.
+_PHRASES = (
+    (re.compile(r"^Value error, "), ""),
+    (re.compile(r"Input should be a valid integer.*"), "expected a whole number"),
+    (re.compile(r"Input should be a valid number.*"), "expected a number"),
+    (re.compile(r"Input should be (?=greater|less)"), "expected a number "),
+    (re.compile(r"Input should be "), "expected "),
+)
+_TYPE = re.compile(r" <[^<>]*>$")  # behind the name of an argument
+# What typer adds behind a help text: `[default: (by name); x>=0; required]`.
+_EXTRAS = re.compile(r"(?P<text>.*?)  \[(?P<extras>.*)\]", re.DOTALL)
+# click's, which newer versions of typer carry inside themselves.
+_UsageError: type[Exception] = typer.BadParameter.__bases__[0]
+
+
+class Command(TyperCommand):
+    """One command."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """What follows the command's name in its usage: [OPTIONS] MODEL [FILE]..."""
+        pieces = ["[OPTIONS]"]
+        for param in self.get_params(ctx):
+            if param.param_type_name == "argument":
+                name = param.metavar if param.required else f"[{param.metavar}]"
+                pieces.append(f"{name}..." if param.nargs != 1 else f"{name}")
+        return pieces
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the arguments, then the options, each with what it means."""
+        sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx)
+            if record is not None:
+                kind = "Arguments" if param.param_type_name == "argument" else "Options"
+                sections[kind].append(_plain(kind, *record))
+        for title, records in sections.items():
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
+
+
+def _plain(kind: str, name: str, text: str) -> tuple[str, str]:
+    """A line of the help without typer's own signs."""
+    if kind == "Arguments":
+        name = _TYPE.sub("", name)  # a metavar says what is meant: FILE
+    found = _EXTRAS.fullmatch(text)
+    if found is None:
+        return name, text
+    extras = found["extras"]
+    # Usage shows by its brackets what may be left out.
+    extras = re.sub(r"(^|; )required$", "", extras)
+    extras = re.sub(r"^default: \((.*)\)(; [^;]*)?$", r"default: \1\2", extras)
+    return name, f"{found['text']}  [{extras}]" if extras else found["text"]
+
+
+class Commands(TyperGroup):
+    """The commands, whose usage errors quote arguments safely."""
+
+    def make_context(self, *args: Any, **kwargs: Any) -> Any:
+        """Read the options before the command."""
+        with _quoting_safely():
+            return super().make_context(*args, **kwargs)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command, and remember its flags: messages name those that it has."""
+        name, command, rest = super().resolve_command(ctx, args)
+        if command is not None:
+            messages.use_flags(flag for param in command.params for flag in param.opts)
+        return name, command, rest
+
+    def invoke(self, *args: Any, **kwargs: Any) -> Any:
+        """Read the command's arguments, and run it."""
+        with _quoting_safely():
+            return super().invoke(*args, **kwargs)
+
+
+@contextmanager
+def _quoting_safely() -> Iterator[None]:
+    try:
+        yield
+    except _UsageError as error:
+        message = getattr(error, "message", None)
+        if isinstance(message, str):
+            error.message = message_line(_in_our_words(message))  # type: ignore[attr-defined]
+        raise
+
+
+def _in_our_words(message: str) -> str:
+    for phrase, plain in _PHRASES:
+        message = phrase.sub(plain, message)
+    return message

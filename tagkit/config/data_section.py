@@ -1,0 +1,121 @@
+"""[data] of tagkit.toml: each option's name, type, default, limit, help and properties."""
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from tagkit.config.option import CLASSES, TAGS, Needs, Option, Section
+from tagkit.config.values import Column, Encoding, Format, Scheme, TrainScheme
+from tagkit.limits import MAX_LINE_CHARS
+
+
+class DataConfig(Section):
+    """[data]: the corpora and how they are read."""
+
+    tunable: ClassVar[bool] = (
+        False  # another reading is another corpus, whose scores do not compare
+    )
+
+    # A run that is resumed recognises its corpora by their digests, so that they may have moved.
+    train_file: Annotated[str, Option("Training corpus.", resume=True)] = ""
+    dev_file: Annotated[
+        str,
+        Option(
+            "Development corpus, used to select the best epoch.", "split off train_file",
+            resume=True,
+        ),
+    ] = ""  # fmt: skip
+    test_file: Annotated[
+        str, Option("Test corpus, scored once after training.", "none", resume=True)
+    ] = ""
+    # Drawn by train.seed; classes keep their proportions.
+    dev_fraction: Annotated[
+        float,
+        Field(gt=0, lt=1),
+        Option("Fraction of train_file to hold out as dev.", needs=Needs("data.dev_file", ("",))),
+    ] = 0.1
+    format: Annotated[Format, Option("Format of the input.", "recognised")] = "auto"
+    encoding: Annotated[Encoding, Option("Encoding of the files.")] = "utf-8"
+    # A file without line ends, such as a binary one, would fill the memory before it is refused.
+    max_line_chars: Annotated[
+        int,
+        Field(ge=1000, le=2**31 - 1),
+        Option(
+            "Maximum length of a line, or of a text in a file of its own, in characters; longer "
+            "ones are refused.",
+            resume=True,  # it decides what is refused, and not how anything is read
+        ),
+    ] = MAX_LINE_CHARS
+    # Names are those of CoNLL-U, whose columns are fixed.
+    token_column: Annotated[
+        Column | None,
+        Option(
+            "Column of the tokens: 0 for the first, -1 for the last, or a CoNLL-U name.",
+            "FORM or 0",
+        ),
+    ] = None
+    tag_column: Annotated[
+        Column | None, Option("Column of the gold tags: a number or a name.", "UPOS or -1")
+    ] = None
+    # Part of the input of prediction from then on: the model wants the same columns.
+    feature_columns: Annotated[
+        tuple[Column, ...], Option("Columns of further features of each token.")
+    ] = ()
+    text_column: Annotated[
+        Column | None,
+        Option("Column of the texts in TSV and CSV: a number or a name.", tasks=CLASSES),
+    ] = None
+    label_column: Annotated[
+        Column | None,
+        Option("Column of the classes in TSV and CSV: a number or a name.", tasks=CLASSES),
+    ] = None
+    header: Annotated[
+        Literal["auto", "yes", "no"],
+        Option("Whether TSV and CSV files start with column names.", tasks=CLASSES),
+    ] = "auto"
+    # Li and Roth 2002: 6 coarse classes of questions, 50 fine ones.
+    label_level: Annotated[
+        Literal["coarse", "fine"],
+        Option("Level of TREC labels: coarse (NUM) or fine (NUM:dist).", tasks=CLASSES),
+    ] = "coarse"
+    # Socher et al. 2013.
+    tree_labels: Annotated[
+        Literal["fine", "binary"],
+        Option("SST labels: fine (0 to 4), or binary without neutral trees.", tasks=CLASSES),
+    ] = "fine"
+    tree_phrases: Annotated[
+        bool,
+        Option(
+            "Train on every distinct phrase of SST trees, not on sentences alone.", tasks=CLASSES
+        ),
+    ] = False
+    # Changing it changes what the model reads, so it is saved with the model.
+    tokenizer: Annotated[
+        Literal["multilingual", "syntok", "blanks"],
+        Option(
+            "Tokenizer of raw texts: multilingual; syntok, which does not split text without "
+            "spaces, such as Chinese or Thai; or blanks, which splits at whitespace only."
+        ),
+    ] = "multilingual"
+    on_misaligned: Annotated[
+        Literal["error", "expand", "shrink", "drop"],
+        Option("What to do with spans that do not match token boundaries."),
+    ] = "error"
+    # Detected by the tags themselves; to name it matters where a small file fits several.
+    scheme: Annotated[Scheme, Option("Tag scheme of the files.", tasks=TAGS)] = "auto"
+    # Iobes tells the end of a span from its inside, which helps (Ratinov and Roth 2009).
+    train_scheme: Annotated[
+        TrainScheme,
+        # It decides how many tags there are, and so the sizes of the head.
+        Option("Tag scheme that the model learns.", tasks=TAGS, inherit=True),
+    ] = "iobes"
+    # Tags depend on near words: windows that overlap lose little, and memory stays bounded. A
+    # class is of the whole text, which is not cut but read with train.bptt.
+    max_length: Annotated[
+        int,
+        Field(ge=2),
+        Option(
+            "Maximum length of training sentences in tokens; longer ones are cut into windows.",
+            tasks=("tag",),
+        ),
+    ] = 512

@@ -1,0 +1,122 @@
+"""What an option is, beside its type and default: its help text and its properties.
+
+Whatever a command needs to know of an option stands at its field, in `sections.py`:
+
+    hidden: Annotated[Size, Option("Units of each direction.", inherit=True)] = 200
+
+Training, tuning and transfer ask `options_of(Config)`, so that a new option is one field and no
+entry in a list elsewhere.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+from pydantic import BaseModel, ConfigDict
+
+# Tasks that predict tags of tokens, and those that predict classes of texts.
+TAGS = ("tag", "both")
+CLASSES = ("classify", "both")
+
+
+class Section(BaseModel):
+    """Base of the sections: frozen; unknown keys and infinite numbers are refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    # Whether `tagkit tune` may search for good values of its options; `Option.tune` overrides it.
+    tunable: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """A condition on another option, without which this one has no effect.
+
+    Attributes:
+        option: the other one's dotted name.
+        values: those with which there is an effect; empty for all but `but`.
+        but: those with which there is none.
+    """
+
+    option: str
+    values: tuple[Any, ...] = ()
+    but: tuple[Any, ...] = ()
+
+    def are_met_by(self, value: Any) -> bool:
+        """Whether this one has an effect where the other has `value`."""
+        return value not in self.but and (not self.values or value in self.values)
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """Help text and properties of one option.
+
+    Attributes:
+        help: a sentence that says what the option is; the docs, and the help of a command with a
+            flag for it, say the same.
+        default_shown: in words, where the default itself says too little: "split off".
+        resume: whether a run that is resumed may have another value than before.
+        resume_search: whether a search that is resumed may have another value than before.
+        inherit: whether a model that starts from another one's weights must have its value.
+        tune: whether a search may try values of it; None for what its section says.
+        tasks: with which it has an effect; empty for all.
+        needs: what else it takes for an effect; None for nothing.
+        instead: the option that does for other tasks what this one does for `tasks`.
+    """
+
+    help: str
+    default_shown: str = ""
+    resume: bool = False
+    resume_search: bool = False
+    inherit: bool = False
+    tune: bool | None = None
+    tasks: tuple[str, ...] = ()
+    needs: Needs | None = None
+    instead: str = ""
+
+    def serves(self, name: str) -> bool:
+        """Whether it has an effect with the task of this name."""
+        return not self.tasks or name in self.tasks
+
+    @property
+    def conditions(self) -> tuple[Needs, ...]:
+        """All that it takes for an effect; the task first, which is what a message then names."""
+        of_task = (Needs("task", self.tasks),) if self.tasks else ()
+        return of_task + ((self.needs,) if self.needs else ())
+
+
+@cache
+def options_of(section: type[Section]) -> Mapping[str, Option]:
+    """Each option by its dotted name, those of nested sections included, in order of definition.
+
+    Raises:
+        TypeError: a field has no `Option`.
+    """
+    found: dict[str, Option] = {}
+    for name, field in section.model_fields.items():
+        inner = field.annotation
+        if isinstance(inner, type) and issubclass(inner, Section):
+            found |= {f"{name}.{key}": option for key, option in options_of(inner).items()}
+            continue
+        # pydantic keeps what it does not know of an Annotated[...] beside its own limits.
+        option = next((item for item in field.metadata if isinstance(item, Option)), None)
+        if option is None:
+            raise TypeError(f"{section.__name__}.{name} has no Option")
+        found[name] = option
+    return MappingProxyType(found)  # cached: one caller must not change it for the others
+
+
+@cache
+def tunable_options(section: type[Section]) -> frozenset[str]:
+    """Dotted names of the options that a search may try values of."""
+    found: set[str] = set()
+    for name, option in options_of(section).items():
+        head, dot, _ = name.partition(".")
+        owner = section.model_fields[head].annotation if dot else section
+        assert isinstance(owner, type)
+        assert issubclass(owner, Section)
+        if owner.tunable if option.tune is None else option.tune:
+            found.add(name)
+    return frozenset(found)

@@ -1,0 +1,153 @@
+"""[train] and [output] of tagkit.toml: how a model is trained, and where it goes."""
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from tagkit.config.option import Needs, Option, Section
+from tagkit.config.values import Device, Interval, Probability, Seed
+
+_WITH_PLATEAU = Needs("train.schedule", ("plateau",))
+
+
+class TrainConfig(Section):
+    """[train]: the optimizer, its schedule, and when to stop."""
+
+    # Fine-tuning: what fits is copied, and a head of other labels starts anew.
+    init_from: Annotated[
+        str,
+        Option(
+            "Model whose weights training starts from; new words and labels are added.",
+            "none",
+            tune=False,
+        ),
+    ] = ""
+    # adam: Kingma and Ba 2015. adamw decouples the weight decay (Loshchilov and Hutter 2019).
+    optimizer: Annotated[Literal["adam", "adamw", "nadam", "sgd"], Option("Optimizer.")] = "adam"
+    # High for Adam, whose usual value is 0.001; the schedule falls from it to 0.
+    lr: Annotated[float, Field(gt=0), Option("Maximum learning rate.")] = 0.003
+    momentum: Annotated[
+        Probability, Option("Momentum of sgd.", needs=Needs("train.optimizer", ("sgd",)))
+    ] = 0.9
+    weight_decay: Annotated[float, Field(ge=0), Option("Weight decay.")] = 0.0
+    # cosine: Loshchilov and Hutter 2017. plateau alone looks at the dev score.
+    schedule: Annotated[
+        Literal["constant", "linear", "cosine", "plateau"], Option("Learning rate schedule.")
+    ] = "linear"
+    # Adam's first estimates of variance rest on few gradients, and full steps by them overshoot.
+    warmup_steps: Annotated[
+        int, Field(ge=0), Option("Steps in which the learning rate rises from 0 to lr.")
+    ] = 0
+    anneal_factor: Annotated[
+        float,
+        Field(gt=0, lt=1),
+        Option("Factor by which plateau reduces the learning rate.", needs=_WITH_PLATEAU),
+    ] = 0.5
+    anneal_patience: Annotated[
+        int,
+        Field(ge=0),
+        Option("Epochs without a better dev score before plateau does so.", needs=_WITH_PLATEAU),
+    ] = 2
+    batch_size: Annotated[int, Field(ge=1), Option("Sentences per batch.")] = 32
+    # Sentences differ in length: a limit on tokens keeps the memory of a batch level.
+    batch_tokens: Annotated[
+        int, Field(ge=0), Option("Tokens per batch, padding included; 0 to use batch_size.")
+    ] = 0
+    # A linear or cosine schedule falls towards the last epoch, so that a resumed run with another
+    # max_epochs is not the run that it would have been; to train on is worth that.
+    max_epochs: Annotated[
+        int, Field(ge=1), Option("Maximum number of epochs.", resume=True)
+    ] = 20  # fmt: skip
+    # Early stopping; the model that is kept is that of the best epoch, not of the last one.
+    patience: Annotated[
+        int,
+        Field(ge=0),
+        Option(
+            "Epochs without a better dev score before training stops; 0: no limit.", resume=True
+        ),
+    ] = 8
+    # Truncated back-propagation through time (Williams and Peng 1990): a long text is read whole,
+    # but memory is that of so many tokens.
+    bptt: Annotated[
+        int,
+        Field(ge=0),
+        Option("Maximum tokens that gradients are propagated back, in texts not cut; 0 for all."),
+    ] = 512
+    # The gradient is that of one large batch, exactly, at the memory of a small one.
+    accumulate: Annotated[int, Field(ge=1), Option("Batches per step of the optimizer.")] = 1
+    # Pascanu et al. 2013: gradients of recurrent networks explode now and then.
+    max_grad_norm: Annotated[
+        float, Field(ge=0), Option("Maximum norm of the gradient, which is scaled; 0 for none.")
+    ] = 5.0
+    max_grad_value: Annotated[
+        float, Field(ge=0), Option("Maximum of each value of the gradient; 0 for none.")
+    ] = 0.0
+    # A random step leaves a cliff of the loss that skipping would stay on (Goodfellow, Bengio and
+    # Courville, section 10.11.1).
+    on_nonfinite: Annotated[
+        Literal["skip", "random"],
+        Option(
+            "What to do with a step whose loss or gradient is not finite: skip it, or make a "
+            "random step of max_grad_norm."
+        ),
+    ] = "skip"
+    # Polyak and Juditsky 1992. The mean is what is scored and saved.
+    average_decay: Annotated[
+        Probability, Option("Decay of the running mean of the weights; 0 for none.")
+    ] = 0.999
+    # Of everything random: initial weights, order of batches, dropout, and the split of dev.
+    seed: Annotated[Seed, Option("Random seed.", needs=Needs("train.seeds", ((),)))] = 1
+    # Reimers and Gurevych 2017: scores of one configuration differ by more than many papers gain.
+    seeds: Annotated[
+        tuple[Seed, ...],
+        Option("Train one model per seed, and keep the one with the best dev score.", tune=False),
+    ] = ()
+    max_minutes: Annotated[
+        float,
+        Field(ge=0),
+        Option(
+            "Time limit of the whole run in minutes; 0 for none.", "no limit",
+            resume=True, resume_search=True, tune=False,
+        ),
+    ] = 0.0  # fmt: skip
+    # In minutes by default: a step may take a millisecond or a minute.
+    checkpoint_every: Annotated[
+        Interval,
+        Option(
+            "Steps (500) or minutes (10m) between checkpoints; also after each epoch.",
+            resume=True,
+            tune=False,
+        ),
+    ] = "10m"
+    # bf16 has the exponent of fp32; fp16 needs its loss scaled, which is done on a GPU alone.
+    precision: Annotated[
+        Literal["fp32", "bf16", "fp16"], Option("Precision of training; fp16 needs a GPU.")
+    ] = "fp32"
+    tracker: Annotated[
+        Literal["none", "tensorboard"],
+        Option(
+            "Experiment tracker that records each epoch (pip install 'tagkit[tensorboard]').",
+            resume=True,
+            tune=False,
+        ),
+    ] = "none"
+    # Free only within one kind, cpu or cuda, which is part of a run's identity by itself.
+    device: Annotated[
+        Device, Option("Device: auto, cpu, cuda or cuda:N.", resume=True, tune=False)
+    ] = "auto"
+    # Another number of threads adds in another order: the same model, but for rounding.
+    threads: Annotated[
+        int,
+        Field(ge=0, le=1024),
+        Option("CPU threads; 0 for all cores.", resume=True, resume_search=True, tune=False),
+    ] = 1
+
+
+class OutputConfig(Section):
+    """[output]: where the model goes."""
+
+    tunable: ClassVar[bool] = False
+
+    dir: Annotated[
+        str, Option("Folder of the run and its model.", resume=True, resume_search=True)
+    ] = "models/model"

@@ -1,0 +1,82 @@
+"""Types of the options' values: fixed choices, ranges of numbers, and texts of a certain form."""
+
+import math
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from tagkit.text.schemes import SYNONYMS
+
+Cell = Literal["lstm", "gru", "elman"]
+Format = Literal[
+    "auto", "columns", "conllu", "jsonl", "jsonl-tokens", "jsonl-spans", "jsonl-texts", "brat",
+    "slash", "parallel", "tsv", "csv", "fasttext", "trec", "trees", "folder", "text",
+]  # fmt: skip
+CharCell = Literal["lstm", "gru", "elman", "none"]
+Pooling = Literal["last", "mean", "max", "mean+max", "attention"]
+Column = int | str  # a place, from 0 or from -1 backwards, or the name that a header gives it
+
+# 1 is excluded: dropping everything trains nothing, and a running mean would never move.
+Probability = Annotated[float, Field(ge=0, lt=1)]
+Share = Annotated[float, Field(ge=0, le=1)]
+# A mistyped size is refused by name; beyond this one torch would fail for want of memory.
+Size = Annotated[int, Field(ge=1, le=100_000)]
+Seed = Annotated[int, Field(ge=0, lt=2**63)]  # TOML's integers are signed, of 64 bits
+Weight = Annotated[float, Field(gt=0)]
+
+DEVICES = "'auto', 'cpu', 'cuda' or 'cuda:N'"
+_DEVICE = re.compile(r"auto|cpu|cuda(:[0-9]{1,4})?")
+_MAX_DIGITS = 18  # of a number that 64 bits surely hold; int() of very long texts is slow
+
+
+def established(name: Any) -> Any:
+    """A scheme's name as seqeval has it: BIO is iob2, BIOES iobes."""
+    return SYNONYMS.get(name.lower(), name.lower()) if isinstance(name, str) else name
+
+
+def is_device(name: str) -> bool:
+    """Whether a device may be called that; there may be no such device on this machine."""
+    return _DEVICE.fullmatch(name) is not None
+
+
+def _cuda_or_cpu(name: str) -> str:
+    if is_device(name):
+        return name
+    raise ValueError(f"expected {DEVICES}")
+
+
+def _known_encoding(name: str) -> str:
+    try:
+        "".encode(name)
+    except (LookupError, ValueError):  # ValueError: a name that holds NUL
+        raise ValueError("expected the name of a text encoding, such as 'utf-8'") from None
+    return name
+
+
+def _steps_or_minutes(text: int | str) -> int | str:
+    if isinstance(text, int):
+        if text >= 1:
+            return text
+    # `train.checkpoint_every = "500"` is text, and means the number.
+    elif text.isdecimal() and len(text) <= _MAX_DIGITS and int(text):
+        return int(text)
+    elif text.endswith("m") and _is_positive(text[:-1]):
+        return text
+    raise ValueError("expected a number of steps, such as 500, or of minutes, such as '10m'")
+
+
+def _is_positive(text: str) -> bool:
+    try:
+        return 0 < float(text) < math.inf
+    except ValueError:
+        return False
+
+
+Scheme = Annotated[
+    Literal["auto", "iob1", "iob2", "iobes", "bilou", "labels"], BeforeValidator(established)
+]
+TrainScheme = Annotated[Literal["iob2", "iobes", "bilou"], BeforeValidator(established)]
+Device = Annotated[str, AfterValidator(_cuda_or_cpu)]
+Encoding = Annotated[str, AfterValidator(_known_encoding)]
+Interval = Annotated[int | str, AfterValidator(_steps_or_minutes)]
