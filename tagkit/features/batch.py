@@ -214,6 +214,11 @@ class Encoded:
         """(sentences,) number of words of each."""
         return self.indexed.lengths
 
+    @property
+    def targets(self) -> int:
+        """Number of decisions to learn: the tags, or the classes of texts that have no tags."""
+        return len(self) if self.tag_ids is None else len(self.tag_ids)
+
     def paths(self) -> list[list[int]]:
         """The tag ids of each sentence; empty where there are none."""
         if self.tag_ids is None:

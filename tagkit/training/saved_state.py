@@ -18,7 +18,7 @@ from torch import Tensor
 
 from tagkit.config import TrainConfig
 from tagkit.errors import shorten
-from tagkit.training.optimizer import Updates, make_optimizer
+from tagkit.training.optimizer import ModelOptimizer, make_optimizer
 
 _OPTIMIZER = "optimizer."
 Count = Annotated[int, Field(ge=0, lt=2**63)]
@@ -204,33 +204,36 @@ def _explain(error: ValidationError) -> str:
     return f"{shorten(where)} = {shorten(repr(problem['input']))}: no value of a run"
 
 
-def check_updates(found: Mapping[str, Tensor], updates: Updates) -> None:
-    """Whether tensors are those of an `Updates`: weights, means, moments, steps.
+def check_optimizer(found: Mapping[str, Tensor], optimizer: ModelOptimizer) -> None:
+    """Whether tensors are those of a `ModelOptimizer`: weights, means, moments, steps.
 
     Raises:
         ValueError: they are not.
     """
-    expected = {name: tensor for name, tensor in updates.tensors().items()
+    # Moments are checked apart: a parameter without a gradient so far has none.
+    expected = {name: tensor for name, tensor in optimizer.tensors().items()
                 if not name.startswith(_OPTIMIZER)}  # fmt: skip
+    # The sums of `RowAdam` grow with each step since the last sweep.
     check_tensors(found, expected, but=("rows.sums",))
     check_generator("dice", found["dice"])
-    template = _moments(updates.settings)
-    parameters = updates.named.items()
-    begun = [name for name, _ in parameters
+    template = _moments(optimizer.settings)
+    begun = [name for name in optimizer.dense
              if any(f"{_OPTIMIZER}{name}.{key}" in found for key in template)]  # fmt: skip
-    if template and parameters and not begun and int(found["steps"]) > 0:
+    if template and optimizer.dense and not begun and int(found["steps"]) > 0:
         raise ValueError("tensors of the optimizer are missing")
     for name in begun:
         for key, value in template.items():
-            like = value if value.dim() == 0 else updates.named[name]
+            # Numbers (a count of steps) are as they are; all else has its parameter's shape.
+            like = value if value.dim() == 0 else optimizer.dense[name]
             wanted = torch.empty_like(like, dtype=value.dtype)
             check_tensors(found, {f"{_OPTIMIZER}{name}.{key}": wanted})
     for name in [*expected, *(name for name in found if name.startswith(_OPTIMIZER))]:
+        # After a count of -1 the bias correction of Adam would divide by 1 - beta^0 = 0.
         if found[name].dim() == 0 and not (0 <= float(found[name]) < 2**63):
             raise ValueError(f"tensor {shorten(name)} = {float(found[name])}: expected at least 0")
-    if updates.rows:
-        _check_rows(found, updates.rows.sums.shape)
-    if updates.scaler:
+    if optimizer.rows:
+        _check_rows(found, optimizer.rows.sums.shape)
+    if optimizer.scaler.is_enabled():
         scale, tracker = found["scale"].tolist()
         if not (0 < scale < math.inf and 0 <= tracker < math.inf):
             raise ValueError(f"tensor 'scale' = {scale}, {tracker}: no scale of gradients")
