@@ -1,8 +1,8 @@
 """The processes that train one model together: usually one alone, more with `accelerate launch`.
 
-Accelerate finds the other processes and connects them. Each holds the whole model, reads its share of
-every batch, and adds its gradients to those of the others (data parallelism: Goodfellow, Bengio and
-Courville, section 12.1.3).
+Accelerate finds the other processes and connects them. Each holds the whole model, reads its share
+of every batch, and adds its gradients to those of the others (data parallelism: Goodfellow, Bengio
+and Courville, section 12.1.3).
 """
 
 import os
@@ -38,9 +38,9 @@ def processes_of(
             f"train.tracker = {tracker!r}",
             ["it is not installed; pip install 'tagkit[tensorboard]'"],
         )
-    # Accelerate keeps device and precision for the whole program, which may train again with others:
-    # so the first run alone names a device, by which processes are connected, and the precision is
-    # left to torch (`tagkit.training.precision`). A process without others never asks for that device.
+    # Accelerate keeps device and precision for the whole program, which may train again with other
+    # ones. So only the first run names a device, which decides how processes are connected (and is
+    # of no use to a process without others); precision is left to torch: see `precision`.
     cpu = device.type == "cpu" and not is_initialized()
     return Processes(
         Accelerator(
@@ -61,8 +61,8 @@ def is_first() -> bool:
 class Processes:
     """All processes of a run, as one of them sees them.
 
-    Each of these methods is to be called by all processes at the same point: where one does not, the
-    others wait for it forever. So decisions that depend on a clock or a signal are made together.
+    Each of these methods is to be called by all processes at the same point: where one does not,
+    the others wait for it forever. So what depends on a clock or a signal is decided together.
     """
 
     def __init__(self, accelerator: Accelerator) -> None:
@@ -124,7 +124,7 @@ class Processes:
             try:
                 yield
             finally:
-                # Accelerate's end_training would also disconnect the processes, which may train again.
+                # Accelerate's end_training would also disconnect the processes: they may train again.
                 for tracker in self.accelerator.trackers:
                     tracker.finish()
         except OSError as error:

@@ -15,9 +15,9 @@ from torch.optim.swa_utils import get_ema_multi_avg_fn
 def decay_at(step: int, decay: float) -> float:
     """What is kept of the mean at a step, counted from 1, where it is `decay` in the end.
 
-    With a decay of 0.999 from the first step on, the initial weights would still make up 0.999^1000,
-    more than a third, of the mean after 1,000 steps. A decay that grows with the steps is the
-    correction for that bias: at every step the mean is of the last tenth or so of the run.
+    With a decay of 0.999 from the first step on, the initial weights would still make up
+    0.999^1000, more than a third, of the mean after 1,000 steps. A decay that grows with the steps
+    corrects that bias: at every step the mean is of the last tenth or so of the run.
     """
     return min(decay, step / (step + 10))
 
@@ -42,9 +42,10 @@ class WeightAverage:
 
     def update(self, decay: float) -> None:
         """Take in the weights of one more step."""
-        # Its third argument, a count, serves means of another kind. Made anew for each step, because
-        # it is bound to one decay; that costs nothing beside the pass over the weights.
-        get_ema_multi_avg_fn(decay)(self.means, self.parameters, 0)
+        # Made for each step, because it is bound to one decay; that costs nothing beside the pass
+        # over the weights. Its third argument, a count of steps, serves means of another kind.
+        average = get_ema_multi_avg_fn(decay)  # type: ignore[no-untyped-call]
+        average(self.means, self.parameters, 0)
 
 
 @contextmanager

@@ -47,7 +47,7 @@ class Schedule:
             # From step + 1 on: a rate of 0 would waste the first step.
             return settings.lr * self.factor * (step + 1) / settings.warmup_steps
         left = max(1, self.total_steps - settings.warmup_steps)
-        # At most 1: a run that was planned shorter is resumed with a cosine, which would rise again.
+        # At most 1, in a run that is longer than was planned: a cosine would rise again.
         progress = min(1.0, (step - settings.warmup_steps) / left)
         shape = {
             "linear": 1 - progress,

@@ -1,7 +1,7 @@
 """What a step does to the weights: clipping, the optimizer, the moving average.
 
-Adam: Kingma and Ba 2015; AdamW, with decoupled weight decay: Loshchilov and Hutter 2019. Clipping by
-the norm: Pascanu et al. 2013; Goodfellow, Bengio and Courville, section 10.11.1.
+Adam: Kingma and Ba 2015; AdamW, with decoupled weight decay: Loshchilov and Hutter 2019. Clipping
+by the norm: Pascanu et al. 2013; Goodfellow, Bengio and Courville, section 10.11.1.
 """
 
 import math

@@ -1,7 +1,7 @@
 """Mixed precision: the forward pass in 16 bits, weights and their updates in 32.
 
-torch's own means are used, not those of Accelerate, which fixes one precision for the whole program:
-a program may train twice. Micikevicius et al. 2018, "Mixed Precision Training".
+See Micikevicius et al. 2018, "Mixed Precision Training". torch's own means are used, not those of
+Accelerate, which fixes one precision for the whole program: a program may train twice.
 """
 
 import torch

@@ -1,4 +1,4 @@
-"""What the state of a run has to be so that a run can take it over: the schema of a checkpoint.
+"""The schema of a checkpoint: what a state has to be so that a run can restore it.
 
 A checkpoint with the right digests may still have been written by another program, or by a version
 with a mistake. Each value of its state is checked here, then that the values fit each other, and
@@ -21,17 +21,18 @@ from tagkit.errors import shorten
 from tagkit.training.optimizer import ModelOptimizer, make_optimizer
 
 _OPTIMIZER = "optimizer."
-Count = Annotated[int, Field(ge=0, lt=2**63)]
+Count = Annotated[int, Field(ge=0, lt=2**63)]  # numpy and torch count in int64
 Number = Annotated[float, Field(allow_inf_nan=False)]
 NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class _Record(BaseModel):
+    # strict: no 1.0 or "1" for a 1, which no version of tagkit has written.
     model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
 
 
 class EpochRecord(_Record):
-    """`history.Epoch`."""
+    """A `callbacks.Epoch`."""
 
     number: Count
     step: Count
@@ -46,7 +47,7 @@ class EpochRecord(_Record):
 
 
 class PositionRecord(_Record):
-    """`runstate.Position`."""
+    """A `state.Position`."""
 
     shuffler: dict[str, Any]
     done: Count
@@ -57,7 +58,7 @@ class PositionRecord(_Record):
 
 
 class ScheduleRecord(_Record):
-    """The state of a `schedule.Schedule`."""
+    """The state of an `lr_schedule.Schedule`."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -77,6 +78,7 @@ class StateRecord(_Record):
     position: PositionRecord
     schedule: ScheduleRecord
     skipped: Count
+    # The names of the file format; in a `RunState` consecutive_nonfinite and rollbacks.
     in_a_row: Count
     returns: Count
     run: dict[str, Any]

@@ -71,7 +71,7 @@ class RunState:
     def __init__(
         self, prepared: Prepared, processes: Processes, note: Callable[[str], None]
     ) -> None:
-        """The state before the first step; `note` is called with a sentence when memory is short."""
+        """The state before the first step; `note` is called when memory is short."""
         settings = prepared.config.train
         self.prepared = prepared
         self.processes = processes

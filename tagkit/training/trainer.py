@@ -57,7 +57,7 @@ class Trained:
 def training_loop(run: Run) -> Ending:
     """Train epoch by epoch, from wherever the state of the run is; why there is no further epoch.
 
-    Each step is one of minibatch gradient descent (Goodfellow, Bengio and Courville, algorithm 8.1).
+    Steps are those of minibatch gradient descent: Goodfellow, Bengio and Courville, algorithm 8.1.
 
     Raises:
         Interrupted: the run was asked to stop.
