@@ -33,6 +33,7 @@ def processes_of(
     Raises:
         ConfigError: the tracker is not installed.
     """
+    # Accelerate would train without it, and say so at debug level only.
     if tracker != "none" and not is_tensorboard_available():
         raise ConfigError(
             f"train.tracker = {tracker!r}",
@@ -44,7 +45,7 @@ def processes_of(
     cpu = device.type == "cpu" and not is_initialized()
     return Processes(
         Accelerator(
-            device_placement=False,
+            device_placement=False,  # model and batches are moved by us
             cpu=cpu,
             mixed_precision="no",
             log_with=None if tracker == "none" else tracker,
@@ -124,7 +125,7 @@ class Processes:
             try:
                 yield
             finally:
-                # Accelerate's end_training would also disconnect the processes: they may train again.
+                # Not Accelerate's end_training: it would disconnect the processes as well.
                 for tracker in self.accelerator.trackers:
                     tracker.finish()
         except OSError as error:

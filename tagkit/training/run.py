@@ -23,6 +23,7 @@ Ending = Literal["epochs", "patience", "time"]
 class Action(IntEnum):
     """What a process wants to do before the next step, the most urgent last."""
 
+    # Numbers, because processes agree on the largest of theirs.
     CONTINUE = 0
     SAVE = 1
     END = 2
@@ -99,6 +100,7 @@ class Run:
             scores = dev_scores(self.predictor, dev, self.settings.batch_size)
             # Rounding may differ from process to process, and with it which epoch is the best.
             score = self.processes.from_first_rank(scores.headline)
+            # How long the end of the run will take is judged by this.
             self.budget.dev_s = time.perf_counter() - began
             epoch = Epoch(
                 number=len(state.epochs) + 1,
@@ -107,14 +109,17 @@ class Run:
                 score=score,
                 scores=dict(scores.parts),
                 lr=state.schedule.lr,
+                # Seconds of steps alone, summed over stops and resumptions.
                 tokens_per_s=position.tokens / max(position.seconds, 1e-9),
                 seconds=position.seconds + self.budget.dev_s,
+                # Of epochs that score the same the first one stays the best.
                 is_best=not state.epochs or score > state.best.score,
                 whole=whole,
             )
             state.add_epoch(epoch)
             if epoch.is_best:
                 self.save_model("best", epoch)
+        # After the model: a history never names a best epoch whose model is not there.
         self.folder.write_history(state.epochs)
         self.listener.on_epoch(epoch)
         curves = {"loss": epoch.loss, "dev": epoch.score, "lr": epoch.lr,
@@ -157,6 +162,7 @@ class Run:
             f"step {step}: not finite {MAX_NONFINITE} times in a row; back to step {state.step}, "
             f"with {state.schedule.factor:g} times the learning rate"
         )
+        # At once: a run that ends here is not to come back with the former learning rate.
         self.checkpoint()
 
     def interrupt(self) -> None:

@@ -98,11 +98,12 @@ def checked_state(state: Mapping[str, Any], step: int) -> StateRecord:
         record = StateRecord.model_validate(dict(state))
     except ValidationError as error:
         raise ValueError(_explain(error)) from None
-    except RecursionError:
+    except RecursionError:  # of JSON that was made to break the reader
         raise ValueError("state.json is nested too deep") from None
     epochs, done = record.epochs, record.position.done
     if [epoch.number for epoch in epochs] != list(range(1, len(epochs) + 1)):
         raise ValueError("state.epochs are not numbered 1, 2, 3 ...")
+    # Of the epochs so far the last one that is marked is the best: there has to be one.
     if epochs and not epochs[0].is_best:
         raise ValueError("state.epochs: the first one is not marked as the best so far")
     ends = [0, *(epoch.step for epoch in epochs)]
@@ -111,6 +112,7 @@ def checked_state(state: Mapping[str, Any], step: int) -> StateRecord:
             f"state.position.done = {done} after epochs that end at step {ends[-1]}: expected "
             f"step {ends[-1] + done}, found {step}"
         )
+    # The schedule counts skipped steps too, so it never differs.
     if record.schedule.step != step:
         raise ValueError(f"state.schedule.step = {record.schedule.step}: expected {step}")
     return record
@@ -138,8 +140,8 @@ def generator_of(state: Mapping[str, Any]) -> np.random.Generator:
     generator = np.random.default_rng(0)
     try:
         generator.bit_generator.state = dict(state)
-        generator.random()
-        generator.bit_generator.state = dict(state)
+        generator.random()  # some states are accepted, and fail when they are used
+        generator.bit_generator.state = dict(state)  # as it was before that draw
         return generator
     except (ValueError, TypeError, KeyError, OverflowError, AttributeError):
         raise ValueError("state.position.shuffler is no state of a generator") from None
@@ -175,6 +177,7 @@ def check_generator(name: str, state: Tensor) -> None:
         ValueError: it is not.
     """
     try:
+        # clone: torch (2.13) crashes on a state that is a view of a larger tensor.
         torch.Generator().set_state(state.clone())
     except (RuntimeError, TypeError):
         raise ValueError(f"tensor {shorten(name)} is no state of a generator") from None
@@ -242,6 +245,7 @@ def check_optimizer(found: Mapping[str, Tensor], optimizer: ModelOptimizer) -> N
 
 
 def _check_rows(found: Mapping[str, Tensor], room: tuple[int, ...]) -> None:
+    # `last` are columns of `sums`, of which a run has filled no more than these.
     sums, last = found["rows.sums"], found["rows.last"]
     if sums.dim() != 2 or len(sums) != room[0] or not 1 <= sums.shape[1] <= room[1]:
         raise ValueError(
@@ -254,6 +258,7 @@ def _check_rows(found: Mapping[str, Tensor], room: tuple[int, ...]) -> None:
 
 def _moments(settings: TrainConfig) -> dict[str, Tensor]:
     """What the optimiser keeps of a parameter, by name: of a small one that took a step."""
+    # Asked of torch, not listed here: a later version of it may keep more.
     parameter = torch.zeros(2, requires_grad=True)
     parameter.grad = torch.zeros(2)
     optimizer = make_optimizer(settings, [parameter])

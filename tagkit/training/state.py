@@ -41,7 +41,7 @@ class Position:
         seconds: spent on that.
     """
 
-    shuffler: Mapping[str, Any]
+    shuffler: Mapping[str, Any]  # a few numbers, from which the plan follows
     done: int = 0
     loss: float = 0.0
     targets: int = 0
@@ -82,6 +82,7 @@ class RunState:
         self.position = Position(self.shuffler.bit_generator.state)
         self.schedule = Schedule(settings)
         self.epochs: list[Epoch] = []
+        # Not read back from `best`, which may be of an epoch that a rollback has undone.
         self.best_weights: dict[str, Tensor] = {}
         self.step = 0
         self.skipped = 0  # steps that were not finite
@@ -102,6 +103,7 @@ class RunState:
         # A resumed run plans the epoch again that it was stopped in: the plan itself is not saved.
         self.shuffler.bit_generator.state = dict(self.position.shuffler)
         steps = self._steps(self.shuffler)
+        # This epoch is one of those that are left.
         epochs_left = self.prepared.config.train.max_epochs - len(self.epochs)
         self.schedule.total_steps = self.step - self.position.done + len(steps) * epochs_left
         return EpochPlan(steps, self.prepared.encoded.targets / len(steps))
@@ -129,7 +131,7 @@ class RunState:
         position.done += 1
         position.tokens += int(sum(lengths[indices].sum() for indices in batches))
         position.seconds += seconds
-        if finite:
+        if finite:  # one loss that is not would make the epoch's mean NaN
             self.consecutive_nonfinite = 0
             position.loss += loss
             position.targets += targets
@@ -191,6 +193,7 @@ class RunState:
         Raises:
             ValueError: as `check` does; nothing has changed.
         """
+        # All checks come before the first change.
         record, tensors = self._checked(checkpoint), checkpoint.tensors
         self.optimizer.restore(tensors)
         self.micro_batches.restore(tensors)
@@ -204,6 +207,7 @@ class RunState:
 
     def _checked(self, checkpoint: Checkpoint) -> StateRecord:
         record = checked_state(checkpoint.state, checkpoint.step)
+        # A generator of its own: the shuffler of this run does not move.
         shuffler = generator_of(record.position.shuffler)
         check_position(record, len(self._steps(shuffler)))
         tensors = checkpoint.tensors

@@ -39,14 +39,14 @@ def weights_of(optimizer: ModelOptimizer, run: Prepared) -> list[torch.Tensor]:
         return own + [p.detach().clone() for p in run.model.parameters()]
 
 
-@pytest.mark.parametrize("clip", [0, 0.5])
+@pytest.mark.parametrize(("norm", "value"), [(0, 0), (0.5, 0), (0, 0.002)])
 def test_rows_alone_end_as_the_whole_table_does(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clip: float
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, norm: float, value: float
 ) -> None:
     found = []
     for rows in (True, False):
         monkeypatch.setattr(module, "_suits_row_adam", lambda *_, rows=rows: rows)
-        run = prepared(tmp_path, f"train.max_grad_norm={clip}")
+        run = prepared(tmp_path, f"train.max_grad_norm={norm}", f"train.max_grad_value={value}")
         optimizer = ten_steps(run)
         assert (optimizer.rows is not None) == rows
         found.append(weights_of(optimizer, run))
