@@ -257,7 +257,7 @@ def _check_rows(found: Mapping[str, Tensor], room: tuple[int, ...]) -> None:
 
 
 def _moments(settings: TrainConfig) -> dict[str, Tensor]:
-    """What the optimizer keeps of a parameter, by name, found with a small one that takes a step."""
+    """What the optimizer keeps of a parameter, by name: of a small one after a step."""
     # Asked of torch, not listed here: a later version of it may keep more.
     parameter = torch.zeros(2, requires_grad=True)
     parameter.grad = torch.zeros(2)
