@@ -16,9 +16,18 @@ from tagkit.nn.encoder import RecurrentLayer
 from tagkit.nn.inference import SMALLEST_BATCH, RowReader, layer_reader, read_layer_cached
 
 
-def _embedding(rows: int, dim: int) -> nn.Embedding:
+class RowUpdatedEmbedding(nn.Embedding):
+    """A table of which a step reads few of many rows: an optimizer may update these alone."""
+
+
+def row_updated_table(model: nn.Module) -> RowUpdatedEmbedding | None:
+    """The table of a model that may be updated row by row; None where there is none."""
+    return next((part for part in model.modules() if isinstance(part, RowUpdatedEmbedding)), None)
+
+
+def _embedding(rows: int, dim: int, kind: type[nn.Embedding] = nn.Embedding) -> nn.Embedding:
     """A table with row 0, the padding, all zeros; variance 1/dim, so that a vector has length 1."""
-    table = nn.Embedding(rows, dim, padding_idx=0)
+    table = kind(rows, dim, padding_idx=0)
     with torch.no_grad():
         # A uniform distribution from -a to a has variance a^2 / 3 (Ma and Hovy 2016 draw words' and
         # characters' vectors in this way).
@@ -40,7 +49,7 @@ class WordEmbedding(nn.Module):
     def __init__(self, *, words: int, dim: int, vectors: int) -> None:
         """`words`, padding and the unknown word among them; `vectors` that are pretrained."""
         super().__init__()
-        self.trained = _embedding(words, dim)
+        self.trained = _embedding(words, dim, RowUpdatedEmbedding)
         # Row 0, all zeros, is that of words without a pretrained vector. A buffer, not a parameter:
         # no optimizer passes over its many rows, and weight decay cannot reach them.
         self.register_buffer("vectors", torch.zeros(vectors + 1, dim))

@@ -1,6 +1,8 @@
 """The processes that train one model together: usually one alone, more with `accelerate launch`.
 
-Accelerate finds out about them, and carries what they tell each other.
+Accelerate finds the other processes and connects them. Each holds the whole model, reads its share
+of every batch, and adds its gradients to those of the others (data parallelism: Goodfellow, Bengio
+and Courville, section 12.1.3).
 """
 
 import os
@@ -10,7 +12,7 @@ from pathlib import Path
 
 import torch
 from accelerate import Accelerator
-from accelerate.state import AcceleratorState
+from accelerate.state import is_initialized
 from accelerate.utils import is_tensorboard_available
 from torch import Tensor
 
@@ -19,33 +21,33 @@ from tagkit.storage import cannot_write
 
 
 def processes_of(
-    device: torch.device, precision: str, tracker: str = "none", folder: Path | None = None
+    device: torch.device, tracker: str = "none", folder: Path | None = None
 ) -> "Processes":
     """All processes of this run.
 
-    Accelerate takes device and precision as those of the whole program; a program may train twice.
-
     Args:
         device: of this process.
-        precision: fp32, bf16 or fp16.
         tracker: "tensorboard", or "none".
         folder: under which a tracker writes.
 
     Raises:
         ConfigError: the tracker is not installed.
     """
+    # Accelerate would train without it, and say so at debug level only.
     if tracker != "none" and not is_tensorboard_available():
         raise ConfigError(
             f"train.tracker = {tracker!r}",
             ["it is not installed; pip install 'tagkit[tensorboard]'"],
         )
-    if not torch.distributed.is_initialized():
-        AcceleratorState._reset_state(reset_partial_state=True)
+    # Accelerate keeps device and precision for the whole program, which may train again with other
+    # ones. So only the first run names a device, which decides how processes are connected (and is
+    # of no use to a process without others); precision is left to torch: see `precision`.
+    cpu = device.type == "cpu" and not is_initialized()
     return Processes(
         Accelerator(
-            device_placement=False,
-            cpu=device.type == "cpu",
-            mixed_precision=precision.replace("fp32", "no"),
+            device_placement=False,  # model and batches are moved by us
+            cpu=cpu,
+            mixed_precision="no",
             log_with=None if tracker == "none" else tracker,
             project_dir=folder,
         )
@@ -53,34 +55,38 @@ def processes_of(
 
 
 def is_first() -> bool:
-    """Whether this process is the one that writes and talks, as launchers have it."""
+    """Whether this process is the one that writes and prints, as launchers have it."""
     return os.environ.get("RANK", "0") == "0"
 
 
 class Processes:
-    """All processes of a run, as one of them sees them."""
+    """All processes of a run, as one of them sees them.
+
+    Each of these methods is to be called by all processes at the same point: where one does not,
+    the others wait for it forever. So what depends on a clock or a signal is decided together.
+    """
 
     def __init__(self, accelerator: Accelerator) -> None:
         """`accelerator` of this process."""
         self.accelerator = accelerator
         self.count: int = accelerator.num_processes
-        self.number: int = accelerator.process_index
+        self.rank: int = accelerator.process_index
 
     @property
     def is_first(self) -> bool:
-        """Whether this one writes and talks."""
-        return self.number == 0
+        """Whether this process is the one that writes and prints."""
+        return self.rank == 0
 
-    def most(self, number: int) -> int:
-        """The largest of the numbers that they have."""
-        return int(self.all_of(torch.tensor(number)).max())
+    def max_over_ranks(self, number: int) -> int:
+        """The largest of the processes' numbers."""
+        return int(self.gather(torch.tensor(number)).max())
 
-    def first(self, number: float) -> float:
-        """The number that the first one has: two sums of floats need not be the same."""
-        return float(self.all_of(torch.tensor(number, dtype=torch.float64))[0])
+    def from_first_rank(self, number: float) -> float:
+        """The first process's number: two sums of floats need not be the same."""
+        return float(self.gather(torch.tensor(number, dtype=torch.float64))[0])
 
-    def add(self, tensors: Sequence[Tensor]) -> None:
-        """Put into each tensor its sum over all processes; one message for each dtype.
+    def sum_over_ranks(self, tensors: Sequence[Tensor]) -> None:
+        """Replace each tensor by its sum over all processes; one message for each dtype.
 
         Tensors of several dtypes in one message would all be sent in the widest of them.
         """
@@ -89,20 +95,21 @@ class Processes:
         device = self.accelerator.device
         for dtype in dict.fromkeys(tensor.dtype for tensor in tensors):
             alike = [tensor for tensor in tensors if tensor.dtype == dtype]
+            # One long message: for tens of small ones the network's latency would add up.
             flat = self._sum(torch.cat([tensor.reshape(-1).to(device) for tensor in alike]))
             parts = torch.split(flat, [tensor.numel() for tensor in alike])
             for tensor, part in zip(alike, parts, strict=True):
                 tensor.copy_(part.view_as(tensor))
 
-    def all_of(self, tensor: Tensor) -> Tensor:
-        """(processes, ...) the tensors that the processes have."""
+    def gather(self, tensor: Tensor) -> Tensor:
+        """(processes, ...) the processes' tensors, by rank."""
         if self.count == 1:
             return tensor.unsqueeze(0)
         gathered: Tensor = self.accelerator.gather(tensor.unsqueeze(0).to(self.accelerator.device))
         return gathered.cpu()
 
-    def wait(self) -> None:
-        """Wait for all others to come here."""
+    def barrier(self) -> None:
+        """Wait until all processes have come here."""
         if self.count > 1:
             self.accelerator.wait_for_everyone()
 
@@ -118,13 +125,14 @@ class Processes:
             try:
                 yield
             finally:
+                # Not Accelerate's end_training: it would disconnect the processes as well.
                 for tracker in self.accelerator.trackers:
                     tracker.finish()
         except OSError as error:
             raise cannot_write(Path(self.accelerator.project_dir or name), error) from None
 
     def log(self, values: Mapping[str, float], step: int) -> None:
-        """Tell the tracker, if there is one."""
+        """Send values to the tracker, if there is one."""
         self.accelerator.log(dict(values), step=step)
 
     def _sum(self, tensor: Tensor) -> Tensor:

@@ -1,8 +1,7 @@
-"""A running mean of a model's weights, which scores better than the last step's.
+"""An exponential moving average of a model's weights, which scores better than the last step's.
 
     mean[t] = d mean[t-1] + (1 - d) weights[t],   d = min(decay, t / (t + 10))
-Polyak and Juditsky 1992; Goodfellow, Bengio and Courville, section 8.7.3, eq. 8.39. The decay
-grows with the steps, so that the mean of a short run is not one of its beginning.
+Polyak and Juditsky 1992; Goodfellow, Bengio and Courville, section 8.7.3, eq. 8.39.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,25 +9,43 @@ from contextlib import contextmanager
 
 import torch
 from torch import Tensor
+from torch.optim.swa_utils import get_ema_multi_avg_fn
 
 
 def decay_at(step: int, decay: float) -> float:
-    """What is kept of the mean at a step, counted from 1, where it is `decay` in the end."""
+    """What is kept of the mean at a step, counted from 1, where it is `decay` in the end.
+
+    With a decay of 0.999 from the first step on, the initial weights would still make up
+    0.999^1000, more than a third, of the mean after 1,000 steps. A decay that grows with the steps
+    corrects that bias: at every step the mean is of the last tenth or so of the run.
+    """
     return min(decay, step / (step + 10))
 
 
-class RunningMean:
-    """Keeps the mean of parameters."""
+class WeightAverage:
+    """Keeps the moving average of parameters."""
 
-    def __init__(self, parameters: Sequence[Tensor]) -> None:
-        """The mean begins as the parameters are."""
+    # Not torch's AveragedModel, although the arithmetic is torch's: it copies the whole model, also
+    # pretrained vectors, which never change, and the word table, whose average `RowAdam` keeps.
+
+    def __init__(self, parameters: Sequence[Tensor], decay: float) -> None:
+        """The mean begins as the parameters are; `decay` is that of a long run."""
         self.parameters = list(parameters)
         self.means = [parameter.detach().clone() for parameter in self.parameters]
+        self.decay = decay
+        self.steps = 0  # that are averaged
 
-    @torch.no_grad()
+    def next_decay(self) -> float:
+        """The decay of the next step, which is counted from now on."""
+        self.steps += 1
+        return decay_at(self.steps, self.decay)
+
     def update(self, decay: float) -> None:
         """Take in the weights of one more step."""
-        torch._foreach_lerp_(self.means, self.parameters, 1 - decay)
+        # Made for each step, because it is bound to one decay; that costs nothing beside the pass
+        # over the weights. Its third argument, a count of steps, serves means of another kind.
+        average = get_ema_multi_avg_fn(decay)  # type: ignore[no-untyped-call]
+        average(self.means, self.parameters, 0)
 
 
 @contextmanager
@@ -44,6 +61,8 @@ def swapped(pairs: Iterable[tuple[Tensor, Tensor]]) -> Iterator[None]:
 
 @torch.no_grad()
 def _swap(pairs: Iterable[tuple[Tensor, Tensor]]) -> None:
+    # Values are exchanged, not tensors: the optimizer holds the model's parameters themselves. One
+    # at a time is held twice, not all of them.
     for left, right in pairs:
         kept = left.detach().clone()
         left.copy_(right)

@@ -16,6 +16,12 @@ class Schedule:
     section 8.3.1.
     """
 
+    # Not torch's schedulers, which agree with these formulas (tests/training/test_lr_schedule.py),
+    # for three reasons. `total_steps` is estimated anew at each epoch, where theirs is fixed. Their
+    # rate is kept in an optimizer, while ours also feeds `RowAdam`, which is none. And their
+    # ReduceLROnPlateau overwrites the rate, while here plateaus, non-finite losses and the warm-up
+    # are factors of one product: any step's rate follows from five numbers in a checkpoint.
+
     def __init__(self, settings: TrainConfig) -> None:
         """Before the first step; `total_steps` is to be set before one is taken."""
         self.settings = settings
@@ -26,7 +32,7 @@ class Schedule:
         self._step = 0
         self.factor = 1.0  # of all learning rates; plateaus and losses that are not finite cut it
         self._best = -1.0  # below any score
-        self._waited = 0
+        self._waited = 0  # epochs since the best score, or since the factor was last cut
 
     def next_step(self) -> float:
         """Learning rate of the next step, from now on in `lr`."""
@@ -37,8 +43,11 @@ class Schedule:
     def _at(self, step: int) -> float:
         settings = self.settings
         if step < settings.warmup_steps:
+            # Adam's first estimates are of few gradients; small steps keep them from doing harm.
+            # From step + 1 on: a rate of 0 would waste the first step.
             return settings.lr * self.factor * (step + 1) / settings.warmup_steps
         left = max(1, self.total_steps - settings.warmup_steps)
+        # At most 1, in a run that is longer than was planned: a cosine would rise again.
         progress = min(1.0, (step - settings.warmup_steps) / left)
         shape = {
             "linear": 1 - progress,
@@ -47,7 +56,7 @@ class Schedule:
         return settings.lr * self.factor * shape
 
     def after_epoch(self, score: float) -> None:
-        """Hear dev's score: a plateau schedule anneals when it has not risen for long."""
+        """Take note of dev's score: a plateau schedule cuts the rate when it has not risen."""
         if score > self._best:
             self._best, self._waited = score, 0
             return
@@ -57,7 +66,7 @@ class Schedule:
             self._waited = 0
 
     def state(self) -> dict[str, float]:
-        """All that `restore` needs."""
+        """What `restore` needs. The names are those of the file format: they stay."""
         return {
             "lr": self.lr,
             "step": self._step,
@@ -67,6 +76,6 @@ class Schedule:
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take over what `state` gave."""
+        """Restore the state that `state` returned."""
         self.lr, self.factor, self._best = state["lr"], state["factor"], state["best"]
         self._step, self._waited = state["step"], state["waited"]

@@ -1,18 +1,25 @@
-"""What a step of training does to the weights: clipping, the optimiser, the running mean."""
+"""What a step does to the weights: clipping, the optimizer, the moving average.
+
+Adam: Kingma and Ba 2015; AdamW, with decoupled weight decay: Loshchilov and Hutter 2019. Clipping
+by the norm: Pascanu et al. 2013; Goodfellow, Bengio and Courville, section 10.11.1.
+"""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn.utils import clip_grad_value_, clip_grads_with_norm_, get_total_norm
 
 from tagkit.config import TrainConfig
 from tagkit.features.batch import Batch
 from tagkit.models.model import Model
-from tagkit.training.distributed import Processes
-from tagkit.training.ema import RunningMean, decay_at, swapped
+from tagkit.nn.embedding import row_updated_table
+from tagkit.training.ema import WeightAverage, swapped
+from tagkit.training.precision import loss_scaler
 from tagkit.training.row_adam import RowAdam
 
 OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
@@ -23,197 +30,244 @@ OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
 }
 
 
-class Updates:
-    """Changes a model's weights by their gradients."""
+@dataclass(frozen=True, slots=True)
+class Clipped:
+    """Gradients after clipping.
 
-    def __init__(self, model: Model, settings: TrainConfig, processes: Processes) -> None:
-        """`model` on the device where it is trained."""
+    Attributes:
+        finite: whether loss and gradients were finite, or were not because of the loss scale alone.
+        usable: whether a step is to be taken with them.
+    """
+
+    finite: bool
+    usable: bool
+
+
+class ModelOptimizer:
+    """Changes a model's weights by their gradients, and keeps the moving average of the weights.
+
+    torch's optimizer updates most parameters; `RowAdam` updates the one table of which a step reads
+    few rows, where the model has such a table and its result is the same.
+    """
+
+    def __init__(self, model: Model, settings: TrainConfig, processes: int) -> None:
+        """`model` on the device where it is trained; the number of processes that train it."""
         self.model = model
         self.settings = settings
-        self.scaler = processes.accelerator.scaler  # of fp16; else None
-        self.steps = 0
-        words = model.embed.words.trained
-        alone = processes.count == 1
-        self.rows = RowAdam(words.weight) if _updates_rows(settings, words.weight, alone) else None
-        words.sparse = self.rows is not None
-        self.named = {
+        table = row_updated_table(model)
+        self.rows = None
+        if table is not None:
+            by_rows = processes == 1 and _suits_row_adam(settings, table.weight)
+            self.rows = RowAdam(table.weight) if by_rows else None
+            # Gradients as (rows read, dim) with their row numbers, instead of the whole table's,
+            # which is zeros but for a few hundred rows.
+            table.sparse = by_rows
+        self.dense = {
             name: parameter
             for name, parameter in model.named_parameters()
-            if parameter.requires_grad and (self.rows is None or parameter is not words.weight)
+            if parameter.requires_grad and (not self.rows or parameter is not self.rows.table)
         }
         # Sparse gradients never hold the padding row; dense ones do.
-        self.tables = [
+        self.padded_tables = [
             module
             for module in model.modules()
-            if isinstance(module, torch.nn.Embedding) and module.padding_idx is not None
+            if isinstance(module, nn.Embedding) and module.padding_idx is not None
         ]
-        parameters = list(self.named.values())
+        parameters = list(self.dense.values())
         self.optimizer = make_optimizer(settings, parameters)
-        self.mean = RunningMean(parameters)
-        self.dice = torch.Generator().manual_seed(settings.seed)
+        self.average = WeightAverage(parameters, settings.average_decay)
+        device = parameters[0].device if parameters else torch.device("cpu")
+        self.scaler = loss_scaler(device, settings.precision)
+        self.generator = torch.Generator().manual_seed(settings.seed)  # of random steps
 
-    def before(self, batch: Batch) -> None:
-        """Make ready the weights that the model reads for a batch."""
+    def before_forward(self, batch: Batch) -> None:
+        """Bring the weights up to date that the model reads for a batch."""
         if self.rows:
             self.rows.read(torch.unique(batch.words.word_ids))
 
-    def forget(self) -> None:
-        """Drop all gradients."""
+    def zero_grad(self) -> None:
+        """Drop all gradients, also those of frozen parameters."""
         self.model.zero_grad()
 
     def dense_gradients(self) -> list[Tensor]:
-        """The gradients of all parameters but sparse ones; zeros where there are none."""
+        """The gradients of all parameters but the row-updated table; zeros where there are none.
+
+        Every process has to send the same tensors: where one has no gradient, others may have one.
+        """
         found = []
-        for parameter in self.named.values():
+        for parameter in self.dense.values():
             if parameter.grad is None:
                 parameter.grad = torch.zeros_like(parameter)
             found.append(parameter.grad)
         return found
 
-    def step(self, lr: float, loss: float) -> bool:
-        """Change the weights by their gradients, and forget these.
+    def clip_gradients(self, loss: float) -> Clipped:
+        """Bound the gradients, and find out whether they are finite.
+
+        Where they are not, and `on_nonfinite` says so, they are replaced by a random direction
+        (Pascanu et al. 2013; Goodfellow, Bengio and Courville, section 10.11.1).
 
         Args:
-            lr: learning rate.
-            loss: that the gradients are of.
-
-        Returns:
-            False if loss or gradients were not finite. Then nothing has changed, or, as
-            `on_nonfinite` has it, the step was a random one (Pascanu et al. 2013; Goodfellow,
-            Bengio and Courville, section 10.11.1).
+            loss: whose gradients they are.
         """
         settings, scaler = self.settings, self.scaler
-        dense = [p.grad for p in self.named.values() if p.grad is not None]
-        gradients, rows = [*dense], None
-        if self.rows and self.rows.table.grad is not None:
-            rows = self.rows.table.grad.coalesce()
-            gradients.append(rows._values())
-        scaled = scaler and dense and math.isfinite(loss)
+        dense = [p for p in self.dense.values() if p.grad is not None]
+        rows = self._coalesced()
+        # Unscaled before they are measured: the limits are those of the gradients themselves. The
+        # scaler refuses to unscale where there is nothing.
+        scaled = bool(dense) and math.isfinite(loss)
         if scaled:
             scaler.unscale_(self.optimizer)
-        norm = torch.nn.utils.get_total_norm(gradients)
+        norm = get_total_norm([*(p.grad for p in dense if p.grad is not None), *rows])
         finite = math.isfinite(loss) and bool(norm.isfinite())
         if scaled:
-            # Scaled up so far that they overflow: that is how the scale is found.
+            # A scale so large that gradients overflow is how the largest possible one is found:
+            # the step is left out, and no fault of the model.
             overflow = math.isfinite(loss) and not finite and scaler.get_scale() > 1
             scaler.update()
             if overflow:
-                self.forget()
-                return True
-        if finite and settings.max_grad_norm:
-            torch._foreach_mul_(gradients, (settings.max_grad_norm / (norm + 1e-6)).clamp(max=1))
-        elif not finite and settings.on_nonfinite == "random":
-            self._at_random([*self.dense_gradients(), *gradients[len(dense) :]])
-        if finite and settings.max_grad_value:
-            for gradient in gradients:
-                gradient.clamp_(-settings.max_grad_value, settings.max_grad_value)
-        if finite or settings.on_nonfinite == "random":
-            self._apply(lr, rows)
-        self.forget()
-        return finite
+                return Clipped(finite=True, usable=False)
+        if not finite:
+            random = settings.on_nonfinite == "random"
+            if random:
+                self._randomize(rows)
+            return Clipped(finite=False, usable=random)
+        if settings.max_grad_norm:
+            clip_grads_with_norm_(dense, settings.max_grad_norm, norm)
+            # The same, which torch's function cannot do for rows without losing their order.
+            coefficient = (settings.max_grad_norm / (norm + 1e-6)).clamp(max=1)
+            for gradient in rows:
+                gradient.mul_(coefficient)
+        if limit := settings.max_grad_value:
+            clip_grad_value_(dense, limit)
+            for gradient in rows:
+                gradient.clamp_(-limit, limit)
+        return Clipped(finite=True, usable=True)
 
-    def _at_random(self, gradients: list[Tensor]) -> None:
-        """Replace gradients by a random direction with the norm that they are clipped to.
+    def step(self, lr: float, decay: float) -> None:
+        """Change the weights by their gradients.
+
+        Args:
+            lr: learning rate of this step.
+            decay: of the moving average, which `RowAdam` updates in the same pass.
+        """
+        for group in self.optimizer.param_groups:
+            group["lr"] = lr
+        self.optimizer.step()
+        if self.rows and (gradient := self.rows.table.grad) is not None:
+            self.rows.step(gradient.indices()[0], gradient.values(), lr=lr, decay=decay)
+
+    def _coalesced(self) -> list[Tensor]:
+        """[(rows, dim)] the gradient of the row-updated table, each row once; [] without one.
+
+        Backward passes of several pieces each add their rows. Before these are summed, their norm
+        would not be that of the gradient, and Adam would update a row more than once.
+        """
+        if not self.rows or self.rows.table.grad is None:
+            return []
+        self.rows.table.grad = self.rows.table.grad.coalesce()
+        return [self.rows.table.grad.values()]
+
+    def _randomize(self, rows: list[Tensor]) -> None:
+        """Replace all gradients by a random direction with the norm that they are clipped to.
 
         Padding rows get no gradient: they stay zero, and words with frozen vectors read the padding
         row as what is added to their vectors.
         """
+        gradients = [*self.dense_gradients(), *rows]
         for gradient in gradients:
-            drawn = torch.randn(gradient.shape, generator=self.dice)
-            gradient.copy_(drawn)
-        for table in self.tables:
+            gradient.copy_(torch.randn(gradient.shape, generator=self.generator))
+        for table in self.padded_tables:
             if table.weight.grad is not None and not table.weight.grad.is_sparse:
                 table.weight.grad[table.padding_idx] = 0
-        norm = torch.nn.utils.get_total_norm(gradients)
-        torch._foreach_mul_(gradients, self.settings.max_grad_norm / norm)
-
-    def _apply(self, lr: float, rows: Tensor | None) -> None:
-        self.steps += 1
-        decay = decay_at(self.steps, self.settings.average_decay)
-        for group in self.optimizer.param_groups:
-            group["lr"] = lr
-        self.optimizer.step()
-        self.mean.update(decay)
-        if self.rows and rows is not None:
-            self.rows.step(rows._indices()[0], rows._values(), lr=lr, decay=decay)
+        norm = get_total_norm(gradients)
+        for gradient in gradients:
+            gradient.mul_(self.settings.max_grad_norm / norm)
 
     def tensors(self) -> dict[str, Tensor]:
-        """Weights, their means, and what the optimiser keeps of each, by name."""
+        """Weights, their means, and what the optimizer keeps of each, by name.
+
+        The names are those of the file format ("dice": state of the generator): they stay.
+        """
         kept = {f"weights.{name}": p.detach() for name, p in self.model.named_parameters()}
-        for (name, parameter), mean in zip(self.named.items(), self.mean.means, strict=True):
+        for (name, parameter), mean in zip(self.dense.items(), self.average.means, strict=True):
             kept[f"mean.{name}"] = mean
             for key, value in self.optimizer.state[parameter].items():
                 if value is not None:
                     kept[f"optimizer.{name}.{key}"] = torch.as_tensor(value)
         if self.rows:
             kept |= {f"rows.{key}": value for key, value in self.rows.tensors().items()}
-        if self.scaler:
+        if self.scaler.is_enabled():
             state = self.scaler.state_dict()
             kept["scale"] = torch.tensor([state["scale"], state["_growth_tracker"]])
-        return {**kept, "dice": self.dice.get_state(), "steps": torch.tensor(self.steps)}
+        steps = torch.tensor(self.average.steps)
+        return {**kept, "dice": self.generator.get_state(), "steps": steps}
 
     @torch.no_grad()
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
-        """Take over what `tensors` gave.
+        """Restore the state that `tensors` returned.
 
         Raises:
             KeyError: some are missing: they are of another model.
         """
-        self.forget()
+        self.zero_grad()
         for name, parameter in self.model.named_parameters():
             parameter.copy_(tensors[f"weights.{name}"])
+        # torch's optimizers know their parameters by number. Ours are saved by name, so that a
+        # layer that is added in a later version does not shift all others.
         state: dict[int, dict[str, Tensor]] = {}
-        for number, (name, mean) in enumerate(zip(self.named, self.mean.means, strict=True)):
+        for number, (name, mean) in enumerate(zip(self.dense, self.average.means, strict=True)):
             mean.copy_(tensors[f"mean.{name}"])
             prefix = f"optimizer.{name}."
             kept = {key.removeprefix(prefix): value.clone() for key, value in tensors.items()
                     if key.startswith(prefix)}  # fmt: skip
-            if kept:
+            if kept:  # a parameter that has never had a gradient has none
                 state[number] = kept
         groups = self.optimizer.state_dict()["param_groups"]
         self.optimizer.load_state_dict({"state": state, "param_groups": groups})
         if self.rows:
             self.rows.restore({key.removeprefix("rows."): value for key, value in tensors.items()
                                if key.startswith("rows.")})  # fmt: skip
-        if self.scaler:
+        if self.scaler.is_enabled():
             scale, tracker = tensors["scale"].tolist()
             state_dict = {**self.scaler.state_dict(), "scale": scale}
             self.scaler.load_state_dict({**state_dict, "_growth_tracker": int(tracker)})
-        self.dice.set_state(tensors["dice"])
-        self.steps = int(tensors["steps"])
+        self.generator.set_state(tensors["dice"])
+        self.average.steps = int(tensors["steps"])
 
     @contextmanager
     def averaged(self) -> Iterator[None]:
-        """Within this context the model has the running mean as its weights."""
+        """Within this context the model has the moving average as its weights."""
         pairs: list[tuple[Tensor, Tensor]] = []
         if self.settings.average_decay:
-            pairs += zip(self.mean.parameters, self.mean.means, strict=True)
+            pairs += zip(self.average.parameters, self.average.means, strict=True)
         if self.rows:
+            # All of them: dev has words that the last steps did not read. Without an average (a
+            # decay of 0) the mean of a row is the row itself.
             self.rows.read_all()
             pairs.append((self.rows.table, self.rows.mean))
         with swapped(pairs):
             yield
 
 
-def _updates_rows(settings: TrainConfig, table: Tensor, alone: bool) -> bool:
-    """Whether only those rows of a table are updated that a step reads.
+def _suits_row_adam(settings: TrainConfig, table: Tensor) -> bool:
+    """Whether only those rows of a table are updated that a step reads, in one process.
 
-    A GPU passes over the table in no time; weight decay moves every row; several processes read
-    different rows.
+    A GPU passes over the table in no time; weight decay moves every row. Several processes read
+    different rows, and would have to bring the others' up to date before each step.
     """
     return (
-        alone
-        and settings.optimizer in ("adam", "adamw")
+        settings.optimizer in ("adam", "adamw")
         and not settings.weight_decay
         and table.device.type == "cpu"
     )
 
 
 def make_optimizer(settings: TrainConfig, parameters: Sequence[Tensor]) -> torch.optim.Optimizer:
-    """The optimiser that the configuration names."""
+    """The optimizer that the configuration names."""
     options: dict[str, Any] = {"lr": settings.lr, "weight_decay": settings.weight_decay}
     if settings.optimizer == "sgd":
         options["momentum"] = settings.momentum
-    if settings.optimizer != "nadam":
+    if settings.optimizer != "nadam":  # of which torch has no fused version
         options["fused"] = True  # one pass over each tensor; three times as fast on a CPU
     return OPTIMIZERS[settings.optimizer](list(parameters), **options)

@@ -26,6 +26,7 @@ def write_curves(folder: Path, epochs: Sequence[Epoch]) -> bool:
         return False
     numbers = [epoch.number for epoch in epochs]
     best = max(epoch.number for epoch in epochs if epoch.is_best)
+    # Inches; two square pictures side by side, with room for the labels of the axes.
     figure = figure_class(figsize=(8, 3), layout="constrained")
     left, right = figure.subplots(1, 2)
     left.plot(numbers, [epoch.loss for epoch in epochs], marker=".")
@@ -34,6 +35,7 @@ def write_curves(folder: Path, epochs: Sequence[Epoch]) -> bool:
     right.set(xlabel="epoch", ylabel="dev score")
     right.axvline(best, linestyle=":")
     picture = io.BytesIO()
+    # Into memory first: the file on disk is whole or not there.
     figure.savefig(picture, format="svg", metadata={"Date": None})
     try:
         write_whole(folder / CURVES, picture.getvalue())
@@ -45,18 +47,20 @@ def write_curves(folder: Path, epochs: Sequence[Epoch]) -> bool:
 def _figure_class() -> Any:
     """Matplotlib's figure; None without matplotlib.
 
-    It keeps a list of fonts in the user's home unless told of another place; a run writes only
-    where it was told to.
+    It writes a list of fonts into the user's home unless it has another place; a run writes only
+    into its folder. So it gets a folder for the time of the import, where nobody has chosen one.
     """
-    told = "MPLCONFIGDIR" in os.environ or "matplotlib" in sys.modules
+    # Where it was imported before, its folder was the business of whoever did so.
+    chosen = "MPLCONFIGDIR" in os.environ or "matplotlib" in sys.modules
     with tempfile.TemporaryDirectory(prefix="tagkit-") as scratch:
-        if not told:
+        if not chosen:
             os.environ["MPLCONFIGDIR"] = scratch
         try:
+            # Not pyplot, which may want a display, and keeps every figure until it is closed.
             from matplotlib.figure import Figure
         except ImportError:
             return None
         finally:
-            if not told:
+            if not chosen:
                 del os.environ["MPLCONFIGDIR"]
         return Figure

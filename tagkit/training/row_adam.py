@@ -1,7 +1,7 @@
 """Adam, and the running mean of the weights, for a table of which each step changes few rows.
 
 A row without a gradient still moves under Adam, by its momentum, and so does its mean. Both are
-worked out when the row is next read, for all steps since at once. Let s be the step of the row's
+computed when the row is next read, for all steps since at once. Let s be the step of the row's
 last gradient, m and v its moments then, and lr[j] and d[j] the learning rate and the mean's decay
 of step j > s. Without gradients m[j] = b1^(j-s) m and v[j] = b2^(j-s) v, so that by step t
 
@@ -26,7 +26,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-_BETA1, _BETA2, _EPSILON = 0.9, 0.999, 1e-8  # those of torch.optim.Adam
+_BETA1, _BETA2, _EPSILON = 0.9, 0.999, 1e-8  # the defaults of torch.optim.Adam
 # After so many steps all rows are brought up to date, which bounds the number of sums.
 _SWEEP = 512
 
@@ -41,11 +41,13 @@ class RowAdam:
         self.second = torch.zeros_like(table)
         self.mean = table.detach().clone()
         self.steps = 0
-        # Steps since the last sweep; those of the last gradient or reading of each row.
+        # Steps since the last sweep: now, and when each row was last updated or read.
         self.clock = 0
         self.last = torch.zeros(len(table), dtype=torch.int64)
+        # (4, steps) moved, lag and kept of the rows last read at each step, and its epsilon. In
+        # float64: they are sums of hundreds of terms of very unequal size.
         self.sums = np.zeros((4, _SWEEP + 1))
-        self._start(_EPSILON * math.sqrt(1 - _BETA2))
+        self._begin_sums(_EPSILON * math.sqrt(1 - _BETA2))
 
     @torch.no_grad()
     def read(self, rows: Tensor) -> None:
@@ -54,8 +56,9 @@ class RowAdam:
         Args:
             rows: (rows,) int64, each once.
         """
-        last = self.last[rows]
+        last = self.last[rows]  # (rows,)
         age = self.clock - last
+        # Four times (rows, 1): rows that were last read at the same step have the same sums.
         moved, lag, kept, epsilon = (
             torch.from_numpy(self.sums[:, last.numpy()]).float().unsqueeze(2)
         )
@@ -78,6 +81,8 @@ class RowAdam:
             decay: of the mean at this step.
         """
         self.steps += 1
+        # Adam's moments begin at 0 and are too small at first. The correction is put into two
+        # numbers, rate and epsilon, instead of into all moments (Kingma and Ba 2015, section 2).
         corrected = math.sqrt(1 - _BETA2**self.steps)
         rate = lr * corrected / (1 - _BETA1**self.steps)
         first = torch.lerp(self.first[rows], gradients, 1 - _BETA1)
@@ -86,14 +91,14 @@ class RowAdam:
         weights = self.table[rows] - rate * direction
         self.first[rows], self.second[rows], self.table[rows] = first, second, weights
         self.mean[rows] = torch.lerp(self.mean[rows], weights, 1 - decay)
-        self._take_in(rate, decay)
-        self._start(_EPSILON * corrected)
+        self._add_step(rate, decay)
+        self._begin_sums(_EPSILON * corrected)
         self.last[rows] = self.clock
-        if self.clock == _SWEEP:
+        if self.clock == _SWEEP:  # the array of sums is full
             self.read_all()
 
     def tensors(self) -> dict[str, Tensor]:
-        """All that `restore` needs, but the table."""
+        """What `restore` needs, without the table."""
         return {
             "first": self.first,
             "second": self.second,
@@ -104,7 +109,7 @@ class RowAdam:
         }
 
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
-        """Take over what `tensors` gave."""
+        """Restore the state that `tensors` returned."""
         for own, key in ((self.first, "first"), (self.second, "second"), (self.mean, "mean"),
                          (self.last, "last")):  # fmt: skip
             own.copy_(tensors[key])
@@ -116,18 +121,21 @@ class RowAdam:
         """Bring all rows up to date."""
         self.read(torch.arange(len(self.table)))
         self.last.zero_()
+        # No gradient has come: the direction's epsilon is still that of the last step.
         epsilon = float(self.sums[3, self.clock])
         self.clock = 0
-        self._start(epsilon)
+        self._begin_sums(epsilon)
 
-    def _take_in(self, rate: float, decay: float) -> None:
-        """Add a step to the sums of the steps before it."""
+    def _add_step(self, rate: float, decay: float) -> None:
+        """Add this step to the sums of all earlier ones."""
         self.clock += 1
         moved, lag, kept, _ = self.sums[:, : self.clock]
+        # Columns are the steps 0 to clock - 1 at which a row may have been read last; the momentum
+        # of one that was read long ago has faded most.
         moved += rate * (_BETA1 / math.sqrt(_BETA2)) ** np.arange(self.clock, 0, -1)
         lag += (1 - decay) * (moved - lag)
         kept *= decay
 
-    def _start(self, epsilon: float) -> None:
-        """Begin the sums of what comes after this step."""
-        self.sums[:, self.clock] = 0, 0, 1, epsilon
+    def _begin_sums(self, epsilon: float) -> None:
+        """Begin the sums for rows that are read at this step."""
+        self.sums[:, self.clock] = 0, 0, 1, epsilon  # nothing moved yet, all of the mean kept

@@ -1,4 +1,4 @@
-"""What the state of a run has to be so that a run can take it over: the schema of a checkpoint.
+"""The schema of a checkpoint: what a state has to be so that a run can restore it.
 
 A checkpoint with the right digests may still have been written by another program, or by a version
 with a mistake. Each value of its state is checked here, then that the values fit each other, and
@@ -18,20 +18,21 @@ from torch import Tensor
 
 from tagkit.config import TrainConfig
 from tagkit.errors import shorten
-from tagkit.training.optimizer import Updates, make_optimizer
+from tagkit.training.optimizer import ModelOptimizer, make_optimizer
 
 _OPTIMIZER = "optimizer."
-Count = Annotated[int, Field(ge=0, lt=2**63)]
+Count = Annotated[int, Field(ge=0, lt=2**63)]  # numpy and torch count in int64
 Number = Annotated[float, Field(allow_inf_nan=False)]
 NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class _Record(BaseModel):
+    # strict: no 1.0 or "1" for a 1, which no version of tagkit has written.
     model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
 
 
 class EpochRecord(_Record):
-    """`history.Epoch`."""
+    """A `callbacks.Epoch`."""
 
     number: Count
     step: Count
@@ -46,7 +47,7 @@ class EpochRecord(_Record):
 
 
 class PositionRecord(_Record):
-    """`runstate.Position`."""
+    """A `state.Position`."""
 
     shuffler: dict[str, Any]
     done: Count
@@ -57,7 +58,7 @@ class PositionRecord(_Record):
 
 
 class ScheduleRecord(_Record):
-    """The state of a `schedule.Schedule`."""
+    """The state of an `lr_schedule.Schedule`."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -77,6 +78,7 @@ class StateRecord(_Record):
     position: PositionRecord
     schedule: ScheduleRecord
     skipped: Count
+    # The names of the file format; in a `RunState` consecutive_nonfinite and rollbacks.
     in_a_row: Count
     returns: Count
     run: dict[str, Any]
@@ -96,11 +98,12 @@ def checked_state(state: Mapping[str, Any], step: int) -> StateRecord:
         record = StateRecord.model_validate(dict(state))
     except ValidationError as error:
         raise ValueError(_explain(error)) from None
-    except RecursionError:
+    except RecursionError:  # of JSON that was made to break the reader
         raise ValueError("state.json is nested too deep") from None
     epochs, done = record.epochs, record.position.done
     if [epoch.number for epoch in epochs] != list(range(1, len(epochs) + 1)):
         raise ValueError("state.epochs are not numbered 1, 2, 3 ...")
+    # Of the epochs so far the last one that is marked is the best: there has to be one.
     if epochs and not epochs[0].is_best:
         raise ValueError("state.epochs: the first one is not marked as the best so far")
     ends = [0, *(epoch.step for epoch in epochs)]
@@ -109,6 +112,7 @@ def checked_state(state: Mapping[str, Any], step: int) -> StateRecord:
             f"state.position.done = {done} after epochs that end at step {ends[-1]}: expected "
             f"step {ends[-1] + done}, found {step}"
         )
+    # The schedule counts skipped steps too, so it never differs.
     if record.schedule.step != step:
         raise ValueError(f"state.schedule.step = {record.schedule.step}: expected {step}")
     return record
@@ -136,8 +140,8 @@ def generator_of(state: Mapping[str, Any]) -> np.random.Generator:
     generator = np.random.default_rng(0)
     try:
         generator.bit_generator.state = dict(state)
-        generator.random()
-        generator.bit_generator.state = dict(state)
+        generator.random()  # some states are accepted, and fail when they are used
+        generator.bit_generator.state = dict(state)  # as it was before that draw
         return generator
     except (ValueError, TypeError, KeyError, OverflowError, AttributeError):
         raise ValueError("state.position.shuffler is no state of a generator") from None
@@ -173,6 +177,7 @@ def check_generator(name: str, state: Tensor) -> None:
         ValueError: it is not.
     """
     try:
+        # clone: torch (2.13) crashes on a state that is a view of a larger tensor.
         torch.Generator().set_state(state.clone())
     except (RuntimeError, TypeError):
         raise ValueError(f"tensor {shorten(name)} is no state of a generator") from None
@@ -204,39 +209,43 @@ def _explain(error: ValidationError) -> str:
     return f"{shorten(where)} = {shorten(repr(problem['input']))}: no value of a run"
 
 
-def check_updates(found: Mapping[str, Tensor], updates: Updates) -> None:
-    """Whether tensors are those of an `Updates`: weights, means, moments, steps.
+def check_optimizer(found: Mapping[str, Tensor], optimizer: ModelOptimizer) -> None:
+    """Whether tensors are those of a `ModelOptimizer`: weights, means, moments, steps.
 
     Raises:
         ValueError: they are not.
     """
-    expected = {name: tensor for name, tensor in updates.tensors().items()
+    # Moments are checked apart: a parameter without a gradient so far has none.
+    expected = {name: tensor for name, tensor in optimizer.tensors().items()
                 if not name.startswith(_OPTIMIZER)}  # fmt: skip
+    # The sums of `RowAdam` grow with each step since the last sweep.
     check_tensors(found, expected, but=("rows.sums",))
     check_generator("dice", found["dice"])
-    template = _moments(updates.settings)
-    parameters = updates.named.items()
-    begun = [name for name, _ in parameters
+    template = _moments(optimizer.settings)
+    begun = [name for name in optimizer.dense
              if any(f"{_OPTIMIZER}{name}.{key}" in found for key in template)]  # fmt: skip
-    if template and parameters and not begun and int(found["steps"]) > 0:
+    if template and optimizer.dense and not begun and int(found["steps"]) > 0:
         raise ValueError("tensors of the optimizer are missing")
     for name in begun:
         for key, value in template.items():
-            like = value if value.dim() == 0 else updates.named[name]
+            # Numbers (a count of steps) are as they are; all else has its parameter's shape.
+            like = value if value.dim() == 0 else optimizer.dense[name]
             wanted = torch.empty_like(like, dtype=value.dtype)
             check_tensors(found, {f"{_OPTIMIZER}{name}.{key}": wanted})
     for name in [*expected, *(name for name in found if name.startswith(_OPTIMIZER))]:
+        # After a count of -1 the bias correction of Adam would divide by 1 - beta^0 = 0.
         if found[name].dim() == 0 and not (0 <= float(found[name]) < 2**63):
             raise ValueError(f"tensor {shorten(name)} = {float(found[name])}: expected at least 0")
-    if updates.rows:
-        _check_rows(found, updates.rows.sums.shape)
-    if updates.scaler:
+    if optimizer.rows:
+        _check_rows(found, optimizer.rows.sums.shape)
+    if optimizer.scaler.is_enabled():
         scale, tracker = found["scale"].tolist()
         if not (0 < scale < math.inf and 0 <= tracker < math.inf):
             raise ValueError(f"tensor 'scale' = {scale}, {tracker}: no scale of gradients")
 
 
 def _check_rows(found: Mapping[str, Tensor], room: tuple[int, ...]) -> None:
+    # `last` are columns of `sums`, of which a run has filled no more than these.
     sums, last = found["rows.sums"], found["rows.last"]
     if sums.dim() != 2 or len(sums) != room[0] or not 1 <= sums.shape[1] <= room[1]:
         raise ValueError(
@@ -248,7 +257,8 @@ def _check_rows(found: Mapping[str, Tensor], room: tuple[int, ...]) -> None:
 
 
 def _moments(settings: TrainConfig) -> dict[str, Tensor]:
-    """What the optimiser keeps of a parameter, by name: of a small one that took a step."""
+    """What the optimizer keeps of a parameter, by name: of a small one after a step."""
+    # Asked of torch, not listed here: a later version of it may keep more.
     parameter = torch.zeros(2, requires_grad=True)
     parameter.grad = torch.zeros(2)
     optimizer = make_optimizer(settings, [parameter])

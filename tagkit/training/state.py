@@ -1,7 +1,6 @@
 """The state of a training run: what changes from step to step, and is saved with a checkpoint."""
 
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -13,16 +12,16 @@ from tagkit.features.bucketing import Ids
 from tagkit.training.callbacks import Epoch
 from tagkit.training.checkpoint import Checkpoint
 from tagkit.training.distributed import Processes
-from tagkit.training.gradients import Gradients
 from tagkit.training.lr_schedule import Schedule
-from tagkit.training.optimizer import Updates
+from tagkit.training.micro_batches import MicroBatches
+from tagkit.training.optimizer import ModelOptimizer
 from tagkit.training.saved_state import (
     StateRecord,
     check_generator,
+    check_optimizer,
     check_pieces,
     check_position,
     check_tensors,
-    check_updates,
     checked_state,
     generator_of,
 )
@@ -42,7 +41,7 @@ class Position:
         seconds: spent on that.
     """
 
-    shuffler: Mapping[str, Any]
+    shuffler: Mapping[str, Any]  # a few numbers, from which the plan follows
     done: int = 0
     loss: float = 0.0
     targets: int = 0
@@ -50,91 +49,104 @@ class Position:
     seconds: float = 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class EpochPlan:
+    """The steps of an epoch.
+
+    Attributes:
+        steps: the batches of each step, as indices of sentences.
+        targets_per_step: tags, or classes, of an average step, by which the loss of each step is
+            divided. Not by the targets of the step itself: batches hold sentences of similar
+            length, so a step of short sentences would pull as hard as one of long ones, and a token
+            would count for more in a short sentence.
+    """
+
+    steps: list[list[Ids]]
+    targets_per_step: float
+
+
 class RunState:
-    """Weights, optimiser, schedule, random generators, place in the corpus, history."""
+    """Weights, optimizer, schedule, random generators, place in the corpus, history."""
 
     def __init__(
         self, prepared: Prepared, processes: Processes, note: Callable[[str], None]
     ) -> None:
-        """The state before the first step; `note` is told when memory is short."""
+        """The state before the first step; `note` is called when memory is short."""
         settings = prepared.config.train
         self.prepared = prepared
-        self.updates = Updates(prepared.model, settings, processes)
-        self.gradients = Gradients(prepared, self.updates, processes, note)
+        self.processes = processes
+        self.optimizer = ModelOptimizer(prepared.model, settings, processes.count)
+        self.micro_batches = MicroBatches(prepared, processes, note)
+        # The same in all processes, which have to cut the same batches: see `MicroBatches.split`.
         self.shuffler = np.random.default_rng(settings.seed)
         self.position = Position(self.shuffler.bit_generator.state)
         self.schedule = Schedule(settings)
         self.epochs: list[Epoch] = []
+        # Not read back from `best`, which may be of an epoch that a rollback has undone.
         self.best_weights: dict[str, Tensor] = {}
         self.step = 0
-        self.skipped = 0  # steps that were not finite,
-        self.in_a_row = 0  # how many of them came last,
-        self.returns = 0  # and how often the run has gone back because of them
+        self.skipped = 0  # steps that were not finite
+        self.consecutive_nonfinite = 0  # how many of them came last
+        self.rollbacks = 0  # how often the run has gone back because of them
 
     @property
     def best(self) -> Epoch:
         """The best epoch so far."""
         return [epoch for epoch in self.epochs if epoch.is_best][-1]
 
-    def plan(self) -> list[list[Ids]]:
-        """The batches of each step of this epoch; moves the shuffler on to the next.
+    def plan_epoch(self) -> EpochPlan:
+        """Plan this epoch; the shuffler moves on to the next.
 
         With batches measured in tokens, epochs differ in their number of steps. The schedule
         assumes that all later epochs are as long as this one, so it ends with the last step.
         """
+        # A resumed run plans the epoch again that it was stopped in: the plan itself is not saved.
         self.shuffler.bit_generator.state = dict(self.position.shuffler)
-        steps = self._planned(self.shuffler)
+        steps = self._steps(self.shuffler)
+        # This epoch is one of those that are left.
         epochs_left = self.prepared.config.train.max_epochs - len(self.epochs)
         self.schedule.total_steps = self.step - self.position.done + len(steps) * epochs_left
-        return steps
+        return EpochPlan(steps, self.prepared.encoded.target_count / len(steps))
 
-    def _planned(self, shuffler: np.random.Generator) -> list[list[Ids]]:
+    def _steps(self, shuffler: np.random.Generator) -> list[list[Ids]]:
         prepared = self.prepared
         return prepared.task.batches(prepared.encoded, prepared.config, shuffler)
 
-    def _targets(self) -> int:
-        """Targets of an epoch.
+    def count_step(
+        self, batches: Sequence[Ids], loss: float, targets: int, seconds: float, *, finite: bool
+    ) -> None:
+        """Count a step that was taken, or skipped.
 
-        A step's loss is divided by those of an average step. Batches hold sentences of similar
-        length: divided by its own number of tokens, one of short sentences would pull as hard as
-        one of long ones.
+        Args:
+            batches: of the step.
+            loss: summed, in nats.
+            targets: that it is the sum over.
+            seconds: that the step took.
+            finite: whether loss and gradients were.
         """
-        encoded = self.prepared.encoded
-        return encoded.target_count
-
-    def take_step(self, plan: list[list[Ids]]) -> float:
-        """Take the next step of an epoch's plan; its loss, in nats, summed.
-
-        Raises:
-            TrainingError: a single sentence does not fit into memory.
-        """
-        began, position = time.perf_counter(), self.position
-        batches = plan[position.done]
-        loss = self.gradients.of(batches, self._targets() / len(plan))
-        finite = self.updates.step(self.schedule.next_step(), loss)
-        lengths = self.prepared.encoded.lengths
+        position, lengths = self.position, self.prepared.encoded.lengths
         self.step += 1
         position.done += 1
         position.tokens += int(sum(lengths[indices].sum() for indices in batches))
-        if finite:
-            self.in_a_row = 0
+        position.seconds += seconds
+        if finite:  # one loss that is not would make the epoch's mean NaN
+            self.consecutive_nonfinite = 0
             position.loss += loss
-            position.targets += self.gradients.targets
+            position.targets += targets
         else:
-            self.in_a_row += 1
+            self.consecutive_nonfinite += 1
             self.skipped += 1
-        position.seconds += time.perf_counter() - began
-        return loss
 
-    def keep(self, epoch: Epoch) -> None:
+    def add_epoch(self, epoch: Epoch) -> None:
         """Add an epoch to the history; if it is the best, keep the weights as they are now."""
         self.epochs.append(epoch)
         if epoch.is_best:
             named = self.prepared.model.named_parameters()
+            # detach alone would share memory with the weights, which go on changing.
             self.best_weights = {name: weights.detach().clone() for name, weights in named}
 
     def end_epoch(self, score: float) -> None:
-        """Hear dev's score, and turn to the next epoch."""
+        """Let the schedule know dev's score, and turn to the next epoch."""
         self.schedule.after_epoch(score)
         self.position = Position(self.shuffler.bit_generator.state)
 
@@ -145,25 +157,28 @@ class RunState:
             parameter.copy_(self.best_weights[name])
 
     def checkpoint(self, more: Mapping[str, Any], *, sound: bool) -> Checkpoint:
-        """The state as it is saved, with more values beside it."""
+        """The state as it is saved, with more values beside it.
+
+        The names are those of the file format, some of them older than the attributes: they stay.
+        """
         tensors = {
-            **self.updates.tensors(),
+            **self.optimizer.tensors(),
             **{f"best.{name}": tensor for name, tensor in self.best_weights.items()},
-            **self.gradients.tensors(),
+            **self.micro_batches.tensors(),
         }
         state = {
             "epochs": [asdict(epoch) for epoch in self.epochs],
             "position": asdict(self.position),
             "schedule": self.schedule.state(),
             "skipped": self.skipped,
-            "in_a_row": self.in_a_row,
-            "returns": self.returns,
+            "in_a_row": self.consecutive_nonfinite,
+            "returns": self.rollbacks,
             **more,
         }
         return Checkpoint(self.step, tensors, state, sound)
 
     def check(self, checkpoint: Checkpoint) -> None:
-        """Whether `restore` can take over a state; changes nothing.
+        """Check whether `restore` can restore a checkpoint; changes nothing.
 
         Raises:
             ValueError: a value or a tensor is missing, or another than a run of this kind has.
@@ -171,36 +186,39 @@ class RunState:
         self._checked(checkpoint)
 
     def restore(self, checkpoint: Checkpoint) -> None:
-        """Take over a state that was saved: all of it, or nothing.
+        """Restore the state that was saved: all of it, or nothing.
 
         Raises:
             ValueError: as `check` does; nothing has changed.
         """
+        # All checks come before the first change.
         record, tensors = self._checked(checkpoint), checkpoint.tensors
-        self.updates.restore(tensors)
-        self.gradients.restore(tensors)
+        self.optimizer.restore(tensors)
+        self.micro_batches.restore(tensors)
         names = [name for name, _ in self.prepared.model.named_parameters()]
         self.best_weights = {name: tensors[f"best.{name}"] for name in names if record.epochs}
         self.epochs = [Epoch(**epoch.model_dump()) for epoch in record.epochs]
         self.position = Position(**record.position.model_dump())
         self.schedule.restore(record.schedule.model_dump())
         self.step, self.skipped = checkpoint.step, record.skipped
-        self.in_a_row, self.returns = record.in_a_row, record.returns
+        self.consecutive_nonfinite, self.rollbacks = record.in_a_row, record.returns
 
     def _checked(self, checkpoint: Checkpoint) -> StateRecord:
         record = checked_state(checkpoint.state, checkpoint.step)
+        # A generator of its own: the shuffler of this run does not move.
         shuffler = generator_of(record.position.shuffler)
-        check_position(record, len(self._planned(shuffler)))
+        check_position(record, len(self._steps(shuffler)))
         tensors = checkpoint.tensors
-        check_updates(tensors, self.updates)
-        processes, cpu = self.gradients.processes, torch.get_rng_state().unsqueeze(0)
+        check_optimizer(tensors, self.optimizer)
+        count, rank, cpu = self.processes.count, self.processes.rank, torch.get_rng_state()
         for name in ("random.words", "random.torch"):
-            check_tensors(tensors, {name: cpu.expand(processes.count, -1)})
-            check_generator(name, tensors[name][processes.number])
+            check_tensors(tensors, {name: cpu.expand(count, -1)})
+            check_generator(name, tensors[name][rank])
+        # A run may be resumed on a GPU from a checkpoint that has no state of its generator.
         if self.prepared.device.type == "cuda" and "random.cuda" in tensors:
-            gpu = torch.cuda.get_rng_state(self.prepared.device).unsqueeze(0)
-            check_tensors(tensors, {"random.cuda": gpu.expand(processes.count, -1)})
-        check_pieces(tensors, processes.count)
+            gpu = torch.cuda.get_rng_state(self.prepared.device)
+            check_tensors(tensors, {"random.cuda": gpu.expand(count, -1)})
+        check_pieces(tensors, count)
         if record.epochs:
             named = self.prepared.model.named_parameters()
             check_tensors(tensors, {f"best.{name}": weights for name, weights in named})

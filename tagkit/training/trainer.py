@@ -1,44 +1,37 @@
-"""Training: epochs, early stopping, checkpoints; one loop, readable from top to bottom."""
+"""Training a model: `training_loop` is all of it on one page; `train` sets it up and ends it."""
 
 import math
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
 
 import torch
 
 from tagkit.config import Config, TrainConfig
-from tagkit.errors import ConfigError, DeviceError, Interrupted, TrainingError
+from tagkit.errors import ConfigError, DeviceError, Interrupted
 from tagkit.evaluation.report import Report
+from tagkit.features.bucketing import Ids
 from tagkit.inference.predictor import Predictor
-from tagkit.inference.score import dev_scores, evaluate
+from tagkit.inference.score import evaluate
 from tagkit.models.device import choose_device, set_threads
 from tagkit.training.callbacks import Epoch, Listener
-from tagkit.training.checkpoint import Checkpoint
-from tagkit.training.distributed import Processes, processes_of
-from tagkit.training.gradients import shortage_told
+from tagkit.training.distributed import processes_of
+from tagkit.training.micro_batches import oom_as_error
+from tagkit.training.precision import autocast
+from tagkit.training.run import MAX_NONFINITE, Action, Ending, Run
 from tagkit.training.run_contents import TRACKED
 from tagkit.training.run_folder import RunFolder
 from tagkit.training.run_identity import facts_of, identity, output_folder, refuse_unfit
 from tagkit.training.setup import prepare
 from tagkit.training.state import RunState
-from tagkit.training.time_budget import Clock
-
-# Steps in a row without finite gradients before the run goes back, and how often it does.
-_MOST_SKIPPED = 5
-_MOST_RETURNS = 5
-# What a process may wish between two steps, the most urgent last.
-_SAVE, _TIME, _STOP = 1, 2, 3
-
-
-Ending = Literal["epochs", "patience", "time"]
+from tagkit.training.time_budget import TimeBudget
 
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """What a run ends with.
+    """The result of a run.
 
     Attributes:
         predictor: the best epoch's model.
@@ -62,6 +55,104 @@ class Trained:
     skipped: int
 
 
+def training_loop(run: Run) -> Ending:
+    """Train epoch by epoch, from wherever the state of the run is; why there is no further epoch.
+
+    Steps are those of minibatch gradient descent: Goodfellow, Bengio and Courville, algorithm 8.1.
+
+    Raises:
+        Interrupted: the run was asked to stop.
+        TrainingError: memory does not suffice for one sentence, or the loss does not stay finite.
+    """
+    state, listener, model = run.state, run.listener, run.prepared.model
+    optimizer, schedule, average = state.optimizer, state.schedule, state.optimizer.average
+    while not (ending := run.ending()):
+        model.train()
+        plan = state.plan_epoch()
+        # A resumed run begins in the middle of an epoch.
+        while state.position.done < len(plan.steps):
+            began = time.perf_counter()
+            batches = plan.steps[state.position.done]
+
+            # Forward and backward, over all batches of the step.
+            try:
+                loss, targets = forward_backward(state, batches, plan.targets_per_step)
+            except (RuntimeError, MemoryError) as error:
+                optimizer.zero_grad()
+                state.micro_batches.shrink(batches, error)  # raises errors of any other kind
+                continue  # the same step again, in smaller pieces
+
+            # Clip, step, average. The schedule also counts steps that are skipped.
+            gradients = optimizer.clip_gradients(loss)
+            lr = schedule.next_step()
+            if gradients.usable:
+                decay = average.next_decay()
+                optimizer.step(lr, decay)
+                average.update(decay)
+            optimizer.zero_grad()
+
+            seconds = time.perf_counter() - began
+            state.count_step(batches, loss, targets, seconds, finite=gradients.finite)
+            if state.consecutive_nonfinite == 1:
+                listener.on_note(f"step {state.step}: {_nonfinite(loss, run.settings)}")
+            if state.consecutive_nonfinite == MAX_NONFINITE:
+                run.roll_back()
+                plan = state.plan_epoch()  # of the epoch that the run has gone back to
+                continue
+            listener.on_step(len(state.epochs) + 1, state.position.done, len(plan.steps))
+            if state.position.done == len(plan.steps):
+                break  # the checkpoint of the end of an epoch holds its score
+
+            # Save, or end early.
+            match run.pending_action():
+                case Action.SAVE:
+                    run.checkpoint()
+                case Action.END:
+                    run.checkpoint()  # first, as a run without a limit would have it
+                    run.evaluate(whole=False)
+                    return "time"
+                case Action.STOP:
+                    run.interrupt()
+
+        # Evaluate on dev; the best model is saved, and the schedule may cut the learning rate.
+        epoch = run.evaluate(whole=True)
+        state.end_epoch(epoch.score)
+        run.checkpoint()
+        if run.stop_requested() and not run.ending():
+            run.interrupt()
+    return ending
+
+
+def forward_backward(
+    state: RunState, batches: Sequence[Ids], targets_per_step: float
+) -> tuple[float, int]:
+    """Add the gradients of a step's loss, divided by `targets_per_step`, to the parameters.
+
+    They are sums over batches, over the pieces into which these are cut where memory is short, and
+    over processes. A function of its own, so that a failed attempt leaves no tensors behind.
+
+    Returns:
+        The loss, summed, in nats, and the number of its targets.
+    """
+    prepared, optimizer = state.prepared, state.optimizer
+    # (2,) loss and targets. On the CPU and in float64: read by Python, and sent to other processes
+    # with all digits.
+    sums = torch.zeros(2, dtype=torch.float64)
+    for piece in state.micro_batches.split(batches):
+        batch = state.micro_batches.load(piece)
+        optimizer.before_forward(batch)
+        with autocast(prepared.device, prepared.config.train.precision):
+            total, count = prepared.task.loss(prepared.model, batch)
+        loss = float(total.detach())
+        sums += torch.tensor([loss, float(count)], dtype=torch.float64)
+        if math.isfinite(loss):  # else there are no gradients worth having
+            scaled = optimizer.scaler.scale(total / targets_per_step)
+            scaled.backward()  # type: ignore[no-untyped-call]
+    if state.processes.count > 1:
+        state.processes.sum_over_ranks([sums, *optimizer.dense_gradients()])
+    return float(sums[0]), int(sums[1])
+
+
 def train(
     config: Config,
     listener: Listener | None = None,
@@ -72,14 +163,14 @@ def train(
 ) -> Trained:
     """Train a model as the configuration says, save it, and score it.
 
-    The best epoch's model goes to `best` in the output folder, the last epoch's to `last`, and all
-    that it takes to go on to `checkpoints`.
+    The best epoch's model goes to `best` in the output folder, the last epoch's to `last`, and
+    checkpoints to resume from to `checkpoints`.
 
     Args:
         config: of the run.
-        listener: told what happens.
-        resume: go on where a run in the same folder was stopped; it ends with the weights that it
-            would have had. Where none was begun, one is.
+        listener: callbacks of the run.
+        resume: continue a run in the same folder that was stopped; it ends with the weights that it
+            would have had. Where there is none, a new one begins.
         force: remove what a run left in the folder.
         stop: when it is set, the run saves its state and ends after the step.
 
@@ -91,17 +182,19 @@ def train(
         raise ConfigError("train.seeds", ["several seeds are for train_seeds; train takes one"])
     path = output_folder(config)
     refuse_unfit(config, resume=resume)
-    clock = Clock(config.train.max_minutes, config.train.checkpoint_every)
+    # Made before the corpora are read: that time counts too.
+    budget = TimeBudget(config.train.max_minutes, config.train.checkpoint_every)
     threads = set_threads(config.train.threads)
     device = choose_device(config.train.device)
     if config.train.precision == "fp16" and device.type == "cpu":
         raise DeviceError("train.precision = 'fp16' wants a GPU; bf16 works on a CPU too")
-    processes = processes_of(device, config.train.precision, config.train.tracker, path)
+    processes = processes_of(device, config.train.tracker, path)
     listener = listener if listener and processes.is_first else Listener()
     folder = RunFolder(path, writes=processes.is_first)
-    notes: list[str] = []
+    notes: list[str] = []  # until there is a log to write them to
+    # A caller's random numbers are those that it would have had without a training run.
     restored = torch.random.fork_rng(devices=[device] if device.type == "cuda" else [])
-    with folder.locked(notes.append), restored, shortage_told():
+    with folder.locked(notes.append), restored, oom_as_error():
         folder.check(resume=resume, force=force)
         torch.manual_seed(config.train.seed)
         prepared = prepare(folder.continued(config) if resume else config, device)
@@ -109,240 +202,47 @@ def train(
             raise Interrupted(f"stopped before the first step; {path} is as it was")
         facts = facts_of(prepared)
         digests = {name: split["sha256"] for name, split in facts["data"].items()}
-        run = identity(prepared.config, digests, device.type, processes.count)
-        state = RunState(prepared, processes, lambda text: told.on_note(text))
-        checkpoint = folder.open(run, state.check, notes.append, resume=resume)
-        processes.wait()
-        told = folder.logged(listener)
+        identified = identity(prepared.config, digests, device.type, processes.count)
+        state = RunState(prepared, processes, lambda text: logged.on_note(text))
+        checkpoint = folder.open(identified, state.check, notes.append, resume=resume)
+        processes.barrier()  # the first process has made the folder ready
+        logged = folder.logged(listener)
         for note in notes:
-            told.on_note(note)
-        told.on_start(prepared, threads)
+            logged.on_note(note)
+        logged.on_start(prepared, threads)
         folder.claim_tracked(config.train.tracker)
+        run = Run(state, folder, facts, identified, logged, budget, stop)
         with processes.tracking(TRACKED):
-            return _Run(state, folder, facts, run, processes, told, clock, stop).run(checkpoint)
-
-
-class _Run:
-    """One training run: what changes from step to step, and the loop over it."""
-
-    def __init__(
-        self,
-        state: RunState,
-        folder: RunFolder,
-        facts: dict[str, Any],
-        identity: dict[str, Any],
-        processes: Processes,
-        listener: Listener,
-        clock: Clock,
-        stop: threading.Event | None,
-    ) -> None:
-        self.state = state
-        self.prepared = prepared = state.prepared
-        self.settings = prepared.config.train
-        self.folder = folder
-        self.facts = facts
-        self.identity = identity
-        self.processes = processes
-        self.listener = listener
-        self.stop = stop or threading.Event()
-        self.clock = clock
-        self.predictor = Predictor(
-            prepared.model, prepared.vocabulary, prepared.config, prepared.device
-        )
-
-    def run(self, checkpoint: Checkpoint | None) -> Trained:
-        """All epochs, until the last, until dev stops getting better, or until time is over."""
-        if checkpoint:
-            self.state.restore(checkpoint)
-        else:
-            self._checkpoint()
-        ended = self._ended()
-        while not ended:
-            if self._train_to_end_of_epoch():
-                self._end_epoch()
-                ended = self._ended()
+            if checkpoint:
+                state.restore(checkpoint)
             else:
-                ended = "time"
-                # First the state, in which a run without a limit would be.
-                self._checkpoint()
-                self._score(whole=False)
-        with self.state.updates.averaged():
-            self._save("last", self.state.epochs[-1])
-        self.state.load_best()
-        return self._finish(ended)
+                run.checkpoint()  # the first that a run may go back to
+            return _finish(run, training_loop(run))
 
-    def _ended(self) -> Ending | None:
-        """Why there is no further epoch; None while there is one."""
-        done, patience = len(self.state.epochs), self.settings.patience
-        if done >= self.settings.max_epochs:
-            return "epochs"
-        if done and patience and done - self.state.best.number >= patience:
-            return "patience"
-        if done and self.processes.most(self.clock.is_over(self._ending_s())):
-            return "time"
-        return None
 
-    def _train_to_end_of_epoch(self) -> bool:
-        """The steps of an epoch that are left; False where time is over before the last.
-
-        Raises:
-            Interrupted: the run was asked to end.
-            TrainingError: it cannot go on.
-        """
-        state = self.state
-        self.prepared.model.train()
-        plan = state.plan()
-        while state.position.done < len(plan):
-            loss = state.take_step(plan)
-            if state.in_a_row == 1:
-                self.listener.on_note(f"step {state.step}: {_nonfinite(loss, self.settings)}")
-            if state.in_a_row == _MOST_SKIPPED:
-                self._go_back()
-                return self._train_to_end_of_epoch()
-            self.listener.on_step(len(state.epochs) + 1, state.position.done, len(plan))
-            if state.position.done < len(plan):
-                wish = self.processes.most(self._wish())
-                if wish == _STOP:
-                    self._interrupt()
-                if wish == _TIME:
-                    return False
-                if wish == _SAVE:
-                    self._checkpoint()
-        return True
-
-    def _wish(self) -> int:
-        """What this process would do before the next step."""
-        if self.stop.is_set():
-            return _STOP
-        if self.clock.is_over(self._ending_s()):
-            return _TIME
-        return _SAVE if self.clock.wants_checkpoint(self.state.step) else 0
-
-    def _end_epoch(self) -> None:
-        """Score dev, keep the model if it is the best, and save the state.
-
-        Raises:
-            Interrupted: the run was asked to end.
-        """
-        self.state.end_epoch(self._score(whole=True).score)
-        self._checkpoint()
-        if self.processes.most(self.stop.is_set()) and not self._ended():
-            self._interrupt()
-
-    def _score(self, *, whole: bool) -> Epoch:
-        """Score dev, and keep the model if it is the best."""
-        began, state = time.perf_counter(), self.state
-        position = state.position
-        with state.updates.averaged():
-            dev = self.prepared.corpus.dev
-            scores = dev_scores(self.predictor, dev, self.settings.batch_size)
-            score = self.processes.first(scores.headline)
-            self.clock.dev_s = time.perf_counter() - began
-            epoch = Epoch(
-                number=len(state.epochs) + 1,
-                step=state.step,
-                loss=position.loss / max(1, position.targets),
-                score=score,
-                scores=dict(scores.parts),
-                lr=state.schedule.lr,
-                tokens_per_s=position.tokens / max(position.seconds, 1e-9),
-                seconds=position.seconds + self.clock.dev_s,
-                is_best=not state.epochs or score > state.best.score,
-                whole=whole,
-            )
-            state.keep(epoch)
-            if epoch.is_best:
-                self._save("best", epoch)
-        self.folder.write_history(state.epochs)
-        self.listener.on_epoch(epoch)
-        curves = {"loss": epoch.loss, "dev": epoch.score, "lr": epoch.lr,
-                  "tokens/s": epoch.tokens_per_s}  # fmt: skip
-        self.processes.log(curves, epoch.step)
-        return epoch
-
-    def _ending_s(self) -> float:
-        """Seconds that it will take to end: dev twice, and test."""
-        corpus, position = self.prepared.corpus, self.state.position
-        tokens = 2 * corpus.dev.tokens + (corpus.test.tokens if corpus.test else 0)
-        if self.clock.dev_s:
-            return self.clock.dev_s * tokens / max(1, corpus.dev.tokens)
-        # Nothing was scored yet. Scoring takes less than training.
-        return tokens * position.seconds / max(1, position.tokens)
-
-    def _go_back(self) -> None:
-        """Begin again where the run was sound, with half the learning rate.
-
-        Raises:
-            TrainingError: that was tried too often.
-        """
-        state = self.state
-        step, skipped, returns = state.step, state.skipped, state.returns + 1
-        if returns > _MOST_RETURNS:
-            raise TrainingError(
-                f"step {step}: loss or gradients were not finite {_MOST_SKIPPED} times in a row, "
-                f"also after {_MOST_RETURNS} returns with half the learning rate each time. Look "
-                "for wrong values in the vectors, or lower train.lr"
-            )
-        state.restore(self.folder.sound_checkpoint(state.check, self.listener.on_note))
-        state.skipped, state.returns = skipped, returns
-        state.schedule.factor /= 2
-        self.listener.on_note(
-            f"step {step}: not finite {_MOST_SKIPPED} times in a row; back to step {state.step}, "
-            f"with {state.schedule.factor:g} times the learning rate"
-        )
-        self._checkpoint()
-
-    def _interrupt(self) -> None:
-        """Save a checkpoint to resume from, and a model.
-
-        Raises:
-            Interrupted: always.
-        """
-        self._checkpoint()
-        epoch, step = len(self.state.epochs) + 1, self.state.step
-        with self.state.updates.averaged():
-            facts = {**self.facts, "epoch": epoch, "step": step}
-            self.folder.save_model("last", self.prepared, facts)
-        raise Interrupted(
-            f"stopped after step {step}, in epoch {epoch}; a checkpoint to resume from is in "
-            f"{self.folder.path}"
-        )
-
-    def _checkpoint(self) -> None:
-        """Save the state of the run.
-
-        Whether a run may go back to it is a matter of the place alone, not of what it is saved for.
-        """
-        state = self.state
-        on_schedule = not state.position.done or self.clock.is_due(state.step)
-        sound = on_schedule and not state.in_a_row
-        self.folder.save_checkpoint(state.checkpoint({"run": self.identity}, sound=sound))
-        self.clock.saved()
-        self.processes.wait()
-
-    def _save(self, name: str, epoch: Epoch, **more: Any) -> None:
-        facts = {**self.facts, "epoch": epoch.number, "dev_score": epoch.score, **more}
-        self.folder.save_model(name, self.prepared, facts)
-
-    def _finish(self, ended: Ending) -> Trained:
-        """Score the best model, and save it with its scores."""
-        corpus, size = self.prepared.corpus, self.settings.batch_size
-        dev = evaluate(self.predictor, corpus.dev, batch_size=size)
-        test = evaluate(self.predictor, corpus.test, batch_size=size) if corpus.test else None
-        scores = {"dev": dev.to_dict(), "test": test.to_dict() if test else None}
-        self._save("best", self.state.best, scores=scores)
-        self.processes.wait()
-        self.folder.write_curves(self.state.epochs, self.listener.on_note)
-        return Trained(
-            predictor=self.predictor,
-            epochs=tuple(self.state.epochs),
-            best=self.state.best,
-            dev=dev,
-            test=test,
-            folder=self.folder.path,
-            ended=ended,
-            skipped=self.state.skipped,
-        )
+def _finish(run: Run, ended: Ending) -> Trained:
+    """Save the last epoch's model, then score the best one, and save it again with its scores."""
+    state, predictor = run.state, run.predictor
+    with state.optimizer.averaged():
+        run.save_model("last", state.epochs[-1])
+    state.load_best()
+    corpus, size = run.prepared.corpus, run.settings.batch_size
+    dev = evaluate(predictor, corpus.dev, batch_size=size)
+    test = evaluate(predictor, corpus.test, batch_size=size) if corpus.test else None
+    scores = {"dev": dev.to_dict(), "test": test.to_dict() if test else None}
+    run.save_model("best", state.best, scores=scores)
+    run.processes.barrier()  # no process ends before the model is there
+    run.folder.write_curves(state.epochs, run.listener.on_note)
+    return Trained(
+        predictor=predictor,
+        epochs=tuple(state.epochs),
+        best=state.best,
+        dev=dev,
+        test=test,
+        folder=run.folder.path,
+        ended=ended,
+        skipped=state.skipped,
+    )
 
 
 def _nonfinite(loss: float, settings: TrainConfig) -> str:

@@ -39,7 +39,7 @@ from tagkit.training.callbacks import Epoch, Listener
 from tagkit.training.run_contents import BEST_CONFIG, STUDY, STUDY_FILES
 from tagkit.training.run_folder import RunFolder
 from tagkit.training.run_identity import output_folder
-from tagkit.training.time_budget import Clock
+from tagkit.training.time_budget import TimeBudget
 from tagkit.training.trainer import train
 from tagkit.training.trials import Trial, Tuned, TuneListener
 from tagkit.wording import ANOTHER_FOLDER, ANOTHER_OR_FORCE, FORCE, Message
@@ -133,7 +133,7 @@ class _Search:
         self.folder = place.path
         self.listener = listener
         self.stop = stop
-        self.clock = Clock(config.train.max_minutes, 1)
+        self.clock = TimeBudget(config.train.max_minutes, 1)
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         self.study = self._study()
 

@@ -7,12 +7,12 @@ import pytest
 import tiny
 import torch
 from runs import Faulty
+from steps import take_step
 from torch import nn
 
 from tagkit.config import TrainConfig, allowed, load_config
 from tagkit.models.bundle import load_bundle
-from tagkit.training.distributed import processes_of
-from tagkit.training.optimizer import OPTIMIZERS, Updates
+from tagkit.training.optimizer import OPTIMIZERS, ModelOptimizer
 from tagkit.training.setup import Prepared, prepare
 from tagkit.training.trainer import train
 
@@ -35,21 +35,21 @@ def prepared(folder: Path, *overrides: str) -> Prepared:
     return prepare(tiny.config(folder, *options, columns=3), CPU)
 
 
-def take_steps(run: Prepared) -> Updates:
+def take_steps(run: Prepared) -> ModelOptimizer:
     """Six steps, of which four are not finite: by their gradients, or by their loss."""
-    updates = Updates(run.model, run.config.train, processes_of(CPU, "fp32"))
+    optimizer = ModelOptimizer(run.model, run.config.train, 1)
     for step in range(6):
         batch = run.encoded.batch(np.arange(8 * step, 8 * step + 8))
-        updates.before(batch)
+        optimizer.before_forward(batch)
         if step % 3 == 2:  # no gradients are computed of such a loss
-            assert not updates.step(0.05, float("nan"))
+            assert not take_step(optimizer, 0.05, float("nan"))
             continue
         loss, _ = run.model(batch)
         loss.backward()
         if step % 3 == 1:
-            updates.dense_gradients()[-1].view(-1)[0] = torch.inf
-        assert updates.step(0.05, loss.item()) == (step % 3 == 0)
-    return updates
+            optimizer.dense_gradients()[-1].view(-1)[0] = torch.inf
+        assert take_step(optimizer, 0.05, loss.item()) == (step % 3 == 0)
+    return optimizer
 
 
 def padding_rows(run: Prepared) -> dict[str, torch.Tensor]:
@@ -60,23 +60,23 @@ def padding_rows(run: Prepared) -> dict[str, torch.Tensor]:
     }
 
 
-@pytest.mark.parametrize("decay", ["0", "0.1"])  # without it Adam updates rows, else all of a table
+@pytest.mark.parametrize("decay", ["0", "0.1"])  # without it Adam updates rows, else the table
 @pytest.mark.parametrize("freeze", ["false", "true"], ids=["tuned", "frozen"])
 @pytest.mark.parametrize("on_nonfinite", allowed(TrainConfig, "on_nonfinite"))
-@pytest.mark.parametrize("optimizer", sorted(OPTIMIZERS))
+@pytest.mark.parametrize("kind", sorted(OPTIMIZERS))
 def test_padding_and_pretrained_vectors_never_move(
-    tmp_path: Path, optimizer: str, on_nonfinite: str, freeze: str, decay: str
+    tmp_path: Path, kind: str, on_nonfinite: str, freeze: str, decay: str
 ) -> None:
     run = prepared(
-        tmp_path, f"train.optimizer={optimizer}", f"train.on_nonfinite={on_nonfinite}",
+        tmp_path, f"train.optimizer={kind}", f"train.on_nonfinite={on_nonfinite}",
         f"embeddings.freeze_vectors={freeze}", f"train.weight_decay={decay}",
     )  # fmt: skip
     words = run.model.embed.words
     before = {name: p.detach().clone() for name, p in run.model.named_parameters()}
     given = words.vectors.clone()
-    updates = take_steps(run)
-    assert (updates.rows is not None) == (optimizer in ("adam", "adamw") and decay == "0")
-    with updates.averaged():
+    optimizer = take_steps(run)
+    assert (optimizer.rows is not None) == (kind in ("adam", "adamw") and decay == "0")
+    with optimizer.averaged():
         means = padding_rows(run)
     now = padding_rows(run)
     assert set(now) == {"embed.words.trained", "embed.chars.embedding", "embed.features.0"}
@@ -93,21 +93,21 @@ def test_padding_and_pretrained_vectors_never_move(
 
 
 @pytest.mark.parametrize("on_nonfinite", allowed(TrainConfig, "on_nonfinite"))
-@pytest.mark.parametrize("optimizer", sorted(OPTIMIZERS))
+@pytest.mark.parametrize("kind", sorted(OPTIMIZERS))
 def test_a_parameter_without_a_gradient_of_its_own_never_moves(
-    tmp_path: Path, optimizer: str, on_nonfinite: str
+    tmp_path: Path, kind: str, on_nonfinite: str
 ) -> None:
     run = prepared(
-        tmp_path, f"train.optimizer={optimizer}", f"train.on_nonfinite={on_nonfinite}",
+        tmp_path, f"train.optimizer={kind}", f"train.on_nonfinite={on_nonfinite}",
         "train.weight_decay=0.1",
     )  # fmt: skip
     assert run.model.embed.chars is not None
     frozen = run.model.embed.chars.embedding.weight
     frozen.requires_grad_(False)
     before = frozen.clone()
-    updates = take_steps(run)
+    optimizer = take_steps(run)
     assert torch.equal(frozen, before)
-    with updates.averaged():
+    with optimizer.averaged():
         assert torch.equal(frozen, before)
 
 

@@ -16,12 +16,13 @@ import pytest
 import tiny
 import torch
 from runs import STEPS, Faulty, StopAt, digests, settings
+from steps import computed, loop_steps, take_step
 
 from tagkit.errors import ConfigError, DeviceError, Interrupted, TrainingError
 from tagkit.features.batch import Batch
 from tagkit.models.model import Model
 from tagkit.training.distributed import processes_of
-from tagkit.training.optimizer import Updates
+from tagkit.training.optimizer import ModelOptimizer
 from tagkit.training.setup import Prepared, prepare
 from tagkit.training.state import RunState
 from tagkit.training.trainer import train
@@ -40,11 +41,11 @@ def test_weights_that_are_not_finite_give_no_warning_but_a_skipped_step(
     tmp_path: Path, head: str, value: float
 ) -> None:
     run = prepare(settings(tmp_path, f"head.kind={head}"), CPU)
-    state = RunState(run, processes_of(CPU, "fp32"), print)
+    state = RunState(run, processes_of(CPU), print)
     assert run.model.head is not None
     with torch.no_grad():
         run.model.head.linear.bias[1] = value
-    state.take_step(state.plan())
+    loop_steps(state, 1)
     assert state.skipped == 1
 
 
@@ -66,35 +67,37 @@ def test_a_step_without_a_finite_loss_is_skipped_counted_and_told(
 def test_a_skipped_step_changes_no_weight_and_no_moment(tmp_path: Path) -> None:
     torch.manual_seed(1)
     run = prepare(settings(tmp_path), CPU)
-    updates = Updates(run.model, run.config.train, processes_of(CPU, "fp32"))
+    optimizer = ModelOptimizer(run.model, run.config.train, 1)
     for scale in (1.0, float("nan")):
         batch = run.encoded.batch(np.arange(6))
-        updates.before(batch)
-        before = {name: tensor.clone() for name, tensor in updates.tensors().items()}
+        optimizer.before_forward(batch)
+        before = {name: tensor.clone() for name, tensor in optimizer.tensors().items()}
         run.model.eval()
         (run.model(batch)[0] * scale).backward()
-        assert updates.step(0.01, 1.0) == np.isfinite(scale)
-        same = all(torch.equal(t, before[name]) for name, t in updates.tensors().items()
+        assert take_step(optimizer, 0.01, 1.0) == np.isfinite(scale)
+        same = all(torch.equal(t, before[name]) for name, t in optimizer.tensors().items()
                    if name in before)  # fmt: skip
         assert same == (not np.isfinite(scale))
         assert all(p.grad is None for p in run.model.parameters())
 
 
-def plain_descent(folder: Path, *overrides: str) -> tuple[Prepared, Updates, list[torch.Tensor]]:
+def plain_descent(
+    folder: Path, *overrides: str
+) -> tuple[Prepared, ModelOptimizer, list[torch.Tensor]]:
     """A model whose steps are its gradients, and its weights before the first."""
     torch.manual_seed(1)
     options = ["train.optimizer=sgd", "train.momentum=0", *overrides]
     run = prepare(settings(folder, *options), CPU)
-    updates = Updates(run.model, run.config.train, processes_of(CPU, "fp32"))
-    return run, updates, [p.detach().clone() for p in run.model.parameters()]
+    optimizer = ModelOptimizer(run.model, run.config.train, 1)
+    return run, optimizer, [p.detach().clone() for p in run.model.parameters()]
 
 
 def test_a_random_step_has_the_norm_that_gradients_are_clipped_to(tmp_path: Path) -> None:
-    run, updates, before = plain_descent(
+    run, optimizer, before = plain_descent(
         tmp_path, "train.max_grad_norm=0.25", "train.on_nonfinite=random"
     )
     (run.model(run.encoded.batch(np.arange(6)))[0] * float("nan")).backward()
-    assert not updates.step(1.0, float("nan"))
+    assert not take_step(optimizer, 1.0, float("nan"))
     moved = [p.detach() - old for p, old in zip(run.model.parameters(), before, strict=True)]
     assert float(torch.nn.utils.get_total_norm(moved)) == pytest.approx(0.25, rel=1e-4)
 
@@ -141,13 +144,13 @@ def test_a_run_that_never_becomes_finite_ends_with_a_sentence(
 
 
 def test_gradients_can_be_cut_number_by_number(tmp_path: Path) -> None:
-    run, updates, before = plain_descent(
+    run, optimizer, before = plain_descent(
         tmp_path, "train.max_grad_value=0.01", "train.max_grad_norm=0"
     )
     run.model(run.encoded.batch(np.arange(6)))[0].backward()
     largest = max(float(p.grad.abs().max()) for p in run.model.parameters() if p.grad is not None)
     assert largest > 0.1
-    updates.step(1.0, 1.0)
+    take_step(optimizer, 1.0, 1.0)
     moved = [p.detach() - old for p, old in zip(run.model.parameters(), before, strict=True)]
     assert max(float(m.abs().max()) for m in moved) == pytest.approx(0.01, rel=1e-4)
 
@@ -156,14 +159,11 @@ def gradients_of(folder: Path, batches: list[np.ndarray]) -> list[torch.Tensor]:
     torch.manual_seed(1)
     options = ["encoder.dropout=0", "encoder.word_dropout=0", "embeddings.singleton_dropout=0"]
     run = prepare(settings(folder, *options), CPU)
-    state = RunState(run, processes_of(CPU, "fp32"), print)
-    state.gradients.of(batches, 10.0)
-    assert state.gradients.targets == run.encoded.lengths[:12].sum()
-    found = []
-    for parameter in run.model.parameters():
-        assert parameter.grad is not None
-        found.append(parameter.grad.to_dense())
-    return found
+    state = RunState(run, processes_of(CPU), print)
+    found = computed(state, batches)
+    assert found.targets == run.encoded.lengths[:12].sum()
+    assert found.gradients.keys() == dict(run.model.named_parameters()).keys()
+    return list(found.gradients.values())
 
 
 def test_gradients_of_several_batches_are_those_of_one(tmp_path: Path) -> None:
@@ -244,22 +244,22 @@ def test_the_number_of_pieces_is_kept_by_a_checkpoint_and_by_a_run_that_goes_bac
 ) -> None:
     def fresh() -> RunState:
         torch.manual_seed(1)
-        return RunState(prepare(settings(tmp_path), CPU), processes_of(CPU, "fp32"), print)
+        return RunState(prepare(settings(tmp_path), CPU), processes_of(CPU), print)
 
     state = fresh()
     early = state.checkpoint({"run": {}}, sound=True)
-    state.gradients.parts = 4
+    state.micro_batches.parts = 4
     saved = state.checkpoint({"run": {}}, sound=True)
     resumed = fresh()
     resumed.restore(saved)
-    assert resumed.gradients.parts == 4
+    assert resumed.micro_batches.parts == 4
     resumed.restore(early)  # memory is as short as it was
-    assert resumed.gradients.parts == 4
+    assert resumed.micro_batches.parts == 4
     # As earlier versions wrote it.
     older = {name: tensor for name, tensor in saved.tensors.items() if name != "pieces"}
     resumed = fresh()
     resumed.restore(replace(saved, tensors=older))
-    assert resumed.gradients.parts == 1
+    assert resumed.micro_batches.parts == 1
 
 
 def test_a_lack_of_memory_outside_the_gradients_is_a_sentence_too(
@@ -268,7 +268,7 @@ def test_a_lack_of_memory_outside_the_gradients_is_a_sentence_too(
     def fails(*_: object, **__: object) -> None:
         raise SHORT[0]
 
-    monkeypatch.setattr("tagkit.training.trainer.dev_scores", fails)
+    monkeypatch.setattr("tagkit.training.run.dev_scores", fails)
     with pytest.raises(TrainingError, match="too little memory to update or score the model"):
         train(settings(tmp_path))
 

@@ -56,7 +56,7 @@ def stop(folder: Path) -> Stopped:
     names = sorted(path.name for path in (folder / "run" / "checkpoints").iterdir())
     assert names[-2:] == [BEFORE, LAST]
     device = torch.device("cpu")
-    state = RunState(prepare(config, device), processes_of(device, "fp32"), print)
+    state = RunState(prepare(config, device), processes_of(device), print)
     return Stopped(folder / "run", state)
 
 

@@ -1,20 +1,21 @@
-"""The running mean of the weights."""
+"""The moving average of the weights."""
 
 import pytest
 import torch
 
-from tagkit.training.ema import RunningMean, decay_at, swapped
+from tagkit.training.ema import WeightAverage, decay_at, swapped
 
 
 def test_the_mean_is_its_formula() -> None:
     weights = torch.randn(1, 2, generator=torch.Generator().manual_seed(0))
-    mean = RunningMean([weights])
+    mean = WeightAverage([weights], 0.8)
     expected = weights.clone()
     for step in range(1, 60):
         weights.add_(torch.randn(1, 2, generator=torch.Generator().manual_seed(step)))
         decay = min(0.8, step / (step + 10))
         assert decay_at(step, 0.8) == decay
-        mean.update(decay_at(step, 0.8))
+        assert mean.next_decay() == decay
+        mean.update(decay)
         expected = decay * expected + (1 - decay) * weights
     torch.testing.assert_close(mean.means[0], expected)
 

@@ -11,6 +11,7 @@ import tiny
 import torch
 from runs import Faulty, StopAt, digests, settings
 from safetensors.torch import load_file
+from steps import computed, loop_steps, take_step
 from torch import Tensor, nn
 
 from tagkit.config import Config, TrainConfig, allowed, load_config
@@ -26,15 +27,16 @@ from tagkit.training.callbacks import Epoch
 from tagkit.training.checkpoint import newest_checkpoint
 from tagkit.training.distributed import processes_of
 from tagkit.training.ema import decay_at
-from tagkit.training.gradients import Gradients
 from tagkit.training.lr_schedule import Schedule
-from tagkit.training.optimizer import Updates
+from tagkit.training.micro_batches import MicroBatches
+from tagkit.training.optimizer import ModelOptimizer
+from tagkit.training.precision import autocast
 from tagkit.training.setup import Prepared, prepare
 from tagkit.training.state import RunState
 from tagkit.training.trainer import train
 
 CPU = torch.device("cpu")
-ALONE = processes_of(CPU, "fp32")
+ALONE = processes_of(CPU)
 QUIET = ["encoder.dropout=0", "encoder.locked_dropout=0", "encoder.word_dropout=0",
          "embeddings.singleton_dropout=0"]  # fmt: skip
 TASKS: dict[str, Callable[[Path], dict[str, str]]] = {
@@ -105,43 +107,43 @@ def test_the_mean_of_the_weights_is_its_formula_from_the_first_step_on(
 ) -> None:
     torch.manual_seed(2)
     run = prepare(tiny.config(tmp_path, f"train.optimizer={'adam' if rows else 'sgd'}"), CPU)
-    updates = Updates(run.model, run.config.train, ALONE)
-    assert (updates.rows is not None) == rows
+    optimizer = ModelOptimizer(run.model, run.config.train, 1)
+    assert (optimizer.rows is not None) == rows
     expected = {name: p.detach().clone() for name, p in run.model.named_parameters()}
     for step in range(1, 16):
         batch = run.encoded.batch(np.arange(step, step + 6))
-        updates.before(batch)
+        optimizer.before_forward(batch)
         run.model(batch)[0].backward()
-        assert updates.step(0.003, 1.0)
-        if updates.rows:
-            updates.rows.read_all()
+        assert take_step(optimizer, 0.003, 1.0)
+        if optimizer.rows:
+            optimizer.rows.read_all()
         decay = min(0.999, step / (step + 10))
         for name, parameter in run.model.named_parameters():
             expected[name] = decay * expected[name] + (1 - decay) * parameter.detach()
-    with updates.averaged():
+    with optimizer.averaged():
         for name, parameter in run.model.named_parameters():
             torch.testing.assert_close(parameter.detach(), expected[name], rtol=0, atol=2e-5)
 
 
 def test_a_mean_that_is_restored_goes_on_with_the_decay_of_its_step(tmp_path: Path) -> None:
-    def steps(updates: Updates, model: Model, count: int) -> None:
+    def steps(optimizer: ModelOptimizer, model: Model, count: int) -> None:
         for _ in range(count):
             model.zero_grad()
-            updates.dense_gradients()[-1].fill_(1.0)
-            assert updates.step(0.1, 1.0)
+            optimizer.dense_gradients()[-1].fill_(1.0)
+            assert take_step(optimizer, 0.1, 1.0)
 
     found = []
     for cuts in ([8], [3, 5]):
         torch.manual_seed(2)
         run = prepare(tiny.config(tmp_path, "train.optimizer=sgd"), CPU)
-        updates = Updates(run.model, run.config.train, ALONE)
+        optimizer = ModelOptimizer(run.model, run.config.train, 1)
         for count in cuts:
-            kept = updates.tensors()
-            updates = Updates(run.model, run.config.train, ALONE)
-            updates.restore(kept)
-            steps(updates, run.model, count)
-        assert updates.steps == 8
-        found.append([mean.clone() for mean in updates.mean.means])
+            kept = optimizer.tensors()
+            optimizer = ModelOptimizer(run.model, run.config.train, 1)
+            optimizer.restore(kept)
+            steps(optimizer, run.model, count)
+        assert optimizer.average.steps == 8
+        found.append([mean.clone() for mean in optimizer.average.means])
     for one, other in zip(*found, strict=True):
         assert torch.equal(one, other)
 
@@ -176,7 +178,7 @@ def test_a_schedule_that_is_restored_goes_on_as_it_would_have(kind: str, cut: in
 def test_a_plateau_on_dev_lowers_the_rate_of_a_run_and_of_one_that_was_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tagkit.training.trainer.dev_scores", lambda *_: DevScores(0.5, {}))
+    monkeypatch.setattr("tagkit.training.run.dev_scores", lambda *_: DevScores(0.5, {}))
     rates = []
     for after in (10**6, 7):
         config = of_task(
@@ -223,16 +225,16 @@ def test_random_generators_are_restored_as_they_were(tmp_path: Path) -> None:
     def drawn() -> list[float]:
         return [
             float(torch.rand(1)),
-            float(torch.rand(1, generator=state.gradients.dice)),
-            float(torch.rand(1, generator=state.updates.dice)),
+            float(torch.rand(1, generator=state.micro_batches.generator)),
+            float(torch.rand(1, generator=state.optimizer.generator)),
             float(state.shuffler.random()),
         ]
 
-    state.plan()
+    state.plan_epoch()
     expected = drawn()
     drawn()
     state.restore(kept)
-    state.plan()
+    state.plan_epoch()
     assert drawn() == expected
 
 
@@ -258,9 +260,7 @@ def test_of_epochs_that_score_the_same_the_first_is_the_best(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scores = iter([0.4, 0.6, 0.6, 0.5, 0.6])
-    monkeypatch.setattr(
-        "tagkit.training.trainer.dev_scores", lambda *_: DevScores(next(scores), {})
-    )
+    monkeypatch.setattr("tagkit.training.run.dev_scores", lambda *_: DevScores(next(scores), {}))
     listener = Weights()
     config = of_task(
         tmp_path, "tag", "train.max_epochs=5", "train.patience=0", "train.average_decay=0",
@@ -324,15 +324,15 @@ def test_the_loss_of_an_epoch_leaves_out_steps_that_were_not_finite(
     run = prepare(config, CPU)
     state = RunState(run, ALONE, print)
     Faulty(monkeypatch, float("nan"), range(3, 5))
-    plan = state.plan()
-    losses = [state.take_step(plan) for _ in plan]
+    plan = state.plan_epoch().steps
+    losses = loop_steps(state, len(plan))
     assert [number for number, loss in enumerate(losses) if loss != loss] == [2, 3]
     lengths = run.encoded.lengths
     kept = [step for number, step in enumerate(plan) if number not in (2, 3)]
     assert state.position.targets == sum(lengths[batch].sum() for step in kept for batch in step)
     assert state.position.loss == pytest.approx(sum(loss for loss in losses if loss == loss))
     assert state.position.tokens == lengths.sum()
-    assert (state.step, state.skipped, state.in_a_row) == (len(plan), 2, 0)
+    assert (state.step, state.skipped, state.consecutive_nonfinite) == (len(plan), 2, 0)
 
 
 @pytest.mark.parametrize("task", list(TASKS))
@@ -347,44 +347,44 @@ def test_a_steps_gradient_is_that_of_its_loss_over_the_targets_of_an_average_ste
     torch.manual_seed(1)
     run = prepare(config, CPU)
     state = RunState(run, ALONE, print)
-    plan = state.plan()
+    plan = state.plan_epoch().steps
     before = [p.detach().clone() for p in run.model.parameters()]
     losses = [run.model(run.encoded.batch(batch))[0] for batch in plan[0]]
     expected = torch.autograd.grad(torch.stack(losses).sum(), list(run.model.parameters()))
     targets = len(run.encoded) if task == "classify" else int(run.encoded.lengths.sum())
-    assert state.take_step(plan) == pytest.approx(sum(loss.item() for loss in losses))
+    assert loop_steps(state, 1) == [pytest.approx(sum(loss.item() for loss in losses))]
     for p, old, gradient in zip(run.model.parameters(), before, expected, strict=True):
         step = gradient.to_dense() * len(plan) / targets
         torch.testing.assert_close(old - p.detach(), step, rtol=1e-4, atol=1e-6)
 
 
 @pytest.mark.parametrize("decay", [0.0, 0.1])
-@pytest.mark.parametrize("optimizer", ["sgd", "adamw"])
+@pytest.mark.parametrize("kind", ["sgd", "adamw"])
 def test_weight_decay_and_momentum_are_those_of_torch(
-    tmp_path: Path, optimizer: str, decay: float
+    tmp_path: Path, kind: str, decay: float
 ) -> None:
     torch.manual_seed(1)
-    options = [f"train.optimizer={optimizer}", f"train.weight_decay={decay}",
+    options = [f"train.optimizer={kind}", f"train.weight_decay={decay}",
                "train.momentum=0.7", "train.max_grad_norm=0"]  # fmt: skip
     run = prepare(tiny.config(tmp_path, *options, *QUIET), CPU)
-    updates = Updates(run.model, run.config.train, ALONE)
+    optimizer = ModelOptimizer(run.model, run.config.train, 1)
     assert run.model.head is not None
     weight = run.model.head.linear.weight
     twin = weight.detach().clone().requires_grad_()
     plain = (
         torch.optim.SGD([twin], lr=1, momentum=0.7, weight_decay=decay)
-        if optimizer == "sgd"
+        if kind == "sgd"
         else torch.optim.AdamW([twin], lr=1, weight_decay=decay)
     )
     for lr in (0.1, 0.05, 0.2):
         batch = run.encoded.batch(np.arange(6))
-        updates.before(batch)
+        optimizer.before_forward(batch)
         run.model(batch)[0].backward()
         assert weight.grad is not None
         twin.grad = weight.grad.clone()
         plain.param_groups[0]["lr"] = lr
         plain.step()
-        assert updates.step(lr, 1.0)
+        assert take_step(optimizer, lr, 1.0)
         torch.testing.assert_close(weight, twin)
 
 
@@ -393,12 +393,9 @@ def test_gradients_of_an_attempt_that_was_short_of_memory_are_dropped(
 ) -> None:
     torch.manual_seed(1)
     run = prepare(settings(tmp_path, *QUIET), CPU)
-    gradients = Gradients(run, Updates(run.model, run.config.train, ALONE), ALONE, print)
+    state = RunState(run, ALONE, print)
     batches = [np.arange(3), np.arange(3, 12)]
-    expected = gradients.of(batches, 10.0)
-    wanted = {name: p.grad.to_dense().clone() for name, p in run.model.named_parameters()
-              if p.grad is not None}  # fmt: skip
-    gradients.updates.forget()
+    wanted = computed(state, batches)
     whole, sizes = Model.forward, []
 
     def limited(model: Model, batch: Batch) -> tuple[Tensor, Tensor]:
@@ -408,19 +405,20 @@ def test_gradients_of_an_attempt_that_was_short_of_memory_are_dropped(
         return whole(model, batch)
 
     monkeypatch.setattr(Model, "forward", limited)
-    assert gradients.of(batches, 10.0) == pytest.approx(expected)
+    found = computed(state, batches)
+    assert found.loss == pytest.approx(wanted.loss)
     assert sizes == [3, 9, 2, 1, 5, 1, 1, 1, 3, 2, 2, 2]
-    assert gradients.targets == run.encoded.lengths[:12].sum()
-    for name, parameter in run.model.named_parameters():
-        assert parameter.grad is not None
-        torch.testing.assert_close(parameter.grad.to_dense(), wanted[name], rtol=1e-4, atol=1e-5)
+    assert found.targets == run.encoded.lengths[:12].sum()
+    assert found.gradients.keys() == wanted.gradients.keys()
+    for name, gradient in wanted.gradients.items():
+        torch.testing.assert_close(found.gradients[name], gradient, rtol=1e-4, atol=1e-6)
 
 
 def test_pieces_are_of_sizes_that_differ_by_one_at_most_and_lose_no_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = prepare(settings(tmp_path, *QUIET), CPU)
-    gradients = Gradients(run, Updates(run.model, run.config.train, ALONE), ALONE, print)
+    state = RunState(run, ALONE, print)
     read: list[list[int]] = []
     whole = Encoded.batch
 
@@ -431,8 +429,8 @@ def test_pieces_are_of_sizes_that_differ_by_one_at_most_and_lose_no_sentence(
     monkeypatch.setattr(Encoded, "batch", recorded)
     for parts in (1, 2, 4, 8, 16):
         read.clear()
-        gradients.parts = parts
-        gradients.of([np.arange(10), np.arange(10, 13)], 10.0)
+        state.micro_batches.parts = parts
+        computed(state, [np.arange(10), np.arange(10, 13)])
         assert [number for piece in read for number in piece] == list(range(13))
         assert len(read) == min(parts, 10) + min(parts, 3)
         sizes = [len(piece) for piece in read if piece[0] < 10]
@@ -444,11 +442,11 @@ def test_words_that_occur_once_are_read_as_unknown_with_the_probability_of_the_o
     tmp_path: Path, probability: float
 ) -> None:
     run = prepare(settings(tmp_path, f"embeddings.singleton_dropout={probability}"), CPU)
-    gradients = Gradients(run, Updates(run.model, run.config.train, ALONE), ALONE, print)
-    batch = run.encoded.batch(np.arange(len(run.encoded)))
+    everything = np.arange(len(run.encoded))
+    batch = run.encoded.batch(everything)
     once = run.singletons[batch.words.word_ids]
     assert int(once.sum()) == 20
-    read = gradients._with_unknown_words(batch).words.word_ids
+    read = MicroBatches(run, ALONE, print).load(everything).words.word_ids
     assert torch.equal(read[~once], batch.words.word_ids[~once])
     share = float((read[once] == UNKNOWN_ID).float().mean())
     assert share == 0 if not probability else 0.2 < share < 0.8
@@ -508,8 +506,7 @@ def test_in_mixed_precision_the_heads_work_in_float32(
         return states.bfloat16(), final.bfloat16()
 
     monkeypatch.setattr(model.encoder, "read", of_encoder)
-    processes = processes_of(CPU, "bf16")
-    with processes.accelerator.autocast():
+    with autocast(CPU, "bf16"):
         assert torch.is_autocast_enabled("cpu")
         total, _ = model(batch)
     assert total.dtype == torch.float32
@@ -521,12 +518,12 @@ def test_a_run_that_goes_on_knows_how_often_it_has_gone_back_and_what_it_has_ski
 ) -> None:
     run = prepare(settings(tmp_path), CPU)
     state = RunState(run, ALONE, print)
-    state.take_step(state.plan())
-    state.skipped, state.in_a_row, state.returns = 7, 3, 2
+    loop_steps(state, 1)
+    state.skipped, state.consecutive_nonfinite, state.rollbacks = 7, 3, 2
     kept = state.checkpoint({"run": {}}, sound=False)
     again = RunState(run, ALONE, print)
     again.restore(replace(kept, state=json.loads(json.dumps(kept.state))))
-    assert (again.step, again.skipped, again.in_a_row, again.returns) == (1, 7, 3, 2)
+    assert (again.step, again.skipped, again.consecutive_nonfinite, again.rollbacks) == (1, 7, 3, 2)
     assert again.position == state.position
     # All in all: no more returns because it was stopped in between.
     Faulty(monkeypatch, float("nan"), range(13, 10**6))
@@ -565,11 +562,11 @@ def test_each_process_drops_other_units_and_other_words(tmp_path: Path) -> None:
     run = prepare(settings(tmp_path), CPU)
     drawn = []
     for number in range(3):
-        processes = processes_of(CPU, "fp32")
-        processes.number, processes.count = number, 3
+        processes = processes_of(CPU)
+        processes.rank, processes.count = number, 3
         torch.manual_seed(run.config.train.seed)
-        gradients = Gradients(run, Updates(run.model, run.config.train, ALONE), processes, print)
-        drawn.append((float(torch.rand(1)), float(torch.rand(1, generator=gradients.dice))))
+        generator = MicroBatches(run, processes, print).generator
+        drawn.append((float(torch.rand(1)), float(torch.rand(1, generator=generator))))
     assert len({pair[0] for pair in drawn}) == len({pair[1] for pair in drawn}) == 3
 
 

@@ -1,20 +1,17 @@
 """What a step does to the weights."""
 
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import tiny
 import torch
+from steps import take_step
 
 from tagkit.models.device import choose_device
 from tagkit.training import optimizer as module
-from tagkit.training.distributed import processes_of
-from tagkit.training.optimizer import Updates
+from tagkit.training.optimizer import ModelOptimizer
 from tagkit.training.setup import Prepared, prepare
-
-ALONE = processes_of(torch.device("cpu"), "fp32")
 
 
 def prepared(tmp_path: Path, *overrides: str) -> Prepared:
@@ -22,37 +19,37 @@ def prepared(tmp_path: Path, *overrides: str) -> Prepared:
     return prepare(tiny.config(tmp_path, *overrides), choose_device("cpu"))
 
 
-def ten_steps(run: Prepared) -> Updates:
-    updates = Updates(run.model, run.config.train, ALONE)
+def ten_steps(run: Prepared) -> ModelOptimizer:
+    optimizer = ModelOptimizer(run.model, run.config.train, 1)
     torch.manual_seed(4)
     for step in range(10):
         batch = run.encoded.batch(np.arange(3 * step, 3 * step + 6) % len(run.encoded))
-        updates.before(batch)
+        optimizer.before_forward(batch)
         run.model(batch)[0].backward()
-        assert updates.step(0.01, 1.0)
-    return updates
+        assert take_step(optimizer, 0.01, 1.0)
+    return optimizer
 
 
-def weights_of(updates: Updates, run: Prepared) -> list[torch.Tensor]:
+def weights_of(optimizer: ModelOptimizer, run: Prepared) -> list[torch.Tensor]:
     """Weights, then their running means."""
-    if updates.rows:
-        updates.rows.read_all()
+    if optimizer.rows:
+        optimizer.rows.read_all()
     own = [p.detach().clone() for p in run.model.parameters()]
-    with updates.averaged():
+    with optimizer.averaged():
         return own + [p.detach().clone() for p in run.model.parameters()]
 
 
-@pytest.mark.parametrize("clip", [0, 0.5])
+@pytest.mark.parametrize(("norm", "value"), [(0, 0), (0.5, 0), (0, 0.002)])
 def test_rows_alone_end_as_the_whole_table_does(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clip: float
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, norm: float, value: float
 ) -> None:
     found = []
     for rows in (True, False):
-        monkeypatch.setattr(module, "_updates_rows", lambda *_, rows=rows: rows)
-        run = prepared(tmp_path, f"train.max_grad_norm={clip}")
-        updates = ten_steps(run)
-        assert (updates.rows is not None) == rows
-        found.append(weights_of(updates, run))
+        monkeypatch.setattr(module, "_suits_row_adam", lambda *_, rows=rows: rows)
+        run = prepared(tmp_path, f"train.max_grad_norm={norm}", f"train.max_grad_value={value}")
+        optimizer = ten_steps(run)
+        assert (optimizer.rows is not None) == rows
+        found.append(weights_of(optimizer, run))
     for few, all_rows in zip(*found, strict=True):
         torch.testing.assert_close(few, all_rows, rtol=0, atol=5e-5)
 
@@ -60,9 +57,9 @@ def test_rows_alone_end_as_the_whole_table_does(
 def test_a_norm_over_the_limit_is_clipped_over_all_gradients_together(tmp_path: Path) -> None:
     run = prepared(tmp_path, "train.optimizer=sgd", "train.momentum=0", "train.max_grad_norm=0.25")
     before = [p.detach().clone() for p in run.model.parameters()]
-    updates = Updates(run.model, run.config.train, ALONE)
+    optimizer = ModelOptimizer(run.model, run.config.train, 1)
     run.model(run.encoded.batch(np.arange(6)))[0].backward()
-    updates.step(1.0, 1.0)
+    take_step(optimizer, 1.0, 1.0)
     moved = [p.detach() - old for p, old in zip(run.model.parameters(), before, strict=True)]
     assert float(torch.nn.utils.get_total_norm(moved)) == pytest.approx(0.25, rel=1e-4)
 
@@ -76,10 +73,9 @@ def test_only_rows_are_updated_where_that_is_the_same(
     tmp_path: Path, override: str, rows: bool
 ) -> None:
     run = prepared(tmp_path, override)
-    assert (Updates(run.model, run.config.train, ALONE).rows is not None) == rows
-    several = processes_of(torch.device("cpu"), "fp32")
-    several.count = 2  # each reads other rows
-    assert Updates(run.model, run.config.train, several).rows is None
+    assert (ModelOptimizer(run.model, run.config.train, 1).rows is not None) == rows
+    # Of several processes each reads other rows.
+    assert ModelOptimizer(run.model, run.config.train, 2).rows is None
 
 
 def test_without_a_running_mean_the_model_keeps_its_own_weights(tmp_path: Path) -> None:
@@ -90,41 +86,36 @@ def test_without_a_running_mean_the_model_keeps_its_own_weights(tmp_path: Path) 
         assert torch.equal(own, lent)
 
 
-class Scaled:
-    """Processes of fp16, with a scaler that works on a CPU."""
-
-    count = 1
-
-    def __init__(self) -> None:
-        self.accelerator = SimpleNamespace(scaler=torch.amp.GradScaler("cpu", init_scale=2.0**20))
+def with_scaler(run: Prepared) -> ModelOptimizer:
+    """An optimizer as for fp16, with a scaler that works on a CPU."""
+    optimizer = ModelOptimizer(run.model, run.config.train, 1)
+    optimizer.scaler = torch.amp.GradScaler("cpu", init_scale=2.0**20)
+    return optimizer
 
 
 def test_fp16_finds_its_scale_and_then_makes_the_steps_of_fp32(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_updates_rows", lambda *_: False)
+    monkeypatch.setattr(module, "_suits_row_adam", lambda *_: False)
     found = []
     for scaled in (True, False):
         run = prepared(tmp_path, "embeddings.singleton_dropout=0")
         run.model.eval()
-        updates = Updates(run.model, run.config.train, Scaled() if scaled else ALONE)  # type: ignore[arg-type]
+        optimizer = with_scaler(run) if scaled else ModelOptimizer(run.model, run.config.train, 1)
         for overflows in [True, False] if scaled else [False]:
             loss = run.model(run.encoded.batch(np.arange(6)))[0]
-            (updates.scaler.scale(loss) if updates.scaler else loss).backward()
+            optimizer.scaler.scale(loss).backward()
             if overflows:
-                updates.dense_gradients()[-1].view(-1)[0] = torch.inf
-            assert updates.step(0.01, 1.0)
+                optimizer.dense_gradients()[-1].view(-1)[0] = torch.inf
+            assert take_step(optimizer, 0.01, 1.0)
         found.append([p.detach().clone() for p in run.model.parameters()])
-        assert updates.steps == 1
+        assert optimizer.average.steps == 1
         if scaled:
-            assert updates.scaler is not None
-            assert updates.scaler.get_scale() == 2.0**19
-            again = Updates(run.model, run.config.train, Scaled())  # type: ignore[arg-type]
-            again.restore(updates.tensors())
-            assert again.scaler is not None
-            assert again.scaler.state_dict() == updates.scaler.state_dict()
-            assert not updates.step(
-                0.01, float("nan")
-            )  # a loss that is not finite is another thing
+            assert optimizer.scaler.get_scale() == 2.0**19
+            again = with_scaler(run)
+            again.restore(optimizer.tensors())
+            assert again.scaler.state_dict() == optimizer.scaler.state_dict()
+            # A loss that is not finite is another thing.
+            assert not take_step(optimizer, 0.01, float("nan"))
     for half, full in zip(*found, strict=True):
         torch.testing.assert_close(half, full, rtol=0, atol=1e-6)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from tagkit.training import row_adam as module
-from tagkit.training.ema import RunningMean, decay_at
+from tagkit.training.ema import WeightAverage, decay_at
 from tagkit.training.row_adam import RowAdam
 
 ROWS, DIM = 12, 3
@@ -19,7 +19,7 @@ class Dense:
     def __init__(self, table: Tensor) -> None:
         self.table = table.clone().requires_grad_()
         self.adam = torch.optim.Adam([self.table], lr=1.0)
-        self.mean = RunningMean([self.table])
+        self.mean = WeightAverage([self.table], 0.999)
 
     def step(self, rows: Tensor, gradients: Tensor, lr: float, decay: float) -> None:
         self.table.grad = torch.zeros_like(self.table).index_put_((rows,), gradients)

@@ -1,0 +1,146 @@
+"""Batches as a process reads them: its share, in pieces where memory is short, with unknown words.
+
+A step's gradient is a sum over its sentences, so it does not matter where the sum is cut: between
+batches (`train.accumulate`), between pieces of a batch, and between processes.
+"""
+
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import chain
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from tagkit.errors import TrainingError
+from tagkit.features.batch import Batch
+from tagkit.features.bucketing import Ids
+from tagkit.features.vocabulary import UNKNOWN_ID
+from tagkit.nn.dropout import replace_at_random
+from tagkit.training.distributed import Processes
+from tagkit.training.setup import Prepared
+
+
+class MicroBatches:
+    """Cuts the batches of a step into pieces, and loads them."""
+
+    def __init__(
+        self, prepared: Prepared, processes: Processes, note: Callable[[str], None]
+    ) -> None:
+        """`note` is called with a sentence when memory is short."""
+        self.prepared = prepared
+        self.processes = processes
+        self.note = note
+        self.parts = 1  # into which a batch is cut
+        seed = prepared.config.train.seed + processes.rank
+        # The weights are drawn by now, the same in all processes. From here on each one draws for
+        # itself: with one seed all would drop the same units, of different sentences.
+        if processes.rank:
+            torch.manual_seed(seed)
+        self.generator = torch.Generator().manual_seed(seed)
+
+    def split(self, batches: Sequence[Ids]) -> list[Ids]:
+        """The pieces of a step, of sizes that differ by one at most in each batch."""
+        pieces = (np.array_split(batch, min(self.parts, len(batch))) for batch in batches)
+        # Of each piece every process takes each so-and-so-many-th sentence. Sentences lie in order
+        # of length: halves would give one process the long ones.
+        rank, count = self.processes.rank, self.processes.count
+        mine = (piece[rank::count] for piece in chain.from_iterable(pieces))
+        return [piece for piece in mine if len(piece)]
+
+    def load(self, indices: Ids) -> Batch:
+        """A piece on the training device, with some of its rare words unknown.
+
+        The vector of the unknown word would never be trained otherwise: each word of the training
+        corpus is known. Words that occur once are the likest to those that will be unknown.
+        """
+        batch = self.prepared.encoded.batch(indices)
+        probability = self.prepared.config.embeddings.singleton_dropout
+        if probability:
+            singletons, word_ids = self.prepared.singletons, batch.words.word_ids
+            batch = batch.with_words(
+                replace_at_random(word_ids, singletons, UNKNOWN_ID, probability, self.generator)
+            )
+        return batch.to(self.prepared.device)
+
+    def shrink(self, batches: Sequence[Ids], error: BaseException) -> None:
+        """Halve the pieces after a failed attempt at a step.
+
+        Raises:
+            TrainingError: a single sentence does not fit into memory.
+            BaseException: `error`, where it is not about memory.
+        """
+        if not _is_out_of_memory(error):
+            raise error
+        # The traceback holds the frames of the failed attempt, and they hold its activations.
+        traceback.clear_frames(error.__traceback__)
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+        whole = max(map(len, batches))
+        largest = -(-whole // min(self.parts, whole))
+        if largest == 1:
+            raise TrainingError(
+                "too little memory for 1 sentence at a time; lower data.max_length or the "
+                "sizes of the model"
+            ) from None
+        self.parts *= 2
+        self.note(
+            f"too little memory for {largest} sentences at a time; from now on steps are taken "
+            f"in pieces of {-(-whole // self.parts)}"
+        )
+
+    def tensors(self) -> dict[str, Tensor]:
+        """What `restore` needs, of each process.
+
+        States of the random generators are (processes, bytes). Dropout is drawn for each piece by
+        itself, so the number of pieces, (processes,), decides what it draws too.
+        """
+        states = {
+            "random.words": self.generator.get_state(),
+            "random.torch": torch.get_rng_state(),
+            "pieces": torch.tensor(self.parts),
+        }
+        if self.prepared.device.type == "cuda":
+            states["random.cuda"] = torch.cuda.get_rng_state(self.prepared.device)
+        return {name: self.processes.gather(state) for name, state in states.items()}
+
+    def restore(self, tensors: Mapping[str, Tensor]) -> None:
+        """Restore the state that `tensors` returned.
+
+        A run that goes back to an earlier checkpoint keeps its number of pieces: memory is as short
+        as it was. Checkpoints of earlier versions do not have that number.
+        """
+        rank = self.processes.rank
+        if "pieces" in tensors:
+            self.parts = max(self.parts, int(tensors["pieces"][rank]))
+        # clone: torch (2.13) crashes on a state that is a view of a larger tensor.
+        self.generator.set_state(tensors["random.words"][rank].clone())
+        torch.set_rng_state(tensors["random.torch"][rank].clone())
+        if self.prepared.device.type == "cuda" and "random.cuda" in tensors:
+            torch.cuda.set_rng_state(tensors["random.cuda"][rank].clone(), self.prepared.device)
+
+
+@contextmanager
+def oom_as_error() -> Iterator[None]:
+    """Within this context a lack of memory is an error that says what to lower.
+
+    Raises:
+        TrainingError: memory is too short for what cannot be cut into pieces.
+    """
+    try:
+        yield
+    except (RuntimeError, MemoryError) as error:
+        if not _is_out_of_memory(error):
+            raise
+        raise TrainingError(
+            "too little memory to update or score the model; lower train.batch_size or the sizes "
+            "of the model"
+        ) from None
+
+
+def _is_out_of_memory(error: BaseException) -> bool:
+    # torch.OutOfMemoryError is of a GPU alone: on a CPU it is a RuntimeError, told by its text.
+    phrases = ("can't allocate memory", "not enough memory", "out of memory")
+    text = str(error).lower()
+    return isinstance(error, MemoryError) or any(phrase in text for phrase in phrases)

@@ -1,0 +1,196 @@
+"""What the training loop calls by name: scoring dev, checkpoints, models, rollbacks, the end."""
+
+import threading
+import time
+from enum import IntEnum
+from typing import Any, Literal
+
+from tagkit.errors import Interrupted, TrainingError
+from tagkit.inference.predictor import Predictor
+from tagkit.inference.score import dev_scores
+from tagkit.training.callbacks import Epoch, Listener
+from tagkit.training.run_folder import RunFolder
+from tagkit.training.state import RunState
+from tagkit.training.time_budget import TimeBudget
+
+# Consecutive steps without finite gradients before the run goes back, and how often it does.
+MAX_NONFINITE = 5
+_MAX_ROLLBACKS = 5
+
+Ending = Literal["epochs", "patience", "time"]
+
+
+class Action(IntEnum):
+    """What a process wants to do before the next step, the most urgent last."""
+
+    # Numbers, because processes agree on the largest of theirs.
+    CONTINUE = 0
+    SAVE = 1
+    END = 2
+    STOP = 3
+
+
+class Run:
+    """One training run: its state, and where it goes."""
+
+    def __init__(
+        self,
+        state: RunState,
+        folder: RunFolder,
+        facts: dict[str, Any],
+        identity: dict[str, Any],
+        listener: Listener,
+        budget: TimeBudget,
+        stop: threading.Event | None,
+    ) -> None:
+        """A run that saves its models with `facts` and its checkpoints with `identity`."""
+        self.state = state
+        self.prepared = prepared = state.prepared
+        self.processes = state.processes
+        self.settings = prepared.config.train
+        self.folder = folder
+        self.facts = facts
+        self.identity = identity
+        self.listener = listener
+        self.stop = stop or threading.Event()
+        self.budget = budget
+        # Of the model that is trained, not of a copy: it scores the weights of the moment.
+        self.predictor = Predictor(
+            prepared.model, prepared.vocabulary, prepared.config, prepared.device
+        )
+
+    def ending(self) -> Ending | None:
+        """Why there is no further epoch; None while there is one."""
+        done, patience = len(self.state.epochs), self.settings.patience
+        if done >= self.settings.max_epochs:
+            return "epochs"
+        # Early stopping: Goodfellow, Bengio and Courville, section 7.8, algorithm 7.1.
+        if done and patience and done - self.state.best.number >= patience:
+            return "patience"
+        # At least one step is taken and scored, however short the time: else there is no model.
+        if done and self.processes.max_over_ranks(self.budget.is_over(self._closing_s())):
+            return "time"
+        return None
+
+    def pending_action(self) -> Action:
+        """What is to be done before the next step: the most urgent that any process wants."""
+        return Action(self.processes.max_over_ranks(self._own_action()))
+
+    def _own_action(self) -> Action:
+        if self.stop.is_set():
+            return Action.STOP
+        if self.budget.is_over(self._closing_s()):
+            return Action.END
+        return Action.SAVE if self.budget.wants_checkpoint(self.state.step) else Action.CONTINUE
+
+    def stop_requested(self) -> bool:
+        """Whether any process was asked to stop."""
+        return bool(self.processes.max_over_ranks(self.stop.is_set()))
+
+    def evaluate(self, *, whole: bool) -> Epoch:
+        """Score dev with the averaged weights, and save the model if it is the best.
+
+        Args:
+            whole: whether the epoch came to its end.
+        """
+        began, state = time.perf_counter(), self.state
+        position = state.position
+        with state.optimizer.averaged():
+            dev = self.prepared.corpus.dev
+            scores = dev_scores(self.predictor, dev, self.settings.batch_size)
+            # Rounding may differ from process to process, and with it which epoch is the best.
+            score = self.processes.from_first_rank(scores.headline)
+            # How long the end of the run will take is judged by this.
+            self.budget.dev_s = time.perf_counter() - began
+            epoch = Epoch(
+                number=len(state.epochs) + 1,
+                step=state.step,
+                loss=position.loss / max(1, position.targets),
+                score=score,
+                scores=dict(scores.parts),
+                lr=state.schedule.lr,
+                # Seconds of steps alone, summed over stops and resumptions.
+                tokens_per_s=position.tokens / max(position.seconds, 1e-9),
+                seconds=position.seconds + self.budget.dev_s,
+                # Of epochs that score the same the first one stays the best.
+                is_best=not state.epochs or score > state.best.score,
+                whole=whole,
+            )
+            state.add_epoch(epoch)
+            if epoch.is_best:
+                self.save_model("best", epoch)
+        # After the model: a history never names a best epoch whose model is not there.
+        self.folder.write_history(state.epochs)
+        self.listener.on_epoch(epoch)
+        curves = {"loss": epoch.loss, "dev": epoch.score, "lr": epoch.lr,
+                  "tokens/s": epoch.tokens_per_s}  # fmt: skip
+        self.processes.log(curves, epoch.step)
+        return epoch
+
+    def checkpoint(self) -> None:
+        """Save the state of the run.
+
+        Whether a run may go back to it depends on the place alone, not on why it is saved: a run
+        that was stopped and resumed has to go back to the same step as one that was not.
+        """
+        state = self.state
+        on_schedule = not state.position.done or self.budget.is_due(state.step)
+        sound = on_schedule and not state.consecutive_nonfinite
+        self.folder.save_checkpoint(state.checkpoint({"run": self.identity}, sound=sound))
+        self.budget.saved()
+        self.processes.barrier()
+
+    def roll_back(self) -> None:
+        """Go back to where the run was sound, with half the learning rate.
+
+        Raises:
+            TrainingError: that was tried too often.
+        """
+        state = self.state
+        step, skipped, rollbacks = state.step, state.skipped, state.rollbacks + 1
+        if rollbacks > _MAX_ROLLBACKS:
+            raise TrainingError(
+                f"step {step}: loss or gradients were not finite {MAX_NONFINITE} times in a row, "
+                f"also after {_MAX_ROLLBACKS} returns with half the learning rate each time. Look "
+                "for wrong values in the vectors, or lower train.lr"
+            )
+        state.restore(self.folder.sound_checkpoint(state.check, self.listener.on_note))
+        # What was counted is not undone: else the run would go back to that step forever.
+        state.skipped, state.rollbacks = skipped, rollbacks
+        state.schedule.factor /= 2
+        self.listener.on_note(
+            f"step {step}: not finite {MAX_NONFINITE} times in a row; back to step {state.step}, "
+            f"with {state.schedule.factor:g} times the learning rate"
+        )
+        # At once: a run that ends here is not to come back with the former learning rate.
+        self.checkpoint()
+
+    def interrupt(self) -> None:
+        """Save a checkpoint to resume from, and a model.
+
+        Raises:
+            Interrupted: always.
+        """
+        self.checkpoint()
+        epoch, step = len(self.state.epochs) + 1, self.state.step
+        with self.state.optimizer.averaged():
+            facts = {**self.facts, "epoch": epoch, "step": step}
+            self.folder.save_model("last", self.prepared, facts)
+        raise Interrupted(
+            f"stopped after step {step}, in epoch {epoch}; a checkpoint to resume from is in "
+            f"{self.folder.path}"
+        )
+
+    def save_model(self, name: str, epoch: Epoch, **more: Any) -> None:
+        """Save the model with its present weights as those of an epoch, as `best` or `last`."""
+        facts = {**self.facts, "epoch": epoch.number, "dev_score": epoch.score, **more}
+        self.folder.save_model(name, self.prepared, facts)
+
+    def _closing_s(self) -> float:
+        """Seconds that it will take to end: dev twice, and test."""
+        corpus, position = self.prepared.corpus, self.state.position
+        tokens = 2 * corpus.dev.tokens + (corpus.test.tokens if corpus.test else 0)
+        if self.budget.dev_s:
+            return self.budget.dev_s * tokens / max(1, corpus.dev.tokens)
+        # Nothing was scored yet. Scoring takes less than training.
+        return tokens * position.seconds / max(1, position.tokens)
