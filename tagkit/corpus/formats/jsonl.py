@@ -17,7 +17,7 @@ from tagkit.corpus.formats.options import Item, Reading
 from tagkit.corpus.formats.pieces import Piece, Writing, cannot_hold, one_file
 from tagkit.corpus.formats.source import Source
 from tagkit.errors import shorten
-from tagkit.storage import without_halves
+from tagkit.storage import replace_lone_surrogates
 from tagkit.text.json_text import to_json
 from tagkit.text.records import Document, Sentence, TextSpan
 from tagkit.wording import listed
@@ -302,7 +302,7 @@ def write_jsonl_spans(items: Iterable[Document], writing: Writing) -> Iterator[P
 def _spans_record(item: Document) -> dict[str, Any]:
     if not item.text.strip():
         raise cannot_hold(item, "jsonl-spans", "a blank text")
-    record: dict[str, Any] = {"id": without_halves(item.name)} if item.name else {}
+    record: dict[str, Any] = {"id": replace_lone_surrogates(item.name)} if item.name else {}
     record["text"] = item.text
     if item.tokens is not None:
         record["tokens"] = [
