@@ -11,8 +11,8 @@ from tagkit.wording import reason
 def flush_to_disk(path: Path) -> None:
     """Wait until a file's content, or a folder's list of names, is on the disk.
 
-    write(2) and rename(2) only change the page cache. fsync(2) of a file does not include the
-    entry of its name in the folder: the folder needs an fsync of its own (see NOTES there).
+    write(2) and rename(2) change the page cache only, and fsync(2) of a file does not include its
+    entry in the folder: the folder needs an fsync of its own (Linux manual, fsync(2)).
     """
     if os.name == "nt" and path.is_dir():  # Windows cannot open a folder as a file
         return

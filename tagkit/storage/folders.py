@@ -18,7 +18,7 @@ from tagkit.storage.disk import flush_to_disk, link_target
 from tagkit.storage.places import refusals, require_new_folder, status
 from tagkit.storage.temporary import UNFINISHED, temporary_folder
 
-# An fsync costs 5 to 20 ms on a disk: with more files, one sync(2) of everything is cheaper.
+# Each fsync waits for the disk: with more files than this, one sync(2) of everything is faster.
 _MANY_FILES = 64
 
 

@@ -27,9 +27,7 @@ def require_place(path: Path, *, replace: bool) -> None:
     """
     with refusals(path):
         found = status(path)
-        if found is None or stat.S_ISREG(
-            found.st_mode
-        ):  # a device or a pipe is written to directly
+        if found is None or stat.S_ISREG(found.st_mode):  # devices and pipes are not replaced
             if own_descriptor(path) is None:
                 require_folder(path)
                 require_replaceable(path, found, replace=replace)
@@ -83,7 +81,7 @@ def refuse_folder_of_input(output: Path, inputs: Iterable[Path]) -> None:
 
 
 def require_name(output: str, what: str) -> None:
-    """Refuse an empty name, as `-o "$UNSET"` gives one in a shell; Path("") would be the folder ".".
+    """Refuse an empty name, such as a shell makes of `-o "$UNSET"`; Path("") would mean ".".
 
     Raises:
         DataError: the name is empty; the message begins with `what`, the argument it was given for.
