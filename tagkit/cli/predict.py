@@ -85,7 +85,7 @@ def predict_command(
     from tagkit.inference.predictor import load
     from tagkit.inference.render import header
     from tagkit.inference.stream import StreamOptions, annotate_file
-    from tagkit.inference.workers import Alone, Hire, Team
+    from tagkit.inference.workers import SerialWorker, WorkerConfig, WorkerPool
     from tagkit.models.device import set_threads
     from tagkit.storage import open_output
     from tagkit.storage.places import refuse_input, refuse_inside
@@ -105,12 +105,14 @@ def predict_command(
         predictor = load(model, device, precision)
         gc.freeze()  # what is there now stays to the end: garbage is not looked for in it
         annotator = Annotator(predictor, options)
-        crew: Alone | Team = Alone(annotator)
+        annotators: SerialWorker | WorkerPool = SerialWorker(annotator)
         if workers > 1:
-            hire = Hire(model, device, precision, each, options)
-            crew = stack.enter_context(Team(workers, hire))
+            config = WorkerConfig(model, device, precision, each, options)
+            annotators = stack.enter_context(WorkerPool(workers, config))
         for line in header(annotator.style):
             write(f"{line}\n")
         for path in paths:
-            for piece in annotate_file(crew, predictor.config, annotator.style, path, reading):
+            for piece in annotate_file(
+                annotators, predictor.config, annotator.style, path, reading
+            ):
                 write(piece)

@@ -8,7 +8,8 @@ from tagkit.cli.reports import architecture, report_lines
 from tagkit.corpus.split import Split
 from tagkit.corpus.splits import Corpus
 from tagkit.training.callbacks import Epoch, Listener
-from tagkit.training.seeds import TrainedSeeds, mean_and_deviation
+from tagkit.training.seed_scores import mean_and_deviation
+from tagkit.training.seeds import TrainedSeeds
 from tagkit.training.setup import Prepared
 from tagkit.training.trainer import Trained
 from tagkit.wording import as_argument, plural, plural_of, visible

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tagkit.cli.console import WithBar, note
-from tagkit.training.run_contents import BEST_CONFIG
-from tagkit.training.trials import Trial, Tuned, TuneListener
+from tagkit.training.trials import BEST_CONFIG, Trial, Tuned, TuneListener
 from tagkit.wording import as_argument, plural
 
 

@@ -18,7 +18,7 @@ from tagkit.training.callbacks import Epoch, Listener
 from tagkit.training.checkpoint import Checkpoint
 from tagkit.training.distributed import Processes, processes_of
 from tagkit.training.gradients import shortage_told
-from tagkit.training.run_contents import TRACKED
+from tagkit.training.run_files import TRACKED
 from tagkit.training.run_folder import RunFolder
 from tagkit.training.run_identity import facts_of, identity, output_folder, refuse_unfit
 from tagkit.training.setup import prepare
@@ -103,7 +103,7 @@ def train(
     with folder.locked(notes.append), restored, shortage_told():
         folder.check(resume=resume, force=force)
         torch.manual_seed(config.train.seed)
-        prepared = prepare(folder.continued(config) if resume else config, device)
+        prepared = prepare(folder.resumed_config(config) if resume else config, device)
         if stop and stop.is_set():
             raise Interrupted(f"stopped before the first step; {path} is as it was")
         facts = facts_of(prepared)

@@ -52,9 +52,9 @@ def falls_back(stopped: Stopped, tmp_path: Path, damage: Callable[[Path], object
     assert found.step == 10
     assert len(notes) == 1
     note = notes[0].removeprefix(f"{folder / LAST}: damaged (")
-    assert note.endswith("); it is passed over")
+    assert note.endswith("); it is skipped")
     assert len(note) < 400
-    return note.removesuffix("); it is passed over")
+    return note.removesuffix("); it is skipped")
 
 
 def drop(*path: str | int) -> Callable[[dict[str, Any]], object]:
@@ -233,7 +233,7 @@ def test_when_no_checkpoint_can_be_used_the_error_names_each(
     with pytest.raises(CheckpointError) as caught:
         newest_checkpoint(folder, print, stopped.state.check)
     text = str(caught.value)
-    assert text.startswith(f"{folder}: no checkpoint is whole; --force starts anew. ")
+    assert text.startswith(f"{folder}: no checkpoint can be used; --force starts a new run. ")
     for place in places:
         assert f"{place.name}: damaged ('state.skipped' is missing)" in text
 

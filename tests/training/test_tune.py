@@ -20,7 +20,7 @@ from tagkit.config.search_space import Choices, Range, parse_spaces
 from tagkit.errors import CheckpointError, ConfigError, DataError, Interrupted, TrainingError
 from tagkit.inference.predictor import load
 from tagkit.training.manifest import Manifest
-from tagkit.training.run_contents import MODEL_FILES
+from tagkit.training.run_files import MODEL_FILES
 from tagkit.training.trainer import train
 
 pytest.importorskip("optuna")
@@ -110,7 +110,7 @@ def test_a_search_goes_on_and_draws_what_it_would_have_drawn(
     _, whole, _ = searched
     told = Told(stop_after=3)
     config = settings(tmp_path)
-    with pytest.raises(Interrupted, match="stopped in trial 4, which will be begun again"):
+    with pytest.raises(Interrupted, match="stopped in trial 4, which will be started again"):
         tune(config, SPACES, trials=6, listener=told, stop=told.stop)
     again = Told()
     tuned = tune(config, SPACES, trials=6, listener=again)
@@ -128,7 +128,7 @@ def test_of_trials_that_score_the_same_the_first_that_ended_is_the_best(
 ) -> None:
     from optuna import TrialPruned
 
-    # One that was given up is never the best, whatever its last score.
+    # One that was stopped early is never the best, whatever its last score.
     scores: list[float | None] = [0.4, None, 0.6, 0.6, 0.5, 0.6]
     hidden: list[int] = []
 
@@ -148,7 +148,7 @@ def test_of_trials_that_score_the_same_the_first_that_ended_is_the_best(
     told = Told()
     tuned = tune(settings(tmp_path), spaces, trials=3, listener=told)
     assert tuned.best.number == 3
-    tuned = tune(settings(tmp_path), spaces, trials=6, listener=told)  # gone on with
+    tuned = tune(settings(tmp_path), spaces, trials=6, listener=told)  # resumed
     assert len(set(hidden)) == 6
     assert [trial.dev for trial in tuned.trials] == [0.4, 0.99, 0.6, 0.6, 0.5, 0.6]
     assert [trial.state for trial in tuned.trials] == ["done", "given up", *["done"] * 4]
@@ -160,7 +160,7 @@ def test_of_trials_that_score_the_same_the_first_that_ended_is_the_best(
 
 
 @pytest.mark.slow
-def test_a_search_is_gone_on_with_only_as_it_was_begun(tmp_path: Path) -> None:
+def test_a_search_is_resumed_only_with_the_same_options(tmp_path: Path) -> None:
     tune(settings(tmp_path), SPACES, trials=1)
     with pytest.raises(CheckpointError, match="the search there tried other options"):
         tune(settings(tmp_path, "train.batch_size=4"), SPACES, trials=1)
@@ -220,7 +220,9 @@ def test_a_damaged_study_is_a_sentence(tmp_path: Path) -> None:
     Manifest(tmp_path / "search").claim(["study.db"])
     (tmp_path / "search" / "study.db").write_bytes(b"no database" * 100)
     (tmp_path / "search" / "notes.txt").write_text("mine")
-    with pytest.raises(CheckpointError, match=r"cannot be read or written: .*--force starts anew"):
+    with pytest.raises(
+        CheckpointError, match=r"cannot be read or written: .*--force starts a new one"
+    ):
         tune(settings(tmp_path), SPACES, trials=1)
     with pytest.raises(CheckpointError, match=r"is known to have written: notes\.txt\."):
         tune(settings(tmp_path), SPACES, trials=1, force=True)
