@@ -17,7 +17,7 @@ from tagkit.evaluation.class_report import ClassReport, JointReport
 from tagkit.wording import message_line
 
 if TYPE_CHECKING:  # their modules import torch, which is seconds; a note does not need them
-    from tagkit.inference.benchmark import Measured
+    from tagkit.cli.command_times import Measured
     from tagkit.inference.score import AnyReport
     from tagkit.models.bundle import Bundle
 

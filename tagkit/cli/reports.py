@@ -10,7 +10,7 @@ from tagkit.evaluation.tag_report import Report
 from tagkit.wording import clipped, listed, plural, plural_of, visible
 
 if TYPE_CHECKING:  # their modules import torch
-    from tagkit.inference.benchmark import Measured
+    from tagkit.cli.command_times import Measured
     from tagkit.inference.score import AnyReport
     from tagkit.models.bundle import Bundle
 
