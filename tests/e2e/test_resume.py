@@ -224,7 +224,7 @@ def test_a_run_does_not_replace_another_unless_it_is_told_to(tmp_path: Path) -> 
     listener = StopAt(3)
     with pytest.raises(Interrupted):
         train(settings(tmp_path), listener, force=True, stop=listener.stop)
-    with pytest.raises(CheckpointError, match="holds a run that was stopped; --resume goes on"):
+    with pytest.raises(CheckpointError, match="holds a run that was stopped; --resume cont"):
         train(settings(tmp_path))
 
 
