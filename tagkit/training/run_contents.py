@@ -76,7 +76,7 @@ def contents_of(folder: Path, manifest: Manifest) -> Contents:
         CheckpointError: it cannot be read.
     """
     found = Contents()
-    if not manifest.exists:
+    if not manifest.exists:  # in memory only: `run_cleanup.repair` writes it if the run is resumed
         manifest.names = set(_proven(folder))
     try:
         _walk(folder, "", manifest, manifest.folders(), found)
@@ -110,6 +110,8 @@ def _conflicts(name: str) -> bool:
 
 
 def _walk(place: Path, prefix: str, manifest: Manifest, known: set[str], found: Contents) -> None:
+    # scandir tells files, folders and links apart without a stat for each. Sorted, so that messages
+    # name the same foreign files every time.
     with os.scandir(place) as entries:
         ordered = sorted(entries, key=lambda entry: entry.name)
     for entry in ordered:
@@ -162,6 +164,7 @@ def _proven(folder: Path) -> set[str]:
                 names = inside & set(row.files or inside)
                 (yes if accepted else no).update(f"{usual}/{file}" for file in names)
         elif file_row := FILES.get(usual):
+            # Not a device or a pipe, whose reading might never end.
             accepted = temporary or (path.is_file() and _holds(file_row.proof, path))
             (yes if accepted else no).update((usual, *file_row.companions))
     return yes - no

@@ -213,7 +213,7 @@ def test_a_model_without_checkpoints_is_not_taken_for_a_run_to_go_on_with(tmp_pa
     assert digests(tmp_path) == before
 
 
-def test_a_run_does_not_replace_another_unless_it_is_told_to(tmp_path: Path) -> None:
+def test_a_run_does_not_replace_another_unless_forced(tmp_path: Path) -> None:
     train(settings(tmp_path))
     before = digests(tmp_path)
     with pytest.raises(CheckpointError, match=r"finished model; name another folder \(-o\), or"):
@@ -250,7 +250,7 @@ def test_forcing_removes_what_a_run_writes_and_nothing_else(tmp_path: Path) -> N
         ("train.seed=9", r"train.seed = 1, not 9"),
     ],
 )
-def test_a_run_goes_on_only_as_the_one_that_was_begun(
+def test_a_run_is_resumed_only_with_its_own_options(
     tmp_path: Path, override: str, problem: str
 ) -> None:
     listener = StopAt(3)

@@ -80,7 +80,7 @@ def test_windows_hold_all_items_in_order_and_not_too_many_words(words: list[int]
         ("X.CONLLU", ["# text = Ada"], True),
     ],
 )
-def test_text_and_columns_are_told_apart(name: str, lines: list[str], expected: bool) -> None:
+def test_text_and_columns_are_distinguished(name: str, lines: list[str], expected: bool) -> None:
     found = recognise_lines(name.lower(), lines, name, raw=True).name
     assert (found in ("columns", "conllu")) is expected
 
@@ -174,7 +174,7 @@ def test_several_processes_write_what_one_writes(
     assert "".join(together) == alone
 
 
-def test_a_mistake_that_a_worker_meets_is_told_as_in_one_process(
+def test_a_mistake_that_a_worker_meets_is_reported_as_in_one_process(
     predictor: Predictor, tmp_path: Path
 ) -> None:
     path = tmp_path / "a.jsonl"
@@ -188,7 +188,7 @@ def test_a_mistake_that_a_worker_meets_is_told_as_in_one_process(
     assert problems[0].startswith(f"{path}:2: expected a text, found")
 
 
-def test_a_worker_that_dies_is_told_of(predictor: Predictor, tmp_path: Path) -> None:
+def test_a_worker_that_dies_is_reported(predictor: Predictor, tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("Ada visits Rome.\n", encoding="utf-8")
     config = WorkerConfig(tmp_path / "no model", "cpu", "fp32", 1, options())
