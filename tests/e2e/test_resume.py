@@ -264,7 +264,7 @@ def test_all_that_differs_is_named_at_once(tmp_path: Path) -> None:
     listener = StopAt(3)
     with pytest.raises(Interrupted):
         train(settings(tmp_path), listener, stop=listener.stop)
-    with pytest.raises(CheckpointError, match=r"hidden = 16, not 8; train.lr = 0.02, not 0.5\. Resume"):
+    with pytest.raises(CheckpointError, match=r"hidden = 16, not 8; train.lr = 0.02, not 0.5\. R"):
         train(settings(tmp_path, "train.lr=0.5", "encoder.hidden=8"), resume=True)
 
 
