@@ -33,21 +33,20 @@ def benchmark_command(
 
     The score is also measured at lower precision.
     """
+    from tagkit.cli.command_times import measure_commands
     from tagkit.cli.console import note, print_measured
     from tagkit.config import load_config
+    from tagkit.corpus.formats.source import rereadable
     from tagkit.inference.benchmark import measure
     from tagkit.models.device import set_threads
 
     data = load_config(flags={"data.format": input_format, "data.encoding": encoding}).data
-    measured = measure(
-        model,
-        file,
-        data,
-        device=device,
-        threads=set_threads(threads),  # the number in use, so that the figures can name it
-        rounds=rounds,
-        note=note,
-    )
+    options = ["--device", device, "--encoding", data.encoding, "--input-format", data.format]
+    each = set_threads(threads)
+    with rereadable(file) as path:  # a copy of standard input, which each command reads again
+        speed = measure(model, path, data, device=device, rounds=rounds, note=note)
+        note("start-up ...")
+        measured = measure_commands(speed, model, path, options, threads=each, rounds=rounds)
     if as_json:
         typer.echo(to_json(measured.to_dict()))
     else:

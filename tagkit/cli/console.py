@@ -16,8 +16,8 @@ from tagkit.cli.reports import info_lines, label_cell, measured_lines, report_li
 from tagkit.evaluation.class_report import ClassReport, JointReport
 
 if TYPE_CHECKING:  # their modules import torch, which is seconds; a note does not need them
+    from tagkit.cli.command_times import Measured
     from tagkit.evaluation.report import Report
-    from tagkit.inference.benchmark import Measured
     from tagkit.models.bundle import Bundle
 
 

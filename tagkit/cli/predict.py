@@ -10,7 +10,7 @@ import typer
 from tagkit.cli.options import Device, Encoding, InputFormat, Model, Precision, Threads
 from tagkit.limits import BATCH_SIZE, MAX_LENGTH
 
-# \b keeps click from filling the lines.
+# \b (a backspace, on a line of its own) keeps click from joining the lines below it.
 EXAMPLES = """\b
 Examples:
   echo "Any flight from Oslo to Rome?" | tagkit predict models/travel - --format jsonl
@@ -96,7 +96,7 @@ def predict_command(
     from tagkit.inference.predictor import load
     from tagkit.inference.render import header
     from tagkit.inference.stream import StreamOptions, annotate_file
-    from tagkit.inference.workers import Alone, Hire, Team
+    from tagkit.inference.workers import SerialWorker, WorkerConfig, WorkerPool
     from tagkit.models.device import set_threads
     from tagkit.storage import open_output
     from tagkit.storage.places import refuse_input, refuse_inside
@@ -105,23 +105,31 @@ def predict_command(
     reading = StreamOptions(data.format, data.encoding, max_length or MAX_LENGTH, note)
     options = AnswerOptions(output_format, confidence, top, threshold, batch_size, max_length)
     paths = files or ["-"]
-    if output == Path("-"):
+    if output == Path("-"):  # as for inputs; a file of this name is ./-
         output = None
     if output is not None:
+        # Opening the output later truncates nothing, but its commit would replace an input that is
+        # still being read, or a part of the model.
         refuse_inside(output, model)
         refuse_input(output, (file for path in paths for file in files_of(path)))
     with ExitStack() as stack:
-        write = stack.enter_context(open_output(output))  # before anything that takes its time
+        # The output is opened before the model is loaded: a missing folder is reported at once.
+        write = stack.enter_context(open_output(output))
         each = set_threads(threads)
+        # Also with several workers: the style needs the model's classes, and a model that cannot be
+        # loaded is reported before any process starts.
         predictor = load(model, device, precision)
-        gc.freeze()  # what is there now stays to the end: garbage is not looked for in it
+        # Python's collector would visit millions of vocabulary entries again and again; whatever
+        # exists now is needed to the end.
+        gc.freeze()
         annotator = Annotator(predictor, options)
-        crew: Alone | Team = Alone(annotator)
+        pool: SerialWorker | WorkerPool = SerialWorker(annotator)
         if workers > 1:
-            hire = Hire(model, device, precision, each, options)
-            crew = stack.enter_context(Team(workers, hire))
+            config = WorkerConfig(model, device, precision, each, options)
+            # On the stack after the output: the processes are gone before the output is committed.
+            pool = stack.enter_context(WorkerPool(workers, config))
         for line in header(annotator.style):
             write(f"{line}\n")
         for path in paths:
-            for piece in annotate_file(crew, predictor.config, annotator.style, path, reading):
+            for piece in annotate_file(pool, predictor.config, annotator.style, path, reading):
                 write(piece)

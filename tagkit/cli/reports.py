@@ -12,8 +12,8 @@ from tagkit.text.schemes import has_spans
 from tagkit.wording import clipped, listed, plural, plural_of, visible
 
 if TYPE_CHECKING:  # their modules import torch
+    from tagkit.cli.command_times import Measured
     from tagkit.evaluation.report import Report
-    from tagkit.inference.benchmark import Measured
     from tagkit.models.bundle import Bundle
 
 _NO_CLASS = "(none)"  # shown in place of an empty label

@@ -28,7 +28,7 @@ from tagkit.cli.signals import stop_on_signal
 from tagkit.errors import ConfigError
 
 _DEFAULT_CONFIG = Path("tagkit.toml")
-# \b keeps click from filling the lines.
+# \b (a backspace, on a line of its own) keeps click from joining the lines below it.
 EXAMPLES = """\b
 Examples:
   tagkit train
@@ -115,8 +115,11 @@ def train_command(
     """
     from tagkit.config import load_config, refuse_without_effect
 
+    # A file in the current folder is not read beside --train: whoever names a corpus expects the
+    # defaults, wherever the command runs.
     if config is None and train is None:
         config = _DEFAULT_CONFIG
+    # None stands for an argument that was not given, and leaves the configuration as it is.
     flags = {
         "task": task,
         "data.train_file": train,
@@ -137,6 +140,7 @@ def train_command(
         "train.checkpoint_every": checkpoint_every,
     }
     settings = load_config(config, overrides or (), flags)
+    # `train` checks this too. Here it comes before torch is imported, and names the file.
     if not resume:
         refuse_without_effect(settings, str(config or "configuration"))
     if seed is not None and seeds is not None:
@@ -145,22 +149,24 @@ def train_command(
         )
     if resume and force:
         raise ConfigError(
-            "tagkit train", ["--resume continues the run, --force starts anew: name one"]
+            "tagkit train", ["--resume continues the run, --force starts a new one: name one"]
         )
-    if os.environ.get("RANK", "0") != "0":  # of several processes the first one talks
+    # torchrun and accelerate set RANK. Only the first of several processes reports.
+    if os.environ.get("RANK", "0") != "0":
         quiet = True
+    # Importing torch takes seconds: a signal that comes meanwhile must be handled already.
     with stop_on_signal() as stop:
         from tagkit.cli.train_progress import Progress
         from tagkit.training.callbacks import Listener
         from tagkit.training.seeds import train_seeds
         from tagkit.training.trainer import train as run
 
-        with nullcontext(Listener()) if quiet else Progress() as told:
+        with nullcontext(Listener()) if quiet else Progress() as listener:
             if settings.train.seeds:
-                of_seeds = train_seeds(settings, told, resume=resume, force=force, stop=stop)
-                if isinstance(told, Progress):
-                    told.on_seeds(of_seeds)
+                of_seeds = train_seeds(settings, listener, resume=resume, force=force, stop=stop)
+                if isinstance(listener, Progress):
+                    listener.on_seeds(of_seeds)
             else:
-                trained = run(settings, told, resume=resume, force=force, stop=stop)
-                if isinstance(told, Progress):
-                    told.on_end(trained)
+                trained = run(settings, listener, resume=resume, force=force, stop=stop)
+                if isinstance(listener, Progress):
+                    listener.on_end(trained)

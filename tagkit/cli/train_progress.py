@@ -12,7 +12,8 @@ from tagkit.models.description import Description
 from tagkit.nn.parameters import count_parameters
 from tagkit.text.schemes import has_spans
 from tagkit.training.callbacks import Epoch, Listener
-from tagkit.training.seeds import TrainedSeeds, mean_and_deviation
+from tagkit.training.seed_scores import mean_and_deviation
+from tagkit.training.seeds import TrainedSeeds
 from tagkit.training.setup import Prepared
 from tagkit.training.trainer import Trained
 from tagkit.wording import as_argument, plural, plural_of, visible

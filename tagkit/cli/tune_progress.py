@@ -1,11 +1,10 @@
-"""A search as a person sees it: a row a trial, then the best."""
+"""The progress of a search in the terminal: one row per trial, then the best."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from tagkit.cli.console import WithBar, note
-from tagkit.training.run_contents import BEST_CONFIG
-from tagkit.training.trials import Trial, Tuned, TuneListener
+from tagkit.training.trials import BEST_CONFIG, Trial, Tuned, TuneListener
 from tagkit.wording import as_argument, plural
 
 
@@ -13,26 +12,28 @@ class SearchProgress(WithBar, TuneListener):
     """Shows a search on standard error."""
 
     def __init__(self, trials: int) -> None:
-        """`trials` in all."""
+        """`trials`: total number."""
         super().__init__("trials", trials)
 
     def __enter__(self) -> "SearchProgress":
-        """Start the bar, and the table."""
+        """Start the bar and the table."""
         note("trial      dev   seconds  options")
         return super().__enter__()
 
     def on_trial(self, trial: Trial, *, is_best: bool) -> None:
-        """A row of the table; * where no trial before was as good."""
+        """A row of the table; * if no earlier trial was as good."""
         self._bar.advance(self._task)
         note(trial_line(trial) + ("  *" if is_best else ""))
 
     def on_note(self, text: str) -> None:
-        """Show it on a line."""
+        """Show it on one line."""
         note(text)
 
     def on_end(self, tuned: Tuned) -> None:
-        """All trials, the best first, and what to type next."""
+        """All trials, the best first, and the next command to type."""
         self._bar.stop()
+        # Completed trials before those that were stopped early or failed, whose scores are not
+        # comparable; then by score. The sort is stable: of equal ones the earlier comes first.
         done = sorted(tuned.trials, key=lambda trial: (trial.state != "done", -(trial.dev or 0)))
         note("")
         note(f"{plural(len(tuned.trials), 'trial')}, the best first:")
@@ -47,7 +48,7 @@ class SearchProgress(WithBar, TuneListener):
 
 
 def trial_line(trial: Trial) -> str:
-    """Number, score, time, options."""
+    """One row: number, score in percent, seconds, options."""
     dev = f"{100 * trial.dev:>7.2f}" if trial.dev is not None else " " * 7
     state = "" if trial.state == "done" else f"  ({trial.state})"
     return f"{trial.number:>5}  {dev}  {trial.seconds:>8,.0f}  {_options(trial.values)}{state}"

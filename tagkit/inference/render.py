@@ -15,7 +15,7 @@ from typing import Any, Literal
 from tagkit.corpus.formats.columns.layout import DOCSTART, is_cell
 from tagkit.corpus.formats.pieces import cannot_hold, require_line
 from tagkit.errors import FormatError, shorten
-from tagkit.storage import without_halves
+from tagkit.storage import replace_lone_surrogates
 from tagkit.text.json_text import to_json as dumps
 from tagkit.text.records import Document, LabelScore, TaggedText, TaggedToken, TextSpan
 
@@ -129,7 +129,7 @@ def class_cells(answer: TaggedText, style: Style, origin: Origin) -> list[str]:
 
 def to_json(answer: TaggedText, style: Style, origin: Origin) -> str:
     """One line of JSON, without the line's end: where the text is from, and all that is said."""
-    record: dict[str, Any] = {"document": without_halves(origin.file), "line": origin.line}
+    record: dict[str, Any] = {"document": replace_lone_surrogates(origin.file), "line": origin.line}
     if origin.offset is not None:
         record["offset"] = origin.offset
     record["text"] = answer.text

@@ -1,7 +1,8 @@
 """Files -> annotated lines, piece by piece: memory does not grow with the input, order is kept.
 
-What one read of a file or a pipe brings is annotated and written before the next read, so that
-output begins before the input ends, and nothing that has arrived waits for what has not.
+What one read(2) of a file or a pipe returns is annotated and written before the next one. So output
+begins before the input ends, and a conversation over two pipes (write a line, wait for its answer)
+does not deadlock.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -21,7 +22,8 @@ from tagkit.inference.render import Style
 from tagkit.text.records import Document
 from tagkit.wording import Message, Setting
 
-# Words that are annotated together: enough for batches of similar length.
+# Words of one window. Sentences are sorted by length within it, so it must hold several batches for
+# padding to be small; its size also bounds memory, and the work that a worker gets at a time.
 _WINDOW_WORDS = 20_000
 
 _Item = TypeVar("_Item")
@@ -34,8 +36,8 @@ class StreamOptions:
     Attributes:
         input_format: a format's name, or "auto".
         encoding: of the inputs.
-        max_length: words of a sentence that is tagged in one, for a note.
-        note: told what a person should know, in a sentence.
+        max_length: words of the longest sentence that is tagged as a whole; quoted in a note.
+        note: called with messages for the user, one sentence each.
     """
 
     input_format: str
@@ -45,48 +47,49 @@ class StreamOptions:
 
 
 class Workers(Protocol):
-    """Who annotates: `Alone` or a `Team`."""
+    """Annotates windows: a `SerialWorker` or a `WorkerPool`."""
 
-    def give(self, window: Window) -> Iterator[Output]:
-        """Hand over a window; what is ready comes back, in the order of the windows."""
+    def submit(self, window: Window) -> Iterator[Output]:
+        """Hand over a window; yields the outputs that are ready, in the order of the windows."""
 
-    def rest(self) -> Iterator[Output]:
-        """What has not come back yet."""
+    def drain(self) -> Iterator[Output]:
+        """Yield the outputs that are still due, waiting for them."""
 
 
 def annotate_file(
     workers: Workers, config: Config, style: Style, path: str, options: StreamOptions
 ) -> Iterator[str]:
-    """Output of one input, a file, a folder or '-', a few whole lines at a time.
+    """The output for one input (a file, a folder or '-'), a few complete lines at a time.
 
     Args:
-        workers: who annotate.
-        config: of their model.
-        style: of their answers.
+        workers: annotate the windows.
+        config: of the model.
+        style: of the output.
         path: of the input.
         options: how it is read.
 
     Raises:
         DataError: the input cannot be read.
-        FormatError: a line of it cannot be.
+        FormatError: a line of it cannot be read.
     """
     source = Source(path, options.encoding, config.data.max_line_chars)
     found = find_format(source, options.input_format, raw=True)
     format = found.format
+    # Not for an empty input, and without waiting for the first line of a pipe.
     if found.note and (source.is_folder() or source.beginning(waiting=False)):
         options.note(found.note)
     windows: Iterator[Window]
     if format.name == "text":
-        # Where a text's classes are a line, a blank line stays one: lines keep their numbers.
+        # A classifier writes one line per text: a blank line stays, so that line numbers agree.
         windows = _text(source, keep_blank=not style.tags and style.format == "columns")
     elif format.is_grid:
         windows = _columns(source, config, format)
     else:
         windows = _items(source, config, options, format)
-    said = False
-    for output in _in_turn(workers, windows, source):
-        if output.longest and not said:
-            said = True
+    noted = False
+    for output in _outputs(workers, windows, source):
+        if output.longest and not noted:  # once: a file of long lines has thousands
+            noted = True
             options.note(
                 Message(
                     f"{source.name}: a sentence has {output.longest:,} words; those over "
@@ -98,30 +101,33 @@ def annotate_file(
         yield output.text
 
 
-def _in_turn(workers: Workers, windows: Iterator[Window], source: Source) -> Iterator[Output]:
+def _outputs(workers: Workers, windows: Iterator[Window], source: Source) -> Iterator[Output]:
     """The windows' outputs; all of them before a read that may have to wait."""
     for window in windows:
-        yield from workers.give(window)
+        yield from workers.submit(window)
+        # Taking the next window reads on. If that would block, whoever writes the input may be
+        # waiting for our output first.
         if source.waits():
-            yield from workers.rest()
-    yield from workers.rest()
+            yield from workers.drain()
+    yield from workers.drain()
 
 
 def _text(source: Source, *, keep_blank: bool) -> Iterator[Lines]:
-    """Each line is a text of its own."""
+    """Each line is one text."""
     number, offset = 0, 0
     for lines in source.pieces():
         texts: list[Line] = []
-        for number, line in enumerate(lines, number + 1):  # noqa: B020 - it goes on counting
+        for number, line in enumerate(lines, number + 1):  # noqa: B020 - continues to count
             if keep_blank or line.strip():
                 texts.append(Line(line.removesuffix("\r"), number, offset))
-            offset += len(line) + 1
+            offset += len(line) + 1  # in code points, \n included; \r is still part of the line
+        # Tokens are not known yet; a word and its blank have about 5 characters or more.
         for window in _windows(texts, [len(line.text) // 5 + 1 for line in texts]):
             yield Lines(source.name, window)
 
 
 def _columns(source: Source, config: Config, format: Format) -> Iterator[Blocks]:
-    """Sentences of a column file with all that stands between them."""
+    """Sentences of a column file, with the comments and blank lines between them."""
     data = config.data.model_copy(update={"format": format.name})
     reader = ColumnReader(source.name, column_options(data, with_tags=False))
     for blocks in chain(map(reader.feed, source.pieces()), [reader.close()]):
@@ -134,7 +140,8 @@ def _items(
     source: Source, config: Config, options: StreamOptions, format: Format
 ) -> Iterator[Records]:
     """The records of any other format."""
-    # A format that was told from the training file need not be this file's.
+    # The model's configuration has the format and encoding of its training file. The columns of a
+    # TSV and the label's key still come from there.
     data = config.data.model_copy(update={"encoding": options.encoding})
     reading = Reading(data, with_tags=False, note=options.note)
     ready: list[Item] = []
@@ -142,7 +149,7 @@ def _items(
     for item in format.records(source, reading).items:
         ready.append(item)
         words += len(item.text) // 5 + 1 if isinstance(item, Document) else len(item)
-        # What has arrived is not to wait for what has not.
+        # `drained`: all that has arrived is read, so the next record may have to be waited for.
         if words >= _WINDOW_WORDS or source.drained:
             yield Records(source.name, ready)
             ready, words = [], 0

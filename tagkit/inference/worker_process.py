@@ -1,7 +1,9 @@
-"""A process of its own that answers questions, one at a time.
+"""A process that calls a function for its parent, one request at a time.
 
-Each worker has a pipe to itself, so that its end is noticed whenever it comes: the pipe breaks. A
-worker ends when the process that started it does, however that ends.
+Each worker has a pipe of its own, so that its death is noticed at any moment: when the last copy of
+the other end is closed, reading ends with EOFError and writing with EPIPE. (With a queue shared by
+several workers, one that is killed while it holds the queue's lock would block all others for
+ever.) A worker ends when its parent does, however that ends.
 """
 
 import multiprocessing
@@ -18,69 +20,77 @@ from typing import Any, Generic, Literal, TypeVar
 from tagkit.errors import DataError, DeviceError, TagkitError
 from tagkit.wording import Message, Setting
 
-# Seconds until a worker must be ready: reading a large model from a slow disk takes one or two
-# minutes where several workers do it at once.
+# Time in which a worker must be ready. Several workers that read a large model from a slow disk at
+# once take one or two minutes.
 START_LIMIT_S = 300.0
-_END_LIMIT_S = 10.0  # seconds until a worker that was killed has ended
+_KILL_LIMIT_S = 10.0  # after SIGKILL only a process that waits for a broken disk still lives
 
 # Signals that end a process; Windows has no SIGHUP.
 _ENDING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP")
            if hasattr(signal, name)]  # fmt: skip
 
+# "refused": lines of a TagkitError; "memory", "failed": a text; "answer": the function's result.
 Kind = Literal["ready", "answer", "refused", "memory", "failed"]
 Reply = tuple[Kind, Any]
 Setup = TypeVar("Setup")
-Question = TypeVar("Question")
+Request = TypeVar("Request")
 Answer = TypeVar("Answer")
 
 _WORKERS = Setting("workers")
 _REMEDY = Message("; if memory is short, try fewer ", _WORKERS)
 
 
-class Worker(Generic[Question, Answer]):
-    """A process with a function that it has made itself, such as one that holds a model."""
+class Worker(Generic[Request, Answer]):
+    """A process that has built a function, such as one that holds a model, and calls it."""
 
-    def __init__(self, make: Callable[[Setup], Callable[[Question], Answer]], setup: Setup) -> None:
-        """Start the process; `make(setup)`, called there, is the function that answers.
+    def __init__(self, make: Callable[[Setup], Callable[[Request], Answer]], setup: Setup) -> None:
+        """Start the process; `make(setup)`, called there, returns the function.
 
         Raises:
             DeviceError: the process cannot be started.
         """
-        # Forked processes would share the locks of torch's threads.
+        # Not fork: the child would get torch's OpenMP pool without its threads, and any lock that
+        # one of them held at that moment stays locked; nor can a forked process use CUDA.
         context = multiprocessing.get_context("spawn")
-        self._connection, theirs = context.Pipe()
-        self._process = context.Process(target=_serve, args=(theirs,), daemon=True)
+        self._connection, child_end = context.Pipe()
+        # daemon: multiprocessing ends it at our exit if nobody has called `kill`.
+        self._process = context.Process(target=_serve, args=(child_end,), daemon=True)
         self._ready = False
         try:
-            with _signals_held():
+            with _signals_deferred():
                 self._process.start()
+            # Sent, not an argument of the process: arguments are unpickled before `_serve` runs,
+            # where a failing import would end in a traceback.
             self._connection.send((make, setup))
         except BaseException as error:
-            self.end()
+            self.kill()
             if not isinstance(error, OSError | MemoryError):
                 raise
             raise DeviceError(
                 Message(f"a worker cannot be started: {_text_of(error)}", _REMEDY)
             ) from None
         finally:
-            theirs.close()  # with no other copy here the pipe breaks when the worker ends
+            # As long as this process has a copy of the child's end open, the pipe does not break
+            # when the child dies.
+            child_end.close()
 
     @property
     def pid(self) -> int | None:
-        """Number of the process; None before it is there."""
+        """The process id; None if the process could not be started."""
         return self._process.pid
 
-    def answer(self, question: Question) -> Answer:
-        """What the worker's function returns for a question.
+    def call(self, request: Request) -> Answer:
+        """What the worker's function returns for a request.
 
         Raises:
-            DataError: what the function raised of the family of TagkitError, with its message.
+            DataError: the function raised a TagkitError, whose message this has.
             DeviceError: the worker could not start in time or at all, or has ended.
+            RuntimeError: the function raised another error, whose traceback this has.
         """
         if not self._ready:
             self._wait_until_ready()
         try:
-            self._connection.send(question)
+            self._connection.send(request)
             kind, value = self._connection.recv()
         except (OSError, EOFError):
             raise DeviceError(Message("a worker ended before its work was done", _REMEDY)) from None
@@ -96,7 +106,7 @@ class Worker(Generic[Question, Answer]):
     def _wait_until_ready(self) -> None:
         try:
             if not self._connection.poll(START_LIMIT_S):
-                self.end()
+                self.kill()
                 raise DeviceError(
                     Message(
                         f"a worker was not ready after {START_LIMIT_S:,.0f} seconds and was ended; "
@@ -114,31 +124,37 @@ class Worker(Generic[Question, Answer]):
             raise DeviceError(Message(f"a worker could not start: {value}", _REMEDY))
         self._ready = True
 
-    def end(self) -> None:
-        """End the process at once; who waits for an answer gets an error."""
+    def kill(self) -> None:
+        """End the process at once; a thread that waits in `call` gets a DeviceError."""
         if self._process.pid is not None:
+            # SIGKILL, since a worker that hangs in native code handles no other signal. It writes
+            # no files, so nothing is left half done.
             self._process.kill()
-            self._process.join(_END_LIMIT_S)
-            # The pipe is left open: a thread that reads from it sees its end.
+            self._process.join(_KILL_LIMIT_S)
+            # Our end of the pipe stays open: a thread that reads from it gets EOFError. Closed,
+            # its descriptor's number could be reused, and the thread read from another file.
 
 
 @contextmanager
-def _signals_held() -> Iterator[None]:
-    """Signals are handled after this context.
+def _signals_deferred() -> Iterator[None]:
+    """Handle signals that arrive in this context after it.
 
-    A process that loses its parent while it is started ends with a traceback. To block signals
-    would not do: any thread may receive one, and the main thread handles it.
+    A child that loses its parent while Python starts in it ends with a traceback. Blocking the
+    signals in this thread would not help: the system delivers a signal to any thread that does not
+    block it (POSIX), and Python runs the handler in the main thread all the same.
     """
     received: list[int] = []
     handlers = {}
     try:
-        if threading.current_thread() is threading.main_thread():  # which alone handles signals
+        if threading.current_thread() is threading.main_thread():  # others cannot set handlers
             for number in _ENDING:
                 handler = signal.getsignal(number)
+                # None: a handler not set by Python, which could not be put back. An ignored
+                # signal (nohup) stays ignored.
                 if handler not in (None, signal.SIG_IGN):
                     handlers[number] = handler
                     signal.signal(number, lambda number, _: received.append(number))
-        with _interrupt_blocked():
+        with _sigint_blocked():
             yield
     finally:
         for number, handler in handlers.items():
@@ -148,12 +164,18 @@ def _signals_held() -> Iterator[None]:
 
 
 @contextmanager
-def _interrupt_blocked() -> Iterator[None]:
-    """A process that is started in this context never receives Ctrl-C: its parent does."""
+def _sigint_blocked() -> Iterator[None]:
+    """A process started in this context does not receive Ctrl-C; its parent does, and ends it.
+
+    The terminal sends SIGINT to every process in the foreground. The signal mask is inherited by
+    fork and exec, so the signal is blocked in the child from its first instruction on.
+    """
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield
         return
-    resource_tracker.ensure_running()  # it would unblock the signal
+    # Starting multiprocessing's resource tracker, which Process.start does if it is not running,
+    # unblocks SIGINT in this thread: start it before.
+    resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -162,48 +184,53 @@ def _interrupt_blocked() -> Iterator[None]:
 
 
 def _serve(connection: Connection) -> None:
-    """What the process does: make the function, then answer until nobody asks."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """The worker's main function: build the function, then call it until the parent is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # where the mask is not inherited: Windows
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    # Whoever asked may be gone.
+    # The pipe breaks when the parent is gone: nobody is left to report anything to.
     with suppress(EOFError, OSError):
         try:
-            # What is sent is imported only here, so that a failing import is reported.
+            # Unpickling `make` imports its module here, inside `try`: a failing import is reported.
             make, setup = connection.recv()
-            answer = make(setup)
+            function = make(setup)
         except Exception as error:
-            connection.send(_complaint(error, _text_of(error)))
+            connection.send(_error_reply(error, _text_of(error)))
             return
         connection.send(("ready", None))
         while True:
-            connection.send(_reply(answer, connection.recv()))
+            connection.send(_reply(function, connection.recv()))
 
 
-def _reply(answer: Callable[[Question], Answer], question: Question) -> Reply:
+def _reply(function: Callable[[Request], Answer], request: Request) -> Reply:
     try:
-        return "answer", answer(question)
+        return "answer", function(request)
     except Exception as error:
-        return _complaint(error, traceback.format_exc())
+        return _error_reply(error, traceback.format_exc())
 
 
-def _complaint(error: Exception, failure: str) -> Reply:
-    """What is reported of an error; `failure` is the text of one that nobody expected."""
+def _error_reply(error: Exception, failure: str) -> Reply:
+    """The reply for an error; `failure` is the text for one that is a mistake in the program."""
     if isinstance(error, TagkitError):
-        return "refused", error.lines
-    # torch has an error of its own for a GPU alone.
+        return "refused", error.lines  # lines, not the error: its arguments need not pickle
+    # torch has torch.OutOfMemoryError for GPUs only. On a CPU its allocator raises RuntimeError,
+    # "... DefaultCPUAllocator: can't allocate memory ...".
     short = isinstance(error, MemoryError) or "memory" in str(error)
     return ("memory", _text_of(error)) if short else ("failed", failure)
 
 
 def _text_of(error: Exception) -> str:
-    """One line."""
+    """An error's message in one line."""
+    # str(MemoryError()) is empty.
     text = (error.strerror if isinstance(error, OSError) else None) or str(error)
     lines = text.strip().splitlines()
     return lines[0] if lines else "out of memory"
 
 
 def _end_with_parent() -> None:
+    """End this process when its parent has ended; runs in a thread."""
+    # The pipe alone is not enough: a worker that computes does not look at it. The sentinel is a
+    # descriptor that becomes readable when the parent ends, by SIGKILL too.
     parent = multiprocessing.parent_process()
     if parent is not None:
         wait([parent.sentinel])
-        os._exit(1)
+        os._exit(1)  # sys.exit would end this thread only

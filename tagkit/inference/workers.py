@@ -1,4 +1,4 @@
-"""Windows are annotated in this process, or in several at once; their order is kept."""
+"""Windows of input are annotated in this process, or in several; outputs keep the input's order."""
 
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -6,6 +6,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
+from typing import Self
 
 from tagkit.errors import DeviceError
 from tagkit.inference.annotate import Annotator, AnswerOptions, Output, Window
@@ -14,32 +15,35 @@ from tagkit.inference.worker_process import Worker
 from tagkit.models.device import set_threads
 
 
-class Alone:
-    """Annotates each window when it comes."""
+class SerialWorker:
+    """Annotates each window in this process, as soon as it is submitted."""
 
     def __init__(self, annotator: Annotator) -> None:
-        """With a model of this process."""
+        """`annotator` holds the model."""
         self._annotator = annotator
 
-    def give(self, window: Window) -> Iterator[Output]:
-        """Hand over a window; what is ready comes back, in the order of the windows."""
+    def submit(self, window: Window) -> Iterator[Output]:
+        """Hand over a window; yields the outputs that are ready, in the order of the windows."""
         yield self._annotator.annotate(window)
 
-    def rest(self) -> Iterator[Output]:
-        """What has not come back yet."""
+    def drain(self) -> Iterator[Output]:
+        """Yield the outputs that are still due: none here."""
         yield from ()
 
 
 @dataclass(frozen=True, slots=True)
-class Hire:
-    """What a worker needs to know.
+class WorkerConfig:
+    """What a worker process needs to load the model itself.
+
+    It is sent through a pipe: paths and options, not the model, which each process reads from the
+    disk faster than it could be pickled and copied.
 
     Attributes:
-        model: folder.
-        device: as `load` has it.
-        precision: likewise.
-        threads: of each worker.
-        options: of the answers.
+        model: folder of the model.
+        device: as in `load`.
+        precision: as in `load`.
+        threads: torch's threads in each worker.
+        options: what is written for each text.
     """
 
     model: Path
@@ -49,11 +53,11 @@ class Hire:
     options: AnswerOptions
 
 
-class Team:
-    """Annotates windows in several processes, each with the model loaded."""
+class WorkerPool:
+    """Annotates windows in several processes, each of which has loaded the model."""
 
-    def __init__(self, workers: int, hire: Hire) -> None:
-        """Processes begin when the first window comes.
+    def __init__(self, workers: int, config: WorkerConfig) -> None:
+        """The processes start when the first window is submitted.
 
         Raises:
             DeviceError: fewer than one worker.
@@ -61,58 +65,66 @@ class Team:
         if workers < 1:
             raise DeviceError(f"workers: expected at least 1, found {workers}")
         self._count = workers
-        self._hire = hire
+        self._config = config
         self._workers: list[Worker[Window, Output]] = []
         self._idle: SimpleQueue[Worker[Window, Output]] = SimpleQueue()
-        # A thread waits for each process, so that no process waits while windows are at hand.
+        # One thread per process waits for its answer (and releases the GIL while it does), so each
+        # process gets its next window at once, whatever the caller is doing. Not
+        # ProcessPoolExecutor: it cannot say in time that a worker hangs while it loads the model.
         self._threads = ThreadPoolExecutor(workers)
-        self._limit = 2 * workers  # windows under way: one in each process, and the next one
-        self._given: deque[Future[Output]] = deque()
+        # Windows that may be pending: one at work and one waiting for each process. The bound keeps
+        # memory constant when the input is read faster than it is annotated.
+        self._max_pending = 2 * workers
+        self._pending: deque[Future[Output]] = deque()  # in the order of the input
 
-    def __enter__(self) -> "Team":
+    def __enter__(self) -> Self:
         """Itself."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End the processes; windows that wait are dropped."""
-        for future in self._given:
+        """End the processes; pending windows are dropped."""
+        # Order matters: cancelling first keeps a thread whose process is killed from taking the
+        # next window; only when the processes are dead do the threads end, so they are joined last.
+        for future in self._pending:
             future.cancel()
         for worker in self._workers:
-            worker.end()
+            worker.kill()
         self._threads.shutdown(cancel_futures=True)
 
-    def give(self, window: Window) -> Iterator[Output]:
-        """Hand over a window; what is ready comes back, in the order of the windows.
+    def submit(self, window: Window) -> Iterator[Output]:
+        """Hand over a window; yields the outputs that are ready, in the order of the windows.
 
         Raises:
             DataError: a window cannot be read.
             DeviceError: a worker cannot start, or has ended.
         """
-        if not self._workers:
+        if not self._workers:  # an empty input starts no process
             self._start()
-        self._given.append(self._threads.submit(self._annotate, window))
-        while self._given and (len(self._given) > self._limit or self._given[0].done()):
-            yield self._given.popleft().result()
+        self._pending.append(self._threads.submit(self._annotate, window))
+        # The first window decides: a later one that is ready earlier waits for its turn.
+        while self._pending and (len(self._pending) > self._max_pending or self._pending[0].done()):
+            yield self._pending.popleft().result()
 
-    def rest(self) -> Iterator[Output]:
-        """What has not come back yet."""
-        while self._given:
-            yield self._given.popleft().result()
+    def drain(self) -> Iterator[Output]:
+        """Yield the outputs that are still due, waiting for them."""
+        while self._pending:
+            yield self._pending.popleft().result()
 
     def _start(self) -> None:
+        # All processes are started before the first is waited for: they load the model in parallel.
         for _ in range(self._count):
-            self._workers.append(Worker(_annotator_of, self._hire))
+            self._workers.append(Worker(_build_annotator, self._config))
             self._idle.put(self._workers[-1])
 
     def _annotate(self, window: Window) -> Output:
         worker = self._idle.get()
         try:
-            return worker.answer(window)
-        finally:
+            return worker.call(window)
+        finally:  # also a dead worker: the next window then gets its error rather than no worker
             self._idle.put(worker)
 
 
-def _annotator_of(hire: Hire) -> Callable[[Window], Output]:
-    """What a worker answers with."""
-    set_threads(hire.threads)
-    return Annotator(load(hire.model, hire.device, hire.precision), hire.options).annotate
+def _build_annotator(config: WorkerConfig) -> Callable[[Window], Output]:
+    """The function that a worker process calls; runs in that process."""
+    set_threads(config.threads)
+    return Annotator(load(config.model, config.device, config.precision), config.options).annotate

@@ -34,7 +34,7 @@ from tagkit.models.model import Model
 from tagkit.models.task_table import task_of
 from tagkit.models.weights import compare, fill, outline, read_header, read_weights, require_finite
 from tagkit.nn.parameters import count_parameters
-from tagkit.storage import set_aside, whole_folder
+from tagkit.storage import digest_of_bytes, set_aside, whole_folder
 from tagkit.text.json_text import from_json, require_plain, to_json
 
 FORMAT_VERSION = 1
@@ -126,7 +126,7 @@ def save_bundle(
         "torch": torch.__version__,
         "python": platform.python_version(),
         "parameters": count_parameters(model),
-        "sha256": {name: hashlib.sha256(content).hexdigest() for name, content in parts.items()},
+        "sha256": {name: digest_of_bytes(content) for name, content in parts.items()},
         **facts,
     }
     parts[METADATA] = (to_json(metadata, indent=2) + "\n").encode()
@@ -255,7 +255,7 @@ def _read(path: Path, limit: int) -> bytes:
 def _checked(path: Path, limit: int, digest: str) -> bytes:
     """A part's bytes, which must be those that were saved."""
     content = _read(path, limit)
-    _compare_digests(path, hashlib.sha256(content).hexdigest(), digest)
+    _compare_digests(path, digest_of_bytes(content), digest)
     return content
 
 

@@ -1,31 +1,46 @@
-"""The one place that writes files and folders: each is whole or not there.
+"""The one place that writes files and folders: each is complete, or it is not there.
 
-What is written stands beside its place, is forced to the disk, and is renamed into it: a crash, a
-full disk or a loss of power leaves the old one or the new one. A file that is replaced keeps its
-mode; a symbolic link stays, and its target is replaced; what is no regular file (a device, a named
-pipe) is written through and stays what it is.
+Everything is written under a temporary name beside its destination, flushed to the disk, and then
+renamed. rename(2) is atomic within one file system (POSIX.1-2017: a process that opens the name
+finds either the old file or the new one), so a crash, a full disk or a power failure leaves one of
+the two and never a mixture. A file that is replaced keeps its mode; a symbolic link stays, and its
+target is replaced; a device or a named pipe is written to directly and stays what it is.
 
     files, folders    written completely, then renamed
-    places            what is at a place, and whether something can be written there
-    temporary         what stands beside a place until it is complete
-    disk              forcing to the disk, digests
+    places            what is at a path, and whether an output may be written there
+    temporary         temporary names, and the removal of those that a killed process left
+    disk              flushing to the disk, digests
     lock              one process at a time in a folder
 """
 
-from tagkit.storage.disk import cannot_write, digest_of
-from tagkit.storage.files import BYTE_ORDER_MARK, encoded, open_output, without_halves, write_whole
-from tagkit.storage.folders import make_folder, new_folder, set_aside, whole_folder
+from tagkit.storage.disk import cannot_write, digest_of, digest_of_bytes
+from tagkit.storage.files import (
+    BYTE_ORDER_MARK,
+    encoded,
+    open_output,
+    replace_lone_surrogates,
+    write_whole,
+)
+from tagkit.storage.folders import (
+    make_folder,
+    new_folder,
+    restore_set_aside,
+    set_aside,
+    whole_folder,
+)
 
 __all__ = [
     "BYTE_ORDER_MARK",
     "cannot_write",
     "digest_of",
+    "digest_of_bytes",
     "encoded",
     "make_folder",
     "new_folder",
     "open_output",
+    "replace_lone_surrogates",
+    "restore_set_aside",
     "set_aside",
     "whole_folder",
-    "without_halves",
     "write_whole",
 ]

@@ -1,4 +1,4 @@
-"""What the disk holds: forced there, followed behind links, and its digests."""
+"""What concerns the disk itself: flushing, symbolic links, digests, refused writes."""
 
 import hashlib
 import os
@@ -8,49 +8,67 @@ from tagkit.errors import CheckpointError, DataError
 from tagkit.wording import RESUME, Message, reason
 
 
-def force(path: Path) -> None:
-    """Have the system write what it holds of a file or a folder."""
-    if os.name == "nt" and path.is_dir():  # where a folder cannot be opened
+def flush_to_disk(path: Path) -> None:
+    """Wait until a file's content, or a folder's list of names, is on the disk.
+
+    write(2) and rename(2) change the page cache only, and fsync(2) of a file does not include its
+    entry in the folder: the folder needs an fsync of its own (Linux manual, fsync(2)).
+    """
+    if os.name == "nt" and path.is_dir():  # Windows cannot open a folder as a file
         return
-    handle = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
+    # fsync accepts a read-only descriptor on POSIX. Windows implements it by FlushFileBuffers,
+    # which fails without the right to write.
+    descriptor = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
     try:
-        os.fsync(handle)
+        os.fsync(descriptor)
     finally:
-        os.close(handle)
+        os.close(descriptor)
 
 
-def behind_link(folder: Path) -> Path:
-    """What a symbolic link leads to; other paths as they are."""
+def link_target(folder: Path) -> Path:
+    """The path that a symbolic link finally leads to; any other path unchanged."""
+    # Only for links: realpath would make every other path absolute, and messages quote the path as
+    # the user typed it. realpath, unlike Path.resolve, does not raise where links form a loop.
     return Path(os.path.realpath(folder)) if folder.is_symlink() else folder
 
 
+def digest_of_bytes(content: bytes) -> str:
+    """SHA-256 in hexadecimal: of the parts of models and checkpoints, and of corpora."""
+    return hashlib.sha256(content).hexdigest()
+
+
 def digest_of(path: Path) -> str | None:
-    """SHA-256 of a file, or of all names and files of a folder, in hexadecimal; None of others.
+    """SHA-256 of a file, or of all names and files of a folder, in hexadecimal; else None.
 
     Raises:
         DataError: the file, or one in the folder, cannot be read.
     """
     if os.path.isdir(path):
-        whole = hashlib.sha256()
+        # Sorted, because the order of a directory's entries depends on the file system; and with
+        # the names, because a corpus of folders has its classes there.
+        parts = []
         for file in sorted(file for file in path.rglob("*") if os.path.isfile(file)):
-            name = os.fsencode(file.relative_to(path).as_posix())
-            whole.update(name + f" {digest_of(file)}\n".encode())
-        return whole.hexdigest()
+            name = os.fsencode(file.relative_to(path).as_posix())  # a name need not be UTF-8
+            parts.append(name + f" {digest_of(file)}\n".encode())
+        return digest_of_bytes(b"".join(parts))
+    # A named pipe or standard input has no digest: reading it here would take its content away
+    # from the reader of the corpus.
     if not os.path.isfile(path):
         return None
     try:
-        with path.open("rb") as content:
+        with path.open("rb") as content:  # in blocks: a corpus may be larger than the memory
             return hashlib.file_digest(content, "sha256").hexdigest()
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {reason(error)}") from None
 
 
 def cannot_write(path: Path, error: OSError) -> CheckpointError:
-    """A file system's refusal, with what to do."""
+    """The error of a run that could not write a file, with the remedy."""
+    # Nothing is lost: the last checkpoint was renamed into place before this write began.
     return CheckpointError(
         Message(
-            f"{path}: cannot be written: {error.strerror or error}; when that is mended, ",
+            f"{path}: cannot be written: {error.strerror or error}; correct this, and resume the "
+            "run with ",
             RESUME,
-            " continues the run",
         )
     )

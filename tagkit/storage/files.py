@@ -1,4 +1,10 @@
-"""Files that are whole or not there; standard output, devices and pipes are written through."""
+"""Files that are complete or not there; standard output, devices and pipes are written directly.
+
+The order in `_WholeFile.commit` is what makes a file safe: flush Python's buffer, fsync the data,
+rename, fsync the folder. Without the first fsync a file system that delays allocation (ext4, XFS)
+may put the rename on the disk before the data, and a power failure then leaves an empty file under
+the final name. Without the second one the rename itself may be lost.
+"""
 
 import errno
 import gzip
@@ -12,7 +18,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from tagkit.errors import DataError
-from tagkit.storage.disk import force
+from tagkit.storage.disk import flush_to_disk
 from tagkit.storage.places import (
     EXISTS,
     own_descriptor,
@@ -26,24 +32,25 @@ from tagkit.wording import Message, Setting
 
 # Optional at the start of a file in UTF-8, as many programs of Windows write it.
 BYTE_ORDER_MARK = "\ufeff"
-_HALF_PAIR = re.compile("[\ud800-\udfff]")
+# Python stands lone surrogates for the bytes of a file name that is not UTF-8 (PEP 383).
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+# O_EXCL: a file or a link that somebody else put at the temporary name is never opened.
 _NEW_FILE = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 
 
 def encoded(text: str, *, first: bool) -> bytes:
-    """A stretch of a file, in UTF-8, such that it is read as it is here.
-
-    A reader takes a byte order mark at a file's beginning for the file's own: a text's own one
-    needs a second.
+    """Part of a file in UTF-8, such that a reader gets back the same text.
 
     Args:
-        text: to be written.
+        text: what is written.
         first: whether the file begins with it.
 
     Raises:
-        DataError: the text holds half of a surrogate pair, which is no character.
+        DataError: the text holds half of a surrogate pair, which is not a character.
     """
     try:
+        # A reader strips one U+FEFF at the beginning of a file as the byte order mark. A text that
+        # begins with U+FEFF of its own gets a second one, so that one is left after reading.
         doubled = BYTE_ORDER_MARK if first and text.startswith(BYTE_ORDER_MARK) else ""
         return f"{doubled}{text}".encode()
     except UnicodeEncodeError as error:
@@ -58,24 +65,24 @@ def encoded(text: str, *, first: bool) -> bytes:
         ) from None
 
 
-def without_halves(text: str) -> str:
-    """Text in which U+FFFD stands for each byte of a file's name that is not UTF-8."""
-    return _HALF_PAIR.sub("\ufffd", text)
+def replace_lone_surrogates(text: str) -> str:
+    """The text with U+FFFD in place of each byte of a file name that is not UTF-8."""
+    return _LONE_SURROGATE.sub("\ufffd", text)
 
 
 @contextmanager
 def open_output(path: Path | None, *, replace: bool = True) -> Iterator[Callable[[str], None]]:
     """A function that writes text, in UTF-8, to a file or, for None, to standard output.
 
-    A file whose name ends in .gz is packed. What goes to standard output is there at once.
+    A file whose name ends in .gz is compressed. Standard output is flushed after each call.
 
     Args:
-        path: of the file. It takes its place when the context ends without an error.
-        replace: whether a file that is there is replaced.
+        path: of the file, which appears there when the context ends without an error.
+        replace: whether an existing file is replaced.
 
     Raises:
-        DataError: the file is there and not to be replaced, or cannot be written.
-        BrokenPipeError: nobody reads standard output any more.
+        DataError: the file exists and must not be replaced, or it cannot be written.
+        BrokenPipeError: the reader of standard output has closed it.
     """
     if path is None:
         if sys.stdout is None:
@@ -88,25 +95,26 @@ def open_output(path: Path | None, *, replace: bool = True) -> Iterator[Callable
     try:
         stream = file.stream
         if path.suffix == ".gz":
-            # Neither name nor time, so that the same data are the same bytes.
+            # Without the file's name and the time in the header (RFC 1952), equal data give equal
+            # bytes, and a digest of the output can be compared.
             stream = cast(BinaryIO, gzip.GzipFile("", "wb", fileobj=stream, mtime=0))
         yield _writer(stream, path)
         with refusals(path):
             if stream is not file.stream:
-                stream.close()
+                stream.close()  # writes gzip's trailer, CRC and length, before the fsync
             file.commit()
     finally:
         file.discard()
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """A file with this content, in place of one that may be there.
+    """Create or replace a file with this content.
 
-    The temporary file is `.NAME.writing`: this is for folders in which one process writes at a
-    time, such as that of a training run, where what a kill leaves is known by its name.
+    The temporary file is `.NAME.writing`. Use it only in folders in which one process writes at a
+    time, such as that of a training run: there the name alone identifies what a kill left behind.
 
     Raises:
-        OSError: it cannot be written; what stood there stands there still.
+        OSError: it cannot be written; the file that was there is unchanged.
     """
     file = _WholeFile(path, replace=True, beside=path.name)
     try:
@@ -117,21 +125,23 @@ def write_whole(path: Path, content: bytes) -> None:
 
 
 class _WholeFile:
-    """A file on its way: complete at its place after `commit`, gone after `discard`."""
+    """A file being written: complete at its destination after `commit`, gone after `discard`."""
 
     def __init__(self, path: Path, *, replace: bool, beside: str = "") -> None:
-        """`beside`: the temporary file is `.BESIDE.writing`; any name if it is empty.
+        """`beside`: the temporary file is `.BESIDE.writing`; if empty, it gets a random name.
 
         Raises:
             OSError: nothing can be written there.
         """
-        self.place: Path | None = None  # None of what is written through
+        self.place: Path | None = None  # stays None for what is written to directly
         self.replace = replace
         found = status(path)
         own = own_descriptor(path)
         if found is not None and stat.S_ISDIR(found.st_mode):
             raise IsADirectoryError(errno.EISDIR, "it is a folder, and the output is one file")
         if own is not None:
+            # /dev/stdout and /proc/self/fd/N: a duplicate shares the offset with the descriptor, so
+            # output is appended. Opening the path again would start at 0 and overwrite it.
             self.stream = cast(BinaryIO, os.fdopen(os.dup(own), "wb"))
         elif found is not None and not stat.S_ISREG(found.st_mode):
             self.stream = cast(BinaryIO, path.open("wb"))
@@ -139,24 +149,25 @@ class _WholeFile:
             require_folder(path)
             require_replaceable(path, found, replace=replace)
             self.place = Path(os.path.realpath(path))
-            # Nobody is to read, even for a moment, what the old file kept from them.
+            # The temporary file must not be readable, even for a moment, by users who could not
+            # read the old one: it is created private, and gets the old mode before any content.
             mode = 0o600 if found else 0o666
             if beside:
                 self.beside = self.place.with_name(f".{beside}{UNFINISHED}")
-                self.beside.unlink(missing_ok=True)  # a kill left it
+                self.beside.unlink(missing_ok=True)  # left by a killed process
                 handle = os.open(self.beside, _NEW_FILE, mode)
             else:
                 self.beside, handle = temporary_file(self.place, mode)
             try:
                 if found:
-                    _like(handle, self.place, found)
+                    _copy_permissions(handle, self.place, found)
                 self.stream = cast(BinaryIO, os.fdopen(handle, "wb"))
             except BaseException:
                 self.beside.unlink(missing_ok=True)
                 raise
 
     def commit(self) -> None:
-        """Put the complete file into its place.
+        """Move the complete file to its destination.
 
         Raises:
             OSError: it cannot be written.
@@ -165,47 +176,56 @@ class _WholeFile:
         if self.place is None:
             self.stream.close()
             return
+        # A full disk or quota may be reported only here (ENOSPC of delayed allocation, EDQUOT), so
+        # this comes before the rename, while the old file is still there.
         os.fsync(self.stream.fileno())
         if sys.platform == "win32":  # where an open file cannot be renamed
             self.stream.close()
         if self.replace:
             self.beside.replace(self.place)
         else:
-            _rename_to_new(self.beside, self.place)
-        force(self.place.parent)
+            _rename_if_absent(self.beside, self.place)
+        flush_to_disk(self.place.parent)
 
     def discard(self) -> None:
-        """Remove what is left of the temporary file."""
+        """Remove the temporary file, if it is still there."""
+        # First the name, then the descriptor: closing releases the lock, and another writer would
+        # take the file for one that a killed process left.
         if self.place is not None:
             self.beside.unlink(missing_ok=True)
-        with suppress(OSError):  # what could not be written cannot be when it is closed
+        with suppress(OSError):  # close(2) repeats the error of a write that has failed already
             self.stream.close()
 
 
-def _like(handle: int, place: Path, found: os.stat_result) -> None:
-    """Give a new file the owner, access list and mode of the one that it is going to replace."""
+def _copy_permissions(handle: int, place: Path, found: os.stat_result) -> None:
+    """Give a new file the owner, access list and mode of the one that it will replace."""
     if sys.platform == "win32":
         return
-    with suppress(OSError):
+    # Order matters: chown(2) clears the set-user-ID bits, and an access list sets the group bits of
+    # the mode (its mask), so the mode comes last.
+    with suppress(OSError):  # only root may give a file to another user
         os.fchown(handle, found.st_uid, found.st_gid)
     if sys.platform == "linux":
-        for name in os.listxattr(place):
+        for name in os.listxattr(place):  # POSIX access lists are system.posix_acl_access
             with suppress(OSError):
                 os.setxattr(handle, name, os.getxattr(place, name))
+    # Without set-user-ID and set-group-ID: new content must not run with the old one's rights.
     os.fchmod(handle, stat.S_IMODE(found.st_mode) & 0o777)
 
 
-def _rename_to_new(beside: Path, place: Path) -> None:
-    """Put a file where none is.
+def _rename_if_absent(beside: Path, place: Path) -> None:
+    """Move a file to a path where there is none.
 
     Raises:
-        FileExistsError: there is one by now.
+        FileExistsError: a file has appeared there in the meantime.
     """
     try:
-        os.link(beside, place)  # which refuses what a rename would replace
+        # rename(2) replaces silently; link(2) fails with EEXIST, atomically. `discard` removes the
+        # temporary name afterwards.
+        os.link(beside, place)
     except FileExistsError:
         raise FileExistsError(errno.EEXIST, EXISTS) from None
-    except OSError:  # a file system without links
+    except OSError:  # no hard links, as on FAT: between check and rename a file could be replaced
         if place.exists():
             raise FileExistsError(errno.EEXIST, EXISTS) from None
         beside.rename(place)
@@ -218,7 +238,7 @@ def _writer(file: BinaryIO, path: Path | None) -> Callable[[str], None]:
         nonlocal first
         with refusals(path):
             file.write(encoded(text, first=first))
-            file.flush()
+            file.flush()  # a reader of a pipe gets each piece while the input still comes
         first = first and not text
 
     return write

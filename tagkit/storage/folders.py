@@ -1,4 +1,11 @@
-"""Folders that are whole or not there."""
+"""Folders that are complete or not there.
+
+rename(2) moves a folder onto another one only if that is empty, so replacing takes two renames: the
+old folder is set aside as `.NAME.old`, then the new one takes the name. A kill between them leaves
+no folder under the name, and both under others: `restore_set_aside` puts the old one back, and
+`tagkit.models.bundle.find_bundle` reads it where it is. (Linux can exchange two names at once, by
+renameat2 with RENAME_EXCHANGE; macOS, Windows, NFS and Python's os module cannot.)
+"""
 
 import os
 import shutil
@@ -7,18 +14,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tagkit.storage.disk import behind_link, force
+from tagkit.storage.disk import flush_to_disk, link_target
 from tagkit.storage.places import refusals, require_new_folder, status
 from tagkit.storage.temporary import UNFINISHED, temporary_folder
 
-_MANY_FILES = 64  # beyond which all that the system holds is forced to the disk at once
+# Each fsync waits for the disk: with more files than this, one sync(2) of everything is faster.
+_MANY_FILES = 64
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder, unless it is there.
+    """Create a folder and its parents, unless they exist.
 
     Raises:
-        DataError: it cannot be made.
+        DataError: it cannot be created.
     """
     with refusals(path):
         path.mkdir(parents=True, exist_ok=True)
@@ -26,7 +34,7 @@ def make_folder(path: Path) -> None:
 
 @contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
-    """An empty folder to fill, which becomes `path` at the end. Nothing is ever replaced.
+    """An empty folder to fill, which becomes `path` when the context ends. It replaces nothing.
 
     Raises:
         DataError: something other than an empty folder is there, or it cannot be written.
@@ -38,60 +46,72 @@ def new_folder(path: Path) -> Iterator[Path]:
     try:
         yield beside
         with refusals(path):
-            _force_all(beside)
-            if place.is_dir():
+            _flush_all(beside)
+            if place.is_dir():  # an empty folder that the user made, perhaps with special rights
                 beside.chmod(stat.S_IMODE(place.stat().st_mode))
+            # Onto an empty folder a rename succeeds; if somebody has put a file there since the
+            # check, it fails with ENOTEMPTY, and nothing is lost.
             beside.rename(place)
-            force(place.parent)
+            flush_to_disk(place.parent)
     finally:
-        shutil.rmtree(beside, ignore_errors=True)
+        shutil.rmtree(beside, ignore_errors=True)  # after the rename there is nothing to remove
         if lock >= 0:
             os.close(lock)
 
 
 @contextmanager
 def whole_folder(folder: Path) -> Iterator[Path]:
-    """An empty folder to fill, which takes the place of `folder` at the end.
+    """An empty folder to fill, which replaces `folder` when the context ends without an error.
 
     Raises:
-        OSError: something cannot be written; what stood there stands there still.
+        OSError: something cannot be written; the folder that was there is unchanged.
     """
-    folder = behind_link(folder)
+    folder = link_target(folder)
     old = status(folder)
     beside = folder.with_name(f".{folder.name}{UNFINISHED}")
     shutil.rmtree(beside, ignore_errors=True)
     beside.mkdir(parents=True)
     try:
-        if old:  # which may keep others out
+        if old:  # it may have been closed to other users: so is the new one while it is filled
             beside.chmod(0o700)
         yield beside
-        if old:
+        if old:  # users who could read the old files can read the new ones
             for file in beside.iterdir():
                 if before := status(folder / file.name):
                     file.chmod(stat.S_IMODE(before.st_mode))
             beside.chmod(stat.S_IMODE(old.st_mode))
-        for file in beside.iterdir():
-            force(file)
-        force(beside)
+        # Content first, names second: once the rename is on the disk, all of the folder is.
+        _flush_all(beside)
         _replace(beside, folder)
-        force(folder.parent)
+        flush_to_disk(folder.parent)
     finally:
         shutil.rmtree(beside, ignore_errors=True)
 
 
 def set_aside(folder: Path) -> Path:
-    """Where the old folder is, should the program end while a new one takes its place."""
-    if not folder.name:  # '.'
+    """Where the old folder is if the process ends between the two renames of a replacement."""
+    if not folder.name:  # '.' has no name that could be changed
         folder = folder.absolute()
-    folder = behind_link(folder)
+    folder = link_target(folder)
     return folder.with_name(f".{folder.name}.old")
 
 
+def restore_set_aside(folder: Path) -> None:
+    """Undo the first rename of a replacement whose second one never happened.
+
+    Raises:
+        OSError: the old folder cannot be renamed.
+    """
+    old = set_aside(folder)
+    if old.is_dir() and not folder.exists():
+        os.rename(old, folder)
+
+
 def _replace(new: Path, folder: Path) -> None:
-    """Put a complete folder in another's place. A folder cannot be renamed over a full one."""
+    """Put a complete folder in place of another."""
     old = set_aside(folder)
     if folder.exists():
-        shutil.rmtree(old, ignore_errors=True)
+        shutil.rmtree(old, ignore_errors=True)  # left by a kill after both renames
         os.rename(folder, old)
     try:
         os.rename(new, folder)
@@ -99,13 +119,14 @@ def _replace(new: Path, folder: Path) -> None:
         if old.exists():
             os.rename(old, folder)
         raise
-    _keep_rest(old, folder)
+    _remove_replaced(old, folder)
 
 
-def _keep_rest(old: Path, folder: Path) -> None:
-    """Remove a folder that was replaced; what the new one does not have, somebody else put there.
+def _remove_replaced(old: Path, folder: Path) -> None:
+    """Remove a folder that was replaced, after moving what the new one lacks into the new one.
 
-    That is moved into the new one. What cannot be moved stays where it is.
+    Such files are not ours: somebody put them there while the run was at work. What cannot be moved
+    stays in the old folder.
     """
     try:
         for path in list(old.iterdir()) if old.is_dir() else []:
@@ -116,11 +137,11 @@ def _keep_rest(old: Path, folder: Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
-def _force_all(folder: Path) -> None:
-    """Have the system write what it holds of a folder and of all that is in it."""
+def _flush_all(folder: Path) -> None:
+    """Wait until a folder, and everything in it, is on the disk."""
     inside = list(folder.rglob("*"))
     if len(inside) > _MANY_FILES and hasattr(os, "sync"):
-        os.sync()
+        os.sync()  # on Linux it waits until the data are written; POSIX only asks to begin
         return
-    for path in (*inside, folder):
-        force(path)
+    for path in (*inside, folder):  # the folder last: its entries then point to complete files
+        flush_to_disk(path)

@@ -1,12 +1,11 @@
 """A lock on the folder of a run, so that two commands never write into it at the same time.
 
-The lock is an operating system's lock on a file in the folder (flock on Unix, LockFileEx on
-Windows, through `filelock`), so it ends with the process that holds it, however that ends, and
-a file that a killed process left behind locks nothing. Over NFS it holds between machines. A forked
-child closes its copy at once and cannot keep the lock after its parent's death. Where a file system
-has no locks the run goes on without one, with a note.
+It is a lock of the operating system on a file in the folder (flock(2) on Unix, LockFileEx on
+Windows, through `filelock`), not the mere existence of the file: the system releases it when the
+process ends, also by kill -9, so a lock file that was left behind locks nothing. Over NFS it holds
+between machines. On a file system without locks the run continues without one, with a note.
 
-The file holds the process id, its start and its machine for the message to the second command. It
+The file records the process id, its start and its machine for the message to the second command. It
 is removed when the lock is released.
 """
 
@@ -25,16 +24,20 @@ from tagkit.errors import CheckpointError, shorten
 from tagkit.wording import ANOTHER_FOLDER, Message
 
 LOCK = ".tagkit-run.lock"
-_ATTEMPTS = 5  # a lock file may be removed by its last holder between our opening and locking it
+# The last holder may remove the lock file between our opening and our locking it: we would hold a
+# lock on a file without a name. `filelock` notices (no link is left), and we try again.
+_ATTEMPTS = 5
 _LIMIT = 4096  # bytes of an owner's record
 # Windows locks the first byte of the file against reading: the record begins after it.
 _START = 1
+# What flock reports where the file system has no locks (some FUSE, NFS without lockd, Lustre that
+# was mounted without them).
 _UNSUPPORTED = {errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP}
 
 
 @contextmanager
 def locked(folder: Path, note: Callable[[str], None]) -> Iterator[None]:
-    """Hold the lock of a folder, which is made if it is not there and removed if it stays empty.
+    """Hold the lock of a folder, which is created if needed and removed if it stays empty.
 
     Args:
         folder: of a run.
@@ -44,6 +47,7 @@ def locked(folder: Path, note: Callable[[str], None]) -> Iterator[None]:
         CheckpointError: another process holds the lock, or the folder cannot be written.
     """
     path, process = folder / LOCK, os.getpid()
+    # Deepest first: those that did not exist, and are removed again if nothing was written.
     made = [place for place in (folder, *folder.parents) if not place.exists()]
     try:
         lock = _acquire(folder, note)
@@ -55,9 +59,13 @@ def locked(folder: Path, note: Callable[[str], None]) -> Iterator[None]:
     try:
         yield
     finally:
-        if os.getpid() == process:  # not in a forked child, whose parent holds the lock still
+        # A forked child (a data loader, a launcher) runs this too when it unwinds; the parent still
+        # holds the lock.
+        if os.getpid() == process:
             if lock:
-                with suppress(OSError):  # Windows removes no open file
+                # Unlink before release: after it, another process may have locked the file, which
+                # we would take away from it. Windows cannot remove an open file, hence again below.
+                with suppress(OSError):
                     path.unlink()
                 lock.release()
                 if os.name == "nt":
@@ -70,6 +78,7 @@ def _acquire(folder: Path, note: Callable[[str], None]) -> FileLock | None:
     """The lock, held; None where the file system has none."""
     path = folder / LOCK
     for attempt in range(_ATTEMPTS):
+        # A soft lock is the existence of a file, which a kill leaves behind for ever.
         lock = FileLock(path, fallback_to_soft=False)
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -84,9 +93,10 @@ def _acquire(folder: Path, note: Callable[[str], None]) -> FileLock | None:
             lock.acquire(blocking=False)
             return lock
         except Timeout:
+            # Without a readable owner the holder may just be ending: that is worth another attempt.
             if attempt == _ATTEMPTS - 1 or _owner(path):
                 break
-        except FileNotFoundError:  # a run that has ended has removed its empty folder
+        except FileNotFoundError:  # a run that has just ended has removed its empty folder
             continue
         except (FileExistsError, NotADirectoryError):
             found = next(
@@ -116,7 +126,7 @@ def _acquire(folder: Path, note: Callable[[str], None]) -> FileLock | None:
 
 
 def _describe_owner(path: Path) -> None:
-    """Write who holds the lock. Without that the lock holds all the same."""
+    """Write who holds the lock. If that fails, the lock still holds."""
     record = {
         "process": os.getpid(),
         "start": datetime.now().astimezone().isoformat(sep=" ", timespec="seconds"),
@@ -125,6 +135,7 @@ def _describe_owner(path: Path) -> None:
     with suppress(OSError):
         handle = os.open(path, os.O_RDWR)
         try:
+            # Written in place: a rename would put a new, unlocked file under the name.
             os.lseek(handle, _START, os.SEEK_SET)
             os.write(handle, json.dumps(record).encode())
             os.ftruncate(handle, os.lseek(handle, 0, os.SEEK_CUR))
@@ -142,13 +153,13 @@ def _content(path: Path) -> bytes:
 
 
 def _is_record(path: Path) -> bool:
-    """Whether a file is a lock's, perhaps cut short: a user's file is not written over."""
+    """Whether a file is a lock file, perhaps cut short; a file of the user is not overwritten."""
     if path.is_symlink() or not path.is_file() or path.stat().st_size > _LIMIT:
         return False
     try:
         content = _content(path)
     except OSError:
-        return True  # locked against reading
+        return True  # Windows: it is locked, so it is a lock file
     start = b'{"process": '
     return content[: len(start)] == start[: len(content)]
 
@@ -156,6 +167,7 @@ def _is_record(path: Path) -> bool:
 def _owner(path: Path) -> str:
     """Who holds the lock, in words; empty where that cannot be read."""
     try:
+        # The first byte, which is never written, reads as NUL and is skipped by `_content`.
         record = json.loads(_content(path))
         process, start, machine = (str(record[key]) for key in ("process", "start", "machine"))
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
@@ -165,7 +177,7 @@ def _owner(path: Path) -> str:
 
 
 def _remove_empty(folders: list[Path]) -> None:
-    """Remove folders, the deepest first, that hold nothing."""
-    with suppress(OSError):
+    """Remove empty folders, the deepest first."""
+    with suppress(OSError):  # rmdir(2) refuses a folder that is not empty, and we stop there
         for folder in folders:
             folder.rmdir()

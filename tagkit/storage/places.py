@@ -1,6 +1,8 @@
-"""Places for outputs: what is there, and whether something can be written there.
+"""Checks of an output path: what is there, and whether it may and can be written.
 
-All of it is found out before any work is done.
+Commands call them first, so that a typing mistake is reported at once and not after the work. A
+check cannot promise that the write will succeed: the disk may fill up or a file may appear in the
+meantime. `tagkit.storage.files` therefore handles the same refusals again.
 """
 
 import errno
@@ -18,22 +20,22 @@ EXISTS = Message("it exists; name another, or replace it with ", FORCE)
 
 
 def require_place(path: Path, *, replace: bool) -> None:
-    """Refuse a place for a file or folder, before any work is done.
+    """Refuse a path at which a file or folder cannot be created.
 
     Raises:
-        DataError: its folder is missing or cannot be written, or a file is there that cannot be
-            or is not to be replaced.
+        DataError: its folder is missing or not writable, or a file is there that cannot or must
+            not be replaced.
     """
     with refusals(path):
         found = status(path)
-        if found is None or stat.S_ISREG(found.st_mode):
+        if found is None or stat.S_ISREG(found.st_mode):  # devices and pipes are not replaced
             if own_descriptor(path) is None:
                 require_folder(path)
                 require_replaceable(path, found, replace=replace)
 
 
 def require_new_folder(path: Path) -> None:
-    """Refuse a place for a new folder, before any work is done.
+    """Refuse a path at which a new folder cannot be created.
 
     Raises:
         DataError: something other than an empty folder is there, or it cannot be written.
@@ -46,17 +48,18 @@ def require_new_folder(path: Path) -> None:
 
 
 def refuse_input(output: Path, inputs: Iterable[Path]) -> None:
-    """Refuse an output that is one of the inputs, whatever the name by which it is reached.
+    """Refuse an output that is one of the inputs, by whatever path it is reached.
 
     Raises:
         DataError: it is.
     """
-    with suppress(OSError):  # what is not there, or cannot be looked at, is said elsewhere
+    with suppress(OSError):  # a missing or unreadable path is reported by the one who opens it
         found = output.stat()
         if not stat.S_ISREG(found.st_mode) or own_descriptor(output) is not None:
             return
         for path in inputs:
             with suppress(OSError):
+                # Device and inode, not the path: links, hard links, ./x and bind mounts are found.
                 if os.path.samestat(found, path.stat()):
                     same = "" if str(path) == str(output) else f" ({path})"
                     raise DataError(
@@ -65,7 +68,9 @@ def refuse_input(output: Path, inputs: Iterable[Path]) -> None:
 
 
 def refuse_folder_of_input(output: Path, inputs: Iterable[Path]) -> None:
-    """Refuse an output folder that holds one of the inputs: nobody is to be asked to remove it.
+    """Refuse an output folder that holds one of the inputs.
+
+    Otherwise the message that it exists would advise the user to remove it, input and all.
 
     Raises:
         DataError: it does.
@@ -77,17 +82,17 @@ def refuse_folder_of_input(output: Path, inputs: Iterable[Path]) -> None:
 
 
 def require_name(output: str, what: str) -> None:
-    """Refuse an empty name: an unset variable of a shell.
+    """Refuse an empty name, such as a shell makes of an unset variable; Path("") would mean ".".
 
     Raises:
-        DataError: the name is empty; `what` in the command line it is for.
+        DataError: the name is empty; the message begins with `what`, the argument it was given for.
     """
     if not output.strip():
         raise DataError(f"{what}: expected a file or folder, found an empty name")
 
 
 def refuse_inside(output: Path, model: Path) -> None:
-    """Refuse an output that lies in the folder of the model that is used.
+    """Refuse an output that lies in the folder of the model, whose digests it would invalidate.
 
     Raises:
         DataError: it does.
@@ -98,26 +103,37 @@ def refuse_inside(output: Path, model: Path) -> None:
 
 
 def require_folder(path: Path) -> None:
-    """Refuse a file or folder for which there is no folder, or none that can be written."""
+    """Refuse a file or folder whose parent folder is missing or not writable.
+
+    Raises:
+        OSError: it is; with the parent folder in its text.
+    """
     folder = Path(os.path.realpath(path)).parent
     if not folder.exists():
         raise FileNotFoundError(errno.ENOENT, f"there is no folder {folder}")
     if not folder.is_dir():
         raise NotADirectoryError(errno.ENOTDIR, f"{folder} is not a folder")
+    # To create a name takes both rights on the folder: to write it, and to search it.
     if not os.access(folder, os.W_OK | os.X_OK):
         raise PermissionError(errno.EACCES, f"nothing can be written in the folder {folder}")
 
 
 def require_replaceable(path: Path, found: os.stat_result | None, *, replace: bool) -> None:
-    """Refuse a file that is not to be replaced, or is protected."""
+    """Refuse a file that must not be replaced, or is protected from writing.
+
+    Raises:
+        OSError: it is.
+    """
     if found is not None and not replace:
         raise FileExistsError(errno.EEXIST, EXISTS)
+    # A rename needs rights on the folder only and would replace a read-only file, whose owner has
+    # asked for it to be kept.
     if found is not None and not os.access(path, os.W_OK):
         raise PermissionError(errno.EACCES, "the file that is there is protected from writing")
 
 
 def status(path: Path) -> os.stat_result | None:
-    """What is at a place, behind links; None where nothing is."""
+    """The status of what is at a path, links followed; None if nothing is there."""
     try:
         return path.stat()
     except FileNotFoundError:
@@ -128,7 +144,9 @@ def status(path: Path) -> os.stat_result | None:
 
 def own_descriptor(path: Path) -> int | None:
     """The descriptor of this process that a path such as /dev/stdout stands for."""
-    for _ in range(40):  # links, as many as Linux follows
+    # Link by link: realpath of /dev/stdout would end at the terminal or file behind the descriptor,
+    # and lose its number. 40 is Linux's own limit of links in a path (path_resolution(7)).
+    for _ in range(40):
         folder = os.path.realpath(path.parent)
         own = folder in ("/dev/fd", f"/proc/{os.getpid()}/fd")
         if own and re.fullmatch("[0-9]{1,9}", path.name):
@@ -141,11 +159,11 @@ def own_descriptor(path: Path) -> int | None:
 
 @contextmanager
 def refusals(path: Path | None) -> Iterator[None]:
-    """An error of the file system, as one that a person can read; None is standard output."""
+    """Report an error of the file system as a DataError; a `path` of None is standard output."""
     try:
         yield
     except OSError as error:
-        if path is None and isinstance(error, BrokenPipeError):
+        if path is None and isinstance(error, BrokenPipeError):  # `| head`: not a mistake
             raise
         name = "standard output" if path is None else str(path)
         raise DataError(Message(f"{name}: cannot be written: ", reason(error))) from None

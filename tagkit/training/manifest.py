@@ -2,14 +2,15 @@
 
     tagkit-run.json     {"format_version": 1, "tagkit": "0.1.0", "files": ["best/config.toml", ...]}
 
-A file is listed before it is first written, and the manifest is replaced as a whole, so that after
-a kill at any moment all that the run has written is listed. Names are relative to the folder, with
-`/` between parts. `seed-1/` and `trial-1/` stand for folders that have manifests of their own. The
-last part of a name may be a pattern: TensorBoard chooses the names of its files.
+A file is listed before it is first written, as in the write-ahead log of a database: whenever the
+run is killed, everything that it has written is listed. (The reverse order would leave files that
+nobody may remove.) Names are relative to the folder, with `/` between parts. `seed-1/` and
+`trial-1/` stand for folders that have manifests of their own. The last part of a name may be a
+pattern: TensorBoard chooses the names of its files.
 
-A file is the run's because the run has written a file of this name; whether somebody has edited it
-since is not looked at. A name in a folder `.best.writing` or `.best.old`, or a file
-`.history.jsonl.writing`, belongs to whoever owns the name that it stands for.
+A listed file is the run's even if somebody has edited it since. The names in a folder
+`.best.writing` or `.best.old`, and a file `.history.jsonl.writing`, are temporary names: they
+belong to whoever owns the final name.
 """
 
 import json
@@ -24,13 +25,13 @@ from tagkit.storage import cannot_write, write_whole
 from tagkit.wording import ANOTHER_FOLDER, RESUME, Message
 
 MANIFEST = "tagkit-run.json"
-HALF_MANIFEST = f".{MANIFEST}.writing"  # what a kill leaves of one
+HALF_MANIFEST = f".{MANIFEST}.writing"  # left by a kill while the manifest was written
 FORMAT_VERSION = 1
 _TEMPORARY = re.compile(r"\.(.+)\.(?:writing|old)")
 
 
 def canonical(name: str) -> str:
-    """The name for which a temporary one stands; any other as it is."""
+    """The final name for a temporary one; any other name unchanged."""
     parts = [_TEMPORARY.sub(r"\1", part) if _TEMPORARY.fullmatch(part) else part
              for part in name.split("/")]  # fmt: skip
     return "/".join(parts)
@@ -40,21 +41,23 @@ class Manifest:
     """The names of a run's own files."""
 
     def __init__(self, folder: Path) -> None:
-        """The manifest of a folder; an empty one where there is none.
+        """The manifest of a folder; an empty one if there is none.
 
         Raises:
             CheckpointError: it cannot be read.
         """
         self.path = folder / MANIFEST
         self.folder = folder
+        # A dangling link does not exist(), but writing would follow it: `_read` refuses links.
         self.exists = self.path.is_symlink() or self.path.exists()
         self.names: set[str] = _read(self.path) if self.exists else set()
 
     def owns(self, name: str) -> bool:
-        """Whether a file, or a folder of a run (with `/` at its end), is the run's own."""
+        """Whether a file, or a run in a subfolder (with `/` at the end), is the run's own."""
         name = canonical(name)
         if name in self.names:
             return True
+        # Only the last part may be a pattern, so `*` never matches across folders.
         folder, _, last = name.rpartition("/")
         return any(
             fnmatchcase(last, pattern.rpartition("/")[2])
@@ -63,7 +66,7 @@ class Manifest:
         )
 
     def folders(self) -> set[str]:
-        """The folders in which there are listed files."""
+        """The folders that hold listed files."""
         return {
             str(parent)
             for name in self.names
@@ -75,12 +78,13 @@ class Manifest:
         """List files that are about to be written.
 
         Raises:
-            CheckpointError: one of them is there, and somebody else's; or the manifest cannot be
+            CheckpointError: a foreign file is at one of the names, or the manifest cannot be
                 written.
         """
         new = [name for name in names if name not in self.names]
         for name in new:
             place = self.folder / name
+            # An empty folder is acceptable: a kill between mkdir and the first file leaves one.
             empty = place.is_dir() and not any(place.iterdir())
             if place.is_symlink() or (place.exists() and not empty):
                 raise CheckpointError(
@@ -94,13 +98,13 @@ class Manifest:
         self.record(new)
 
     def record(self, names: Iterable[str]) -> None:
-        """List files, whether they are there or not; forget checkpoints that are gone.
+        """List files, whether they exist or not; drop those of checkpoints that are gone.
 
         Raises:
             CheckpointError: the manifest cannot be written.
         """
         new = set(names) - self.names
-        if not new and self.exists:
+        if not new and self.exists:  # a checkpoint every few steps must not cost a second fsync
             return
         self.names = {name for name in self.names if self._may_be_there(name)} | new
         record = {
@@ -125,10 +129,11 @@ class Manifest:
         self.names, self.exists = set(), False
 
     def _may_be_there(self, name: str) -> bool:
-        """False of a file of a checkpoint that was removed; of those there is no end."""
+        """False for a file of a checkpoint that was removed: otherwise the list would only grow."""
         folder = PurePosixPath(name).parent
         if len(folder.parts) < 2:
             return True
+        # It may be there under a temporary name, which stands for this one.
         place = self.folder / folder
         beside = [place.with_name(f".{place.name}.{end}") for end in ("writing", "old")]
         return any(path.exists() for path in (place, *beside))
@@ -139,6 +144,8 @@ def _read(path: Path) -> set[str]:
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
         version, names = record["format_version"], record["files"]
+        # A later version may list files in a way that this one does not know; treating them as
+        # foreign or as ours would both be wrong.
         if type(version) is int and version > FORMAT_VERSION:
             raise CheckpointError(
                 Message(
@@ -166,5 +173,7 @@ def _read(path: Path) -> set[str]:
 
 
 def _is_inside(name: str) -> bool:
+    # A manifest from elsewhere must not make a run remove files outside its folder: no absolute
+    # names (an empty first part), no `..`, and no backslash, which Windows takes for a separator.
     parts = name.removesuffix("/").split("/")
     return not any(part in ("", ".", "..") for part in parts) and "\\" not in name

@@ -1,9 +1,9 @@
 """The folder of a training run.
 
-    best/  last/       models: of the best epoch, and of the last
+    best/  last/       models: of the best epoch, and of the last one
     checkpoints/       states to resume from
-    history.jsonl      a line an evaluation
-    train.log          a line an event, with the time
+    history.jsonl      one line per evaluation
+    train.log          one line per event, with the time
     curves.svg         loss and dev score, where matplotlib is installed
     tensorboard/       with train.tracker = "tensorboard"
     tagkit-run.json    the names of all these files: see `tagkit.training.manifest`
@@ -11,9 +11,10 @@
 A run writes here and nowhere else, and removes only files of which its manifest, or without one
 their content, proves that a run has written them (`tagkit.training.run_contents`):
 
-- A new run wants a folder with nothing foreign in it, with or without `force`, and names what is.
-- A resumed run leaves foreign files alone. It refuses those that stand where the run writes, and
-  those in `best` and `last`, which are replaced as a whole.
+- A new run needs a folder without foreign files, with or without `force`, and names those it
+  finds.
+- `resume` leaves foreign files alone. It refuses those at paths that the run writes, and those in
+  `best` and `last`, which are replaced as whole folders.
 - What somebody puts into a folder while a run is replacing it is moved into the new one.
 """
 
@@ -21,49 +22,31 @@ import glob
 import os
 import platform
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 from tagkit.config import Config
-from tagkit.errors import BundleError, CheckpointError
-from tagkit.models.bundle import read_metadata, save_bundle
-from tagkit.storage import set_aside
+from tagkit.errors import CheckpointError
+from tagkit.models.bundle import save_bundle
 from tagkit.storage.lock import locked
 from tagkit.training.callbacks import CURVES, HISTORY, LOG, Epoch, Listener, TrainLog, write_history
-from tagkit.training.checkpoint import (
-    CHECKPOINT_FILES,
-    Checkpoint,
-    newest_checkpoint,
-    place_of,
-    remove_after,
-    save_checkpoint,
-)
-from tagkit.training.manifest import HALF_MANIFEST, Manifest, canonical
+from tagkit.training.checkpoint import Checkpoint
+from tagkit.training.manifest import Manifest
 from tagkit.training.plots import write_curves
-from tagkit.training.run_contents import (
-    CHECKPOINTS,
-    MODEL_FILES,
-    MODELS,
-    RUNS,
-    TRACKED,
-    Contents,
-    contents_of,
-    named,
-)
-from tagkit.training.run_identity import differences, with_former_tokenizer
+from tagkit.training.run_checkpoints import RunCheckpoints, checkpoint_to_resume, resumed_config
+from tagkit.training.run_cleanup import clear, refuse_to_lose, repair
+from tagkit.training.run_contents import Contents, contents_of
+from tagkit.training.run_files import MODEL_FILES, MODELS, TRACKED
 from tagkit.training.setup import Prepared
-from tagkit.wording import ANOTHER_OR_FORCE, FORCE, OUTPUT, RESUME, Message
-
-_KEEP = 2  # checkpoints
-_RESUME_OR_FORCE = Message(RESUME, " continues it, ", FORCE, " starts anew")
+from tagkit.wording import ANOTHER_OR_FORCE, Message
 
 
 class RunFolder:
-    """Where a run writes. Every name is claimed in the manifest before it is first written."""
+    """The files of one run. Every name is listed in the manifest before it is first written."""
 
     def __init__(self, path: Path, *, writes: bool) -> None:
-        """`writes`: whether this process is the one that does."""
+        """`writes`: whether this process writes; of several that train together, one does."""
         self.path = path
         self.writes = writes
         self._manifest: Manifest | None = None
@@ -75,22 +58,23 @@ class RunFolder:
         Raises:
             CheckpointError: it cannot be read.
         """
+        # Read on first use, which is after the lock is taken: another run may be changing it.
         if self._manifest is None:
             self._manifest = Manifest(self.path)
         return self._manifest
 
     @contextmanager
     def locked(self, note: Callable[[str], None]) -> Iterator[None]:
-        """Within this context no other command writes here. The folder is made.
+        """Keep other commands from writing here. Creates the folder.
 
         Raises:
-            CheckpointError: another one does already.
+            CheckpointError: another command is writing here.
         """
         with locked(self.path, note) if self.writes else nullcontext():
             yield
 
     def contents(self) -> Contents:
-        """What is here: the runs' own files, and those of others.
+        """What is here: the run's own files, and foreign ones.
 
         Raises:
             CheckpointError: it cannot be read.
@@ -98,99 +82,21 @@ class RunFolder:
         return contents_of(self.path, self.manifest)
 
     def check(self, *, resume: bool, force: bool) -> None:
-        """Refuse to lose what is there.
-
-        Raises:
-            CheckpointError: a run is there, and is neither to be resumed nor to be removed; or
-                something that is not a run's.
-        """
-        if not self.writes:
-            return
-        found = self.contents()
-        if resume:
-            self._refuse(found.in_the_way())
-            return
-        artifacts = found.artifacts()
-        if force or not artifacts:
-            self._refuse(found.foreign)
-            return
-        try:
-            finished = bool(read_metadata(self.path / "best").get("scores"))
-        except BundleError:
-            finished = False
-        if not finished and any(f"{CHECKPOINTS}/" in name for name in artifacts):
-            raise CheckpointError(
-                Message(f"{self.path}: holds a run that was stopped; ", _RESUME_OR_FORCE)
-            )
-        raise CheckpointError(
-            Message(f"{self.path}: holds a {'finished ' * finished}model; ", ANOTHER_OR_FORCE)
-        )
-
-    def _refuse(self, foreign: list[str]) -> None:
-        if foreign:
-            problem = f"{self.path}: holds what no run of tagkit is known to have written: "
-            problem += f"{named(foreign)}. Name another folder ("
-            raise CheckpointError(Message(problem, OUTPUT, "), or move these away"))
+        """Refuse to begin a run where it would destroy something; see `refuse_to_lose`."""
+        if self.writes:
+            refuse_to_lose(self.path, self.manifest, resume=resume, force=force)
 
     def clear(self) -> None:
-        """Remove what runs have left here, and nothing else.
+        """Remove what runs have left here, and nothing else; see `run_cleanup.clear`."""
+        clear(self.path, self.manifest)
 
-        Raises:
-            CheckpointError: it cannot be removed, something else is there, or another command is
-                writing into the folder of one of several seeds or trials.
-        """
-        found = self.contents()
-        self._refuse(found.foreign)
-        for name in found.folders:
-            if RUNS.fullmatch(name):
-                with locked(self.path / name, lambda text: None):
-                    pass
-        self._remove(found.ours, found.folders)
-        try:
-            self.manifest.clear()
-        except OSError as error:
-            raise self._cannot_write(error) from None
+    def repair(self) -> None:
+        """Remove what a killed run left incomplete; see `run_cleanup.repair`."""
+        repair(self.path, self.manifest)
 
-    def tidy(self) -> None:
-        """Remove what a run that was killed left half written; adopt a run without a manifest.
-
-        Raises:
-            CheckpointError: it cannot be removed.
-        """
-        found = self.contents()
-        if not self.manifest.exists:
-            self.manifest.record(self.manifest.names)
-        mine = [name for name in found.ours if not RUNS.match(name)]
-        try:
-            for model in MODELS:
-                place, old = self.path / model, set_aside(self.path / model)
-                if old.is_dir() and not place.exists():  # killed between two renames
-                    os.rename(old, place)
-        except OSError as error:
-            raise self._cannot_write(error) from None
-        left = [name for name in (*mine, HALF_MANIFEST) if canonical(name) != name]
-        folders = [name for name in found.folders if canonical(name) != name]
-        self._remove(left, folders)
-
-    def _remove(self, files: Sequence[str], folders: Sequence[str]) -> None:
-        """Remove files, and those folders that are empty then."""
-        try:
-            for name in files:
-                (self.path / name).unlink(missing_ok=True)
-        except OSError as error:
-            raise self._cannot_write(error) from None
-        for name in reversed(folders):
-            with suppress(OSError):  # it is not empty
-                (self.path / name).rmdir()
-
-    def continued(self, config: Config) -> Config:
-        """The configuration with what the run that is here had, and only later became an option.
-
-        Raises:
-            CheckpointError: no checkpoint can be read.
-        """
-        checkpoint = newest_checkpoint(self.path / CHECKPOINTS, lambda _: None, lambda _: None)
-        return with_former_tokenizer(config, checkpoint.state.get("run")) if checkpoint else config
+    def resumed_config(self, config: Config) -> Config:
+        """The configuration with which the run here is resumed; see `run_checkpoints`."""
+        return resumed_config(self.path, config)
 
     def open(
         self,
@@ -200,36 +106,24 @@ class RunFolder:
         *,
         resume: bool,
     ) -> Checkpoint | None:
-        """Make the folder ready; the state to resume from, None of a new run.
+        """Make the folder ready; the checkpoint to resume from, None for a new run.
 
         Args:
-            run: what a run that is resumed must have in common with the one before; see `identity`.
-            check: raises ValueError for a checkpoint that the run cannot take over.
-            note: called with damaged checkpoints.
-            resume: whether to resume; else what a run left here is removed.
+            run: what a run that is resumed must have in common with the one that wrote the
+                checkpoint; see `run_identity.identity`.
+            check: raises ValueError for a checkpoint that the run cannot restore.
+            note: called with damaged checkpoints, and with the step from which the run is resumed.
+            resume: whether to resume; otherwise what a run left here is removed.
 
         Raises:
-            CheckpointError: the folder cannot be written, or the run there is another one.
+            CheckpointError: the folder cannot be written, or the run there had other options.
         """
-
-        def checked(checkpoint: Checkpoint) -> None:
-            before = checkpoint.state.get("run")
-            if not isinstance(before, Mapping):
-                raise ValueError("state.run is missing")
-            if not differences(before, run):
-                check(checkpoint)
-
-        folder = self.path / CHECKPOINTS
-        checkpoint = newest_checkpoint(folder, note, checked) if resume else None
+        checkpoint = checkpoint_to_resume(self.path, run, check, note) if resume else None
         if checkpoint:
-            problems = differences(checkpoint.state["run"], run)
-            if problems:
-                problem = f"{self.path}: the run there had {'; '.join(problems)}. "
-                remedy = Message("Continue with what it had, or start anew with ", FORCE)
-                raise CheckpointError(Message(problem, remedy))
-            note(f"going on after step {checkpoint.step}")
+            note(f"resuming after step {checkpoint.step}")
         elif resume and not self.contents().artifacts():
-            note(f"{self.path}: no run to go on with; a new one begins")
+            # So that a script can always pass `resume`, also the first time.
+            note(f"{self.path}: no run to resume; starting a new one")
         elif resume:
             raise CheckpointError(
                 Message(
@@ -237,26 +131,21 @@ class RunFolder:
                     ANOTHER_OR_FORCE,
                 )
             )
+        # Only here, after corpora and vectors have been read without an error, is anything removed.
         if self.writes and checkpoint:
-            self.tidy()
+            self.repair()
         elif self.writes:
             self.clear()
         return checkpoint
 
     def save_checkpoint(self, checkpoint: Checkpoint) -> None:
-        """Add a checkpoint.
+        """Add a checkpoint, and remove old ones.
 
         Raises:
             CheckpointError: it cannot be written.
         """
         if self.writes:
-            place = f"{CHECKPOINTS}/{place_of(checkpoint.step)}"
-            # A checkpoint of this step may be there, damaged: it was passed over, and is replaced.
-            self.manifest.record(f"{place}/{name}" for name in CHECKPOINT_FILES)
-            save_checkpoint(self.path / CHECKPOINTS, checkpoint, _KEEP, self._owns_checkpoint)
-
-    def _owns_checkpoint(self, name: str) -> bool:
-        return self.manifest.owns(f"{CHECKPOINTS}/{name}/{CHECKPOINT_FILES[0]}")
+            RunCheckpoints(self.path, self.manifest).save(checkpoint)
 
     def sound_checkpoint(
         self, check: Callable[[Checkpoint], None], note: Callable[[str], None]
@@ -264,21 +153,16 @@ class RunFolder:
         """The newest checkpoint to which a run may go back; later ones are removed.
 
         Raises:
-            CheckpointError: none is whole.
+            CheckpointError: there is none.
         """
-        folder = self.path / CHECKPOINTS
-        checkpoint = newest_checkpoint(folder, note, check, sound=True)
-        if checkpoint is None:
-            raise CheckpointError(f"{folder}: no checkpoint to go back to is whole")
-        if self.writes:
-            remove_after(folder, checkpoint.step, self._owns_checkpoint)
-        return checkpoint
+        # All processes read it, one removes.
+        return RunCheckpoints(self.path, self.manifest).sound(check, note, prune=self.writes)
 
     def claim(self, *names: str) -> None:
         """List files in the manifest that are about to be written: a file of ours, or a model.
 
         Raises:
-            CheckpointError: somebody else's file is there, or the manifest cannot be written.
+            CheckpointError: a foreign file is there, or the manifest cannot be written.
         """
         if self.writes:
             for name in names:
@@ -287,6 +171,7 @@ class RunFolder:
 
     def claim_tracked(self, tracker: str) -> None:
         """List the files that TensorBoard writes in this process, as a pattern."""
+        # It names them events.out.tfevents.TIME.HOST.PROCESS.NUMBER at a time of its choosing.
         host, process = glob.escape(platform.node()), os.getpid()
         if tracker != "none":
             self.claim(f"{TRACKED}/events.out.tfevents.*.{host}.{process}.*")
@@ -296,7 +181,7 @@ class RunFolder:
 
         Raises:
             BundleError: it cannot be written.
-            CheckpointError: somebody else's files are in its place.
+            CheckpointError: foreign files are in its place.
         """
         if self.writes:
             self.claim(name)
@@ -315,7 +200,7 @@ class RunFolder:
             write_history(self.path, epochs)
 
     def write_curves(self, epochs: Sequence[Epoch], note: Callable[[str], None]) -> None:
-        """Draw curves.svg; a picture there that is not this run's stays, with a note.
+        """Draw curves.svg; a foreign picture there is kept, with a note.
 
         Raises:
             CheckpointError: it cannot be written.
@@ -325,20 +210,18 @@ class RunFolder:
         try:
             self.claim(CURVES)
         except CheckpointError as error:
+            # The run is complete at this point: a picture is no reason to fail.
             note(str(error))
         else:
             write_curves(self.path, epochs)
 
     def logged(self, listener: Listener) -> Listener:
-        """The listener, and before it train.log.
+        """A listener that writes train.log and calls `listener`.
 
         Raises:
-            CheckpointError: somebody else's train.log is there.
+            CheckpointError: a foreign train.log is there.
         """
         if not self.writes:
             return listener
         self.claim(LOG)
         return TrainLog(self.path, listener)
-
-    def _cannot_write(self, error: OSError) -> CheckpointError:
-        return CheckpointError(f"{self.path}: cannot be written: {error.strerror or error}")

@@ -1,4 +1,9 @@
-"""What a run is: where it goes, and what one that is resumed has in common with the one before."""
+"""What identifies a run: its output folder, and the options and corpora that resuming must keep.
+
+Resuming promises the weights of a run that was never stopped. So everything that changes weights is
+compared with what the checkpoint has recorded: options, the corpora by digest (a path may now hold
+another file), the kind of device and the number of processes.
+"""
 
 import json
 import os
@@ -23,12 +28,12 @@ _CONTENT = "content of "
 
 
 def output_folder(config: Config) -> Path:
-    """The folder that a command is to write into.
+    """The folder that a command writes into.
 
     Raises:
-        ConfigError: none is named: an unset variable of a shell is an empty name, which would be
-            the current folder.
+        ConfigError: the name is empty.
     """
+    # An unset variable of a shell. Path("") is the current folder, in which nobody meant to train.
     if not config.output.dir.strip():
         raise ConfigError(
             "output.dir",
@@ -44,18 +49,22 @@ def output_folder(config: Config) -> Path:
 
 
 def refuse_unfit(config: Config, *, resume: bool) -> None:
-    """Refuse options without effect, and to begin with a model that the run would replace.
+    """Refuse options without effect, and an initial model that the run would replace.
 
     Raises:
         ConfigError: an option has no effect, or the model lies in the output folder.
     """
-    if not resume:  # a run of an earlier version is resumed with the options that it had
+    if not resume:  # a run of 0.1.0, which did not refuse them, must still be resumable
         refuse_without_effect(config, "configuration")
-    begins, output = Path(config.train.init_from), Path(config.output.dir)
-    if config.train.init_from and _is_inside(begins, output):
+    initial, output = Path(config.train.init_from), Path(config.output.dir)
+    if config.train.init_from and _is_inside(initial, output):
         raise ConfigError(
             "train.init_from",
-            [Message(f"{begins} lies in {output}, which is replaced; name another (", OUTPUT, ")")],
+            [
+                Message(
+                    f"{initial} lies in {output}, which is replaced; name another (", OUTPUT, ")"
+                )
+            ],
         )
 
 
@@ -67,14 +76,16 @@ def _is_inside(path: Path, folder: Path) -> bool:
 def identity(
     config: Config, digests: Mapping[str, str | None], device: str, processes: int
 ) -> dict[str, Any]:
-    """What a run that goes on must have in common with the one before, by name.
+    """What a resumed run must have in common with the run that wrote the checkpoint, by name.
 
     Args:
-        config: as the corpus has resolved it.
+        config: resolved from the corpus.
         digests: of the corpora, by split.
-        device: cpu or cuda.
-        processes: that train together.
+        device: "cpu" or "cuda"; the number of a GPU does not matter.
+        processes: number of processes that train together.
     """
+    # These names are keys of every checkpoint (state.run): to rename one would make the old
+    # checkpoints look as if they agreed, since only names that both have are compared.
     values = option_values(config)
     kept = {name: values[name] for name, option in options_of(Config).items() if not option.resume}
     corpora = {f"{split} corpus": digest for split, digest in digests.items()}
@@ -84,7 +95,7 @@ def identity(
 
 
 def facts_of(prepared: Prepared) -> dict[str, Any]:
-    """What the model is made of, for its metadata."""
+    """The corpora and labels that a model was trained on, for its metadata."""
     corpus = prepared.corpus
     splits = {"train": corpus.train, "dev": corpus.dev, "test": corpus.test}
     return {
@@ -105,9 +116,11 @@ def facts_of(prepared: Prepared) -> dict[str, Any]:
 
 
 def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """What differs, each in words."""
+    """The differences of two identities, each as part of a sentence."""
     found = []
-    for name in sorted(before.keys() & now.keys()):  # a later tagkit has further options
+    # Options that only one of them has came or went with a version; a new option's default is what
+    # earlier versions did. (The tokenizer is the exception: see `with_former_tokenizer`.)
+    for name in sorted(before.keys() & now.keys()):
         old, new = before[name], now[name]
         if old != new:
             other = name.endswith(" corpus") or name.startswith(_CONTENT)
@@ -120,18 +133,18 @@ def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
 
 
 def _shown(value: Any) -> str:
-    """An option's value as one writes it in TOML, where it is set."""
+    """An option's value, written as in TOML."""
     return "unset" if value is None else clipped(json.dumps(value, ensure_ascii=False, default=str))
 
 
 def with_former_tokenizer(config: Config, run: object) -> Config:
-    """The configuration with the tokenizer of the run that is resumed, where it names none.
+    """The configuration with the tokenizer of the run that is resumed, unless it names one.
 
-    The default was another in earlier versions, whose runs can be resumed.
+    Version 0.1.0, whose runs can be resumed, had another default and did not record it.
 
     Args:
         config: of the run that resumes it.
-        run: `identity` of the run that is resumed, as its checkpoint has it.
+        run: `identity` of the run that is resumed, from its checkpoint.
     """
     if "tokenizer" in config.data.model_fields_set or not isinstance(run, Mapping):
         return config

@@ -1,10 +1,14 @@
-"""One configuration, several seeds: a model of each, and mean and deviation of their scores."""
+"""Train one configuration with several seeds, and keep the model that is best on dev.
 
-import statistics
+A difference between two configurations means little if it is smaller than that between two seeds of
+one: see Reimers and Gurevych 2017, "Reporting Score Distributions Makes a Difference: Performance
+Study of LSTM-networks for Sequence Tagging" (arXiv:1707.09861).
+"""
+
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from tagkit.config import Config
@@ -12,43 +16,26 @@ from tagkit.corpus.splits import require_files
 from tagkit.errors import CheckpointError, ConfigError
 from tagkit.models.bundle import copy_bundle
 from tagkit.models.task_table import task_of
-from tagkit.storage import cannot_write, write_whole
-from tagkit.text.json_text import to_json
+from tagkit.storage import cannot_write
 from tagkit.training.callbacks import Listener
 from tagkit.training.distributed import is_first
-from tagkit.training.run_contents import CHECKPOINTS, SUMMARY
+from tagkit.training.run_files import BEST, CHECKPOINTS
 from tagkit.training.run_folder import RunFolder
 from tagkit.training.run_identity import output_folder, refuse_unfit
+from tagkit.training.seed_scores import SUMMARY, SeedScores, seed_folder, write_summary
 from tagkit.training.trainer import Trained, train
 from tagkit.wording import ANOTHER_OR_FORCE, Message
 
 
 @dataclass(frozen=True, slots=True)
-class SeedScores:
-    """What one seed gave.
-
-    Attributes:
-        seed: of all that is random.
-        epoch: the best one.
-        dev: headline on dev, 0 to 1.
-        test: headline on test; None without a test corpus.
-    """
-
-    seed: int
-    epoch: int
-    dev: float
-    test: float | None
-
-
-@dataclass(frozen=True, slots=True)
 class TrainedSeeds:
-    """What the runs of several seeds end with.
+    """The result of training with several seeds.
 
     Attributes:
-        scores: of each seed, in the order in which they were given.
-        best: the run with the highest score on dev, the first of those that have it; its model is
-            the folder's `best`.
-        folder: with a folder for each seed in it.
+        scores: of each seed, in the order of `train.seeds`.
+        best: the run with the highest score on dev; of several with the same score, the first. Its
+            model is the folder's `best`.
+        folder: holds a folder for each seed.
     """
 
     scores: tuple[SeedScores, ...]
@@ -66,11 +53,11 @@ def train_seeds(
 ) -> TrainedSeeds:
     """Train a model for each of `train.seeds`, in `seed-N` of the output folder; keep the best.
 
-    Arguments are those of `train`. `train.max_minutes` are for all seeds together. A run that goes
-    on takes no further step of the seeds that are done.
+    The arguments are those of `train`. `train.max_minutes` limits all seeds together. With
+    `resume`, seeds that are done are scored again, but not trained further.
 
     Raises:
-        TagkitError: as `train` does; or no seeds are given.
+        TagkitError: as `train` does; or `train.seeds` is empty.
     """
     seeds, listener = config.train.seeds, listener or Listener()
     if not seeds:
@@ -78,26 +65,29 @@ def train_seeds(
     require_files(config, "several seeds")
     folder = output_folder(config)
     place = RunFolder(folder, writes=is_first())
+    # The lock of the outer folder is held throughout. Each seed's run also takes the lock of its
+    # own folder, so that a `tagkit train` into FOLDER/seed-1 is kept apart too.
     with place.locked(listener.on_note):
         if place.writes:
-            _prepare(config, place, resume=resume, force=force)
+            _prepare_folder(config, place, resume=resume, force=force)
         return _train_each(config, place, listener, resume=resume, force=force, stop=stop)
 
 
-def _prepare(config: Config, place: RunFolder, *, resume: bool, force: bool) -> None:
-    """Make the folder ready, and lose nothing of what is there.
+def _prepare_folder(config: Config, place: RunFolder, *, resume: bool, force: bool) -> None:
+    """Check the folder, and make it ready.
 
     Raises:
-        TagkitError: there is something that may not be removed; or no corpus to learn from.
+        TagkitError: something is there that must not be removed, or the corpus cannot be used.
     """
     place.check(resume=resume, force=force)
     if resume and (place.path / CHECKPOINTS).exists():
         raise CheckpointError(Message(f"{place.path}: holds a run of one seed; ", ANOTHER_OR_FORCE))
     if force:
+        # `force` removes the old models: only once it is certain that there is something to learn.
         refuse_unfit(config, resume=resume)
-        task_of(config).read(config)  # before anything is removed: is there something to learn?
+        task_of(config).read(config)
     if resume:
-        place.tidy()
+        place.repair()
     else:
         place.clear()
 
@@ -111,58 +101,54 @@ def _train_each(
     force: bool,
     stop: threading.Event | None,
 ) -> TrainedSeeds:
-    """A run for each seed; the best one's model, and all scores."""
+    """Train each seed; then write the best model and all scores."""
     seeds = config.train.seeds
-    began = time.monotonic()
+    started_s = time.monotonic()
     scores: list[SeedScores] = []
     best: Trained | None = None
     for number, seed in enumerate(seeds):
         listener.on_note(f"seed {seed} ({number + 1} of {len(seeds)})")
-        gone = (time.monotonic() - began) / 60
-        one = _with_seed(config, seed, gone, len(seeds) - number)
-        place.claim(f"seed-{seed}/")
+        used_minutes = (time.monotonic() - started_s) / 60
+        one = _with_seed(config, seed, used_minutes, len(seeds) - number)
+        place.claim(f"{seed_folder(seed)}/")
         trained = train(one, listener, resume=resume, force=force, stop=stop)
         test = trained.test.headline if trained.test else None
         scores.append(SeedScores(seed, trained.best.number, trained.best.score, test))
+        # Chosen on dev alone: test scores chosen among seeds would be too high.
         if best is None or trained.best.score > best.best.score:
             best = trained
     assert best is not None
     if place.writes:
-        place.claim("best", SUMMARY)
+        place.claim(BEST, SUMMARY)
         _write(place.path, best, scores)
     return TrainedSeeds(tuple(scores), best, place.path)
 
 
 def _write(folder: Path, best: Trained, scores: Sequence[SeedScores]) -> None:
-    """The best model, and all scores.
+    """Write the best model and all scores.
 
     Raises:
         CheckpointError: they cannot be written.
     """
     try:
-        copy_bundle(best.folder / "best", folder / "best")
-        summary = [asdict(score) for score in scores]
-        write_whole(folder / SUMMARY, (to_json(summary, indent=2) + "\n").encode())
+        copy_bundle(best.folder / BEST, folder / BEST)
+        write_summary(folder, scores)
     except OSError as error:
         raise cannot_write(folder, error) from None
 
 
-def mean_and_deviation(values: Sequence[float]) -> tuple[float, float]:
-    """Mean, and standard deviation of a sample; that of one value is 0."""
-    return statistics.mean(values), statistics.stdev(values) if len(values) > 1 else 0.0
-
-
-def _with_seed(config: Config, seed: int, gone: float, left: int) -> Config:
-    """The configuration of one seed's run, with its part of the minutes that are left."""
+def _with_seed(config: Config, seed: int, used_minutes: float, seeds_left: int) -> Config:
+    """The configuration of one seed's run, with its share of the remaining minutes."""
     minutes = config.train.max_minutes
-    if minutes:
-        minutes = max(minutes - gone, 1e-6) / left
+    if minutes:  # 0 means no limit: a share that is used up must stay above it
+        minutes = max(minutes - used_minutes, 1e-6) / seeds_left
     changes = {"seed": seed, "seeds": (), "max_minutes": minutes}
+    # model_copy skips validation, which refuses `seed` beside `seeds`. The configuration is valid.
     return config.model_copy(
         update={
             "train": config.train.model_copy(update=changes),
             "output": config.output.model_copy(
-                update={"dir": str(Path(config.output.dir) / f"seed-{seed}")}
+                update={"dir": str(Path(config.output.dir) / seed_folder(seed))}
             ),
         }
     )

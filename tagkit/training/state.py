@@ -27,6 +27,8 @@ from tagkit.training.saved_state import (
 )
 from tagkit.training.setup import Prepared
 
+_CARRIED = "carried."  # before the names that a task gives to what it carries from step to step
+
 
 @dataclass(slots=True)
 class Position:
@@ -165,6 +167,7 @@ class RunState:
             **self.optimizer.tensors(),
             **{f"best.{name}": tensor for name, tensor in self.best_weights.items()},
             **self.micro_batches.tensors(),
+            **self._carried(),
         }
         state = {
             "epochs": [asdict(epoch) for epoch in self.epochs],
@@ -195,6 +198,8 @@ class RunState:
         record, tensors = self._checked(checkpoint), checkpoint.tensors
         self.optimizer.restore(tensors)
         self.micro_batches.restore(tensors)
+        carried = {name.removeprefix(_CARRIED): tensors[name] for name in self._carried()}
+        self.prepared.task.restore(self.prepared.model, carried)
         names = [name for name, _ in self.prepared.model.named_parameters()]
         self.best_weights = {name: tensors[f"best.{name}"] for name in names if record.epochs}
         self.epochs = [Epoch(**epoch.model_dump()) for epoch in record.epochs]
@@ -202,6 +207,11 @@ class RunState:
         self.schedule.restore(record.schedule.model_dump())
         self.step, self.skipped = checkpoint.step, record.skipped
         self.consecutive_nonfinite, self.rollbacks = record.in_a_row, record.returns
+
+    def _carried(self) -> dict[str, Tensor]:
+        """What the task carries from step to step, by its names in a checkpoint."""
+        carried = self.prepared.task.state(self.prepared.model)
+        return {f"{_CARRIED}{name}": tensor for name, tensor in carried.items()}
 
     def _checked(self, checkpoint: Checkpoint) -> StateRecord:
         record = checked_state(checkpoint.state, checkpoint.step)
@@ -219,6 +229,7 @@ class RunState:
             gpu = torch.cuda.get_rng_state(self.prepared.device)
             check_tensors(tensors, {"random.cuda": gpu.expand(count, -1)})
         check_pieces(tensors, count)
+        check_tensors(tensors, self._carried())
         if record.epochs:
             named = self.prepared.model.named_parameters()
             check_tensors(tensors, {f"best.{name}": weights for name, weights in named})

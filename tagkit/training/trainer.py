@@ -21,7 +21,7 @@ from tagkit.training.distributed import processes_of
 from tagkit.training.micro_batches import oom_as_error
 from tagkit.training.precision import autocast
 from tagkit.training.run import MAX_NONFINITE, Action, Ending, Run
-from tagkit.training.run_contents import TRACKED
+from tagkit.training.run_files import TRACKED
 from tagkit.training.run_folder import RunFolder
 from tagkit.training.run_identity import facts_of, identity, output_folder, refuse_unfit
 from tagkit.training.setup import prepare
@@ -197,7 +197,7 @@ def train(
     with folder.locked(notes.append), restored, oom_as_error():
         folder.check(resume=resume, force=force)
         torch.manual_seed(config.train.seed)
-        prepared = prepare(folder.continued(config) if resume else config, device)
+        prepared = prepare(folder.resumed_config(config) if resume else config, device)
         if stop and stop.is_set():
             raise Interrupted(f"stopped before the first step; {path} is as it was")
         facts = facts_of(prepared)

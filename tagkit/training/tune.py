@@ -1,11 +1,12 @@
 """A search for good options with Optuna: each trial trains a model, and the best on dev is kept.
 
-    study.db     all trials: a search that was stopped goes on
+    study.db     all trials, from which a search that was stopped is resumed
     best.toml    the best configuration, complete
     best/        its model
 
-Which values are tried next is up to Optuna's TPE sampler (Bergstra et al. 2011). A trial whose dev
-score is under the median of earlier trials at the same epoch is given up.
+Optuna's TPE sampler chooses the next values (Bergstra et al. 2011, "Algorithms for Hyper-Parameter
+Optimization"). Its median pruner stops a trial whose dev score is below the median of the earlier
+trials at the same epoch.
 """
 
 import os
@@ -30,27 +31,27 @@ from tagkit.config import (
     to_toml,
     with_options,
 )
-from tagkit.config.search_space import Range, Space
+from tagkit.config.search_space import Space
 from tagkit.corpus.splits import require_files
 from tagkit.errors import CheckpointError, ConfigError, Interrupted, TrainingError
 from tagkit.models.bundle import copy_bundle
 from tagkit.storage import cannot_write, digest_of, write_whole
-from tagkit.training.callbacks import Epoch, Listener
-from tagkit.training.run_contents import BEST_CONFIG, STUDY, STUDY_FILES
+from tagkit.training.optuna_trials import STATES, Pruner, as_trial, suggest
+from tagkit.training.run_files import BEST
 from tagkit.training.run_folder import RunFolder
 from tagkit.training.run_identity import output_folder
 from tagkit.training.time_budget import TimeBudget
 from tagkit.training.trainer import train
-from tagkit.training.trials import Trial, Tuned, TuneListener
+from tagkit.training.trials import (
+    BEST_CONFIG,
+    STUDY,
+    STUDY_FILES,
+    STUDY_NAME,
+    Tuned,
+    TuneListener,
+    trial_folder,
+)
 from tagkit.wording import ANOTHER_FOLDER, ANOTHER_OR_FORCE, FORCE, Message
-
-BEST = "best"
-_NAME = "tagkit"  # of the study in its file
-_STATES = {
-    TrialState.COMPLETE: "done",
-    TrialState.PRUNED: "given up",
-    TrialState.FAIL: "failed",
-}
 
 
 def tune(
@@ -62,18 +63,20 @@ def tune(
     force: bool = False,
     stop: threading.Event | None = None,
 ) -> Tuned:
-    """Search for good values of some options; go on with the search in the output folder.
+    """Search for good values of some options; a search in the output folder is resumed.
 
     Args:
-        config: all other options. `train.max_minutes` are for the whole search; test is not scored.
-        spaces: what to try, by dotted name.
-        trials: in all, those of earlier runs among them.
-        listener: told of each trial.
+        config: all other options. `train.max_minutes` limits the whole search. The test corpus is
+            not used.
+        spaces: the values to try, by dotted name.
+        trials: their number, including those of earlier runs of the same search.
+        listener: called after each trial.
         force: remove the search that is there.
-        stop: when it is set, the search ends after a step; the trial at work is begun again later.
+        stop: when it is set, the search ends after the current step. Its trial is started again
+            when the search is resumed.
 
     Raises:
-        TagkitError: a corpus cannot be used, an option has a value that it cannot have.
+        TagkitError: a corpus cannot be used, or an option cannot have one of the values.
         Interrupted: `stop` was set.
     """
     folder = output_folder(config)
@@ -82,6 +85,7 @@ def tune(
         raise ConfigError("tagkit tune", ["a search is one process; start it without a launcher"])
     if config.train.seeds:
         raise ConfigError("train.seeds", ["a trial trains one model; leave them out of a search"])
+    # Every kind of value once, before any training: a typing mistake must not fail the tenth trial.
     for name, space in spaces.items():
         for value in space.samples():
             with_options(config, {name: value})
@@ -90,6 +94,7 @@ def tune(
     require_files(config, "the trials of a search")
     place = RunFolder(folder, writes=True)
     with place.locked(listener.on_note):
+        # A run of `tagkit train` must not be taken for a search, nor its model replaced by one.
         found = place.contents()
         is_search = STUDY in found.ours
         if not is_search and found.ours:
@@ -98,26 +103,26 @@ def tune(
             )
         place.check(resume=is_search and not force, force=force)
         if is_search and not force:
-            place.tidy()
+            place.repair()
         else:
             place.clear()
-        place.claim(*STUDY_FILES)
+        place.claim(*STUDY_FILES)  # SQLite creates the files beside it when it needs them
         try:
             return _Search(config, spaces, place, listener, stop or threading.Event()).run(trials)
         except (SQLAlchemyError, optuna.exceptions.StorageInternalError) as error:
             first = str(error).partition("\n")[0]
             raise CheckpointError(
                 Message(
-                    f"{folder / STUDY}: cannot be read or written: {first}; when that is mended, "
-                    "start the search again to continue it; ",
+                    f"{folder / STUDY}: cannot be read or written: {first}; correct this, and "
+                    "repeat the command to resume the search; ",
                     FORCE,
-                    " starts anew",
+                    " starts a new one",
                 )
             ) from None
 
 
 class _Search:
-    """A study of Optuna, and the models that are trained for it."""
+    """An Optuna study, and the models that are trained for it."""
 
     def __init__(
         self,
@@ -138,36 +143,38 @@ class _Search:
         self.study = self._study()
 
     def run(self, trials: int) -> Tuned:
-        """Trials until there are so many, or time is over.
+        """Run trials until there are `trials`, or the time is over.
 
         Raises:
-            TrainingError: all of them failed.
+            TrainingError: no trial was completed.
         """
-        self._recognise()
-        self._take_up()
+        self._require_same_search()
+        self._requeue_interrupted()
         while len(self._ended()) < trials and not self.clock.is_over(0):
-            self._one()
-        ended = [_trial(frozen) for frozen in self._ended()]
+            self._run_trial()
+        ended = [as_trial(frozen) for frozen in self._ended()]
         done = [trial for trial in ended if trial.state == "done"]
         if not done:
-            raise TrainingError(f"{self.folder}: no trial came to its end")
+            raise TrainingError(f"{self.folder}: no trial was completed")
+        # max takes the first of several equals, and trials are in the order of their numbers.
         best = max(done, key=lambda trial: trial.dev or 0.0)
         return Tuned(tuple(ended), best, load_config(self.folder / BEST_CONFIG), self.folder)
 
     def _study(self) -> optuna.Study:
         return optuna.create_study(
             storage=f"sqlite:///{self.folder / STUDY}",
-            study_name=_NAME,
+            study_name=STUDY_NAME,
             direction="maximize",
             load_if_exists=True,
+            # The median of fewer than 5 trials says little, and so do the first 2 epochs.
             pruner=optuna.pruners.MedianPruner(n_startup_trials=5, n_warmup_steps=2),
         )
 
-    def _recognise(self) -> None:
-        """Note what is searched, or check that it is what was searched here before.
+    def _require_same_search(self) -> None:
+        """Record what is searched, or compare it with what was searched here before.
 
         Raises:
-            CheckpointError: it is something else.
+            CheckpointError: it differs.
         """
         data = self.config.data
         search = {
@@ -182,8 +189,9 @@ class _Search:
             for key, what in names.items()
             if _of_search(before, key) != _of_search(search, key)
         ]
-        if others and not self._ended():  # a search that never came to anything
-            optuna.delete_study(study_name=_NAME, storage=f"sqlite:///{self.folder / STUDY}")
+        if others and not self._ended():
+            # Its first trial failed at once, for instance on a missing corpus: nothing to keep.
+            optuna.delete_study(study_name=STUDY_NAME, storage=f"sqlite:///{self.folder / STUDY}")
             self.study = self._study()
         elif others:
             raise CheckpointError(
@@ -193,8 +201,10 @@ class _Search:
             )
         self.study.set_user_attr("search", search)
 
-    def _take_up(self) -> None:
-        """Line up the trials again that were at work when the search was stopped."""
+    def _requeue_interrupted(self) -> None:
+        """Queue the trials again that were running when the search was stopped."""
+        # "again" is recorded before Optuna is told that the trial failed: after a kill in between,
+        # the trial is still RUNNING and found here; in the reverse order it would count as ended.
         again = list(self.study.user_attrs.get("again", []))
         for frozen in self.study.get_trials(states=(TrialState.RUNNING,)):
             self._discard(frozen.number)
@@ -204,27 +214,29 @@ class _Search:
             self.study.tell(frozen.number, state=TrialState.FAIL)
 
     def _ended(self) -> list[FrozenTrial]:
-        """All trials that have ended by themselves."""
+        """All trials that have ended and were not interrupted."""
         again = self.study.user_attrs.get("again", [])
-        ended = self.study.get_trials(deepcopy=False, states=tuple(_STATES))
+        ended = self.study.get_trials(deepcopy=False, states=tuple(STATES))
         return [frozen for frozen in ended if frozen.number not in again]
 
-    def _one(self) -> None:
+    def _run_trial(self) -> None:
         """Draw values, and train and score a model with them.
 
         Raises:
-            Interrupted: the search was asked to end.
+            Interrupted: `stop` was set.
         """
-        # A search that goes on is not to draw the same values again.
+        # The sampler's seed depends on the number of trials: a resumed search draws what an
+        # uninterrupted one would have drawn next, and not its first values again. (Optuna takes
+        # seeds of 32 bits.)
         seed = self.config.train.seed + len(self._ended())
         self.study.sampler = optuna.samplers.TPESampler(seed=seed % 2**32)
         trial = self.study.ask()
-        values = {name: _suggest(trial, name, space) for name, space in self.spaces.items()}
+        values = {name: suggest(trial, name, space) for name, space in self.spaces.items()}
         place = self._place(trial.number)
         self.place.claim(f"{place.name}/")
         try:
             trained = train(
-                self._config(values, str(place)), _Reports(trial), force=True, stop=self.stop
+                self._config(values, str(place)), Pruner(trial), force=True, stop=self.stop
             )
         except optuna.TrialPruned:
             self.study.tell(trial, state=TrialState.PRUNED)
@@ -233,40 +245,42 @@ class _Search:
             self.study.tell(trial, state=TrialState.FAIL)
         except Interrupted:
             raise Interrupted(
-                f"stopped in trial {trial.number + 1}, which will be begun again"
+                f"stopped in trial {trial.number + 1}, which will be started again"
             ) from None
         else:
             score = trained.best.score
+            # The model is kept before Optuna learns the score: after a kill in between, the trial
+            # is started again, and a score without its model never wins.
             done = [t for t in self._ended() if t.state == TrialState.COMPLETE]
             is_best = all(score > (t.value or 0.0) for t in done)
             if is_best:
                 self._keep(place / BEST, values)
             self.study.tell(trial, score)
-            self._tell(trial.number, is_best=is_best)
+            self._report(trial.number, is_best=is_best)
             return
         finally:
             self._discard(trial.number)
-        self._tell(trial.number, is_best=False)
+        self._report(trial.number, is_best=False)
 
     def _place(self, number: int) -> Path:
-        """Where a trial's model is trained."""
-        return self.folder / f"trial-{number + 1}"
+        """Where a trial's model is trained; Optuna counts from 0, our names from 1."""
+        return self.folder / trial_folder(number + 1)
 
     def _discard(self, number: int) -> None:
-        """Remove what a trial has written; if something else is there too, all of it stays."""
+        """Remove what a trial has written; if its folder holds foreign files, all of it stays."""
         place = self._place(number)
         if place.is_dir():
             try:
                 trial = RunFolder(place, writes=True)
-                with trial.locked(self.listener.on_note):  # which removes a killed run's lock file
+                with trial.locked(self.listener.on_note):  # also removes a killed run's lock file
                     trial.clear()
                 place.rmdir()
             except (CheckpointError, OSError) as error:
-                self.listener.on_note(f"trial {number + 1}: its folder is left as it is: {error}")
+                self.listener.on_note(f"trial {number + 1}: its folder is not removed: {error}")
 
-    def _tell(self, number: int, *, is_best: bool) -> None:
+    def _report(self, number: int, *, is_best: bool) -> None:
         frozen = next(frozen for frozen in self._ended() if frozen.number == number)
-        self.listener.on_trial(_trial(frozen), is_best=is_best)
+        self.listener.on_trial(as_trial(frozen), is_best=is_best)
 
     def _keep(self, model: Path, values: Mapping[str, Any]) -> None:
         """Write the best model so far, and its configuration.
@@ -274,6 +288,8 @@ class _Search:
         Raises:
             CheckpointError: they cannot be written.
         """
+        # What repeats the trial with `tagkit train`: with the test corpus, without the
+        # search's time limit, into another folder than the search's.
         config = with_options(
             self._config(values),
             {"data.test_file": self.config.data.test_file, "output.dir": f"{self.folder}-best",
@@ -287,7 +303,7 @@ class _Search:
             raise cannot_write(self.folder, error) from None
 
     def _config(self, values: Mapping[str, Any], folder: str = "") -> Config:
-        """The configuration with a trial's values; without those that have no effect."""
+        """The configuration of a trial, without values that have no effect beside the others."""
         left = self.clock.left_minutes()
         fixed = {"data.test_file": "", "output.dir": folder or str(self.folder)}
         return effective(with_options(self.config, {**values, **fixed, "train.max_minutes": left}))
@@ -307,37 +323,3 @@ def _of_search(search: Mapping[str, Any], key: str) -> Any:
         for name, option in options_of(Config).items()
         if not option.resume_search
     }
-
-
-class _Reports(Listener):
-    """Tells Optuna of each epoch, and gives up where that says so."""
-
-    def __init__(self, trial: optuna.Trial) -> None:
-        self.trial = trial
-
-    def on_epoch(self, epoch: Epoch) -> None:
-        """Report dev's score.
-
-        Raises:
-            TrialPruned: the trial is not worth its time.
-        """
-        self.trial.report(epoch.score, epoch.number)
-        if self.trial.should_prune():
-            raise optuna.TrialPruned
-
-
-def _suggest(trial: optuna.Trial, name: str, space: Space) -> Any:
-    if not isinstance(space, Range):
-        return trial.suggest_categorical(name, space.values)
-    if space.whole:
-        return trial.suggest_int(name, int(space.low), int(space.high), log=space.log)
-    return trial.suggest_float(name, space.low, space.high, log=space.log)
-
-
-def _trial(frozen: FrozenTrial) -> Trial:
-    """A trial as ours."""
-    dev = frozen.value if frozen.state == TrialState.COMPLETE else None
-    if frozen.state == TrialState.PRUNED and frozen.intermediate_values:
-        dev = frozen.intermediate_values[max(frozen.intermediate_values)]
-    seconds = frozen.duration.total_seconds() if frozen.duration else 0.0
-    return Trial(frozen.number + 1, frozen.params, dev, _STATES[frozen.state], seconds)

@@ -17,9 +17,10 @@ import pytest
 import tiny
 
 from tagkit import __version__
+from tagkit.cli.command_times import Measured
 from tagkit.cli.main import main
 from tagkit.cli.reports import measured_lines
-from tagkit.inference.benchmark import Measured, Speed
+from tagkit.inference.benchmark import Speed
 
 
 @dataclass(frozen=True)
@@ -1089,7 +1090,7 @@ def test_training_twice_into_one_folder_is_refused_unless_that_is_said(
     )  # fmt: skip
     assert tagkit(*once, "--force").code == 0
     assert tagkit(*once, "--resume").code == 0
-    assert "--resume continues the run, --force starts anew: name one" in tagkit(
+    assert "--resume continues the run, --force starts a new one: name one" in tagkit(
         *once, "--force", "--resume"
     ).err  # fmt: skip
 

@@ -138,7 +138,7 @@ def test_a_damaged_newest_checkpoint_falls_back_to_the_one_before_aloud(
     listener = StopAt()
     train(settings(tmp_path), listener, resume=True)
     assert [note.partition(" (")[0] for note in listener.notes] == [
-        f"{checkpoints[-1]}: damaged", "going on after step 16",
+        f"{checkpoints[-1]}: damaged", "resuming after step 16",
     ]  # fmt: skip
     assert "damaged" in (tmp_path / "model" / "train.log").read_text()
     assert listener.count == STEPS - 16
@@ -180,7 +180,7 @@ def test_a_checkpoint_that_no_run_has_written_falls_back_to_the_one_before(
     trained = train(settings(tmp_path), listener, resume=True)
     assert listener.notes[0].startswith(f"{newest}: damaged (")
     assert problem in listener.notes[0]
-    assert listener.notes[1] == "going on after step 16"
+    assert listener.notes[1] == "resuming after step 16"
     assert listener.count == STEPS - 16
     assert all(epoch.loss > 0 for epoch in trained.epochs)
     assert digests(tmp_path) == undisturbed
@@ -200,7 +200,7 @@ def test_if_all_checkpoints_are_damaged_that_is_said(tmp_path: Path) -> None:
     train(settings(tmp_path))
     for place in (tmp_path / "model" / "checkpoints").iterdir():
         cut(place / "tensors.safetensors")
-    with pytest.raises(CheckpointError, match="no checkpoint is whole; force=True starts anew"):
+    with pytest.raises(CheckpointError, match="no checkpoint can be used; force=True starts a new"):
         train(settings(tmp_path), resume=True)
 
 
@@ -213,7 +213,7 @@ def test_a_model_without_checkpoints_is_not_taken_for_a_run_to_go_on_with(tmp_pa
     assert digests(tmp_path) == before
 
 
-def test_a_run_does_not_replace_another_unless_it_is_told_to(tmp_path: Path) -> None:
+def test_a_run_does_not_replace_another_unless_forced(tmp_path: Path) -> None:
     train(settings(tmp_path))
     before = digests(tmp_path)
     with pytest.raises(
@@ -226,9 +226,7 @@ def test_a_run_does_not_replace_another_unless_it_is_told_to(tmp_path: Path) -> 
     listener = StopAt(3)
     with pytest.raises(Interrupted):
         train(settings(tmp_path), listener, force=True, stop=listener.stop)
-    with pytest.raises(
-        CheckpointError, match="holds a run that was stopped; resume=True continues"
-    ):
+    with pytest.raises(CheckpointError, match="holds a run that was stopped; resume=True cont"):
         train(settings(tmp_path))
 
 
@@ -254,13 +252,13 @@ def test_forcing_removes_what_a_run_writes_and_nothing_else(tmp_path: Path) -> N
         ("train.seed=9", r"train.seed = 1, not 9"),
     ],
 )
-def test_a_run_goes_on_only_as_the_one_that_was_begun(
+def test_a_run_is_resumed_only_with_its_own_options(
     tmp_path: Path, override: str, problem: str
 ) -> None:
     listener = StopAt(3)
     with pytest.raises(Interrupted):
         train(settings(tmp_path), listener, stop=listener.stop)
-    with pytest.raises(CheckpointError, match=rf"the run there had {problem}\. Continue with what"):
+    with pytest.raises(CheckpointError, match=rf"the run there had {problem}\. Resume it with"):
         train(settings(tmp_path, override), resume=True)
 
 
@@ -268,9 +266,7 @@ def test_all_that_differs_is_named_at_once(tmp_path: Path) -> None:
     listener = StopAt(3)
     with pytest.raises(Interrupted):
         train(settings(tmp_path), listener, stop=listener.stop)
-    with pytest.raises(
-        CheckpointError, match=r"hidden = 16, not 8; train.lr = 0.02, not 0.5\. Conti"
-    ):
+    with pytest.raises(CheckpointError, match=r"hidden = 16, not 8; train.lr = 0.02, not 0.5\. R"):
         train(settings(tmp_path, "train.lr=0.5", "encoder.hidden=8"), resume=True)
 
 

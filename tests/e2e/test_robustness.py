@@ -233,7 +233,7 @@ def test_a_run_that_was_short_of_memory_and_stopped_drops_the_same_as_one_that_w
                     patch.undo()
                 listener = StopAt()
                 train(config, listener, resume=True)
-                assert listener.notes == ["going on after step 12"]  # nothing failed again
+                assert listener.notes == ["resuming after step 12"]  # nothing failed again
         file = tmp_path / str(stop_at) / "last" / "model.safetensors"
         found.append(hashlib.sha256(file.read_bytes()).hexdigest())
     assert found[0] == found[1]
@@ -294,7 +294,7 @@ def test_where_a_run_was_stopped_makes_no_difference_to_what_it_goes_back_to(
                 notes += listener.notes
                 listener = StopAt()
                 train(config, listener, resume=True)
-        notes += [note for note in listener.notes if "going on" not in note]
+        notes += [note for note in listener.notes if "resuming" not in note]
         file = tmp_path / str(stop_at) / "last" / "model.safetensors"
         found.append((notes, hashlib.sha256(file.read_bytes()).hexdigest()))
     assert found[0] == found[1]

@@ -369,7 +369,7 @@ def run_predict(case: Case, room: Path) -> None:
     """Output is lines of JSON with exact offsets, or a line a line of a column file."""
     from tagkit.inference.annotate import Annotator, AnswerOptions
     from tagkit.inference.stream import StreamOptions, annotate_file
-    from tagkit.inference.workers import Alone
+    from tagkit.inference.workers import SerialWorker
 
     options = case.options
     notes: list[str] = []
@@ -383,7 +383,7 @@ def run_predict(case: Case, room: Path) -> None:
         options["format"], encoding, options["max_length"] or 4096, notes.append
     )
     path = str(room / options["path"])
-    found = annotate_file(Alone(annotator), predictor.config, annotator.style, path, reading)
+    found = annotate_file(SerialWorker(annotator), predictor.config, annotator.style, path, reading)
     text = "".join(found)
     text.encode()
     if options["output"] == "jsonl":

@@ -16,7 +16,7 @@ from tagkit.errors import DataError, DeviceError, FormatError
 from tagkit.inference.annotate import Annotator, AnswerOptions
 from tagkit.inference.predictor import Predictor
 from tagkit.inference.stream import StreamOptions, _windows, annotate_file
-from tagkit.inference.workers import Alone, Hire, Team
+from tagkit.inference.workers import SerialWorker, WorkerConfig, WorkerPool
 from tagkit.training.trainer import train
 
 
@@ -43,14 +43,14 @@ def options(**changes: object) -> AnswerOptions:
 def tag(predictor: Predictor, path: Path, settings: AnswerOptions) -> Iterator[str]:
     annotator = Annotator(predictor, settings)
     style = annotator.style
-    return annotate_file(Alone(annotator), predictor.config, style, str(path), READING)
+    return annotate_file(SerialWorker(annotator), predictor.config, style, str(path), READING)
 
 
 def tag_together(predictor: Predictor, path: Path, settings: AnswerOptions) -> Iterator[str]:
-    hire = Hire(Path(predictor.config.output.dir), "cpu", "fp32", 1, settings)
+    config = WorkerConfig(Path(predictor.config.output.dir), "cpu", "fp32", 1, settings)
     style = Annotator(predictor, settings).style
-    with Team(2, hire) as team:
-        yield from annotate_file(team, predictor.config, style, str(path), READING)
+    with WorkerPool(2, config) as pool:
+        yield from annotate_file(pool, predictor.config, style, str(path), READING)
 
 
 @given(st.lists(st.integers(0, 30_000), max_size=30))
@@ -80,7 +80,7 @@ def test_windows_hold_all_items_in_order_and_not_too_many_words(words: list[int]
         ("X.CONLLU", ["# text = Ada"], True),
     ],
 )
-def test_text_and_columns_are_told_apart(name: str, lines: list[str], expected: bool) -> None:
+def test_text_and_columns_are_distinguished(name: str, lines: list[str], expected: bool) -> None:
     found = recognise_lines(name.lower(), lines, name, raw=True).name
     assert (found in ("columns", "conllu")) is expected
 
@@ -174,7 +174,7 @@ def test_several_processes_write_what_one_writes(
     assert "".join(together) == alone
 
 
-def test_a_mistake_that_a_worker_meets_is_told_as_in_one_process(
+def test_a_mistake_that_a_worker_meets_is_reported_as_in_one_process(
     predictor: Predictor, tmp_path: Path
 ) -> None:
     path = tmp_path / "a.jsonl"
@@ -188,13 +188,13 @@ def test_a_mistake_that_a_worker_meets_is_told_as_in_one_process(
     assert problems[0].startswith(f"{path}:2: expected a text, found")
 
 
-def test_a_worker_that_dies_is_told_of(predictor: Predictor, tmp_path: Path) -> None:
+def test_a_worker_that_dies_is_reported(predictor: Predictor, tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("Ada visits Rome.\n", encoding="utf-8")
-    hire = Hire(tmp_path / "no model", "cpu", "fp32", 1, options())
+    config = WorkerConfig(tmp_path / "no model", "cpu", "fp32", 1, options())
     style = Annotator(predictor, options()).style
     with (
-        Team(2, hire) as team,
+        WorkerPool(2, config) as pool,
         pytest.raises(DeviceError, match=r"not start: .*no model"),
     ):
-        list(annotate_file(team, predictor.config, style, str(path), READING))
+        list(annotate_file(pool, predictor.config, style, str(path), READING))

@@ -24,11 +24,11 @@ REMEDY = "if memory is short, try fewer workers"
 def test_a_worker_answers_in_a_process_of_its_own() -> None:
     one: Worker[str, int] = Worker(locate, "builtins.eval")
     try:
-        assert one.answer("1 + 1") == 2
-        pid = one.answer("__import__('os').getpid()")
+        assert one.call("1 + 1") == 2
+        pid = one.call("__import__('os').getpid()")
         assert pid == one.pid != os.getpid()
     finally:
-        one.end()
+        one.kill()
     assert one.pid not in [child.pid for child in multiprocessing.active_children()]
 
 
@@ -36,7 +36,7 @@ def test_a_worker_that_is_not_ready_in_time_is_ended(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(worker, "START_LIMIT_S", 0.5)
     one: Worker[int, int] = Worker(time.sleep, 60)  # type: ignore[arg-type]
     with pytest.raises(DeviceError) as caught:
-        one.answer(1)
+        one.call(1)
     assert str(caught.value) == (
         "a worker was not ready after 0 seconds and was ended; try fewer workers, or a faster "
         "disk for the model"
@@ -61,41 +61,41 @@ def test_a_worker_that_cannot_start_says_why(make: object, setup: object, messag
     one: Worker[int, int] = Worker(make, setup)  # type: ignore[arg-type]
     try:
         with pytest.raises(DeviceError) as caught:
-            one.answer(1)
+            one.call(1)
     finally:
-        one.end()
+        one.kill()
     assert str(caught.value) == message
 
 
 def test_a_worker_that_is_killed_at_work_is_noticed() -> None:
     one: Worker[float, None] = Worker(locate, "time.sleep")
-    one.answer(0)
+    one.call(0)
     assert one.pid
     threading.Timer(0.2, os.kill, (one.pid, signal.SIGKILL)).start()
     for _ in range(2):  # and asking again is no worse
         with pytest.raises(DeviceError, match="a worker ended before its work was done"):
-            one.answer(60)
-    one.end()
+            one.call(60)
+    one.kill()
 
 
 def test_a_worker_out_of_memory_says_so_and_answers_the_next_question() -> None:
     one: Worker[int, bytes] = Worker(locate, "builtins.bytes")
     try:
         with pytest.raises(DeviceError) as caught:
-            one.answer(10**15)
+            one.call(10**15)
         assert str(caught.value) == f"a worker is out of memory: out of memory; {REMEDY}"
-        assert one.answer(2) == b"\0\0"
+        assert one.call(2) == b"\0\0"
     finally:
-        one.end()
+        one.kill()
 
 
 def test_a_mistake_in_the_program_keeps_its_traceback() -> None:
     one: Worker[object, object] = Worker(operator.attrgetter, "name")
     try:
         with pytest.raises(RuntimeError, match=r"in a worker:\nTraceback (?s:.*)AttributeError"):
-            one.answer(1)
+            one.call(1)
     finally:
-        one.end()
+        one.kill()
 
 
 def test_a_process_that_the_system_refuses_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,9 +121,9 @@ from pydoc import locate
 from tagkit.inference.worker_process import Worker
 if __name__ == "__main__":
     one = Worker(locate, "time.sleep")
-    one.answer(0)
+    one.call(0)
     print(one.pid, flush=True)
-    one.answer(60)
+    one.call(60)
 """
 
 
@@ -154,11 +154,11 @@ def test_ctrl_c_in_the_terminal_reaches_the_parent_alone() -> None:
     assert one.pid
     os.kill(one.pid, signal.SIGINT)  # while it starts
     try:
-        one.answer(0)
+        one.call(0)
         os.kill(one.pid, signal.SIGINT)
-        one.answer(0)
+        one.call(0)
     finally:
-        one.end()
+        one.kill()
 
 
 # `MOMENT` is a function that a worker's start calls: the signal comes before it, or after it.
@@ -192,7 +192,7 @@ if __name__ == "__main__":
     interrupted(MOMENT)
     try:
         with clean_up_on_signal():
-            Worker(locate, "time.sleep").answer(0)
+            Worker(locate, "time.sleep").call(0)
     except Ended as error:
         sys.exit(error.status)
     except KeyboardInterrupt:
@@ -233,5 +233,5 @@ def test_handlers_of_signals_are_the_same_after_a_worker_was_started(
 ) -> None:
     before = signal.getsignal(number)
     one: Worker[float, None] = Worker(locate, "time.sleep")
-    one.end()
+    one.kill()
     assert signal.getsignal(number) is before

@@ -9,8 +9,17 @@ from pathlib import Path
 
 import pytest
 
+from tagkit import storage
 from tagkit.errors import DataError
-from tagkit.storage import digest_of, encoded, open_output, whole_folder, write_whole
+from tagkit.storage import (
+    digest_of,
+    digest_of_bytes,
+    encoded,
+    open_output,
+    restore_set_aside,
+    whole_folder,
+    write_whole,
+)
 
 
 def mode(path: Path) -> int:
@@ -156,3 +165,31 @@ def test_a_folder_has_a_digest_whatever_the_names_in_it(tmp_path: Path) -> None:
     except OSError as error:
         pytest.skip(f"the file system takes no such name: {error}")
     assert digest_of(tmp_path) != before
+
+
+def test_a_folder_that_a_kill_left_set_aside_is_put_back(tmp_path: Path) -> None:
+    (tmp_path / ".x.old").mkdir()
+    (tmp_path / ".x.old" / "a").write_text("old")
+    restore_set_aside(tmp_path / "x")
+    assert (tmp_path / "x" / "a").read_text() == "old"
+    (tmp_path / ".x.old").mkdir()
+    restore_set_aside(tmp_path / "x")  # a complete folder is never replaced by an old one
+    assert (tmp_path / "x" / "a").read_text() == "old"
+    assert (tmp_path / ".x.old").is_dir()
+
+
+def test_the_digest_of_a_file_is_that_of_its_bytes(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"abc")
+    # The test vector of FIPS 180-4.
+    expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+    assert digest_of(tmp_path / "a") == digest_of_bytes(b"abc") == expected
+    assert digest_of(tmp_path / "none") is None
+
+
+def test_only_storage_renames_and_digests_files() -> None:
+    package = Path(storage.__file__).parents[1]
+    calls = ("os.rename(", "os.replace(", "os.fsync(", "hashlib.sha256(content", "tempfile.mkstemp")
+    for module in package.rglob("*.py"):
+        if module.parent.name != "storage":
+            source = module.read_text("utf-8")
+            assert not [call for call in calls if call in source], module

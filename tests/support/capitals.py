@@ -22,8 +22,9 @@ from tagkit.features.encoding import Target
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.description import Description, encoder_name
 from tagkit.models.model import Model, build_embedding, build_encoder
-from tagkit.models.output import ModelOutput, Table
+from tagkit.models.output import ModelOutput
 from tagkit.models.task import Labels, ModelContext, Task, TrainingData, Wanted
+from tagkit.nn.inference import CachedWords
 from tagkit.text.records import Prediction, Sentence
 
 
@@ -126,7 +127,7 @@ class CapitalsTask(Task):
         self,
         context: ModelContext,
         tokens: Tokens,
-        table: Table,
+        table: CachedWords,
         sentences: Sequence[Sentence],
         wanted: Wanted,
     ) -> list[Prediction]:

@@ -172,7 +172,8 @@ BREAKS = [
           "seeds::test_of_seeds_that_score"),
     Break("seeds", "trained.best.score > best.best.score", "trained.best.score < best.best.score",
           "seeds::test_of_seeds_that_score"),
-    Break("seeds", "max(minutes - gone, 1e-6) / left", "max(minutes - gone, 1e-6)",
+    Break("seeds", "max(minutes - used_minutes, 1e-6) / seeds_left",
+          "max(minutes - used_minutes, 1e-6)",
           "seeds::test_the_minutes_that_are_left"),
 ]  # fmt: skip
 

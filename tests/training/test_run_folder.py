@@ -19,10 +19,11 @@ from tagkit.errors import CheckpointError, ConfigError, Interrupted
 from tagkit.storage import whole_folder
 from tagkit.training.callbacks import Epoch, Listener
 from tagkit.training.manifest import MANIFEST, Manifest, canonical
-from tagkit.training.run_contents import Contents, contents_of, named
+from tagkit.training.run_contents import Contents, contents_of
 from tagkit.training.run_folder import RunFolder
 from tagkit.training.seeds import train_seeds
 from tagkit.training.trainer import train
+from tagkit.wording import listed
 
 # What a user may have in a folder, by names that a run uses too, or that begin like them.
 MINE = {
@@ -156,16 +157,16 @@ def test_an_empty_current_folder_is_a_place_for_a_run(
 
 def test_of_many_foreign_names_ten_are_named_and_the_others_counted() -> None:
     names = [f"a{number}" for number in range(13)]
-    assert named(names) == "a0, a1, a2, a3, a4, a5, a6, a7, a8, a9 and 3 more"
-    assert named(names[:10]) == "a0, a1, a2, a3, a4, a5, a6, a7, a8, a9"
-    assert len(named(["x" * 255])) < 70
+    assert listed(names) == "a0, a1, a2, a3, a4, a5, a6, a7, a8, a9 and 3 more"
+    assert listed(names[:10]) == "a0, a1, a2, a3, a4, a5, a6, a7, a8, a9"
+    assert len(listed(["x" * 255])) < 70
 
 
 def test_all_that_a_run_writes_is_in_its_manifest(made: Path) -> None:
     found = of(made)
     assert found.foreign == []
     assert set(found.ours) | {MANIFEST} == set(read(made))
-    assert found.reserved == [MANIFEST]
+    assert found.bookkeeping == [MANIFEST]
 
 
 def test_a_folder_without_a_manifest_is_proved_by_its_content(old_run: Path) -> None:
@@ -344,7 +345,7 @@ def test_a_model_that_was_set_aside_by_a_kill_is_put_back(corpus: Path, run: Pat
     before = (run / "last" / "model.safetensors").read_bytes()
     (run / "last").rename(run / ".last.old")
     folder = RunFolder(run, writes=True)
-    folder.tidy()
+    folder.repair()
     assert (run / "last" / "model.safetensors").read_bytes() == before
     assert not (run / ".last.old").exists()
 

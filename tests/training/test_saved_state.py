@@ -52,9 +52,9 @@ def falls_back(stopped: Stopped, tmp_path: Path, damage: Callable[[Path], object
     assert found.step == 10
     assert len(notes) == 1
     note = notes[0].removeprefix(f"{folder / LAST}: damaged (")
-    assert note.endswith("); it is passed over")
+    assert note.endswith("); it is skipped")
     assert len(note) < 400
-    return note.removesuffix("); it is passed over")
+    return note.removesuffix("); it is skipped")
 
 
 def drop(*path: str | int) -> Callable[[dict[str, Any]], object]:
@@ -80,9 +80,9 @@ STATES: list[tuple[str, Callable[[dict[str, Any]], object], str]] = [
     ("a state that is a list", put("state", value=[]), "state.json holds no state of a run"),
     ("no sound", drop("sound"), "state.json lacks 'sound'"),
     ("sound as a number", put("sound", value=1), "state.json holds no state of a run"),
-    ("another step", put("step", value=12), "state.json is of another step than its folder's name"),
+    ("another step", put("step", value=12), "state.json has another step than its folder's name"),
     ("a step that is a text", put("step", value="13"),
-     "state.json is of another step than its folder's name"),
+     "state.json has another step than its folder's name"),
     ("no done", drop("state", "position", "done"), "'state.position.done' is missing"),
     ("done as a text", put("state", "position", "done", value="3"),
      "'state.position.done' = \"'3'\": no value of a run"),
@@ -233,7 +233,7 @@ def test_when_no_checkpoint_can_be_used_the_error_names_each(
     with pytest.raises(CheckpointError) as caught:
         newest_checkpoint(folder, print, stopped.state.check)
     text = str(caught.value)
-    assert text.startswith(f"{folder}: no checkpoint is whole; force=True starts anew. ")
+    assert text.startswith(f"{folder}: no checkpoint can be used; force=True starts a new run. ")
     for place in places:
         assert f"{place.name}: damaged ('state.skipped' is missing)" in text
 

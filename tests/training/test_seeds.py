@@ -13,8 +13,9 @@ from tagkit.cli.train_progress import seed_lines
 from tagkit.config import Config, load_config
 from tagkit.errors import CheckpointError, ConfigError, DataError, Interrupted
 from tagkit.inference.predictor import load
-from tagkit.training.run_contents import MODEL_FILES
-from tagkit.training.seeds import TrainedSeeds, mean_and_deviation, train_seeds
+from tagkit.training.run_files import MODEL_FILES
+from tagkit.training.seed_scores import mean_and_deviation
+from tagkit.training.seeds import TrainedSeeds, train_seeds
 from tagkit.training.trainer import train
 
 SEEDS = (3, 1, 2)

@@ -20,7 +20,7 @@ from tagkit.config.search_space import Choices, Range, parse_spaces
 from tagkit.errors import CheckpointError, ConfigError, DataError, Interrupted, TrainingError
 from tagkit.inference.predictor import load
 from tagkit.training.manifest import Manifest
-from tagkit.training.run_contents import MODEL_FILES
+from tagkit.training.run_files import MODEL_FILES
 from tagkit.training.trainer import train
 
 pytest.importorskip("optuna")
@@ -36,8 +36,8 @@ def settings(folder: Path, *overrides: str, **flags: object) -> Config:
                        **flags)  # fmt: skip
 
 
-class Told(TuneListener):
-    """Keeps what it is told; asks the search to end after some trials."""
+class Recorder(TuneListener):
+    """Keeps what it receives; asks the search to end after some trials."""
 
     def __init__(self, stop_after: int = 10**6) -> None:
         self.trials: list[tuple[Trial, bool]] = []
@@ -55,14 +55,14 @@ class Told(TuneListener):
 
 
 @pytest.fixture(scope="module")
-def searched(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Tuned, Told]:
+def searched(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Tuned, Recorder]:
     folder = tmp_path_factory.mktemp("tuning")
-    told = Told()
-    return folder, tune(settings(folder), SPACES, trials=6, listener=told), told
+    recorder = Recorder()
+    return folder, tune(settings(folder), SPACES, trials=6, listener=recorder), recorder
 
 
 def test_values_lie_where_they_were_to_be_searched(
-    searched: tuple[Path, Tuned, Told],
+    searched: tuple[Path, Tuned, Recorder],
 ) -> None:
     _, tuned, _ = searched
     assert len(tuned.trials) == 6
@@ -74,9 +74,9 @@ def test_values_lie_where_they_were_to_be_searched(
 
 
 def test_the_best_trials_model_and_configuration_are_kept_and_nothing_else(
-    searched: tuple[Path, Tuned, Told],
+    searched: tuple[Path, Tuned, Recorder],
 ) -> None:
-    folder, tuned, told = searched
+    folder, tuned, recorder = searched
     done = [trial for trial in tuned.trials if trial.state == "done"]
     assert tuned.best.dev == max(trial.dev or 0 for trial in done)
     assert sorted(p.name for p in (folder / "search").iterdir()) == [
@@ -88,13 +88,13 @@ def test_the_best_trials_model_and_configuration_are_kept_and_nothing_else(
         section, key = name.split(".")
         assert getattr(getattr(kept, section), key) == value
         assert written[section][key] == value
-    bests = [trial.dev or 0 for trial, is_best in told.trials if is_best]
+    bests = [trial.dev or 0 for trial, is_best in recorder.trials if is_best]
     assert bests == sorted(bests)
     assert bests[-1] == tuned.best.dev
 
 
 def test_the_best_configuration_gives_the_best_score_again(
-    searched: tuple[Path, Tuned, Told], tmp_path: Path
+    searched: tuple[Path, Tuned, Recorder], tmp_path: Path
 ) -> None:
     folder, tuned, _ = searched
     config = load_config(folder / "search" / "best.toml", flags={"output.dir": str(tmp_path / "m")})
@@ -105,22 +105,22 @@ def test_the_best_configuration_gives_the_best_score_again(
 
 @pytest.mark.slow
 def test_a_search_goes_on_and_draws_what_it_would_have_drawn(
-    searched: tuple[Path, Tuned, Told], tmp_path: Path
+    searched: tuple[Path, Tuned, Recorder], tmp_path: Path
 ) -> None:
     _, whole, _ = searched
-    told = Told(stop_after=3)
+    recorder = Recorder(stop_after=3)
     config = settings(tmp_path)
-    with pytest.raises(Interrupted, match="stopped in trial 4, which will be begun again"):
-        tune(config, SPACES, trials=6, listener=told, stop=told.stop)
-    again = Told()
+    with pytest.raises(Interrupted, match="stopped in trial 4, which will be started again"):
+        tune(config, SPACES, trials=6, listener=recorder, stop=recorder.stop)
+    again = Recorder()
     tuned = tune(config, SPACES, trials=6, listener=again)
     assert len(again.trials) == 3
     assert [trial.values for trial in tuned.trials] == [trial.values for trial in whole.trials]
     assert tuned.best.dev == whole.best.dev
     # It is complete: the same command has nothing left to do.
-    told = Told()
-    assert tune(config, SPACES, trials=6, listener=told).best == tuned.best
-    assert told.trials == []
+    recorder = Recorder()
+    assert tune(config, SPACES, trials=6, listener=recorder).best == tuned.best
+    assert recorder.trials == []
 
 
 def test_of_trials_that_score_the_same_the_first_that_ended_is_the_best(
@@ -128,7 +128,7 @@ def test_of_trials_that_score_the_same_the_first_that_ended_is_the_best(
 ) -> None:
     from optuna import TrialPruned
 
-    # One that was given up is never the best, whatever its last score.
+    # One that was stopped early is never the best, whatever its last score.
     scores: list[float | None] = [0.4, None, 0.6, 0.6, 0.5, 0.6]
     hidden: list[int] = []
 
@@ -145,14 +145,14 @@ def test_of_trials_that_score_the_same_the_first_that_ended_is_the_best(
 
     monkeypatch.setattr("tagkit.training.tune.train", run)
     spaces = parse_spaces(["encoder.hidden=4..1000"])
-    told = Told()
-    tuned = tune(settings(tmp_path), spaces, trials=3, listener=told)
+    recorder = Recorder()
+    tuned = tune(settings(tmp_path), spaces, trials=3, listener=recorder)
     assert tuned.best.number == 3
-    tuned = tune(settings(tmp_path), spaces, trials=6, listener=told)  # gone on with
+    tuned = tune(settings(tmp_path), spaces, trials=6, listener=recorder)  # resumed
     assert len(set(hidden)) == 6
     assert [trial.dev for trial in tuned.trials] == [0.4, 0.99, 0.6, 0.6, 0.5, 0.6]
     assert [trial.state for trial in tuned.trials] == ["done", "given up", *["done"] * 4]
-    assert [is_best for _, is_best in told.trials] == [True, False, True, False, False, False]
+    assert [is_best for _, is_best in recorder.trials] == [True, False, True, False, False, False]
     assert tuned.best.number == 3
     assert tuned.best.values == {"encoder.hidden": hidden[2]}
     assert tuned.config.encoder.hidden == hidden[2]
@@ -160,7 +160,7 @@ def test_of_trials_that_score_the_same_the_first_that_ended_is_the_best(
 
 
 @pytest.mark.slow
-def test_a_search_is_gone_on_with_only_as_it_was_begun(tmp_path: Path) -> None:
+def test_a_search_is_resumed_only_with_the_same_options(tmp_path: Path) -> None:
     tune(settings(tmp_path), SPACES, trials=1)
     with pytest.raises(CheckpointError, match="the search there tried other options"):
         tune(settings(tmp_path, "train.batch_size=4"), SPACES, trials=1)
@@ -200,12 +200,12 @@ def test_values_that_an_option_cannot_have_are_refused_before_any_training(tmp_p
 @pytest.mark.slow
 def test_values_that_do_not_go_together_fail_as_a_trial_and_no_more(tmp_path: Path) -> None:
     spaces = parse_spaces(["encoder.merge=sum,product", "encoder.bidirectional=true,false"])
-    told = Told()
-    tuned = tune(settings(tmp_path, "train.seed=2"), spaces, trials=8, listener=told)
+    recorder = Recorder()
+    tuned = tune(settings(tmp_path, "train.seed=2"), spaces, trials=8, listener=recorder)
     failed = [trial.values for trial in tuned.trials if trial.state == "failed"]
     assert failed
     assert not any(values["encoder.bidirectional"] for values in failed)
-    assert "joins two directions" in told.notes[0]
+    assert "joins two directions" in recorder.notes[0]
 
 
 def test_a_search_is_one_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -221,7 +221,7 @@ def test_a_damaged_study_is_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "search" / "study.db").write_bytes(b"no database" * 100)
     (tmp_path / "search" / "notes.txt").write_text("mine")
     with pytest.raises(
-        CheckpointError, match=r"cannot be read or written: .*force=True starts anew"
+        CheckpointError, match=r"cannot be read or written: .*force=True starts a new one"
     ):
         tune(settings(tmp_path), SPACES, trials=1)
     with pytest.raises(CheckpointError, match=r"is known to have written: notes\.txt\."):
@@ -240,7 +240,7 @@ def test_a_study_of_which_nothing_proves_that_it_is_ours_is_kept(tmp_path: Path)
     assert (tmp_path / "search" / "study.db").read_bytes() == b"no database" * 100
 
 
-def test_trials_that_cannot_be_trained_are_told_and_passed_over(
+def test_trials_that_cannot_be_trained_are_reported_and_skipped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls = []
@@ -252,9 +252,9 @@ def test_trials_that_cannot_be_trained_are_told_and_passed_over(
         return train(*args, **kwargs)  # type: ignore[arg-type]
 
     monkeypatch.setattr("tagkit.training.tune.train", fails_first)
-    told = Told()
-    tuned = tune(settings(tmp_path), SPACES, trials=3, listener=told)
-    assert told.notes == ["trial 1: too little memory"]
+    recorder = Recorder()
+    tuned = tune(settings(tmp_path), SPACES, trials=3, listener=recorder)
+    assert recorder.notes == ["trial 1: too little memory"]
     assert [trial.state for trial in tuned.trials] == ["failed", "done", "done"]
 
 

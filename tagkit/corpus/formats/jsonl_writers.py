@@ -5,7 +5,7 @@ from typing import Any
 
 from tagkit.corpus.formats.options import Item
 from tagkit.corpus.formats.pieces import Piece, Writing, cannot_hold, one_file
-from tagkit.storage import without_halves
+from tagkit.storage import replace_lone_surrogates
 from tagkit.text.json_text import to_json
 from tagkit.text.records import Document, Sentence, TextSpan
 
@@ -53,7 +53,7 @@ def _spans_record(item: Document) -> dict[str, Any]:
     if not item.text.strip():
         raise cannot_hold(item, "jsonl-spans", "a blank text")
     # The name of a file may hold bytes that are no text; JSON cannot.
-    record: dict[str, Any] = {"id": without_halves(item.name)} if item.name else {}
+    record: dict[str, Any] = {"id": replace_lone_surrogates(item.name)} if item.name else {}
     record["text"] = item.text
     if item.tokens is not None:
         record["tokens"] = [

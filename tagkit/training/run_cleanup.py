@@ -1,0 +1,124 @@
+"""What happens to the files that earlier runs left in a folder: checks, removal, repair.
+
+A run removes only what `tagkit.training.run_contents` shows to be a run's own. Each function looks
+first and removes afterwards, so a refusal leaves the folder as it was.
+"""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from tagkit.errors import BundleError, CheckpointError
+from tagkit.models.bundle import read_metadata
+from tagkit.storage import restore_set_aside
+from tagkit.storage.lock import locked
+from tagkit.training.manifest import HALF_MANIFEST, Manifest, canonical
+from tagkit.training.run_contents import contents_of, is_subrun
+from tagkit.training.run_files import BEST, CHECKPOINTS, MODELS
+from tagkit.wording import ANOTHER_OR_FORCE, FORCE, OUTPUT, RESUME, Message, listed
+
+
+def refuse_to_lose(folder: Path, manifest: Manifest, *, resume: bool, force: bool) -> None:
+    """Refuse to begin a run where it would destroy something.
+
+    Raises:
+        CheckpointError: the folder holds a run that is neither resumed nor replaced, or foreign
+            files.
+    """
+    found = contents_of(folder, manifest)
+    if resume:  # the run stays where it is, so only what it would write over matters
+        _refuse_foreign(folder, found.conflicts())
+        return
+    existing_artifacts = found.artifacts()
+    if force or not existing_artifacts:
+        _refuse_foreign(folder, found.foreign)
+        return
+    # The scores of dev and test are written at the very end, so a model without them belongs to a
+    # run that was stopped.
+    try:
+        finished = bool(read_metadata(folder / BEST).get("scores"))
+    except BundleError:
+        finished = False
+    if not finished and any(f"{CHECKPOINTS}/" in name for name in existing_artifacts):
+        raise CheckpointError(
+            Message(
+                f"{folder}: holds a run that was stopped; ",
+                RESUME,
+                " continues it, ",
+                FORCE,
+                " starts a new one",
+            )
+        )
+    raise CheckpointError(
+        Message(f"{folder}: holds a {'finished ' if finished else ''}model; ", ANOTHER_OR_FORCE)
+    )
+
+
+def clear(folder: Path, manifest: Manifest) -> None:
+    """Remove what runs have left, and nothing else.
+
+    Raises:
+        CheckpointError: it cannot be removed, the folder holds foreign files, or another command is
+            writing into the folder of one of several seeds or trials.
+    """
+    found = contents_of(folder, manifest)
+    _refuse_foreign(folder, found.foreign)
+    for name in found.folders:
+        if is_subrun(name):  # it has a lock of its own: a run may be at work there
+            with locked(folder / name, lambda text: None):
+                pass
+    _remove(folder, found.ours, found.folders)
+    # The manifest goes last: a kill before that leaves every remaining file still listed.
+    try:
+        manifest.clear()
+    except OSError as error:
+        raise _cannot_write(folder, error) from None
+
+
+def repair(folder: Path, manifest: Manifest) -> None:
+    """Remove what a killed run left incomplete, and give a run without a manifest one.
+
+    Raises:
+        CheckpointError: the folder cannot be written.
+    """
+    found = contents_of(folder, manifest)
+    if not manifest.exists:  # a run of 0.1.0, whose files `contents_of` has recognised
+        manifest.record(manifest.names)
+    try:
+        for model in MODELS:
+            restore_set_aside(folder / model)
+    except OSError as error:
+        raise _cannot_write(folder, error) from None
+    # A seed's or trial's own run repairs its folder when it is resumed.
+    own = [name for name in found.ours if not is_subrun(name.partition("/")[0])]
+    temporary = [name for name in (*own, HALF_MANIFEST) if canonical(name) != name]
+    folders = [name for name in found.folders if canonical(name) != name]
+    _remove(folder, temporary, folders)
+
+
+def _refuse_foreign(folder: Path, names: Sequence[str]) -> None:
+    if names:
+        raise CheckpointError(
+            Message(
+                f"{folder}: holds what no run of tagkit is known to have written: "
+                f"{listed(names)}. Name another folder (",
+                OUTPUT,
+                "), or move these away",
+            )
+        )
+
+
+def _remove(folder: Path, files: Sequence[str], folders: Sequence[str]) -> None:
+    """Remove files, and those folders that are empty afterwards."""
+    try:
+        for name in files:
+            (folder / name).unlink(missing_ok=True)
+    except OSError as error:
+        raise _cannot_write(folder, error) from None
+    for name in reversed(folders):  # inner ones first
+        with suppress(OSError):  # not empty: a file has appeared since we looked, and stays
+            (folder / name).rmdir()
+
+
+def _cannot_write(folder: Path, error: OSError) -> CheckpointError:
+    return CheckpointError(f"{folder}: cannot be written: {error.strerror or error}")
