@@ -57,7 +57,7 @@ def test_a_word_keeps_its_row_and_a_full_table_begins_anew(
 ) -> None:
     table = WordCache(predictor.model, predictor.vocabulary, torch.device("cpu"), "fp32")
     width = table.table().readers[0].outputs + predictor.model.embed.vector_size
-    monkeypatch.setattr(word_cache, "_MOST_BYTES", 4 * width * 5)
+    monkeypatch.setattr(word_cache, "_MAX_BYTES", 4 * width * 5)
     assert table.rows(["Ada", "Rome"]).tolist() == [0, 1]
     assert table.rows(["Rome", "visits", "Ada"]).tolist() == [1, 2, 0]
     kept = table.table().vectors[:3].clone()
@@ -75,7 +75,7 @@ def test_answers_are_the_same_when_the_table_is_too_small(
 ) -> None:
     lines = [sentence(*(line.split("\t")[0] for line in rows)) for rows in tiny.lines(60, 5)]
     expected = predictor.annotate(lines, batch_size=16, confidence=False)
-    monkeypatch.setattr(word_cache, "_MOST_BYTES", 1)
+    monkeypatch.setattr(word_cache, "_MAX_BYTES", 1)
     small = tagkit.load(folder, device="cpu")
     for start in range(0, 60, 20):
         found = small.annotate(lines[start : start + 20], batch_size=16, confidence=False)
