@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tagkit
-from tagkit.errors import DataError
 from tagkit.inference import word_cache
 from tagkit.inference.predictor import Predictor
 from tagkit.inference.word_cache import WordCache
@@ -80,21 +79,3 @@ def test_answers_are_the_same_when_the_table_is_too_small(
     for start in range(0, 60, 20):
         found = small.annotate(lines[start : start + 20], batch_size=16, confidence=False)
         assert found == expected[start : start + 20]
-
-
-def test_a_model_in_training_is_read_with_the_weights_that_it_has(folder: Path) -> None:
-    loaded = tagkit.load(folder, device="cpu")
-    live = Predictor(loaded.model, loaded.vocabulary, loaded.config, torch.device("cpu"))
-    line = [sentence("Ada", "visits", "Rome", ".")] * 20
-    before = live.annotate(line, batch_size=20, confidence=True)
-    with torch.no_grad():
-        loaded.model.encoder.layers[0].forwards.weight_ih_l0.zero_()
-    after = live.annotate(line, batch_size=20, confidence=True)
-    assert before[0].probabilities != after[0].probabilities
-
-
-def test_the_n_best_taggings_want_the_feature_columns_too(predictor: Predictor) -> None:
-    (found,) = predictor.n_best([sentence("Ada", "visits", "Rome", ".")], 2)
-    assert found[0].probability >= found[1].probability
-    with pytest.raises(DataError, match="this model reads 1 feature columns"):
-        predictor.n_best([Sentence(("Ada",))], 2)
