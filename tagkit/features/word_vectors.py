@@ -82,8 +82,8 @@ def load_vectors(path: Path, limit: int = 0) -> Vectors:
         raise VectorsError(f"{path}: cannot be read: {reason(error)}") from None
     except MemoryError:
         raise VectorsError(
-            f"{path}: there is not the memory for these vectors; embeddings.max_vectors takes the "
-            "first ones only"
+            f"{path}: not enough memory for these vectors; set embeddings.max_vectors to read only "
+            "the first ones"
         ) from None
 
 
