@@ -54,8 +54,8 @@ class WordCache:
         new = [word for word in words if word not in self._rows]
         chars = sum(map(len, new))
         full = len(self._rows) + len(new) > self._limit() or self._chars + chars > _MAX_CHARS
-        # A full cache is emptied: evicting single words would cost more than computing the frequent
-        # ones again, and all words of one call must have rows at the same time.
+        # A full cache is emptied, not trimmed: all words of one call must have rows at the same
+        # time, and frequent words are back after a few sentences.
         if new and full:
             self._rows.clear()
             new = list(words)

@@ -29,7 +29,7 @@ def tag_predictions(
 ) -> list[Prediction]:
     """Tags and spans of a batch's sentences, with probabilities if the output has them."""
     assert output.tag_ids is not None
-    # One tolist() for the batch: reading a tensor number by number is a hundred times as slow.
+    # One tolist() for the batch: reading a tensor number by number is a call of torch for each.
     predictions = []
     for row, (sentence, path) in enumerate(zip(sentences, output.tag_ids.tolist(), strict=True)):
         tags, spans = tags_and_spans(context, path[: len(sentence)])

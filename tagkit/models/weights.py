@@ -152,7 +152,7 @@ def read_weights(
     Raises:
         BundleError: the file ends early, or memory runs out.
     """
-    # Hashed while it is read: a second pass over a large file would double the time.
+    # Hashed while it is read, so that a large file is read once.
     digest = hashlib.sha256(header.raw)
     weights: dict[str, Tensor] = {}
     try:
