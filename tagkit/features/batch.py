@@ -72,6 +72,7 @@ class Batch:
 
     words: Words
     tokens: Tokens
+    # By name, not in fields of their own: each task brings its targets.
     targets: Mapping[str, Tensor]
 
     def to(self, device: torch.device) -> "Batch":
