@@ -1,4 +1,4 @@
-"""The padded batch: what the network reads in one step, and what it learns from that."""
+"""The padded batch: inputs and targets of one training step."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -9,14 +9,14 @@ from torch import Tensor
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """Distinct words: what is looked up, or read, once for all their tokens.
+    """Distinct words of a batch: embedded once, however many tokens they have.
 
     Attributes:
         word_ids: (words,) int64.
-        vector_rows: (words,) int64 row of each word's pretrained vector, 0 of none.
-        char_ids: their characters in groups of similar length, which laid end to end are the words
-            in order; each (words, chars) int64, `PAD_ID` where padded. Empty where the model reads
-            no characters.
+        vector_rows: (words,) int64 row of each word's pretrained vector, 0 without one.
+        char_ids: their characters in groups of words of similar length; the groups one after
+            another have the words in the order of `word_ids`. Each group is (words, chars) int64,
+            `PAD_ID` where padded. Empty if the model reads no characters.
     """
 
     word_ids: Tensor
@@ -25,6 +25,8 @@ class Words:
 
     def to(self, device: torch.device) -> "Words":
         """The same words on another device."""
+        # From pageable memory non_blocking changes nothing, and is safe; from pinned memory the
+        # copy overlaps with the computation.
         return Words(
             self.word_ids.to(device, non_blocking=True),
             self.vector_rows.to(device, non_blocking=True),
@@ -37,9 +39,10 @@ class Tokens:
     """Sentences of one step, padded on the right to the longest.
 
     Attributes:
-        rows: (batch, time) int64, which of some distinct words each token is; 0 where padded.
+        rows: (batch, time) int64 row of each token's word in a table of distinct words, such as
+            `Words`; 0 where padded, which is a real word's row too: `mask` alone marks padding.
         mask: (batch, time) bool, True on real tokens. Every row starts with True.
-        feature_ids: one (batch, time) int64 a feature column.
+        feature_ids: for each feature column (batch, time) int64, `PAD_ID` where padded.
     """
 
     rows: Tensor
@@ -61,18 +64,20 @@ class Batch:
 
     Attributes:
         words: the distinct words of the sentences.
-        tokens: which of these words stands where.
-        targets: what is learnt, by the name that its task gives it: "tags" is (batch, time) int64,
-            0 where padded, "classes" is (batch, classes) bool, True of the gold classes. Empty
-            where all is to be predicted.
+        tokens: the sentences, as rows of `words`.
+        targets: gold labels, by the name that their task gives them: "tags" is (batch, time) int64,
+            0 where padded, "classes" is (batch, classes) bool, True for the gold classes. Empty
+            in prediction.
     """
 
     words: Words
     tokens: Tokens
+    # By name, not in fields of their own: each task brings its targets.
     targets: Mapping[str, Tensor]
 
     def to(self, device: torch.device) -> "Batch":
         """The same batch on another device."""
+        # Batches are made on the CPU, so there is nothing to copy.
         if device.type == "cpu":
             return self
         return Batch(
@@ -82,10 +87,10 @@ class Batch:
         )
 
     def target(self, name: str) -> Tensor:
-        """What is learnt under a name.
+        """The targets of this name.
 
         Raises:
-            ValueError: the batch has none.
+            ValueError: the batch has no such targets.
         """
         if name not in self.targets:
             raise ValueError(f"the batch holds no {name} to learn from")
@@ -93,4 +98,5 @@ class Batch:
 
     def with_words(self, word_ids: Tensor) -> "Batch":
         """The same batch with other word ids."""
+        # For training, where rare words become unknown at times; their characters and vectors stay.
         return replace(self, words=replace(self.words, word_ids=word_ids))

@@ -1,4 +1,4 @@
-"""Which sentences make up a batch: those of similar length, so that padding is small."""
+"""Bucketing: batches of sentences of similar length, so that there is little padding."""
 
 from collections.abc import Iterator, Sequence
 
@@ -7,21 +7,24 @@ import numpy.typing as npt
 
 Ids = npt.NDArray[np.int64]
 
-# Padded tokens of a batch that is measured in sentences: bounds memory where texts are long.
-_MOST_TOKENS = 65_536
-# Batches that are shuffled as one: sentences of similar length come from among so many.
+# Tokens of a batch, padding included, when batch_size counts sentences: bounds memory if texts are
+# long.
+_MAX_TOKENS = 65_536
+# Batches in a pool, inside which sentences are sorted by length. More: less padding; fewer: batches
+# that are more random.
 _POOL_BATCHES = 64
 
 
 def batches_in_order(lengths: Ids, batch_size: int, batch_tokens: int) -> list[Ids]:
-    """Indices of batches of similar length, the shortest first: little padding, no chance.
+    """Indices of batches of sentences of similar length, the shortest first; nothing is random.
 
     Args:
-        lengths: (sentences,) number of words of each.
-        batch_size: sentences a batch, at most.
-        batch_tokens: tokens a batch, padding included, at most, where a sentence is no longer
-            than that.
+        lengths: (sentences,) number of words in each.
+        batch_size: maximum number of sentences in a batch.
+        batch_tokens: maximum number of tokens in a batch, padding included; a longer sentence is
+            a batch of its own.
     """
+    # A stable sort keeps equal lengths in the order of the corpus: the same batches in every run.
     return _cut(np.argsort(lengths, kind="stable"), lengths, batch_size, batch_tokens)
 
 
@@ -31,11 +34,11 @@ def batches_at_random(
     """Indices of an epoch's batches: sentences of similar length, otherwise in random order.
 
     The corpus is shuffled, cut into pools, each pool sorted by length and cut into batches, and
-    the batches shuffled. A batch has `batch_tokens` tokens, padding included, or, where that is 0,
-    `batch_size` sentences (fewer where they are so long that memory is at risk).
+    the batches shuffled. A batch has at most `batch_tokens` tokens, padding included, or, if that
+    is 0, `batch_size` sentences (fewer if they are so long that memory could run out).
     """
     shuffled = generator.permutation(len(lengths))
-    # With a token budget alone a batch of average sentences sets the size of a pool.
+    # With a token budget the size of a pool follows from a batch of average sentences.
     average = max(1, int(lengths.mean()))
     size = max(1, batch_tokens // average) if batch_tokens else batch_size
     pools = max(1, round(len(lengths) / (size * _POOL_BATCHES)))
@@ -43,12 +46,13 @@ def batches_at_random(
     for pool in np.array_split(shuffled, pools):
         ordered = pool[np.argsort(lengths[pool], kind="stable")]
         limit = len(lengths) if batch_tokens else batch_size
-        batches += _cut(ordered, lengths, limit, batch_tokens or _MOST_TOKENS)
+        batches += _cut(ordered, lengths, limit, batch_tokens or _MAX_TOKENS)
+    # Without this second draw each pool's batches would come in order of length, shortest first.
     return [batches[i] for i in generator.permutation(len(batches))]
 
 
 def padding_share(lengths: Ids, batches: Sequence[Ids]) -> float:
-    """How much of the batches' area is padding, 0 to 1."""
+    """Fraction of the batches' cells that are padding, 0 to 1."""
     area = sum(len(batch) * int(lengths[batch].max()) for batch in batches)
     return 1 - float(lengths.sum()) / area if area else 0.0
 
@@ -62,6 +66,7 @@ def _slices(ordered: Ids, lengths: Ids, batch_size: int, batch_tokens: int) -> I
     start = 0
     for end in range(len(ordered)):
         rows = end - start
+        # Lengths ascend, so the sentence to be added sets the width of the batch.
         too_wide = (rows + 1) * int(lengths[ordered[end]]) > batch_tokens
         if rows and (rows == batch_size or too_wide):
             yield ordered[start:end]

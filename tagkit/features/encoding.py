@@ -1,7 +1,7 @@
 """Sentences -> ids -> padded batches.
 
-Each distinct word's characters are encoded once for a corpus, and enter a batch once however often
-the word occurs in it.
+The characters of each distinct word are encoded once for a corpus, and are in a batch once,
+however often the word occurs there.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,21 +19,21 @@ from tagkit.features.bucketing import Ids
 from tagkit.features.vocabulary import PAD_ID, Vocabulary
 from tagkit.text.records import Sentence
 
-# Distinct words of a batch are padded to one length until so many steps of padding have been
-# added; then a new group begins. A group costs two more calls of the network.
+# Padding characters in a group of a batch's distinct words, all padded to the longest of the group.
+# Each further group costs two more calls of the character network (one a direction).
 _CHAR_PADDING = 1000
-# Characters of a group, padding included: bounds memory where many words are long.
+# Characters of a group, padding included: bounds memory when many words are long.
 _GROUP_CHARS = 131_072
 
 
 @dataclass(frozen=True)
-class Spellings:
+class EncodedWords:
     """Distinct words as ids.
 
     Attributes:
         word_ids: (words,).
-        vector_rows: (words,).
-        chars: ids of each word's characters; empty where no characters are read.
+        vector_rows: (words,) row of each word's pretrained vector, 0 without one.
+        chars: ids of each word's characters; empty if the model reads no characters.
     """
 
     word_ids: Ids
@@ -44,35 +44,37 @@ class Spellings:
     def _lengths(self) -> Ids:
         return np.array([len(chars) for chars in self.chars], dtype=np.int64)
 
-    def words(self, which: Ids) -> tuple[Words, Ids]:
-        """Some of the words, the shortest first, and where in that order each of `which` stands."""
+    def words(self, numbers: Ids) -> tuple[Words, Ids]:
+        """The words of these numbers, the shortest first, and the position of each of `numbers`."""
         if not self.chars:
-            return self._words(which, ()), np.arange(len(which))
-        lengths = self._lengths[which]
+            return self._words(numbers, ()), np.arange(len(numbers))
+        lengths = self._lengths[numbers]
         by_length = np.argsort(lengths, kind="stable")
-        place = np.empty_like(by_length)
-        place[by_length] = np.arange(len(by_length))
-        ordered, widths = which[by_length], lengths[by_length]
+        # `position` is the inverse of the permutation `by_length`.
+        position = np.empty_like(by_length)
+        position[by_length] = np.arange(len(by_length))
+        ordered, widths = numbers[by_length], lengths[by_length]
         groups = []
         for start, end in _groups(widths):
+            # (chars of the longest word) < (words, 1) -> (words, chars). The last word is longest.
             filled = np.arange(int(widths[end - 1])) < widths[start:end, None]
-            spelt = np.concatenate([self.chars[i] for i in ordered[start:end]])
-            groups.append(_laid_out(spelt, filled))
-        return self._words(ordered, tuple(groups)), place
+            chars = np.concatenate([self.chars[i] for i in ordered[start:end]])
+            groups.append(_padded(chars, filled))
+        return self._words(ordered, tuple(groups)), position
 
-    def _words(self, which: Ids, char_ids: tuple[Tensor, ...]) -> Words:
-        word_ids, rows = self.word_ids[which], self.vector_rows[which]
+    def _words(self, numbers: Ids, char_ids: tuple[Tensor, ...]) -> Words:
+        word_ids, rows = self.word_ids[numbers], self.vector_rows[numbers]
         return Words(torch.from_numpy(word_ids), torch.from_numpy(rows), char_ids)
 
 
 @dataclass(frozen=True)
 class Indexed:
-    """Sentences as numbers of distinct words, all tokens in one row.
+    """Sentences as numbers of distinct words, the tokens of all sentences in one array.
 
     Attributes:
         distinct: the words, by number.
-        numbers: (tokens,) which of them each token is.
-        lengths: (sentences,) number of tokens of each.
+        numbers: (tokens,) number of each token's word.
+        lengths: (sentences,) number of tokens in each.
         features: (columns, tokens) ids.
     """
 
@@ -83,14 +85,17 @@ class Indexed:
 
     @cached_property
     def _starts(self) -> Ids:
+        # (sentences,) index of each sentence's first token among all tokens.
         return np.cumsum(self.lengths) - self.lengths
 
-    def places(self, indices: Sequence[int] | Ids) -> tuple[npt.NDArray[np.bool_], Ids]:
-        """Where sentences fill a (batch, time) array, and the tokens that stand there, in order."""
+    def positions(self, indices: Sequence[int] | Ids) -> tuple[npt.NDArray[np.bool_], Ids]:
+        """The mask of a batch, (batch, time) bool, and the index of each token where it is True."""
         chosen = np.asarray(indices)
         lengths = self.lengths[chosen]
         steps = np.arange(int(lengths.max()))
+        # (time,) < (batch, 1) -> (batch, time)
         filled = steps < lengths[:, None]
+        # (batch, 1) + (time,) -> (batch, time) -> (tokens of the batch,), row by row
         return filled, (self._starts[chosen, None] + steps)[filled]
 
     def tokens(self, indices: Sequence[int] | Ids, row_of: Ids) -> Tokens:
@@ -98,26 +103,27 @@ class Indexed:
 
         Args:
             indices: of sentences.
-            row_of: (distinct words,) the row in some table of each.
+            row_of: (distinct words,) the row of each in a table of words, such as a `WordCache`.
         """
-        filled, places = self.places(indices)
-        return self._tokens(filled, places, row_of[self.numbers[places]])
+        filled, positions = self.positions(indices)
+        return self._tokens(filled, positions, row_of[self.numbers[positions]])
 
-    def _tokens(self, filled: npt.NDArray[np.bool_], places: Ids, rows: Ids) -> Tokens:
+    def _tokens(self, filled: npt.NDArray[np.bool_], positions: Ids, rows: Ids) -> Tokens:
         return Tokens(
-            _laid_out(rows, filled),
+            _padded(rows, filled),
             torch.from_numpy(filled),
-            tuple(_laid_out(column[places], filled) for column in self.features),
+            tuple(_padded(column[positions], filled) for column in self.features),
         )
 
 
 @dataclass(frozen=True)
 class Target:
-    """What is learnt of each token, or of each sentence, of a corpus.
+    """Gold labels of a corpus, one for each token or one for each sentence.
 
     Attributes:
-        values: (tokens,) int64 ids, all sentences in one row; or (sentences, ...) of any type.
-        per: which of the two.
+        values: (tokens,) int64 ids, the sentences one after another; or (sentences, ...) of any
+            type.
+        per: whether a value belongs to a token or to a sentence.
     """
 
     values: npt.NDArray[Any]
@@ -130,12 +136,12 @@ class Encoded:
 
     Attributes:
         indexed: their tokens.
-        spellings: their distinct words.
-        targets: what is learnt of them, by name.
+        encoded_words: their distinct words.
+        targets: their gold labels, by name.
     """
 
     indexed: Indexed
-    spellings: Spellings
+    encoded_words: EncodedWords
     targets: Mapping[str, Target]
 
     def __len__(self) -> int:
@@ -144,32 +150,34 @@ class Encoded:
 
     @property
     def lengths(self) -> Ids:
-        """(sentences,) number of words of each."""
+        """(sentences,) number of words in each."""
         return self.indexed.lengths
 
     @property
     def target_count(self) -> int:
-        """What a loss is divided by: tokens where something is learnt of each, else sentences."""
+        """Divisor of the loss: number of tokens if a target is per token, else of sentences."""
+        # With tags and classes together the number of tokens is taken for both.
         per_token = any(target.per == "token" for target in self.targets.values())
         return int(self.lengths.sum()) if per_token else len(self)
 
     def paths(self, name: str) -> list[list[int]]:
-        """A token target's ids, sentence by sentence."""
+        """The ids of a target per token, sentence by sentence."""
+        # np.split wants the boundaries between sentences, so not the end of the last one.
         cuts = np.cumsum(self.lengths)[:-1]
         return [ids.tolist() for ids in np.split(self.targets[name].values, cuts)]
 
     def batch(self, indices: Sequence[int] | Ids) -> Batch:
         """The sentences at `indices`, in that order, as one batch."""
-        filled, places = self.indexed.places(indices)
-        distinct, inverse = np.unique(self.indexed.numbers[places], return_inverse=True)
-        words, place = self.spellings.words(distinct)
+        filled, positions = self.indexed.positions(indices)
+        distinct, inverse = np.unique(self.indexed.numbers[positions], return_inverse=True)
+        words, position = self.encoded_words.words(distinct)
         return Batch(
             words=words,
-            # `inverse` is a token's place among the distinct words as np.unique sorts them, and
-            # `place` where `words`, which are sorted by length, have each of these.
-            tokens=self.indexed._tokens(filled, places, place[inverse]),
+            # `inverse` is each token's place among the distinct words as np.unique sorts them;
+            # `position` is where each of those is in `words`, which are sorted by length.
+            tokens=self.indexed._tokens(filled, positions, position[inverse]),
             targets={
-                name: _laid_out(target.values[places], filled)
+                name: _padded(target.values[positions], filled)
                 if target.per == "token"
                 else torch.from_numpy(target.values[indices])
                 for name, target in self.targets.items()
@@ -178,8 +186,10 @@ class Encoded:
 
 
 def index(sentences: Sequence[Sentence], vocabulary: Vocabulary) -> Indexed:
-    """Sentences as numbers of their distinct words; tags and classes are not looked at."""
+    """Sentences as numbers of their distinct words; tags and classes are not read."""
     flat = [word for sentence in sentences for word in sentence.words]
+    # dict.fromkeys keeps the order of first occurrence, which a set would not: the same corpus must
+    # give the same numbers in every process.
     number = {word: place for place, word in enumerate(dict.fromkeys(flat))}
     columns = [
         vocabulary.feature_ids(column, [v for s in sentences for v in s.features[column]])
@@ -189,18 +199,19 @@ def index(sentences: Sequence[Sentence], vocabulary: Vocabulary) -> Indexed:
         distinct=list(number),
         numbers=np.fromiter(map(number.__getitem__, flat), np.int64, len(flat)),
         lengths=np.array([len(sentence.words) for sentence in sentences], dtype=np.int64),
+        # Without feature columns np.array([]) would be (0,), not (0, tokens).
         features=np.array(columns, dtype=np.int64).reshape(len(columns), len(flat)),
     )
 
 
-def spell(words: Sequence[str], vocabulary: Vocabulary, *, chars: bool) -> Spellings:
-    """Words as ids; their characters too where the model reads such."""
-    return Spellings(
+def encode_words(words: Sequence[str], vocabulary: Vocabulary, *, chars: bool) -> EncodedWords:
+    """Words as ids; with `chars` their characters too."""
+    return EncodedWords(
         word_ids=np.array([vocabulary.word_id(word) for word in words], dtype=np.int64),
         vector_rows=np.array([vocabulary.vector_row(word) for word in words], dtype=np.int64)
         if vocabulary.vector_words
         else np.zeros(len(words), dtype=np.int64),
-        # A word of no characters cannot be; a word of unknown ones still has some.
+        # No word is empty, and unknown characters have an id too, so no array is empty.
         chars=[np.array(vocabulary.char_ids(word), dtype=np.int64) for word in words]
         if chars
         else [],
@@ -219,15 +230,15 @@ def encode(
     Args:
         sentences: of the training corpus.
         vocabulary: of the model.
-        targets: what is learnt of the sentences, by name, as their task has it.
+        targets: gold labels of the sentences, by the names that the task gives them.
         chars: whether the model reads characters.
     """
     indexed = index(sentences, vocabulary)
-    return Encoded(indexed, spell(indexed.distinct, vocabulary, chars=chars), targets)
+    return Encoded(indexed, encode_words(indexed.distinct, vocabulary, chars=chars), targets)
 
 
 def tag_target(sentences: Sequence[Sentence], vocabulary: Vocabulary) -> Target:
-    """The tags of sentences, one of each token.
+    """The tags of sentences, one for each token.
 
     Raises:
         KeyError: a tag that is not in the vocabulary.
@@ -235,12 +246,13 @@ def tag_target(sentences: Sequence[Sentence], vocabulary: Vocabulary) -> Target:
     tags = [tag for sentence in sentences for tag in sentence.tags or ()]
     ids = [vocabulary.tag_id(tag) for tag in tags]
     if None in ids:
+        # np.array would refuse the None too, but without naming the tag.
         raise KeyError(tags[ids.index(None)])
     return Target(np.array(ids, dtype=np.int64), "token")
 
 
 def class_target(sentences: Sequence[Sentence], vocabulary: Vocabulary) -> Target:
-    """The classes of sentences: (sentences, classes) bool, True of the gold ones.
+    """The classes of sentences: (sentences, classes) bool, True for the gold ones.
 
     Raises:
         KeyError: a class that is not in the vocabulary.
@@ -256,12 +268,14 @@ def class_target(sentences: Sequence[Sentence], vocabulary: Vocabulary) -> Targe
 
 
 def _groups(lengths: Ids) -> Iterator[tuple[int, int]]:
-    """Cut ascending lengths where padding all to the next, or the next itself, would be too much.
+    """Start and end of each group of words, whose lengths ascend.
 
-    A word of up to `_GROUP_CHARS` characters always has room.
+    A group ends before the word that would bring it over a limit; a single word of any length is a
+    group.
     """
-    start, total = 0, 0
+    start, total = 0, 0  # `total`: characters of the group without padding
     for end, length in enumerate(lengths.tolist()):
+        # Before and after the word at `end`, which is the longest so far, has been added.
         padding, size = length * (end - start) - total, length * (end + 1 - start)
         if padding > _CHAR_PADDING or (size > _GROUP_CHARS and end > start):
             yield start, end
@@ -270,8 +284,9 @@ def _groups(lengths: Ids) -> Iterator[tuple[int, int]]:
     yield start, len(lengths)
 
 
-def _laid_out(values: Ids, filled: npt.NDArray[np.bool_]) -> Tensor:
+def _padded(values: Ids, filled: npt.NDArray[np.bool_]) -> Tensor:
     """Values, in order, where `filled` is True; `PAD_ID` elsewhere."""
+    # Masked assignment goes row by row, just as `values` is ordered; no loop over sentences.
     padded = np.full(filled.shape, PAD_ID, dtype=np.int64)
     padded[filled] = values
     return torch.from_numpy(padded)

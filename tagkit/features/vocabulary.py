@@ -1,8 +1,8 @@
 """Strings <-> ids: words, characters, tags, classes, values of feature columns.
 
-Words, characters and features keep two ids for themselves, the padding and the unknown; tags and
-classes need neither. Everything is counted in the training corpus alone; pretrained vectors may
-add words.
+Words, characters and features reserve two ids, for padding and for unknown strings; tags and
+classes need neither. Everything comes from the training corpus alone; pretrained vectors may add
+words.
 """
 
 from collections import Counter
@@ -16,29 +16,31 @@ from tagkit.text.records import Sentence
 
 PAD_ID = 0  # the only definition: batches fill with it, embeddings zero its row
 UNKNOWN_ID = 1
-RESERVED = 2  # ids below are not strings
+RESERVED = 2  # the first id of a string; those below are PAD_ID and UNKNOWN_ID
 
-# Characters that are read of a word from each of its ends; those between change nothing. Memory is
-# about 2 KB a character. The longest token of twelve public corpora, a web address, has 121.
+# Characters of a word that are read from each of its ends; those between are ignored. The network
+# needs about 2 KB of memory a character. The longest token of twelve public corpora, a web address,
+# has 121.
 CHARS_AT_EACH_END = 128
 
+# ASCII digits alone: digits of other scripts stay, as in the models that are already trained.
 _DIGITS = str.maketrans("123456789", "000000000")
 
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """All that a model knows by name.
+    """The strings that a model knows, and their ids.
 
     Attributes:
-        words: that have an embedding of their own, in the order of their ids, from `RESERVED` on.
-        vector_words: that have a pretrained vector, in the order of their rows, from 1 on.
-        only_vectors: whether a word that has a vector has no embedding beside it.
+        words: words with a trained embedding, in the order of their ids, from `RESERVED` on.
+        vector_words: words with a pretrained vector, in the order of their rows, from 1 on.
+        only_vectors: whether a word with a pretrained vector has no trained embedding as well.
         chars: in the order of their ids, from `RESERVED` on.
         tags: in the order of their ids, from 0 on.
         classes: of whole texts, in the order of their ids, from 0 on.
-        features: values of each feature column, each in the order of their ids, from `RESERVED`.
+        features: values of each feature column, each in the order of their ids, from `RESERVED` on.
         lowercase: whether words are looked up in lower case.
-        normalize_digits: whether they are looked up with every digit as 0.
+        normalize_digits: whether words are looked up with every digit as 0.
     """
 
     words: tuple[str, ...]
@@ -50,6 +52,7 @@ class Vocabulary:
     features: tuple[tuple[str, ...], ...]
     lowercase: bool
     normalize_digits: bool
+    # Derived, so neither saved nor compared.
     _word_ids: dict[str, int] = field(init=False, repr=False, compare=False)
     _vector_rows: dict[str, int] = field(init=False, repr=False, compare=False)
     _char_ids: dict[str, int] = field(init=False, repr=False, compare=False)
@@ -58,48 +61,53 @@ class Vocabulary:
     _feature_ids: tuple[dict[str, int], ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Build the ways back from strings to ids."""
+        """Build the tables from strings to ids."""
         tables = {
             "_word_ids": _numbered(self.words, RESERVED),
-            "_vector_rows": _numbered(self.vector_words, 1),
+            "_vector_rows": _numbered(self.vector_words, 1),  # row 0 is zero: no vector
             "_char_ids": _numbered(self.chars, RESERVED),
             "_tag_ids": _numbered(self.tags, 0),
             "_class_ids": _numbered(self.classes, 0),
             "_feature_ids": tuple(_numbered(values, RESERVED) for values in self.features),
         }
+        # The dataclass is frozen, and refuses an ordinary assignment.
         for name, table in tables.items():
             object.__setattr__(self, name, table)
 
     def word_id(self, word: str) -> int:
-        """Id of a word as the model looks it up, then of its back-offs; else `UNKNOWN_ID`.
+        """Id of a word in the model's form, else of a simpler form of it, else `UNKNOWN_ID`.
 
-        `PAD_ID`, whose embedding is zero, of a word that has a vector and shall have nothing else.
+        `PAD_ID`, whose embedding is zero, for a word that has a pretrained vector and nothing else.
         """
         if self.only_vectors and self.vector_row(word):
             return PAD_ID
         key = word_key(word, self.lowercase, self.normalize_digits)
         found = self._word_ids.get(key)
         if found is None:
+            # Also for models that keep case and digits: a word unseen in capitals is often known in
+            # lower case.
             found = first_known(word, self._word_ids.get)
         return UNKNOWN_ID if found is None else found
 
     def vector_row(self, word: str) -> int:
-        """Row of a word's pretrained vector, or of its back-offs'; 0 of none."""
+        """Row of the pretrained vector of a word, else of a simpler form of it; 0 if none."""
+        # `lowercase` does not apply: a file of vectors has forms of its own, often with case.
         return first_known(word, self._vector_rows.get) or 0 if self._vector_rows else 0
 
     def char_ids(self, word: str) -> list[int]:
-        """Ids of a word's characters (code points); of a very long one those at both its ends."""
+        """Ids of a word's characters (code points); of a very long word those at both ends."""
+        # A prefix and a suffix say most about an unknown word; its middle costs memory alone.
         if len(word) > 2 * CHARS_AT_EACH_END:
             word = word[:CHARS_AT_EACH_END] + word[-CHARS_AT_EACH_END:]
         known = self._char_ids
         return [known.get(char, UNKNOWN_ID) for char in word]
 
     def tag_id(self, tag: str) -> int | None:
-        """Id of a tag; None of one that the training corpus lacks."""
+        """Id of a tag; None if the training corpus lacks it."""
         return self._tag_ids.get(tag)
 
     def class_id(self, label: str) -> int | None:
-        """Id of a class; None of one that the training corpus lacks."""
+        """Id of a class; None if the training corpus lacks it."""
         return self._class_ids.get(label)
 
     def feature_ids(self, column: int, values: Sequence[str]) -> list[int]:
@@ -109,18 +117,18 @@ class Vocabulary:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists and values, for JSON."""
-        # Not asdict, which copies every word, and the tables of ids as well.
+        # Not dataclasses.asdict, which would copy every word, and the tables of ids as well.
         names = [part.name for part in fields(self) if part.init]
         return {name: getattr(self, name) for name in names}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "Vocabulary":
-        """The vocabulary of `to_dict`.
+        """The vocabulary that `to_dict` gave.
 
         Raises:
             KeyError: a part is missing.
-            TypeError: a part is not what it should be.
-            ValueError: a part repeats a string, or holds one that is empty where none may be.
+            TypeError: a part has the wrong type.
+            ValueError: a part repeats a string, or holds an empty string where none is allowed.
         """
         if not isinstance(values, dict):
             raise TypeError(f"expected an object with lists of strings, found {_kind(values)}")
@@ -139,7 +147,7 @@ class Vocabulary:
         return vocabulary
 
     def _check(self) -> None:
-        """Raise ValueError where an id has no string of its own."""
+        """Raise ValueError if two ids have the same string, or a string cannot be one."""
         tables = {
             "words": (self.words, self._word_ids),
             "vector_words": (self.vector_words, self._vector_rows),
@@ -150,31 +158,36 @@ class Vocabulary:
         for number, (column, ids) in enumerate(zip(self.features, self._feature_ids, strict=True)):
             tables[f"features, column {number}"] = (column, ids)
         for name, (strings, known) in tables.items():
+            # The tables of ids exist already, so equal strings show by the counts alone.
             if len(known) < len(strings):
-                # Of equal strings the last one's id is the one in the table.
+                # Of equal strings the table has the last one's id; the last string of all thus
+                # has its own, from which the id of the first one follows.
                 numbered = enumerate(strings, known[strings[-1]] - len(strings) + 1)
-                twice = next(text for number, text in numbered if known[text] != number)
-                raise ValueError(f"{name}: expected each string once, found {shorten(twice)} again")
-            # Vectors and feature columns of a corpus may name an empty string.
+                repeated = next(text for number, text in numbered if known[text] != number)
+                raise ValueError(
+                    f"{name}: expected each string once, found {shorten(repeated)} again"
+                )
+            # Files of vectors and feature columns may have an empty string.
             if name in ("words", "tags", "classes") and "" in known:
                 raise ValueError(f"{name}: expected no empty string, found one")
         if any(len(char) != 1 for char in self.chars):
-            odd = next(char for char in self.chars if len(char) != 1)
-            raise ValueError(f"chars: expected single characters, found {shorten(odd)}")
+            wrong = next(char for char in self.chars if len(char) != 1)
+            raise ValueError(f"chars: expected single characters, found {shorten(wrong)}")
 
 
 def word_key(word: str, lowercase: bool, normalize_digits: bool) -> str:
-    """The form under which a trained word is known."""
+    """The form of a word that has a trained embedding."""
     if lowercase:
         word = word.lower()
     return word.translate(_DIGITS) if normalize_digits else word
 
 
 def first_known(word: str, lookup: Callable[[str], int | None]) -> int | None:
-    """What `lookup` finds for a word, or for it in lower case, or with 0 for its digits.
+    """What `lookup` finds for a word, else for its lower case, else with its digits as 0.
 
-    A form in lower case goes before a form without digits; None where nothing is found.
+    The word in lower case comes before the word without digits; None if no form is found.
     """
+    # Vectors differ in what they were trained on: some have no capitals, some 0 for every digit.
     lower = word.lower()
     for form in (word, lower, word.translate(_DIGITS), lower.translate(_DIGITS)):
         found = lookup(form)
@@ -184,12 +197,12 @@ def first_known(word: str, lookup: Callable[[str], int | None]) -> int | None:
 
 
 def count_surfaces(sentences: Iterable[Sentence]) -> Counter[str]:
-    """How often each word occurs, as it is written."""
+    """How often each word occurs, as written in the corpus."""
     return Counter(chain.from_iterable(sentence.words for sentence in sentences))
 
 
 def count_words(surfaces: Counter[str], lowercase: bool, normalize_digits: bool) -> Counter[str]:
-    """How often each word occurs, by its key."""
+    """How often each word occurs, counted under its `word_key`."""
     counts: Counter[str] = Counter()
     for word, count in surfaces.items():
         counts[word_key(word, lowercase, normalize_digits)] += count
@@ -206,8 +219,10 @@ def count_chars(surfaces: Counter[str]) -> Counter[str]:
 
 
 def most_frequent(strings: Iterable[str] | Counter[str]) -> tuple[str, ...]:
-    """Distinct strings, the most frequent first, equals in alphabetical order."""
+    """Distinct strings by descending frequency, equally frequent ones in alphabetical order."""
     counts = strings if isinstance(strings, Counter) else Counter(strings)
+    # Ids follow from this order, and weights are drawn by id, so it must not depend on the order of
+    # sentences or on hashing.
     return tuple(sorted(counts, key=lambda string: (-counts[string], string)))
 
 
@@ -222,11 +237,12 @@ def _strings(values: dict[str, Any], name: str) -> tuple[str, ...]:
 def _checked_strings(found: Any, name: str) -> tuple[str, ...]:
     if not isinstance(found, (list, tuple)):
         raise TypeError(f"{name}: expected a list of strings, found {_kind(found)}")
+    # One pass in C for each check: a vocabulary may have millions of words.
     if set(map(type, found)) - {str}:
-        odd = next(each for each in found if type(each) is not str)
-        raise TypeError(f"{name}: expected strings, found {_kind(odd)}")
+        wrong = next(each for each in found if type(each) is not str)
+        raise TypeError(f"{name}: expected strings, found {_kind(wrong)}")
     try:
-        "".join(found).encode()
+        "".join(found).encode()  # JSON can spell lone surrogates, which cannot be written again
     except UnicodeEncodeError:
         raise TypeError(f"{name}: expected text, found half of a surrogate pair") from None
     return tuple(found)
@@ -245,11 +261,11 @@ def _bool(values: dict[str, Any], name: str) -> bool:
 
 
 def _kind(value: Any) -> str:
-    """A value's kind in JSON's words."""
+    """The kind of a value, in JSON's terms."""
     match value:
         case None:
             return "null"
-        case bool():
+        case bool():  # before int, of which bool is a subclass
             return "true" if value else "false"
         case int() | float():
             return "a number"

@@ -1,7 +1,7 @@
 """Files of pretrained word vectors -> words and a matrix.
 
 GloVe and fastText text, word2vec text and binary, each with or without gzip, and `.npy` with a
-list of words beside it.
+list of words in a file next to it.
 """
 
 import gzip
@@ -22,12 +22,13 @@ from tagkit.wording import reason
 
 Matrix = npt.NDArray[np.float32]
 
-MAX_DIM = 100_000  # numbers of a vector: no network takes more
-MAX_LINE_BYTES = 8 * 2**20  # a word and MAX_DIM numbers are less
-MAX_WORD_BYTES = 2**16  # in the binary form, which has no lines
-_DEFLATE_RATIO = 1032  # a gzip file unpacks to at most so many times its size
-_HEADER = re.compile(rb"\s*(\d+)\s+(\d+)\s*")
-_WORD_LISTS = (".txt", ".vocab", ".words")
+# Limits of what is read, so that a file of another kind cannot fill the memory.
+MAX_DIM = 100_000  # numbers in a vector; published vectors have at most a few thousand
+MAX_LINE_BYTES = 8 * 2**20  # more than a word and MAX_DIM numbers need
+MAX_WORD_BYTES = 2**16  # in the binary format, which has no lines
+_DEFLATE_RATIO = 1032  # deflate compresses at most 1032 : 1 (zlib's technical details)
+_HEADER = re.compile(rb"\s*(\d+)\s+(\d+)\s*")  # number of vectors, dimension
+_WORD_LISTS = (".txt", ".vocab", ".words")  # endings of the list of words next to an .npy file
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,25 +50,28 @@ class Vectors:
 
 
 def load_vectors(path: Path, limit: int = 0) -> Vectors:
-    """Vectors of a file, the kind told by its name and its first line.
+    """The vectors in a file, whose format is recognised by its name and its first line.
 
     Args:
         path: `.npy` (words in a file of the same name that ends in .txt, .vocab or .words), `.bin`
-            (word2vec binary), anything else text; text and binary also with `.gz` behind.
-        limit: only the first so many words, which are the most frequent; 0 for all.
+            (word2vec binary), anything else is text; text and binary may also end in `.gz`.
+        limit: maximum number of words, read from the start, where the most frequent ones are; 0
+            for all.
 
     Raises:
-        VectorsError: the file is missing, cut short, or of another kind.
+        VectorsError: the file is missing, cut short, or in another format.
     """
     try:
+        # Not Path.is_file, which raises for some names; a pipe would block, and is refused too.
         if not os.path.isfile(path):
-            raise VectorsError(f"{path}: {_absence(path)}")
+            raise VectorsError(f"{path}: {_why_no_file(path)}")
         if path.suffix == ".npy":
             pairs = _read_npy(path)
         elif path.name.removesuffix(".gz").endswith(".bin"):
             pairs = _read_binary(path, limit)
         else:
             pairs = _read_text(path)
+        # The readers are generators: their errors appear in `_collect`, inside this `try`.
         with np.errstate(over="ignore"):  # a number too large becomes inf, which is refused
             return _collect(path, pairs, limit)
     except (gzip.BadGzipFile, zlib.error):
@@ -78,13 +82,13 @@ def load_vectors(path: Path, limit: int = 0) -> Vectors:
         raise VectorsError(f"{path}: cannot be read: {reason(error)}") from None
     except MemoryError:
         raise VectorsError(
-            f"{path}: there is not the memory for these vectors; embeddings.max_vectors takes the "
-            "first ones only"
+            f"{path}: not enough memory for these vectors; set embeddings.max_vectors to read only "
+            "the first ones"
         ) from None
 
 
-def _absence(path: Path) -> str:
-    """Why there is no file of that name."""
+def _why_no_file(path: Path) -> str:
+    """Why there is no file of this name, for a message."""
     try:
         path.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -97,13 +101,14 @@ def _absence(path: Path) -> str:
 def _collect(path: Path, pairs: Iterator[tuple[str, Matrix]], limit: int) -> Vectors:
     rows: dict[str, Matrix] = {}
     for word, row in pairs:
-        rows.setdefault(word, row)  # of a word given twice the first counts, as everywhere
+        rows.setdefault(word, row)  # the first vector of a word counts, as in gensim
         if limit and len(rows) == limit:
             break
     if not rows:
         raise VectorsError(f"{path}: holds no word vectors")
     matrix = np.stack(list(rows.values())).astype(np.float32, copy=False)
     if not np.isfinite(matrix).all():
+        # The first row with a number that is not finite.
         word = list(rows)[int(np.flatnonzero(~np.isfinite(matrix).all(1))[0])]
         raise VectorsError(f"{path}: the vector of {shorten(word)} is not finite")
     return Vectors(tuple(rows), matrix)
@@ -114,7 +119,7 @@ def _open(path: Path) -> BinaryIO:
 
 
 def _lines(path: Path, file: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """Numbered lines, none of them long enough to fill the memory."""
+    """Numbered lines of at most `MAX_LINE_BYTES`."""
     number = 0
     while line := file.readline(MAX_LINE_BYTES + 1):
         number += 1
@@ -126,12 +131,13 @@ def _lines(path: Path, file: BinaryIO) -> Iterator[tuple[int, bytes]]:
         yield number, line
 
 
-def _promised(path: Path, header: re.Match[bytes]) -> tuple[int, int]:
-    """Number of vectors and their dimension, as a header has them.
+def _parse_header(path: Path, header: re.Match[bytes]) -> tuple[int, int]:
+    """Number of vectors and their dimension, as the header says.
 
     Raises:
-        VectorsError: no vectors are like that.
+        VectorsError: the numbers are out of range.
     """
+    # Python refuses to convert more than 4300 digits, and takes long for many: 15 are enough.
     count, dim = (int(digits) if len(digits) <= 15 else None for digits in header.groups())
     if count is None or not dim or dim > MAX_DIM:
         shown = shorten(header[0].strip().decode())
@@ -142,28 +148,29 @@ def _promised(path: Path, header: re.Match[bytes]) -> tuple[int, int]:
 
 
 def _read_text(path: Path) -> Iterator[tuple[str, Matrix]]:
-    """`word v1 v2 ...` a line, an optional first line `number dim`."""
+    """GloVe, fastText: lines `word v1 v2 ...`; an optional first line `number dim`."""
     with _open(path) as file:
         dim = 0
         for number, line in _lines(path, file):
             if number == 1 and (header := _HEADER.fullmatch(line)):
-                # Not compared with the file's size: `head -n 100000` of a file keeps its header.
-                _, dim = _promised(path, header)
+                # The number is ignored: `head -n 100000` of a file keeps the header of the whole.
+                _, dim = _parse_header(path, header)
                 continue
             line = line.rstrip(b" \t\r\n").replace(b"\t", b" ")
             if not line:
                 continue
+            # Without a header the first line sets the dimension.
             dim = dim or line.count(b" ")
             if dim > MAX_DIM:
                 raise VectorsError(
                     f"{path}:{number}: expected a word and at most {MAX_DIM:,} numbers, found "
                     f"{dim:,}"
                 )
-            yield _text_row(f"{path}:{number}", line, dim)
+            yield _parse_line(f"{path}:{number}", line, dim)
 
 
-def _text_row(place: str, line: bytes, dim: int) -> tuple[str, Matrix]:
-    # From the right: some published vectors have words with blanks in them.
+def _parse_line(place: str, line: bytes, dim: int) -> tuple[str, Matrix]:
+    # From the right: words of some published vectors contain spaces (". . ." in GloVe 840B).
     word, *values = line.rsplit(b" ", dim)
     try:
         if len(values) == dim and dim:
@@ -175,19 +182,21 @@ def _text_row(place: str, line: bytes, dim: int) -> tuple[str, Matrix]:
 
 
 def _read_binary(path: Path, limit: int) -> Iterator[tuple[str, Matrix]]:
-    """word2vec's binary: a line `number dim`, then of each word its name, a blank, floats."""
+    """word2vec binary: a line `number dim`, then for each word its name, a space, `dim` floats."""
     with _open(path) as file:
         header = _HEADER.fullmatch(file.readline(100))
         if not header:
             raise VectorsError(f"{path}: expected word2vec's header 'number dim' on the first line")
-        count, dim = _promised(path, header)
+        count, dim = _parse_header(path, header)
+        # Compared with the file's size before anything is read: a false header must not cost time
+        # or memory. float32 is 4 bytes; a word may be empty, but its space is there.
         wanted = min(count, limit) if limit else count
-        least = len(header[0]) + wanted * (4 * dim + 1)  # a word may be empty, its blank is there
+        min_size = len(header[0]) + wanted * (4 * dim + 1)
         size = path.stat().st_size * (_DEFLATE_RATIO if path.suffix == ".gz" else 1)
-        if least > size:
+        if min_size > size:
             raise VectorsError(
                 f"{path}: cut short, or not word2vec's binary form: the header promises {count:,} "
-                f"vectors of {dim:,} numbers, which need {least:,} bytes or more; there are "
+                f"vectors of {dim:,} numbers, which need {min_size:,} bytes or more; there are "
                 f"{'at most ' if path.suffix == '.gz' else ''}{size:,}"
             )
         for index in range(count):
@@ -202,30 +211,31 @@ def _read_binary(path: Path, limit: int) -> Iterator[tuple[str, Matrix]]:
             values = file.read(4 * dim)
             if len(values) < 4 * dim:
                 raise VectorsError(f"{path}: cut short: {index:,} of {count:,} vectors are there")
+            # word2vec.c ends each vector with a line feed, other writers do not.
             yield word.lstrip(b"\n").decode(errors="replace"), np.frombuffer(values, "<f4")
 
 
 def _read_npy(path: Path) -> Iterator[tuple[str, Matrix]]:
-    """A matrix, and its words one a line in a file beside it."""
-    beside = [path.with_suffix(ending) for ending in _WORD_LISTS]
-    found = next((file for file in beside if file.is_file()), None)
+    """A matrix, and its words, one a line, in a file next to it."""
+    candidates = [path.with_suffix(ending) for ending in _WORD_LISTS]
+    found = next((file for file in candidates if file.is_file()), None)
     if found is None:
-        names = ", ".join(file.name for file in beside)
+        names = ", ".join(file.name for file in candidates)
         raise VectorsError(f"{path}: expected the words, one a line, beside it in one of {names}")
     try:
-        # Not np.load, which also opens archives and, if let, pickles. A damaged header is text that
-        # numpy takes for Python's, so that it may raise nearly anything.
-        with warnings.catch_warnings():  # numpy's on a header that Python 2 wrote
+        # Not np.load, which also opens archives and, if allowed, pickles. numpy evaluates the
+        # header as a Python literal, so a damaged one may raise nearly any exception.
+        with warnings.catch_warnings():  # numpy warns about a header written by Python 2
             warnings.simplefilter("ignore")
             matrix = np.lib.format.open_memmap(path, mode="r")
-    except OSError:
+    except OSError:  # `load_vectors` gives the system's reason
         raise
     except Exception:
         raise VectorsError(
             f"{path}: not a whole .npy matrix: damaged, cut short, or made of Python objects, "
             "which are never read; write it again with numpy.save"
         ) from None
-    if matrix.dtype.kind not in "fiu":
+    if matrix.dtype.kind not in "fiu":  # floats, and signed and unsigned integers
         raise VectorsError(
             f"{path}: expected a matrix of numbers, found {shorten(matrix.dtype.str)}"
         )
@@ -239,6 +249,7 @@ def _read_npy(path: Path) -> Iterator[tuple[str, Matrix]]:
         raise VectorsError(
             f"{path}: expected vectors of 1 to {MAX_DIM:,} numbers, found shape {matrix.shape}"
         )
+    # The matrix is mapped, not read: with a limit only the first rows come into memory.
     with found.open(encoding="utf-8", errors="replace") as words:
         for row in matrix:
             word = words.readline(MAX_LINE_BYTES).removesuffix("\n")
@@ -246,7 +257,7 @@ def _read_npy(path: Path) -> Iterator[tuple[str, Matrix]]:
 
 
 def _count_lines(path: Path) -> int:
-    """Lines of a list of words; an empty file has one, which is empty."""
+    """Number of lines of a list of words; an empty file has one empty line."""
     number = 0
     with path.open(encoding="utf-8", errors="replace") as words:
         while line := words.readline(MAX_LINE_BYTES):

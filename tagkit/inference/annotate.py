@@ -1,4 +1,4 @@
-"""One window of input -> the text that is written for it; nothing is remembered in between."""
+"""One window of input -> its lines of output; windows are independent of each other."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,15 +18,16 @@ from tagkit.wording import Message, Setting
 
 @dataclass(frozen=True, slots=True)
 class AnswerOptions:
-    """What is to be said of each text, and how it is written.
+    """What is predicted for each text, and how it is written.
 
     Attributes:
-        output_format: "columns", "tsv" (of a model of classes alone) or "jsonl".
+        output_format: "columns", "tsv" (only for a classifier) or "jsonl".
         confidence: whether probabilities are computed and written.
-        top: so many of a text's classes, the likeliest; 0 for those that are its own.
-        threshold: probability from which on a class is one of a text's; None for the model's.
-        batch_size: sentences a batch, at most.
-        max_length: words of a sentence that is tagged in one; None for the usual number.
+        top: number of classes written for each text, the most probable; 0 for its labels.
+        threshold: minimum class probability; None for that of the model.
+        batch_size: maximum number of sentences in a batch.
+        max_length: maximum number of words in a sentence before it is read in windows; None for
+            the default.
     """
 
     output_format: Literal["columns", "tsv", "jsonl"]
@@ -39,7 +40,13 @@ class AnswerOptions:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A text of its own, its number in the file, and its offset in the file's text."""
+    """One text.
+
+    Attributes:
+        text: without its line end.
+        number: of the line in the file, from 1.
+        offset: of its first code point in the file's text.
+    """
 
     text: str
     number: int
@@ -51,8 +58,8 @@ class Lines:
     """Lines of raw text.
 
     Attributes:
-        file: its name.
-        lines: to be annotated; blank ones stay as they are.
+        file: name of the file.
+        lines: the texts; blank ones are written as blank lines.
     """
 
     file: str
@@ -61,10 +68,10 @@ class Lines:
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """Records of any corpus.
+    """Records of a corpus in any format.
 
     Attributes:
-        file: its name.
+        file: name of the file, for records that do not name theirs.
         items: the records.
     """
 
@@ -74,12 +81,12 @@ class Records:
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """Stretches of a column file.
+    """A part of a column file.
 
     Attributes:
-        file: its name.
-        blocks: whole sentences and what stands between them.
-        layout: of its lines.
+        file: name of the file.
+        blocks: whole sentences, and the comments and blank lines between them.
+        layout: of the lines; None before the first sentence.
     """
 
     file: str
@@ -92,23 +99,25 @@ Window = Lines | Records | Blocks
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What comes of one window.
+    """The output for one window.
 
     Attributes:
         text: whole lines.
-        longest: words of the longest sentence that was tagged in windows; 0 where none was.
+        longest: number of words in the longest sentence that was cut; 0 if none was.
     """
 
+    # Strings and numbers alone: workers send it from one process to another.
     text: str
     longest: int
 
 
 def style_of(predictor: Predictor, options: AnswerOptions) -> Style:
-    """How the model's answers are written.
+    """The style in which the model's predictions are written.
 
     Raises:
-        DataError: the model does not give what is asked for.
+        DataError: the model does not predict what is asked for.
     """
+    # Before the first window, so that a wrong option does not show after an hour of reading.
     gives = predictor.task.gives
     if not gives.classes and (options.top or options.threshold is not None):
         top, threshold = Setting("top"), Setting("threshold")
@@ -127,6 +136,7 @@ def style_of(predictor: Predictor, options: AnswerOptions) -> Style:
         format=options.output_format,
         confidence=options.confidence,
         tags=gives.tags,
+        # A set of strings has another order in each process; columns of tsv must not.
         classes=tuple(sorted(predictor.classes())),
         several=predictor.config.head.several_classes,
         top=options.top,
@@ -135,21 +145,22 @@ def style_of(predictor: Predictor, options: AnswerOptions) -> Style:
 
 
 class Annotator:
-    """A model and how its answers are written."""
+    """Predicts and renders windows of input with one model."""
 
     def __init__(self, predictor: Predictor, options: AnswerOptions) -> None:
-        """`options` are those of all windows."""
+        """`options` apply to all windows."""
         self.predictor = predictor
         self.options = options
         self.style = style_of(predictor, options)
         self._longest = 0
 
     def annotate(self, window: Window) -> Output:
-        """The window's output.
+        """The output for a window.
 
         Raises:
-            DataError: the model cannot read it, or the format cannot hold the answer.
+            DataError: the model cannot read it, or the format cannot hold the prediction.
         """
+        # Filled by `_note_long` while the lines below are consumed: they come from generators.
         self._longest = 0
         match window:
             case Lines():
@@ -161,12 +172,13 @@ class Annotator:
         return Output("".join(f"{line}\n" for line in lines), self._longest)
 
     def _texts(self, window: Lines) -> Iterator[str]:
+        # Blank lines as well: a text without sentences costs nothing, and the lists stay parallel.
         answers = self._predict([line.text for line in window.lines])
         for line, answer in zip(window.lines, answers, strict=True):
             if line.text.strip():
                 origin = Origin(window.file, line.number, line.offset)
                 yield from answer_lines(answer, self.style, origin)
-            else:
+            else:  # so that line n of the output belongs to line n of the input
                 yield ""
 
     def _records(self, window: Records) -> Iterator[str]:
@@ -179,36 +191,41 @@ class Annotator:
             for sentence, answer in zip(sentences, self._predict(sentences), strict=True):
                 yield from answer_lines(answer, self.style, _origin(sentence, window.file))
             return
-        # Only tags are wanted: without the tokens' places, which cost as much as the model.
-        found = zip(sentences, self.predictor.annotate(sentences, **self._how()), strict=True)
+        # `annotate`, not `predict`: columns need no offsets of tokens, which cost as much time as
+        # the network.
+        predictions = self.predictor.annotate(sentences, **self._predict_options())
+        found = zip(sentences, predictions, strict=True)
         for block in window.blocks:
             columns: Sequence[str] = ()
-            if block.sentence:
+            if block.sentence:  # blocks without one are copied unchanged
                 sentence, prediction = next(found)
                 columns = self._columns(prediction, window.layout, _origin(sentence, window.file))
             yield from append_column(block, window.layout, columns)
 
     def _columns(self, answer: Prediction, layout: Layout | None, origin: Origin) -> Sequence[str]:
-        """What stands behind each token's line."""
+        """The text to append to each token's line."""
+        # The separator of the input, so that the output is read as the input was.
         separator = "\t" if layout is None or layout.tabs else " "
         text = TaggedText(" ".join(answer.words), (), (), answer.labels, answer.scores)
-        of_text = class_cells(text, self.style, origin)
-        if any(" " in cell for cell in of_text) and separator == " ":
-            problem = f"columns that blanks part cannot hold the class {shorten(of_text[0])}"
+        cells = class_cells(text, self.style, origin)
+        # A class may contain spaces ("New York"), and would then be read back as two columns.
+        if any(" " in cell for cell in cells) and separator == " ":
+            problem = f"columns separated by blanks cannot hold the class {shorten(cells[0])}"
             remedy = Setting("output_format", "jsonl")
             raise FormatError(origin.file, origin.line, Message(f"{problem}; try ", remedy))
-        behind = "".join(f"{separator}{cell}" for cell in of_text)
+        suffix = "".join(f"{separator}{cell}" for cell in cells)
         if answer.probabilities is None:
-            return [f"{tag}{behind}" for tag in answer.tags] if behind else answer.tags
+            # The usual case without a copy of every tag.
+            return [f"{tag}{suffix}" for tag in answer.tags] if suffix else answer.tags
         return [
-            f"{tag}{separator}{probability:.4f}{behind}"
+            f"{tag}{separator}{probability:.4f}{suffix}"
             for tag, probability in zip(answer.tags, answer.probabilities, strict=True)
         ]
 
     def _predict(self, inputs: Iterable[Any]) -> list[TaggedText]:
-        return self.predictor.predict(inputs, **self._how())
+        return self.predictor.predict(inputs, **self._predict_options())
 
-    def _how(self) -> dict[str, Any]:
+    def _predict_options(self) -> dict[str, Any]:
         return {
             "batch_size": self.options.batch_size,
             "confidence": self.options.confidence,
@@ -222,6 +239,7 @@ class Annotator:
 
 
 def _origin(item: Item, file: str) -> Origin:
+    # A folder of documents is one input of many files, so a document names its own.
     if isinstance(item, Document):
         return Origin(item.source or file, item.line)
     return Origin(file, item.lines[0] if item.lines else 1)

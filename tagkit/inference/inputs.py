@@ -1,4 +1,4 @@
-"""What a model is given -> sentences; what it says of these -> places in what was given."""
+"""Inputs of `Predictor.predict` -> sentences; predictions -> tags and spans with offsets."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -21,12 +21,12 @@ Input = str | Sequence[str] | Sentence | Document
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A text and what a model reads of it.
+    """A text, its sentences, and the offsets of their words.
 
     Attributes:
-        text: untouched, or words joined by blanks.
-        sentences: its words; whole texts are one sentence.
-        places: where the words of each sentence stand in it.
+        text: the unchanged input, or its words joined by spaces.
+        sentences: the words; a text that is read whole is one sentence.
+        places: (start, end) of each word of each sentence in `text`, in code points.
     """
 
     text: str
@@ -40,21 +40,25 @@ def as_text(item: Input, tokenizer: str, *, whole: bool) -> Text:
     Args:
         item: a raw text, a sequence of words, a `Sentence`, or a `Document`.
         tokenizer: a name in `tokenizer.TOKENIZERS`, for raw texts.
-        whole: whether a text is one sentence, as it is where it has a class.
+        whole: whether a text is read as one sentence, as it is if texts have classes.
 
     Raises:
         DataError: a sequence without words, or an empty word.
     """
+    # A str first: it is a sequence of strings too, whose words would be its characters.
     if isinstance(item, str):
         item = Document(item)
     if isinstance(item, Document):
         text, found = item.text, tokens_of(item, tokenizer, whole=whole)
+        # Tokens are substrings of the text, so offsets of predictions are exact.
         sentences = [Sentence(tuple(text[start:end] for start, end in places)) for places in found]
         return Text(text, sentences, [*found])
     sentence = item if isinstance(item, Sentence) else Sentence(tuple(item))
     if not sentence.words or "" in sentence.words:
+        # An empty word has no characters to read, and no line in a column file.
         shown = clipped(repr(item))
         raise DataError(f"expected at least one word and none that is empty, found {shown}")
+    # A corpus may keep the text that its words come from, and their offsets in it.
     if sentence.text is not None:
         return Text(sentence.text, [sentence], [sentence.places])
     text, places = joined(sentence.words)
@@ -62,9 +66,10 @@ def as_text(item: Input, tokenizer: str, *, whole: bool) -> Text:
 
 
 def as_tagged(text: Text, predictions: Sequence[Prediction]) -> TaggedText:
-    """Predictions for a text's sentences, each tag and span in its place."""
+    """Predictions for a text's sentences, with the offsets of each token and span."""
     sentences, spans = [], []
     for places, prediction in zip(text.places, predictions, strict=True):
+        # In place of what the model does not predict, so that one loop serves every task.
         nothing = (None,) * len(places)
         rows = zip(
             prediction.words,
@@ -76,15 +81,16 @@ def as_tagged(text: Text, predictions: Sequence[Prediction]) -> TaggedText:
         )
         sentences.append(
             tuple(
-                TaggedToken(word, start, end, tag, probability, share)
-                for word, (start, end), tag, probability, share in rows
+                TaggedToken(word, start, end, tag, probability, attention)
+                for word, (start, end), tag, probability, attention in rows
             )
         )
         for span in prediction.spans:
+            # `span.end` is exclusive: the last word is the one before it.
             start, end = places[span.start][0], places[span.end - 1][1]
             found = text.text[start:end]
             spans.append(TextSpan(found, start, end, span.label, span.probability))
     tagged = TaggedText(text.text, tuple(sentences), tuple(spans))
-    if len(predictions) != 1:  # a text with a class is one sentence
+    if len(predictions) != 1:  # a text that has classes is one sentence
         return tagged
     return replace(tagged, labels=predictions[0].labels, scores=predictions[0].scores)

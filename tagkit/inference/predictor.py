@@ -1,4 +1,11 @@
-"""Text or Sentences -> tags, spans, classes, probabilities, offsets: the whole road."""
+"""Text or sentences -> tags, spans, classes, probabilities, offsets.
+
+inputs    `inputs.as_text`: texts -> sentences with offsets
+pieces    `text.windows`: long sentences -> windows, if the task allows it
+batches   `encoding`, `bucketing` and the word cache: sentences -> ids, of similar length
+decode    the task: ids -> predictions
+outputs   windows joined, batches in the order of the sentences, `inputs.as_tagged`: offsets
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -27,25 +34,25 @@ from tagkit.nn.inference import CachedWords
 from tagkit.text.records import Alternative, Prediction, Sentence, TaggedText
 from tagkit.text.windows import cut, windows
 
-# Tokens of one batch of prediction, padding included: bounds memory where sentences are long.
+# Maximum number of tokens in a batch, padding included: bounds memory if sentences are long.
 _BATCH_TOKENS = 16_384
 
 
 def _ignore(_: int) -> None:
-    """Default of `on_long`: does nothing."""
+    """The default of `on_long`; does nothing."""
 
 
 def load(path: str | Path, device: str = "auto", precision: str = "fp32") -> "Predictor":
-    """The model in a folder, ready to read texts.
+    """Load a model, ready to predict.
 
     Args:
-        path: of the model, or of the training run that wrote it.
-        device: "auto", "cpu", "cuda" or "cuda:N"; wherever the model was trained.
+        path: folder of the model, or of the training run that wrote it.
+        device: "auto", "cpu", "cuda" or "cuda:N"; it need not be the one of training.
         precision: of the encoder's recurrent products: "fp32", or, on a CPU, "bf16" or "int8".
 
     Raises:
-        BundleError: the folder holds no whole model, or one of a newer format.
-        DeviceError: that device is not there, or has not that precision.
+        BundleError: the folder holds no complete model, or one of a newer format.
+        DeviceError: the device does not exist, or does not support the precision.
     """
     bundle = load_bundle(Path(path))
     chosen = choose_device(device)
@@ -54,13 +61,13 @@ def load(path: str | Path, device: str = "auto", precision: str = "fp32") -> "Pr
         bundle.vocabulary,
         bundle.config,
         chosen,
-        keep_words=True,
+        keep_words=True,  # the weights of a loaded model do not change
         precision=precision,
     )
 
 
 class Predictor:
-    """A trained model with its vocabulary and configuration, ready to read texts."""
+    """A trained model with its vocabulary and configuration, ready to predict."""
 
     def __init__(
         self,
@@ -72,14 +79,21 @@ class Predictor:
         keep_words: bool = False,
         precision: str = "fp32",
     ) -> None:
-        """`config` is the model's resolved one; the model is moved to `device`.
+        """A predictor for a model, which is moved to `device`.
 
-        With `keep_words` what is known of a word is kept from call to call: the model's weights
-        must not change. `precision` is that of the encoder's recurrent products: fp32, bf16, int8.
+        Args:
+            model: the network.
+            vocabulary: of the model.
+            config: the resolved configuration of the model.
+            device: to predict on.
+            keep_words: whether the word cache is kept from call to call, as is right unless the
+                model's weights change.
+            precision: of the encoder's recurrent products: "fp32", "bf16" or "int8".
 
         Raises:
-            DeviceError: a precision that the device does not have.
+            DeviceError: the device does not support the precision.
         """
+        # Only the cached inference on a CPU has products of other precisions.
         if precision != "fp32" and device.type != "cpu":
             raise DeviceError(f"device {device}: expected precision fp32, found {precision}")
         self.task = task_of(config)
@@ -89,24 +103,27 @@ class Predictor:
         self.device = device
         self.precision = precision
         self.keeps_words = keep_words
-        self._words = self._new_words() if keep_words else None
+        self._cache = self._new_cache() if keep_words else None
 
     def __getstate__(self) -> dict[str, Any]:
-        """All but the word cache, which may be larger than the model and is soon filled again."""
-        return {**self.__dict__, "_words": None}
+        """Everything but the word cache."""
+        # With it 18 MB of a model grew to 85 MB, and it soon fills again.
+        return {**self.__dict__, "_cache": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """The same predictor with an empty word cache."""
         self.__dict__.update(state)
         if self.keeps_words:
-            self._words = self._new_words()
+            self._cache = self._new_cache()
 
     @property
     def _context(self) -> ModelContext:
-        # In training, weights that have become infinite show as a score of 0, not as an error.
+        # Without a kept cache the model is in training: weights that have become infinite then show
+        # as a score of 0, and are not an error.
         return ModelContext(self.model, self.vocabulary, self.config, checked=self.keeps_words)
 
-    @overload  # a str is an iterable of str too, but is meant as one text
+    # mypy sees overlapping overloads, as a str is an iterable of str too; one str is one text.
+    @overload
     def predict(  # type: ignore[overload-overlap]
         self,
         inputs: str,
@@ -140,22 +157,22 @@ class Predictor:
         threshold: float | None = None,
         on_long: Callable[[int], None] = _ignore,
     ) -> TaggedText | list[TaggedText]:
-        """Tokens with tags, and spans, each with its place in its text; classes of the text.
+        """Predict tags and spans, with their offsets in the text, and classes of the text.
 
         Args:
-            inputs: one raw text, or several inputs, each a raw text (its sentences and tokens are
-                found), a sequence of words, a `Sentence`, or a `Document`. A line's end is a
-                sentence's end; where texts have classes each is read as one sequence.
-            batch_size: sentences a batch, at most.
+            inputs: one raw text, or several inputs, each a raw text (which is split into sentences
+                and tokens), a sequence of words, a `Sentence`, or a `Document`. A line end ends a
+                sentence; if texts have classes, each text is read as one sequence.
+            batch_size: maximum number of sentences in a batch.
             confidence: whether to compute probabilities.
-            max_length: words; a model of tags alone reads longer sentences in windows that overlap,
-                and their tags are joined as `tagkit.text.windows` says.
-            threshold: probability from which on a class is among the labels; None for the
-                configured one, or, where a text has one class, for the likeliest in any case.
-            on_long: called with the number of words of each such sentence.
+            max_length: maximum number of words in a sentence; a tagger reads longer ones in
+                overlapping windows, whose tags are joined as described in `tagkit.text.windows`.
+            threshold: minimum class probability for a label; None for the configured one, or, if
+                each text has one class, for the most probable class whatever its probability.
+            on_long: called with the number of words of each longer sentence.
 
         Returns:
-            What is said of the one text; a list with one for each of several inputs.
+            The prediction for one text, or a list of predictions for several inputs.
 
         Raises:
             DataError: a sequence without words, an empty word, or a `Sentence` without the
@@ -164,6 +181,7 @@ class Predictor:
         items = [inputs] if isinstance(inputs, str) else inputs
         tokenizer = self.config.data.tokenizer
         texts = [as_text(item, tokenizer, whole=self.task.is_whole) for item in items]
+        # All sentences of all texts at once, so that batches are full and of similar length.
         predictions = self.annotate(
             [sentence for text in texts for sentence in text.sentences],
             batch_size=batch_size,
@@ -186,36 +204,40 @@ class Predictor:
         threshold: float | None = None,
         on_long: Callable[[int], None] = _ignore,
     ) -> list[Prediction]:
-        """Tags and spans of each sentence, or its classes, in the sentences' order.
+        """Predict tags, spans and classes of each sentence, in the order of the sentences.
 
         Args:
-            sentences: their own tags and classes are not looked at; their feature columns are
-                those of training.
-            batch_size: sentences a batch, at most.
+            sentences: with the feature columns of training; their own tags and classes are ignored.
+            batch_size: maximum number of sentences in a batch.
             confidence: whether to compute probabilities.
-            max_length: words; a model of tags alone reads longer sentences in windows that overlap,
-                and their tags are joined as `tagkit.text.windows` says.
-            threshold: probability from which on a class is among the labels; None for the
-                configured one, or, where a text has one class, for the likeliest in any case.
-            on_long: called with the number of words of each such sentence.
+            max_length: maximum number of words in a sentence; a tagger reads longer ones in
+                overlapping windows, whose tags are joined as described in `tagkit.text.windows`.
+            threshold: minimum class probability for a label; None for the configured one, or, if
+                each text has one class, for the most probable class whatever its probability.
+            on_long: called with the number of words of each longer sentence.
         """
         if not sentences:
             return []
+        # A class belongs to the whole text, so nothing is cut and nothing is "long".
         if self.task.is_whole:
             max_length = max(len(sentence) for sentence in sentences)
         for sentence in sentences:
             if len(sentence) > max_length:
                 on_long(len(sentence))
         plans = [windows(len(sentence), max_length) for sentence in sentences]
+        # Nearly all sentences have one window; they are not copied.
         pieces = [
             sentence if len(plan) == 1 else cut(sentence, window)
             for sentence, plan in zip(sentences, plans, strict=True)
             for window in plan
         ]
+        # In the order of sentences and of their windows, which the loop below takes one by one.
         found = iter(self._decode(pieces, batch_size, Wanted(confidence, threshold)))
         predictions = []
         for sentence, plan in zip(sentences, plans, strict=True):
-            parts = [(start, next(found)) for start, _ in plan]  # each window's start and tags
+            parts = [
+                (start, next(found)) for start, _ in plan
+            ]  # (start, prediction) of each window
             whole = parts[0][1] if len(parts) == 1 else None
             predictions.append(whole or self.task.join(self.config, sentence.words, parts))
         return predictions
@@ -223,7 +245,8 @@ class Predictor:
     def _decode(
         self, sentences: Sequence[Sentence], batch_size: int, wanted: Wanted
     ) -> list[Prediction]:
-        """Predictions in the order of the sentences, whatever that of the batches."""
+        """Predictions in the order of the sentences, which is not the order of the batches."""
+        # By index in `sentences`: batches come in order of length.
         context, predictions = self._context, dict[int, Prediction]()
         for indices, tokens, table in self._batches(sentences, batch_size):
             batch = [sentences[i] for i in indices]
@@ -234,43 +257,49 @@ class Predictor:
     def _batches(
         self, sentences: Sequence[Sentence], batch_size: int
     ) -> Iterator[tuple[Ids, Tokens, CachedWords]]:
-        """Batches of sentences of similar length: which they are, and their words.
+        """Batches of sentences of similar length: their indices, their tokens, and the word table.
 
         Raises:
             DataError: a sentence without the feature columns that the model was trained with.
         """
+        # Before any batch, so that a mistake in the last sentence does not cost the work before it.
         columns = len(self.vocabulary.features)
         if any(len(sentence.features) != columns for sentence in sentences):
             raise DataError(
                 f"this model reads {columns} feature columns beside the words "
                 f"({list(self.config.data.feature_columns)}): give it column files that have them"
             )
-        words = self._words or self._new_words()
+        # In training a new cache for each call, as the weights have changed since the last one.
+        cache = self._cache or self._new_cache()
         indexed = index(sentences, self.vocabulary)
-        row_of = words.rows(indexed.distinct)
-        table = words.table()
+        # Rows of all batches before the first one: a later call could move them, and replace the
+        # table.
+        row_of = cache.rows(indexed.distinct)
+        table = cache.table()
+        # Without this, dropout would make predictions random during training.
         self.model.eval()
         for indices in batches_in_order(indexed.lengths, batch_size, _BATCH_TOKENS):
             yield indices, indexed.tokens(indices, row_of).to(self.device), table
 
-    def _new_words(self) -> WordCache:
+    def _new_cache(self) -> WordCache:
         return WordCache(self.model, self.vocabulary, self.device, self.precision)
 
     def n_best(
         self, sentences: Sequence[Sentence], count: int, *, batch_size: int = BATCH_SIZE
     ) -> list[list[Alternative]]:
-        """The likeliest sequences of tags of each sentence, the likeliest first, exactly.
+        """The most probable sequences of tags of each sentence, in descending order; exact.
 
         Args:
             sentences: as for `annotate`; none is cut.
-            count: of sequences; a short sentence may have fewer.
-            batch_size: sentences a batch, at most.
+            count: number of sequences; a short sentence may have fewer.
+            batch_size: maximum number of sentences in a batch.
 
         Raises:
-            DataError: the model gives no tags, or reads feature columns that are not there.
+            DataError: the model predicts no tags, or a sentence lacks feature columns.
         """
         if not self.task.gives.tags:
             raise DataError("this model classifies texts: it has no sequences of tags")
+        # Not in windows: sequences of several windows could not be joined with exact probabilities.
         context, found = self._context, dict[int, list[Alternative]]()
         for indices, tokens, table in self._batches(sentences, batch_size):
             lengths = [len(sentences[i]) for i in indices]
@@ -279,22 +308,23 @@ class Predictor:
         return [found[i] for i in range(len(sentences))]
 
     def score(self, split: Split, *, batch_size: int = BATCH_SIZE, strict: bool = False) -> Report:
-        """A report of the model's predictions for a corpus with gold labels.
+        """A report on the model's predictions for a corpus with gold labels.
 
         Args:
             split: the corpus.
-            batch_size: sentences a batch, at most.
+            batch_size: maximum number of sentences in a batch.
             strict: count well-formed spans only.
         """
+        # The default length of windows, not that of the configuration: `predict` uses the same.
         found = self.annotate(split.sentences, batch_size=batch_size, confidence=False)
         return self.task.score(self._context, split, found, strict=strict)
 
     def tags_in(self, prediction: Prediction, scheme: str) -> tuple[str, ...]:
-        """A prediction's tags in a scheme, which may differ from that of the training corpus."""
+        """The tags of a prediction in any scheme, also another than that of the training corpus."""
         return tags_in(self.config, prediction, scheme)
 
     def labels(self) -> frozenset[str]:
-        """Types of spans, or plain labels, that the model can predict; "" of a bare prefix."""
+        """Types of spans, or plain labels, that the model can predict; "" for tags without one."""
         return known_labels(self._context)
 
     def classes(self) -> frozenset[str]:

@@ -1,10 +1,10 @@
-"""What a model says of a text -> lines: columns, tab-separated values, JSON Lines.
+"""Predictions for a text -> lines of output: columns, tab-separated values, JSON Lines.
 
 | | columns | tsv | jsonl |
 | --- | --- | --- | --- |
-| tags | a token a line, its tag behind it | - | tokens and spans with offsets |
-| classes | a text a line: its class | a text a line: class, text | class, probabilities |
-| both | a token a line: token, tag, class | - | all of it |
+| tags | one token a line: token, tag | - | tokens and spans with offsets |
+| classes | one text a line: class | one text a line: class, text | class, probabilities |
+| both | one token a line: token, tag, class | - | tokens, spans, class, probabilities |
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,17 +22,17 @@ from tagkit.text.records import Document, LabelScore, TaggedText, TaggedToken, T
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How answers are written.
+    """How predictions are written.
 
     Attributes:
         format: "columns", "tsv" or "jsonl".
         confidence: whether probabilities are written.
-        tags: whether the model gives tags.
-        classes: that the model gives; empty where it gives none.
-        several: whether a text may have several of them.
-        top: so many classes, the likeliest, each with its probability; 0 for those that are the
-            text's.
-        threshold: of these only the classes that are as likely.
+        tags: whether the model predicts tags.
+        classes: the model's classes; empty if it predicts none.
+        several: whether a text may have several classes.
+        top: number of classes to write, the most probable, each with its probability; 0 to write
+            the text's labels.
+        threshold: minimum probability of those `top` classes.
     """
 
     format: Literal["columns", "tsv", "jsonl"]
@@ -49,10 +49,10 @@ class Origin:
     """Where a text comes from.
 
     Attributes:
-        file: its name.
-        line: number of its first line there, from 1.
-        offset: where it begins in the file's text, in code points; None where it is not a stretch
-            of it.
+        file: name of the file.
+        line: number of the text's first line in the file, from 1.
+        offset: of the text's first code point in the file's text; None if the text is not a
+            substring of it.
     """
 
     file: str
@@ -61,11 +61,13 @@ class Origin:
 
 
 def header(style: Style) -> Iterator[str]:
-    """The line before all answers, where there is one."""
+    """The header line, if the format has one."""
+    # Column files have none, and JSON names its values itself.
     if style.format != "tsv":
         return
     names = ["label"]
     if style.top:
+        # label, probability, label2, probability2, ...: the first name is that which readers expect
         pairs = (
             "label{0}\tprobability{0}".format(n if n > 1 else "") for n in range(1, style.top + 1)
         )
@@ -76,59 +78,63 @@ def header(style: Style) -> Iterator[str]:
 
 
 def answer_lines(answer: TaggedText, style: Style, origin: Origin) -> Iterator[str]:
-    """The lines of one answer, without their ends.
+    """The lines for one text, without line ends.
 
     Raises:
-        FormatError: a text or class that the format cannot hold.
+        FormatError: the format cannot hold the text or a class.
     """
     if style.format == "jsonl":
         yield to_json(answer, style, origin)
     elif style.format == "tsv":
+        # Nothing is escaped in tsv: a tab in a text would begin a new cell.
         if "\t" in answer.text:
             raise _cannot_hold(answer, origin, "a tab in the text")
         require_line(_document(answer, origin), answer.text, "tsv")
         yield "\t".join([*class_cells(answer, style, origin), answer.text])
     elif not style.tags:
-        yield "\t".join(class_cells(answer, style, origin)).rstrip("\t")
+        yield "\t".join(class_cells(answer, style, origin)).rstrip("\t")  # empty cells of `top`
     else:
-        behind = "".join(f"\t{cell}" for cell in class_cells(answer, style, origin))
+        suffix = "".join(f"\t{cell}" for cell in class_cells(answer, style, origin))
         for sentence in answer.sentences:
             _check_words([token.text for token in sentence], answer, origin)
             for token in sentence:
-                sure = f"\t{token.probability:.4f}" if style.confidence else ""
-                yield f"{token.text}\t{token.tag}{sure}{behind}"
-            yield ""
+                probability = f"\t{token.probability:.4f}" if style.confidence else ""
+                yield f"{token.text}\t{token.tag}{probability}{suffix}"
+            yield ""  # a blank line ends a sentence
 
 
 def class_cells(answer: TaggedText, style: Style, origin: Origin) -> list[str]:
-    """A cell with the text's classes, and cells with probabilities where these are written.
+    """A cell with the text's classes, and cells with probabilities if these are written.
 
-    Several classes are parted by commas, and so are their probabilities; in TSV each class of the
-    model has a cell of its own. With `style.top` there are two cells for each of so many classes,
-    empty where there are fewer. No cell of a model without classes.
+    Several classes are separated by commas, and so are their probabilities; in TSV each class of
+    the model has a cell for its probability. With `style.top` there are two cells for each of that
+    many classes, empty if there are fewer. A model without classes has no cells.
 
     Raises:
-        FormatError: a class that a cell cannot hold.
+        FormatError: a cell cannot hold a class.
     """
     if not style.classes:
         return []
-    shown = _shown(answer, style)
+    shown = _selected(answer, style)
+    # A class comes from a corpus, whose format may allow what a cell does not (JSON: anything).
     for score in shown:
         if any(char in score.label for char in "\t\n\r"):
             raise _cannot_hold(answer, origin, f"the class {shorten(score.label)}")
     if style.top:
         cells = [cell for score in shown for cell in (score.label, f"{score.probability:.4f}")]
+        # Every line has as many cells as the header.
         return cells + [""] * (2 * style.top - len(cells))
     labels = ",".join(score.label for score in shown)
     if style.confidence and style.format == "tsv":
         by_label = {score.label: score.probability for score in answer.scores}
         return [labels, *(f"{by_label[label]:.4f}" for label in style.classes)]
-    sure = ",".join(f"{score.probability:.4f}" for score in shown)
-    return [labels, sure] if style.confidence else [labels]
+    probabilities = ",".join(f"{score.probability:.4f}" for score in shown)
+    return [labels, probabilities] if style.confidence else [labels]
 
 
 def to_json(answer: TaggedText, style: Style, origin: Origin) -> str:
-    """One line of JSON, without the line's end: where the text is from, and all that is said."""
+    """One line of JSON, without the line end: the origin of the text and all predictions."""
+    # A file name may hold bytes that are no text; JSON must be valid UTF-8 all the same.
     record: dict[str, Any] = {"document": replace_lone_surrogates(origin.file), "line": origin.line}
     if origin.offset is not None:
         record["offset"] = origin.offset
@@ -142,8 +148,8 @@ def to_json(answer: TaggedText, style: Style, origin: Origin) -> str:
     return dumps(record)
 
 
-def _shown(answer: TaggedText, style: Style) -> list[LabelScore]:
-    """The classes to be written, the likeliest first."""
+def _selected(answer: TaggedText, style: Style) -> list[LabelScore]:
+    """The classes to be written, the most probable first."""
     if not style.top:
         return [score for score in answer.scores if score.label in answer.labels]
     likely = (score for score in answer.scores if score.probability >= style.threshold)
@@ -151,18 +157,20 @@ def _shown(answer: TaggedText, style: Style) -> list[LabelScore]:
 
 
 def _classes(answer: TaggedText, style: Style) -> dict[str, Any]:
-    """The keys that `jsonl` reads: label for one class, labels for several."""
+    """The keys that the reader of `jsonl` knows: label for one class, labels for several."""
     record: dict[str, Any] = {"labels": list(answer.labels)}
     if not style.several:
         record = {"label": answer.labels[0] if answer.labels else None}
     if style.top or style.confidence:
-        shown = _shown(answer, style) if style.top else answer.scores
+        # JSON has room for all classes, not only the text's labels as in columns.
+        shown = _selected(answer, style) if style.top else answer.scores
         record["probabilities"] = {score.label: round(score.probability, 6) for score in shown}
     return record
 
 
 def _without_none(part: TaggedToken | TextSpan) -> dict[str, Any]:
-    """Its values that are there; probabilities to six places."""
+    """The values that are not None; probabilities rounded to six decimals."""
+    # Six decimals are about the precision of float32.
     return {
         name: round(value, 6) if isinstance(value, float) else value
         for name, value in asdict(part).items()
@@ -175,14 +183,17 @@ def _document(answer: TaggedText, origin: Origin) -> Document:
 
 
 def _check_words(words: Sequence[str], answer: TaggedText, origin: Origin) -> None:
-    """Make sure that the column reader finds these words again: tokens of JSON may be anything.
+    """Raise unless the column reader would read these words back as they are.
+
+    Tokens of JSON input may hold any characters.
 
     Raises:
-        FormatError: it would not.
+        FormatError: a word would be read differently.
     """
+    # Searches in one joined string: a check of each word would be a Python call for each token.
     text = "\n".join(["", *words, ""])
-    odd = any(pair in text for pair in ("\t", "\r\n", "\n\r", " \n", "\n ", "\n\n"))
-    if odd or text.count("\n") != len(words) + 1 or f"\n{DOCSTART}\n" in text:
+    suspect = any(pair in text for pair in ("\t", "\r\n", "\n\r", " \n", "\n ", "\n\n"))
+    if suspect or text.count("\n") != len(words) + 1 or f"\n{DOCSTART}\n" in text:
         word = next(word for word in words if not is_cell(word) or word == DOCSTART)
         raise _cannot_hold(answer, origin, f"the word {shorten(word)}")
 

@@ -1,6 +1,6 @@
 """Scores of a model on a corpus with gold labels.
 
-Training, `tagkit eval` and `tagkit predict` all tag through `Predictor`, so they never differ.
+Training, `tagkit eval` and `tagkit predict` all use `Predictor`, so their predictions never differ.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,12 +16,13 @@ from tagkit.inference.predictor import Predictor
 
 @dataclass(frozen=True, slots=True)
 class DevScores:
-    """What a model is worth, without a table by types.
+    """Scores of a model on the development corpus, without those of each type.
 
     Attributes:
-        headline: the one number, 0 to 1: micro F1 of spans or accuracy of plain labels; accuracy of
-            classes (micro F1 where a text may have several); with both, the mean of the two.
-        parts: what there is to it, by name, 0 to 1.
+        headline: the score that selects the best epoch, 0 to 1: micro F1 of spans or accuracy of
+            plain labels; accuracy of classes (micro F1 if a text may have several); with tags and
+            classes, the mean of the two.
+        parts: all scores by name, 0 to 1.
     """
 
     headline: float
@@ -29,7 +30,8 @@ class DevScores:
 
 
 def dev_scores(predictor: Predictor, split: Split, batch_size: int) -> DevScores:
-    """The headline of a model on a corpus and what there is to it."""
+    """The headline score of a model on a corpus, and all others by name."""
+    # The full report holds counts of every type, which the history of a run does not need.
     report = evaluate(predictor, split, batch_size=batch_size)
     return DevScores(report.headline, report.parts())
 
@@ -37,7 +39,7 @@ def dev_scores(predictor: Predictor, split: Split, batch_size: int) -> DevScores
 def evaluate(
     predictor: Predictor, split: Split, *, batch_size: int, strict: bool = False
 ) -> Report:
-    """Report of a model's predictions for a corpus with gold tags, classes, or both."""
+    """Report on a model's predictions for a corpus with gold tags, classes, or both."""
     return predictor.score(split, batch_size=batch_size, strict=strict)
 
 
@@ -49,20 +51,21 @@ def score_model(
     batch_size: int,
     note: Callable[[str], None],
 ) -> Report:
-    """Report of a model's predictions for a corpus with gold tags, classes, or both.
+    """Report on a model's predictions for a file with gold tags, classes, or both.
 
     Args:
         predictor: the model.
         path: of the file.
-        data: how its columns are read; columns that it does not name are those of training.
+        data: how the file is read; columns that it does not set are those of training.
         strict: count well-formed spans only.
-        batch_size: sentences a batch, at most.
-        note: called with a sentence on what is odd about the corpus.
+        batch_size: maximum number of sentences in a batch.
+        note: called with each remark on the corpus, a sentence.
 
     Raises:
         DataError: the file cannot be read, or holds tags of another kind than the model's.
     """
     if not predictor.task.needs.tags:
+        # Without this an option for tags would be accepted and have no effect.
         refuse_options_of_tags("this model classifies texts", data, strict)
     split = gold_split(predictor, path, data)
     for text in split.notes:
@@ -76,7 +79,7 @@ def gold_split(predictor: Predictor, path: str, data: DataConfig) -> Split:
     Args:
         predictor: the model.
         path: of the file.
-        data: how its columns are read; columns that it does not name are those of training.
+        data: how the file is read; columns that it does not set are those of training.
 
     Raises:
         DataError: the file cannot be read, or holds tags of another kind than the model's.
@@ -84,14 +87,16 @@ def gold_split(predictor: Predictor, path: str, data: DataConfig) -> Split:
     config = predictor.config
     trained = config.data
     columns = ("token_column", "tag_column", "text_column", "label_column")
+    # None is "not set"; column 0 is false too, so no `or` here.
     named = {
         column: getattr(trained if getattr(data, column) is None else data, column)
         for column in columns
     }
     named["feature_columns"] = trained.feature_columns
-    # What is no layout of a file is as it was in training.
+    # These are properties of the task, not of a file's layout: as in training.
     for option in ("tokenizer", "label_level", "tree_labels"):
         named[option] = getattr(trained, option)
+    # The scheme of training is expected; another is taken if it fits the file's tags better.
     split = read_split(path, data.model_copy(update=named), predictor.task.needs, trained.scheme)
     if predictor.task.needs.classes:
         check_classes(split, several=config.head.several_classes)

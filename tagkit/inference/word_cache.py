@@ -1,8 +1,8 @@
-"""The words that a model has met in prediction: each is looked up, spelt and projected once.
+"""Word cache: what a model computes for a word by itself is computed once in prediction.
 
-A text of a language has few distinct words beside its tokens. What a model makes of a word by
-itself (its embedding, its characters' vector, the encoder's input product) does not change from
-token to token, so it is kept, for as many words as fit into a bounded piece of memory.
+A text has far fewer distinct words than tokens. A word's embedding, its character vector and the
+encoder's input product are the same for each of its tokens, so they are kept, for as many words as
+fit into a bounded amount of memory.
 """
 
 from collections.abc import Sequence
@@ -12,46 +12,50 @@ import torch
 from torch import Tensor
 
 from tagkit.features.bucketing import Ids
-from tagkit.features.encoding import spell
+from tagkit.features.encoding import encode_words
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.model import Model
 from tagkit.nn.inference import CachedWords, layer_readers
 
-_MOST_BYTES = 64 * 2**20
-_MOST_CHARS = 16 * 2**20  # of all words in the table: they are kept as its keys
+_MAX_BYTES = 64 * 2**20  # of the cached rows, vectors and projections together
+_MAX_CHARS = 16 * 2**20  # of all cached words, which are the keys of a dict
 
 
 class WordCache:
-    """Distinct words of a model whose weights do not change."""
+    """Vectors and projections of the words that a model has read; its weights must not change."""
 
     def __init__(
         self, model: Model, vocabulary: Vocabulary, device: torch.device, precision: str
     ) -> None:
-        """The table is empty; the model's weights are taken as they are now.
+        """An empty cache, for the model's weights as they are now.
 
         `precision`, one of `nn.inference.PRECISIONS`, is that of the encoder's recurrent products.
         """
         self._model = model
         self._vocabulary = vocabulary
         self._device = device
+        # On a GPU torch's own layers are faster than reading rows, so vectors alone are cached.
         self._readers = layer_readers(model.encoder, precision) if device.type == "cpu" else []
         self._reader = self._readers[0] if self._readers else None
         self._features: tuple[Tensor, ...] = ()
         if self._reader is not None:
             self._features = self._projected_features()
         self._rows: dict[str, int] = {}
-        self._chars = 0  # of all these words
+        self._chars = 0  # number of characters in all cached words
+        # (rows, features) and (rows, outputs); memory is allocated with the first words
         self._vectors = torch.empty(0)
         self._projected = torch.empty(0)
 
     def rows(self, words: Sequence[str]) -> Ids:
-        """The row of each of these distinct words, all of which are in the table from now on.
+        """The row of each of these distinct words, which are added to the cache if they are new.
 
-        Rows that were given out before may be others afterwards.
+        Rows returned by earlier calls may belong to other words afterwards.
         """
         new = [word for word in words if word not in self._rows]
         chars = sum(map(len, new))
-        full = len(self._rows) + len(new) > self._limit() or self._chars + chars > _MOST_CHARS
+        full = len(self._rows) + len(new) > self._limit() or self._chars + chars > _MAX_CHARS
+        # A full cache is emptied, not trimmed: all words of one call must have rows at the same
+        # time, and frequent words are back after a few sentences.
         if new and full:
             self._rows.clear()
             new = list(words)
@@ -62,20 +66,24 @@ class WordCache:
         return np.fromiter(map(self._rows.__getitem__, words), np.int64, len(words))
 
     def table(self) -> CachedWords:
-        """What stands in the rows."""
+        """The cached rows, for the model to read."""
+        # To be asked for after `rows`, which may replace the tensors.
         return CachedWords(self._vectors, self._readers, self._projected, self._features)
 
     def _limit(self) -> int:
-        """Words that fit; as many as there are at once fit in any case."""
+        """Number of words that fit into `_MAX_BYTES`; one call may bring more all the same."""
         width = self._model.embed.vector_size + (self._reader.outputs if self._reader else 0)
-        return _MOST_BYTES // (4 * width)
+        return _MAX_BYTES // (4 * width)  # float32: 4 bytes
 
     @torch.inference_mode()
     def _add(self, words: Sequence[str]) -> None:
         chars = self._model.embed.chars is not None
-        spelt, place = spell(words, self._vocabulary, chars=chars).words(np.arange(len(words)))
+        encoded = encode_words(words, self._vocabulary, chars=chars)
+        batch, position = encoded.words(np.arange(len(words)))
+        # The trainer predicts on dev between epochs: without this, dropout would be cached.
         self._model.eval()
-        vectors = self._model.vectors(spelt.to(self._device))[torch.from_numpy(place)]
+        # The network reads words by length; back into the order of `words`.
+        vectors = self._model.vectors(batch.to(self._device))[torch.from_numpy(position)]
         begin = len(self._rows)
         self._rows.update(zip(words, range(begin, begin + len(words)), strict=True))
         self._vectors = _with_rows(self._vectors, vectors, begin, self._limit())
@@ -85,7 +93,9 @@ class WordCache:
 
     @torch.inference_mode()
     def _projected_features(self) -> tuple[Tensor, ...]:
+        """For each feature column (values, outputs): few values, so all are projected at once."""
         assert self._reader is not None
+        # A token's input is [word vector, feature, feature, ...]; `first` is where a part begins.
         first, tables = self._model.embed.vector_size, []
         for table in self._model.embed.features:
             weight = table.weight
@@ -96,15 +106,15 @@ class WordCache:
 
 
 def _with_rows(table: Tensor, rows: Tensor, begin: int, limit: int) -> Tensor:
-    """The table with these rows from `begin` on, made anew where it is too small.
+    """The table with these rows from `begin` on; a new table if it is too small.
 
-    A table has `limit` rows from the first, and more only where one call brings more distinct
-    words than that, which then begin it: none is ever copied.
+    A table is allocated with `limit` rows, and with more only if one call brings more distinct
+    words than that, for which the cache has been emptied: so no rows are ever copied.
     """
     end = begin + len(rows)
     if end > len(table):
         assert begin == 0
-        # Memory that is not written to yet costs nothing.
+        # The system provides memory on the first write, so rows that are never used cost nothing.
         table = rows.new_empty(max(end, limit), rows.shape[1])
     table[begin:end] = rows
     return table

@@ -1,6 +1,7 @@
-"""Whether a saved configuration and a saved vocabulary belong together.
+"""Checks that a saved configuration and a saved vocabulary belong together.
 
-Each check raises a BundleError that names the file; a task calls those that it needs.
+Each check raises a BundleError that names the file; a task calls those that it needs. In every
+function `settings` is the file of the configuration and `words` that of the vocabulary.
 """
 
 from collections.abc import Iterable
@@ -11,9 +12,10 @@ from tagkit.errors import BundleError, shorten
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.text.schemes import OUTSIDE, PREFIXES, SCHEMES, has_spans, split_tag
 
-# Prefixes that one label has together, in each scheme that models learn: where the first of a pair
-# occurs, the second does.
-_TOGETHER = {
+# (first, second) for each training scheme: a label with a tag of the first prefix has one of the
+# second too. The vocabulary is made of whole spans, so I never comes without B, nor B without the
+# E or L that ends its span; a U or S alone is possible. (IOB2's B alone is possible too.)
+_REQUIRED_WITH = {
     "iob2": (("I", "B"),),
     "iobes": (("B", "E"), ("E", "B"), ("I", "B")),
     "bilou": (("B", "L"), ("L", "B"), ("I", "B")),
@@ -21,20 +23,20 @@ _TOGETHER = {
 
 
 def check_no_classes(config: Config, vocabulary: Vocabulary, words: Path) -> None:
-    """Raise where the vocabulary of a model of tags alone holds classes."""
+    """Raise if the vocabulary of a tagger holds classes."""
     if vocabulary.classes:
         raise BundleError(f"{words}: expected no classes, as task = '{config.task}', found some")
 
 
 def check_no_tags(config: Config, vocabulary: Vocabulary, words: Path) -> None:
-    """Raise where the vocabulary of a model of classes alone holds tags."""
-    # One that began with a tagger's weights may have kept the names of its tags.
+    """Raise if the vocabulary of a classifier holds tags."""
+    # A classifier that started with a tagger's weights may have kept the names of its tags.
     if vocabulary.tags and not config.train.init_from:
         raise BundleError(f"{words}: expected no tags, as task = '{config.task}', found some")
 
 
 def check_features(config: Config, vocabulary: Vocabulary, words: Path) -> None:
-    """Raise where there are values of other feature columns than the model reads."""
+    """Raise unless there are values for each feature column that the model reads."""
     wanted, found = len(config.data.feature_columns), len(vocabulary.features)
     if wanted != found:
         raise BundleError(
@@ -44,9 +46,10 @@ def check_features(config: Config, vocabulary: Vocabulary, words: Path) -> None:
 
 
 def check_tags(config: Config, tags: tuple[str, ...], settings: Path, words: Path) -> None:
-    """Raise where tags are not those of the scheme that the model learns."""
+    """Raise unless the tags are those of the training scheme."""
     if not tags:
         raise BundleError(f"{words}: expected tags, as task = '{config.task}', found none")
+    # "auto" was resolved by training: it cannot be in the folder of a model.
     if config.data.scheme not in SCHEMES:
         raise BundleError(
             f"{settings}: data.scheme = '{config.data.scheme}': expected the scheme of the corpus"
@@ -55,12 +58,14 @@ def check_tags(config: Config, tags: tuple[str, ...], settings: Path, words: Pat
     labels = set(tags)
     if has_spans(scheme):
         _check_prefixes(scheme, tags, words)
+        # Weights may be given for O as well as for types of spans.
         labels = {OUTSIDE if tag == OUTSIDE else split_tag(tag)[1] for tag in tags}
     _check_known("head.label_weights", config.head.label_weights, "label", labels, settings)
 
 
 def _check_prefixes(scheme: str, tags: tuple[str, ...], words: Path) -> None:
-    """Raise where tags are not those of spans in a scheme."""
+    """Raise unless the tags are those of spans in a scheme."""
+    # Decoding and constraints rely on it: they look up the prefix, and the tag that ends a span.
     known = set(tags)
     if OUTSIDE not in known:
         raise BundleError(f"{words}: expected the tag {OUTSIDE}, as in every {scheme}, found none")
@@ -73,8 +78,8 @@ def _check_prefixes(scheme: str, tags: tuple[str, ...], words: Path) -> None:
                 f"{words}: expected tags of the scheme {scheme}, which the model learns, found "
                 f"{shorten(tag)}"
             )
-        for first, second in _TOGETHER[scheme]:
-            partner = second + tag[1:]
+        for first, second in _REQUIRED_WITH[scheme]:
+            partner = second + tag[1:]  # keeps the label, and a bare prefix without a hyphen
             if prefix == first and partner not in known:
                 raise BundleError(
                     f"{words}: expected {shorten(partner)} beside {shorten(tag)}, as in the scheme "
@@ -83,12 +88,13 @@ def _check_prefixes(scheme: str, tags: tuple[str, ...], words: Path) -> None:
 
 
 def check_classes(config: Config, classes: tuple[str, ...], settings: Path, words: Path) -> None:
-    """Raise where there are no classes, or options name others."""
+    """Raise if there are no classes, or if options name unknown ones."""
     if not classes:
         raise BundleError(f"{words}: expected classes, as task = '{config.task}', found none")
     if config.head.multi_label == "auto":
         raise BundleError(f"{settings}: head.multi_label = 'auto': expected 'yes' or 'no'")
     for option in ("threshold", "class_weights"):
+        # The threshold may be one number for all classes.
         named = getattr(config.head, option)
         if isinstance(named, dict):
             _check_known(f"head.{option}", named, "class", set(classes), settings)

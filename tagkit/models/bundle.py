@@ -6,7 +6,7 @@
     metadata.json       format version, versions, digests of the other three and of the corpora,
                         scores; written last
 
-A folder is written beside its place and renamed into it.
+A folder is written under a temporary name next to its final place, and then renamed.
 """
 
 import hashlib
@@ -32,7 +32,14 @@ from tagkit.errors import BundleError, ConfigError, shorten
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.model import Model
 from tagkit.models.task_table import task_of
-from tagkit.models.weights import compare, fill, outline, read_header, read_weights, require_finite
+from tagkit.models.weights import (
+    build_without_weights,
+    check_header,
+    read_header,
+    read_weights,
+    require_finite,
+    set_weights,
+)
 from tagkit.nn.parameters import count_parameters
 from tagkit.storage import digest_of_bytes, set_aside, whole_folder
 from tagkit.text.json_text import from_json, require_plain, to_json
@@ -44,13 +51,13 @@ WEIGHTS, CONFIG, VOCABULARY, METADATA = (
     "vocabulary.json",
     "metadata.json",
 )
-# Bounds of the parts, checked before any is read; those of real models are a hundredth of them.
+# Limits checked before a part is read; the parts of real models are a hundredth of them.
 MAX_METADATA_BYTES = 16 * 2**20
 MAX_VOCABULARY_BYTES = 512 * 2**20
-# Entries of a vocabulary beyond those that have rows: characters, where no network reads them.
-FREE_ENTRIES = 2_000_000
-_DIGEST = re.compile(r"[0-9a-f]{64}")
-_RUN = ("best", "last")  # models in the folder of a run; it has no best before its first score
+# Entries of a vocabulary that need no row of weights: characters, in a model that reads none.
+MAX_ENTRIES_WITHOUT_ROWS = 2_000_000
+_DIGEST = re.compile(r"[0-9a-f]{64}")  # SHA-256 in lower case, as hashlib writes it
+_RUN_MODELS = ("best", "last")  # in the folder of a run; there is no best before the first score
 
 
 @dataclass(frozen=True)
@@ -61,7 +68,7 @@ class Bundle:
         model: on the CPU.
         vocabulary: of the model.
         config: the resolved configuration that it was trained with.
-        metadata: of `metadata.json`.
+        metadata: the contents of `metadata.json`.
     """
 
     model: Model
@@ -71,16 +78,17 @@ class Bundle:
 
 
 def find_bundle(path: Path) -> Path:
-    """The folder that holds the model: `path`, or `best`, or `last`, in that of a training run.
+    """The folder of the model: `path` itself, or, in a training run's folder, `best` or `last`.
 
     Raises:
-        BundleError: there is none.
+        BundleError: there is no model.
     """
     try:
-        for folder in (path, *(path / name for name in _RUN)):
+        for folder in (path, *(path / name for name in _RUN_MODELS)):
+            # Metadata are written last, so a folder that has them is whole.
             if (folder / METADATA).is_file():
                 return folder
-            # A run that was stopped while a new folder took the place of the old left that here.
+            # The old model, of a run that was stopped between the two renames that replace it.
             if (set_aside(folder) / METADATA).is_file():
                 return set_aside(folder)
         if not path.exists():
@@ -102,18 +110,20 @@ def save_bundle(
     config: Config,
     facts: dict[str, Any],
 ) -> None:
-    """Write a model folder; one that stood there is replaced when the new one is complete.
+    """Write a model folder; an existing one is replaced once the new one is complete.
 
     Args:
-        folder: its place.
-        model: its weights are saved, wherever they are.
+        folder: where to write.
+        model: its weights are saved, on whichever device they are.
         vocabulary: of the model.
         config: the resolved configuration.
-        facts: what else `metadata.json` shall say.
+        facts: further entries of `metadata.json`.
 
     Raises:
         BundleError: it cannot be written.
     """
+    # safetensors refuses tensors that are not contiguous. Serialised in memory, not to a file, as
+    # the digests are needed before the first byte is written.
     weights = {name: tensor.cpu().contiguous() for name, tensor in model.state_dict().items()}
     parts = {
         WEIGHTS: save(weights),
@@ -121,6 +131,7 @@ def save_bundle(
         VOCABULARY: to_json(vocabulary.to_dict(), indent=0).encode(),
     }
     metadata = {
+        # First, and never renamed: a version that cannot read the rest must find it.
         "format_version": FORMAT_VERSION,
         "tagkit": __version__,
         "torch": torch.__version__,
@@ -131,37 +142,39 @@ def save_bundle(
     }
     parts[METADATA] = (to_json(metadata, indent=2) + "\n").encode()
     try:
-        with whole_folder(folder) as beside:
+        with whole_folder(folder) as temporary:
             for name, content in parts.items():
-                (beside / name).write_bytes(content)
+                (temporary / name).write_bytes(content)
     except OSError as error:
         raise BundleError(f"{folder}: cannot be written: {error.strerror or error}") from None
 
 
+# Of several runs (seeds, trials of a search) the best one's model.
 def copy_bundle(source: Path, folder: Path) -> None:
-    """Copy a model into the place of another; its own files alone, not what lies beside them.
+    """Replace one model by a copy of another: the four files of a model, and no others.
 
     Raises:
         OSError: it cannot be copied.
     """
-    with whole_folder(folder) as place:
+    with whole_folder(folder) as temporary:
         for name in (WEIGHTS, CONFIG, VOCABULARY, METADATA):
-            shutil.copyfile(source / name, place / name)
+            shutil.copyfile(source / name, temporary / name)
 
 
 def load_bundle(path: Path) -> Bundle:
-    """The model of a folder, every part of it checked, on the CPU.
+    """The model in a folder, on the CPU; every part is checked.
 
-    Sizes are believed only after they were compared with those of the weights file, and no part
-    over its bound is read.
+    No memory is allocated for a size before that size agrees with the weights file, and no part
+    over its limit is read.
 
     Raises:
         BundleError: a part is missing, cut short, altered, too new, or does not fit the others.
     """
+    # From the smallest part to the largest: a mistake is found before the weights are read.
     folder = find_bundle(path)
     metadata = read_metadata(folder)
     digests = _digests(folder, metadata)
-    content = _checked(folder / CONFIG, MAX_CONFIG_BYTES, digests[CONFIG])
+    content = _read_verified(folder / CONFIG, MAX_CONFIG_BYTES, digests[CONFIG])
     try:
         table = parse_toml(content)
         config = parse_saved(table, str(folder / CONFIG))
@@ -171,18 +184,19 @@ def load_bundle(path: Path) -> Bundle:
         raise BundleError(*error.lines) from None
     vocabulary = _read_vocabulary(folder, digests[VOCABULARY])
     task_of(config).check(config, vocabulary, folder / CONFIG, folder / VOCABULARY)
-    model = outline(config, vocabulary)
+    model = build_without_weights(config, vocabulary)
     weights = _read_weights(folder / WEIGHTS, model.state_dict(), digests[WEIGHTS])
-    fill(model, weights, config, vocabulary)
+    set_weights(model, weights, config, vocabulary)
     return Bundle(model, vocabulary, config, metadata)
 
 
 def read_metadata(folder: Path) -> dict[str, Any]:
-    """What `metadata.json` says.
+    """The contents of `metadata.json`.
 
     Raises:
         BundleError: it cannot be read, or is of a newer format.
     """
+    # Metadata have no digest of their own, so they are bounded and checked before they are used.
     path = folder / METADATA
     content = _read(path, MAX_METADATA_BYTES)
     try:
@@ -193,6 +207,7 @@ def read_metadata(folder: Path) -> dict[str, Any]:
     if not isinstance(metadata, dict) or "format_version" not in metadata:
         raise BundleError(f"{path}: damaged: expected JSON with a format_version")
     version = metadata["format_version"]
+    # Not isinstance: True is an int too.
     if type(version) is not int or version < 1:
         raise BundleError(
             f"{path}: damaged: expected a format_version of 1 or more, found "
@@ -209,7 +224,7 @@ def read_metadata(folder: Path) -> dict[str, Any]:
 
 
 def _digests(folder: Path, metadata: Mapping[str, Any]) -> dict[str, str]:
-    """The digest of each part, as the metadata have it."""
+    """The digest of each part, as saved in the metadata."""
     found = metadata.get("sha256")
     digests: dict[str, str] = {}
     for name in (WEIGHTS, CONFIG, VOCABULARY):
@@ -224,13 +239,14 @@ def _digests(folder: Path, metadata: Mapping[str, Any]) -> dict[str, str]:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[tuple[BufferedReader, int]]:
-    """A part, opened, and its size in bytes.
+def _open_part(path: Path) -> Iterator[tuple[BufferedReader, int]]:
+    """An open part of a model, and its size in bytes.
 
     Raises:
-        BundleError: it is not there, is no regular file, or cannot be read.
+        BundleError: it is missing, not a regular file, or cannot be read.
     """
     try:
+        # Before it is opened: opening a named pipe waits until somebody writes into it.
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
             kind = "a folder" if stat.S_ISDIR(status.st_mode) else "a device or a pipe"
@@ -244,22 +260,23 @@ def _opened(path: Path) -> Iterator[tuple[BufferedReader, int]]:
 
 
 def _read(path: Path, limit: int) -> bytes:
-    """A part's bytes, at most `limit`."""
-    with _opened(path) as (file, size):
+    """The bytes of a part of a model, at most `limit`."""
+    with _open_part(path) as (file, size):
+        # One byte more than allowed shows a file that has grown since its size was taken.
         content = file.read(limit + 1) if size <= limit else b""
     if size > limit or len(content) > limit:
         raise BundleError(f"{path}: expected at most {limit:,} bytes, found {size:,}")
     return content
 
 
-def _checked(path: Path, limit: int, digest: str) -> bytes:
-    """A part's bytes, which must be those that were saved."""
+def _read_verified(path: Path, limit: int, digest: str) -> bytes:
+    """The bytes of a part of a model, whose SHA-256 is that of the metadata."""
     content = _read(path, limit)
-    _compare_digests(path, digest_of_bytes(content), digest)
+    _require_digest(path, digest_of_bytes(content), digest)
     return content
 
 
-def _compare_digests(path: Path, found: str, expected: str) -> None:
+def _require_digest(path: Path, found: str, expected: str) -> None:
     if found != expected:
         raise BundleError(
             f"{path}: cut short or altered: expected sha256 {expected[:16]}..., found "
@@ -269,12 +286,13 @@ def _compare_digests(path: Path, found: str, expected: str) -> None:
 
 def _read_vocabulary(folder: Path, digest: str) -> Vocabulary:
     path = folder / VOCABULARY
-    content = _checked(path, MAX_VOCABULARY_BYTES, digest)
-    # An entry needs many times its bytes in memory, so their number is bounded before any is made:
-    # each has a row of weights, of four bytes or more.
+    content = _read_verified(path, MAX_VOCABULARY_BYTES, digest)
+    # A parsed entry needs many times its bytes in memory, so the number of entries is bounded
+    # before parsing: each has a row of weights, of four bytes or more. Commas and brackets inside
+    # strings count too; the limit has room for them.
     entries = content.count(b",") + content.count(b"[")
-    with _opened(folder / WEIGHTS) as (_, size):
-        if entries > FREE_ENTRIES + size:
+    with _open_part(folder / WEIGHTS) as (_, size):
+        if entries > MAX_ENTRIES_WITHOUT_ROWS + size:
             raise BundleError(f"{path}: holds more entries ({entries:,}) than {WEIGHTS} has rows")
     try:
         return Vocabulary.from_dict(from_json(content))
@@ -285,15 +303,17 @@ def _read_vocabulary(folder: Path, digest: str) -> Vocabulary:
 
 
 def _read_weights(path: Path, wanted: Mapping[str, Tensor], digest: str) -> dict[str, Tensor]:
-    with _opened(path) as (file, size):
+    with _open_part(path) as (file, size):
         try:
             header = read_header(file, size, path)
-            compare(header, wanted, path)
+            check_header(header, wanted, path)
         except BundleError:
-            file.seek(0)  # where the file is not the one that was saved, that is the reason
-            _compare_digests(path, hashlib.file_digest(file, "sha256").hexdigest(), digest)
+            # A wrong digest explains a bad header, and is the more helpful message.
+            file.seek(0)
+            _require_digest(path, hashlib.file_digest(file, "sha256").hexdigest(), digest)
             raise
         weights, found = read_weights(file, header, wanted, path)
-    _compare_digests(path, found, digest)
+    _require_digest(path, found, digest)
+    # Last: NaN in a file whose digest is right was saved so, by a training that diverged.
     require_finite(weights, path)
     return weights

@@ -7,11 +7,12 @@ from tagkit.errors import DeviceError, shorten
 
 
 def choose_device(name: str) -> torch.device:
-    """The device of that name; for 'auto' the GPU if there is one.
+    """The device of this name; for "auto" the GPU if there is one.
 
     Raises:
-        DeviceError: there is no device of that name.
+        DeviceError: there is no device of this name.
     """
+    # Checked by our own rule first: torch accepts many more names, and its errors are long.
     if not is_device(name):
         raise DeviceError(f"device {shorten(name)}: expected {DEVICES}")
     if name == "auto":
@@ -21,6 +22,7 @@ def choose_device(name: str) -> torch.device:
         count = torch.cuda.device_count()
         if not count:
             raise DeviceError(f"device {name}: there is no GPU that torch can use; use cpu or auto")
+        # Without an index torch uses its current device, the first one.
         if device.index is not None and device.index >= count:
             raise DeviceError(f"device {name}: {_gpus(count)}")
     return device
@@ -31,11 +33,12 @@ def _gpus(count: int) -> str:
 
 
 def set_threads(count: int | None) -> int:
-    """Set the number of CPU threads that torch uses, all cores for 0; returns the number.
+    """Set the number of CPU threads that torch uses and return it: 0 means all cores, None one.
 
-    For None it is one. The networks here are so small that a second thread costs more than it
-    gains: training ran at 70 % of one thread's speed with two.
+    One is the default because the networks are so small that a second thread costs more than it
+    gains: with two threads, training ran at 70 % of the speed of one.
     """
     count = 1 if count is None else count or default_threads()
+    # Sums are split among threads, so the last bits of every result depend on the number.
     torch.set_num_threads(count)
     return count

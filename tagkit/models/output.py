@@ -11,16 +11,17 @@ from tagkit.nn.crf.confidence import SpanConfidence
 
 @dataclass(frozen=True, slots=True)
 class ModelOutput:
-    """What a model says of a batch, on the CPU.
+    """Predictions of a model for a batch, on the CPU.
 
     Attributes:
-        tag_ids: (batch, time) int64 best paths, 0 on padding; None of a model without tags.
-        confidence: probabilities of these paths; None where they were not asked for.
-        class_probs: (batch, classes); None of a model without classes.
-        attention: (batch, time) share of each token in a text's vector, 0 on padding; None where
-            the pooling is another.
+        tag_ids: (batch, time) int64 best paths, 0 on padding; None from a model without tags.
+        confidence: of these paths; None unless it was asked for.
+        class_probs: (batch, classes), 0 to 1; None from a model without classes.
+        attention: (batch, time) weight of each token in the text's vector, 0 on padding; sums to 1
+            over a text. None if the pooling is not attention.
     """
 
+    # One record for all tasks: what a task does not predict stays None.
     tag_ids: Tensor | None = None
     confidence: SpanConfidence | None = None
     class_probs: Tensor | None = None
@@ -28,11 +29,13 @@ class ModelOutput:
 
 
 def require_number(value: float) -> None:
-    """Raise where what a model says is not a finite number.
+    """Raise unless a probability, or a sum of some, is a finite number.
 
     Raises:
-        BundleError: it is not; finite weights far out of range do that.
+        BundleError: it is not. Every weight was finite on loading, but products of very large
+            ones overflow.
     """
+    # Called with sums, so that a batch needs one check for each sentence, not for each token.
     if not math.isfinite(value):
         raise BundleError(
             "the model's probabilities are not numbers: its weights are damaged or far out of "

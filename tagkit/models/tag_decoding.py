@@ -1,7 +1,7 @@
 """Paths of tag ids -> tags and spans with their probabilities, and the n best paths.
 
-A model predicts in the training scheme; a prediction's tags are in the scheme of the corpus that
-it learnt from, and its spans are the same in both.
+A model predicts in the training scheme; the tags of a prediction are in the scheme of the training
+corpus. The spans are the same in both.
 """
 
 import math
@@ -20,16 +20,17 @@ from tagkit.nn.heads.tagging import Head
 from tagkit.text.records import Alternative, Prediction, Sentence, Span
 from tagkit.text.schemes import from_spans, has_spans, to_spans
 
-# Its exponential is still a number; log probabilities are above 0 only where weights are far out
-# of range.
-_LARGEST_LOG = 700.0
+# exp(700) is about 1e304, still a float64; math.exp raises OverflowError from 710 on. Only weights
+# far out of range give log probabilities above 0, and `require_number` reports those.
+_MAX_LOG_PROB = 700.0
 
 
 def tag_predictions(
     context: ModelContext, output: ModelOutput, sentences: Sequence[Sentence]
 ) -> list[Prediction]:
-    """Tags and spans of a batch's sentences, with probabilities where the output has them."""
+    """Tags and spans of a batch's sentences, with probabilities if the output has them."""
     assert output.tag_ids is not None
+    # One tolist() for the batch: reading a tensor number by number is a call of torch for each.
     predictions = []
     for row, (sentence, path) in enumerate(zip(sentences, output.tag_ids.tolist(), strict=True)):
         tags, spans = tags_and_spans(context, path[: len(sentence)])
@@ -43,11 +44,11 @@ def tag_predictions(
 def tags_and_spans(
     context: ModelContext, path: Sequence[int]
 ) -> tuple[tuple[str, ...], tuple[Span, ...]]:
-    """A path of tag ids as tags in the scheme of the training corpus, and the spans they mean."""
+    """A path of tag ids as tags in the scheme of the training corpus, and its spans."""
     tags = tuple(context.vocabulary.tags[number] for number in path)
     if not has_spans(training_scheme(context.config)):
         return tags, ()
-    # The model predicts in the training scheme, users read their own.
+    # The model predicts in the training scheme; users see the scheme of their own corpus.
     spans = to_spans(tags)
     return from_spans(spans, len(tags), context.config.data.scheme), spans
 
@@ -55,18 +56,21 @@ def tags_and_spans(
 def with_probabilities(prediction: Prediction, confidence: SpanConfidence, row: int) -> Prediction:
     """The prediction with the probabilities of its tags and spans.
 
+    A span's probability is that of all sequences of tags that have exactly this span.
+
     Raises:
-        BundleError: one is not a number.
+        BundleError: a probability is not a number.
     """
     length = len(prediction.words)
     probs = confidence.probs[row, :length].tolist()
     steps = confidence.step_log_probs[row, :length].tolist()
     continued = confidence.continuation_prob[row, :length].tolist()
-    require_number(sum(probs))
+    require_number(sum(probs))  # the sum is NaN or infinite if one of them is
 
     def with_probability(span: Span) -> Span:
-        # p(first tag) x p(each further tag | the one before) x p(the span ends here)
-        within = math.exp(min(sum(steps[span.start + 1 : span.end]), _LARGEST_LOG))
+        # P(first tag) x P(each further tag | the tag before) x P(the span ends here): given the
+        # sentence, the tags of a linear chain are a Markov chain.
+        within = math.exp(min(sum(steps[span.start + 1 : span.end]), _MAX_LOG_PROB))
         probability = float(probs[span.start] * within * (1 - continued[span.end - 1]))
         require_number(probability)
         return replace(span, probability=probability)
@@ -83,19 +87,20 @@ def tag_alternatives(
     lengths: Sequence[int],
     count: int,
 ) -> list[list[Alternative]]:
-    """The likeliest sequences of tags of each sentence with their probabilities.
+    """The most probable sequences of tags of each sentence, with their probabilities.
 
     Args:
         context: the model.
-        head: of its tags.
+        head: its head for tags.
         states: (batch, time, hidden).
         mask: (batch, time) bool, True on real tokens.
-        lengths: words of each sentence.
-        count: of sequences; a short sentence may have fewer.
+        lengths: number of words in each sentence.
+        count: number of sequences; a short sentence may have fewer.
     """
     scores = head.chain(states, mask).cpu()
     paths, path_scores = n_best(scores, count)  # (batch, count, time), (batch, count)
-    # A path's log probability is its score minus the log partition; absent paths score -inf.
+    # log P(path) = score - log Z; paths that do not exist score -inf. In float64, as the difference
+    # of two large numbers loses digits.
     probs = (path_scores - log_partition(scores).double().unsqueeze(1)).exp().tolist()
     found = []
     for row, length in enumerate(lengths):

@@ -1,7 +1,7 @@
-"""A model that begins with another's weights: its words, characters, tags and classes come first.
+"""Transfer: a new model starts with the weights of another, the base model.
 
-Ids are places in lists. The new model's lists begin with the old one's and go on with what the new
-corpus adds, so that every old tensor is the first block of the new one.
+An id is a position in a list of the vocabulary. The new model's lists are the base model's,
+followed by what the new corpus adds, so that every old tensor is the leading block of the new one.
 """
 
 from collections.abc import Iterable
@@ -16,20 +16,20 @@ from tagkit.features.word_vectors import Vectors
 from tagkit.models.bundle import Bundle
 from tagkit.models.model import Model
 
-# Tensors that grow with the vocabulary.
+# Prefixes of the tensors whose first dimension grows with the vocabulary.
 _TABLES = ("embed.words.trained.", "embed.chars.embedding.", "embed.features.")
 
 
-def inherited(config: Config, base: Bundle, name: str) -> Config:
-    """The configuration with the other model's sizes.
+def inherit_options(config: Config, base: Bundle, name: str) -> Config:
+    """The configuration with the base model's sizes.
 
     Args:
         config: of the new model.
-        base: the other one.
-        name: of it, for messages.
+        base: the base model.
+        name: of the base model, for messages.
 
     Raises:
-        ConfigError: an option that was given asks for other sizes.
+        ConfigError: an option was set to another value than the base model has.
     """
     problems = []
     for option_name, option in options_of(Config).items():
@@ -38,6 +38,7 @@ def inherited(config: Config, base: Bundle, name: str) -> Config:
         section, _, key = option_name.partition(".")
         mine, theirs = getattr(config, section), getattr(base.config, section)
         value = getattr(theirs, key)
+        # A default gives way; only a value that somebody set is a contradiction.
         if key in mine.model_fields_set and getattr(mine, key) != value:
             problems.append(
                 f"{option_name} = {getattr(mine, key)!r}: {name}, from which training "
@@ -56,18 +57,18 @@ def inherited(config: Config, base: Bundle, name: str) -> Config:
     return config
 
 
-def vectors_of(base: Bundle) -> Vectors | None:
-    """The pretrained vectors that the other model holds; None if it has none."""
+def pretrained_vectors(base: Bundle) -> Vectors | None:
+    """The pretrained vectors in the base model; None if it has none."""
     if not base.vocabulary.vector_words:
         return None
+    # Row 0 is that of words without a vector, and is not one of the vectors.
     return Vectors(base.vocabulary.vector_words, base.model.embed.words.vectors[1:].numpy())
 
 
-def extended(vocabulary: Vocabulary, config: Config, base: Bundle) -> Vocabulary:
-    """The other model's vocabulary, with what the new corpus adds behind it.
+def extend_vocabulary(vocabulary: Vocabulary, config: Config, base: Bundle) -> Vocabulary:
+    """The base model's vocabulary, followed by what the new corpus adds.
 
-    Tags of another kind (plain labels in place of spans) are not kept, nor classes where the new
-    model has none.
+    Tags of another scheme are dropped, and so are classes if the new model has none.
     """
     old = base.vocabulary
     same_tags = old.tags and training_scheme(config) == training_scheme(base.config)
@@ -82,35 +83,39 @@ def extended(vocabulary: Vocabulary, config: Config, base: Bundle) -> Vocabulary
 
 
 @torch.no_grad()
-def inherit(model: Model, base: Bundle, vocabulary: Vocabulary) -> None:
-    """Put the other model's weights into a new one.
+def copy_weights(model: Model, base: Bundle, vocabulary: Vocabulary) -> None:
+    """Copy the base model's weights into a new model.
 
-    Rows of words, characters, feature values, tags and classes that it lacks stay as they were
-    drawn. A head with other layers, or of tags that were not kept, stays as it was drawn too.
+    Rows of words, characters, feature values, tags and classes that the base model lacks keep their
+    random values, and so does a head with other layers or with tags that were dropped.
     """
     weights = base.model.state_dict()
-    former = base.model.head_labels(base.vocabulary)
-    # A head is kept where its rows are still those of the same labels.
+    old_labels = base.model.head_labels(base.vocabulary)
+    # A head is copied only if its first rows still belong to the same labels.
     keeps = {
-        head: labels[: len(former.get(head, ()))] == former.get(head, ())
+        head: labels[: len(old_labels.get(head, ()))] == old_labels.get(head, ())
         for head, labels in model.head_labels(vocabulary).items()
     }
     for name, tensor in model.named_parameters():
         old = weights.get(name)
+        # Keys of `keeps` are prefixes of names; None for embeddings and encoder.
         head = next(filter(name.startswith, keeps), None)
         if head and (old is None or not keeps[head] or not _is_block(old, tensor)):
             continue
+        # Outside heads `inherit_options` has made the shapes equal, but for rows of tables.
         assert old is not None
         assert head or old.shape == tensor.shape or name.startswith(_TABLES), name
+        # The leading block, in every dimension: a CRF's transitions grow in two.
         tensor[tuple(slice(size) for size in old.shape)] = old
         if name.startswith(_TABLES):
-            tensor[PAD_ID] = 0  # random steps of earlier versions moved it
+            tensor[PAD_ID] = 0  # the padding row, which training in early versions changed
 
 
 def _is_block(old: torch.Tensor, new: torch.Tensor) -> bool:
+    # Whether `old` fits into a corner of `new`.
     pairs = zip(old.shape, new.shape, strict=False)
     return old.dim() == new.dim() and all(before <= after for before, after in pairs)
 
 
 def _united(old: Iterable[str], new: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys([*old, *new]))
+    return tuple(dict.fromkeys([*old, *new]))  # each string once, at its first position

@@ -1,9 +1,9 @@
 """The weights of a model folder: the header is compared with the model before any data is read.
 
 A safetensors file is eight bytes with the length of its header, the header in JSON (name -> dtype,
-shape, data_offsets), and the data. What a header claims is believed only where the model's own
-shapes and the file's size agree with it, so that a false size costs no memory. Each tensor is read
-straight into its place: loading needs the memory of the weights once.
+shape, data_offsets), and the data. The header must agree with the model's own shapes and with the
+file's size before memory is allocated, so that a false size costs no memory. Each tensor is read
+directly into its own memory: loading needs the memory of the weights once.
 """
 
 import hashlib
@@ -27,15 +27,15 @@ from tagkit.models.task_table import task_of
 from tagkit.text.json_text import from_json
 
 MAX_HEADER_BYTES = 16 * 2**20  # a model has some hundred tensors of some hundred bytes each
-_DTYPES = {torch.float32: "F32", torch.int64: "I64"}  # that models hold, as safetensors names them
+_DTYPES = {torch.float32: "F32", torch.int64: "I64"}  # dtypes of models -> names in safetensors
 
 
-# With all functions of nn.init, those that fill tensors with random numbers.
-_DRAWS = (Tensor.normal_, Tensor.uniform_)
+# Together with all functions of nn.init these draw random weights.
+_RANDOM_FILLS = (Tensor.normal_, Tensor.uniform_)
 
 
-class _Unfilled(TorchFunctionMode):
-    """Tensors are made on the meta device, without memory, and no weights are drawn.
+class _SkipRandomInit(TorchFunctionMode):
+    """Skips the drawing of random weights, for models on the meta device.
 
     On that device torch's own `normal_` imports its compiler, which takes a second.
     """
@@ -43,35 +43,39 @@ class _Unfilled(TorchFunctionMode):
     def __torch_function__(
         self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        """Call `func`, unless it draws numbers."""
+        """Call `func`, unless it draws random numbers."""
         named = kwargs or {}
-        if func in _DRAWS or getattr(func, "__module__", None) == nn.init.__name__:
+        # The fill functions return the tensor that they fill, which is their first argument.
+        if func in _RANDOM_FILLS or getattr(func, "__module__", None) == nn.init.__name__:
             return args[0] if args else named["tensor"]
         return func(*args, **named)
 
 
-def outline(config: Config, vocabulary: Vocabulary) -> Model:
-    """A model without memory for its weights, to compare shapes with; `fill` makes it real."""
-    with torch.device("meta"), _Unfilled():
+def build_without_weights(config: Config, vocabulary: Vocabulary) -> Model:
+    """A model on the meta device: it has names and shapes only, until `set_weights`."""
+    # No random number is drawn, so loading leaves the caller's generator alone.
+    with torch.device("meta"), _SkipRandomInit():
         return task_of(config).build(config, vocabulary, None)
 
 
-def fill(
+def set_weights(
     model: Model, weights: Mapping[str, Tensor], config: Config, vocabulary: Vocabulary
 ) -> None:
-    """Make an outline a model with these weights, which it keeps; names and shapes are its own."""
+    """Give a model of `build_without_weights` these weights; names and shapes must be its own."""
+    # assign=True takes the tensors themselves: there is no memory to copy them into.
     model.load_state_dict(weights, assign=True)
+    # Buffers that are not saved, such as forbidden transitions, are still on the meta device.
     model.set_constants(config, vocabulary)
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a weights file says of itself.
+    """The header of a safetensors file.
 
     Attributes:
-        tensors: name -> dtype, shape and data_offsets, as they stand there, unchecked.
-        raw: the bytes in front of the data.
-        size: of the whole file in bytes.
+        tensors: name -> dtype, shape and data_offsets as found in the file, unchecked.
+        raw: all bytes before the data.
+        size: of the whole file, in bytes.
     """
 
     tensors: Mapping[str, Any]
@@ -80,13 +84,13 @@ class Header:
 
 
 def read_header(file: BufferedReader, size: int, path: Path) -> Header:
-    """The header of a file of `size` bytes, which is read up to the data.
+    """The header of a file of `size` bytes; the file is read up to its data.
 
     Raises:
-        BundleError: it is no header.
+        BundleError: there is no valid header.
     """
     start = file.read(8)
-    length = int.from_bytes(start, "little")
+    length = int.from_bytes(start, "little")  # unsigned, up to 2**64: nothing is read before the if
     if len(start) < 8 or length > min(MAX_HEADER_BYTES, size - 8):
         raise BundleError(f"{path}: not a safetensors file: expected a header, found none")
     raw = file.read(length)
@@ -96,12 +100,12 @@ def read_header(file: BufferedReader, size: int, path: Path) -> Header:
         raise BundleError(f"{path}: not a safetensors file: its header is {error}") from None
     if not isinstance(tensors, dict):
         raise BundleError(f"{path}: not a safetensors file: its header is not a JSON object")
-    tensors.pop("__metadata__", None)
+    tensors.pop("__metadata__", None)  # strings that other programs may add; not a tensor
     return Header(tensors, start + raw, size)
 
 
-def compare(header: Header, wanted: Mapping[str, Tensor], path: Path) -> None:
-    """Raise unless a header describes just the tensors of a model.
+def check_header(header: Header, wanted: Mapping[str, Tensor], path: Path) -> None:
+    """Raise unless a header describes exactly the tensors of a model.
 
     Args:
         header: of the file.
@@ -109,17 +113,20 @@ def compare(header: Header, wanted: Mapping[str, Tensor], path: Path) -> None:
         path: of the file, for messages.
 
     Raises:
-        BundleError: names, types, shapes or places differ.
+        BundleError: names, types, shapes or offsets differ.
     """
+    # Sorted, so that of several differences the same one is always reported.
     for name in sorted(wanted.keys() ^ header.tensors.keys()):
         problem = "lacks" if name in wanted else "has an unknown"
         raise BundleError(
             f"{path}: {problem} tensor {_shown(name)}; it does not fit the configuration"
         )
     for name, tensor in wanted.items():
-        _compare_tensor(header.tensors[name], tensor, f"{path}: tensor {name}")
+        _check_tensor(header.tensors[name], tensor, f"{path}: tensor {name}")
+    # The tensors must fill the data without gap or overlap, as the format demands; otherwise bytes
+    # could be read twice, or hidden between tensors.
     end = 0
-    for name in in_order(header):
+    for name in _by_offset(header):
         begin, after = header.tensors[name]["data_offsets"]
         if begin != end:
             raise BundleError(
@@ -132,32 +139,35 @@ def compare(header: Header, wanted: Mapping[str, Tensor], path: Path) -> None:
         raise BundleError(f"{path}: expected {expected:,} bytes, found {header.size:,}")
 
 
-def in_order(header: Header) -> list[str]:
-    """Names of the tensors of a header that was compared, in the order of their data."""
+def _by_offset(header: Header) -> list[str]:
+    """Names of the tensors in a checked header, in the order of their data."""
     return sorted(header.tensors, key=lambda name: header.tensors[name]["data_offsets"])
 
 
 def read_weights(
     file: BufferedReader, header: Header, wanted: Mapping[str, Tensor], path: Path
 ) -> tuple[dict[str, Tensor], str]:
-    """The tensors behind a header that was compared, and the SHA-256 of the whole file.
+    """The tensors after a checked header, and the SHA-256 of the whole file.
 
     Raises:
-        BundleError: the file ends early, or there is not the memory.
+        BundleError: the file ends early, or memory runs out.
     """
+    # Hashed while it is read, so that a large file is read once.
     digest = hashlib.sha256(header.raw)
     weights: dict[str, Tensor] = {}
     try:
-        for name in in_order(header):
+        for name in _by_offset(header):
+            # Shape and dtype of the model, not of the file: what the header says is checked only.
             tensor = torch.empty(wanted[name].shape, dtype=wanted[name].dtype, device="cpu")
-            content: Any = tensor.reshape(-1).view(torch.uint8).numpy()  # a view of its memory
+            # (any shape) -> (numbers,) -> (bytes,): views of the same memory
+            content: Any = tensor.reshape(-1).view(torch.uint8).numpy()
             if file.readinto(content) != len(content):
                 raise BundleError(f"{path}: cut short while it was read")
             digest.update(content)
-            if sys.byteorder == "big":
+            if sys.byteorder == "big":  # safetensors is little-endian
                 tensor.numpy().byteswap(inplace=True)
             weights[name] = tensor
-    except (MemoryError, RuntimeError):  # torch raises the latter
+    except (MemoryError, RuntimeError):  # torch raises RuntimeError when it cannot allocate
         raise BundleError(
             f"{path}: expected {header.size / 1e9:,.1f} GB of free memory for the weights, found "
             "less"
@@ -169,11 +179,12 @@ def require_finite(weights: Mapping[str, Tensor], path: Path) -> None:
     """Raise where a weight is NaN or infinite.
 
     Raises:
-        BundleError: one is.
+        BundleError: a weight is not finite.
     """
     for name, tensor in weights.items():
         if tensor.numel() and tensor.is_floating_point():
-            smallest, largest = torch.aminmax(tensor)  # NaN where there is one; needs no memory
+            # Both are NaN if any number is. Unlike isfinite() it needs no memory.
+            smallest, largest = torch.aminmax(tensor)
             if not math.isfinite(smallest) or not math.isfinite(largest):
                 raise BundleError(
                     f"{path}: tensor {name}: expected finite numbers, found NaN or infinity; train "
@@ -181,8 +192,8 @@ def require_finite(weights: Mapping[str, Tensor], path: Path) -> None:
                 )
 
 
-def _compare_tensor(found: Any, tensor: Tensor, where: str) -> None:
-    """Raise where what a header says of a tensor is not what the model has."""
+def _check_tensor(found: Any, tensor: Tensor, where: str) -> None:
+    """Raise unless a header's entry has the type, shape and size of the model's tensor."""
     if not isinstance(found, dict):
         raise BundleError(f"{where}: expected an object in the header, found {_shown(found)}")
     dtype, shape = found.get("dtype"), found.get("shape")
@@ -200,10 +211,11 @@ def _compare_tensor(found: Any, tensor: Tensor, where: str) -> None:
 
 
 def _are_ints(value: Any) -> TypeGuard[list[int]]:
+    # `type(each) is int`: JSON's true would pass isinstance, as bool is an int.
     return isinstance(value, list) and all(type(each) is int and each >= 0 for each in value)
 
 
 def _shown(value: Any) -> str:
-    """A value of a header for a message, of bounded length."""
+    """A value of a header, for a message: of limited length, without control characters."""
     text = value if isinstance(value, str) else repr(value)
     return text if len(text) <= 80 and text.isprintable() else shorten(text)

@@ -23,7 +23,12 @@ from tagkit.models.bundle import Bundle, load_bundle
 from tagkit.models.model import Model
 from tagkit.models.task import Labels, Task, TrainingData
 from tagkit.models.task_table import task_of
-from tagkit.models.transfer import extended, inherit, inherited, vectors_of
+from tagkit.models.transfer import (
+    copy_weights,
+    extend_vocabulary,
+    inherit_options,
+    pretrained_vectors,
+)
 from tagkit.text.records import Sentence
 
 
@@ -71,7 +76,7 @@ def prepare(config: Config, device: torch.device) -> Prepared:
     task = task_of(config)
     base = load_bundle(Path(config.train.init_from)) if config.train.init_from else None
     if base:
-        config = inherited(config, base, config.train.init_from)
+        config = inherit_options(config, base, config.train.init_from)
     corpus = task.read(config)
     config = task.resolve(config, corpus)
     config, vectors = _with_vectors(config, base)
@@ -83,7 +88,7 @@ def prepare(config: Config, device: torch.device) -> Prepared:
     chars = most_frequent(count_chars(surfaces))
     vocabulary = _vocabulary(config, sentences, counts, chars, labels, vectors)
     if base:
-        vocabulary = extended(vocabulary, config, base)
+        vocabulary = extend_vocabulary(vocabulary, config, base)
     targets = task.targets(sentences, vocabulary)
     reads_chars = config.embeddings.char_cell != "none"
     encoded = encode(sentences, vocabulary, targets, chars=reads_chars)
@@ -91,7 +96,7 @@ def prepare(config: Config, device: torch.device) -> Prepared:
     if vectors:
         _place_vectors(model, vocabulary, vectors)
     if base:
-        inherit(model, base, vocabulary)
+        copy_weights(model, base, vocabulary)
     longest = config.data.max_length
     return Prepared(
         task=task,
@@ -110,7 +115,7 @@ def prepare(config: Config, device: torch.device) -> Prepared:
 def _with_vectors(config: Config, base: Bundle | None) -> tuple[Config, Vectors | None]:
     """The pretrained vectors, and the configuration with their number of dimensions."""
     if base:
-        return config, vectors_of(base)
+        return config, pretrained_vectors(base)
     options = config.embeddings
     if not options.vectors:
         return config, None

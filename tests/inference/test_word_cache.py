@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tagkit
-from tagkit.errors import DataError
 from tagkit.inference import word_cache
 from tagkit.inference.predictor import Predictor
 from tagkit.inference.word_cache import WordCache
@@ -57,7 +56,7 @@ def test_a_word_keeps_its_row_and_a_full_table_begins_anew(
 ) -> None:
     table = WordCache(predictor.model, predictor.vocabulary, torch.device("cpu"), "fp32")
     width = table.table().readers[0].outputs + predictor.model.embed.vector_size
-    monkeypatch.setattr(word_cache, "_MOST_BYTES", 4 * width * 5)
+    monkeypatch.setattr(word_cache, "_MAX_BYTES", 4 * width * 5)
     assert table.rows(["Ada", "Rome"]).tolist() == [0, 1]
     assert table.rows(["Rome", "visits", "Ada"]).tolist() == [1, 2, 0]
     kept = table.table().vectors[:3].clone()
@@ -75,26 +74,8 @@ def test_answers_are_the_same_when_the_table_is_too_small(
 ) -> None:
     lines = [sentence(*(line.split("\t")[0] for line in rows)) for rows in tiny.lines(60, 5)]
     expected = predictor.annotate(lines, batch_size=16, confidence=False)
-    monkeypatch.setattr(word_cache, "_MOST_BYTES", 1)
+    monkeypatch.setattr(word_cache, "_MAX_BYTES", 1)
     small = tagkit.load(folder, device="cpu")
     for start in range(0, 60, 20):
         found = small.annotate(lines[start : start + 20], batch_size=16, confidence=False)
         assert found == expected[start : start + 20]
-
-
-def test_a_model_in_training_is_read_with_the_weights_that_it_has(folder: Path) -> None:
-    loaded = tagkit.load(folder, device="cpu")
-    live = Predictor(loaded.model, loaded.vocabulary, loaded.config, torch.device("cpu"))
-    line = [sentence("Ada", "visits", "Rome", ".")] * 20
-    before = live.annotate(line, batch_size=20, confidence=True)
-    with torch.no_grad():
-        loaded.model.encoder.layers[0].forwards.weight_ih_l0.zero_()
-    after = live.annotate(line, batch_size=20, confidence=True)
-    assert before[0].probabilities != after[0].probabilities
-
-
-def test_the_n_best_taggings_want_the_feature_columns_too(predictor: Predictor) -> None:
-    (found,) = predictor.n_best([sentence("Ada", "visits", "Rome", ".")], 2)
-    assert found[0].probability >= found[1].probability
-    with pytest.raises(DataError, match="this model reads 1 feature columns"):
-        predictor.n_best([Sentence(("Ada",))], 2)

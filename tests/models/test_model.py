@@ -1,6 +1,5 @@
 """Embedding, encoder and head as one."""
 
-import itertools
 from dataclasses import replace
 
 import pytest
@@ -13,14 +12,12 @@ from tagkit.features.encoding import Encoded, encode, tag_target
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.inference.predictor import Predictor
 from tagkit.models.model import Model
-from tagkit.models.steps import illegal_steps
 from tagkit.models.task import TrainingData
 from tagkit.models.task_table import task_of
 from tagkit.nn.cells import CELLS
 from tagkit.nn.heads import HEADS
 from tagkit.nn.heads.viterbi import ViterbiHead, estimate_bigrams
 from tagkit.text.records import Sentence
-from tagkit.text.schemes import OUTSIDE, may_follow
 
 TAGS = ("O", "B-X", "E-X", "S-X", "I-X", "S-Y")
 VOCABULARY = Vocabulary(
@@ -186,16 +183,6 @@ def test_steps_are_forbidden_where_the_options_say(
     model = tagger(head, f"head.constrain={constrain}")
     assert bool(model.head.illegal_transitions.isinf().any()) == decoding
     assert getattr(model.head, "constrain_training", False) == training
-
-
-@pytest.mark.parametrize("scheme", ["iob2", "iobes", "bilou", "labels"])
-def test_forbidden_steps_are_those_that_the_scheme_forbids(scheme: str) -> None:
-    steps = illegal_steps(TAGS, scheme)
-    for (i, before), (j, after) in itertools.product(enumerate(TAGS), repeat=2):
-        assert (float(steps.transitions[i, j]) == 0) == may_follow(before, after, scheme)
-    for i, tag in enumerate(TAGS):
-        assert (float(steps.start[i]) == 0) == may_follow(OUTSIDE, tag, scheme)
-        assert (float(steps.end[i]) == 0) == may_follow(tag, OUTSIDE, scheme)
 
 
 def test_the_viterbi_head_gets_the_bigrams_of_the_training_tags() -> None:

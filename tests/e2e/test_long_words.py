@@ -16,7 +16,7 @@ from vocabularies import NO_FEATURES
 import tagkit
 from tagkit.errors import Interrupted
 from tagkit.features import encoding
-from tagkit.features.encoding import encode, spell
+from tagkit.features.encoding import encode, encode_words
 from tagkit.features.vocabulary import CHARS_AT_EACH_END
 from tagkit.inference import word_cache
 from tagkit.inference.predictor import Predictor
@@ -71,14 +71,14 @@ def test_many_long_words_are_read_in_groups_of_bounded_size(
 
 def test_groups_of_usual_words_are_as_they_were() -> None:
     words = [f"w{n}" for n in range(4000)]
-    found = spell(words, NO_FEATURES, chars=True).words(torch.arange(4000).numpy())[0]
+    found = encode_words(words, NO_FEATURES, chars=True).words(torch.arange(4000).numpy())[0]
     assert [len(group) for group in found.char_ids] == [1000, 3000]
 
 
 def test_the_words_that_are_kept_have_a_bounded_number_of_characters(
     predictor: Predictor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(word_cache, "_MOST_CHARS", 1000)
+    monkeypatch.setattr(word_cache, "_MAX_CHARS", 1000)
     table = WordCache(predictor.model, predictor.vocabulary, torch.device("cpu"), "fp32")
     for number in range(30):
         word = f"{number:0300}"

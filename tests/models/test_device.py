@@ -1,0 +1,62 @@
+"""Device selection."""
+
+from collections.abc import Iterator
+
+import pytest
+import torch
+
+from tagkit.errors import DeviceError
+from tagkit.models.device import choose_device, set_threads
+
+
+@pytest.fixture
+def threads() -> Iterator[int]:
+    before = torch.get_num_threads()
+    yield before
+    torch.set_num_threads(before)
+
+
+def gpus(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: count > 0)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: count)
+
+
+@pytest.mark.parametrize(
+    ("name", "count", "expected"),
+    [
+        ("auto", 0, "cpu"),
+        ("auto", 1, "cuda"),
+        ("cpu", 1, "cpu"),
+        ("cuda", 1, "cuda"),
+        ("cuda:1", 2, "cuda:1"),
+    ],
+)
+def test_auto_is_the_gpu_if_there_is_one(
+    monkeypatch: pytest.MonkeyPatch, name: str, count: int, expected: str
+) -> None:
+    gpus(monkeypatch, count)
+    assert choose_device(name) == torch.device(expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "count", "problem"),
+    [
+        ("cuda", 0, "device cuda: there is no GPU that torch can use; use cpu or auto"),
+        ("cuda:1", 1, "device cuda:1: expected cuda:0"),
+        ("cuda:4", 3, "device cuda:4: expected cuda:0 to cuda:2"),
+        ("mps", 1, "device 'mps': expected "),
+    ],
+)
+def test_a_device_that_is_not_there_is_refused_with_those_that_are(
+    monkeypatch: pytest.MonkeyPatch, name: str, count: int, problem: str
+) -> None:
+    gpus(monkeypatch, count)
+    with pytest.raises(DeviceError, match=f"^{problem}") as refused:
+        choose_device(name)
+    assert "cuda:1" not in str(refused.value).removeprefix("device cuda:1")
+
+
+def test_one_thread_is_used_unless_another_number_is_asked_for(threads: int) -> None:
+    assert (set_threads(3), torch.get_num_threads()) == (3, 3)
+    assert (set_threads(None), torch.get_num_threads()) == (1, 1)
+    assert set_threads(0) == torch.get_num_threads() >= 1
