@@ -135,10 +135,10 @@ def style_of(predictor: Predictor, options: AnswerOptions) -> Style:
     return Style(
         format=options.output_format,
         confidence=options.confidence,
-        tags=gives.tags,
+        gives=gives,
         # A set of strings has another order in each process; columns of tsv must not.
         classes=tuple(sorted(predictor.classes())),
-        several=predictor.config.head.several_classes,
+        multi_label=predictor.config.head.several_classes,
         top=options.top,
         threshold=options.threshold or 0.0,
     )
@@ -187,7 +187,7 @@ class Annotator:
 
     def _blocks(self, window: Blocks) -> Iterator[str]:
         sentences = [block.sentence for block in window.blocks if block.sentence]
-        if self.style.format != "columns" or not self.style.tags:
+        if self.style.format != "columns" or not self.style.gives.tags:
             for sentence, answer in zip(sentences, self._predict(sentences), strict=True):
                 yield from answer_lines(answer, self.style, _origin(sentence, window.file))
             return

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import Any, Literal
 
+from tagkit.corpus.dataset import LabelKinds
 from tagkit.corpus.formats.columns.layout import DOCSTART, is_cell
 from tagkit.corpus.formats.pieces import cannot_hold, require_line
 from tagkit.errors import FormatError, shorten
@@ -27,9 +28,9 @@ class Style:
     Attributes:
         format: "columns", "tsv" or "jsonl".
         confidence: whether probabilities are written.
-        tags: whether the model predicts tags.
-        classes: the model's classes; empty if it predicts none.
-        several: whether a text may have several classes.
+        gives: the kinds of labels that the model predicts.
+        classes: names of the classes, where the model has a vocabulary of them.
+        multi_label: whether a text may have several classes.
         top: number of classes to write, the most probable, each with its probability; 0 to write
             the text's labels.
         threshold: minimum probability of those `top` classes.
@@ -37,9 +38,9 @@ class Style:
 
     format: Literal["columns", "tsv", "jsonl"]
     confidence: bool
-    tags: bool
+    gives: LabelKinds
     classes: tuple[str, ...]
-    several: bool
+    multi_label: bool
     top: int
     threshold: float
 
@@ -91,7 +92,7 @@ def answer_lines(answer: TaggedText, style: Style, origin: Origin) -> Iterator[s
             raise _cannot_hold(answer, origin, "a tab in the text")
         require_line(_document(answer, origin), answer.text, "tsv")
         yield "\t".join([*class_cells(answer, style, origin), answer.text])
-    elif not style.tags:
+    elif not style.gives.tags:
         yield "\t".join(class_cells(answer, style, origin)).rstrip("\t")  # empty cells of `top`
     else:
         suffix = "".join(f"\t{cell}" for cell in class_cells(answer, style, origin))
@@ -113,7 +114,7 @@ def class_cells(answer: TaggedText, style: Style, origin: Origin) -> list[str]:
     Raises:
         FormatError: a cell cannot hold a class.
     """
-    if not style.classes:
+    if not style.gives.classes:
         return []
     shown = _selected(answer, style)
     # A class comes from a corpus, whose format may allow what a cell does not (JSON: anything).
@@ -139,11 +140,11 @@ def to_json(answer: TaggedText, style: Style, origin: Origin) -> str:
     if origin.offset is not None:
         record["offset"] = origin.offset
     record["text"] = answer.text
-    if style.classes:
+    if style.gives.classes:
         record |= _classes(answer, style)
-    if style.tags or any(token.attention is not None for token in answer.tokens):
+    if style.gives.tags or any(token.attention is not None for token in answer.tokens):
         record["tokens"] = [_without_none(token) for token in answer.tokens]
-    if style.tags:
+    if style.gives.tags:
         record["spans"] = [_without_none(span) for span in answer.spans]
     return dumps(record)
 
@@ -159,7 +160,7 @@ def _selected(answer: TaggedText, style: Style) -> list[LabelScore]:
 def _classes(answer: TaggedText, style: Style) -> dict[str, Any]:
     """The keys that the reader of `jsonl` knows: label for one class, labels for several."""
     record: dict[str, Any] = {"labels": list(answer.labels)}
-    if not style.several:
+    if not style.multi_label:
         record = {"label": answer.labels[0] if answer.labels else None}
     if style.top or style.confidence:
         # JSON has room for all classes, not only the text's labels as in columns.

@@ -81,7 +81,7 @@ def annotate_file(
     windows: Iterator[Window]
     if format.name == "text":
         # A classifier writes one line per text: a blank line stays, so that line numbers agree.
-        windows = _text(source, keep_blank=not style.tags and style.format == "columns")
+        windows = _text(source, keep_blank=not style.gives.tags and style.format == "columns")
     elif format.is_grid:
         windows = _columns(source, config, format)
     else:

@@ -2,6 +2,7 @@
 
 import json
 
+import kinds
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,7 +17,7 @@ ORIGIN = Origin("in.txt", 7)
 
 def style(format: str = "columns", **changes: object) -> Style:
     options: dict[str, object] = {
-        "format": format, "confidence": False, "tags": True, "classes": (), "several": False,
+        "format": format, "confidence": False, "gives": kinds.TAGS, "classes": (), "multi_label": False,
         "top": 0, "threshold": 0.0,
     }  # fmt: skip
     return Style(**{**options, **changes})  # type: ignore[arg-type]
@@ -79,7 +80,7 @@ def test_a_text_without_words_has_empty_lists() -> None:
 def test_any_text_stays_on_one_line_of_json_and_is_read_back(text: str, label: str) -> None:
     token, span = TaggedToken(text, 0, len(text), label), TextSpan(text, 0, len(text), label)
     answer = TaggedText(text, ((token,),), (span,), (label,))
-    line = to_json(answer, style("jsonl", classes=("x",)), Origin(text, 1))
+    line = to_json(answer, style("jsonl", gives=kinds.BOTH, classes=("x",)), Origin(text, 1))
     assert "\n" not in line
     assert "\r" not in line
     record = json.loads(line)
@@ -89,7 +90,7 @@ def test_any_text_stays_on_one_line_of_json_and_is_read_back(text: str, label: s
     assert record["spans"] == [{"text": text, "start": 0, "end": len(text), "label": label}]
 
 
-CLASSES = {"tags": False, "classes": ("x", "y", "z")}
+CLASSES = {"gives": kinds.CLASSES, "classes": ("x", "y", "z")}
 
 
 @pytest.mark.parametrize(
@@ -102,8 +103,8 @@ CLASSES = {"tags": False, "classes": ("x", "y", "z")}
         (["x"], {"top": 3, "threshold": 0.15}, "x\t0.7000\ty\t0.2000"),
         ([], {}, ""),
         ([], {"confidence": True}, ""),
-        (["x", "z"], {"several": True}, "x,z"),
-        (["x", "z"], {"several": True, "confidence": True}, "x,z\t0.7000,0.1000"),
+        (["x", "z"], {"multi_label": True}, "x,z"),
+        (["x", "z"], {"multi_label": True, "confidence": True}, "x,z\t0.7000,0.1000"),
     ],
 )
 def test_a_text_that_is_classified_is_a_line_of_its_classes(
@@ -143,8 +144,8 @@ def test_rows_of_tsv_have_the_cells_that_the_header_names(
     [
         (["x"], {}, {"label": "x"}),
         ([], {}, {"label": None}),
-        (["x", "y"], {"several": True}, {"labels": ["x", "y"]}),
-        ([], {"several": True}, {"labels": []}),
+        (["x", "y"], {"multi_label": True}, {"labels": ["x", "y"]}),
+        ([], {"multi_label": True}, {"labels": []}),
         (["x"], {"confidence": True},
          {"label": "x", "probabilities": {"x": 0.7, "y": 0.2, "z": 0.1}}),
         (["x"], {"top": 2}, {"label": "x", "probabilities": {"x": 0.7, "y": 0.2}}),
@@ -169,8 +170,11 @@ def test_attention_is_written_with_the_tokens() -> None:
 def test_tags_and_classes_together_are_columns_with_the_class_behind_each_token() -> None:
     token = TaggedToken("a", 0, 1, "B-X", 0.5)
     both = TaggedText("a", ((token,),), (), ("x",), (LabelScore("x", 0.75),))
-    assert lines(both, style(classes=("x",))) == ["a\tB-X\tx", ""]
-    assert lines(both, style(classes=("x",), confidence=True)) == ["a\tB-X\t0.5000\tx\t0.7500", ""]
+    assert lines(both, style(gives=kinds.BOTH, classes=("x",))) == ["a\tB-X\tx", ""]
+    assert lines(both, style(gives=kinds.BOTH, classes=("x",), confidence=True)) == [
+        "a\tB-X\t0.5000\tx\t0.7500",
+        "",
+    ]
     assert lines(both, style(confidence=True)) == ["a\tB-X\t0.5000", ""]
     assert class_cells(both, style(), ORIGIN) == []
 

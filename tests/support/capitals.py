@@ -25,7 +25,7 @@ from tagkit.models.model import Model, build_embedding, build_encoder
 from tagkit.models.output import ModelOutput
 from tagkit.models.task import Labels, ModelContext, Task, TrainingData, Wanted
 from tagkit.nn.inference import CachedWords
-from tagkit.text.records import Prediction, Sentence
+from tagkit.text.records import LabelScore, Prediction, Sentence
 
 
 def capitals(sentence: Sentence) -> int:
@@ -134,7 +134,12 @@ class CapitalsTask(Task):
         output = context.model.output(tokens, table, confidence=False)
         assert output.class_probs is not None
         return [
-            Prediction(sentence.words, (), labels=(str(round(count)),))
+            Prediction(
+                sentence.words,
+                (),
+                labels=(str(round(count)),),
+                scores=(LabelScore(str(round(count)), 1.0),),
+            )
             for sentence, count in zip(sentences, output.class_probs.tolist(), strict=True)
         ]
 

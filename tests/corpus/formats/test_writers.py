@@ -8,6 +8,7 @@ import pytest
 from formats_help import ODD, write
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from kinds import BOTH, CLASSES
 
 from tagkit.config import DataConfig
 from tagkit.corpus.formats.options import Item, Reading
@@ -195,8 +196,8 @@ def test_words_that_share_a_place_become_a_range_of_conllu(tmp_path: Path) -> No
 
 
 STYLES = {
-    "columns": Style("columns", False, True, ("pos", "neg"), False, 0, 0.0),
-    "tsv": Style("tsv", False, False, ("pos", "neg"), False, 0, 0.0),
+    "columns": Style("columns", False, BOTH, ("pos", "neg"), False, 0, 0.0),
+    "tsv": Style("tsv", False, CLASSES, ("pos", "neg"), False, 0, 0.0),
 }
 
 
