@@ -131,5 +131,6 @@ def test_the_commands_know_it(tmp_path: Path) -> None:
     assert "dev exact" in shown
     assert "a sum" in run("info", model)
     assert run("predict", model, str(texts)).splitlines()[-1] == "2"
-    assert json.loads(run("eval", model, files["data.test_file"], "--json"))["sentences"] == 20
+    shown = run("eval", model, files["data.test_file"], "--json")
+    assert json.loads(shown.splitlines()[-1])["sentences"] == 20
     assert "exact" in run("eval", model, files["data.test_file"])

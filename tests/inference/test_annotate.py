@@ -6,9 +6,9 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from tagkit.corpus.split import LabelKinds
 
 from tagkit.config import DataConfig, load_config
+from tagkit.corpus.dataset import LabelKinds
 from tagkit.corpus.formats.columns.layout import column_options
 from tagkit.corpus.formats.columns.reader import ColumnReader
 from tagkit.errors import DataError, FormatError
@@ -107,7 +107,7 @@ def test_columns_are_appended_with_the_separator_of_the_file(separator: str) -> 
 
 def test_a_class_with_a_space_does_not_fit_into_columns_separated_by_spaces() -> None:
     assert annotator(BOTH).annotate(blocks("A\tN")).text == "A\tN\tX\tNew York\n"
-    problem = "in.conll:1: columns that blanks part cannot hold the class 'New York'"
+    problem = "in.conll:1: columns separated by blanks cannot hold the class 'New York'"
     with pytest.raises(FormatError, match=problem):
         annotator(BOTH).annotate(blocks("A N"))
 
@@ -130,9 +130,9 @@ def test_the_options_reach_the_model() -> None:
     [
         (TAGS, {"top": 2}, "this model tags: "),
         (TAGS, {"threshold": 0.0}, "this model tags: "),
-        (TAGS, {"output_format": "tsv"}, "this model tags: .* columns or jsonl, found tsv"),
+        (TAGS, {"output_format": "tsv"}, "this model tags: .*columns or jsonl, found tsv"),
         (CLASSES, {"max_length": 5}, "this model classifies: "),
-        (BOTH, {"output_format": "tsv"}, "this model tags: .* columns or jsonl, found tsv"),
+        (BOTH, {"output_format": "tsv"}, "this model tags: .*columns or jsonl, found tsv"),
     ],
 )
 def test_options_that_the_model_does_not_have_are_refused_before_any_text(

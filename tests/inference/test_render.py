@@ -17,8 +17,8 @@ ORIGIN = Origin("in.txt", 7)
 
 def style(format: str = "columns", **changes: object) -> Style:
     options: dict[str, object] = {
-        "format": format, "confidence": False, "gives": kinds.TAGS, "classes": (), "multi_label": False,
-        "top": 0, "threshold": 0.0,
+        "format": format, "confidence": False, "gives": kinds.TAGS, "classes": (),
+        "multi_label": False, "top": 0, "threshold": 0.0,
     }  # fmt: skip
     return Style(**{**options, **changes})  # type: ignore[arg-type]
 

@@ -87,7 +87,7 @@ def computed(state: RunState, batches: list[Ids]) -> Computed:
                            if p.grad is not None}  # fmt: skip
         return Clipped(finite=True, usable=False)
 
-    plan = EpochPlan([batches], state.prepared.encoded.targets)
+    plan = EpochPlan([batches], state.prepared.encoded.target_count)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(state.optimizer, "clip_gradients", keep)
         patch.setattr(state, "plan_epoch", lambda: plan)

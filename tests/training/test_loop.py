@@ -481,8 +481,8 @@ def test_in_mixed_precision_the_heads_work_in_float32(
     model, batch = run.model, run.encoded.batch(np.arange(7))
     seen: list[str] = []
 
-    def watch(head: nn.Module) -> None:
-        whole = head.loss
+    def watch(head: nn.Module, method: str) -> None:
+        whole = getattr(head, method)
 
         def watched(*given: Tensor) -> tuple[Tensor, Tensor]:
             assert not torch.is_autocast_enabled("cpu")
@@ -492,11 +492,11 @@ def test_in_mixed_precision_the_heads_work_in_float32(
             assert result[0].dtype == torch.float32
             return result
 
-        monkeypatch.setattr(head, "loss", watched)
+        monkeypatch.setattr(head, method, watched)
 
-    for name in ("head", "class_head"):
+    for name, method in (("head", "forward"), ("class_head", "loss")):
         if hasattr(model, name):
-            watch(getattr(model, name))
+            watch(getattr(model, name), method)
     inputs: list[torch.dtype] = []
     read = model.encoder.read
 

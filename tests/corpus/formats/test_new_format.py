@@ -65,8 +65,7 @@ def test_train_and_eval_read_it(corpus: str) -> None:
     assert split.scheme == "iob2"
     assert split.layout is None
     assert split.notes == (
-        f"{corpus}: read as toy: every line is between angles "
-        "(--input-format chooses another format)",
+        f"{corpus}: read as toy: every line is between angles (data.format chooses another format)",
     )
 
 

@@ -8,7 +8,7 @@ import pytest
 from formats_help import ODD, write
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from kinds import BOTH, CLASSES
+from kinds import CLASSES, TAGS
 
 from tagkit.config import DataConfig
 from tagkit.corpus.formats.options import Item, Reading
@@ -196,7 +196,7 @@ def test_words_that_share_a_place_become_a_range_of_conllu(tmp_path: Path) -> No
 
 
 STYLES = {
-    "columns": Style("columns", False, BOTH, ("pos", "neg"), False, 0, 0.0),
+    "columns": Style("columns", False, TAGS, (), False, 0, 0.0),
     "tsv": Style("tsv", False, CLASSES, ("pos", "neg"), False, 0, 0.0),
 }
 
@@ -213,7 +213,7 @@ def test_predicted_tags_read_back_as_columns_or_are_refused(
         (label,),
         (LabelScore(label, 1.0),),
     )
-    style = replace(STYLES["columns"], classes=())
+    style = STYLES["columns"]
     refused, lines = "", list[str]()
     try:
         lines = list(answer_lines(answer, style, Origin("in", 1)))
