@@ -22,12 +22,11 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from tagkit.models.label_kinds import kinds_of
 
 from tagkit.config import load_config
-from tagkit.corpus.splits import load_corpus
 from tagkit.features.bucketing import batches_at_random, batches_in_order, padding_share
 from tagkit.limits import BATCH_SIZE
+from tagkit.models.task_table import task_of
 from tagkit.training.setup import prepare
 from tagkit.training.trainer import train
 
@@ -44,7 +43,7 @@ def preparation() -> None:
         corpus = prepare(config, torch.device("cpu")).corpus
         whole.append(time.perf_counter() - start)
         start = time.perf_counter()
-        load_corpus(config, kinds_of(config))
+        task_of(config).read(config)
         reading.append(time.perf_counter() - start)
     assert corpus.dev
     tokens = corpus.train.tokens + corpus.dev.tokens

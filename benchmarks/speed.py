@@ -94,8 +94,6 @@ def chain_times(rounds: int) -> dict[str, dict[str, float]]:
 
 def ours(limit: int, home: str) -> dict[str, float]:
     """Figures of tagkit, through the functions that its commands call."""
-    from tagkit.models.label_kinds import kinds_of
-
     from tagkit.config import load_config
     from tagkit.corpus.splits import read_split
     from tagkit.inference.predictor import load
@@ -120,7 +118,7 @@ def ours(limit: int, home: str) -> dict[str, float]:
         listener = Speed()
         train(load_config(overrides=SIZES, flags=flags), listener)
         predictor = load(home, device="cpu")
-    test = read_split(str(TEST), predictor.config.data, kinds_of(predictor.config), None)
+    test = read_split(str(TEST), predictor.config.data, predictor.task.needs, None)
     gc.collect()
     gc.freeze()  # as the command does: what is there stays there
     speeds = []
