@@ -1,4 +1,4 @@
-"""The scripts that measure are run by hand, and rarely: here at least their imports are resolved."""
+"""The scripts that measure are run by hand, and rarely: at least their imports are resolved."""
 
 import ast
 from importlib import import_module
