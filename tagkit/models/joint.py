@@ -180,6 +180,7 @@ class JointTask(Task):
         tagged = tag_predictions(context, output, sentences)
         return with_classes(tagged, context, output, options.threshold)
 
+    @torch.inference_mode()
     def n_best(
         self,
         context: ModelContext,
@@ -189,8 +190,10 @@ class JointTask(Task):
         count: int,
     ) -> list[list[Alternative]]:
         """The best paths of the head of tags, exactly."""
-        assert isinstance(context.model, JointModel)
-        return tag_alternatives(context, context.model.head, tokens, words, lengths, count)
+        model = context.model
+        assert isinstance(model, JointModel)
+        states, _ = model.read(tokens, words)  # (batch, time, hidden)
+        return tag_alternatives(context, model.head, states, tokens.mask, lengths, count)
 
     def score(
         self,

@@ -8,17 +8,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-import torch
+from torch import Tensor
 
 from tagkit.config import training_scheme
-from tagkit.features.batch import Tokens
 from tagkit.models.output import ModelOutput, require_number
 from tagkit.models.task import ModelContext
 from tagkit.nn.crf.confidence import SpanConfidence
 from tagkit.nn.crf.n_best import n_best
 from tagkit.nn.crf.partition import log_partition
 from tagkit.nn.heads.tagging import Head
-from tagkit.nn.inference import CachedWords
 from tagkit.text.records import Alternative, Prediction, Sentence, Span
 from tagkit.text.schemes import from_spans, has_spans, to_spans
 
@@ -81,12 +79,11 @@ def with_probabilities(prediction: Prediction, confidence: SpanConfidence, row: 
     return replace(prediction, spans=spans, probabilities=tuple(probs))
 
 
-@torch.inference_mode()
 def tag_alternatives(
     context: ModelContext,
     head: Head,
-    tokens: Tokens,
-    words: CachedWords,
+    states: Tensor,
+    mask: Tensor,
     lengths: Sequence[int],
     count: int,
 ) -> list[list[Alternative]]:
@@ -95,13 +92,12 @@ def tag_alternatives(
     Args:
         context: the model.
         head: its head for tags.
-        tokens: of the sentences; their rows are rows of `words`.
-        words: the distinct words.
+        states: (batch, time, hidden).
+        mask: (batch, time) bool, True on real tokens.
         lengths: number of words in each sentence.
         count: number of sequences; a short sentence may have fewer.
     """
-    states, _ = context.model.read(tokens, words)  # (batch, time, hidden)
-    scores = head.chain(states, tokens.mask).cpu()
+    scores = head.chain(states, mask).cpu()
     paths, path_scores = n_best(scores, count)  # (batch, count, time), (batch, count)
     # log P(path) = score - log Z; paths that do not exist score -inf. In float64, as the difference
     # of two large numbers loses digits.

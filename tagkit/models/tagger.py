@@ -272,6 +272,7 @@ class TagTask(Task):
         """The tags of the windows, joined where no span is cut."""
         return join(words, parts, config.data.scheme)
 
+    @torch.inference_mode()
     def n_best(
         self,
         context: ModelContext,
@@ -281,8 +282,10 @@ class TagTask(Task):
         count: int,
     ) -> list[list[Alternative]]:
         """The best paths of the head, exactly."""
-        assert isinstance(context.model, Tagger)
-        return tag_alternatives(context, context.model.head, tokens, words, lengths, count)
+        model = context.model
+        assert isinstance(model, Tagger)
+        states, _ = model.read(tokens, words)  # (batch, time, hidden)
+        return tag_alternatives(context, model.head, states, tokens.mask, lengths, count)
 
     def score(
         self,

@@ -25,8 +25,8 @@ class Schedule:
     def __init__(self, settings: TrainConfig) -> None:
         """The schedule before the first step; set `total_steps` before taking one."""
         self.settings = settings
-        # Steps of a run that does not end early, set at the start of each epoch: where epochs differ
-        # in length, an estimate until the last one.
+        # Steps of a run that does not end early, set at the start of each epoch: where epochs
+        # differ in length, an estimate until the last one.
         self.total_steps = 0
         self.lr = settings.lr  # of the last step
         self._step = 0
