@@ -62,8 +62,7 @@ def replace_at_random(
         probability: of each to be replaced.
         generator: on the device of `ids`.
     """
-    # One draw for each id, replaceable or not: the number of draws does not depend on the words, so
-    # a change of the corpus in one place does not change the draws of all later batches.
+    # One draw for each id, replaceable or not: the number of draws depends on the shape alone.
     draws = torch.rand(ids.shape, generator=generator, device=ids.device)
     # (number of ids,) at `ids` -> the shape of `ids`
     return torch.where(replaceable[ids] & (draws < probability), new_id, ids)

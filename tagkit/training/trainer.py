@@ -94,7 +94,7 @@ def training_loop(run: Run) -> Ending:
                 average.update(decay)
             optimizer.zero_grad()
 
-            # Count it. A step that is not finite changes nothing; several in a row roll back.
+            # Count it. After several steps in a row that were not finite the run goes back.
             seconds = time.perf_counter() - began
             state.count_step(batches, loss, targets, seconds, finite=gradients.finite)
             if state.consecutive_nonfinite == 1:

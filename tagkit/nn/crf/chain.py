@@ -116,7 +116,7 @@ def check_tag_ids(tag_ids: Tensor, mask: Tensor) -> None:
         raise ValueError(
             f"tag ids: expected shape {tuple(mask.shape)}, found {tuple(tag_ids.shape)}"
         )
-    if tag_ids.dtype != torch.int64:  # bool would index as a mask; `gather` takes int64 alone
+    if tag_ids.dtype != torch.int64:  # bool would index as a mask, not as ids
         raise ValueError(f"tag ids: expected torch.int64, found {tag_ids.dtype}")
 
 
@@ -139,7 +139,7 @@ def path_score(chain: Chain, tag_ids: Tensor) -> Tensor:
     stepped = chain.transitions[tag_ids[:, :-1], tag_ids[:, 1:]]
     # Right padding: the last token is at length - 1. -> (batch,)
     last = tag_ids.gather(1, mask.sum(1, keepdim=True) - 1).squeeze(1)
-    # The equation above, term by term: start, emissions, transitions, end, each (batch,).
+    # The equation at the top of the module, term by term: start, emissions, transitions, end.
     return (
         chain.start[tag_ids[:, 0]]
         + emitted.masked_fill(~mask, 0).sum(1)

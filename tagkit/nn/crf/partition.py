@@ -221,7 +221,7 @@ def _scaled_counts(scores: _Scores, scaled: _Scaled, grad: Array) -> tuple[Array
     # At its last token a sentence's beta is `ended`, scaled so that alpha @ beta is 1.
     # (tags,) / (batch, 1) -> (batch, tags)
     beta[-1] = scaled.ended / (scaled.alpha[-1] @ scaled.ended)[:, None]
-    # emitted * beta / scale, which both beta and the steps' counts are sums of
+    # emitted * beta / scale, from which both beta and the counts of steps are computed
     incoming = np.zeros((time, batch, tags))
     backwards = np.ascontiguousarray(scaled.stepped.T)
     for t in range(time - 1, 0, -1):

@@ -7,8 +7,8 @@
 Every head has `loss(states, mask, targets) -> (sum, count)`, a sum and a count because those stay
 exact under accumulation, `decode(states, mask)`, and `chain(states, mask)`, whose forward-backward
 gives marginals. These three are the public methods, and check their arguments. A training loop,
-which makes its masks itself, calls the head as a module: that is `loss` without these checks, of
-which that of the mask makes a GPU wait for everything before it.
+which makes its masks itself, calls the head as a module: that is `loss` without these checks, as
+the check of a mask makes a GPU wait for everything before it.
 """
 
 from dataclasses import dataclass
