@@ -28,7 +28,7 @@ from tagkit.models.bundle import load_bundle
 from tagkit.models.device import choose_device
 from tagkit.models.model import Model
 from tagkit.models.tagger import known_labels, tags_in
-from tagkit.models.task import ModelContext, Wanted
+from tagkit.models.task import ModelContext, PredictionOptions
 from tagkit.models.task_table import task_of
 from tagkit.nn.inference import CachedWords
 from tagkit.text.records import Alternative, Prediction, Sentence, TaggedText
@@ -232,7 +232,7 @@ class Predictor:
             for window in plan
         ]
         # In the order of sentences and of their windows, which the loop below takes one by one.
-        found = iter(self._decode(pieces, batch_size, Wanted(confidence, threshold)))
+        found = iter(self._decode(pieces, batch_size, PredictionOptions(confidence, threshold)))
         predictions = []
         for sentence, plan in zip(sentences, plans, strict=True):
             parts = [
@@ -243,14 +243,14 @@ class Predictor:
         return predictions
 
     def _decode(
-        self, sentences: Sequence[Sentence], batch_size: int, wanted: Wanted
+        self, sentences: Sequence[Sentence], batch_size: int, options: PredictionOptions
     ) -> list[Prediction]:
         """Predictions in the order of the sentences, which is not the order of the batches."""
         # By index in `sentences`: batches come in order of length.
         context, predictions = self._context, dict[int, Prediction]()
         for indices, tokens, table in self._batches(sentences, batch_size):
             batch = [sentences[i] for i in indices]
-            found = self.task.decode(context, tokens, table, batch, wanted)
+            found = self.task.decode(context, tokens, table, batch, options)
             predictions.update(zip(indices.tolist(), found, strict=True))
         return [predictions[i] for i in range(len(sentences))]
 

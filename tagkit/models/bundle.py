@@ -85,7 +85,7 @@ def find_bundle(path: Path) -> Path:
     """
     try:
         for folder in (path, *(path / name for name in _RUN_MODELS)):
-            # Metadata are written last, so a folder that has them is whole.
+            # The metadata is written last, so a folder that has it is whole.
             if (folder / METADATA).is_file():
                 return folder
             # The old model, of a run that was stopped between the two renames that replace it.
@@ -149,9 +149,10 @@ def save_bundle(
         raise BundleError(f"{folder}: cannot be written: {error.strerror or error}") from None
 
 
-# Of several runs (seeds, trials of a search) the best one's model.
 def copy_bundle(source: Path, folder: Path) -> None:
-    """Replace one model by a copy of another: the four files of a model, and no others.
+    """Replace the model in `folder` by a copy of the one in `source`, its four files alone.
+
+    Of several runs (seeds, trials of a search) the best one's model is copied in this way.
 
     Raises:
         OSError: it cannot be copied.
@@ -196,7 +197,7 @@ def read_metadata(folder: Path) -> dict[str, Any]:
     Raises:
         BundleError: it cannot be read, or is of a newer format.
     """
-    # Metadata have no digest of their own, so they are bounded and checked before they are used.
+    # The metadata has no digest of its own, so it is bounded and checked before it is used.
     path = folder / METADATA
     content = _read(path, MAX_METADATA_BYTES)
     try:

@@ -27,7 +27,7 @@ from tagkit.models.agreement import check_classes, check_features, check_no_tags
 from tagkit.models.description import Description, encoder_name, metric_columns
 from tagkit.models.model import Model, build_embedding, build_encoder
 from tagkit.models.output import ModelOutput, require_number
-from tagkit.models.task import Labels, ModelContext, Task, TrainingData, Wanted
+from tagkit.models.task import Labels, ModelContext, PredictionOptions, Task, TrainingData
 from tagkit.nn.embedding import TokenEmbedding
 from tagkit.nn.encoder import Encoder
 from tagkit.nn.heads import POOLINGS
@@ -36,8 +36,8 @@ from tagkit.nn.inference import CachedWords
 from tagkit.text.records import LabelScore, Prediction, Sentence
 from tagkit.wording import listed
 
-# From this probability on a class is likelier than not. It is the default where a text may have
-# several classes; where it has one, the likeliest is taken whatever its probability.
+# From this probability on a class is more probable than not. It is the default where a text may
+# have several classes; where it has one, the most probable is taken, whatever its probability.
 _EVEN = 0.5
 
 
@@ -50,18 +50,17 @@ class Classifier(Model):
         self.class_head = class_head
 
     def loss_of(self, states: Tensor, final: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
-        """That of the classes; its targets are texts."""
+        """The loss of the classes; each text is one target."""
         return self.class_head.loss(states, final, batch.tokens.mask, batch.target("classes"))
 
     def output_of(
         self, states: Tensor, final: Tensor, mask: Tensor, *, confidence: bool
     ) -> ModelOutput:
-        """Probabilities of the classes, which are always worked out."""
+        """Probabilities of the classes, whatever `confidence` says: they cost nothing extra."""
         return class_output(self.class_head, states, final, mask)
 
     def set_constants(self, config: Config, vocabulary: Vocabulary) -> None:
-        """Weights of the loss, of which prediction has none."""
-        # Classes that weigh more shift the loss of training, not the probabilities of a model.
+        """Equal weights of all classes: only the loss of training has others."""
         self.class_head.class_weights = torch.ones(len(vocabulary.classes))
 
     def head_labels(self, vocabulary: Vocabulary) -> Mapping[str, tuple[str, ...]]:
@@ -70,7 +69,7 @@ class Classifier(Model):
 
 
 def class_output(head: ClassHead, states: Tensor, final: Tensor, mask: Tensor) -> ModelOutput:
-    """What a head of classes says, on the CPU; see `Model.output_of`."""
+    """The output of a head of classes, on the CPU; see `Model.output_of`."""
     probs, attention = head.classify(states, final, mask)  # (batch, classes), (batch, time)
     return ModelOutput(
         class_probs=probs.cpu(), attention=None if attention is None else attention.cpu()
@@ -101,7 +100,7 @@ def _class_weights(config: Config, vocabulary: Vocabulary, data: TrainingData) -
     Raises:
         DataError: an option names a class that the training corpus lacks.
     """
-    # A misspelt class would otherwise be weighed by nobody, in silence.
+    # A misspelt class would otherwise have no effect, and no message.
     for option in ("class_weights", "threshold"):
         for label in named if isinstance(named := getattr(config.head, option), dict) else ():
             if vocabulary.class_id(label) is None:
@@ -234,25 +233,27 @@ class ClassifyTask(Task):
         head = build_class_head(config, vocabulary, encoder.outputs, data)
         return Classifier(embed=embed, encoder=encoder, class_head=head)
 
-    def check(self, config: Config, vocabulary: Vocabulary, settings: Path, words: Path) -> None:
+    def check(
+        self, config: Config, vocabulary: Vocabulary, config_file: Path, vocabulary_file: Path
+    ) -> None:
         """There are classes and no tags."""
-        check_no_tags(config, vocabulary, words)
-        check_classes(config, vocabulary.classes, settings, words)
-        check_features(config, vocabulary, words)
+        check_no_tags(config, vocabulary, vocabulary_file)
+        check_classes(config, vocabulary.classes, config_file, vocabulary_file)
+        check_features(config, vocabulary, vocabulary_file)
 
     def decode(
         self,
         context: ModelContext,
         tokens: Tokens,
-        table: CachedWords,
+        words: CachedWords,
         sentences: Sequence[Sentence],
-        wanted: Wanted,
+        options: PredictionOptions,
     ) -> list[Prediction]:
         """Classes with their probabilities."""
         # `confidence` asks for probabilities of tags; those of classes cost nothing extra.
-        output = context.model.output(tokens, table, confidence=False)
+        output = context.model.output(tokens, words, confidence=False)
         bare = [Prediction(sentence.words, ()) for sentence in sentences]
-        return with_classes(bare, context, output, wanted.threshold)
+        return with_classes(bare, context, output, options.threshold)
 
     def score(
         self,

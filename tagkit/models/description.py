@@ -1,4 +1,4 @@
-"""What a model is, in the words that the console, train.log and `tagkit info` share."""
+"""A description of a model, in the words that the console and `tagkit info` share."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ class Description:
 
     Attributes:
         encoder: the recurrent layers, such as "2-layer BiLSTM".
-        heads: what stands on them, such as "CRF" or "attention pooling".
+        heads: what reads their states, such as "CRF" or "attention pooling".
         unit: what an example is: "sentence" or "text".
         measure: head of the column of dev's headline, such as "F1", "acc." or "mean".
         columns: heads of the columns beside the headline's, by the metrics' names in

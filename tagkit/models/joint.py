@@ -1,4 +1,4 @@
-"""The task "both": a tag of each token and a class of the whole text, from one encoder.
+"""The task "both": tags of the tokens and classes of the whole text, from one encoder.
 
 Intents and slots are the usual case (Hakkani-Tür et al. 2016; Liu and Lane 2016). The loss is that
 of a text's tags and class together,
@@ -45,7 +45,7 @@ from tagkit.models.tagger import (
     tags_in,
     tags_of,
 )
-from tagkit.models.task import Labels, ModelContext, Task, TrainingData, Wanted
+from tagkit.models.task import Labels, ModelContext, PredictionOptions, Task, TrainingData
 from tagkit.nn.embedding import TokenEmbedding
 from tagkit.nn.encoder import Encoder
 from tagkit.nn.heads import HEADS
@@ -88,7 +88,7 @@ class JointModel(Model):
         self.register_buffer("continuation", continuation, persistent=False)
 
     def loss_of(self, states: Tensor, final: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
-        """The sum of both losses; its targets are tokens."""
+        """The weighted sum of both losses; each token is one target."""
         # Both losses are sums over the batch. They are divided by the number of tokens, so that a
         # text's tags weigh as they do without classes.
         mask = batch.tokens.mask
@@ -99,7 +99,7 @@ class JointModel(Model):
     def output_of(
         self, states: Tensor, final: Tensor, mask: Tensor, *, confidence: bool
     ) -> ModelOutput:
-        """What both heads say."""
+        """The output of both heads."""
         classes = class_output(self.class_head, states, final, mask)
         tags = tag_output(self.head, self.continuation, states, mask, confidence=confidence)
         return ModelOutput(tags.tag_ids, tags.confidence, classes.class_probs, classes.attention)
@@ -159,38 +159,40 @@ class JointTask(Task):
             continuation=continuations(vocabulary.tags, training_scheme(config)),
         )
 
-    def check(self, config: Config, vocabulary: Vocabulary, settings: Path, words: Path) -> None:
+    def check(
+        self, config: Config, vocabulary: Vocabulary, config_file: Path, vocabulary_file: Path
+    ) -> None:
         """There are tags of the training scheme, and classes."""
-        check_tags(config, vocabulary.tags, settings, words)
-        check_classes(config, vocabulary.classes, settings, words)
-        check_features(config, vocabulary, words)
+        check_tags(config, vocabulary.tags, config_file, vocabulary_file)
+        check_classes(config, vocabulary.classes, config_file, vocabulary_file)
+        check_features(config, vocabulary, vocabulary_file)
 
     def decode(
         self,
         context: ModelContext,
         tokens: Tokens,
-        table: CachedWords,
+        words: CachedWords,
         sentences: Sequence[Sentence],
-        wanted: Wanted,
+        options: PredictionOptions,
     ) -> list[Prediction]:
         """Tags, spans and classes."""
-        output = context.model.output(tokens, table, confidence=wanted.confidence)
+        output = context.model.output(tokens, words, confidence=options.confidence)
         tagged = tag_predictions(context, output, sentences)
-        return with_classes(tagged, context, output, wanted.threshold)
+        return with_classes(tagged, context, output, options.threshold)
 
     @torch.inference_mode()
     def n_best(
         self,
         context: ModelContext,
         tokens: Tokens,
-        table: CachedWords,
+        words: CachedWords,
         lengths: Sequence[int],
         count: int,
     ) -> list[list[Alternative]]:
-        """Exactly the likeliest paths of the head of tags."""
+        """The best paths of the head of tags, exactly."""
         model = context.model
         assert isinstance(model, JointModel)
-        states, _ = model.read(tokens, table)
+        states, _ = model.read(tokens, words)  # (batch, time, hidden)
         return tag_alternatives(context, model.head, states, tokens.mask, lengths, count)
 
     def score(

@@ -1,4 +1,4 @@
-"""What the networks of all tasks share: from words, characters and features to hidden states.
+"""What the networks of all tasks share: words, characters and features to hidden states.
 
     words, characters, features -> vectors        nn/embedding.py
     vectors                     -> hidden states  nn/encoder.py, or nn/inference.py in prediction
@@ -50,13 +50,13 @@ class Model(nn.Module):
     def output_of(
         self, states: Tensor, final: Tensor, mask: Tensor, *, confidence: bool
     ) -> ModelOutput:
-        """What the heads say of hidden states, on the CPU.
+        """The heads' output for hidden states, on the CPU.
 
         Args:
             states: (batch, time, hidden).
             final: (batch, hidden).
             mask: (batch, time) bool, True on real tokens.
-            confidence: whether probabilities of tags are wanted, which cost a forward-backward.
+            confidence: whether to compute probabilities of tags, which costs a forward-backward.
         """
 
     @abstractmethod
@@ -65,10 +65,10 @@ class Model(nn.Module):
 
     @abstractmethod
     def head_labels(self, vocabulary: Vocabulary) -> Mapping[str, tuple[str, ...]]:
-        """By the prefix of each head's parameters, the labels whose rows these have."""
+        """Labels in the order of the rows of each head, by the prefix of its parameters' names."""
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """The loss of a batch, as `loss_of` gives it: what wrappers of modules call."""
+        """The loss of a batch, as `loss_of` returns it."""
         # (batch, time, features) -> (batch, time, hidden) and (batch, hidden)
         states, final = self.encoder.read(self._inputs(batch), batch.tokens.mask)
         # In mixed precision too: sums over all paths need all digits.
@@ -85,28 +85,28 @@ class Model(nn.Module):
         return hidden
 
     @torch.inference_mode()
-    def output(self, tokens: Tokens, table: CachedWords, *, confidence: bool) -> ModelOutput:
-        """What the model says of sentences.
+    def output(self, tokens: Tokens, words: CachedWords, *, confidence: bool) -> ModelOutput:
+        """The model's output for sentences.
 
         Args:
-            tokens: whose rows are those of `table`.
-            table: the distinct words.
-            confidence: whether probabilities of tags are wanted.
+            tokens: of the sentences; their rows are rows of `words`.
+            words: the distinct words.
+            confidence: whether to compute probabilities of tags.
         """
-        states, final = self.read(tokens, table)
+        states, final = self.read(tokens, words)
         return self.output_of(states, final, tokens.mask, confidence=confidence)
 
-    def read(self, tokens: Tokens, table: CachedWords) -> tuple[Tensor, Tensor]:
+    def read(self, tokens: Tokens, words: CachedWords) -> tuple[Tensor, Tensor]:
         """Hidden and final states, with cached input projections where that is faster."""
-        readers = table.readers
-        # Alone or in small batches the fused kernel of torch wins; it knows fp32 alone.
+        readers = words.readers
+        # In small batches the fused kernel of torch is faster; it has no precision but fp32.
         if readers and (len(tokens.mask) >= SMALLEST_BATCH or readers[0].precision != "fp32"):
             # Words first, then each feature column: their projections add up to the input of
             # the first layer, as W [a; b] = W_a a + W_b b.
-            projected = (table.projected, *table.features)
+            projected = (words.projected, *words.features)
             rows = (tokens.rows, *tokens.feature_ids)
             return read_cached(self.encoder, readers, projected, rows, tokens.mask)
-        inputs = self.embed(table.vectors, tokens.rows, tokens.feature_ids)
+        inputs = self.embed(words.vectors, tokens.rows, tokens.feature_ids)
         return self.encoder.read(inputs, tokens.mask)
 
     def _inputs(self, batch: Batch) -> Tensor:

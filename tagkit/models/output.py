@@ -1,4 +1,4 @@
-"""What a model says of a batch in prediction."""
+"""The output of a model for a batch, in prediction."""
 
 import math
 from dataclasses import dataclass
@@ -15,10 +15,10 @@ class ModelOutput:
 
     Attributes:
         tag_ids: (batch, time) int64 best paths, 0 on padding; None from a model without tags.
-        confidence: of these paths; None unless it was asked for.
+        confidence: of these paths; None unless it was requested.
         class_probs: (batch, classes), 0 to 1; None from a model without classes.
         attention: (batch, time) weight of each token in the text's vector, 0 on padding; sums to 1
-            over a text. None if the pooling is not attention.
+            over a text. None unless the pooling is attention.
     """
 
     # One record for all tasks: what a task does not predict stays None.
@@ -29,11 +29,11 @@ class ModelOutput:
 
 
 def require_number(value: float) -> None:
-    """Raise unless a probability, or a sum of some, is a finite number.
+    """Raise unless a probability, or a sum of probabilities, is a finite number.
 
     Raises:
-        BundleError: it is not. Every weight was finite on loading, but products of very large
-            ones overflow.
+        BundleError: it is not. Every weight was finite when it was loaded, but products of very
+            large ones overflow.
     """
     # Called with sums, so that a batch needs one check for each sentence, not for each token.
     if not math.isfinite(value):

@@ -29,7 +29,7 @@ from tagkit.models.model import Model, build_embedding, build_encoder
 from tagkit.models.output import ModelOutput
 from tagkit.models.steps import continuations, illegal_steps, legal_scheme
 from tagkit.models.tag_decoding import tag_alternatives, tag_predictions
-from tagkit.models.task import Labels, ModelContext, Task, TrainingData, Wanted
+from tagkit.models.task import Labels, ModelContext, PredictionOptions, Task, TrainingData
 from tagkit.nn.crf.confidence import span_confidence
 from tagkit.nn.embedding import TokenEmbedding
 from tagkit.nn.encoder import Encoder
@@ -65,7 +65,7 @@ class Tagger(Model):
         self.register_buffer("continuation", continuation, persistent=False)
 
     def loss_of(self, states: Tensor, final: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
-        """That of the tags; its targets are tokens."""
+        """The loss of the tags; each token is one target."""
         # Called as a module, not by `loss`: a batch's own mask needs no check.
         found: tuple[Tensor, Tensor] = self.head(states, batch.tokens.mask, batch.target("tags"))
         return found
@@ -73,11 +73,11 @@ class Tagger(Model):
     def output_of(
         self, states: Tensor, final: Tensor, mask: Tensor, *, confidence: bool
     ) -> ModelOutput:
-        """The best paths, and with `confidence` the probabilities of their tags."""
+        """The best paths, and with `confidence` the probabilities of their tags and spans."""
         return tag_output(self.head, self.continuation, states, mask, confidence=confidence)
 
     def set_constants(self, config: Config, vocabulary: Vocabulary) -> None:
-        """Illegal steps, and what continues a span."""
+        """Forbidden steps, and the tags that continue a span."""
         self.continuation = continuations(vocabulary.tags, training_scheme(config))
         set_illegal_steps(self.head, config, vocabulary)
 
@@ -89,11 +89,11 @@ class Tagger(Model):
 def tag_output(
     head: Head, continuation: Tensor, states: Tensor, mask: Tensor, *, confidence: bool
 ) -> ModelOutput:
-    """What a head of tags says, on the CPU; see `Model.output_of`."""
+    """The output of a head of tags, on the CPU; see `Model.output_of`."""
     tag_ids = head.decode(states, mask).cpu()  # (batch, time)
     if not confidence:
         return ModelOutput(tag_ids=tag_ids)
-    # All output is on the CPU, and so are the sums over paths that probabilities take.
+    # Sums over paths are many small steps, which are slow on a GPU: they run on the CPU too.
     scores = head.chain(states, mask).cpu()
     return ModelOutput(
         tag_ids=tag_ids, confidence=span_confidence(scores, tag_ids, continuation.cpu())
@@ -101,7 +101,7 @@ def tag_output(
 
 
 def set_illegal_steps(head: Head, config: Config, vocabulary: Vocabulary) -> None:
-    """Give a head that was built without memory the steps that its scheme forbids."""
+    """Give a head that was built on the meta device the steps that its scheme forbids."""
     illegal = illegal_steps(vocabulary.tags, legal_scheme(config))
     head.illegal_transitions = illegal.transitions
     head.illegal_start = illegal.start
@@ -125,14 +125,14 @@ def build_tag_head(
             constrain_training=config.head.constrain == "train",
         )
     )
-    # Weights are of the loss alone: a model that is loaded has none.
+    # Only the loss uses weights: a model that is loaded has none.
     if data is not None and config.head.label_weights:
         head.tag_weights = _tag_weights(config, vocabulary, data.path)
     return head
 
 
 def _tag_weights(config: Config, vocabulary: Vocabulary, path: str) -> Tensor:
-    """(tags,) weights of the tags in the loss, those of their labels.
+    """(tags,) weight of each tag in the loss, which is that of its label.
 
     Raises:
         DataError: an option names a label that the training corpus lacks.
@@ -246,28 +246,30 @@ class TagTask(Task):
             continuation=continuations(vocabulary.tags, training_scheme(config)),
         )
 
-    def check(self, config: Config, vocabulary: Vocabulary, settings: Path, words: Path) -> None:
+    def check(
+        self, config: Config, vocabulary: Vocabulary, config_file: Path, vocabulary_file: Path
+    ) -> None:
         """There are tags of the training scheme, and no classes."""
-        check_tags(config, vocabulary.tags, settings, words)
-        check_no_classes(config, vocabulary, words)
-        check_features(config, vocabulary, words)
+        check_tags(config, vocabulary.tags, config_file, vocabulary_file)
+        check_no_classes(config, vocabulary, vocabulary_file)
+        check_features(config, vocabulary, vocabulary_file)
 
     def decode(
         self,
         context: ModelContext,
         tokens: Tokens,
-        table: CachedWords,
+        words: CachedWords,
         sentences: Sequence[Sentence],
-        wanted: Wanted,
+        options: PredictionOptions,
     ) -> list[Prediction]:
         """Tags and spans."""
-        output = context.model.output(tokens, table, confidence=wanted.confidence)
+        output = context.model.output(tokens, words, confidence=options.confidence)
         return tag_predictions(context, output, sentences)
 
     def join(
         self, config: Config, words: tuple[str, ...], parts: Sequence[tuple[int, Prediction]]
     ) -> Prediction:
-        """The tags of each window up to a seam that lies in no span."""
+        """The tags of the windows, joined where no span is cut."""
         return join(words, parts, config.data.scheme)
 
     @torch.inference_mode()
@@ -275,14 +277,14 @@ class TagTask(Task):
         self,
         context: ModelContext,
         tokens: Tokens,
-        table: CachedWords,
+        words: CachedWords,
         lengths: Sequence[int],
         count: int,
     ) -> list[list[Alternative]]:
-        """Exactly the likeliest paths of the head."""
+        """The best paths of the head, exactly."""
         model = context.model
         assert isinstance(model, Tagger)
-        states, _ = model.read(tokens, table)  # (batch, time, hidden)
+        states, _ = model.read(tokens, words)  # (batch, time, hidden)
         return tag_alternatives(context, model.head, states, tokens.mask, lengths, count)
 
     def score(

@@ -1,17 +1,23 @@
-"""The interface behind which everything lies that depends on what is predicted.
+"""The interface of a task: everything that depends on what is predicted.
 
-A task is one object without state, a row of `task_table.TASKS`. Setup, the training loop, resuming,
-seeds, search, streaming, workers, scoring and the console know this interface alone, so that a
-new task is one module and one row:
+A task is one object without state. Setup, training, resuming, seeds, search, streaming, workers,
+scoring and the console use this interface alone and never ask which task it is:
 
+    needs, gives, is_whole      (attributes)     labels that it reads and predicts; windows or not
     read, resolve, examples     files         -> sentences to learn from
     labels, targets             sentences     -> the vocabulary's labels, and ids of what is learnt
-    batches, state              an epoch      -> steps, and what is carried from one to the next
-    build, check                configuration -> the network
+    build                       configuration -> the network
+    batches, state, restore     an epoch      -> steps, and what is carried from one to the next
     loss                        a batch       -> (sum, count)
-    decode, join                a batch       -> predictions
+    decode, join, n_best        a batch       -> predictions; windows -> one; alternative taggings
     score                       predictions   -> a report with one headline
     describe                    configuration -> what the console and `tagkit info` say
+    check                       a saved model -> an error if its parts do not belong together
+
+To add a task, write one module beside this one with a subclass of `Task` and, for its network, one
+of `model.Model` (`tagger.py` is the shortest example), then add one row to `task_table.TASKS` and
+one name to the `Literal` of `task` in `config/sections.py`. Methods that have a body below may be
+left as they are.
 """
 
 from abc import ABC, abstractmethod
@@ -52,11 +58,11 @@ class Labels:
 
 @dataclass(frozen=True, slots=True)
 class TrainingData:
-    """What a network may be fitted to before its first step, such as counts of tags.
+    """The training corpus, for networks that need it before their first step, as counts of tags.
 
     Attributes:
         encoded: the training corpus.
-        path: of its file, for messages.
+        path: name of its file, for messages.
     """
 
     encoded: Encoded
@@ -71,8 +77,8 @@ class ModelContext:
         model: the network.
         vocabulary: of the model.
         config: the resolved configuration of the model.
-        checked: whether probabilities that are not numbers are an error. While a model is trained
-            they are not: its score shows it.
+        checked: whether probabilities that are not numbers raise an error. They do not while a
+            model is trained: there a low score shows the problem.
     """
 
     model: Model
@@ -82,8 +88,8 @@ class ModelContext:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What is asked of a prediction.
+class PredictionOptions:
+    """What a prediction is to contain besides the labels.
 
     Attributes:
         confidence: whether to compute probabilities of tags and spans.
@@ -101,11 +107,11 @@ class Task(ABC):
     Attributes:
         needs: labels that a corpus must have to be learnt from, or to be scored on.
         gives: labels that a prediction has.
-        is_whole: whether a text is one sequence, which is never cut, as something is said of the
-            whole of it. Otherwise long sentences are read in windows.
+        is_whole: whether a text is one sequence that is never cut, because something is predicted
+            of the whole of it. Otherwise long sentences are read in windows.
     """
 
-    # `needs` and `gives` differ where targets follow from the words alone.
+    # The two differ where targets follow from the words alone, as those of a language model do.
     needs: ClassVar[LabelKinds]
     gives: ClassVar[LabelKinds]
     is_whole: ClassVar[bool]
@@ -116,7 +122,6 @@ class Task(ABC):
         Raises:
             DataError: one cannot be read, or holds nothing to learn.
         """
-        # Dev is scored in the scheme that it is in, which may differ from that of train.
         return load_corpus(config, self.needs)
 
     @abstractmethod
@@ -145,10 +150,11 @@ class Task(ABC):
         Args:
             encoded: the training corpus.
             config: has the batches' size, and the number of them in a step.
-            generator: of random numbers; its state before the call decides the whole epoch.
+            generator: of random numbers; its state before the call decides the whole epoch, so
+                that a resumed run can plan the same epoch again.
         """
-        # Sentences are drawn without regard to their labels. A task whose examples continue each
-        # other, such as a language model, has another order, and keeps it in `state`.
+        # Sentences are shuffled. A task whose examples continue each other, such as a language
+        # model, overrides this with their order in the corpus.
         train = config.train
         batches = batches_at_random(
             encoded.lengths, train.batch_size, train.batch_tokens, generator
@@ -157,11 +163,11 @@ class Task(ABC):
         return [batches[start : start + size] for start in range(0, len(batches), size)]
 
     def state(self, model: Model) -> Mapping[str, Tensor]:
-        """What is carried from one step to the next besides weights; a checkpoint holds it."""
-        return {}  # each batch is learnt by itself
+        """What is carried from one step to the next besides the weights, for the checkpoint."""
+        return {}  # no batch depends on the one before
 
     def restore(self, model: Model, state: Mapping[str, Tensor]) -> None:  # noqa: B027 - optional
-        """Take over what `state` gave."""
+        """Restore what `state` returned."""
 
     @abstractmethod
     def build(self, config: Config, vocabulary: Vocabulary, data: TrainingData | None) -> Model:
@@ -177,42 +183,44 @@ class Task(ABC):
         """
 
     @abstractmethod
-    def check(self, config: Config, vocabulary: Vocabulary, settings: Path, words: Path) -> None:
-        """Raise where a saved configuration and a saved vocabulary do not belong together.
+    def check(
+        self, config: Config, vocabulary: Vocabulary, config_file: Path, vocabulary_file: Path
+    ) -> None:
+        """Raise unless a saved configuration and a saved vocabulary belong together.
 
         Args:
             config: resolved, as training writes it.
             vocabulary: of the model.
-            settings: file of the configuration, for messages.
-            words: file of the vocabulary, for messages.
+            config_file: where the configuration is, for messages.
+            vocabulary_file: where the vocabulary is, for messages.
 
         Raises:
-            BundleError: a part of one is not in the other.
+            BundleError: one of them asks for something that the other does not have.
         """
 
     def loss(self, model: Model, batch: Batch) -> tuple[Tensor, Tensor]:
         """Negative log-likelihood in nats, summed, and the number of targets."""
-        # Not model.forward: wrappers that spread a model over processes hook into the call.
-        found: tuple[Tensor, Tensor] = model(batch)
-        return found
+        # Not model.forward: hooks of modules run only when the module itself is called.
+        total, count = model(batch)
+        return total, count
 
     @abstractmethod
     def decode(
         self,
         context: ModelContext,
         tokens: Tokens,
-        table: CachedWords,
+        words: CachedWords,
         sentences: Sequence[Sentence],
-        wanted: Wanted,
+        options: PredictionOptions,
     ) -> list[Prediction]:
         """Predictions for the sentences of a batch.
 
         Args:
             context: the model.
-            tokens: of the batch, whose rows are those of `table`.
-            table: the distinct words.
+            tokens: of the batch; their rows are rows of `words`.
+            words: the distinct words.
             sentences: in the order of the batch.
-            wanted: what is asked for.
+            options: what the predictions are to contain.
 
         Raises:
             BundleError: the model's probabilities are not numbers.
@@ -221,19 +229,33 @@ class Task(ABC):
     def join(
         self, config: Config, words: tuple[str, ...], parts: Sequence[tuple[int, Prediction]]
     ) -> Prediction:
-        """One prediction for a sentence that was read in windows: start and prediction of each."""
-        raise NotImplementedError("a text is read whole")
+        """One prediction for a sentence that was read in windows.
+
+        Args:
+            config: of the model.
+            words: of the whole sentence.
+            parts: of each window the number of its first word in the sentence, and its prediction.
+        """
+        raise NotImplementedError("this task reads each text whole")
 
     def n_best(
         self,
         context: ModelContext,
         tokens: Tokens,
-        table: CachedWords,
+        words: CachedWords,
         lengths: Sequence[int],
         count: int,
     ) -> list[list[Alternative]]:
-        """The likeliest sequences of tags of each sentence, the likeliest first."""
-        raise NotImplementedError("there are no sequences of tags")
+        """The `count` most probable taggings of each sentence, the most probable first.
+
+        Args:
+            context: the model.
+            tokens: of the batch; their rows are rows of `words`.
+            words: the distinct words.
+            lengths: number of words in each sentence.
+            count: how many; a short sentence may have fewer.
+        """
+        raise NotImplementedError("this task predicts no tags")
 
     @abstractmethod
     def score(
@@ -250,7 +272,7 @@ class Task(ABC):
             context: the model.
             split: the corpus.
             predictions: for its sentences, in order.
-            strict: count well-formed spans only.
+            strict: whether only well-formed spans count.
         """
 
     @abstractmethod

@@ -6,7 +6,7 @@ from tagkit.models.joint import JointTask
 from tagkit.models.tagger import TagTask
 from tagkit.models.task import Task
 
-# A new task is one module beside these and one row; the keys are what the configuration allows.
+# The keys are the values that the configuration allows for `task`. How to add one: see `task.py`.
 TASKS: dict[str, Task] = {
     "tag": TagTask(),
     "classify": ClassifyTask(),

@@ -33,7 +33,9 @@ def inherit_options(config: Config, base: Bundle, name: str) -> Config:
     """
     problems = []
     for option_name, option in options_of(Config).items():
-        if not option.inherit:  # it decides neither what tensors there are nor what they are of
+        if (
+            not option.inherit
+        ):  # it decides neither which tensors there are nor what their rows mean
             continue
         section, _, key = option_name.partition(".")
         mine, theirs = getattr(config, section), getattr(base.config, section)
@@ -102,7 +104,7 @@ def copy_weights(model: Model, base: Bundle, vocabulary: Vocabulary) -> None:
         head = next(filter(name.startswith, keeps), None)
         if head and (old is None or not keeps[head] or not _is_block(old, tensor)):
             continue
-        # Outside heads `inherit_options` has made the shapes equal, but for rows of tables.
+        # Outside the heads `inherit_options` has made the shapes equal, except the tables' rows.
         assert old is not None
         assert head or old.shape == tensor.shape or name.startswith(_TABLES), name
         # The leading block, in every dimension: a CRF's transitions grow in two.

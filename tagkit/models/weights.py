@@ -29,7 +29,6 @@ from tagkit.text.json_text import from_json
 MAX_HEADER_BYTES = 16 * 2**20  # a model has some hundred tensors of some hundred bytes each
 _DTYPES = {torch.float32: "F32", torch.int64: "I64"}  # dtypes of models -> names in safetensors
 
-
 # Together with all functions of nn.init these draw random weights.
 _RANDOM_FILLS = (Tensor.normal_, Tensor.uniform_)
 
@@ -176,10 +175,10 @@ def read_weights(
 
 
 def require_finite(weights: Mapping[str, Tensor], path: Path) -> None:
-    """Raise where a weight is NaN or infinite.
+    """Raise unless all weights are finite.
 
     Raises:
-        BundleError: a weight is not finite.
+        BundleError: one is NaN or infinite.
     """
     for name, tensor in weights.items():
         if tensor.numel() and tensor.is_floating_point():

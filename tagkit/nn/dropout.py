@@ -26,7 +26,7 @@ class LockedDropout(nn.Module):
         # new one at each step would be noise that the recurrence averages out.
         kept = inputs.new_empty(batch, 1, features).bernoulli_(1 - self.probability)
         # Divided here, in training, so that the expectation is that of prediction, where nothing is
-        # dropped and nothing is scaled.
+        # dropped and nothing is scaled ("inverted dropout"): 1 / (1 - p) or 0 for each feature.
         return inputs * kept.div_(1 - self.probability)
 
 
@@ -62,6 +62,7 @@ def replace_at_random(
         probability: of each to be replaced.
         generator: on the device of `ids`.
     """
-    # One draw for each id, replaceable or not: how many are drawn does not depend on the words.
+    # One draw for each id, replaceable or not: the number of draws depends on the shape alone.
     draws = torch.rand(ids.shape, generator=generator, device=ids.device)
+    # (number of ids,) at `ids` -> the shape of `ids`
     return torch.where(replaceable[ids] & (draws < probability), new_id, ids)

@@ -17,7 +17,7 @@ from tagkit.nn.inference import SMALLEST_BATCH, RowReader, layer_reader, read_la
 
 
 class RowUpdatedEmbedding(nn.Embedding):
-    """A table of which a step reads few of many rows: an optimizer may update these alone."""
+    """A table with many rows, of which a step reads few: an optimizer may update only these."""
 
 
 def row_updated_table(model: nn.Module) -> RowUpdatedEmbedding | None:
@@ -68,6 +68,7 @@ class WordEmbedding(nn.Module):
         trained: Tensor = self.trained(word_ids)  # (words,) -> (words, dim)
         if len(self.vectors) == 1:
             return trained
+        # (words, dim) + (vectors + 1, dim) at (words,) -> (words, dim)
         return trained + nn.functional.embedding(vector_rows, self.vectors)
 
     @torch.no_grad()
@@ -78,7 +79,8 @@ class WordEmbedding(nn.Module):
             vectors: (vectors, dim).
             rows: (words,) int64, the row of each trained word's pretrained vector, 0 of none.
         """
-        self.vectors[1:] = vectors
+        self.vectors[1:] = vectors  # row 0 stays zero: it is that of no vector
+        # (words,) bool selects rows of (words, dim)
         self.trained.weight[rows > 0] = 0
 
 
@@ -109,14 +111,17 @@ class CharEncoder(nn.Module):
         # product of every character of every word.
         if not self.training and not torch.is_grad_enabled() and not char_ids[0].is_cuda:
             reader = layer_reader(self.layer, "fp32")
-            table = reader.project(self.embedding.weight, 0)  # (chars, outputs)
+            # (chars, dim) -> (chars, directions x gates x hidden)
+            table = reader.project(self.embedding.weight, 0)
             encode = partial(self._encode_cached, reader, table)
+        # each (words of a group, outputs) -> (all words, outputs)
         return torch.cat([encode(group) for group in char_ids])
 
     def _encode_cached(self, reader: RowReader, table: Tensor, char_ids: Tensor) -> Tensor:
         """As `_encode`, from the characters' projected rows."""
         if len(char_ids) < SMALLEST_BATCH:
             return self._encode(char_ids)
+        # (words, chars) row numbers -> (words, outputs): of the two results the final states
         return read_layer_cached(self.layer, reader, [table], [char_ids], char_ids != 0)[1]
 
     def _encode(self, char_ids: Tensor) -> Tensor:
@@ -167,9 +172,10 @@ class TokenEmbedding(nn.Module):
         Returns:
             (batch, time, outputs).
         """
-        # A word that occurs often was encoded once; the gradients of its tokens are summed here.
-        # (words, features) at (batch, time) -> (batch, time, features)
+        # A word that occurs several times was encoded once, and the gradients of its tokens are
+        # summed here: (words, features) at (batch, time) -> (batch, time, features)
         parts = [nn.functional.embedding(rows, vectors)]
         for table, ids in zip(self.features, feature_ids, strict=True):
             parts.append(table(ids))  # (batch, time) -> (batch, time, dim)
+        # (batch, time, vector_size) and (batch, time, dim) of each column -> (batch, time, outputs)
         return torch.cat(parts, dim=-1) if len(parts) > 1 else parts[0]

@@ -3,19 +3,19 @@
     h[t] = g(h[t-1], x[t]),  h[-1] = 0
 
 with g one of `cells/` (Jurafsky and Martin, "RNNs and LSTMs", eqs. 13.1-13.3 for the simple
-recurrence, 13.16-13.18 for two directions; Goodfellow, Bengio and Courville 2016, sections 10.2,
-10.3 and 10.10). The networks are torch's fused ones.
+recurrence, 13.16-13.18 for two directions; Goodfellow, Bengio and Courville, sections 10.2, 10.3
+and 10.10). The networks are torch's fused ones.
 
 Two directions are two one-way networks, the second over each sequence reversed within its own
-length. That is exact under padding without packed sequences, which leave torch's fast kernels on a
-CPU: training with them took 1.3 to 2 times as long.
+length. That is exact under padding without packed sequences, with which torch does not use its fast
+kernels on a CPU: training with them took 1.3 to 2 times as long.
 
 Long sequences are read in segments: a segment begins with the state that the one before it ended
 with, so that the states are those of reading in one go, but no gradient crosses the border
 (truncated back-propagation through time: Williams and Peng 1990; Jurafsky and Martin, "RNNs and
-LSTMs", section 13.2.2 on training in chunks; Goodfellow, Bengio and Courville, section 10.2.2 on
-its cost). What a segment's backward pass needs is computed again when its turn comes, so that
-memory holds one segment's gates, not all.
+LSTMs", section on training simple RNNs; Goodfellow, Bengio and Courville, section 10.2, on the cost
+of doing without). What the backward pass of a segment needs is computed again when its turn comes,
+so that memory holds the gates of one segment, not of all.
 
 `inference.py` computes the same states faster in prediction.
 """
@@ -46,6 +46,7 @@ def merge_directions(forwards: Tensor, backwards: Tensor, merge: str) -> Tensor:
     """
     match merge:
         case "concat":
+            # two of (..., hidden) -> (..., 2 x hidden), the forward direction first
             return torch.cat((forwards, backwards), dim=-1)
         case "sum":
             return forwards + backwards
@@ -124,18 +125,20 @@ class RecurrentLayer(nn.Module):
     def merged_final(self, ahead: Tensor, back: Tensor | None, mask: Tensor) -> Tensor:
         """As `merged_states`, the final states alone, (batch, outputs)."""
         # In its own reading order each direction ends at the last real token, not at time - 1.
-        # (batch,) -> (batch, 1, hidden), as `gather` wants one index for each value
+        # (batch,) -> (batch, 1, hidden), as `gather` needs one index for each value
         last = (mask.sum(1) - 1).clamp(min=0)[:, None, None].expand(-1, 1, ahead.shape[2])
-        ended = ahead.gather(1, last).squeeze(1)  # (batch, hidden)
+        # (batch, time, hidden) at (batch, 1, hidden) -> (batch, 1, hidden) -> (batch, hidden)
+        ended = ahead.gather(1, last).squeeze(1)
         if back is None:
             return ended
+        # Backwards the last state is that of the first token, which has read the whole sequence.
         return merge_directions(ended, back.gather(1, last).squeeze(1), self.merge)
 
     def _directions(self, inputs: Tensor, mask: Tensor) -> tuple[Tensor, Tensor | None]:
         """States of both directions, each in its own reading order."""
         # A NaN on padding would turn the weights' gradient NaN even where its own gradient is 0.
         inputs = zero_padding(inputs, mask)
-        # On padding the states go on from the last token's: they are zeroed when they are merged.
+        # On padding the recurrence continues from the last token; `merged_states` zeroes it there.
         ahead = _states(self.forwards, inputs, self.segment)
         if self.backwards is None:
             return ahead, None
@@ -195,6 +198,7 @@ class Encoder(nn.Module):
         Returns:
             (batch, time, outputs), zero on padding.
         """
+        # (batch, time, inputs) -> (batch, time, inputs of the top layer) -> (batch, time, outputs)
         return self._drop(self.layers[-1](self._below(inputs, mask), mask))
 
     def read(self, inputs: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
@@ -208,6 +212,7 @@ class Encoder(nn.Module):
         # The final states as one more step, so that locked dropout drops the same features of both:
         # (batch, time, outputs) and (batch, outputs) -> (batch, time + 1, outputs).
         dropped = self._drop(torch.cat((states, final.unsqueeze(1)), dim=1))
+        # -> (batch, time, outputs) and (batch, outputs)
         return dropped[:, :-1], dropped[:, -1]
 
     def _below(self, inputs: Tensor, mask: Tensor) -> Tensor:
@@ -242,7 +247,9 @@ def _states(network: nn.RNNBase, inputs: Tensor, segment: int) -> Tensor:
             )
         else:
             states, carried = network(part, carried)
-        # Detached: the values go on, the gradient stops. An LSTM carries h and c, others h alone.
+        # Detached: the next segment reads the values, and no gradient comes back. An LSTM carries h
+        # and c, each (1, batch, hidden), the other cells h alone.
         carried = tuple(s.detach() for s in carried) if type(carried) is tuple else carried.detach()
         parts.append(states)
+    # each (batch, up to `segment`, hidden) -> (batch, time, hidden)
     return torch.cat(parts, dim=1)

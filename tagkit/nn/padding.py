@@ -47,11 +47,11 @@ def check_mask(mask: Tensor, batch: int, time: int) -> None:
     # On a GPU this waits for all that was launched before. NumPy's calls cost a quarter of torch's,
     # and on a CPU the array is the tensor's own memory.
     rows = mask.cpu().numpy()
-    # True > False: a token whose left neighbour is padding.
+    # True > False: a token whose left neighbour is padding. (batch, time - 1)
     holes = rows[:, 1:] > rows[:, :-1]
     if rows[:, :1].all() and not holes.any():
         return
-    empty = (~rows[:, 0]).nonzero()[0]
+    empty = (~rows[:, 0]).nonzero()[0]  # numbers of the rows without a first token
     if len(empty):
         raise ValueError(
             f"mask: row {empty[0]} is False in column 0; expected every row to begin with a token"
@@ -82,6 +82,7 @@ def reverse_each(sequences: Tensor, mask: Tensor) -> Tensor:
     places = torch.where(mask, mirrored, steps)
     # Places within a sentence -> rows of the batch laid out flat: (batch x time,)
     rows = (places + time * torch.arange(batch, device=mask.device).unsqueeze(1)).flatten()
+    # (batch, time, ...) -> (batch x time, ...), reordered, and back
     found: Tensor = _Reversal.apply(sequences.flatten(0, 1), rows)  # type: ignore[no-untyped-call]
     return found.view(sequences.shape)
 
@@ -96,6 +97,7 @@ class _Reversal(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, sequences: Tensor, rows: Tensor) -> Tensor:
         ctx.rows = rows
+        # (batch x time, ...) at (batch x time,) -> the same shape
         return sequences.index_select(0, rows)
 
     @staticmethod

@@ -1,14 +1,14 @@
-"""Products of states with recurrent weights in cached inference: 32, 16 or 8 bits a number.
+"""The recurrent products of cached inference, U h[t-1], with numbers of 32, 16 or 8 bits.
 
-Only this product has a choice of precision. It is what is left to do at every token once the input
-products are cached, and its weights are what the processor fetches from memory at every step.
+Only this product has a choice of precision. It is what remains for each token once the input
+products are cached, and the processor fetches its weights from memory at every step.
 """
 
 import torch
 from torch import Tensor
 
-_LARGEST = 127  # of a signed integer of eight bits; -128 is left out, so that 0 is the middle
-_TINY = 1e-12  # instead of a division by zero, where all of a row is 0
+_LARGEST = 127  # of an int8; -128 is left out, so that the range is symmetric about 0
+_TINY = 1e-12  # smallest scale, where a whole row is 0: it prevents a division by 0
 
 
 class Product:
@@ -16,29 +16,31 @@ class Product:
 
     def __init__(self, weights: Tensor, *, bounded: bool) -> None:
         """`weights`: (directions, hidden, gates x hidden); `bounded` states are from -1 to 1."""
-        self.weights = weights
+        self.weights = weights  # U, transposed: the product is states @ weights
         self.bounded = bounded
 
     def of(self, states: Tensor) -> Tensor:
         """(directions, batch, hidden) -> (directions, batch, gates x hidden)."""
-        # One matrix for each direction: sum over `hidden`.
+        # One matrix product for each direction:
+        # (d, batch, hidden) @ (d, hidden, gates x hidden) -> (d, batch, gates x hidden)
         return torch.bmm(states, self.weights)
 
     def add_to(self, gates: Tensor, states: Tensor) -> None:
         """Add the product to `gates`, in place."""
-        # Product and sum in one call, which writes to no memory of its own.
+        # Product and sum in one call, without memory for the product.
         gates.baddbmm_(states, self.weights)
 
 
 class Bf16Product(Product):
-    """Weights and states as bfloat16: eight bits of each number are left."""
+    """Weights and states as bfloat16, which keeps 8 significant bits of a float32's 24."""
 
     def __init__(self, weights: Tensor, *, bounded: bool) -> None:
-        """As in `Product`; bfloat16 has the range of float32, so that no state is out of it."""
+        """As in `Product`; any state fits, as bfloat16 has the range of float32."""
         super().__init__(weights.bfloat16(), bounded=bounded)
 
     def of(self, states: Tensor) -> Tensor:
         """As in `Product`."""
+        # The product is rounded to bfloat16; what the caller adds to it is float32.
         return torch.bmm(states.bfloat16(), self.weights).float()
 
     def add_to(self, gates: Tensor, states: Tensor) -> None:
@@ -61,15 +63,16 @@ class Int8Product(Product):
         largest = weights.abs().amax(1, keepdim=True).clamp(min=_TINY)
         rounded = (weights * (_LARGEST / largest)).round_().to(torch.int8)
         super().__init__(rounded, bounded=bounded)
-        # One factor 127 is that of the weights, the other that of the states.
+        # Undoes both roundings: one factor of 127 is that of the weights, one that of the states.
+        # (directions, 1, outputs), which broadcasts over sentences
         self.scale = largest / (_LARGEST * _LARGEST)
 
     def of(self, states: Tensor) -> Tensor:
         """As in `Product`."""
         if self.bounded:
             return self._product(states)
-        # (directions, batch, hidden) -> (directions, batch, 1). Without it a state beyond 1 would
-        # wrap around to a negative integer.
+        # (directions, batch, hidden) -> (directions, batch, 1), a scale for each sentence. Without
+        # it a state beyond 1 would wrap around to a negative integer.
         largest = states.abs().amax(2, keepdim=True).clamp(min=_TINY)
         return self._product(states / largest).mul_(largest)
 
@@ -77,11 +80,13 @@ class Int8Product(Product):
         """As `of`, for states from -1 to 1."""
         rounded = (states * _LARGEST).round_().to(torch.int8)
         # The only product of integers that torch has; torchao builds on it too. It takes matrices,
-        # so the directions follow one another: (batch, hidden) @ (hidden, outputs), in int32.
+        # so the directions follow one another: (batch, hidden) @ (hidden, outputs), in int32, where
+        # 127 x 127 x hidden cannot overflow.
         products = [
             torch._int_mm(ours, weights)
             for ours, weights in zip(rounded, self.weights, strict=True)
         ]
+        # two or one of (batch, outputs) -> (directions, batch, outputs)
         return torch.stack(products).float().mul_(self.scale)
 
     def add_to(self, gates: Tensor, states: Tensor) -> None:
@@ -89,6 +94,7 @@ class Int8Product(Product):
         gates.add_(self.of(states))
 
 
+# The keys are the values of `precision` in prediction.
 PRODUCTS: dict[str, type[Product]] = {
     "fp32": Product,
     "bf16": Bf16Product,

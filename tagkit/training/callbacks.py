@@ -24,13 +24,13 @@ class Epoch:
         step: number of steps since the run began.
         loss: mean negative log-likelihood in nats of a token, or of a text that is classified.
         score: the headline on dev, 0 to 1.
-        scores: every metric of dev by its name (`evaluation.metrics.METRICS`), 0 to 1.
+        scores: all metrics of dev by name (`evaluation.metrics.METRICS`), 0 to 1.
         lr: learning rate of its last step.
         tokens_per_s: of training, scoring dev not counted.
         seconds: of training and scoring.
         is_best: whether its score is higher than that of every earlier epoch; among equal scores
             the first is the best.
-        whole: whether the pass was completed; False of one that `max_minutes` cut short.
+        whole: whether the pass was completed; False if `max_minutes` ended it early.
     """
 
     number: int
@@ -46,7 +46,7 @@ class Epoch:
 
 
 class Listener:
-    """Callbacks of a training run; does nothing."""
+    """Callbacks of a training run; these do nothing."""
 
     def on_start(self, prepared: Prepared, threads: int) -> None:
         """Called when the corpora are read and the model is built."""
@@ -64,14 +64,14 @@ class Listener:
         """Called when an epoch is done and scored."""
 
     def on_note(self, text: str) -> None:
-        """Called with a sentence for the person who trains."""
+        """Called with a message for the user, one sentence."""
 
 
 class TrainLog(Listener):
     """Writes train.log, and calls another listener."""
 
     def __init__(self, folder: Path, listener: Listener) -> None:
-        """A log in the folder of a run; what happens is passed on to `listener`."""
+        """A log in the folder of a run; every call is passed on to `listener`."""
         self.path = folder / LOG
         self.listener = listener
 
@@ -85,7 +85,7 @@ class TrainLog(Listener):
             f"{prepared.device}, {plural(threads, 'thread')}, "
             f"seed {prepared.config.train.seed}"
         )
-        # The log comes first everywhere: it has the line even if the other listener fails.
+        # Here and below the log comes first: it has the line even if the other listener fails.
         self.listener.on_start(prepared, threads)
 
     def on_step(self, epoch: int, done: int, total: int) -> None:
@@ -128,8 +128,8 @@ def write_history(folder: Path, epochs: Sequence[Epoch]) -> None:
     Raises:
         CheckpointError: it cannot be written.
     """
-    # The whole file each time: after a resume it must not hold epochs of the lost rest of the
-    # run, nor half a line of a crash.
+    # The whole file each time: a resumed run repeats epochs after its checkpoint, which must not be
+    # in it twice, and a crash must not leave half a line.
     lines = "".join(to_json(_record(epoch)) + "\n" for epoch in epochs)
     try:
         write_whole(folder / HISTORY, lines.encode())
@@ -138,7 +138,7 @@ def write_history(folder: Path, epochs: Sequence[Epoch]) -> None:
 
 
 def _record(epoch: Epoch) -> dict[str, float]:
-    """An epoch by the names of the file, which are older than those of the class."""
+    """An epoch with the keys of the file, three of which are older than the names above."""
     record = asdict(epoch)
     names = {"epoch": "number", "dev": "score", "dev_scores": "scores"}
     return {**{name: record.pop(own) for name, own in names.items()}, **record}

@@ -48,9 +48,9 @@ class Checkpoint:
         tensors: by name.
         state: values of JSON.
         sound: whether a run may go back to it after steps that were not finite: its own last step
-            was finite, and every run of this configuration saves one here. Others depend on the
-            clock, or on when a run was stopped; going back to one of those would make the weights
-            depend on that too.
+            was finite, and every run of this configuration saves a checkpoint at this step. Where
+            other checkpoints are depends on the clock, or on when the run was stopped; if a run
+            went back to one of those, its weights would depend on that too.
     """
 
     step: int
@@ -59,7 +59,7 @@ class Checkpoint:
     sound: bool
 
 
-def place_of(step: int) -> str:
+def checkpoint_name(step: int) -> str:
     """The name of the folder of the checkpoint after a step."""
     # Eight digits are for `ls`. Beyond step 10^8 names are longer, so sorting goes by the number.
     return f"{_PREFIX}{step:08}"
@@ -93,7 +93,7 @@ def save_checkpoint(
         "body": body,
     }
     try:
-        with whole_folder(folder / place_of(checkpoint.step)) as place:
+        with whole_folder(folder / checkpoint_name(checkpoint.step)) as place:
             (place / _TENSORS).write_bytes(tensors)
             (place / _STATE).write_text(json.dumps(record), encoding="utf-8")
         # Old ones go after the new one is complete: on a full disk there is always one to resume
@@ -116,7 +116,7 @@ def newest_checkpoint(
         folder: of all checkpoints of a run.
         note: called with each that is damaged and skipped.
         check: raises ValueError for one that is undamaged, but cannot be restored.
-        sound: whether to consider only those to which a run may go back.
+        sound: whether to consider only sound ones, to which a run may go back.
 
     Raises:
         CheckpointError: one is of a newer format, or all are damaged.
@@ -134,7 +134,7 @@ def newest_checkpoint(
             damaged.append(f"{place.name}: {problem}")
             note(f"{place}: {problem}; it is skipped")
     if places and not sound:
-        # Not None, which would mean a new run: it would remove what may still be rescued by hand.
+        # Not None, which would mean a new run: that would remove what a user could still rescue.
         more = f"; and {len(damaged) - _MAX_NAMED} more" if len(damaged) > _MAX_NAMED else ""
         raise CheckpointError(
             Message(
@@ -200,7 +200,7 @@ def _version(record: Mapping[str, object]) -> str:
 
 
 def _in_words(error: BaseException) -> str:
-    """What is wrong with a checkpoint, without words of Python's or of a library's."""
+    """What is wrong with a checkpoint, not in the words of Python or of a library."""
     if isinstance(error, OSError):
         name = Path(str(error.filename)).name if error.filename else ""
         return f"{name}: {error.strerror}".removeprefix(": ")

@@ -33,7 +33,7 @@ def processes_of(
     Raises:
         ConfigError: the tracker is not installed.
     """
-    # Accelerate would train without it, and say so at debug level only.
+    # Without this check Accelerate would train without a tracker, and say so at debug level only.
     if tracker != "none" and not is_tensorboard_available():
         raise ConfigError(
             f"train.tracker = {tracker!r}",
@@ -55,7 +55,7 @@ def processes_of(
 
 
 def is_first() -> bool:
-    """Whether this process is the one that writes and prints, as launchers have it."""
+    """Whether this process is the one that writes and prints, from the launcher's variables."""
     return os.environ.get("RANK", "0") == "0"
 
 
@@ -82,7 +82,7 @@ class Processes:
         return int(self.gather(torch.tensor(number)).max())
 
     def from_first_rank(self, number: float) -> float:
-        """The first process's number: two sums of floats need not be the same."""
+        """The first process's number, where rounding may differ between processes."""
         return float(self.gather(torch.tensor(number, dtype=torch.float64))[0])
 
     def sum_over_ranks(self, tensors: Sequence[Tensor]) -> None:
@@ -109,7 +109,7 @@ class Processes:
         return gathered.cpu()
 
     def barrier(self) -> None:
-        """Wait until all processes have come here."""
+        """Wait until all processes have called this."""
         if self.count > 1:
             self.accelerator.wait_for_everyone()
 

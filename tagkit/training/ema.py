@@ -1,6 +1,7 @@
-"""An exponential moving average of a model's weights, which scores better than the last step's.
+"""An exponential moving average of a model's weights, which scores better than the last weights.
 
     mean[t] = d mean[t-1] + (1 - d) weights[t],   d = min(decay, t / (t + 10))
+
 Polyak and Juditsky 1992; Goodfellow, Bengio and Courville, section 8.7.3, eq. 8.39.
 """
 
@@ -13,7 +14,7 @@ from torch.optim.swa_utils import get_ema_multi_avg_fn
 
 
 def decay_at(step: int, decay: float) -> float:
-    """What is kept of the mean at a step, counted from 1, where it is `decay` in the end.
+    """The factor d of the mean at a step, counted from 1; it rises to `decay`.
 
     With a decay of 0.999 from the first step on, the initial weights would still make up
     0.999^1000, more than a third, of the mean after 1,000 steps. A decay that grows with the steps
@@ -29,19 +30,19 @@ class WeightAverage:
     # pretrained vectors, which never change, and the word table, whose average `RowAdam` keeps.
 
     def __init__(self, parameters: Sequence[Tensor], decay: float) -> None:
-        """The mean begins as the parameters are; `decay` is that of a long run."""
+        """The mean begins with the parameters' values; `decay` is the largest factor d."""
         self.parameters = list(parameters)
         self.means = [parameter.detach().clone() for parameter in self.parameters]
         self.decay = decay
-        self.steps = 0  # that are averaged
+        self.steps = 0  # number of steps in the mean
 
     def next_decay(self) -> float:
-        """The decay of the next step, which is counted from now on."""
+        """Count one more step, and return its decay."""
         self.steps += 1
         return decay_at(self.steps, self.decay)
 
     def update(self, decay: float) -> None:
-        """Take in the weights of one more step."""
+        """Add the current weights to the mean."""
         # Made for each step, because it is bound to one decay; that costs nothing beside the pass
         # over the weights. Its third argument, a count of steps, serves means of another kind.
         average = get_ema_multi_avg_fn(decay)  # type: ignore[no-untyped-call]
@@ -61,8 +62,8 @@ def swapped(pairs: Iterable[tuple[Tensor, Tensor]]) -> Iterator[None]:
 
 @torch.no_grad()
 def _swap(pairs: Iterable[tuple[Tensor, Tensor]]) -> None:
-    # Values are exchanged, not tensors: the optimizer holds the model's parameters themselves. One
-    # at a time is held twice, not all of them.
+    # Values are exchanged, not tensors: the optimizer refers to the model's parameters. Only one
+    # tensor at a time is in memory twice.
     for left, right in pairs:
         kept = left.detach().clone()
         left.copy_(right)

@@ -23,10 +23,10 @@ class Schedule:
     # are factors of one product: any step's rate follows from five numbers in a checkpoint.
 
     def __init__(self, settings: TrainConfig) -> None:
-        """Before the first step; `total_steps` is to be set before one is taken."""
+        """The schedule before the first step; set `total_steps` before taking one."""
         self.settings = settings
-        # Of a run that is not stopped early. Set at the start of each epoch: an estimate until the
-        # last one where epochs differ in length.
+        # Steps of a run that does not end early, set at the start of each epoch: where epochs
+        # differ in length, an estimate until the last one.
         self.total_steps = 0
         self.lr = settings.lr  # of the last step
         self._step = 0
@@ -35,7 +35,7 @@ class Schedule:
         self._waited = 0  # epochs since the best score, or since the factor was last cut
 
     def next_step(self) -> float:
-        """Learning rate of the next step, from now on in `lr`."""
+        """Learning rate of the next step, which is then in `lr`."""
         self.lr = self._at(self._step)
         self._step += 1
         return self.lr
@@ -43,11 +43,11 @@ class Schedule:
     def _at(self, step: int) -> float:
         settings = self.settings
         if step < settings.warmup_steps:
-            # Adam's first estimates are of few gradients; small steps keep them from doing harm.
-            # From step + 1 on: a rate of 0 would waste the first step.
+            # Adam's first moments are means of few gradients: small steps limit their errors. It
+            # begins with step + 1, as a rate of 0 would waste the first step.
             return settings.lr * self.factor * (step + 1) / settings.warmup_steps
         left = max(1, self.total_steps - settings.warmup_steps)
-        # At most 1, in a run that is longer than was planned: a cosine would rise again.
+        # At most 1: in a run that is longer than was planned a cosine would rise again.
         progress = min(1.0, (step - settings.warmup_steps) / left)
         shape = {
             "linear": 1 - progress,
@@ -56,7 +56,7 @@ class Schedule:
         return settings.lr * self.factor * shape
 
     def after_epoch(self, score: float) -> None:
-        """Take note of dev's score: a plateau schedule cuts the rate when it has not risen."""
+        """Register dev's score: a plateau schedule cuts the rate if the score has not risen."""
         if score > self._best:
             self._best, self._waited = score, 0
             return

@@ -5,8 +5,8 @@
 A file is listed before it is first written, as in the write-ahead log of a database: whenever the
 run is killed, everything that it has written is listed. (The reverse order would leave files that
 nobody may remove.) Names are relative to the folder, with `/` between parts. `seed-1/` and
-`trial-1/` stand for folders that have manifests of their own. The last part of a name may be a
-pattern: TensorBoard chooses the names of its files.
+`trial-1/` are folders that have manifests of their own. The last part of a name may be a pattern,
+as TensorBoard chooses the names of its files.
 
 A listed file is the run's even if somebody has edited it since. The names in a folder
 `.best.writing` or `.best.old`, and a file `.history.jsonl.writing`, are temporary names: they
@@ -133,7 +133,7 @@ class Manifest:
         folder = PurePosixPath(name).parent
         if len(folder.parts) < 2:
             return True
-        # It may be there under a temporary name, which stands for this one.
+        # It may still be there under a temporary name.
         place = self.folder / folder
         beside = [place.with_name(f".{place.name}.{end}") for end in ("writing", "old")]
         return any(path.exists() for path in (place, *beside))

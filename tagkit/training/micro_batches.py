@@ -1,13 +1,12 @@
-"""Batches as a process reads them: its share, in pieces where memory is short, with unknown words.
+"""Batches as a process reads them: its share of each, in pieces where memory is short.
 
-A step's gradient is a sum over its sentences, so it does not matter where the sum is cut: between
-batches (`train.accumulate`), between pieces of a batch, and between processes.
+The gradient of a step is a sum over its sentences, so it can be computed in parts: by batches
+(`train.accumulate`), by processes, and by pieces of a process's share of a batch.
 """
 
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import chain
 
 import numpy as np
 import torch
@@ -23,7 +22,7 @@ from tagkit.training.setup import Prepared
 
 
 class MicroBatches:
-    """Cuts the batches of a step into pieces, and loads them."""
+    """Cuts the batches of a step into pieces, and loads these as tensors."""
 
     def __init__(
         self, prepared: Prepared, processes: Processes, note: Callable[[str], None]
@@ -32,28 +31,36 @@ class MicroBatches:
         self.prepared = prepared
         self.processes = processes
         self.note = note
-        self.parts = 1  # into which a batch is cut
+        self.parts = 1  # into which a share of a batch is cut; processes may differ in it
         seed = prepared.config.train.seed + processes.rank
-        # The weights are drawn by now, the same in all processes. From here on each one draws for
-        # itself: with one seed all would drop the same units, of different sentences.
+        # The weights are drawn by now, the same in all processes. From here on each process has a
+        # seed of its own: with one seed all would drop the same units in their sentences.
         if processes.rank:
             torch.manual_seed(seed)
         self.generator = torch.Generator().manual_seed(seed)
 
     def split(self, batches: Sequence[Ids]) -> list[Ids]:
-        """The pieces of a step, of sizes that differ by one at most in each batch."""
-        pieces = (np.array_split(batch, min(self.parts, len(batch))) for batch in batches)
-        # Of each piece every process takes each so-and-so-many-th sentence. Sentences lie in order
-        # of length: halves would give one process the long ones.
-        rank, count = self.processes.rank, self.processes.count
-        mine = (piece[rank::count] for piece in chain.from_iterable(pieces))
-        return [piece for piece in mine if len(piece)]
+        """This process's pieces of a step, whose sizes in each batch differ by one at most."""
+        # The share comes first and does not depend on `parts`: where one process is short of memory
+        # and another is not, every sentence is still read once.
+        shares = (share for batch in batches if len(share := self._share(batch)))
+        return [
+            piece
+            for share in shares
+            for piece in np.array_split(share, min(self.parts, len(share)))
+        ]
+
+    def _share(self, batch: Ids) -> Ids:
+        """The sentences of a batch that this process reads."""
+        # With two processes every second one. Sentences are in order of length: a half of the batch
+        # would give one process all the long ones.
+        return batch[self.processes.rank :: self.processes.count]
 
     def load(self, indices: Ids) -> Batch:
-        """A piece on the training device, with some of its rare words unknown.
+        """A piece on the training device, with some of its rare words as the unknown word.
 
-        The vector of the unknown word would never be trained otherwise: each word of the training
-        corpus is known. Words that occur once are the likest to those that will be unknown.
+        Otherwise the vector of the unknown word would never be trained, as every word of the
+        training corpus is known. Words that occur once resemble the unknown ones of new text most.
         """
         batch = self.prepared.encoded.batch(indices)
         probability = self.prepared.config.embeddings.singleton_dropout
@@ -77,7 +84,7 @@ class MicroBatches:
         traceback.clear_frames(error.__traceback__)
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
-        whole = max(map(len, batches))
+        whole = max(1, *(len(self._share(batch)) for batch in batches))
         largest = -(-whole // min(self.parts, whole))
         if largest == 1:
             raise TrainingError(
@@ -91,10 +98,10 @@ class MicroBatches:
         )
 
     def tensors(self) -> dict[str, Tensor]:
-        """What `restore` needs, of each process.
+        """What `restore` needs, of all processes.
 
-        States of the random generators are (processes, bytes). Dropout is drawn for each piece by
-        itself, so the number of pieces, (processes,), decides what it draws too.
+        States of the random generators are (processes, bytes). The number of pieces, (processes,),
+        is saved too: dropout is drawn piece by piece, so the draws depend on it.
         """
         states = {
             "random.words": self.generator.get_state(),
@@ -108,8 +115,8 @@ class MicroBatches:
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
         """Restore the state that `tensors` returned.
 
-        A run that goes back to an earlier checkpoint keeps its number of pieces: memory is as short
-        as it was. Checkpoints of earlier versions do not have that number.
+        A run that goes back to an earlier checkpoint keeps its number of pieces if that is larger:
+        memory is as short as before. Checkpoints of earlier versions do not have the number.
         """
         rank = self.processes.rank
         if "pieces" in tensors:
@@ -123,7 +130,7 @@ class MicroBatches:
 
 @contextmanager
 def oom_as_error() -> Iterator[None]:
-    """Within this context a lack of memory is an error that says what to lower.
+    """Within this context running out of memory is an error that says what to lower.
 
     Raises:
         TrainingError: memory is too short for what cannot be cut into pieces.
@@ -140,7 +147,7 @@ def oom_as_error() -> Iterator[None]:
 
 
 def _is_out_of_memory(error: BaseException) -> bool:
-    # torch.OutOfMemoryError is of a GPU alone: on a CPU it is a RuntimeError, told by its text.
+    # torch.OutOfMemoryError is of a GPU alone: a CPU's is a RuntimeError with one of these texts.
     phrases = ("can't allocate memory", "not enough memory", "out of memory")
     text = str(error).lower()
     return isinstance(error, MemoryError) or any(phrase in text for phrase in phrases)

@@ -1,4 +1,4 @@
-"""What a step does to the weights: clipping, the optimizer, the moving average.
+"""What a step does with the gradients: clipping, the optimizer, the moving average.
 
 Adam: Kingma and Ba 2015; AdamW, with decoupled weight decay: Loshchilov and Hutter 2019. Clipping
 by the norm: Pascanu et al. 2013; Goodfellow, Bengio and Courville, section 10.11.1.
@@ -35,8 +35,9 @@ class Clipped:
     """Gradients after clipping.
 
     Attributes:
-        finite: whether loss and gradients were finite, or were not because of the loss scale alone.
-        usable: whether a step is to be taken with them.
+        finite: whether loss and gradients were finite; also True where only the loss scale of fp16
+            made them infinite.
+        usable: whether to take a step with them.
     """
 
     finite: bool
@@ -51,7 +52,7 @@ class ModelOptimizer:
     """
 
     def __init__(self, model: Model, settings: TrainConfig, processes: int) -> None:
-        """`model` on the device where it is trained; the number of processes that train it."""
+        """`model` is on its training device; `processes` train it together."""
         self.model = model
         self.settings = settings
         table = row_updated_table(model)
@@ -81,7 +82,7 @@ class ModelOptimizer:
         self.generator = torch.Generator().manual_seed(settings.seed)  # of random steps
 
     def before_forward(self, batch: Batch) -> None:
-        """Bring the weights up to date that the model reads for a batch."""
+        """Bring those weights up to date that the model reads for a batch."""
         if self.rows:
             self.rows.read(torch.unique(batch.words.word_ids))
 
@@ -102,9 +103,9 @@ class ModelOptimizer:
         return found
 
     def clip_gradients(self, loss: float) -> Clipped:
-        """Bound the gradients, and find out whether they are finite.
+        """Check whether the gradients are finite, and clip them.
 
-        Where they are not, and `on_nonfinite` says so, they are replaced by a random direction
+        If they are not, and `on_nonfinite` is "random", they are replaced by a random direction
         (Pascanu et al. 2013; Goodfellow, Bengio and Courville, section 10.11.1).
 
         Args:
@@ -113,16 +114,16 @@ class ModelOptimizer:
         settings, scaler = self.settings, self.scaler
         dense = [p for p in self.dense.values() if p.grad is not None]
         rows = self._coalesced()
-        # Unscaled before they are measured: the limits are those of the gradients themselves. The
-        # scaler refuses to unscale where there is nothing.
+        # Unscaled first, as the limits are for the gradients themselves. Without any gradient the
+        # scaler raises an error.
         scaled = bool(dense) and math.isfinite(loss)
         if scaled:
             scaler.unscale_(self.optimizer)
         norm = get_total_norm([*(p.grad for p in dense if p.grad is not None), *rows])
         finite = math.isfinite(loss) and bool(norm.isfinite())
         if scaled:
-            # A scale so large that gradients overflow is how the largest possible one is found:
-            # the step is left out, and no fault of the model.
+            # The scaler finds the largest possible scale by raising it until gradients overflow.
+            # Such a step is skipped, but the model is not at fault.
             overflow = math.isfinite(loss) and not finite and scaler.get_scale() > 1
             scaler.update()
             if overflow:
@@ -134,7 +135,7 @@ class ModelOptimizer:
             return Clipped(finite=False, usable=random)
         if settings.max_grad_norm:
             clip_grads_with_norm_(dense, settings.max_grad_norm, norm)
-            # The same, which torch's function cannot do for rows without losing their order.
+            # The same for the rows' sparse gradient, which torch's function leaves uncoalesced.
             coefficient = (settings.max_grad_norm / (norm + 1e-6)).clamp(max=1)
             for gradient in rows:
                 gradient.mul_(coefficient)
@@ -185,7 +186,7 @@ class ModelOptimizer:
             gradient.mul_(self.settings.max_grad_norm / norm)
 
     def tensors(self) -> dict[str, Tensor]:
-        """Weights, their means, and what the optimizer keeps of each, by name.
+        """Weights, their means, and the optimizer's state of each, by name.
 
         The names are those of the file format ("dice": state of the generator): they stay.
         """
@@ -208,7 +209,7 @@ class ModelOptimizer:
         """Restore the state that `tensors` returned.
 
         Raises:
-            KeyError: some are missing: they are of another model.
+            KeyError: some are missing, so they are of another model.
         """
         self.zero_grad()
         for name, parameter in self.model.named_parameters():
@@ -251,10 +252,11 @@ class ModelOptimizer:
 
 
 def _suits_row_adam(settings: TrainConfig, table: Tensor) -> bool:
-    """Whether only those rows of a table are updated that a step reads, in one process.
+    """Whether `RowAdam` may update a table, in one process.
 
-    A GPU passes over the table in no time; weight decay moves every row. Several processes read
-    different rows, and would have to bring the others' up to date before each step.
+    Only on a CPU: a GPU updates the whole table in no time. Not with weight decay, which moves all
+    rows. Several processes read different rows: before each step every process would have to bring
+    the others' rows up to date.
     """
     return (
         settings.optimizer in ("adam", "adamw")

@@ -1,4 +1,4 @@
-"""Optuna's trials and ours: values drawn from a space, scores reported, records of them."""
+"""What a search exchanges with Optuna: drawn values, reported scores, records of trials."""
 
 from typing import Any
 
@@ -46,7 +46,7 @@ def suggest(trial: optuna.Trial, name: str, space: Space) -> Any:
 
 def as_trial(frozen: FrozenTrial) -> Trial:
     """Optuna's record of a trial as ours."""
-    # Optuna gives a pruned trial no value; its last reported score stands for it in the table.
+    # A pruned trial has no value in Optuna: the table shows its last reported score.
     dev = frozen.value if frozen.state == TrialState.COMPLETE else None
     if frozen.state == TrialState.PRUNED and frozen.intermediate_values:
         dev = frozen.intermediate_values[max(frozen.intermediate_values)]

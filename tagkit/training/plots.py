@@ -13,7 +13,10 @@ from tagkit.training.callbacks import CURVES, Epoch
 
 
 def write_curves(folder: Path, epochs: Sequence[Epoch]) -> bool:
-    """curves.svg in the folder of a run; whether it was written: not without matplotlib.
+    """Write curves.svg into the folder of a run, unless matplotlib is missing.
+
+    Returns:
+        Whether it was written.
 
     Raises:
         CheckpointError: it cannot be written.
@@ -50,13 +53,13 @@ def _figure_class() -> Any:
     It writes a list of fonts into the user's home unless it has another place; a run writes only
     into its folder. So it gets a folder for the time of the import, where nobody has chosen one.
     """
-    # Where it was imported before, its folder was the business of whoever did so.
+    # Where it was imported before, it has a folder already.
     chosen = "MPLCONFIGDIR" in os.environ or "matplotlib" in sys.modules
     with tempfile.TemporaryDirectory(prefix="tagkit-") as scratch:
         if not chosen:
             os.environ["MPLCONFIGDIR"] = scratch
         try:
-            # Not pyplot, which may want a display, and keeps every figure until it is closed.
+            # Not pyplot, which may need a display, and keeps every figure until it is closed.
             from matplotlib.figure import Figure
         except ImportError:
             return None

@@ -27,7 +27,7 @@ import torch
 from torch import Tensor
 
 _BETA1, _BETA2, _EPSILON = 0.9, 0.999, 1e-8  # the defaults of torch.optim.Adam
-# After so many steps all rows are brought up to date, which bounds the number of sums.
+# Steps after which all rows are brought up to date: it bounds the number of sums.
 _SWEEP = 512
 
 
@@ -41,7 +41,7 @@ class RowAdam:
         self.second = torch.zeros_like(table)
         self.mean = table.detach().clone()
         self.steps = 0
-        # Steps since the last sweep: now, and when each row was last updated or read.
+        # Steps since the last sweep: until now, and until each row was last updated or read.
         self.clock = 0
         self.last = torch.zeros(len(table), dtype=torch.int64)
         # (4, steps) moved, lag and kept of the rows last read at each step, and its epsilon. In
@@ -130,12 +130,12 @@ class RowAdam:
         """Add this step to the sums of all earlier ones."""
         self.clock += 1
         moved, lag, kept, _ = self.sums[:, : self.clock]
-        # Columns are the steps 0 to clock - 1 at which a row may have been read last; the momentum
-        # of one that was read long ago has faded most.
+        # Each column is a step, 0 to clock - 1, at which a row may have been read last; the longer
+        # ago, the more its momentum has faded: the exponents are clock, ..., 1.
         moved += rate * (_BETA1 / math.sqrt(_BETA2)) ** np.arange(self.clock, 0, -1)
         lag += (1 - decay) * (moved - lag)
         kept *= decay
 
     def _begin_sums(self, epsilon: float) -> None:
-        """Begin the sums for rows that are read at this step."""
+        """Begin the sums of the rows that this step reads."""
         self.sums[:, self.clock] = 0, 0, 1, epsilon  # nothing moved yet, all of the mean kept

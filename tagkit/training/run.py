@@ -1,4 +1,4 @@
-"""What the training loop calls by name: scoring dev, checkpoints, models, rollbacks, the end."""
+"""What the training loop calls by name: evaluation, checkpoints, rollbacks, and when to stop."""
 
 import threading
 import time
@@ -13,7 +13,7 @@ from tagkit.training.run_folder import RunFolder
 from tagkit.training.state import RunState
 from tagkit.training.time_budget import TimeBudget
 
-# Consecutive steps without finite gradients before the run goes back, and how often it does.
+# How many consecutive steps without finite gradients make a run go back, and how often it may.
 MAX_NONFINITE = 5
 _MAX_ROLLBACKS = 5
 
@@ -21,7 +21,7 @@ Ending = Literal["epochs", "patience", "time"]
 
 
 class Action(IntEnum):
-    """What a process wants to do before the next step, the most urgent last."""
+    """What to do before the next step, the most urgent last."""
 
     # Numbers, because processes agree on the largest of theirs.
     CONTINUE = 0
@@ -31,7 +31,7 @@ class Action(IntEnum):
 
 
 class Run:
-    """One training run: its state, and where it goes."""
+    """One training run: its state, the folder that it writes into, and its time budget."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class Run:
         budget: TimeBudget,
         stop: threading.Event | None,
     ) -> None:
-        """A run that saves its models with `facts` and its checkpoints with `identity`."""
+        """`facts` are saved with each model, `identity` with each checkpoint."""
         self.state = state
         self.prepared = prepared = state.prepared
         self.processes = state.processes
@@ -54,7 +54,7 @@ class Run:
         self.listener = listener
         self.stop = stop or threading.Event()
         self.budget = budget
-        # Of the model that is trained, not of a copy: it scores the weights of the moment.
+        # It has the model that is trained, not a copy, and so its current weights.
         self.predictor = Predictor(
             prepared.model, prepared.vocabulary, prepared.config, prepared.device
         )
@@ -73,7 +73,7 @@ class Run:
         return None
 
     def pending_action(self) -> Action:
-        """What is to be done before the next step: the most urgent that any process wants."""
+        """What to do before the next step: the most urgent action of any process."""
         return Action(self.processes.max_over_ranks(self._own_action()))
 
     def _own_action(self) -> Action:
@@ -81,7 +81,7 @@ class Run:
             return Action.STOP
         if self.budget.is_over(self._closing_s()):
             return Action.END
-        return Action.SAVE if self.budget.wants_checkpoint(self.state.step) else Action.CONTINUE
+        return Action.SAVE if self.budget.should_save(self.state.step) else Action.CONTINUE
 
     def stop_requested(self) -> bool:
         """Whether any process was asked to stop."""
@@ -91,16 +91,16 @@ class Run:
         """Score dev with the averaged weights, and save the model if it is the best.
 
         Args:
-            whole: whether the epoch came to its end.
+            whole: whether the epoch was completed.
         """
         began, state = time.perf_counter(), self.state
         position = state.position
         with state.optimizer.averaged():
             dev = self.prepared.corpus.dev
             scores = dev_scores(self.predictor, dev, self.settings.batch_size)
-            # Rounding may differ from process to process, and with it which epoch is the best.
+            # Rounding may differ between processes, which have to agree on the best epoch.
             score = self.processes.from_first_rank(scores.headline)
-            # How long the end of the run will take is judged by this.
+            # `_closing_s` estimates from it how long the end of the run will take.
             self.budget.dev_s = time.perf_counter() - began
             epoch = Epoch(
                 number=len(state.epochs) + 1,
@@ -112,14 +112,14 @@ class Run:
                 # Seconds of steps alone, summed over stops and resumptions.
                 tokens_per_s=position.tokens / max(position.seconds, 1e-9),
                 seconds=position.seconds + self.budget.dev_s,
-                # Of epochs that score the same the first one stays the best.
+                # Of epochs with equal scores the first one stays the best.
                 is_best=not state.epochs or score > state.best.score,
                 whole=whole,
             )
             state.add_epoch(epoch)
             if epoch.is_best:
                 self.save_model("best", epoch)
-        # After the model: a history never names a best epoch whose model is not there.
+        # After the model, so that the history never names a best epoch whose model is not saved.
         self.folder.write_history(state.epochs)
         self.listener.on_epoch(epoch)
         curves = {"loss": epoch.loss, "dev": epoch.score, "lr": epoch.lr,
@@ -130,7 +130,7 @@ class Run:
     def checkpoint(self) -> None:
         """Save the state of the run.
 
-        Whether a run may go back to it depends on the place alone, not on why it is saved: a run
+        Whether a run may go back to it depends on the step alone, not on why it is saved: a run
         that was stopped and resumed has to go back to the same step as one that was not.
         """
         state = self.state
@@ -141,10 +141,10 @@ class Run:
         self.processes.barrier()
 
     def roll_back(self) -> None:
-        """Go back to where the run was sound, with half the learning rate.
+        """Go back to the newest sound checkpoint, with half the learning rate.
 
         Raises:
-            TrainingError: that was tried too often.
+            TrainingError: the run has gone back too often.
         """
         state = self.state
         step, skipped, rollbacks = state.step, state.skipped, state.rollbacks + 1
@@ -155,14 +155,14 @@ class Run:
                 "for wrong values in the vectors, or lower train.lr"
             )
         state.restore(self.folder.sound_checkpoint(state.check, self.listener.on_note))
-        # What was counted is not undone: else the run would go back to that step forever.
+        # The counts are not undone: otherwise the run could go back forever.
         state.skipped, state.rollbacks = skipped, rollbacks
         state.schedule.factor /= 2
         self.listener.on_note(
             f"step {step}: not finite {MAX_NONFINITE} times in a row; back to step {state.step}, "
             f"with {state.schedule.factor:g} times the learning rate"
         )
-        # At once: a run that ends here is not to come back with the former learning rate.
+        # At once, so that a run that is killed now resumes with the halved learning rate.
         self.checkpoint()
 
     def interrupt(self) -> None:
@@ -182,7 +182,7 @@ class Run:
         )
 
     def save_model(self, name: str, epoch: Epoch, **more: Any) -> None:
-        """Save the model with its present weights as those of an epoch, as `best` or `last`."""
+        """Save the model with its current weights, those of `epoch`, as `best` or `last`."""
         facts = {**self.facts, "epoch": epoch.number, "dev_score": epoch.score, **more}
         self.folder.save_model(name, self.prepared, facts)
 
@@ -192,5 +192,5 @@ class Run:
         tokens = 2 * corpus.dev.tokens + (corpus.test.tokens if corpus.test else 0)
         if self.budget.dev_s:
             return self.budget.dev_s * tokens / max(1, corpus.dev.tokens)
-        # Nothing was scored yet. Scoring takes less than training.
+        # Nothing was scored yet: an upper bound, as scoring takes less time than training.
         return tokens * position.seconds / max(1, position.tokens)

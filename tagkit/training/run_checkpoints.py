@@ -9,8 +9,8 @@ from tagkit.errors import CheckpointError
 from tagkit.training.checkpoint import (
     CHECKPOINT_FILES,
     Checkpoint,
+    checkpoint_name,
     newest_checkpoint,
-    place_of,
     remove_after,
     save_checkpoint,
 )
@@ -24,7 +24,7 @@ _KEEP = 2
 
 
 def resumed_config(folder: Path, config: Config) -> Config:
-    """The configuration, completed by options that the run in `folder` had before they existed.
+    """The configuration, with the tokenizer of the run in `folder` if that is of version 0.1.0.
 
     Raises:
         CheckpointError: no checkpoint can be read.
@@ -75,7 +75,7 @@ def checkpoint_to_resume(
 
 
 class RunCheckpoints:
-    """The checkpoints of the run that is at work."""
+    """The checkpoints of the current run: which to save, and which to go back to."""
 
     def __init__(self, folder: Path, manifest: Manifest) -> None:
         """`folder` of the run."""
@@ -88,7 +88,7 @@ class RunCheckpoints:
         Raises:
             CheckpointError: it cannot be written.
         """
-        place = f"{CHECKPOINTS}/{place_of(checkpoint.step)}"
+        place = f"{CHECKPOINTS}/{checkpoint_name(checkpoint.step)}"
         # `record`, not `claim`: a damaged checkpoint of this step may be there. It was skipped when
         # the run was resumed, and is replaced now.
         self._manifest.record(f"{place}/{name}" for name in CHECKPOINT_FILES)

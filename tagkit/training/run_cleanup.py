@@ -1,4 +1,4 @@
-"""What happens to the files that earlier runs left in a folder: checks, removal, repair.
+"""Files that earlier runs left in a folder: refusal to lose them, removal, repair.
 
 A run removes only what `tagkit.training.run_contents` shows to be a run's own. Each function looks
 first and removes afterwards, so a refusal leaves the folder as it was.
@@ -26,7 +26,7 @@ def refuse_to_lose(folder: Path, manifest: Manifest, *, resume: bool, force: boo
             files.
     """
     found = contents_of(folder, manifest)
-    if resume:  # the run stays where it is, so only what it would write over matters
+    if resume:  # the files of the run stay, so only foreign ones that it would overwrite matter
         _refuse_foreign(folder, found.conflicts())
         return
     existing_artifacts = found.artifacts()
@@ -64,7 +64,7 @@ def clear(folder: Path, manifest: Manifest) -> None:
     found = contents_of(folder, manifest)
     _refuse_foreign(folder, found.foreign)
     for name in found.folders:
-        if is_subrun(name):  # it has a lock of its own: a run may be at work there
+        if is_subrun(name):  # it has a lock of its own: a run may be writing there
             with locked(folder / name, lambda text: None):
                 pass
     _remove(folder, found.ours, found.folders)

@@ -54,7 +54,7 @@ class Contents:
         return [name for name in self.ours if not (_is_log(name) or _is_temporary(name))]
 
     def conflicts(self) -> list[str]:
-        """Foreign files that a run would replace, or that lie in a folder that it would replace."""
+        """Foreign files that a run would replace, or that are in a folder that it would replace."""
         return [name for name in self.foreign if _conflicts(name)]
 
     def add_run(self, name: str, run: "Contents") -> None:
@@ -110,15 +110,15 @@ def _conflicts(name: str) -> bool:
 
 
 def _walk(place: Path, prefix: str, manifest: Manifest, known: set[str], found: Contents) -> None:
-    # scandir tells files, folders and links apart without a stat for each. Sorted, so that messages
-    # name the same foreign files every time.
+    # scandir knows files, folders and links without a stat for each. Sorted, so that messages name
+    # the same foreign files every time.
     with os.scandir(place) as entries:
         ordered = sorted(entries, key=lambda entry: entry.name)
     for entry in ordered:
         name, path = prefix + entry.name, Path(entry.path)
         if name in _BOOKKEEPING:
             found.bookkeeping.append(name)
-        # Links are not followed: what is behind one lies outside the folder of the run.
+        # Links are not followed: their targets are outside the folder of the run.
         elif entry.is_dir(follow_symlinks=False):
             usual = canonical(name)
             if f"{usual}/" in manifest.names:

@@ -26,7 +26,7 @@ CHECKPOINTS, TRACKED = "checkpoints", "tensorboard"
 # Keys that version 0.1.0 wrote; later versions may add some.
 _EPOCH_KEYS = {"epoch", "dev", "step", "loss", "lr", "tokens_per_s", "seconds", "is_best"}
 _LOG_LINE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d  ")
-# The line of `callbacks.Logged.on_start`: dates alone begin the lines of many programs' logs.
+# The line of `callbacks.TrainLog.on_start`: dates alone begin the lines of many programs' logs.
 _LOG_START = re.compile(r": [\d,]+ (?:sentence|text)s?, [\d,]+ tokens?; [\d,]+ parameters? on \w+")
 
 

@@ -171,7 +171,7 @@ class RunFolder:
 
     def claim_tracked(self, tracker: str) -> None:
         """List the files that TensorBoard writes in this process, as a pattern."""
-        # It names them events.out.tfevents.TIME.HOST.PROCESS.NUMBER at a time of its choosing.
+        # TensorBoard names its files events.out.tfevents.TIME.HOST.PROCESS.NUMBER.
         host, process = glob.escape(platform.node()), os.getpid()
         if tracker != "none":
             self.claim(f"{TRACKED}/events.out.tfevents.*.{host}.{process}.*")
@@ -210,7 +210,7 @@ class RunFolder:
         try:
             self.claim(CURVES)
         except CheckpointError as error:
-            # The run is complete at this point: a picture is no reason to fail.
+            # The run is complete at this point; a missing picture must not make it fail.
             note(str(error))
         else:
             write_curves(self.path, epochs)

@@ -33,7 +33,7 @@ def output_folder(config: Config) -> Path:
     Raises:
         ConfigError: the name is empty.
     """
-    # An unset variable of a shell. Path("") is the current folder, in which nobody meant to train.
+    # From an unset variable of a shell: Path("") would be the current folder.
     if not config.output.dir.strip():
         raise ConfigError(
             "output.dir",
@@ -118,8 +118,8 @@ def facts_of(prepared: Prepared) -> dict[str, Any]:
 def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """The differences of two identities, each as part of a sentence."""
     found = []
-    # Options that only one of them has came or went with a version; a new option's default is what
-    # earlier versions did. (The tokenizer is the exception: see `with_former_tokenizer`.)
+    # An option that only one of them has was added or removed by a version; the default of a new
+    # option is what earlier versions did. (Except the tokenizer: see `with_former_tokenizer`.)
     for name in sorted(before.keys() & now.keys()):
         old, new = before[name], now[name]
         if old != new:

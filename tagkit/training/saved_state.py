@@ -1,10 +1,10 @@
 """The schema of a checkpoint: what a state has to be so that a run can restore it.
 
 A checkpoint with the right digests may still have been written by another program, or by a version
-with a mistake. Each value of its state is checked here, then that the values fit each other, and
-each tensor's name, shape and kind against those of the run, before anything of it is used. Keys
-that are not listed are allowed: a later version may add some. A key that is added here needs a
-default, so that checkpoints of earlier versions can be read.
+with a mistake. Before any of it is used, each value of the state is checked by itself, then against
+the others, and each tensor's name, shape and dtype against those of the run. Keys that are not
+listed are allowed: a later version may add some. A key that is added here needs a default, so that
+checkpoints of earlier versions can be read.
 """
 
 import math
@@ -78,7 +78,7 @@ class StateRecord(_Record):
     position: PositionRecord
     schedule: ScheduleRecord
     skipped: Count
-    # The names of the file format; in a `RunState` consecutive_nonfinite and rollbacks.
+    # Names of the file format: `consecutive_nonfinite` and `rollbacks` of a `RunState`.
     in_a_row: Count
     returns: Count
     run: dict[str, Any]
@@ -103,7 +103,7 @@ def checked_state(state: Mapping[str, Any], step: int) -> StateRecord:
     epochs, done = record.epochs, record.position.done
     if [epoch.number for epoch in epochs] != list(range(1, len(epochs) + 1)):
         raise ValueError("state.epochs are not numbered 1, 2, 3 ...")
-    # Of the epochs so far the last one that is marked is the best: there has to be one.
+    # The best epoch is the last one that is marked, and there has to be one.
     if epochs and not epochs[0].is_best:
         raise ValueError("state.epochs: the first one is not marked as the best so far")
     ends = [0, *(epoch.step for epoch in epochs)]
@@ -119,10 +119,10 @@ def checked_state(state: Mapping[str, Any], step: int) -> StateRecord:
 
 
 def check_position(record: StateRecord, steps: int) -> None:
-    """Whether a step is left of the epoch at work, which has so many.
+    """Raise unless a step is left of the current epoch, which has `steps`.
 
     Raises:
-        ValueError: there is none: the run would score an epoch that it has not finished.
+        ValueError: none is left. At the end of an epoch a checkpoint is already of the next one.
     """
     done = record.position.done
     if done >= steps:
@@ -132,7 +132,7 @@ def check_position(record: StateRecord, steps: int) -> None:
 
 
 def generator_of(state: Mapping[str, Any]) -> np.random.Generator:
-    """A generator of numpy in a state.
+    """A generator of NumPy in the given state.
 
     Raises:
         ValueError: it is no state of such a generator.
@@ -150,15 +150,15 @@ def generator_of(state: Mapping[str, Any]) -> np.random.Generator:
 def check_tensors(
     found: Mapping[str, Tensor], expected: Mapping[str, Tensor], *, but: tuple[str, ...] = ()
 ) -> None:
-    """Whether tensors have the names, shapes and kinds that a run expects; more are allowed.
+    """Raise unless tensors have the names, shapes and dtypes of a run; others are allowed.
 
     Args:
         found: by name.
         expected: by name.
-        but: names of tensors of which the shape may differ.
+        but: names of tensors whose shape may differ.
 
     Raises:
-        ValueError: one is missing or another.
+        ValueError: one is missing, or has another shape or dtype.
     """
     for name, wanted in expected.items():
         tensor = found.get(name)
@@ -171,7 +171,7 @@ def check_tensors(
 
 
 def check_generator(name: str, state: Tensor) -> None:
-    """Whether this is the state of a generator of torch on the CPU.
+    """Raise unless this is the state of a generator of torch on the CPU.
 
     Raises:
         ValueError: it is not.
@@ -184,7 +184,7 @@ def check_generator(name: str, state: Tensor) -> None:
 
 
 def check_pieces(tensors: Mapping[str, Tensor], processes: int) -> None:
-    """Whether the numbers of pieces of a batch, if there are any, are such numbers.
+    """Raise unless the processes' numbers of pieces, if they were saved, are at least 1.
 
     Raises:
         ValueError: they are not.
@@ -210,12 +210,12 @@ def _explain(error: ValidationError) -> str:
 
 
 def check_optimizer(found: Mapping[str, Tensor], optimizer: ModelOptimizer) -> None:
-    """Whether tensors are those of a `ModelOptimizer`: weights, means, moments, steps.
+    """Raise unless tensors are those of a `ModelOptimizer`: weights, means, moments, steps.
 
     Raises:
         ValueError: they are not.
     """
-    # Moments are checked apart: a parameter without a gradient so far has none.
+    # Moments are checked below: a parameter without a gradient so far has none.
     expected = {name: tensor for name, tensor in optimizer.tensors().items()
                 if not name.startswith(_OPTIMIZER)}  # fmt: skip
     # The sums of `RowAdam` grow with each step since the last sweep.
@@ -228,7 +228,7 @@ def check_optimizer(found: Mapping[str, Tensor], optimizer: ModelOptimizer) -> N
         raise ValueError("tensors of the optimizer are missing")
     for name in begun:
         for key, value in template.items():
-            # Numbers (a count of steps) are as they are; all else has its parameter's shape.
+            # A count of steps is one number; everything else has its parameter's shape.
             like = value if value.dim() == 0 else optimizer.dense[name]
             wanted = torch.empty_like(like, dtype=value.dtype)
             check_tensors(found, {f"{_OPTIMIZER}{name}.{key}": wanted})
@@ -257,8 +257,8 @@ def _check_rows(found: Mapping[str, Tensor], room: tuple[int, ...]) -> None:
 
 
 def _moments(settings: TrainConfig) -> dict[str, Tensor]:
-    """What the optimizer keeps of a parameter, by name: of a small one after a step."""
-    # Asked of torch, not listed here: a later version of it may keep more.
+    """What the optimizer keeps of a parameter, by name, from one step with a small parameter."""
+    # Tried out rather than listed here: a later version of torch may keep more.
     parameter = torch.zeros(2, requires_grad=True)
     parameter.grad = torch.zeros(2)
     optimizer = make_optimizer(settings, [parameter])

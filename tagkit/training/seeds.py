@@ -64,37 +64,39 @@ def train_seeds(
         raise ConfigError("train.seeds", ["expected at least one seed, found none"])
     require_files(config, "several seeds")
     folder = output_folder(config)
-    place = RunFolder(folder, writes=is_first())
+    run_folder = RunFolder(folder, writes=is_first())
     # The lock of the outer folder is held throughout. Each seed's run also takes the lock of its
     # own folder, so that a `tagkit train` into FOLDER/seed-1 is kept apart too.
-    with place.locked(listener.on_note):
-        if place.writes:
-            _prepare_folder(config, place, resume=resume, force=force)
-        return _train_each(config, place, listener, resume=resume, force=force, stop=stop)
+    with run_folder.locked(listener.on_note):
+        if run_folder.writes:
+            _prepare_folder(config, run_folder, resume=resume, force=force)
+        return _train_each(config, run_folder, listener, resume=resume, force=force, stop=stop)
 
 
-def _prepare_folder(config: Config, place: RunFolder, *, resume: bool, force: bool) -> None:
+def _prepare_folder(config: Config, run_folder: RunFolder, *, resume: bool, force: bool) -> None:
     """Check the folder, and make it ready.
 
     Raises:
         TagkitError: something is there that must not be removed, or the corpus cannot be used.
     """
-    place.check(resume=resume, force=force)
-    if resume and (place.path / CHECKPOINTS).exists():
-        raise CheckpointError(Message(f"{place.path}: holds a run of one seed; ", ANOTHER_OR_FORCE))
+    run_folder.check(resume=resume, force=force)
+    if resume and (run_folder.path / CHECKPOINTS).exists():
+        raise CheckpointError(
+            Message(f"{run_folder.path}: holds a run of one seed; ", ANOTHER_OR_FORCE)
+        )
     if force:
-        # `force` removes the old models: only once it is certain that there is something to learn.
+        # Before the old models are removed: the configuration and the corpora can be used.
         refuse_unfit(config, resume=resume)
         task_of(config).read(config)
     if resume:
-        place.repair()
+        run_folder.repair()
     else:
-        place.clear()
+        run_folder.clear()
 
 
 def _train_each(
     config: Config,
-    place: RunFolder,
+    run_folder: RunFolder,
     listener: Listener,
     *,
     resume: bool,
@@ -110,7 +112,7 @@ def _train_each(
         listener.on_note(f"seed {seed} ({number + 1} of {len(seeds)})")
         used_minutes = (time.monotonic() - started_s) / 60
         one = _with_seed(config, seed, used_minutes, len(seeds) - number)
-        place.claim(f"{seed_folder(seed)}/")
+        run_folder.claim(f"{seed_folder(seed)}/")
         trained = train(one, listener, resume=resume, force=force, stop=stop)
         test = trained.test.headline if trained.test else None
         scores.append(SeedScores(seed, trained.best.number, trained.best.score, test))
@@ -118,10 +120,10 @@ def _train_each(
         if best is None or trained.best.score > best.best.score:
             best = trained
     assert best is not None
-    if place.writes:
-        place.claim(BEST, SUMMARY)
-        _write(place.path, best, scores)
-    return TrainedSeeds(tuple(scores), best, place.path)
+    if run_folder.writes:
+        run_folder.claim(BEST, SUMMARY)
+        _write(run_folder.path, best, scores)
+    return TrainedSeeds(tuple(scores), best, run_folder.path)
 
 
 def _write(folder: Path, best: Trained, scores: Sequence[SeedScores]) -> None:

@@ -1,4 +1,4 @@
-"""From a configuration to all that the training loop needs: corpus, vocabulary, model, ids."""
+"""From a configuration to what the training loop needs: corpus, vocabulary, model, ids."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -34,20 +34,21 @@ from tagkit.text.records import Sentence
 
 @dataclass(frozen=True)
 class Prepared:
-    """All that the training loop needs.
+    """What the training loop needs.
 
     Attributes:
         task: what is predicted.
-        config: with what follows from the corpus.
+        config: resolved from the corpus.
         corpus: the splits as they were read.
         vocabulary: of the training corpus, and of the vectors.
-        model: with fresh weights and pretrained vectors, on `device`.
+        model: on `device`, with fresh weights and pretrained vectors, or with the weights of
+            `train.init_from`.
         encoded: the training corpus as ids, in the training scheme.
         singletons: (word ids,) bool, True of words that occur once in the training corpus.
         device: where to train.
-        vectors: how many of the training corpus's words have a pretrained vector, of how many;
-            None without vectors.
-        cut: how many training sentences were over data.max_length and cut into pieces.
+        vectors: how many distinct words of the training corpus have a pretrained vector, and how
+            many there are; None without vectors.
+        cut: number of training sentences longer than data.max_length, which are read in windows.
     """
 
     task: Task
@@ -63,13 +64,13 @@ class Prepared:
 
 
 def prepare(config: Config, device: torch.device) -> Prepared:
-    """Read the corpora and the vectors, and build a model with fresh weights.
+    """Read the corpora and the vectors, and build the model.
 
-    Weights are drawn from torch's random state.
+    Fresh weights are drawn from torch's random state.
 
     Raises:
-        BundleError: the model to begin with cannot be read.
-        ConfigError: an option asks for other sizes than it has.
+        BundleError: the model of `train.init_from` cannot be read.
+        ConfigError: an option contradicts the sizes of that model.
         DataError: a corpus cannot be used.
         VectorsError: the vectors cannot be read.
     """
@@ -84,7 +85,7 @@ def prepare(config: Config, device: torch.device) -> Prepared:
     surfaces = count_surfaces(sentences)
     counts = count_words(surfaces, config.embeddings.lowercase, config.embeddings.normalize_digits)
     labels = task.labels(config, sentences)
-    # Surfaces have their case, which words may lose and characters keep.
+    # Characters are those of the words as written: lowercasing does not apply to them.
     chars = most_frequent(count_chars(surfaces))
     vocabulary = _vocabulary(config, sentences, counts, chars, labels, vectors)
     if base:
@@ -138,7 +139,7 @@ def _vocabulary(
     by_frequency = sorted(counts, key=lambda word: (-counts[word], word))
     keys = [word for word in by_frequency if counts[word] >= options.min_count]
     vector_words = vectors.words if vectors else ()
-    if options.freeze_vectors:  # what has a vector has nothing else
+    if options.freeze_vectors:  # a word with a pretrained vector gets no trained one
         rows = dict.fromkeys(vector_words, 1)
         keys = [key for key in keys if first_known(key, rows.get) is None]
     return Vocabulary(
@@ -163,7 +164,7 @@ def _place_vectors(model: Model, vocabulary: Vocabulary, vectors: Vectors) -> No
 
 
 def _covered(vocabulary: Vocabulary, counts: Counter[str]) -> tuple[int, int]:
-    """How many of the training corpus's words have a pretrained vector, of how many."""
+    """How many distinct words have a pretrained vector, and how many words there are."""
     return sum(vocabulary.vector_row(word) > 0 for word in counts), len(counts)
 
 

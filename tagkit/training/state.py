@@ -27,23 +27,23 @@ from tagkit.training.saved_state import (
 )
 from tagkit.training.setup import Prepared
 
-_CARRIED = "carried."  # before the names that a task gives to what it carries from step to step
+_CARRIED = "carried."  # prefix of the names of a task's state (`Task.state`) in a checkpoint
 
 
 @dataclass(slots=True)
 class Position:
-    """How far an epoch is.
+    """How far the current epoch has come.
 
     Attributes:
         shuffler: state of the generator that plans the epoch, before it did.
-        done: steps.
-        loss: summed, in nats, of all targets in steps that were finite.
-        targets: their number.
-        tokens: that were read.
-        seconds: spent on that.
+        done: number of steps taken or skipped.
+        loss: sum over the targets of all steps that were finite, in nats.
+        targets: number of these targets.
+        tokens: number of tokens read.
+        seconds: duration of the steps.
     """
 
-    shuffler: Mapping[str, Any]  # a few numbers, from which the plan follows
+    shuffler: Mapping[str, Any]  # a few numbers, from which the whole plan can be made again
     done: int = 0
     loss: float = 0.0
     targets: int = 0
@@ -68,7 +68,7 @@ class EpochPlan:
 
 
 class RunState:
-    """Weights, optimizer, schedule, random generators, place in the corpus, history."""
+    """Weights, optimizer, schedule, random generators, position in the corpus, history."""
 
     def __init__(
         self, prepared: Prepared, processes: Processes, note: Callable[[str], None]
@@ -97,15 +97,15 @@ class RunState:
         return [epoch for epoch in self.epochs if epoch.is_best][-1]
 
     def plan_epoch(self) -> EpochPlan:
-        """Plan this epoch; the shuffler moves on to the next.
+        """The steps of the current epoch.
 
         With batches measured in tokens, epochs differ in their number of steps. The schedule
         assumes that all later epochs are as long as this one, so it ends with the last step.
         """
-        # A resumed run plans the epoch again that it was stopped in: the plan itself is not saved.
+        # The plan itself is not saved: a resumed run makes that of its epoch again.
         self.shuffler.bit_generator.state = dict(self.position.shuffler)
         steps = self._steps(self.shuffler)
-        # This epoch is one of those that are left.
+        # The current epoch is among those that are left.
         epochs_left = self.prepared.config.train.max_epochs - len(self.epochs)
         self.schedule.total_steps = self.step - self.position.done + len(steps) * epochs_left
         return EpochPlan(steps, self.prepared.encoded.target_count / len(steps))
@@ -122,16 +122,16 @@ class RunState:
         Args:
             batches: of the step.
             loss: summed, in nats.
-            targets: that it is the sum over.
-            seconds: that the step took.
-            finite: whether loss and gradients were.
+            targets: number of targets in that sum.
+            seconds: duration of the step.
+            finite: whether loss and gradients were finite.
         """
         position, lengths = self.position, self.prepared.encoded.lengths
         self.step += 1
         position.done += 1
         position.tokens += int(sum(lengths[indices].sum() for indices in batches))
         position.seconds += seconds
-        if finite:  # one loss that is not would make the epoch's mean NaN
+        if finite:  # a single NaN would make the mean loss of the epoch NaN
             self.consecutive_nonfinite = 0
             position.loss += loss
             position.targets += targets
@@ -144,11 +144,11 @@ class RunState:
         self.epochs.append(epoch)
         if epoch.is_best:
             named = self.prepared.model.named_parameters()
-            # detach alone would share memory with the weights, which go on changing.
+            # detach alone would share memory with the weights, which the next step changes.
             self.best_weights = {name: weights.detach().clone() for name, weights in named}
 
     def end_epoch(self, score: float) -> None:
-        """Let the schedule know dev's score, and turn to the next epoch."""
+        """Pass dev's score to the schedule, and begin the next epoch."""
         self.schedule.after_epoch(score)
         self.position = Position(self.shuffler.bit_generator.state)
 
@@ -159,7 +159,7 @@ class RunState:
             parameter.copy_(self.best_weights[name])
 
     def checkpoint(self, more: Mapping[str, Any], *, sound: bool) -> Checkpoint:
-        """The state as it is saved, with more values beside it.
+        """The state as it is saved, and `more` values.
 
         The names are those of the file format, some of them older than the attributes: they stay.
         """
@@ -209,7 +209,7 @@ class RunState:
         self.consecutive_nonfinite, self.rollbacks = record.in_a_row, record.returns
 
     def _carried(self) -> dict[str, Tensor]:
-        """What the task carries from step to step, by its names in a checkpoint."""
+        """The state of the task, by its names in a checkpoint."""
         carried = self.prepared.task.state(self.prepared.model)
         return {f"{_CARRIED}{name}": tensor for name, tensor in carried.items()}
 

@@ -1,4 +1,4 @@
-"""Training a model: `training_loop` is all of it on one page; `train` sets it up and ends it."""
+"""Training a model: `training_loop` is all of it; `train` prepares it and finishes the run."""
 
 import math
 import threading
@@ -56,33 +56,36 @@ class Trained:
 
 
 def training_loop(run: Run) -> Ending:
-    """Train epoch by epoch, from wherever the state of the run is; why there is no further epoch.
+    """Train epoch by epoch, from the run's state on: that of a new run, or of a checkpoint.
 
-    Steps are those of minibatch gradient descent: Goodfellow, Bengio and Courville, algorithm 8.1.
+    A step is one of minibatch gradient descent: Goodfellow, Bengio and Courville, algorithm 8.1.
+
+    Returns:
+        Why there is no further epoch.
 
     Raises:
         Interrupted: the run was asked to stop.
-        TrainingError: memory does not suffice for one sentence, or the loss does not stay finite.
+        TrainingError: memory is too short for one sentence, or the loss does not stay finite.
     """
     state, listener, model = run.state, run.listener, run.prepared.model
     optimizer, schedule, average = state.optimizer, state.schedule, state.optimizer.average
     while not (ending := run.ending()):
         model.train()
         plan = state.plan_epoch()
-        # A resumed run begins in the middle of an epoch.
+        # `position` is in the checkpoint: a resumed run may begin in the middle of an epoch.
         while state.position.done < len(plan.steps):
             began = time.perf_counter()
             batches = plan.steps[state.position.done]
 
-            # Forward and backward, over all batches of the step.
+            # Forward and backward. A step has `train.accumulate` batches, whose gradients add up.
             try:
                 loss, targets = forward_backward(state, batches, plan.targets_per_step)
             except (RuntimeError, MemoryError) as error:
                 optimizer.zero_grad()
-                state.micro_batches.shrink(batches, error)  # raises errors of any other kind
+                state.micro_batches.shrink(batches, error)  # raises `error` unless memory is short
                 continue  # the same step again, in smaller pieces
 
-            # Clip, step, average. The schedule also counts steps that are skipped.
+            # Clip, step, average. The schedule counts skipped steps too, so that it ends in time.
             gradients = optimizer.clip_gradients(loss)
             lr = schedule.next_step()
             if gradients.usable:
@@ -91,30 +94,33 @@ def training_loop(run: Run) -> Ending:
                 average.update(decay)
             optimizer.zero_grad()
 
+            # Count it. After several steps in a row that were not finite the run goes back.
             seconds = time.perf_counter() - began
             state.count_step(batches, loss, targets, seconds, finite=gradients.finite)
             if state.consecutive_nonfinite == 1:
                 listener.on_note(f"step {state.step}: {_nonfinite(loss, run.settings)}")
             if state.consecutive_nonfinite == MAX_NONFINITE:
                 run.roll_back()
-                plan = state.plan_epoch()  # of the epoch that the run has gone back to
+                plan = state.plan_epoch()  # of the checkpoint's epoch, perhaps an earlier one
                 continue
             listener.on_step(len(state.epochs) + 1, state.position.done, len(plan.steps))
             if state.position.done == len(plan.steps):
-                break  # the checkpoint of the end of an epoch holds its score
+                break  # the checkpoint is saved below, when the epoch has its score
 
-            # Save, or end early.
+            # Save a checkpoint, or end before the epoch does.
             match run.pending_action():
                 case Action.SAVE:
                     run.checkpoint()
                 case Action.END:
-                    run.checkpoint()  # first, as a run without a limit would have it
+                    # Before the evaluation: resumed with more time, the run takes the next step, as
+                    # if it had never ended here.
+                    run.checkpoint()
                     run.evaluate(whole=False)
                     return "time"
                 case Action.STOP:
-                    run.interrupt()
+                    run.interrupt()  # saves a checkpoint and raises Interrupted
 
-        # Evaluate on dev; the best model is saved, and the schedule may cut the learning rate.
+        # Evaluate on dev: the best model is saved, and the schedule may cut the learning rate.
         epoch = run.evaluate(whole=True)
         state.end_epoch(epoch.score)
         run.checkpoint()
@@ -128,15 +134,14 @@ def forward_backward(
 ) -> tuple[float, int]:
     """Add the gradients of a step's loss, divided by `targets_per_step`, to the parameters.
 
-    They are sums over batches, over the pieces into which these are cut where memory is short, and
-    over processes. A function of its own, so that a failed attempt leaves no tensors behind.
+    Gradients are sums over batches, over the pieces into which these are cut where memory is short,
+    and over processes. This is a function of its own so that a failed attempt keeps no tensors.
 
     Returns:
         The loss, summed, in nats, and the number of its targets.
     """
     prepared, optimizer = state.prepared, state.optimizer
-    # (2,) loss and targets. On the CPU and in float64: read by Python, and sent to other processes
-    # with all digits.
+    # (2,) loss and targets, in float64: a sum of many pieces and processes keeps its digits.
     sums = torch.zeros(2, dtype=torch.float64)
     for piece in state.micro_batches.split(batches):
         batch = state.micro_batches.load(piece)
@@ -145,7 +150,8 @@ def forward_backward(
             total, count = prepared.task.loss(prepared.model, batch)
         loss = float(total.detach())
         sums += torch.tensor([loss, float(count)], dtype=torch.float64)
-        if math.isfinite(loss):  # else there are no gradients worth having
+        if math.isfinite(loss):  # otherwise no gradient is finite, and the step is skipped
+            # Only in fp16 does the scaler multiply: small gradients would become 0 there.
             scaled = optimizer.scaler.scale(total / targets_per_step)
             scaled.backward()  # type: ignore[no-untyped-call]
     if state.processes.count > 1:
@@ -169,10 +175,10 @@ def train(
     Args:
         config: of the run.
         listener: callbacks of the run.
-        resume: continue a run in the same folder that was stopped; it ends with the weights that it
-            would have had. Where there is none, a new one begins.
-        force: remove what a run left in the folder.
-        stop: when it is set, the run saves its state and ends after the step.
+        resume: continue the run in the output folder that was stopped; it ends with the weights
+            that it would have had. Without such a run a new one begins.
+        force: remove what an earlier run left in the folder.
+        stop: once it is set, the run saves a checkpoint after the current step and ends.
 
     Raises:
         TagkitError: a corpus, a file of vectors, the device or the output folder cannot be used.
@@ -182,17 +188,17 @@ def train(
         raise ConfigError("train.seeds", ["several seeds are for train_seeds; train takes one"])
     path = output_folder(config)
     refuse_unfit(config, resume=resume)
-    # Made before the corpora are read: that time counts too.
+    # Started before the corpora are read: that time counts too.
     budget = TimeBudget(config.train.max_minutes, config.train.checkpoint_every)
     threads = set_threads(config.train.threads)
     device = choose_device(config.train.device)
     if config.train.precision == "fp16" and device.type == "cpu":
-        raise DeviceError("train.precision = 'fp16' wants a GPU; bf16 works on a CPU too")
+        raise DeviceError("train.precision = 'fp16' needs a GPU; bf16 works on a CPU too")
     processes = processes_of(device, config.train.tracker, path)
     listener = listener if listener and processes.is_first else Listener()
     folder = RunFolder(path, writes=processes.is_first)
     notes: list[str] = []  # until there is a log to write them to
-    # A caller's random numbers are those that it would have had without a training run.
+    # At the end torch's random state is what it was: training does not change a caller's draws.
     restored = torch.random.fork_rng(devices=[device] if device.type == "cuda" else [])
     with folder.locked(notes.append), restored, oom_as_error():
         folder.check(resume=resume, force=force)
@@ -216,12 +222,12 @@ def train(
             if checkpoint:
                 state.restore(checkpoint)
             else:
-                run.checkpoint()  # the first that a run may go back to
+                run.checkpoint()  # of step 0, so that there is always one to go back to
             return _finish(run, training_loop(run))
 
 
 def _finish(run: Run, ended: Ending) -> Trained:
-    """Save the last epoch's model, then score the best one, and save it again with its scores."""
+    """Save the last epoch's model, score the best one, and save that again with its scores."""
     state, predictor = run.state, run.predictor
     with state.optimizer.averaged():
         run.save_model("last", state.epochs[-1])
@@ -231,7 +237,7 @@ def _finish(run: Run, ended: Ending) -> Trained:
     test = evaluate(predictor, corpus.test, batch_size=size) if corpus.test else None
     scores = {"dev": dev.to_dict(), "test": test.to_dict() if test else None}
     run.save_model("best", state.best, scores=scores)
-    run.processes.barrier()  # no process ends before the model is there
+    run.processes.barrier()  # no process returns before the first has written the model
     run.folder.write_curves(state.epochs, run.listener.on_note)
     return Trained(
         predictor=predictor,
@@ -247,5 +253,5 @@ def _finish(run: Run, ended: Ending) -> Trained:
 
 def _nonfinite(loss: float, settings: TrainConfig) -> str:
     what = "a gradient is not finite" if math.isfinite(loss) else f"the loss is {loss}"
-    done = {"skip": "the step is skipped", "random": "a random step is made in its place"}
+    done = {"skip": "the step is skipped", "random": "a random step is taken in its place"}
     return f"{what}; {done[settings.on_nonfinite]}"

@@ -72,8 +72,8 @@ def tune(
         trials: their number, including those of earlier runs of the same search.
         listener: called after each trial.
         force: remove the search that is there.
-        stop: when it is set, the search ends after the current step. Its trial is started again
-            when the search is resumed.
+        stop: once it is set, the search ends after the current step of training. The trial is
+            started again when the search is resumed.
 
     Raises:
         TagkitError: a corpus cannot be used, or an option cannot have one of the values.
@@ -85,30 +85,32 @@ def tune(
         raise ConfigError("tagkit tune", ["a search is one process; start it without a launcher"])
     if config.train.seeds:
         raise ConfigError("train.seeds", ["a trial trains one model; leave them out of a search"])
-    # Every kind of value once, before any training: a typing mistake must not fail the tenth trial.
+    # Each kind of value is tried before any training: a wrong one must not fail the tenth trial.
     for name, space in spaces.items():
         for value in space.samples():
             with_options(config, {name: value})
     searched = {name: space.samples() for name, space in spaces.items()}
     refuse_without_effect(config, "tagkit tune", searched)
     require_files(config, "the trials of a search")
-    place = RunFolder(folder, writes=True)
-    with place.locked(listener.on_note):
-        # A run of `tagkit train` must not be taken for a search, nor its model replaced by one.
-        found = place.contents()
+    run_folder = RunFolder(folder, writes=True)
+    with run_folder.locked(listener.on_note):
+        # A folder of `tagkit train` is no search to resume, and its model must not be replaced.
+        found = run_folder.contents()
         is_search = STUDY in found.ours
         if not is_search and found.ours:
             raise CheckpointError(
                 Message(f"{folder}: is not empty, and holds no search; ", ANOTHER_FOLDER)
             )
-        place.check(resume=is_search and not force, force=force)
+        run_folder.check(resume=is_search and not force, force=force)
         if is_search and not force:
-            place.repair()
+            run_folder.repair()
         else:
-            place.clear()
-        place.claim(*STUDY_FILES)  # SQLite creates the files beside it when it needs them
+            run_folder.clear()
+        run_folder.claim(*STUDY_FILES)  # SQLite creates the files beside it when it needs them
         try:
-            return _Search(config, spaces, place, listener, stop or threading.Event()).run(trials)
+            return _Search(config, spaces, run_folder, listener, stop or threading.Event()).run(
+                trials
+            )
         except (SQLAlchemyError, optuna.exceptions.StorageInternalError) as error:
             first = str(error).partition("\n")[0]
             raise CheckpointError(
@@ -128,17 +130,17 @@ class _Search:
         self,
         config: Config,
         spaces: Mapping[str, Space],
-        place: RunFolder,
+        run_folder: RunFolder,
         listener: TuneListener,
         stop: threading.Event,
     ) -> None:
         self.config = config
         self.spaces = spaces
-        self.place = place
-        self.folder = place.path
+        self.run_folder = run_folder
+        self.folder = run_folder.path
         self.listener = listener
         self.stop = stop
-        self.clock = TimeBudget(config.train.max_minutes, 1)
+        self.budget = TimeBudget(config.train.max_minutes, 1)
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         self.study = self._study()
 
@@ -150,7 +152,7 @@ class _Search:
         """
         self._require_same_search()
         self._requeue_interrupted()
-        while len(self._ended()) < trials and not self.clock.is_over(0):
+        while len(self._ended()) < trials and not self.budget.is_over(0):
             self._run_trial()
         ended = [as_trial(frozen) for frozen in self._ended()]
         done = [trial for trial in ended if trial.state == "done"]
@@ -171,7 +173,7 @@ class _Search:
         )
 
     def _require_same_search(self) -> None:
-        """Record what is searched, or compare it with what was searched here before.
+        """Compare options, corpora and values with those of the search here, or record them.
 
         Raises:
             CheckpointError: it differs.
@@ -190,7 +192,8 @@ class _Search:
             if _of_search(before, key) != _of_search(search, key)
         ]
         if others and not self._ended():
-            # Its first trial failed at once, for instance on a missing corpus: nothing to keep.
+            # No trial of that search has ended: the first one failed at once, for instance because
+            # a corpus was missing. There is nothing to keep.
             optuna.delete_study(study_name=STUDY_NAME, storage=f"sqlite:///{self.folder / STUDY}")
             self.study = self._study()
         elif others:
@@ -203,8 +206,8 @@ class _Search:
 
     def _requeue_interrupted(self) -> None:
         """Queue the trials again that were running when the search was stopped."""
-        # "again" is recorded before Optuna is told that the trial failed: after a kill in between,
-        # the trial is still RUNNING and found here; in the reverse order it would count as ended.
+        # "again" is recorded before Optuna records the failure: after a kill in between, the trial
+        # is still RUNNING and found here; in the reverse order it would count as ended.
         again = list(self.study.user_attrs.get("again", []))
         for frozen in self.study.get_trials(states=(TrialState.RUNNING,)):
             self._discard(frozen.number)
@@ -232,11 +235,11 @@ class _Search:
         self.study.sampler = optuna.samplers.TPESampler(seed=seed % 2**32)
         trial = self.study.ask()
         values = {name: suggest(trial, name, space) for name, space in self.spaces.items()}
-        place = self._place(trial.number)
-        self.place.claim(f"{place.name}/")
+        path = self._trial_path(trial.number)
+        self.run_folder.claim(f"{path.name}/")
         try:
             trained = train(
-                self._config(values, str(place)), Pruner(trial), force=True, stop=self.stop
+                self._config(values, str(path)), Pruner(trial), force=True, stop=self.stop
             )
         except optuna.TrialPruned:
             self.study.tell(trial, state=TrialState.PRUNED)
@@ -254,7 +257,7 @@ class _Search:
             done = [t for t in self._ended() if t.state == TrialState.COMPLETE]
             is_best = all(score > (t.value or 0.0) for t in done)
             if is_best:
-                self._keep(place / BEST, values)
+                self._keep(path / BEST, values)
             self.study.tell(trial, score)
             self._report(trial.number, is_best=is_best)
             return
@@ -262,19 +265,19 @@ class _Search:
             self._discard(trial.number)
         self._report(trial.number, is_best=False)
 
-    def _place(self, number: int) -> Path:
-        """Where a trial's model is trained; Optuna counts from 0, our names from 1."""
+    def _trial_path(self, number: int) -> Path:
+        """The folder of a trial's run; Optuna counts trials from 0, their names from 1."""
         return self.folder / trial_folder(number + 1)
 
     def _discard(self, number: int) -> None:
         """Remove what a trial has written; if its folder holds foreign files, all of it stays."""
-        place = self._place(number)
-        if place.is_dir():
+        path = self._trial_path(number)
+        if path.is_dir():
             try:
-                trial = RunFolder(place, writes=True)
+                trial = RunFolder(path, writes=True)
                 with trial.locked(self.listener.on_note):  # also removes a killed run's lock file
                     trial.clear()
-                place.rmdir()
+                path.rmdir()
             except (CheckpointError, OSError) as error:
                 self.listener.on_note(f"trial {number + 1}: its folder is not removed: {error}")
 
@@ -288,15 +291,15 @@ class _Search:
         Raises:
             CheckpointError: they cannot be written.
         """
-        # What repeats the trial with `tagkit train`: with the test corpus, without the
-        # search's time limit, into another folder than the search's.
+        # With it `tagkit train` repeats the trial, with the test corpus, without the time limit of
+        # the search, and in a folder of its own.
         config = with_options(
             self._config(values),
             {"data.test_file": self.config.data.test_file, "output.dir": f"{self.folder}-best",
              "train.max_minutes": 0.0},
         )  # fmt: skip
         try:
-            self.place.claim(BEST, BEST_CONFIG)
+            self.run_folder.claim(BEST, BEST_CONFIG)
             copy_bundle(model, self.folder / BEST)
             write_whole(self.folder / BEST_CONFIG, to_toml(config).encode())
         except OSError as error:
@@ -304,13 +307,13 @@ class _Search:
 
     def _config(self, values: Mapping[str, Any], folder: str = "") -> Config:
         """The configuration of a trial, without values that have no effect beside the others."""
-        left = self.clock.left_minutes()
+        left = self.budget.left_minutes()
         fixed = {"data.test_file": "", "output.dir": folder or str(self.folder)}
         return effective(with_options(self.config, {**values, **fixed, "train.max_minutes": left}))
 
 
 def _of_search(search: Mapping[str, Any], key: str) -> Any:
-    """One part of what a search is; of its options those that it must keep when it is resumed."""
+    """One part of a search; of its options those that must not change when it is resumed."""
     if key != "config":
         return search[key]
     try:

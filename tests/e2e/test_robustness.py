@@ -31,7 +31,7 @@ CPU = torch.device("cpu")
 
 
 def test_fp16_is_for_a_gpu(tmp_path: Path) -> None:
-    with pytest.raises(DeviceError, match="'fp16' wants a GPU; bf16 works on a CPU too"):
+    with pytest.raises(DeviceError, match="'fp16' needs a GPU; bf16 works on a CPU too"):
         train(settings(tmp_path, "train.precision=fp16"))
 
 

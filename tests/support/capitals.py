@@ -23,7 +23,7 @@ from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.description import Description, encoder_name
 from tagkit.models.model import Model, build_embedding, build_encoder
 from tagkit.models.output import ModelOutput
-from tagkit.models.task import Labels, ModelContext, Task, TrainingData, Wanted
+from tagkit.models.task import Labels, ModelContext, PredictionOptions, Task, TrainingData
 from tagkit.nn.inference import CachedWords
 from tagkit.text.records import LabelScore, Prediction, Sentence
 
@@ -120,18 +120,20 @@ class CapitalsTask(Task):
         embed = build_embedding(config, vocabulary)
         return Counter(embed, build_encoder(config, embed.outputs))
 
-    def check(self, config: Config, vocabulary: Vocabulary, settings: Path, words: Path) -> None:
+    def check(
+        self, config: Config, vocabulary: Vocabulary, config_file: Path, vocabulary_file: Path
+    ) -> None:
         pass
 
     def decode(
         self,
         context: ModelContext,
         tokens: Tokens,
-        table: CachedWords,
+        words: CachedWords,
         sentences: Sequence[Sentence],
-        wanted: Wanted,
+        options: PredictionOptions,
     ) -> list[Prediction]:
-        output = context.model.output(tokens, table, confidence=False)
+        output = context.model.output(tokens, words, confidence=False)
         assert output.class_probs is not None
         return [
             Prediction(

@@ -437,6 +437,18 @@ def test_pieces_are_of_sizes_that_differ_by_one_at_most_and_lose_no_sentence(
         assert max(sizes) - min(sizes) <= 1
 
 
+def test_processes_with_different_numbers_of_pieces_read_each_sentence_once(tmp_path: Path) -> None:
+    run = prepare(settings(tmp_path, *QUIET), CPU)
+    sentences = []
+    for rank, parts in enumerate((1, 2, 4)):
+        processes = processes_of(CPU)
+        processes.rank, processes.count = rank, 3
+        micro_batches = MicroBatches(run, processes, print)
+        micro_batches.parts = parts
+        sentences += np.concatenate(micro_batches.split([np.arange(8)])).tolist()
+    assert sorted(sentences) == list(range(8))
+
+
 @pytest.mark.parametrize("probability", [0.0, 0.5])
 def test_words_that_occur_once_are_read_as_unknown_with_the_probability_of_the_option(
     tmp_path: Path, probability: float

@@ -19,8 +19,8 @@ from tagkit.errors import CheckpointError
 from tagkit.training.callbacks import Epoch
 from tagkit.training.checkpoint import (
     Checkpoint,
+    checkpoint_name,
     newest_checkpoint,
-    place_of,
     remove_after,
     save_checkpoint,
 )
@@ -324,7 +324,7 @@ def test_checkpoints_are_in_the_order_of_their_numbers(tmp_path: Path) -> None:
     ]  # fmt: skip
     remove_after(tmp_path, 100_000_000, lambda name: True)
     assert newest() == 100_000_000
-    assert place_of(7) == "step-00000007"
+    assert checkpoint_name(7) == "step-00000007"
 
 
 def test_other_folders_among_the_checkpoints_are_no_checkpoints(tmp_path: Path) -> None:
@@ -344,5 +344,8 @@ def test_other_folders_among_the_checkpoints_are_no_checkpoints(tmp_path: Path) 
 
 def test_checkpoints_that_are_not_the_runs_own_are_not_removed(tmp_path: Path) -> None:
     for step in (1, 2, 3, 4):
-        save_checkpoint(tmp_path, checkpoint(step), 1, lambda name: name != place_of(2))
-    assert sorted(path.name for path in tmp_path.iterdir()) == [place_of(2), place_of(4)]
+        save_checkpoint(tmp_path, checkpoint(step), 1, lambda name: name != checkpoint_name(2))
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        checkpoint_name(2),
+        checkpoint_name(4),
+    ]

@@ -1,4 +1,4 @@
-"""What a recurrent cell is: its network for training, and its recurrence for cached inference."""
+"""A recurrent cell: its network for training, and its recurrence for cached inference."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,10 +10,10 @@ from tagkit.nn.products import Product
 
 
 class StepInputs:
-    """Cached input projections of each step: sums of rows of tables, worked out step by step.
+    """Cached input projections of each step: sums of rows of tables, computed step by step.
 
-    All steps at once would be larger than the caches, and than what is kept of freed memory: with
-    256 sentences and 2 x 200 units that took twice as long.
+    All steps at once would be larger than the processor's caches, and than the freed memory that an
+    allocator keeps: with 256 sentences and 2 x 200 units that took twice as long.
     """
 
     def __init__(
@@ -22,22 +22,23 @@ class StepInputs:
         shape: Sequence[int],
         directions: int,
     ) -> None:
-        """`places`: tables, and for each step the rows of all directions and sentences.
+        """`places`: tables, each with the rows, (directions x batch,), that every step reads.
 
         `shape` is (batch, time).
         """
         self._places = places
         batch, self.time = shape
-        first = places[0][0]
+        first = places[0][0]  # (rows x directions, gates x hidden)
         self.shape = (directions, batch, first.shape[1])
         # (directions x batch, gates x hidden), one piece of memory for all steps: it stays in
         # the processor's cache.
         self._sum = first.new_empty(directions * batch, first.shape[1])
 
     def at(self, step: int) -> Tensor:
-        """(directions, batch, gates x hidden), to be overwritten before the next step is asked."""
-        # Words first, then each feature column: a product with concatenated inputs is a sum.
+        """(directions, batch, gates x hidden), which the cell may change and the next call will."""
+        # Words first, then each feature column: W [a; b] = W_a a + W_b b.
         (table, rows), *others = self._places
+        # (rows x directions, width) at (directions x batch,) -> (directions x batch, width)
         torch.index_select(table, 0, rows[step], out=self._sum)
         for other, places in others:
             self._sum.add_(other.index_select(0, places[step]))
@@ -51,11 +52,12 @@ def keep_order(rows: Tensor) -> Tensor:
 
 
 def sum_biases(of_input: Tensor, of_hidden: Tensor) -> tuple[Tensor, Tensor]:
-    """Both biases beside the input product, none beside the recurrent one.
+    """Both biases added to the input product, none to the recurrent one.
 
-    Cells that add the two products can add the two biases beforehand. torch has two for parity with
-    cuDNN alone.
+    Cells that add the two products can add the two biases beforehand. torch has two of them only
+    because cuDNN does.
     """
+    # (gates x hidden,) each -> (gates x hidden,) and (0,)
     return of_input + of_hidden, of_hidden[:0]
 
 
@@ -66,13 +68,14 @@ class Cell:
     Attributes:
         name: as the console writes it.
         network: torch's class of one-way, batch-first layers, called with sizes.
-        gates: how many products of size `hidden` it takes of an input, and of a state.
+        gates: how many products of size `hidden` a step computes from its input, and as many
+            from the state.
         bounded: whether its states lie within -1 and 1, whatever the weights.
         forget_gate: which gate's bias begins at 1; None for a cell without one.
-        arrange: rows of weights or biases, gate after gate in torch's order, as
-            `read` wants them.
+        arrange: puts rows of weights or biases, gate after gate in torch's order, into the order
+            of `read`.
         biases: torch's two biases -> what is added to the input product, in torch's order, and
-            what `read` gets as its last argument.
+            the last argument of `read`.
         read: the recurrence over cached input projections, the recurrent product, and the second
             of `biases`, (directions, 1, its size) -> states (time, directions, batch, hidden).
     """
@@ -99,7 +102,7 @@ class Cell:
                 # gate is a matrix by itself, whose size decides its distribution.
                 gates = parameter.chunk(self.gates)
                 if name.startswith("bias"):
-                    parameter.zero_()
+                    parameter.zero_()  # (gates x hidden,)
                     if name.startswith("bias_ih") and self.forget_gate is not None:
                         # A forget gate that starts open lets gradients through (Gers et al. 2000;
                         # Jozefowicz et al. 2015; Goodfellow et al. 2016, section 10.10.2).

@@ -19,6 +19,7 @@ def read(inputs: StepInputs, recurrent: Product, _: Tensor) -> Tensor:
     for t in range(inputs.time):
         product = inputs.at(t)  # W x[t] + b: (directions, batch, hidden)
         if t:  # U h[-1] is 0
+            # + U h[t-1], the same shape, in place
             recurrent.add_to(product, states[t - 1])
         # tanh(a) = 2 sigmoid(2 a) - 1: on a CPU torch's sigmoid is six times as fast as its tanh.
         torch.mul(product.mul_(2).sigmoid_(), 2, out=states[t]).sub_(1)

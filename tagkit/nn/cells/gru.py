@@ -27,6 +27,7 @@ def biases(of_input: Tensor, of_hidden: Tensor) -> tuple[Tensor, Tensor]:
         (3 x hidden,) and b'_n, (hidden,).
     """
     hidden = len(of_hidden) // 3  # torch's order of the gates is r, z, n
+    # b'_r and b'_z are added to b_r and b_z; to b_n is added 0: (3 x hidden,)
     summed = torch.cat((of_hidden[: 2 * hidden], torch.zeros_like(of_hidden[2 * hidden :])))
     return of_input + summed, of_hidden[2 * hidden :]
 
@@ -41,12 +42,14 @@ def read(inputs: StepInputs, recurrent: Product, hidden_bias: Tensor) -> Tensor:
         # W x[t] + b and U h[t-1], both (directions, batch, 3 x hidden). They cannot be added up at
         # once: r multiplies the last third of the second alone.
         given, product = inputs.at(t), recurrent.of(before)
+        # (directions, batch, 2 x hidden): r and z
         gates = given[:, :, : 2 * hidden].add_(product[:, :, : 2 * hidden]).sigmoid_()
         reset, update = torch.split(gates, hidden, dim=2)  # each (directions, batch, hidden)
+        # r * (U_n h[t-1] + b'_n), (directions, batch, hidden)
         inner = product[:, :, 2 * hidden :].add_(hidden_bias).mul_(reset)
         # tanh(a) = 2 sigmoid(2 a) - 1: on a CPU torch's sigmoid is six times as fast as its tanh.
         new = inner.add_(given[:, :, 2 * hidden :]).mul_(2).sigmoid_().mul_(2).sub_(1)
-        # n + z (h[t-1] - n)
+        # n + z (h[t-1] - n), which is (1 - z) n + z h[t-1] with one product instead of two
         before = torch.lerp(new, before, update, out=states[t])
     return states
 
@@ -55,7 +58,7 @@ GRU = Cell(
     name="GRU",
     network=nn.GRU,
     gates=3,
-    bounded=True,  # each state is a mean of the one before and of a tanh
+    bounded=True,  # each state is a weighted mean of the one before and of a tanh
     forget_gate=None,
     arrange=keep_order,
     biases=biases,

@@ -21,6 +21,7 @@ def arrange(rows: Tensor) -> Tensor:
     One sigmoid then serves all four: tanh(a) = 2 sigmoid(2 a) - 1, so the rows of g are doubled
     once instead of its sums at every step.
     """
+    # (4 x hidden, inputs), (4 x hidden, hidden) or (4 x hidden,) -> four of a quarter of the rows
     entry, forget, new, out = rows.chunk(4)
     return torch.cat((entry, forget, out, 2 * new))
 
@@ -35,13 +36,14 @@ def read(inputs: StepInputs, recurrent: Product, _: Tensor) -> Tensor:
     for t in range(inputs.time):
         gates = inputs.at(t)  # W x[t] + b: (directions, batch, 4 x hidden)
         if t:  # U h[-1] is 0
+            # + U h[t-1], the same shape, in place
             recurrent.add_to(gates, states[t - 1])
-        gates.sigmoid_()
+        gates.sigmoid_()  # all four at once, as `arrange` has doubled the rows of g
         # (directions, batch, 4 x hidden) -> four of (directions, batch, hidden)
         entry, forget, out, new = torch.split(gates, hidden, dim=2)
-        # The last is sigmoid(2 a): 2 new - 1 is g = tanh(a).
+        # c[t] = f * c[t-1] + i * g. The last gate is sigmoid(2 a): 2 new - 1 is g = tanh(a).
         memory.mul_(forget).add_(new.mul_(2).sub_(1).mul_(entry))
-        # On a CPU torch's sigmoid is six times as fast as its tanh.
+        # h[t] = o * tanh(c[t]). On a CPU torch's sigmoid is six times as fast as its tanh.
         torch.mul(memory, 2, out=squashed)
         squashed.sigmoid_().mul_(2).sub_(1)
         torch.mul(squashed, out, out=states[t])
@@ -52,7 +54,7 @@ LSTM = Cell(
     name="LSTM",
     network=nn.LSTM,
     gates=4,
-    bounded=True,  # a sigmoid times a tanh; the memory c is not, but nothing multiplies it
+    bounded=True,  # a sigmoid times a tanh; the memory c is not bounded, but no weights multiply it
     forget_gate=1,
     arrange=arrange,
     biases=sum_biases,

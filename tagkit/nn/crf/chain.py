@@ -65,7 +65,7 @@ class Chain:
                 f"emissions: expected a floating-point dtype, found {self.emissions.dtype}"
             )
         batch, time, tags = shape
-        # Shapes are compared exactly: broadcasting would score a chain of another size in silence.
+        # Compared exactly, as broadcasting would score a chain of another size without an error.
         if self.transitions.shape != (tags, tags):
             raise _wrong_steps("transitions", self.transitions, (tags, tags))
         if self.start.shape != (tags,):
@@ -107,7 +107,7 @@ class Messages:
 
 
 def check_tag_ids(tag_ids: Tensor, mask: Tensor) -> None:
-    """Raise unless `tag_ids` are int64 and of the mask's shape; their content is not read.
+    """Raise unless `tag_ids` are int64 and of the mask's shape; their values are not checked.
 
     Raises:
         ValueError: they are not.
@@ -116,7 +116,7 @@ def check_tag_ids(tag_ids: Tensor, mask: Tensor) -> None:
         raise ValueError(
             f"tag ids: expected shape {tuple(mask.shape)}, found {tuple(tag_ids.shape)}"
         )
-    if tag_ids.dtype != torch.int64:  # a bool would be taken for a mask of places
+    if tag_ids.dtype != torch.int64:  # bool would index as a mask, not as ids
         raise ValueError(f"tag ids: expected torch.int64, found {tag_ids.dtype}")
 
 
@@ -139,6 +139,7 @@ def path_score(chain: Chain, tag_ids: Tensor) -> Tensor:
     stepped = chain.transitions[tag_ids[:, :-1], tag_ids[:, 1:]]
     # Right padding: the last token is at length - 1. -> (batch,)
     last = tag_ids.gather(1, mask.sum(1, keepdim=True) - 1).squeeze(1)
+    # The equation at the top of the module, term by term: start, emissions, transitions, end.
     return (
         chain.start[tag_ids[:, 0]]
         + emitted.masked_fill(~mask, 0).sum(1)
@@ -174,7 +175,7 @@ def step_log_probs(chain: Chain, messages: Messages, tag_ids: Tensor) -> Tensor:
     """
     chain.check()
     check_tag_ids(tag_ids, chain.mask)
-    here = tag_ids[:, :-1]
+    here = tag_ids[:, :-1]  # (batch, time - 1), the tags i that steps leave
     # p(j | i, x) = exp(w[i, j] + e[t, j] + beta[t, j]) / exp(beta[t-1, i]); the row of each i is
     # fetched from (before, after): (batch, time - 1) -> (batch, time - 1, after)
     stepped = chain.transitions.double()[here] + chain.emissions[:, 1:] + messages.beta[:, 1:]
@@ -189,12 +190,12 @@ def viterbi(chain: Chain) -> tuple[Tensor, Tensor]:
         (batch, time) int64, 0 on padding, and (batch,) float64.
     """
     chain.check()
-    # The paths' lengths decide the loop below, so the mask is needed on the CPU in any case.
+    # The mask decides what the loop below does, so it is needed on the CPU in any case.
     mask = chain.mask.cpu()
     # For each time, whether all sentences have a token there.
     whole = mask.all(0).tolist()
-    # On a GPU each of these small steps would cost a launch: the scores come to the CPU at once.
-    # In float64: sums over a long sentence would lose what tells two paths apart.
+    # On a GPU each of these small steps would cost a kernel launch, so all scores are copied to the
+    # CPU. In float64: sums over a long sentence would lose the digits in which two paths differ.
     emissions, transitions, start, end = (
         part.detach().to("cpu", torch.float64)
         for part in (chain.emissions, chain.transitions, chain.start, chain.end)
@@ -202,22 +203,22 @@ def viterbi(chain: Chain) -> tuple[Tensor, Tensor]:
     # Tags first, sentences last: the maximum over `before` is found along whole rows.
     # (batch, time, tags) -> (time, tags, batch)
     scores = emissions.permute(1, 2, 0).clone(memory_format=torch.contiguous_format)
-    steps = transitions.unsqueeze(2)
-    # (before, after, batch), one for all steps: memory of this size would be fetched from the
-    # system each time.
+    steps = transitions.unsqueeze(2)  # (before, after, 1), which broadcasts over sentences
+    # (before, after, batch), one array for all steps: allocating this size each time would be slow.
     ways = emissions.new_empty(len(start), len(start), len(mask))
+    # Rabiner's delta, eq. 32a at the first token, in logarithms: each row is (tags, batch).
     before, *rows = scores.unbind(0)
     before += start.unsqueeze(1)  # (tags, batch) + (tags, 1), in place: row 0 of `scores`
     for t, row in enumerate(rows, 1):
         # (before, 1, batch) + (before, after, 1) -> maximum over `before`: (after, batch).
-        # Rabiner's eq. 33a, but no back pointers are kept: which tag the maximum came from is asked
-        # in the trace alone, for one tag instead of all, and the maximum without its place is found
-        # faster.
+        # Rabiner's eq. 33a, but no back pointers (eq. 33b) are kept: `_trace` finds the tag before
+        # again, for one tag instead of all, and a maximum without its index is faster to compute.
         row += torch.add(before.unsqueeze(1), steps, out=ways).amax(0)
         if not whole[t]:  # on padding, where there may be a NaN, the score stays as it was
             torch.where(mask[:, t], row, before, out=row)
         before = row
-    # Scores stay as they were on padding, so this row holds each sentence's last token: (batch,).
+    # Termination (eq. 34). Scores stay as they were on padding, so this row is that of each
+    # sentence's last token: (tags, batch) + (tags, 1) -> maximum over tags: (batch,), twice.
     total, last = (before + end.unsqueeze(1)).max(0)
     paths = _trace(scores, transitions, last, mask, whole)
     device = chain.mask.device
@@ -249,7 +250,7 @@ def _trace(
     # last real token: there its own trace begins.
     paths[:, -1] = tag
     for t in range(len(behind) - 2, -1, -1):
-        # (batch, before) + the row of each sentence's tag, (batch, before) -> (batch,)
+        # Eq. 35: (batch, before) + the row of each sentence's tag, (batch, before) -> (batch,)
         earlier = (behind[t] + arriving[tag]).argmax(1)
         tag = earlier if whole[t + 1] else np.where(there[:, t + 1], earlier, tag)
         paths[:, t] = tag
@@ -290,7 +291,7 @@ def log_messages(chain: Chain) -> Messages:
         # On padding alpha stays as it was: the last one is that of each sentence's last token.
         alphas.append(torch.where(mask[:, t].unsqueeze(1), stepped, alphas[-1]))
     # Backward (eqs. 24 and 25, with the end's scores for their ones).
-    betas = [end.expand_as(alphas[-1])]
+    betas = [end.expand_as(alphas[-1])]  # (tags,) -> (batch, tags), from the last token back
     for t in range(time - 1, 0, -1):
         # (batch, 1, after) + (before, after) -> (batch, before, after), then sum out `after`
         ahead = (emissions[:, t] + betas[-1]).unsqueeze(1)
@@ -298,4 +299,5 @@ def log_messages(chain: Chain) -> Messages:
         betas.append(torch.where(mask[:, t].unsqueeze(1), stepped, betas[-1]))
     # Termination (eq. 21): (batch, tags) + (tags,), then sum out the last tag -> (batch,)
     log_partition = torch.logsumexp(alphas[-1] + end, dim=1)
+    # `time` of (batch, tags) -> (batch, time, tags)
     return Messages(torch.stack(alphas, 1), torch.stack(betas[::-1], 1), log_partition)

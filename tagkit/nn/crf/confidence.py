@@ -46,21 +46,25 @@ def span_confidence(chain: Chain, tag_ids: Tensor, continuation: Tensor) -> Span
             itself says where its span ends.
     """
     messages = forward_backward(chain)
-    chosen = tag_ids.unsqueeze(2)
-    # alpha beta / Z at the path's own tags: (batch, time, 1) -> (batch, time)
+    chosen = tag_ids.unsqueeze(2)  # (batch, time, 1), as `gather` needs it
+    # log p(y[t] | x) = alpha + beta - log Z at the path's own tags (Rabiner 1989, eq. 27):
+    # (batch, time, tags) at (batch, time, 1) -> (batch, time)
     log_probs = (messages.alpha.gather(2, chosen) + messages.beta.gather(2, chosen)).squeeze(
         2
     ) - messages.log_partition.unsqueeze(1)
     steps = step_log_probs(chain, messages, tag_ids)  # (batch, time - 1, next tag)
+    # log p(y[t] | y[t-1], x) of the path's own steps
     taken = steps.gather(2, tag_ids[:, 1:].unsqueeze(2)).squeeze(2)  # (batch, time - 1)
-    next_id = continuation[tag_ids[:, :-1]]
-    # The gather wants an id even where there is none: any will do, it is masked below.
+    next_id = continuation[tag_ids[:, :-1]]  # (tags,) at (batch, time - 1) -> (batch, time - 1)
+    # `gather` needs a valid id even where there is none: that value is masked below.
     continued = steps.gather(2, next_id.clamp(min=0).unsqueeze(2)).squeeze(2).exp()
+    # Steps between two real tokens whose first has a tag that can be continued.
     within = chain.mask[:, 1:] & (next_id >= 0)
-    nothing = torch.zeros_like(log_probs[:, :1])  # after the last token comes none
+    nothing = torch.zeros_like(log_probs[:, :1])  # (batch, 1): no token follows the last one
     return SpanConfidence(
         # Rounding can put a certain tag a little above 1.
         probs=log_probs.exp().clamp(max=1),
+        # (batch, 1) and (batch, time - 1) -> (batch, time); below in the other order
         step_log_probs=torch.cat((log_probs[:, :1], taken), dim=1),
         continuation_prob=torch.cat((continued.masked_fill(~within, 0), nothing), 1).clamp(max=1),
     )

@@ -29,7 +29,7 @@ def n_best(chain: Chain, count: int) -> tuple[Tensor, Tensor]:
     # (batch, tags, rank), best rank first: at the first token there is one way to each tag, and
     # ranks without a way hold minus infinity.
     score = chain.emissions.new_full((batch, tags, count), -torch.inf)
-    score[:, :, 0] = chain.start + chain.emissions[:, 0]
+    score[:, :, 0] = chain.start + chain.emissions[:, 0]  # (tags,) + (batch, tags)
     arriving = chain.transitions.t().unsqueeze(2)  # (after, before, 1)
     pointers = []
     for t in range(1, time):
@@ -39,8 +39,8 @@ def n_best(chain: Chain, count: int) -> tuple[Tensor, Tensor]:
         best, way = ways.topk(count, dim=2)
         here = mask[:, t, None, None]  # on padding scores stay as they were
         score = torch.where(here, best + chain.emissions[:, t].unsqueeze(2), score)
-        pointers.append(way)
-    # (batch, tags, rank) -> (batch, tags x rank) -> (batch, count)
+        pointers.append(way)  # (batch, after, rank): before x count + rank before
+    # (batch, tags, rank) + (tags, 1) -> (batch, tags x rank) -> (batch, count)
     ended = (score + chain.end.unsqueeze(1)).flatten(1)
     total, place = ended.topk(count, dim=1)
 
@@ -48,9 +48,11 @@ def n_best(chain: Chain, count: int) -> tuple[Tensor, Tensor]:
     paths = [place // count]
     for t in range(time - 2, -1, -1):
         tag, rank = place // count, place % count
+        # (batch, 1), beside tag and rank, (batch, count)
         row = torch.arange(batch, device=place.device).unsqueeze(1)
         # pointers[t] belongs to the step from t to t + 1, which a sentence takes if it has a token
-        # there; before that its place waits.
+        # there; until then its place stays as it is.
         place = torch.where(mask[:, t + 1, None], pointers[t][row, tag, rank], place)
         paths.append(place // count)
+    # `time` of (batch, count) -> (batch, count, time), first token first
     return torch.stack(paths[::-1], dim=2).masked_fill(~mask.unsqueeze(1), 0), total

@@ -1,13 +1,13 @@
 """The log-partition of linear chains, and its gradient: the marginals.
 
 On a CPU both are the forward-backward algorithm with scaled products (Rabiner 1989, section V.A),
-in float64 and in NumPy, whose calls cost a quarter of torch's: at the usual sizes that is all they
-cost. Where scores are so far apart that float64 would lose some, or steps are forbidden, sums of
-exponentials take their place, which are exact for scores of any size.
+in float64 and in NumPy, whose calls cost a quarter of torch's: at the usual sizes the cost is that
+of the calls. Where scores are so far apart that float64 would lose some, or steps are forbidden,
+sums of exponentials (logsumexp) take their place, which are exact for scores of any size.
 
-On a GPU a step a token would be a launch a token. There the chain is a product of matrices, taken
-in pairs, pairs of pairs, and so on: as many steps as the length has binary digits (Blelloch 1990;
-Rush 2020 for chains of tags).
+On a GPU one step for each token would be one kernel launch for each token. There the chain is a
+product of matrices, taken in pairs, pairs of pairs, and so on: as many steps as the length has
+binary digits (Blelloch 1990; Rush 2020 for chains of tags).
 """
 
 import math
@@ -69,7 +69,7 @@ class _LogPartition(torch.autograd.Function):
         ctx.scores, ctx.scaled = scores, scaled
         if scaled is not None:
             # In float64 up to here: a loss is a difference of two large numbers.
-            return torch.from_numpy(scaled.log_partition).to(ctx.dtype)
+            return torch.from_numpy(scaled.log_partition).to(ctx.dtype)  # (batch,)
         # Sums of exponentials (`log_messages`): slower, and right for scores of any size.
         ctx.chain = in_double(chain)
         ctx.messages = log_messages(ctx.chain)
@@ -79,6 +79,7 @@ class _LogPartition(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         if ctx.scaled is not None:
+            # (batch, time, tags), (before, after), (tags,), (tags,): the shapes of the arguments
             found = _scaled_counts(ctx.scores, ctx.scaled, grad.double().numpy())
             counts = tuple(torch.from_numpy(count) for count in found)
         else:
@@ -118,10 +119,10 @@ class _Scores:
         return cls(emissions, transitions, start, end, mask)
 
     def spread(self) -> float:
-        """How far one tag can fall behind another within a step, in nats; infinite without a limit.
+        """Largest difference of two tags' alphas that one step can make, in nats; may be infinite.
 
-        Where every step is allowed, a tag's alpha is within the spread of one step of any other's.
-        Where some are forbidden, tags that never meet can drift apart without end.
+        Where every step is allowed, the alphas of two tags differ by no more than the spread of one
+        step. Where some are forbidden, tags without a common past can drift apart without limit.
         """
         if np.isinf(self.transitions).any():
             return math.inf  # not safe: the caller takes sums of exponentials
@@ -163,14 +164,15 @@ class _Scaled:
 
 
 def _scaled_forward(scores: _Scores, spread: float) -> _Scaled | None:
-    """None where forbidden steps leave a sentence no path, or none that is near its likeliest."""
+    """The forward pass; None if a sentence has no path whose probability float64 can hold."""
     mask = scores.mask
     time, batch, tags = scores.emissions.shape
-    whole = [bool(here.all()) for here in mask]
+    whole = [bool(here.all()) for here in mask]  # for each time, whether no sentence has ended
     with np.errstate(all="ignore"):  # what is not finite is found at the end
         # The largest score of each kind is taken out before the exponential, so that none
         # overflows, and comes back in `log_total`.
         highest = scores.emissions.max(2)  # (time, batch)
+        # (time, batch, tags), (before, after) and (tags,), each with 1 as its largest value.
         emitted = np.exp(scores.emissions - highest[:, :, None])
         stepped = np.exp(scores.transitions - scores.transitions.max())
         ended = np.exp(scores.end - scores.end.max())
@@ -199,11 +201,11 @@ def _scaled_forward(scores: _Scores, spread: float) -> _Scaled | None:
         # (batch, tags) @ (tags,) -> (batch,): eq. 21 with the end's scores
         last = alpha[-1] @ ended
         highest[~mask] = 0
+        # (time, batch) summed over time: (batch,)
         log_total = np.log(scale).sum(0) + highest.sum(0) + np.log(last)
         log_total += scores.start.max() + scores.end.max()
         log_total += (mask.sum(0) - 1) * scores.transitions.max()
-        # Where all likely beginnings come to a forbidden step, what is left is too small to divide
-        # by.
+        # Where forbidden steps end all likely paths, the rest is too small to divide by.
         far = min(scale.min(), last.min()) < math.exp(-_SAFE_SPREAD)
     if far or not np.isfinite(log_total).all():
         return None
@@ -219,7 +221,8 @@ def _scaled_counts(scores: _Scores, scaled: _Scaled, grad: Array) -> tuple[Array
     # At its last token a sentence's beta is `ended`, scaled so that alpha @ beta is 1.
     # (tags,) / (batch, 1) -> (batch, tags)
     beta[-1] = scaled.ended / (scaled.alpha[-1] @ scaled.ended)[:, None]
-    incoming = np.zeros((time, batch, tags))  # emitted * beta / scale
+    # emitted * beta / scale, from which both beta and the counts of steps are computed
+    incoming = np.zeros((time, batch, tags))
     backwards = np.ascontiguousarray(scaled.stepped.T)
     for t in range(time - 1, 0, -1):
         arriving = np.multiply(scaled.emitted[t], beta[t], out=incoming[t])
@@ -240,8 +243,9 @@ def _scaled_counts(scores: _Scores, scaled: _Scaled, grad: Array) -> tuple[Array
     weighted = (scaled.alpha[:-1] * grad[:, None]).reshape(-1, tags)
     steps = scaled.stepped * (weighted.T @ incoming[1:].reshape(-1, tags))
     # On padding alpha and beta stay as they were, so the last row holds each sentence's last token.
-    starts, ends = unary[0].sum(0), unary[-1].sum(0)
+    starts, ends = unary[0].sum(0), unary[-1].sum(0)  # (batch, tags) -> (tags,)
     unary[~mask] = 0
+    # (time, batch, tags) -> (batch, time, tags), as emissions are
     return np.ascontiguousarray(unary.transpose(1, 0, 2)), steps, starts, ends
 
 
@@ -250,6 +254,7 @@ def _log_counts(chain: Chain, messages: Messages, grad: Tensor) -> tuple[Tensor,
     # (batch,) -> (batch, 1, 1), beside (batch, time, tags) and (batch, before, after)
     log_z = messages.log_partition[:, None, None]
     weight = grad[:, None, None]
+    # Rabiner's eq. 27 in logarithms, (batch, time, tags)
     unary = (messages.alpha + messages.beta - log_z).exp() * weight
     steps = torch.zeros_like(chain.transitions)
     transitions = chain.transitions.clamp(min=NEVER)
@@ -259,6 +264,7 @@ def _log_counts(chain: Chain, messages: Messages, grad: Tensor) -> tuple[Tensor,
         before = messages.alpha[:, t - 1].unsqueeze(2)
         log_probs = before + transitions + arriving.unsqueeze(1) - log_z
         here = chain.mask[:, t, None, None]
+        # Eq. 37, summed over sentences: (batch, before, after) -> (before, after)
         steps += (log_probs.exp() * weight).masked_fill(~here, 0).sum(0)
     # On padding alpha and beta stay as they were, so the last column holds each sentence's last
     # token.
@@ -267,10 +273,10 @@ def _log_counts(chain: Chain, messages: Messages, grad: Tensor) -> tuple[Tensor,
 
 
 def tree_partition(chain: Chain) -> Tensor:
-    """As `log_partition`, from products of matrices in pairs, with an autograd graph of that depth.
+    """As `log_partition`, by products of matrices in pairs, with an autograd graph of that depth.
 
-    Scores within one sentence must not lie further apart than float64 can hold, about 700 nats;
-    paths that are further below the best count as forbidden.
+    Scores within one sentence must not differ by more than float64 can hold, about 700 nats; paths
+    that are further below the best one count as forbidden.
     """
     chain.check()
     emissions = zero_padding(chain.emissions.double(), chain.mask)
@@ -278,7 +284,7 @@ def tree_partition(chain: Chain) -> Tensor:
         part.double().clamp(min=NEVER) for part in (chain.transitions, chain.start, chain.end)
     )
     batch, time, tags = emissions.shape
-    begun = start + emissions[:, 0]
+    begun = start + emissions[:, 0]  # (batch, tags), alpha at the first token
     if time > 1:
         # (before, after) + (batch, time - 1, 1, after) -> (batch, time - 1, before, after), a
         # matrix for each step. On padding it is the identity: log 1 on the diagonal, else log 0.
@@ -293,6 +299,7 @@ def tree_partition(chain: Chain) -> Tensor:
             steps = _log_product(steps[:, 0::2], steps[:, 1::2])
         # (batch, before, 1) + (batch, before, after) -> sum out `before`: (batch, after)
         begun = torch.logsumexp(begun.unsqueeze(2) + steps[:, 0], dim=1)
+    # (batch, tags) + (tags,), then sum out the last tag -> (batch,)
     return torch.logsumexp(begun + end, dim=1).to(chain.emissions.dtype)
 
 

@@ -38,7 +38,7 @@ def weighted_loss(chain: Chain, tag_ids: Tensor, weights: Tensor) -> Tensor:
     time = emissions.shape[1]
     # The gradient of a sum over infinities alone would be NaN.
     transitions = chain.transitions.clamp(min=NEVER)
-    beta = chain.end.clamp(min=NEVER).expand(emissions[:, 0].shape)  # (batch, tags)
+    beta = chain.end.clamp(min=NEVER).expand(emissions[:, 0].shape)  # (tags,) -> (batch, tags)
     weight = weights[tag_ids] * mask  # (batch, time), 0 on padding
     loss = emissions.new_zeros(len(emissions))
     for t in range(time - 1, 0, -1):
@@ -48,10 +48,13 @@ def weighted_loss(chain: Chain, tag_ids: Tensor, weights: Tensor) -> Tensor:
         # (before, after) + (batch, 1, after) -> (batch, before, after), then sum out `after`: beta
         # of the step before, as in the equation above.
         summed = torch.logsumexp(transitions + arriving.unsqueeze(1), dim=2)
+        # (batch,): log p(y[t] | y[t-1], x) = taken - the sum at y[t-1]
         taken = transitions[before, gold] + _at(arriving, gold)
         loss = loss + weight[:, t] * (_at(summed, before) - taken)
+        # On padding beta stays that of the end: the loop comes from the right.
         beta = torch.where(mask[:, t, None], summed, beta)
     # The first factor, p(y[0] | x), has a start in place of a transition.
+    # (tags,) + (batch, tags) + (batch, tags)
     first = chain.start.clamp(min=NEVER) + emissions[:, 0] + beta
     return loss + weight[:, 0] * (torch.logsumexp(first, dim=1) - _at(first, tag_ids[:, 0]))
 

@@ -17,11 +17,11 @@ from tagkit.nn.heads.softmax import SoftmaxHead
 from tagkit.nn.heads.tagging import Head
 from tagkit.nn.heads.viterbi import ViterbiHead
 
-# Each is built of one `TagSpace`, so that a head with options of its own adds a field there and no
-# branch anywhere.
+# Each is built from one `TagSpace`, so that a head with options of its own adds a field there and
+# no branch anywhere.
 HEADS: dict[str, type[Head]] = {"crf": CrfHead, "softmax": SoftmaxHead, "viterbi": ViterbiHead}
 
-# Each is built of the number of features of a state, and says how many its vector has.
+# Each is built from the number of features of a state; `outputs` is that of its vector.
 POOLINGS: dict[str, type[Pooling]] = {
     "last": LastPooling,
     "mean": MeanPooling,

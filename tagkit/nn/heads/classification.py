@@ -46,7 +46,7 @@ class ClassHead(nn.Module):
         # Not saved: only the loss uses them.
         self.register_buffer("class_weights", class_weights, persistent=False)
         # (texts, pooled) -> hidden[0] -> hidden[1] -> ... -> (texts, classes), dropout before each.
-        # No activation after the last: softmax and sigmoid want scores without bounds.
+        # No activation after the last: softmax and sigmoid need scores without bounds.
         layers: list[nn.Module] = []
         inputs = pooling.outputs
         for units in hidden:
@@ -66,7 +66,7 @@ class ClassHead(nn.Module):
             (batch, classes), and (batch, time) with 0 on padding, or None.
         """
         vector, attention = self.pooling(states, final, mask)  # (batch, pooled)
-        scores: Tensor = self.layers(vector)
+        scores: Tensor = self.layers(vector)  # (batch, pooled) -> (batch, classes)
         return scores, attention
 
     def classify(self, states: Tensor, final: Tensor, mask: Tensor) -> tuple[Tensor, Tensor | None]:
@@ -89,21 +89,23 @@ class ClassHead(nn.Module):
         """
         scores, _ = self.scores(states, final, mask)
         # (batch, classes) of 0 and 1: shares of the gold classes.
-        wanted = targets.to(scores.dtype)
+        shares = targets.to(scores.dtype)
         count = torch.tensor(len(scores))  # texts, whatever the number of their classes
         if self.several:
-            # Towards 1/2, the mean of the two outcomes of each class.
-            smoothed = wanted * (1 - self.label_smoothing) + self.label_smoothing / 2
+            # Each class is a target of its own, 0 or 1; smoothing moves it towards their mean, 1/2.
+            smoothed = shares * (1 - self.label_smoothing) + self.label_smoothing / 2
+            # -(y log p + (1 - y) log (1 - p)) of each class, (batch, classes)
             each = nn.functional.binary_cross_entropy_with_logits(
                 scores, smoothed, reduction="none"
             )
             # (batch, classes) * (classes,), summed over both
             return (each * self.class_weights).sum(), count
-        # Towards 1 / classes: Szegedy et al. 2016, section 7.
+        # Towards the uniform distribution, 1 / classes: Szegedy et al. 2016, section 7.
         smoothing = self.label_smoothing
-        wanted = wanted * (1 - smoothing) + smoothing / wanted.shape[1]
+        smoothed = shares * (1 - smoothing) + smoothing / shares.shape[1]
         # Targets as probabilities, not as an id: each class's share gets its own class's weight.
-        total = nn.functional.cross_entropy(scores, wanted, self.class_weights, reduction="sum")
+        # - sum over c of w[c] y[c] log p[c], (batch, classes) -> (), summed over texts too
+        total = nn.functional.cross_entropy(scores, smoothed, self.class_weights, reduction="sum")
         return total, count
 
 
@@ -116,7 +118,7 @@ def balanced_weights(targets: Tensor) -> Tensor:
         targets: (texts, classes) bool, True of the gold classes; each class has a text.
     """
     texts, classes = targets.shape
-    # (texts, classes) -> (classes,)
+    # (texts, classes) -> (classes,), the number of texts of each class
     return texts / (classes * targets.sum(0).float())
 
 

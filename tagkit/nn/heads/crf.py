@@ -24,7 +24,7 @@ class CrfHead(Head):
     constrained_by_default: ClassVar[bool] = True
 
     def __init__(self, space: TagSpace) -> None:
-        """`space.constrain_training` leaves forbidden paths out of the log-partition too."""
+        """With `space.constrain_training` forbidden paths are left out of the log-partition too."""
         super().__init__(space)
         # transitions (before, after), start and end (tags,), each uniform from -0.1 to 0.1; saved
         # under pytorch-crf's names.
@@ -40,7 +40,8 @@ class CrfHead(Head):
 
         Where tags have weights, the sum of `weighted_loss.py`.
         """
-        # Without the forbidden steps' minus infinity scaled products may be used, which are faster.
+        # Not `_chain`: without minus infinity for forbidden steps `log_partition` can use scaled
+        # products, which are faster.
         steps = self._steps()
         emissions = self.linear(states)  # (batch, time, inputs) -> (batch, time, tags)
         chain = Chain(emissions, steps.transitions, steps.start, steps.end, mask, checked=True)
@@ -48,10 +49,13 @@ class CrfHead(Head):
         # such step would make the loss infinite.
         allowed = self._chain(states, mask) if self.constrain_training else chain
         if self.tag_weights is not None:
+            # (batch,) -> a sum over sentences, and the number of tokens
             return weighted_loss(allowed, targets, self.tag_weights).sum(), mask.sum()
-        # (batch,) - (batch,) -> a sum over sentences; divided by tokens, not sentences, in training
+        # -log p(y | x) = log Z - score(y) of each sentence: (batch,) - (batch,), then a sum over
+        # sentences. The count is of tokens, by which training divides, not of sentences.
         return (log_partition(allowed) - path_score(chain, targets)).sum(), mask.sum()
 
     def _steps(self) -> StepScores:
         crf = self.crf
+        # (before, after), (tags,), (tags,)
         return StepScores(crf.transitions, crf.start_transitions, crf.end_transitions)

@@ -51,7 +51,7 @@ class LastPooling(Pooling):
 
     def forward(self, states: Tensor, final: Tensor, mask: Tensor) -> tuple[Tensor, Tensor | None]:
         """As in `Pooling`."""
-        return final, None  # the layer has picked them by the mask already
+        return final, None  # (batch, inputs): those of each text's own last and first token
 
 
 class MeanPooling(Pooling):
@@ -97,20 +97,24 @@ class AttentionPooling(Pooling):
 
     def forward(self, states: Tensor, final: Tensor, mask: Tensor) -> tuple[Tensor, Tensor | None]:
         """As in `Pooling`."""
-        states = zero_padding(states, mask)  # a weight of 0 times NaN would be NaN
+        # Although the weights of padding are 0: 0 times a NaN would be NaN.
+        states = zero_padding(states, mask)
         # (batch, time, inputs) -> (batch, time, 1) -> (batch, time)
         scores: Tensor = self.query(torch.tanh(self.keys(states))).squeeze(2)
-        # Minus infinity becomes a weight of exactly 0; each text has a token, so no row is all 0.
+        # a = softmax over the tokens of a text, (batch, time). Minus infinity becomes a weight of
+        # exactly 0; a row of nothing else would become NaN, but each text has a token.
         weights = torch.softmax(scores.masked_fill(~mask, -torch.inf), dim=1)
         # (batch, 1, time) @ (batch, time, inputs) -> (batch, 1, inputs) -> (batch, inputs)
         return (weights.unsqueeze(1) @ states).squeeze(1), weights
 
 
 def _mean(states: Tensor, mask: Tensor) -> Tensor:
-    # Divided by each text's own length, (batch, 1), not by time.
+    # (batch, time, inputs) -> (batch, inputs), divided by each text's own length, (batch, 1), and
+    # not by `time`.
     return zero_padding(states, mask).sum(1) / mask.sum(1, keepdim=True)
 
 
 def _max(states: Tensor, mask: Tensor) -> Tensor:
-    # Minus infinity rather than 0: all values of a feature may be negative.
+    # (batch, time, inputs) -> (batch, inputs). Minus infinity on padding rather than 0, as all
+    # values of a feature may be negative.
     return states.masked_fill(~mask.unsqueeze(2), -torch.inf).amax(1)

@@ -32,9 +32,10 @@ class SoftmaxHead(Head):
 
     def _loss(self, states: Tensor, mask: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
         """Cross-entropy, summed over tokens, and their number."""
-        # (batch, time, inputs) -> (tokens, inputs): no product is spent on padding, and none of its
-        # NaN reaches a gradient.
+        # (batch, time, inputs) -> (tokens, inputs) -> (tokens, tags): padding costs no product, and
+        # no NaN there reaches a gradient.
         scores = self.linear(states[mask])
+        # - sum over tokens of w[y] log p(y | x)
         total = nn.functional.cross_entropy(
             scores, targets[mask], weight=self.tag_weights, reduction="sum"
         )
@@ -42,7 +43,8 @@ class SoftmaxHead(Head):
 
     def _decode(self, states: Tensor, mask: Tensor) -> Tensor:
         """The best tag of each token; a best path only where steps are forbidden."""
-        # The start too: of B and I alone, every step is legal, but no sentence begins with I.
+        # All three: with the tags B and I alone every transition is legal, but no sentence begins
+        # with I.
         steps = (self.illegal_transitions, self.illegal_start, self.illegal_end)
         if any(bool(torch.isinf(scores).any()) for scores in steps):
             return super()._decode(states, mask)

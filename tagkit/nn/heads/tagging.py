@@ -6,9 +6,9 @@
 
 Every head has `loss(states, mask, targets) -> (sum, count)`, a sum and a count because those stay
 exact under accumulation, `decode(states, mask)`, and `chain(states, mask)`, whose forward-backward
-gives marginals. These three are the public door: they check what they are passed. A training loop
-that makes its masks itself calls the head as a module, which is `loss` without the check of the
-mask's content: on a GPU that check waits for everything before it.
+gives marginals. These three are the public methods, and check their arguments. A training loop,
+which makes its masks itself, calls the head as a module: that is `loss` without these checks, as
+the check of a mask makes a GPU wait for everything before it.
 """
 
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class StepScores:
 
 @dataclass(frozen=True, slots=True)
 class TagSpace:
-    """What a head is built of.
+    """The arguments of a head's constructor.
 
     Attributes:
         inputs: features of a hidden state.
@@ -83,10 +83,11 @@ class Head(nn.Module):
         nn.init.xavier_uniform_(self.linear.weight)  # Glorot and Bengio 2010, eq. 16
         nn.init.zeros_(self.linear.bias)
         # Not saved: they follow from the tags and the configuration.
+        # (tags before, tags after), (tags,) and (tags,), minus infinity where a step is forbidden.
         self.register_buffer("illegal_transitions", space.illegal.transitions, persistent=False)
         self.register_buffer("illegal_start", space.illegal.start, persistent=False)
         self.register_buffer("illegal_end", space.illegal.end, persistent=False)
-        # Of each gold tag in the loss; None where all weigh the same.
+        # (tags,) weight of each gold tag in the loss; None where all weigh the same.
         self.register_buffer("tag_weights", None, persistent=False)
 
     def chain(self, states: Tensor, mask: Tensor) -> Chain:
@@ -135,6 +136,7 @@ class Head(nn.Module):
         raise NotImplementedError
 
     def _decode(self, states: Tensor, mask: Tensor) -> Tensor:
+        # (batch, time, inputs) -> (batch, time): of paths and scores the paths
         return viterbi(self._chain(states, mask))[0]
 
     def _check(self, states: Tensor, mask: Tensor) -> None:
@@ -154,5 +156,5 @@ class Head(nn.Module):
             steps.start + self.illegal_start,
             steps.end + self.illegal_end,
             mask,
-            checked=True,  # by the door above, or by whoever made the batch
+            checked=True,  # by the public methods, or valid because a batch has made the mask
         )

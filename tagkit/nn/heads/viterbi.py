@@ -35,20 +35,22 @@ class ViterbiHead(SoftmaxHead):
         bigrams = space.bigrams or StepScores(
             torch.zeros(tags, tags), torch.zeros(tags), torch.zeros(tags)
         )
-        # Saved with the weights: the corpus that they were counted in is not there in prediction.
+        # Saved with the weights, as prediction does not have the training corpus to count them.
         self.register_buffer("bigram_transitions", bigrams.transitions)
         self.register_buffer("bigram_start", bigrams.start)
         self.register_buffer("bigram_end", bigrams.end)
 
     def _chain(self, states: Tensor, mask: Tensor) -> Chain:
         """Log probabilities of each token, and the bigrams' scores."""
+        # (batch, time, inputs) -> (batch, time, tags), log p(y[t] | x)
         log_probs = torch.log_softmax(self.linear(states), dim=2)
         steps = StepScores(self.bigram_transitions, self.bigram_start, self.bigram_end)
         return self._constrained(log_probs, mask, steps)
 
     def _decode(self, states: Tensor, mask: Tensor) -> Tensor:
         """The best path under both models."""
-        # Never the token's own best tag: without forbidden steps the bigrams still decide.
+        # Unlike `SoftmaxHead` never each token's best tag alone: the bigrams score all steps, also
+        # where none is forbidden.
         return viterbi(self._chain(states, mask))[0]
 
 
@@ -77,5 +79,6 @@ def estimate_bigrams(tag_ids: list[list[int]], tags: int, smoothing: float = 0.1
     unigrams = counts[:, :tags].sum(0)
     # p(tag), which turns p(y | x) into p(x | y) up to a factor that is the same for all tags.
     prior = (unigrams / unigrams.sum()).log()
+    # log p(after | before) - log p(after), (tags + 1, tags): the last row is that of the start
     scores = (log_probs[:, :tags] - prior).float()
     return StepScores(scores[:tags], scores[edge], log_probs[:tags, edge].float())
