@@ -17,7 +17,6 @@ from tagkit.config import Config
 from tagkit.corpus.dataset import Split
 from tagkit.errors import DataError, DeviceError
 from tagkit.evaluation.report import Report
-from tagkit.features.batch import Tokens
 from tagkit.features.bucketing import Ids, batches_in_order
 from tagkit.features.encoding import index
 from tagkit.features.vocabulary import Vocabulary
@@ -28,9 +27,8 @@ from tagkit.models.bundle import load_bundle
 from tagkit.models.device import choose_device
 from tagkit.models.model import Model
 from tagkit.models.tagger import known_labels, tags_in
-from tagkit.models.task import ModelContext, PredictionOptions
+from tagkit.models.task import ModelContext, PredictionOptions, SentenceBatch
 from tagkit.models.task_table import task_of
-from tagkit.nn.inference import CachedWords
 from tagkit.text.records import Alternative, Prediction, Sentence, TaggedText
 from tagkit.text.windows import cut, windows
 
@@ -248,16 +246,15 @@ class Predictor:
         """Predictions in the order of the sentences, which is not the order of the batches."""
         # By index in `sentences`: batches come in order of length.
         context, predictions = self._context, dict[int, Prediction]()
-        for indices, tokens, table in self._batches(sentences, batch_size):
-            batch = [sentences[i] for i in indices]
-            found = self.task.decode(context, tokens, table, batch, options)
+        for indices, batch in self._batches(sentences, batch_size):
+            found = self.task.decode(context, batch, options)
             predictions.update(zip(indices.tolist(), found, strict=True))
         return [predictions[i] for i in range(len(sentences))]
 
     def _batches(
         self, sentences: Sequence[Sentence], batch_size: int
-    ) -> Iterator[tuple[Ids, Tokens, CachedWords]]:
-        """Batches of sentences of similar length: their indices, their tokens, and the word table.
+    ) -> Iterator[tuple[Ids, SentenceBatch]]:
+        """Batches of sentences of similar length, each with the indices of its sentences.
 
         Raises:
             DataError: a sentence without the feature columns that the model was trained with.
@@ -279,7 +276,8 @@ class Predictor:
         # Without this, dropout would make predictions random during training.
         self.model.eval()
         for indices in batches_in_order(indexed.lengths, batch_size, _BATCH_TOKENS):
-            yield indices, indexed.tokens(indices, row_of).to(self.device), table
+            tokens = indexed.tokens(indices, row_of).to(self.device)
+            yield indices, SentenceBatch([sentences[i] for i in indices], tokens, table)
 
     def _new_cache(self) -> WordCache:
         return WordCache(self.model, self.vocabulary, self.device, self.precision)
@@ -301,9 +299,8 @@ class Predictor:
             raise DataError("this model classifies texts: it has no sequences of tags")
         # Not in windows: sequences of several windows could not be joined with exact probabilities.
         context, found = self._context, dict[int, list[Alternative]]()
-        for indices, tokens, table in self._batches(sentences, batch_size):
-            lengths = [len(sentences[i]) for i in indices]
-            best = self.task.n_best(context, tokens, table, lengths, count)
+        for indices, batch in self._batches(sentences, batch_size):
+            best = self.task.n_best(context, batch, count)
             found.update(zip(indices.tolist(), best, strict=True))
         return [found[i] for i in range(len(sentences))]
 

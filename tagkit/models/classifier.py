@@ -20,19 +20,25 @@ from tagkit.errors import DataError, shorten
 from tagkit.evaluation.class_report import ClassReport, make_class_report
 from tagkit.evaluation.metrics import Kind
 from tagkit.evaluation.report import Report
-from tagkit.features.batch import Batch, Tokens
+from tagkit.features.batch import Batch
 from tagkit.features.encoding import Target, class_target
 from tagkit.features.vocabulary import Vocabulary, most_frequent
 from tagkit.models.agreement import check_classes, check_features, check_no_tags
 from tagkit.models.description import Description, encoder_name, metric_columns
 from tagkit.models.model import Model, build_embedding, build_encoder
 from tagkit.models.output import ModelOutput, require_number
-from tagkit.models.task import Labels, ModelContext, PredictionOptions, Task, TrainingData
+from tagkit.models.task import (
+    Labels,
+    ModelContext,
+    PredictionOptions,
+    SentenceBatch,
+    Task,
+    TrainingData,
+)
 from tagkit.nn.embedding import TokenEmbedding
 from tagkit.nn.encoder import Encoder
 from tagkit.nn.heads import POOLINGS
 from tagkit.nn.heads.classification import ClassHead, balanced_weights
-from tagkit.nn.inference import CachedWords
 from tagkit.text.records import LabelScore, Prediction, Sentence
 from tagkit.wording import listed
 
@@ -244,15 +250,13 @@ class ClassifyTask(Task):
     def decode(
         self,
         context: ModelContext,
-        tokens: Tokens,
-        words: CachedWords,
-        sentences: Sequence[Sentence],
+        batch: SentenceBatch,
         options: PredictionOptions,
     ) -> list[Prediction]:
         """Classes with their probabilities."""
         # `confidence` asks for probabilities of tags; those of classes cost nothing extra.
-        output = context.model.output(tokens, words, confidence=False)
-        bare = [Prediction(sentence.words, ()) for sentence in sentences]
+        output = context.model.output(batch.tokens, batch.words, confidence=False)
+        bare = [Prediction(sentence.words, ()) for sentence in batch.sentences]
         return with_classes(bare, context, output, options.threshold)
 
     def score(

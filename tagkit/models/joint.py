@@ -7,6 +7,7 @@ of a text's tags and class together,
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -17,7 +18,7 @@ from tagkit.corpus.dataset import LabelKinds, Split
 from tagkit.corpus.splits import Corpus, for_training
 from tagkit.evaluation.class_report import JointReport, whole_accuracy
 from tagkit.evaluation.report import Report
-from tagkit.features.batch import Batch, Tokens
+from tagkit.features.batch import Batch
 from tagkit.features.encoding import Target, class_target, tag_target
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.agreement import check_classes, check_features, check_tags
@@ -30,36 +31,39 @@ from tagkit.models.classifier import (
     score_classes,
     with_classes,
 )
+from tagkit.models.constraints import continuations
 from tagkit.models.description import Description, encoder_name, metric_columns
-from tagkit.models.model import Model, build_embedding, build_encoder
+from tagkit.models.model import build_embedding, build_encoder
 from tagkit.models.output import ModelOutput
-from tagkit.models.steps import continuations
-from tagkit.models.tag_decoding import tag_alternatives, tag_predictions
+from tagkit.models.tag_decoding import tag_predictions
 from tagkit.models.tagger import (
+    Tagger,
+    TagTask,
     build_tag_head,
     resolved_columns,
     score_tags,
-    set_illegal_steps,
     tag_kind,
-    tag_output,
     tags_in,
     tags_of,
 )
-from tagkit.models.task import Labels, ModelContext, PredictionOptions, Task, TrainingData
+from tagkit.models.task import (
+    Labels,
+    ModelContext,
+    PredictionOptions,
+    SentenceBatch,
+    TrainingData,
+)
 from tagkit.nn.embedding import TokenEmbedding
 from tagkit.nn.encoder import Encoder
 from tagkit.nn.heads import HEADS
 from tagkit.nn.heads.classification import ClassHead
 from tagkit.nn.heads.tagging import Head
-from tagkit.nn.inference import CachedWords
-from tagkit.text.records import Alternative, Prediction, Sentence
+from tagkit.text.records import Prediction, Sentence
 from tagkit.text.schemes import PLAIN, has_spans
 
 
-class JointModel(Model):
+class JointModel(Tagger):
     """Hidden states -> tags, and classes of the whole text."""
-
-    continuation: Tensor
 
     def __init__(
         self,
@@ -81,11 +85,9 @@ class JointModel(Model):
             class_loss: weight of the classes' loss beside that of the tags.
             continuation: (tags,) id of the tag that continues each tag's span, or -1.
         """
-        super().__init__(embed=embed, encoder=encoder)
-        self.head = head
+        super().__init__(embed=embed, encoder=encoder, head=head, continuation=continuation)
         self.class_head = class_head
         self.class_loss = class_loss
-        self.register_buffer("continuation", continuation, persistent=False)
 
     def loss_of(self, states: Tensor, final: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
         """The weighted sum of both losses; each token is one target."""
@@ -93,29 +95,28 @@ class JointModel(Model):
         # text's tags weigh as they do without classes.
         mask = batch.tokens.mask
         of_classes, _ = self.class_head.loss(states, final, mask, batch.target("classes"))
-        of_tags, tokens = self.head(states, mask, batch.target("tags"))
+        of_tags, tokens = super().loss_of(states, final, batch)
         return of_tags + self.class_loss * of_classes, tokens
 
     def output_of(
         self, states: Tensor, final: Tensor, mask: Tensor, *, confidence: bool
     ) -> ModelOutput:
         """The output of both heads."""
+        tags = super().output_of(states, final, mask, confidence=confidence)
         classes = class_output(self.class_head, states, final, mask)
-        tags = tag_output(self.head, self.continuation, states, mask, confidence=confidence)
-        return ModelOutput(tags.tag_ids, tags.confidence, classes.class_probs, classes.attention)
+        return replace(tags, class_probs=classes.class_probs, attention=classes.attention)
 
     def set_constants(self, config: Config, vocabulary: Vocabulary) -> None:
         """Those of both heads."""
-        self.continuation = continuations(vocabulary.tags, training_scheme(config))
-        set_illegal_steps(self.head, config, vocabulary)
+        super().set_constants(config, vocabulary)
         self.class_head.class_weights = torch.ones(len(vocabulary.classes))
 
     def head_labels(self, vocabulary: Vocabulary) -> Mapping[str, tuple[str, ...]]:
         """Tags and classes."""
-        return {"head.": vocabulary.tags, "class_head.": vocabulary.classes}
+        return {**super().head_labels(vocabulary), "class_head.": vocabulary.classes}
 
 
-class JointTask(Task):
+class JointTask(TagTask):
     """Tags of tokens and classes of the texts that they make up."""
 
     needs = gives = LabelKinds(tags=True, classes=True)
@@ -170,30 +171,13 @@ class JointTask(Task):
     def decode(
         self,
         context: ModelContext,
-        tokens: Tokens,
-        words: CachedWords,
-        sentences: Sequence[Sentence],
+        batch: SentenceBatch,
         options: PredictionOptions,
     ) -> list[Prediction]:
         """Tags, spans and classes."""
-        output = context.model.output(tokens, words, confidence=options.confidence)
-        tagged = tag_predictions(context, output, sentences)
+        output = context.model.output(batch.tokens, batch.words, confidence=options.confidence)
+        tagged = tag_predictions(context, output, batch.sentences)
         return with_classes(tagged, context, output, options.threshold)
-
-    @torch.inference_mode()
-    def n_best(
-        self,
-        context: ModelContext,
-        tokens: Tokens,
-        words: CachedWords,
-        lengths: Sequence[int],
-        count: int,
-    ) -> list[list[Alternative]]:
-        """The best paths of the head of tags, exactly."""
-        model = context.model
-        assert isinstance(model, JointModel)
-        states, _ = model.read(tokens, words)  # (batch, time, hidden)
-        return tag_alternatives(context, model.head, states, tokens.mask, lengths, count)
 
     def score(
         self,

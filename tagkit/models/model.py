@@ -7,7 +7,7 @@ A task adds what it reads from these states, its heads, and their loss (`tagger.
 `classifier.py`, `joint.py`).
 """
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 
 import torch
@@ -22,7 +22,7 @@ from tagkit.nn.encoder import Encoder
 from tagkit.nn.inference import SMALLEST_BATCH, CachedWords, read_cached
 
 
-class Model(nn.Module):
+class Model(nn.Module, ABC):
     """Embedding and encoder; a task's model adds its heads."""
 
     def __init__(self, *, embed: TokenEmbedding, encoder: Encoder) -> None:

@@ -8,15 +8,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from torch import Tensor
-
 from tagkit.config import training_scheme
 from tagkit.models.output import ModelOutput, require_number
 from tagkit.models.task import ModelContext
+from tagkit.nn.crf.chain import Chain
 from tagkit.nn.crf.confidence import SpanConfidence
 from tagkit.nn.crf.n_best import n_best
 from tagkit.nn.crf.partition import log_partition
-from tagkit.nn.heads.tagging import Head
 from tagkit.text.records import Alternative, Prediction, Sentence, Span
 from tagkit.text.schemes import from_spans, has_spans, to_spans
 
@@ -80,24 +78,16 @@ def with_probabilities(prediction: Prediction, confidence: SpanConfidence, row: 
 
 
 def tag_alternatives(
-    context: ModelContext,
-    head: Head,
-    states: Tensor,
-    mask: Tensor,
-    lengths: Sequence[int],
-    count: int,
+    context: ModelContext, scores: Chain, lengths: Sequence[int], count: int
 ) -> list[list[Alternative]]:
     """The most probable sequences of tags of each sentence, with their probabilities.
 
     Args:
         context: the model.
-        head: its head for tags.
-        states: (batch, time, hidden).
-        mask: (batch, time) bool, True on real tokens.
+        scores: of all paths, on the CPU.
         lengths: number of words in each sentence.
         count: number of sequences; a short sentence may have fewer.
     """
-    scores = head.chain(states, mask).cpu()
     paths, path_scores = n_best(scores, count)  # (batch, count, time), (batch, count)
     # log P(path) = score - log Z; paths that do not exist score -inf. In float64, as the difference
     # of two large numbers loses digits.

@@ -20,23 +20,29 @@ from tagkit.errors import DataError, shorten
 from tagkit.evaluation.metrics import Kind
 from tagkit.evaluation.report import Report
 from tagkit.evaluation.tag_report import TagReport, make_tag_report
-from tagkit.features.batch import Batch, Tokens
+from tagkit.features.batch import Batch
 from tagkit.features.encoding import Target, tag_target
 from tagkit.features.vocabulary import Vocabulary, most_frequent
 from tagkit.models.agreement import check_features, check_no_classes, check_tags
+from tagkit.models.constraints import continuations, illegal_steps, legal_scheme
 from tagkit.models.description import Description, encoder_name, metric_columns
 from tagkit.models.model import Model, build_embedding, build_encoder
 from tagkit.models.output import ModelOutput
-from tagkit.models.steps import continuations, illegal_steps, legal_scheme
 from tagkit.models.tag_decoding import tag_alternatives, tag_predictions
-from tagkit.models.task import Labels, ModelContext, PredictionOptions, Task, TrainingData
+from tagkit.models.task import (
+    Labels,
+    ModelContext,
+    PredictionOptions,
+    SentenceBatch,
+    Task,
+    TrainingData,
+)
 from tagkit.nn.crf.confidence import span_confidence
 from tagkit.nn.embedding import TokenEmbedding
 from tagkit.nn.encoder import Encoder
 from tagkit.nn.heads import HEADS
 from tagkit.nn.heads.tagging import Head, TagSpace
 from tagkit.nn.heads.viterbi import estimate_bigrams
-from tagkit.nn.inference import CachedWords
 from tagkit.text.records import Alternative, Prediction, Sentence
 from tagkit.text.schemes import OUTSIDE, PLAIN, from_spans, has_spans, split_tag
 from tagkit.text.windows import join
@@ -74,38 +80,25 @@ class Tagger(Model):
         self, states: Tensor, final: Tensor, mask: Tensor, *, confidence: bool
     ) -> ModelOutput:
         """The best paths, and with `confidence` the probabilities of their tags and spans."""
-        return tag_output(self.head, self.continuation, states, mask, confidence=confidence)
+        tag_ids = self.head.decode(states, mask).cpu()  # (batch, time)
+        if not confidence:
+            return ModelOutput(tag_ids=tag_ids)
+        # Sums over paths are many small steps, which are slow on a GPU: they run on the CPU too.
+        scores = self.head.chain(states, mask).cpu()
+        probs = span_confidence(scores, tag_ids, self.continuation.cpu())
+        return ModelOutput(tag_ids=tag_ids, confidence=probs)
 
     def set_constants(self, config: Config, vocabulary: Vocabulary) -> None:
         """Forbidden steps, and the tags that continue a span."""
         self.continuation = continuations(vocabulary.tags, training_scheme(config))
-        set_illegal_steps(self.head, config, vocabulary)
+        illegal = illegal_steps(vocabulary.tags, legal_scheme(config))
+        self.head.illegal_transitions = illegal.transitions
+        self.head.illegal_start = illegal.start
+        self.head.illegal_end = illegal.end
 
     def head_labels(self, vocabulary: Vocabulary) -> Mapping[str, tuple[str, ...]]:
         """The tags."""
         return {"head.": vocabulary.tags}
-
-
-def tag_output(
-    head: Head, continuation: Tensor, states: Tensor, mask: Tensor, *, confidence: bool
-) -> ModelOutput:
-    """The output of a head of tags, on the CPU; see `Model.output_of`."""
-    tag_ids = head.decode(states, mask).cpu()  # (batch, time)
-    if not confidence:
-        return ModelOutput(tag_ids=tag_ids)
-    # Sums over paths are many small steps, which are slow on a GPU: they run on the CPU too.
-    scores = head.chain(states, mask).cpu()
-    return ModelOutput(
-        tag_ids=tag_ids, confidence=span_confidence(scores, tag_ids, continuation.cpu())
-    )
-
-
-def set_illegal_steps(head: Head, config: Config, vocabulary: Vocabulary) -> None:
-    """Give a head that was built on the meta device the steps that its scheme forbids."""
-    illegal = illegal_steps(vocabulary.tags, legal_scheme(config))
-    head.illegal_transitions = illegal.transitions
-    head.illegal_start = illegal.start
-    head.illegal_end = illegal.end
 
 
 def build_tag_head(
@@ -257,14 +250,12 @@ class TagTask(Task):
     def decode(
         self,
         context: ModelContext,
-        tokens: Tokens,
-        words: CachedWords,
-        sentences: Sequence[Sentence],
+        batch: SentenceBatch,
         options: PredictionOptions,
     ) -> list[Prediction]:
         """Tags and spans."""
-        output = context.model.output(tokens, words, confidence=options.confidence)
-        return tag_predictions(context, output, sentences)
+        output = context.model.output(batch.tokens, batch.words, confidence=options.confidence)
+        return tag_predictions(context, output, batch.sentences)
 
     def join(
         self, config: Config, words: tuple[str, ...], parts: Sequence[tuple[int, Prediction]]
@@ -276,16 +267,16 @@ class TagTask(Task):
     def n_best(
         self,
         context: ModelContext,
-        tokens: Tokens,
-        words: CachedWords,
-        lengths: Sequence[int],
+        batch: SentenceBatch,
         count: int,
     ) -> list[list[Alternative]]:
         """The best paths of the head, exactly."""
         model = context.model
         assert isinstance(model, Tagger)
-        states, _ = model.read(tokens, words)  # (batch, time, hidden)
-        return tag_alternatives(context, model.head, states, tokens.mask, lengths, count)
+        states, _ = model.read(batch.tokens, batch.words)  # (batch, time, hidden)
+        lengths = [len(sentence) for sentence in batch.sentences]
+        scores = model.head.chain(states, batch.tokens.mask).cpu()
+        return tag_alternatives(context, scores, lengths, count)
 
     def score(
         self,

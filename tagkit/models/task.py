@@ -88,6 +88,21 @@ class ModelContext:
 
 
 @dataclass(frozen=True, slots=True)
+class SentenceBatch:
+    """Sentences that are read together in prediction.
+
+    Attributes:
+        sentences: in the order of the batch.
+        tokens: of these; their rows are rows of `words`.
+        words: the distinct words, with what is kept of each.
+    """
+
+    sentences: Sequence[Sentence]
+    tokens: Tokens
+    words: CachedWords
+
+
+@dataclass(frozen=True, slots=True)
 class PredictionOptions:
     """What a prediction is to contain besides the labels.
 
@@ -208,18 +223,14 @@ class Task(ABC):
     def decode(
         self,
         context: ModelContext,
-        tokens: Tokens,
-        words: CachedWords,
-        sentences: Sequence[Sentence],
+        batch: SentenceBatch,
         options: PredictionOptions,
     ) -> list[Prediction]:
         """Predictions for the sentences of a batch.
 
         Args:
             context: the model.
-            tokens: of the batch; their rows are rows of `words`.
-            words: the distinct words.
-            sentences: in the order of the batch.
+            batch: the sentences.
             options: what the predictions are to contain.
 
         Raises:
@@ -241,18 +252,14 @@ class Task(ABC):
     def n_best(
         self,
         context: ModelContext,
-        tokens: Tokens,
-        words: CachedWords,
-        lengths: Sequence[int],
+        batch: SentenceBatch,
         count: int,
     ) -> list[list[Alternative]]:
         """The `count` most probable taggings of each sentence, the most probable first.
 
         Args:
             context: the model.
-            tokens: of the batch; their rows are rows of `words`.
-            words: the distinct words.
-            lengths: number of words in each sentence.
+            batch: the sentences.
             count: how many; a short sentence may have fewer.
         """
         raise NotImplementedError("this task predicts no tags")

@@ -17,14 +17,20 @@ from torch import Tensor, nn
 from tagkit.config import Config
 from tagkit.corpus.dataset import LabelKinds, Split
 from tagkit.corpus.splits import Corpus
-from tagkit.features.batch import Batch, Tokens
+from tagkit.features.batch import Batch
 from tagkit.features.encoding import Target
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.description import Description, encoder_name
 from tagkit.models.model import Model, build_embedding, build_encoder
 from tagkit.models.output import ModelOutput
-from tagkit.models.task import Labels, ModelContext, PredictionOptions, Task, TrainingData
-from tagkit.nn.inference import CachedWords
+from tagkit.models.task import (
+    Labels,
+    ModelContext,
+    PredictionOptions,
+    SentenceBatch,
+    Task,
+    TrainingData,
+)
 from tagkit.text.records import LabelScore, Prediction, Sentence
 
 
@@ -128,12 +134,10 @@ class CapitalsTask(Task):
     def decode(
         self,
         context: ModelContext,
-        tokens: Tokens,
-        words: CachedWords,
-        sentences: Sequence[Sentence],
+        batch: SentenceBatch,
         options: PredictionOptions,
     ) -> list[Prediction]:
-        output = context.model.output(tokens, words, confidence=False)
+        output = context.model.output(batch.tokens, batch.words, confidence=False)
         assert output.class_probs is not None
         return [
             Prediction(
@@ -142,7 +146,7 @@ class CapitalsTask(Task):
                 labels=(str(round(count)),),
                 scores=(LabelScore(str(round(count)), 1.0),),
             )
-            for sentence, count in zip(sentences, output.class_probs.tolist(), strict=True)
+            for sentence, count in zip(batch.sentences, output.class_probs.tolist(), strict=True)
         ]
 
     def score(

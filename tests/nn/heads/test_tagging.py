@@ -10,7 +10,7 @@ from tag_heads import GOLD, MASK, TAGS, free, hidden_states, make_head, path_sco
 from torch import Tensor
 
 from tagkit.config import HeadConfig, allowed
-from tagkit.models.steps import illegal_steps
+from tagkit.models.constraints import illegal_steps
 from tagkit.nn.heads import HEADS
 from tagkit.text.scheme_detection import illegal_count
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from tagkit.config import load_config
-from tagkit.models.steps import continuations, illegal_steps, legal_scheme
+from tagkit.models.constraints import continuations, illegal_steps, legal_scheme
 from tagkit.text.schemes import OUTSIDE, may_follow
 
 TAGS = ("O", "B-X", "E-X", "S-X", "I-X", "S-Y")
