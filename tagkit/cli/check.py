@@ -42,7 +42,7 @@ def check_command(
     are errors, and 0 if there are only warnings.
     """
     if force and not fix:
-        raise typer.BadParameter("--force is for --fix: nothing else is written")
+        raise typer.BadParameter("--force needs --fix: without it nothing is written")
     # Late, as in every command: rich and pydantic would double the time that --help takes.
     from tagkit.cli.console import note
     from tagkit.cli.lint_report import check_lines, repair_lines
@@ -61,8 +61,8 @@ def check_command(
     copies: dict[str, Path] = {}
     if fix is not None:
         require_name(fix, "--fix")
-        # Before the reading, which may take minutes: a place that cannot be written is known at
-        # once.
+        # Before the reading, which may take minutes: a place that cannot be written is
+        # reported at once.
         copies = copies_of(files, Path(fix), force=force)
     report = check_files(files, data, note)
     if not as_json:

@@ -1,7 +1,7 @@
 """What a person sees: progress, tables, notes. The only module that knows rich.
 
-Everything goes to standard error, but for what a command was asked to print. Where standard error
-is no terminal there is no colour and no progress bar, and lines come out plain.
+Everything but the result of a command goes to standard error. Where that is no terminal
+there is no colour and no progress bar, and lines come out plain.
 """
 
 from typing import TYPE_CHECKING, Self
@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # their modules import torch, which is seconds; a note does n
 
 
 class _Errors(Console):
-    """Standard error; a reader that has closed it is no reason to end a training run."""
+    """Standard error; a closed terminal does not end a training run."""
 
     def _check_buffer(self) -> None:
         try:
@@ -35,13 +35,13 @@ class _Errors(Console):
         self.quiet = True
 
 
-# Nothing in a text is taken for markup or for the name of an emoji: a file may be `a:pear:b.txt`.
+# No text is read as markup or as the name of an emoji: a file may be called `a:pear:b.txt`.
 _ERRORS = _Errors(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
 _MOST_CLASSES = 10  # of a confusion matrix; with more, its largest cells
 
 
 def note(text: str) -> None:
-    """A line for the person, beside the data; whatever is in `text`, it stays one line."""
+    """Print a message to standard error, on one line whatever is in `text`."""
     _ERRORS.print(for_people(text))
 
 
@@ -78,7 +78,7 @@ def _progress_bar() -> Bar:
 
 
 def print_report(report: "Report") -> None:
-    """A report as a table, to standard output: it is what was asked for."""
+    """Print a report as a table to standard output."""
     show_lines(report_lines(report))
     classes = report.classes if isinstance(report, JointReport) else report
     if isinstance(classes, ClassReport) and classes.confused():
@@ -100,7 +100,7 @@ def _print_confusion(report: ClassReport) -> None:
             table.add_row(label_cell(gold), label_cell(other), f"{count:,}")
     for column in table.columns[1:] if len(labels) <= _MOST_CLASSES else table.columns[2:]:
         column.justify = "right"
-    # A matrix is as wide as it is: where there is no terminal nothing is to be cut.
+    # rich cuts a table at the terminal's width; in a file or a pipe no column may be lost.
     console = Console(highlight=False, markup=False, emoji=False)
     if not console.is_terminal:
         console.width = 1000
@@ -108,10 +108,10 @@ def _print_confusion(report: ClassReport) -> None:
 
 
 def print_measured(measured: "Measured") -> None:
-    """What a benchmark found, to standard output."""
+    """Print the figures of a benchmark to standard output."""
     show_lines(measured_lines(measured))
 
 
 def print_info(name: str, bundle: "Bundle") -> None:
-    """What a model is, to standard output."""
+    """Print the description of a model to standard output."""
     show_lines(info_lines(name, bundle))

@@ -115,6 +115,7 @@ def eval_command(
         for option, given in of_models.items():
             if given:
                 raise typer.BadParameter(f"{option} is for a model: --gold compares files")
+    # None leaves a key as it is; with a model the missing ones are those of its training.
     flags = {
         "data.format": input_format,
         "data.on_misaligned": on_misaligned,
@@ -149,8 +150,8 @@ def eval_command(
         typer.echo(to_json(report.to_dict()))
     else:
         print_report(report)
-    if found:  # to standard error, behind a report that may be JSON
+    if found:  # to standard error: standard output may be JSON
         for line in found.lines():
             note(line)
-        if found.disagreements:  # the report stands, so that one sees what differs
+        if found.disagreements:  # after the report, so that the user sees what differs
             raise typer.Exit(1)

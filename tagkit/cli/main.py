@@ -69,7 +69,7 @@ def tagkit(
 
 
 def main() -> None:
-    """Run the program; errors that the user can mend end in one line, never in a traceback."""
+    """Run the program; an error that the user can correct is one line, never a traceback."""
     # Threads that wait by spinning take the cores from whatever else runs: with two busy cores
     # training was three times as fast with this. torch's OpenMP reads it when torch is imported.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
@@ -103,10 +103,10 @@ def _run() -> int:
 
 
 def _failed(error: OSError) -> int:
-    """Say what the system refused."""
-    # Whoever read our output may have gone (`| head`), which is nobody's mistake.
+    """Report what the system refused."""
+    # The reader of our output may have ended (`| head`), which is no error.
     if not isinstance(error, BrokenPipeError):
-        # What has no name was printed.
+        # An error without a file name comes from printing.
         name = "standard output" if error.filename is None else os.fsdecode(error.filename)
         done = "written" if error.filename is None else "used"
         say(for_people(Message(f"error: {name}: cannot be {done}: ", reason(error))))
@@ -114,12 +114,12 @@ def _failed(error: OSError) -> int:
 
 
 def _say_how_to_resume(error: Interrupted) -> None:
-    if os.environ.get("RANK", "0") != "0":  # of several processes the first one talks
+    if os.environ.get("RANK", "0") != "0":  # of several processes only the first reports
         return
     if os.environ.get("WORLD_SIZE", "1") != "1":
-        say(message_line(f"{error}. To go on: the same command with --resume"))
+        say(message_line(f"{error}. To resume: the same command with --resume"))
         return
     options = [word for word in sys.argv[1:] if word not in ("--resume", "--force")]
-    if options[0] == "train":  # a search goes on by itself
+    if options[0] == "train":  # the same `tune` command resumes its search
         options.append("--resume")
-    say(f"{message_line(str(error))}. To go on: {visible(shlex.join(['tagkit', *options]))}")
+    say(f"{message_line(str(error))}. To resume: {visible(shlex.join(['tagkit', *options]))}")

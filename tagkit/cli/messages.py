@@ -1,7 +1,7 @@
 """Plain lines for people: reports, and errors and notes with the flags of the command that runs.
 
-Whatever comes from a file, a name or a label is displayed as text: what a terminal would obey is
-escaped (`tagkit.wording`). Data, such as predictions and JSON, does not come by here.
+Whatever comes from a file, a name or a label is displayed as text: terminal control characters are
+escaped (`tagkit.wording`). Data, such as predictions and JSON, is not written by this module.
 """
 
 from collections.abc import Iterable
@@ -68,7 +68,7 @@ def with_flags(text: str) -> str:
 
 
 def _as_typed(setting: Setting) -> str:
-    """A parameter as one types it behind this command; its own name where it has no flag here."""
+    """A parameter as typed on this command line; its own name where it has no flag here."""
     # Not every command has every flag: `benchmark` has no --on-misaligned.
     flag = FLAGS.get(setting.name)
     if flag in _flags:
@@ -84,5 +84,5 @@ def for_people(text: str) -> str:
 
 
 def show_lines(lines: Iterable[str]) -> None:
-    """Lines for people, to standard output: they are what was asked for."""
+    """Print lines for people to standard output; for a command whose result they are."""
     typer.echo("\n".join(visible(with_flags(line)) for line in lines))

@@ -1,7 +1,7 @@
 """How a command line is read, and how its help is laid out: typer's classes, adapted.
 
-typer shows an argument as `{FILE}` and `FILE <list[str]>`, and a default that is in words as
-`(by name)`; other programs write `FILE` and `by name`, and so do we.
+typer shows an argument as `{FILE}` and `FILE <list[str]>`, and a default in words as
+`(by name)`; most programs write `FILE` and `by name`, and so does this one.
 """
 
 import re
@@ -23,8 +23,8 @@ _PHRASES = (
     (re.compile(r"Input should be (?=greater|less)"), "expected a number "),
     (re.compile(r"Input should be "), "expected "),
 )
-_TYPE = re.compile(r" <[^<>]*>$")  # behind the name of an argument
-# What typer adds behind a help text: `[default: (by name); x>=0; required]`.
+_TYPE = re.compile(r" <[^<>]*>$")  # after the name of an argument
+# What typer adds to a help text: `[default: (by name); x>=0; required]`.
 _EXTRAS = re.compile(r"(?P<text>.*?)  \[(?P<extras>.*)\]", re.DOTALL)
 # click's, which newer versions of typer carry inside themselves.
 _UsageError: type[Exception] = typer.BadParameter.__bases__[0]
@@ -57,7 +57,7 @@ class Command(TyperCommand):
 
 
 def _plain(kind: str, name: str, text: str) -> tuple[str, str]:
-    """A line of the help without typer's own signs."""
+    """A line of the help without typer's own notation."""
     if kind == "Arguments":
         name = _TYPE.sub("", name)  # a metavar says what is meant: FILE
     found = _EXTRAS.fullmatch(text)

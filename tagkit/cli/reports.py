@@ -1,4 +1,4 @@
-"""Reports on models, benchmarks, and the description of a model, as lines of plain text."""
+"""Reports, benchmarks and the description of a model, as lines of plain text."""
 
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,6 @@ from tagkit.wording import clipped, listed, plural, plural_of, visible
 
 if TYPE_CHECKING:  # their modules import torch
     from tagkit.cli.command_times import Measured
-    from tagkit.evaluation.report import Report
     from tagkit.models.bundle import Bundle
 
 _NO_CLASS = "(none)"  # shown in place of an empty label
@@ -107,7 +106,7 @@ def _score_lines(
     averages = [("micro avg", micro), ("macro avg", macro), ("weighted avg", weighted)]
     width = max(len(label) for label, _ in (*rows, *averages))
     yield f"{'':<{width}}  precision  recall      f1  support"
-    for group in (rows, averages):  # a blank line behind each
+    for group in (rows, averages):  # a blank line after each
         for label, score in group:
             yield (
                 f"{label:<{width}}  {score.precision:>9.4f}  {score.recall:>6.4f}  "

@@ -1,6 +1,6 @@
 """What Ctrl-C, SIGTERM and SIGHUP do: every command cleans up, and its status names the signal.
 
-Training and searching are asked to end after the step at work; a second signal ends them at once.
+Training and searching end after the current step; a second signal ends them at once.
 """
 
 import os
@@ -36,7 +36,7 @@ def status_of(error: Interrupted | KeyboardInterrupt | Ended) -> int:
 def clean_up_on_signal() -> Iterator[None]:
     """Within this context SIGTERM and SIGHUP end the program by an exception, `Ended`.
 
-    What is being written is removed on the way, which the system's own way of ending would not do.
+    What is being written is removed on the way, which the system's default action would not do.
     """
 
     def handle(number: int, frame: FrameType | None) -> None:
@@ -59,13 +59,14 @@ def stop_on_signal() -> Iterator[threading.Event]:
 
     def handle(number: int, frame: FrameType | None) -> None:
         if stop.is_set():
-            # Somebody is in earnest: the newest checkpoint, and not this step, is what stays.
+            # The second signal: the newest checkpoint is kept, and this step is lost.
             raise KeyboardInterrupt if number == signal.SIGINT else Ended(number)
         received[0] = number
         stop.set()
-        # Not through a stream, which may be in the midst of a line; its reader may have gone too.
+        # Not through Python's stream: a handler may run inside a write to it, which cannot be
+        # entered twice. Its reader may have ended too.
         with suppress(OSError):
-            os.write(2, b"ending soon (again: at once)\n")
+            os.write(2, b"ending after this step (a second signal ends at once)\n")
 
     with _handling(handle, [signal.SIGINT, *_ENDING]):
         try:
@@ -78,8 +79,8 @@ def stop_on_signal() -> Iterator[threading.Event]:
 def _handling(
     handle: Callable[[int, FrameType | None], None], numbers: list[signal.Signals]
 ) -> Iterator[None]:
-    """Handle these signals; SIGHUP stays ignored where `nohup` has it so."""
-    if threading.current_thread() is not threading.main_thread():  # which alone hears signals
+    """Handle these signals; SIGHUP stays ignored under `nohup`."""
+    if threading.current_thread() is not threading.main_thread():  # only it can handle signals
         yield
         return
     before = {

@@ -1,4 +1,4 @@
-"""Standard input, output and error: whatever is wrong with them is refused in one line."""
+"""Standard input, output and error: a closed or broken one is an error of one line."""
 
 import codecs
 import errno
@@ -14,7 +14,7 @@ _ESCAPE = "tagkit.escape"
 
 
 class _Closed(io.RawIOBase):
-    """What stands for a stream that the caller has closed."""
+    """The replacement for a stream that the caller has closed."""
 
     def readable(self) -> bool:
         return True
@@ -23,7 +23,7 @@ class _Closed(io.RawIOBase):
         return True
 
     def readinto(self, buffer: object) -> int:
-        # As the system says it of a descriptor that is not open.
+        # The system's error for a descriptor that is not open.
         raise OSError(errno.EBADF, "it is closed")
 
     def write(self, data: object) -> int:
@@ -54,7 +54,8 @@ def prepare_streams() -> None:
         sys.stdin = io.TextIOWrapper(io.BufferedReader(_Closed()))
     if sys.stdout is None:
         sys.stdout = _Unbuffered()
-    # A tag or a word may hold what the terminal's encoding lacks; output is never cut by that.
+    # A tag or a word may have characters that the terminal's encoding lacks: they are escaped,
+    # so that no output is lost.
     codecs.register_error(_ESCAPE, _escaped)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors=_ESCAPE)
@@ -63,7 +64,7 @@ def prepare_streams() -> None:
 
 
 def say(text: str) -> None:
-    """A line to standard error, if anybody still reads it.
+    """A line to standard error, if it can still be written.
 
     Not through rich: a message is not to be wrapped or coloured by what it quotes.
     """
@@ -84,11 +85,11 @@ def finish_output() -> OSError | None:
 
 
 def discard_output() -> None:
-    """Have Python complain of nothing when it flushes the streams at its end."""
+    """Keep Python silent when it flushes the streams at exit."""
     for stream in (sys.stdout, sys.stderr):
         if stream is not None and _fails(stream):
             with suppress(OSError, ValueError):
-                # The interpreter flushes once more at its end, and would print a traceback then.
+                # The interpreter flushes again at exit, and would print a traceback.
                 null = os.open(os.devnull, os.O_WRONLY)
                 os.dup2(null, stream.fileno())
                 os.close(null)
@@ -103,7 +104,7 @@ def _fails(stream: TextIO) -> bool:
 
 
 def _escaped(error: UnicodeError) -> tuple[str, int]:
-    r"""Characters that an encoding lacks as JSON has them, \uXXXX, in pairs beyond U+FFFF."""
+    r"""Characters that an encoding lacks as JSON escapes them, \uXXXX, in pairs beyond U+FFFF."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     # JSON's escapes have four digits: a character beyond U+FFFF is two of them.

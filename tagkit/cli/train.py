@@ -132,6 +132,7 @@ def train_command(
         "data.encoding": encoding,
         "output.dir": output,
         "train.seed": seed,
+        # Split here; the configuration checks each number, and refuses an empty one.
         "train.seeds": seeds.split(",") if seeds is not None else None,
         "train.device": device,
         "train.threads": threads,
@@ -147,6 +148,7 @@ def train_command(
         raise ConfigError(
             "tagkit train", ["--seed is for one model, --seeds for several: name one"]
         )
+    # Continuing and replacing contradict each other: neither may win in silence.
     if resume and force:
         raise ConfigError(
             "tagkit train", ["--resume continues the run, --force starts a new one: name one"]
@@ -162,6 +164,7 @@ def train_command(
         from tagkit.training.trainer import train as run
 
         with nullcontext(Listener()) if quiet else Progress() as listener:
+            # Also from the configuration file, which may name seeds without --seeds.
             if settings.train.seeds:
                 of_seeds = train_seeds(settings, listener, resume=resume, force=force, stop=stop)
                 if isinstance(listener, Progress):

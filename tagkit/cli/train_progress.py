@@ -69,7 +69,7 @@ class Progress(WithBar, Listener):
         if trained.ended == "patience":
             stopped = f" (stopped: dev did not get better for {plural(_waited(trained), 'epoch')})"
         if trained.ended == "time":
-            stopped = " (stopped: time is over; --resume goes on)"
+            stopped = " (stopped at the time limit; --resume continues)"
         best = trained.best
         ending = "; test:" if trained.test else ""
         # After a resume, of all epochs of the run and not only of those since.
@@ -195,13 +195,13 @@ def _notes(splits: Mapping[str, Split | None]) -> dict[str, list[str]]:
     # The same note on train, dev and test is shown once; the path is in the line above.
     notes: dict[str, list[str]] = {}
     for name, split in splits.items():
-        for said in split.notes if split else ():
-            said = with_flags(said)
-            path, colon, text = said.partition(": ")  # a note begins with the path of its file
+        for note_of_split in split.notes if split else ():
+            line = with_flags(note_of_split)
+            path, colon, text = line.partition(": ")  # a note begins with its file's path
             if colon and split and path == split.path:
                 notes.setdefault(text, []).append(name)
             else:  # of another file, such as the one that dev was split off
-                notes.setdefault(said, [])
+                notes.setdefault(line, [])
     return notes
 
 
@@ -221,7 +221,7 @@ def _split_facts(name: str, split: Split, corpus: Corpus, *, with_classes: bool)
     sentences = f"{count:>7,} {unit if count == 1 else plural_of(unit):<{len(unit) + 1}}"
     tokens = f"{split.tokens:>9,} {'token ' if split.tokens == 1 else 'tokens'}"
     facts = f"{sentences} {tokens}  {', '.join(kinds)}"
-    # How much of dev cannot be learnt from train by heart.
+    # A model that only memorised train would miss this share of dev.
     unseen = corpus.unseen_share()
     if name == "dev" and unseen is not None:
         facts += f"; {100 * unseen:.0f} % of its entities never seen in train"

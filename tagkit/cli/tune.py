@@ -89,6 +89,7 @@ def tune_command(
         config = Path("tagkit.toml")
     flags = {
         "task": task,
+        # No test file and no seeds: trials are compared on dev, with one seed.
         "data.train_file": train,
         "data.dev_file": dev,
         "output.dir": output,
@@ -102,7 +103,7 @@ def tune_command(
     # An option counts as having an effect if it has one in some trial.
     searched = {name: space.samples() for name, space in spaces.items()}
     refuse_without_effect(settings, str(config or "tagkit tune"), searched)
-    # Asked without importing it, which takes a second.
+    # `find_spec` does not import it, which would take a second.
     if find_spec("optuna") is None:
         raise ConfigError("tagkit tune", ["needs Optuna; pip install 'tagkit[tune]'"])
     # Importing torch and Optuna takes seconds, in which a signal must be handled already.

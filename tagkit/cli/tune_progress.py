@@ -50,6 +50,7 @@ class SearchProgress(WithBar, TuneListener):
 def trial_line(trial: Trial) -> str:
     """One row: number, score in percent, seconds, options."""
     dev = f"{100 * trial.dev:>7.2f}" if trial.dev is not None else " " * 7
+    # A failed trial has no score, and one that was stopped early that of its last epoch.
     state = "" if trial.state == "done" else f"  ({trial.state})"
     return f"{trial.number:>5}  {dev}  {trial.seconds:>8,.0f}  {_options(trial.values)}{state}"
 

@@ -112,7 +112,7 @@ class JointReport:
 
     def parts(self) -> dict[str, float]:
         """Every metric by its name in history.jsonl, those of the tags first."""
-        # The keys of the two do not meet: those of classes have a prefix.
+        # No key is in both: those of classes have a prefix.
         return self.tags.parts() | self.classes.parts()
 
     def to_dict(self) -> dict[str, Any]:
@@ -141,7 +141,7 @@ def make_class_report(
     right = sum(set(a) == set(b) for a, b in zip(gold, predicted, strict=True))
     accuracy = right / len(gold) if gold else 0.0
     confusion: dict[str, Counter[str]] = {}
-    if not several:  # with several there is no saying which class was taken for which
+    if not several:  # with several classes per text, errors cannot be paired
         for ours, theirs in zip(gold, predicted, strict=True):
             # A threshold can leave a text without a predicted class, but gold always has one.
             confusion.setdefault(ours[0], Counter())[theirs[0] if theirs else NO_CLASS] += 1

@@ -120,7 +120,7 @@ def _check_columns(name: str, lines: Sequence[str], data: DataConfig, pred_colum
         DataError: it has fewer than three columns, or the gold tags are the predicted ones.
     """
     options = column_options(data, with_tags=True)
-    # With columns that every file has, so that the width is found whatever columns are asked for.
+    # With columns that every file has, so that the width is found whatever columns are named.
     found = _layout(name, lines, replace(options, token=0, tag=-1, features=()))
     if found is not None and found.width < 3:
         raise DataError(
@@ -234,11 +234,11 @@ def _check_alignment(
     end = _Row(0, "", "")
     none: list[_Row] = []
     last_line = predicted[-1][-1].line if predicted else 1
-    # Place fillers: a row of line 0 stands for the end of a sentence, no rows for that of a file.
+    # Fill values: a row of line 0 marks the end of a sentence, an empty list that of a file.
     for gold_rows, predicted_rows in zip_longest(gold, predicted, fillvalue=none):
         for wanted, found in zip_longest(gold_rows, predicted_rows, fillvalue=end):
             if wanted.word != found.word:
-                # Where nothing stands, the line before it is named: that is where to look.
+                # At the end of a sentence or file there is no line: the one before it is named.
                 line = found.line or (predicted_rows[-1].line if predicted_rows else last_line)
                 place = f" as on {gold_name}:{wanted.line}" if wanted.line else ""
                 raise FormatError(

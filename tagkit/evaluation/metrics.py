@@ -1,8 +1,8 @@
 """The metrics that a report has: one table, which headline, reports, history and console share.
 
-A new metric is a function of a `Comparison` and a row of `METRICS`. It then stands in the report on
-a line of its own, in its JSON, in `dev_scores` of history.jsonl and as a column of the table that
-`tagkit train` shows.
+A new metric is a function of a `Comparison` and a row of `METRICS`. It then has, in the report,
+a line of its own, and is a key of its JSON and of `dev_scores` in history.jsonl, and a column of
+the table that `tagkit train` shows.
 """
 
 from collections.abc import Callable, Iterable, Iterator

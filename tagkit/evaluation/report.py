@@ -55,8 +55,8 @@ class StoredHeadline:
 
     Attributes:
         measure: its name.
-        value: whatever stands in its place; None where nothing does.
-        mode: of a report of tags, whatever stands there; "classes" of one of classes.
+        value: as stored, which may be anything; None where it is missing.
+        mode: of a report of tags, as stored; "classes" of one of classes.
     """
 
     measure: str
@@ -83,13 +83,13 @@ def stored_headlines(table: Mapping[str, Any]) -> Iterator[StoredHeadline]:
 def _headline(table: Mapping[str, Any]) -> StoredHeadline:
     metric = headline_metric(_kind_of(table))
     micro = table.get("micro")
-    # A metric stands at the top of a report or in its micro average.
+    # A metric is at the top of a report or in its micro average.
     value = table.get(metric.key, micro.get(metric.key) if isinstance(micro, dict) else None)
     return StoredHeadline(metric.name, value, table.get("mode") if "scheme" in table else "classes")
 
 
 def _kind_of(table: Mapping[str, Any]) -> Kind:
-    """The kind that a report says it is of; of one without, what its other keys tell."""
+    """The kind that a report names; without one, the kind that follows from its other keys."""
     kind = table.get("kind")
     if isinstance(kind, str) and kind in list(Kind):
         return Kind(kind)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from tagkit.text.schemes import Stretch
 
-Labels = Sequence[Sequence[str]]  # of each item several: the tags of a sentence, a text's classes
+Labels = Sequence[Sequence[str]]  # for each item the tags of a sentence, or the classes of a text
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class ScoreTable:
 
     Attributes:
         types: by label, in alphabetical order.
-        micro: of all decisions alike.
+        micro: over all decisions.
         macro: mean over labels.
         weighted: mean over labels, weighted by support.
     """

@@ -32,7 +32,7 @@ def _read(tag: str, scheme: str) -> Tag:
 
 
 def _of_iob2(tags: Sequence[Tag]) -> list[Stretch]:
-    """B and every I of the same label behind it; an I elsewhere is in no span."""
+    """B and every following I of the same label; an I elsewhere is in no span."""
     found: list[Stretch] = []
     start: int | None = None
     label = ""
@@ -46,7 +46,7 @@ def _of_iob2(tags: Sequence[Tag]) -> list[Stretch]:
 
 
 def _of_iob1(tags: Sequence[Tag]) -> list[Stretch]:
-    """I and every I of the same label behind it; B only begins a span behind one of its label."""
+    """I and every following I of the same label; B begins a span only after one of its label."""
     found: list[Stretch] = []
     start: int | None = None
     before = _OUTSIDE

@@ -2,7 +2,7 @@
 
 The default mode counts spans as conlleval does, strict mode only spans that are well-formed in the
 scheme; a report always says which. Plain labels are scored token by token. The numbers are equal to
-seqeval's in both modes (`evaluation.verify` asks it).
+seqeval's in both modes (`evaluation.verify` compares them).
 """
 
 from collections.abc import Collection, Mapping
@@ -119,7 +119,7 @@ def make_tag_report(
         sentences=len(gold),
         tokens=sum(len(tags) for tags in gold),
         accuracy=accuracy,
-        # Sorted again: "" came first, its name stands where that belongs.
+        # Sorted again: "" came first, and its name "_" need not.
         types=dict(sorted((label or bare, score) for label, score in table.types.items())),
         unknown=dict(sorted(unknown.items())),
         micro=table.micro,

@@ -1,7 +1,7 @@
-"""A second opinion on a report: seqeval scores the same spans again, in both of its modes.
+"""Verification of a report: seqeval scores the same spans again, in both of its modes.
 
 seqeval is the library that papers on sequence tagging quote. It takes some thirty times as long as
-our scorer, so it is asked only where the user wants to be sure.
+our scorer, so it runs only on request.
 """
 
 from collections.abc import Iterator, Mapping
@@ -159,8 +159,8 @@ def seqeval_table(gold: Labels, predicted: Labels, scheme: str, *, strict: bool)
     from seqeval import scheme as seqeval_schemes
     from seqeval.metrics import classification_report
 
-    # seqeval has no answer for a corpus without spans. Our own search for spans is not asked: it
-    # is what is being verified.
+    # seqeval fails on a corpus without spans. The tags are searched here rather than with our own
+    # search for spans, which is what is being verified.
     if all(split_tag(tag)[0] == OUTSIDE for tag in _tags(gold, predicted)):
         return Counts().table()
     # seqeval takes a bare prefix for the label "_", and in strict mode "-X" for "X". Under other

@@ -115,7 +115,7 @@ def style_of(predictor: Predictor, options: AnswerOptions) -> Style:
     """The style in which the model's predictions are written.
 
     Raises:
-        DataError: the model does not predict what is asked for.
+        DataError: the options need labels that the model does not predict.
     """
     # Before the first window, so that a wrong option does not show after an hour of reading.
     gives = predictor.task.gives

@@ -233,9 +233,8 @@ class Predictor:
         found = iter(self._decode(pieces, batch_size, PredictionOptions(confidence, threshold)))
         predictions = []
         for sentence, plan in zip(sentences, plans, strict=True):
-            parts = [
-                (start, next(found)) for start, _ in plan
-            ]  # (start, prediction) of each window
+            # (start, prediction) of each window
+            parts = [(start, next(found)) for start, _ in plan]
             whole = parts[0][1] if len(parts) == 1 else None
             predictions.append(whole or self.task.join(self.config, sentence.words, parts))
         return predictions
@@ -257,9 +256,12 @@ class Predictor:
         """Batches of sentences of similar length, each with the indices of its sentences.
 
         Raises:
-            DataError: a sentence without the feature columns that the model was trained with.
+            DataError: a sentence without words, or without the feature columns that the model was
+                trained with.
         """
         # Before any batch, so that a mistake in the last sentence does not cost the work before it.
+        if not all(sentences):  # a Sentence without words is false, and has nothing to encode
+            raise DataError("expected at least one word in each sentence, found a sentence of none")
         columns = len(self.vocabulary.features)
         if any(len(sentence.features) != columns for sentence in sentences):
             raise DataError(
@@ -293,10 +295,13 @@ class Predictor:
             batch_size: maximum number of sentences in a batch.
 
         Raises:
-            DataError: the model predicts no tags, or a sentence lacks feature columns.
+            DataError: the model predicts no tags, `count` is below 1, or a sentence has no words
+                or lacks feature columns.
         """
         if not self.task.gives.tags:
             raise DataError("this model classifies texts: it has no sequences of tags")
+        if count < 1:
+            raise DataError(f"count: expected at least 1, found {count}")
         # Not in windows: sequences of several windows could not be joined with exact probabilities.
         context, found = self._context, dict[int, list[Alternative]]()
         for indices, batch in self._batches(sentences, batch_size):

@@ -67,7 +67,7 @@ class WordCache:
 
     def table(self) -> CachedWords:
         """The cached rows, for the model to read."""
-        # To be asked for after `rows`, which may replace the tensors.
+        # Call it after `rows`, which may replace the tensors.
         return CachedWords(self._vectors, self._readers, self._projected, self._features)
 
     def _limit(self) -> int:

@@ -691,7 +691,7 @@ def test_convert_writes_any_format_and_predict_eval_and_train_read_it(
     assert (ended.code, ended.out) == (0, "")
     read_as, done = ended.err.splitlines()
     assert read_as == (
-        "test.conll: read as columns: 2 columns parted by tabs, blank lines between sentences, "
+        "test.conll: read as columns: 2 columns separated by tabs, blank lines between sentences, "
         "tags of IOB2 (--input-format chooses another format)"
     )
     assert done == f"test.conll (columns) -> {spans} (jsonl-spans): 20 texts"

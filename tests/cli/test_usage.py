@@ -58,7 +58,7 @@ def test_check_refuses_force_where_nothing_is_written(tmp_path: Path, run: Run) 
     (tmp_path / "a").write_text(GOLD)
     code, _, err = run("check", tmp_path / "a", "--force")
     assert code == 2
-    assert err.endswith("Invalid value: --force is for --fix: nothing else is written\n")
+    assert err.endswith("Invalid value: --force needs --fix: without it nothing is written\n")
 
 
 @pytest.mark.parametrize("column", ["--1", "1" * 5000, "-", "1x"])

@@ -394,12 +394,12 @@ def test_a_signal_ends_a_run_after_its_step_and_says_how_to_go_on(
     last = said.strip().splitlines()[-1]
     assert last.startswith("stopped after step ")
     assert "Traceback" not in said
-    assert last.partition(". To go on: ")[2].startswith("tagkit train --train=")
+    assert last.partition(". To resume: ")[2].startswith("tagkit train --train=")
     assert last.endswith(" --device cpu --resume")
     assert (tmp_path / "model" / "last" / "metadata.json").exists()
     budget = command(tmp_path, "--resume", "--max-minutes", "0.03")
     done = subprocess.run(budget, capture_output=True, text=True, check=True)
-    assert "(stopped: time is over; --resume goes on)" in done.stderr
+    assert "(stopped at the time limit; --resume continues)" in done.stderr
 
 
 @pytest.mark.slow

@@ -117,7 +117,18 @@ def test_a_precision_that_a_gpu_does_not_have_is_refused_before_the_model_is_mov
         Predictor(*parts, torch.device("cuda"), precision="int8")
 
 
-def test_the_n_best_taggings_want_the_feature_columns_too(predictor: Predictor) -> None:
+def test_a_sentence_without_words_and_a_count_below_one_are_refused(predictor: Predictor) -> None:
+    sentences = [sentence("Ada", "visits", "Rome", "."), Sentence(())]
+    expected = r"^expected at least one word in each sentence, found a sentence of none$"
+    with pytest.raises(DataError, match=expected):
+        predictor.annotate(sentences, batch_size=2, confidence=False)
+    with pytest.raises(DataError, match=expected):
+        predictor.n_best(sentences, 2)
+    with pytest.raises(DataError, match=r"^count: expected at least 1, found 0$"):
+        predictor.n_best(sentences[:1], 0)
+
+
+def test_the_n_best_taggings_need_the_feature_columns_too(predictor: Predictor) -> None:
     (found,) = predictor.n_best([sentence("Ada", "visits", "Rome", ".")], 2)
     assert found[0].probability >= found[1].probability
     with pytest.raises(DataError, match="this model reads 1 feature columns"):

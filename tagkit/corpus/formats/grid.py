@@ -61,7 +61,7 @@ class Grid:
         """Number of columns and what parts them."""
         columns = plural(self.width, "column")
         return (
-            f"{columns} parted by {'tabs' if self.tabs else 'blanks'}"
+            f"{columns} separated by {'tabs' if self.tabs else 'blanks'}"
             if self.width > 1
             else columns
         )

@@ -179,7 +179,7 @@ def _by_content(
         return Recognised(kind_of_lines(lines), "every line is a JSON object")
     # Before any table: CoNLL-U is one too, of ten columns.
     if looks_like_conllu(lines):
-        return Recognised("conllu", "the 10 columns of CoNLL-U, parted by tabs")
+        return Recognised("conllu", "the 10 columns of CoNLL-U, separated by tabs")
     grid = grid_of(lines)
     # Tags of spans, such as B-PER, are the surest sign there is: prose never has a column of them.
     # Texts in cells without two lines in a row are rows of a table that mention such a tag.
@@ -187,7 +187,7 @@ def _by_content(
         return Recognised("columns", str(grid))
     # From here on the lines alone are not enough, but lines and name together are.
     if expected == "csv" and _are_rows_of_csv(lines):
-        return Recognised("csv", "rows of as many columns, parted by commas")
+        return Recognised("csv", "rows of as many columns, separated by commas")
     if expected == "tsv" and grid is not None and grid.tabs and grid.is_regular:
         return _tsv_or_columns(grid, source)
     if expected == "columns" and grid is not None and grid.is_corpus and not grid.has_texts:
@@ -222,7 +222,7 @@ def _tsv_or_columns(grid: Grid, source: str) -> Recognised:
         return Recognised("tsv", f"{grid.shape}{what}")
     if grid.has_groups:
         return Recognised("columns", str(grid))
-    raise _ambiguous(source, f"{grid.shape}, single words, and a blank line behind each")
+    raise _ambiguous(source, f"{grid.shape}, single words, and a blank line after each")
 
 
 def _ambiguous(source: str, found: str) -> DataError:

@@ -137,7 +137,7 @@ _ALL = (
            Look(looks_like_csv, "a header with the names of a text and a label"),
            has_classes=True),
     Format("tsv", "tab-separated texts and classes", "classes", read_tsv, write_tsv, (".tsv",),
-           Look(looks_like_tsv, "columns parted by tabs, one of them texts of several words",
+           Look(looks_like_tsv, "columns separated by tabs, one of them texts of several words",
                 like_prose=True), has_classes=True),
     Format("folder", "a folder a class, a file a text", "classes", read_folder, write_folder,
            many_files=True, has_classes=True),

@@ -70,7 +70,7 @@ def _of_one(read: ReadFile, is_train: bool, encoding: str) -> Iterator[Finding]:
             message = Message(
                 f"holds no tags, spans or classes: it is read as {read.format.name} (",
                 Setting("data.format"),
-                " says otherwise)",
+                " chooses another format)",
             )
             yield Finding("error", "no-labels", read.path, message)
         # From the labels to the sentences to the words: the order in which people correct a corpus.

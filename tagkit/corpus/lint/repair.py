@@ -92,7 +92,9 @@ def copies_of(paths: Sequence[str], out: Path, *, force: bool) -> dict[str, Path
     for place in places:
         refuse_input(place, (file for path in paths for file in files_of(path)))
         if places.count(place) > 1:
-            raise DataError(f"{place}: two files of this name would be written. Repair them apart")
+            raise DataError(
+                f"{place}: two files of this name would be written. Repair them separately"
+            )
         if len(paths) == 1 or out.exists():
             require_place(place, replace=force)
     if len(paths) > 1:
