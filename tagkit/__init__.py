@@ -20,8 +20,8 @@ The road of one line through the code (tests/e2e/test_journey.py walks it):
     and on a corpus with gold tags
       evaluation/tag_report.py   -> precision, recall, F1
 
-What depends on the task ("tag", "classify", "both") is behind one interface, models/task.py; a
-classifier has nn/heads/classification.py in place of a tagger's head. docs/extending.md shows where
+What depends on the task ("tag", "classify", "both") is behind the interface in models/task.py, and
+a classifier has nn/heads/classification.py in place of a tagger's head. docs/extending.md shows where
 a cell, a head, a metric, a format, a task or a command is added.
 
 Two functions do what the commands do: `tagkit.train(config)` and `tagkit.load(path).predict(...)`.
