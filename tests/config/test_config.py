@@ -107,7 +107,7 @@ def test_the_limits_above_are_those_of_all_options_with_a_number() -> None:
 
 
 CHOICES = {
-    "task": ("tag", "classify", "both"),
+    "task": allowed(Config, "task"),
     "data.tokenizer": ("multilingual", "syntok", "blanks"),
     "data.format": get_args(Format),
     "data.header": ("auto", "yes", "no"),
