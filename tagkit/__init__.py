@@ -21,8 +21,8 @@ The road of one line through the code (tests/e2e/test_journey.py walks it):
       evaluation/tag_report.py   -> precision, recall, F1
 
 What depends on the task ("tag", "classify", "both") is behind the interface in models/task.py, and
-a classifier has nn/heads/classification.py in place of a tagger's head. docs/extending.md shows where
-a cell, a head, a metric, a format, a task or a command is added.
+a classifier has nn/heads/classification.py in place of a tagger's head. docs/extending.md shows
+where a cell, a head, a metric, a format, a task or a command is added.
 
 Two functions do what the commands do: `tagkit.train(config)` and `tagkit.load(path).predict(...)`.
 The public names are resolved when they are first used: importing tagkit imports no torch.
