@@ -1,19 +1,28 @@
 r"""tagkit: sequence tagging and classification with recurrent networks, from file to report.
 
-One line on its road through the code (tests/e2e/test_journey.py walks it):
+The road of one line through the code (tests/e2e/test_journey.py walks it):
 
-    "EU\tNNP\tB-ORG"                                             a line in data/
-      corpus/formats/columns/reader.py -> Sentence(words, tags)  strings
-      text/schemes.py            -> IOB2 turned into IOBES       strings
-      features/vocabulary.py     -> word 7, chars 3 9, tag 2     ints
-      features/encoding.py       -> Batch(words, tokens, ...)    (words,), (batch, time)
-      nn/embedding.py            -> vectors                      (words, features)
+    "EU\tNNP\tB-ORG"                                            a line in data/
+      corpus/formats/columns/sentences.py -> Sentence(words, tags) of text/records.py
+      text/schemes.py            -> tags in IOBES, which the model learns
+      features/vocabulary.py     -> word 5, chars 3 9, tag 2     ints
+      features/encoding.py       -> Batch of features/batch.py   (words,), (batch, time)
+      nn/embedding.py            -> vectors                      (batch, time, features)
       nn/encoder.py              -> hidden states                (batch, time, hidden)
-      nn/heads/tagging.py        -> emissions, loss              (batch, time, tags), ()
+      nn/heads/tagging.py        -> emissions                    (batch, time, tags)
+    in training, for a batch
+      nn/heads/crf.py            -> loss in nats, tokens         (), ()
+      training/trainer.py        -> gradients, one step of the optimizer
+    in prediction, for a batch
       nn/crf/chain.py            -> best path                    (batch, time)
-      nn/heads/classification.py -> classes of the text, if any  (batch, classes)
-      features/vocabulary.py, text/schemes.py -> "B-ORG"; Span(0, 2, "ORG")
-      corpus/formats/columns/writer.py -> "EU\tNNP\tB-ORG\tB-ORG"   a line again
+      models/tag_decoding.py     -> tags in IOB2 again; Span(0, 1, "ORG")
+      inference/render.py, corpus/formats/columns/writer.py -> "EU\tNNP\tB-ORG\tB-ORG"
+    and on a corpus with gold tags
+      evaluation/tag_report.py   -> precision, recall, F1
+
+What depends on the task ("tag", "classify", "both") is behind the interface in models/task.py, and
+a classifier has nn/heads/classification.py in place of a tagger's head. docs/extending.md shows
+where a cell, a head, a metric, a format, a task or a command is added.
 
 Two functions do what the commands do: `tagkit.train(config)` and `tagkit.load(path).predict(...)`.
 The public names are resolved when they are first used: importing tagkit imports no torch.

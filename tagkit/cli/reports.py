@@ -173,7 +173,7 @@ def _headline_line(split: str, headline: StoredHeadline) -> str:
     # True is an int to Python, and no score.
     if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= 1:
         number = f"{100 * value:.2f}"
-    return f"{split + ' ' + headline.measure:<11} {number} ({_shown(headline.mode)})"
+    return f"{split + ' ' + _shown(headline.measure):<11} {number} ({_shown(headline.mode)})"
 
 
 def _tables(metadata: Mapping[str, Any], key: str) -> Iterator[tuple[str, Mapping[str, Any]]]:

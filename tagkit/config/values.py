@@ -13,7 +13,7 @@ Format = Literal[
     "auto", "columns", "conllu", "jsonl", "jsonl-tokens", "jsonl-spans", "jsonl-texts", "brat",
     "slash", "parallel", "tsv", "csv", "fasttext", "trec", "trees", "folder", "text",
 ]  # fmt: skip
-CharCell = Literal["lstm", "gru", "elman", "none"]
+CharCell = Literal[Cell, "none"]  # flattened by typing: the names of `Cell`, and "none"
 Pooling = Literal["last", "mean", "max", "mean+max", "attention"]
 Column = int | str  # a place, from 0 or from -1 backwards, or the name that a header gives it
 

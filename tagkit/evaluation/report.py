@@ -22,7 +22,11 @@ class Report(Protocol):
         """Every metric by its name in `dev_scores` of history.jsonl, 0 to 1."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON; `kind` says what sort of report it is."""
+        """Plain values, for JSON; `kind` says what sort of report it is.
+
+        One of a kind that is not in `Kind` also has its `measure` and `headline`, which
+        `tagkit info` shows.
+        """
 
 
 def report_dict(report: Any, comparison: Comparison) -> dict[str, Any]:
@@ -56,7 +60,8 @@ class StoredHeadline:
     Attributes:
         measure: its name.
         value: as stored, which may be anything; None where it is missing.
-        mode: of a report of tags, as stored; "classes" of one of classes.
+        mode: of a report of tags, as stored; "classes" of one of classes; the kind of
+            any other.
     """
 
     measure: str
@@ -70,6 +75,10 @@ def stored_headlines(table: Mapping[str, Any]) -> Iterator[StoredHeadline]:
     Args:
         table: what `to_dict` gave, of this version or of an earlier one.
     """
+    # Of a task whose report is of a kind of its own, which no metric here is defined for.
+    if "headline" in table:
+        yield StoredHeadline(str(table.get("measure")), table["headline"], table.get("kind"))
+        return
     # Before 0.2 a report had no `kind`; that of tags and classes alone had `whole`.
     if table.get("kind", JOINT if "whole" in table else None) == JOINT:
         parts = [table.get(part) for part in ("tags", "classes")]

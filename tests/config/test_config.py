@@ -107,7 +107,7 @@ def test_the_limits_above_are_those_of_all_options_with_a_number() -> None:
 
 
 CHOICES = {
-    "task": ("tag", "classify", "both"),
+    "task": allowed(Config, "task"),
     "data.tokenizer": ("multilingual", "syntok", "blanks"),
     "data.format": get_args(Format),
     "data.header": ("auto", "yes", "no"),
@@ -116,11 +116,12 @@ CHOICES = {
     "data.on_misaligned": ("error", "expand", "shrink", "drop"),
     "data.scheme": ("auto", "iob1", "iob2", "iobes", "bilou", "labels"),
     "data.train_scheme": ("iob2", "iobes", "bilou"),
-    "embeddings.char_cell": ("lstm", "gru", "elman", "none"),
-    "encoder.cell": ("lstm", "gru", "elman"),
+    # Those of a table follow it, as the test below holds: a new row is checked here too.
+    "embeddings.char_cell": allowed(EmbeddingsConfig, "char_cell"),
+    "encoder.cell": allowed(EncoderConfig, "cell"),
     "encoder.merge": ("concat", "sum", "mean", "product"),
-    "head.kind": ("crf", "softmax", "viterbi"),
-    "head.pooling": ("last", "mean", "max", "mean+max", "attention"),
+    "head.kind": allowed(HeadConfig, "kind"),
+    "head.pooling": allowed(HeadConfig, "pooling"),
     "head.activation": ("relu", "tanh", "gelu"),
     "head.multi_label": ("auto", "yes", "no"),
     "head.constrain": ("auto", "none", "decode", "train"),
@@ -246,7 +247,7 @@ def test_all_problems_of_a_file_and_of_the_command_line_are_reported_at_once(
 ) -> None:
     path = tmp_path / "tagkit.toml"
     path.write_text(
-        '[encoder]\nhiden = 3\ndropout = 1.5\n[train]\nlr = "x"\n[head]\nkind = "hmm"\n',
+        '[encoder]\nhiden = 3\ndropout = 1.5\n[train]\nlr = "x"\n[head]\nconstrain = "hmm"\n',
         encoding="utf-8",
     )
     found = problems("train.sede=1", "train.seed=-1", path=path, **{"data.nope": 1})
@@ -258,7 +259,7 @@ def test_all_problems_of_a_file_and_of_the_command_line_are_reported_at_once(
             "unknown option encoder.hiden; did you mean encoder.hidden?",
             "encoder.dropout = 1.5: expected less than 1",
             'train.lr = "x": expected a number',
-            "head.kind = \"hmm\": expected 'crf', 'softmax' or 'viterbi'",
+            "head.constrain = \"hmm\": expected 'auto', 'none', 'decode' or 'train'",
         ]
     )
 

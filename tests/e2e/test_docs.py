@@ -4,17 +4,20 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import option_table
 import pytest
 
+from tagkit.cli.reports import report_lines
 from tagkit.config import Config, load_config
 from tagkit.corpus.formats.options import Reading
 from tagkit.corpus.formats.recognition import read_items, recognise
 from tagkit.corpus.formats.source import Source
 from tagkit.corpus.formats.table import FORMATS
+from tagkit.evaluation.metrics import METRICS
 from tagkit.training.trainer import train
 
 ROOT = Path(__file__).parents[2]
@@ -39,6 +42,16 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture
+def tables() -> Iterator[None]:
+    """Takes the rows that an example adds out again: other tests go through the whole table."""
+    before = dict(METRICS)
+    yield
+    METRICS.clear()
+    METRICS.update(before)
+
+
+@pytest.mark.usefixtures("tables")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_the_python_examples_run(page: Path, workplace: Path, monkeypatch: Any) -> None:
     monkeypatch.chdir(workplace)
@@ -103,3 +116,44 @@ def test_the_page_on_formats_has_an_example_of_each_that_is_recognised(tmp_path:
             assert recognise(source, "auto").name == name
             assert list(read_items(source, Reading(Config().data))), name
     assert shown == {*FORMATS} - {"folder"}
+
+
+def test_the_line_that_the_page_on_extending_shows_is_what_its_example_gives(
+    tables: None,
+) -> None:
+    names: dict[str, Any] = {}
+    page = ROOT / "docs" / "extending.md"
+    (example,) = blocks(page, "python")
+    exec(compile(example, str(page), "exec"), names)
+    *_, last = report_lines(names["report"])
+    assert f"the line `{last}`" in page.read_text("utf-8")
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "benchmarks" / "BENCHMARKS.md"],
+                         ids=lambda page: page.name)  # fmt: skip
+def test_the_files_of_the_project_that_a_page_names_exist(page: Path) -> None:
+    quoted = re.findall(r"`([^`\n]+)`", page.read_text("utf-8"))
+    paths = re.findall(
+        r"(?:^| )((?:tagkit|tests|benchmarks|data)/[\w./-]+)", "\n".join(quoted), re.M
+    )
+    for path in paths:
+        assert (ROOT / path).exists(), path
+
+
+def test_the_page_on_extending_names_rooms_modules_and_tables_that_exist() -> None:
+    text = (ROOT / "docs" / "extending.md").read_text("utf-8")
+    rooms, adding = text.split("## What to add where")
+    package = ROOT / "tagkit"
+    named = {
+        Path(name)
+        for cell in re.findall(r"^\| (`.*?) \|", rooms, re.M)
+        for name in re.findall(r"`([\w./]+)`", cell)
+    }
+    units = {path for path in package.iterdir() if path.suffix == ".py" or path.is_dir()}
+    assert named == {Path(path.name) for path in units if not path.name.startswith("__")}
+    for module in re.findall(r"`([a-z]+/[a-z_/]+\.py)`", adding):
+        assert any((place / module).is_file() for place in (package, ROOT)), module
+    for table, module in re.findall(r"`([A-Z]+)` in `([\w/.]+)`", adding):
+        (found,) = (path for path in ROOT.glob(f"t*/**/{Path(module).name}") if
+                    path.as_posix().endswith(module))  # fmt: skip
+        assert re.search(rf"^{table}\b", found.read_text("utf-8"), re.M), (table, module)

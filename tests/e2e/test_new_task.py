@@ -1,6 +1,7 @@
 """A task is one module and one row: a toy task walks the whole road by the commands' functions."""
 
 import json
+import re
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -129,7 +130,9 @@ def test_the_commands_know_it(tmp_path: Path) -> None:
         "--set", "encoder.hidden=16", "-o", model,
     )  # fmt: skip
     assert "dev exact" in shown
-    assert "a sum" in run("info", model)
+    facts = run("info", model)
+    assert "a sum" in facts
+    assert re.search(r"^dev exact   [0-9.]+ \(counts\)$", facts, re.MULTILINE)
     assert run("predict", model, str(texts)).splitlines()[-1] == "2"
     shown = run("eval", model, files["data.test_file"], "--json")
     assert json.loads(shown.splitlines()[-1])["sentences"] == 20

@@ -53,6 +53,8 @@ def test_a_stored_report_has_the_headline_of_the_report(
         ({"kind": "class", "accuracy": 0.5, "whole": 1}, [("accuracy", 0.5, "classes")]),
         ({"kind": "joint", "tags": 7, "classes": None}, [("F1", None, "classes")]),
         ({"kind": ["spans"], "scheme": 3, "micro": 4}, [("F1", None, None)]),
+        ({"kind": "counts", "measure": "exact", "headline": 0.5}, [("exact", 0.5, "counts")]),
+        ({"headline": [], "measure": 3}, [("3", [], None)]),
         ({"kind": "sonnets", "several": False, "accuracy": "x"}, [("accuracy", "x", "classes")]),
     ],
 )

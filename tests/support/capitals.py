@@ -57,7 +57,8 @@ class CountReport:
         return {"exact": self.exact}
 
     def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        own = {"kind": "counts", "measure": self.measure, "headline": self.headline}
+        return {**own, **asdict(self)}
 
 
 class Counter(Model):

@@ -34,7 +34,8 @@ def test_the_configuration_allows_the_cells_of_the_table() -> None:
 
 
 def test_the_names_that_users_read_are_these() -> None:
-    assert [cell.name for cell in CELLS.values()] == ["LSTM", "GRU", "Elman RNN"]
+    names = {"lstm": "LSTM", "gru": "GRU", "elman": "Elman RNN"}
+    assert {key: CELLS[key].name for key in names} == names
 
 
 @each_cell
@@ -100,4 +101,5 @@ def test_names_of_saved_parameters_are_those_of_earlier_versions() -> None:
     expected = [f"{side}.{name}" for side in sides for name in names]
     for name in CELLS:
         assert list(encoder(name, 1).state_dict()) == expected
-    assert [type(cell.build(1, 1)) for cell in CELLS.values()] == [nn.LSTM, nn.GRU, nn.RNN]
+    types = {"lstm": nn.LSTM, "gru": nn.GRU, "elman": nn.RNN}
+    assert {key: type(CELLS[key].build(1, 1)) for key in types} == types
