@@ -691,7 +691,7 @@ def test_convert_writes_any_format_and_predict_eval_and_train_read_it(
     assert (ended.code, ended.out) == (0, "")
     read_as, done = ended.err.splitlines()
     assert read_as == (
-        "test.conll: read as columns: 2 columns parted by tabs, blank lines between sentences, "
+        "test.conll: read as columns: 2 columns separated by tabs, blank lines between sentences, "
         "tags of IOB2 (--input-format chooses another format)"
     )
     assert done == f"test.conll (columns) -> {spans} (jsonl-spans): 20 texts"
@@ -732,7 +732,7 @@ def test_convert_to_standard_output_is_data_alone(tagkit: Program, model: Path) 
     [
         (["nothing.conll", "new.jsonl"], "nothing.conll: no such file"),
         (["test.conll", "out.xyz"], "out.xyz: its name does not tell the format. Name one with"),
-        (["test.conll", "out.csv"], "test.conll:1: csv wants a class for each text"),
+        (["test.conll", "out.csv"], "test.conll:1: csv needs a class for each text"),
         (["test.conll", "out", "--to", "conl"], "--to conl: expected one of columns, conllu"),
         (["test.conll", "out.conll", "--scheme", "iob9"], "--scheme: expected one of iob1, iob2"),
         (

@@ -54,8 +54,8 @@ def test_train_dev_and_test_are_read_with_their_tags_and_features(tmp_path: Path
         ),
         Detection("iob2", 5, 0),
         (
-            f"{train}: read as columns: 3 columns parted by tabs, blank lines between sentences, "
-            "tags of IOB2 (data.format chooses another format)",
+            f"{train}: read as columns: 3 columns separated by tabs, blank lines between "
+            "sentences, tags of IOB2 (data.format chooses another format)",
         ),
     )
     assert found.train.tokens == 3

@@ -323,7 +323,7 @@ def test_a_corpus_that_does_not_fit_the_task_is_refused(tmp_path: Path) -> None:
     tags = tiny.corpus(tmp_path)
     assert problem(tmp_path, tags) == (
         f"{tags['data.train_file']}: expected texts with classes, found a token a line, its tag in "
-        "a column (read as columns; data.format says otherwise)"
+        "a column (read as columns; data.format chooses another format)"
     )
     classes = tiny.classified(tmp_path)
     assert "expected tokens with tags and a class of the whole" in problem(

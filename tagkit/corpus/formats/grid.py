@@ -19,7 +19,7 @@ class Grid:
 
     Attributes:
         width: columns of at least nine of ten lines.
-        tabs: whether tabs part them, rather than blanks.
+        tabs: whether tabs separate them, rather than blanks.
         lines: number of lines that are not blank.
         is_regular: whether all of these have that width.
         has_groups: whether there are two lines or more without a blank one between them.
@@ -58,10 +58,10 @@ class Grid:
 
     @property
     def shape(self) -> str:
-        """Number of columns and what parts them."""
+        """Number of columns and what separates them."""
         columns = plural(self.width, "column")
         return (
-            f"{columns} parted by {'tabs' if self.tabs else 'blanks'}"
+            f"{columns} separated by {'tabs' if self.tabs else 'blanks'}"
             if self.width > 1
             else columns
         )

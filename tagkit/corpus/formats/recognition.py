@@ -1,8 +1,8 @@
 """Which format a corpus is in: by what its lines hold; by its name where they leave that open.
 
-Every command asks `find_format`, so that all of them read a file alike. The order of evidence is
-the same everywhere: a format that was named; the content; the ending of the name; else raw text.
-What a reading rests on is reported with it, so that a person can see why a file was read as it was.
+Every command asks `find_format`, so that all of them read a file in the same way. The order of
+evidence is the same everywhere: a format that was named; the content; the ending of the name; else
+raw text. The reason is reported, so that a person can see why a file was read as it was.
 """
 
 import csv
@@ -41,7 +41,7 @@ class Found:
 
     Attributes:
         format: a row of the table.
-        note: what it was recognised as and why, in a sentence; empty where it was named.
+        note: the format and why it was recognised, in a sentence; empty where it was named.
     """
 
     format: Format
@@ -64,7 +64,7 @@ def find_format(source: Source, named: str, *, raw: bool = False) -> Found:
         raw: as for `recognise_source`.
 
     Raises:
-        DataError: it cannot be read, is a folder of no known kind, or fits two formats alike.
+        DataError: it cannot be read, is a folder of no known kind, or fits two formats.
     """
     if named == "auto":
         found = recognise_source(source, raw=raw)
@@ -107,7 +107,7 @@ def recognise_source(source: Source, *, raw: bool) -> Recognised:
             tab, a word and a colon) do not make it a corpus, however many there are.
 
     Raises:
-        DataError: it cannot be read, is a folder of no known kind, or fits two formats alike.
+        DataError: it cannot be read, is a folder of no known kind, or fits two formats.
     """
     path = Path(source.path)
     if source.is_folder():
@@ -145,11 +145,11 @@ def recognise_lines(name: str, lines: Sequence[str], source: str, *, raw: bool) 
         raw: as for `recognise_source`.
 
     Raises:
-        DataError: two formats fit alike.
+        DataError: two formats fit equally well.
     """
     lines = lines[:_LOOKED_AT]
     named = by_ending(name)
-    # A name of a family stands for any of its members, which only the content tells apart.
+    # A name of a family stands for any of its members, which only the content distinguishes.
     expected = named[0].family or named[0].name if named else None
     found = _by_content(expected, lines, source, raw)
     if found is not None:
@@ -179,7 +179,7 @@ def _by_content(
         return Recognised(kind_of_lines(lines), "every line is a JSON object")
     # Before any table: CoNLL-U is one too, of ten columns.
     if looks_like_conllu(lines):
-        return Recognised("conllu", "the 10 columns of CoNLL-U, parted by tabs")
+        return Recognised("conllu", "the 10 columns of CoNLL-U, separated by tabs")
     grid = grid_of(lines)
     # Tags of spans, such as B-PER, are the surest sign there is: prose never has a column of them.
     # Texts in cells without two lines in a row are rows of a table that mention such a tag.
@@ -187,7 +187,7 @@ def _by_content(
         return Recognised("columns", str(grid))
     # From here on the lines alone are not enough, but lines and name together are.
     if expected == "csv" and _are_rows_of_csv(lines):
-        return Recognised("csv", "rows of as many columns, parted by commas")
+        return Recognised("csv", "rows of as many columns, separated by commas")
     if expected == "tsv" and grid is not None and grid.tabs and grid.is_regular:
         return _tsv_or_columns(grid, source)
     if expected == "columns" and grid is not None and grid.is_corpus and not grid.has_texts:
@@ -222,7 +222,7 @@ def _tsv_or_columns(grid: Grid, source: str) -> Recognised:
         return Recognised("tsv", f"{grid.shape}{what}")
     if grid.has_groups:
         return Recognised("columns", str(grid))
-    raise _ambiguous(source, f"{grid.shape}, single words, and a blank line behind each")
+    raise _ambiguous(source, f"{grid.shape}, single words, and a blank line after each")
 
 
 def _ambiguous(source: str, found: str) -> DataError:

@@ -135,7 +135,7 @@ def _line(item: Document) -> str:
     # Reading joins words by single blanks, so any other white space would not come back.
     words = item.text.split(" ")
     if "" in words or "\t" in item.text:
-        raise cannot_hold(item, "trees", "words that are not parted by single blanks")
+        raise cannot_hold(item, "trees", "words that are not separated by single blanks")
     # A tree has a class at every node, and a text has one; 2, neutral, claims the least of words.
     if len(words) == 1:
         return f"({label} {_escape(words[0], item)})"

@@ -17,7 +17,7 @@ from tagkit.corpus.lint.repetition import (
     check_overlap,
     check_surfaces,
 )
-from tagkit.corpus.lint.tags import check_tags, scheme_told
+from tagkit.corpus.lint.tags import check_tags, scheme_text
 from tagkit.errors import TagkitError
 from tagkit.text.schemes import DISPLAY
 from tagkit.wording import Message, Setting
@@ -70,7 +70,7 @@ def _of_one(read: ReadFile, is_train: bool, encoding: str) -> Iterator[Finding]:
             message = Message(
                 f"holds no tags, spans or classes: it is read as {read.format.name} (",
                 Setting("data.format"),
-                " says otherwise)",
+                " chooses another format)",
             )
             yield Finding("error", "no-labels", read.path, message)
         # From the labels to the sentences to the words: the order in which people correct a corpus.
@@ -132,7 +132,7 @@ def _facts(read: ReadFile) -> FileFacts:
         file=read.path,
         format=read.format.name,
         scheme=read.scheme,
-        scheme_told=scheme_told(read),
+        scheme_text=scheme_text(read),
         sentences=len(read.sentences),
         tokens=sum(lengths),
         labels=dict(Counter(label for label, _ in read.labelled()).most_common()),

@@ -79,7 +79,7 @@ SHAPES: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "WNUT, lone tabs between sentences": ("columns", WNUT, ENDINGS),
     "parts of speech": ("columns", POS, ENDINGS),
     "parts of speech with a broken line": ("columns", BROKEN, ENDINGS),
-    "IOBES parted by blanks": ("columns", IOBES, ENDINGS),
+    "IOBES separated by blanks": ("columns", IOBES, ENDINGS),
     "one sentence": ("columns", "Oslo\tB-LOC\nsleeps\tO\n", ENDINGS),
     "tokens without tags": ("columns", TOKENS, ENDINGS),
     "text and label": ("tsv", TEXT_LABEL, ENDINGS),
@@ -169,8 +169,8 @@ def test_the_biomedical_file_is_a_corpus_of_sentences_and_says_why(tmp_path: Pat
     assert len(split.sentences) == 40
     assert split.scheme == "iob2"
     assert split.notes == (
-        f"{path}: read as columns: 2 columns parted by tabs, blank lines between sentences, tags "
-        "of IOB2 (data.format chooses another format)",
+        f"{path}: read as columns: 2 columns separated by tabs, blank lines between sentences, "
+        "tags of IOB2 (data.format chooses another format)",
     )
 
 
@@ -178,9 +178,9 @@ def test_the_biomedical_file_is_a_corpus_of_sentences_and_says_why(tmp_path: Pat
     ("name", "content", "found"),
     [
         ("a.txt", rows(*(f"word{n}\tclass{n % 7}" for n in range(200))),
-         "2 columns parted by tabs, single words in all of them, no blank line"),
+         "2 columns separated by tabs, single words in all of them, no blank line"),
         ("a.tsv", rows(*(line for n in range(50) for line in (f"word{n}\tclass{n % 7}", ""))),
-         "2 columns parted by tabs, single words, and a blank line behind each"),
+         "2 columns separated by tabs, single words, and a blank line after each"),
     ],
 )  # fmt: skip
 def test_a_file_that_fits_two_formats_alike_is_asked_about(
@@ -287,7 +287,7 @@ def test_check_says_on_standard_error_what_a_file_was_read_as(tmp_path: Path) ->
         [*program, "check", "train.tsv"], cwd=tmp_path, capture_output=True, text=True, timeout=60
     )
     assert ended.stderr == (
-        "train.tsv: read as columns: 2 columns parted by tabs, blank lines between sentences, tags "
-        "of IOB2 (--input-format chooses another format)\n"
+        "train.tsv: read as columns: 2 columns separated by tabs, blank lines between sentences, "
+        "tags of IOB2 (--input-format chooses another format)\n"
     )
     assert "IOB2" in ended.stdout

@@ -188,9 +188,9 @@ def test_spans_are_left_out_which_is_said_once(tmp_path: Path) -> None:
         (Document("a\nb", labels=("1",)), "a line end in the text: 'a\\nb'"),
         (
             Document("a  b", labels=("1",)),
-            "words that are not parted by single blanks: 'a  b'",
+            "words that are not separated by single blanks: 'a  b'",
         ),
-        (Document("a\tb", labels=("1",)), "words that are not parted by single blanks: 'a\\tb'"),
+        (Document("a\tb", labels=("1",)), "words that are not separated by single blanks: 'a\\tb'"),
         (Document("", labels=("1",)), "a blank text: ''"),
         (Document("\u2028", labels=("1",)), "a blank text: '\\u2028'"),
         (
