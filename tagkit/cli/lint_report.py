@@ -58,7 +58,7 @@ def _facts_lines(facts: FileFacts) -> Iterator[str]:
     labels = Counter(facts.labels)
     yield f"{facts.file}"
     yield f"  format   {facts.format}"
-    yield f"  labels   {facts.scheme_text}"
+    yield f"  labels   {facts.scheme_told}"
     yield (
         f"  counts   {plural(facts.sentences, 'text' if texts else 'sentence')}, "
         f"{plural(facts.tokens, 'token')}, {plural(labels.total(), _what(facts))}"

@@ -132,7 +132,7 @@ def _facts(read: ReadFile) -> FileFacts:
         file=read.path,
         format=read.format.name,
         scheme=read.scheme,
-        scheme_text=scheme_text(read),
+        scheme_told=scheme_text(read),
         sentences=len(read.sentences),
         tokens=sum(lengths),
         labels=dict(Counter(label for label, _ in read.labelled()).most_common()),

@@ -39,7 +39,7 @@ class FileFacts:
         file: its path.
         format: what it is read as.
         scheme: of its tags, `PLAIN` for plain labels, or "classes"; None without any.
-        scheme_text: how sure that is, for people.
+        scheme_told: how sure that is, for people.
         sentences: how many, or how many texts.
         tokens: how many; of texts with classes, words between blanks.
         labels: how often each type of span, plain label or class of a text occurs.
@@ -50,7 +50,7 @@ class FileFacts:
     file: str
     format: str
     scheme: str | None
-    scheme_text: str
+    scheme_told: str  # a key of `tagkit check --json`: its name stays
     sentences: int
     tokens: int
     labels: dict[str, int]

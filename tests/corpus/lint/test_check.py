@@ -39,12 +39,21 @@ def told(report: CheckReport, kind: str, folder: Path) -> list[tuple[str, str, t
     ]
 
 
+def test_the_keys_of_the_json_report_stay(tmp_path: Path) -> None:
+    report = check(tmp_path, GOOD).to_dict()
+    assert [*report] == ["verdict", "files", "findings"]
+    assert [*report["files"][0]] == [
+        "file", "format", "scheme", "scheme_told", "sentences", "tokens", "labels", "classes",
+        "lengths",
+    ]  # fmt: skip
+
+
 def test_a_good_file_has_facts_and_no_errors(tmp_path: Path) -> None:
     report = check(tmp_path, GOOD)
     (facts,) = report.files
     assert facts.format == "columns"
     assert facts.scheme == "iob2"
-    assert facts.scheme_text == "IOB2 (all 8 transitions legal; next best is IOB1 with 3 illegal)"
+    assert facts.scheme_told == "IOB2 (all 8 transitions legal; next best is IOB1 with 3 illegal)"
     assert (facts.sentences, facts.tokens) == (2, 6)
     assert facts.labels == {"PER": 2, "LOC": 1}
     assert facts.lengths == {"min": 3, "50%": 3, "90%": 3, "99%": 3, "max": 3}
@@ -66,12 +75,12 @@ def test_a_good_file_has_facts_and_no_errors(tmp_path: Path) -> None:
     ],
 )
 def test_a_scheme_is_told_with_its_rival(tmp_path: Path, content: str, expected: str) -> None:
-    assert check(tmp_path, content).files[0].scheme_text == expected
+    assert check(tmp_path, content).files[0].scheme_told == expected
 
 
 def test_two_schemes_that_fit_alike_are_not_sure(tmp_path: Path) -> None:
     (facts,) = check(tmp_path, "a B-X\nb E-X\nc O\n\n" * 3 + "d B-X\ne L-X\n\n" * 3).files
-    assert facts.scheme_text == "IOBES (6 of 21 transitions illegal; not sure: BILOU fits as well)"
+    assert facts.scheme_told == "IOBES (6 of 21 transitions illegal; not sure: BILOU fits as well)"
 
 
 def test_every_line_that_cannot_be_read_is_told(tmp_path: Path) -> None:
@@ -158,14 +167,14 @@ def test_one_odd_tag_leaves_the_rest_to_be_checked_as_spans(tmp_path: Path) -> N
     assert found == [("tag-of-no-scheme", (25,)), ("illegal-transition", (28,))]
     assert report.files[1].scheme == "iob2"
     assert report.files[1].labels == {"PER": 8, "LOC": 3}
-    assert report.files[1].scheme_text == (
+    assert report.files[1].scheme_told == (
         "IOB2 (1 of 27 transitions illegal; next best is IOB1 with 9 illegal; 1 tag of no scheme)"
     )
 
 
 def test_the_scheme_that_the_configuration_names_is_the_one_that_counts(tmp_path: Path) -> None:
     report = check(tmp_path, GOOD, scheme="iob1")
-    assert report.files[0].scheme_text == ("IOB1, as data.scheme says (3 of 8 transitions illegal)")
+    assert report.files[0].scheme_told == ("IOB1, as data.scheme says (3 of 8 transitions illegal)")
     assert told(report, "illegal-transition", tmp_path) == [
         ("error", "O -> B-PER is illegal in IOB1: 2 times", (1, 5)),
         ("error", "O -> B-LOC is illegal in IOB1: 1 time", (7,)),
@@ -444,7 +453,7 @@ def test_a_file_that_fits_two_schemes_is_not_told_to_be_in_the_other(tmp_path: P
     # Each of the two schemes forbids one step of b.conll.
     both = {"a.conll": "a I-X\nb I-X\nc B-X\n", "b.conll": "a I-X\nb O\nc B-Y\n"}
     # It is read as train is, where that forbids no more; alone it would be read as IOB2.
-    assert check(tmp_path, both).files[1].scheme_text.startswith("IOB1 (1 of 4 transitions illegal")
+    assert check(tmp_path, both).files[1].scheme_told.startswith("IOB1 (1 of 4 transitions illegal")
     assert not told(check(tmp_path, both), "other-scheme", tmp_path)
 
 
