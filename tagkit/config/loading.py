@@ -45,7 +45,7 @@ def load_config(
     Args:
         path: a TOML file; None for the defaults alone.
         overrides: `section.key=value`; a value is read as TOML, and as plain text where it is none.
-        flags: dotted name -> value; a None is passed over.
+        flags: dotted name -> value; a None is skipped.
 
     Raises:
         ConfigError: the file cannot be read, or any option is unknown or has a wrong value.

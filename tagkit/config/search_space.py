@@ -107,9 +107,9 @@ def _parse(text: str) -> Space:
     if not all(isinstance(end, int | float) and not isinstance(end, bool) for end in ends):
         raise ValueError(f"{shorten(text)}: expected two numbers on the sides of ..")
     if ends[0] >= ends[1]:
-        raise ValueError(f"{shorten(text)}: expected a smaller number before .. than behind")
+        raise ValueError(f"{shorten(text)}: expected a smaller number before .. than after it")
     if scale not in ("", "log"):
-        raise ValueError(f"{shorten(text)}: expected :log or nothing behind the numbers")
+        raise ValueError(f"{shorten(text)}: expected :log or nothing after the numbers")
     # The logarithm of 0 is no number to draw from.
     if scale and ends[0] <= 0:
         raise ValueError(f"{shorten(text)}: expected numbers over 0 with :log")

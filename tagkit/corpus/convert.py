@@ -213,7 +213,7 @@ def _with_class(job: _Job, document: Document) -> Document:
         raise FormatError(
             document.source or job.source.name,
             document.line,
-            f"{job.target.name} wants a class for each text, and {job.format.name} has none here",
+            f"{job.target.name} needs a class for each text, and {job.format.name} has none here",
         )
     return document
 

@@ -270,7 +270,7 @@ def _remedy(source: Source, format: Format, kinds: LabelKinds) -> Message:
     """What to do about a format without the labels that were expected."""
     remedy = Message(Setting("data.format"), " chooses another format")
     if kinds.tags and not kinds.classes and format.holds == "classes":
-        return Message(Setting("task", "classify"), " learns classes; ", remedy)
+        return Message(Setting("task", "classify"), " trains on classes; ", remedy)
     if kinds.tags and not kinds.classes and format.holds == "text" and not source.is_folder():
         # A column file with one broken line may look like raw text.
         columns = Setting("data.format", "columns")

@@ -23,7 +23,7 @@ from functools import lru_cache
 from tagkit.text.records import Span
 
 SPAN_SCHEMES = ("iob1", "iob2", "iobes", "bilou")
-# The name that stands in place of a scheme's where each word has a label of its own. Compare with
+# The name in place of a scheme's where each word has a label of its own. Compare with
 # `has_spans`, not with this.
 PLAIN = "labels"
 SCHEMES = (*SPAN_SCHEMES, PLAIN)

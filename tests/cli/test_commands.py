@@ -732,7 +732,7 @@ def test_convert_to_standard_output_is_data_alone(tagkit: Program, model: Path) 
     [
         (["nothing.conll", "new.jsonl"], "nothing.conll: no such file"),
         (["test.conll", "out.xyz"], "out.xyz: its name does not tell the format. Name one with"),
-        (["test.conll", "out.csv"], "test.conll:1: csv wants a class for each text"),
+        (["test.conll", "out.csv"], "test.conll:1: csv needs a class for each text"),
         (["test.conll", "out", "--to", "conl"], "--to conl: expected one of columns, conllu"),
         (["test.conll", "out.conll", "--scheme", "iob9"], "--scheme: expected one of iob1, iob2"),
         (

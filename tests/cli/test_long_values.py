@@ -54,7 +54,7 @@ CORPORA = [
 ]
 TEXTS = [
     ("tsv", f"label\ttext\n{LONG}\n", "expected 2 columns, as on line 1, found 1: 'xxx"),
-    ("csv", f'label,text\n"{LONG}"x,b\n', "expected a comma or a line end behind the quote"),
+    ("csv", f'label,text\n"{LONG}"x,b\n', "expected a comma or a line end after the quote"),
     ("fasttext", f"{LONG}\n", "expected __label__NAME and a text, found 'xxx"),
     ("trec", f"{LONG}\n", "expected COARSE:fine and a text, found 'xxx"),
     ("trees", f"({LONG} a)\n", "expected a class from 0 to 4 at column 2, found 'xxx"),

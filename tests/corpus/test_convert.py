@@ -95,7 +95,7 @@ def test_plain_labels_are_refused_where_spans_are_wanted(tmp_path: Path) -> None
 
 
 def test_texts_without_classes_are_refused_where_classes_are_wanted(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"in.conll:1: fasttext wants a class for each text, and "
+    with pytest.raises(DataError, match=r"in.conll:1: fasttext needs a class for each text, and "
                        "columns has none here"):  # fmt: skip
         convert(tmp_path, "a B-X\nb O\n", "fasttext")
 

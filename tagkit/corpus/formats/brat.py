@@ -87,7 +87,7 @@ def read_brat(source: Source, reading: Reading) -> Iterator[Document]:
         yield _document(file, reading, others)
     if others:
         found = ", ".join(f"{name} ({count:,})" for name, count in others.items())
-        reading.note(f"{path}: spans alone are read; passed over are {found}")
+        reading.note(f"{path}: only spans are read; skipped: {found}")
 
 
 def _document(file: Path, reading: Reading, others: Counter[str]) -> Document:

@@ -54,7 +54,7 @@ def with_text(block: Block, source: str, *, tabs: bool) -> Sentence:
     Args:
         block: lines with a sentence.
         source: names the file in messages.
-        tabs: whether tabs part the columns, as they should, rather than blanks.
+        tabs: whether tabs separate the columns, as they should, rather than blanks.
 
     Raises:
         FormatError: a multiword range that is not one of words of the sentence.

@@ -77,7 +77,7 @@ def _reason(error: csv.Error) -> str:
     if said.startswith("unexpected end of data"):
         return "a quote is not closed"
     if "expected after" in said:
-        return "expected a comma or a line end behind the quote that closes a cell"
+        return "expected a comma or a line end after the quote that closes a cell"
     return "expected quotes around a cell with a carriage return in it"
 
 

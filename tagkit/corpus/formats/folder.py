@@ -33,7 +33,7 @@ def read_folder(source: Source, reading: Reading) -> Iterator[Document]:
     folders, files = _inside(path)
     if folders:
         if files:  # a README, say
-            reading.note(f"{path}: the files beside the folders of classes are passed over")
+            reading.note(f"{path}: the files beside the folders of classes are skipped")
         for folder in folders:
             yield from _files_of(folder, reading)
         return

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import chain, groupby, islice
 
 from tagkit.corpus.formats.columns.layout import BLANK, is_conllu_id, is_docstart, split_line
 from tagkit.text.scheme_detection import count_steps, judge
@@ -19,7 +19,7 @@ class Grid:
 
     Attributes:
         width: columns of at least nine of ten lines.
-        tabs: whether tabs part them, rather than blanks.
+        tabs: whether tabs separate them, rather than blanks.
         lines: number of lines that are not blank.
         is_regular: whether all of these have that width.
         has_groups: whether there are two lines or more without a blank one between them.
@@ -58,7 +58,7 @@ class Grid:
 
     @property
     def shape(self) -> str:
-        """Number of columns and what parts them."""
+        """Number of columns and what separates them."""
         columns = plural(self.width, "column")
         return (
             f"{columns} separated by {'tabs' if self.tabs else 'blanks'}"
@@ -85,45 +85,56 @@ def grid_of(lines: Sequence[str]) -> Grid | None:
 
     Lines with # and with -DOCSTART- are not looked at.
     """
-    lines = [line for line in lines if not is_docstart(line)]
-    full = [line for line in lines if line.strip(BLANK) and not line.startswith("#")]
-    if not full:
+    # The first look is the cheap one: a call for each line would take longer than all splitting.
+    lines = [line for line in lines if line[:1] != "-" or not is_docstart(line)]
+    filled = [bool(line.strip(BLANK)) for line in lines]
+    full = [line for line, is_filled in zip(lines, filled, strict=True) if is_filled]
+    counted = [line for line in full if line[0] != "#"]
+    if not counted:
         return None
     # By majority: one line of prose with a tab makes no table. A tab at the end separates nothing.
-    tabs = 2 * sum("\t" in line.rstrip(BLANK) for line in full) > len(full)
-    rows = [split_line(line, tabs) for line in full]
+    with_tabs = [line for line in counted if "\t" in line and "\t" in line.rstrip(BLANK)]
+    tabs = 2 * len(with_tabs) > len(counted)
+    # Each line is split once: this runs on thousands of lines before the first sentence is read.
+    split = [split_line(line, tabs) for line in full]
+    rows = split
+    if len(counted) < len(full):
+        rows = [row for line, row in zip(full, split, strict=True) if line[0] != "#"]
     # Nine of ten, so that a broken line is reported with its number rather than read as text.
     (width, count), *_ = Counter(map(len, rows)).most_common(1)
     if 10 * count < 9 * len(rows):
         return None
     # A blank line or two lines in a row are what distinguishes a token a line from a text a line.
-    stripped = [bool(line.strip(BLANK)) for line in lines]
-    groups = [len(list(group)) for filled, group in groupby(stripped) if filled]
-    texts = sum(any(" " in cell for cell in row) for row in rows)
+    groups = [len(list(group)) for is_filled, group in groupby(filled) if is_filled]
+    # Without tabs a blank separates columns, so that no cell has one.
+    texts = sum(" " in "".join(row) for row in rows) if tabs else 0
     return Grid(
         width=width,
         tabs=tabs,
-        lines=len(full),
+        lines=len(rows),
         is_regular=count == len(rows),
         has_groups=any(length > 1 for length in groups),
-        has_blank_lines=not all(stripped),
+        has_blank_lines=not all(filled),
         has_inner_blank_lines=len(groups) > 1,
-        has_texts=tabs and 2 * texts > len(rows),
-        scheme=_scheme(lines, tabs, width) if width > 1 else "",
+        has_texts=2 * texts > len(rows),
+        scheme=_scheme(split, groups, width) if width > 1 else "",
     )
 
 
-def _scheme(lines: Sequence[str], tabs: bool, width: int) -> str:
-    """The scheme of the last column that holds tags of spans; empty where none does."""
-    sentences = [
-        [cells for line in group if len(cells := split_line(line, tabs)) == width]
-        for filled, group in groupby(lines, key=lambda line: bool(line.strip(BLANK)))
-        if filled
-    ]
+def _scheme(rows: Sequence[Sequence[str]], groups: Sequence[int], width: int) -> str:
+    """The scheme of the last column that holds tags of spans; empty where none does.
+
+    Args:
+        rows: the cells of all lines that are not blank.
+        groups: numbers of rows without a blank line between them, in order.
+        width: number of cells of the rows to look at.
+    """
+    following = iter(rows)
+    sentences = [[row for row in islice(following, size) if len(row) == width] for size in groups]
     # From the right, where tags stand; never the first column, which holds the words.
     for column in range(width - 1, 0, -1):
         tags = [[cells[column] for cells in sentence] for sentence in sentences]
-        seen = Counter(tag for sentence in tags for tag in sentence)
+        seen = Counter(chain.from_iterable(tags))
         of_spans = sum(count for tag, count in seen.items() if is_span_tag(tag))
         # A bare prefix, such as B or S, may be any label: a grade, a unit, a part of speech.
         labelled = any("-" in tag[1:-1] and is_span_tag(tag) for tag in seen if tag != OUTSIDE)
@@ -144,8 +155,10 @@ def looks_like_conllu(lines: Sequence[str]) -> bool:
         if line.startswith("#"):
             continue
         full += 1
+        if line.count("\t") != 9:
+            continue
         cells = [cell.strip(BLANK) for cell in line.split("\t")]
-        if len(cells) != 10 or not is_conllu_id(cells[0]):
+        if not is_conllu_id(cells[0]):
             continue
         # A table of ten columns may begin with a number too; a HEAD that is one is rarer.
         head = cells[6]

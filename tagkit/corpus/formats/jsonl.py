@@ -108,7 +108,7 @@ def read_jsonl(source: Source, reading: Reading) -> Iterator[Item]:
         yield item
     if passed_over:
         reading.note(
-            f"{source.name}: records that Prodigy marks as rejected or ignored are passed over "
+            f"{source.name}: records that Prodigy marks as rejected or ignored are skipped "
             f"({passed_over:,})"
         )
 

@@ -1,8 +1,8 @@
 """Which format a corpus is in: by what its lines hold; by its name where they leave that open.
 
-Every command asks `find_format`, so that all of them read a file alike. The order of evidence is
-the same everywhere: a format that was named; the content; the ending of the name; else raw text.
-What a reading rests on is reported with it, so that a person can see why a file was read as it was.
+Every command asks `find_format`, so that all of them read a file in the same way. The order of
+evidence is the same everywhere: a format that was named; the content; the ending of the name; else
+raw text. The reason is reported, so that a person can see why a file was read as it was.
 """
 
 import csv
@@ -41,7 +41,7 @@ class Found:
 
     Attributes:
         format: a row of the table.
-        note: what it was recognised as and why, in a sentence; empty where it was named.
+        note: the format and why it was recognised, in a sentence; empty where it was named.
     """
 
     format: Format
@@ -64,7 +64,7 @@ def find_format(source: Source, named: str, *, raw: bool = False) -> Found:
         raw: as for `recognise_source`.
 
     Raises:
-        DataError: it cannot be read, is a folder of no known kind, or fits two formats alike.
+        DataError: it cannot be read, is a folder of no known kind, or fits two formats.
     """
     if named == "auto":
         found = recognise_source(source, raw=raw)
@@ -107,7 +107,7 @@ def recognise_source(source: Source, *, raw: bool) -> Recognised:
             tab, a word and a colon) do not make it a corpus, however many there are.
 
     Raises:
-        DataError: it cannot be read, is a folder of no known kind, or fits two formats alike.
+        DataError: it cannot be read, is a folder of no known kind, or fits two formats.
     """
     path = Path(source.path)
     if source.is_folder():
@@ -145,11 +145,11 @@ def recognise_lines(name: str, lines: Sequence[str], source: str, *, raw: bool) 
         raw: as for `recognise_source`.
 
     Raises:
-        DataError: two formats fit alike.
+        DataError: two formats fit equally well.
     """
     lines = lines[:_LOOKED_AT]
     named = by_ending(name)
-    # A name of a family stands for any of its members, which only the content tells apart.
+    # A name of a family stands for any of its members, which only the content distinguishes.
     expected = named[0].family or named[0].name if named else None
     found = _by_content(expected, lines, source, raw)
     if found is not None:

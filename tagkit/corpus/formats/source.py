@@ -77,7 +77,7 @@ class Source:
             if size >= _BEGINNING or not (waiting or is_regular(self.path)):
                 break
         self._pieces = chain(kept, pieces)
-        return [line for lines in kept for line in lines]
+        return list(chain.from_iterable(kept))
 
     def pieces(self) -> Iterator[list[str]]:
         """Lines without their line feeds, as many at a time as one read brings; once alone.

@@ -101,7 +101,7 @@ class Format:
         return found if isinstance(found, Records) else Records(found)
 
 
-# All three are told apart by their keys (`jsonl.kind_of`), so they share the endings.
+# All three are distinguished by their keys (`jsonl.kind_of`), so they share the endings.
 _JSONL = (".jsonl", ".ndjson", ".json")
 
 _ALL = (
@@ -132,7 +132,7 @@ _ALL = (
            (".trec",), Look(looks_like_trec, "every line begins with COARSE:fine", like_prose=True),
            has_classes=True),
     Format("slash", "a sentence a line, word/TAG", "tags", read_slash, write_slash, (),
-           Look(looks_like_slash, "every word has a tag behind a slash", like_prose=True)),
+           Look(looks_like_slash, "every word has a tag after a slash", like_prose=True)),
     Format("csv", "comma-separated texts and classes", "classes", read_csv, write_csv, (".csv",),
            Look(looks_like_csv, "a header with the names of a text and a label"),
            has_classes=True),
@@ -195,6 +195,6 @@ def target_format(path: str, named: str | None, read: Format) -> Format:
             )
         )
     # Spans of characters hold all that a text has; without a better fit they lose the least.
-    alike = [row for row in found if row.holds == read.holds]
-    alike = alike or [row for row in found if row.holds == "spans"]
-    return (alike or found)[0]
+    fitting = [row for row in found if row.holds == read.holds]
+    fitting = fitting or [row for row in found if row.holds == "spans"]
+    return (fitting or found)[0]

@@ -17,7 +17,7 @@ from tagkit.corpus.lint.repetition import (
     check_overlap,
     check_surfaces,
 )
-from tagkit.corpus.lint.tags import check_tags, scheme_told
+from tagkit.corpus.lint.tags import check_tags, scheme_text
 from tagkit.errors import TagkitError
 from tagkit.text.schemes import DISPLAY
 from tagkit.wording import Message, Setting
@@ -132,7 +132,7 @@ def _facts(read: ReadFile) -> FileFacts:
         file=read.path,
         format=read.format.name,
         scheme=read.scheme,
-        scheme_told=scheme_told(read),
+        scheme_told=scheme_text(read),
         sentences=len(read.sentences),
         tokens=sum(lengths),
         labels=dict(Counter(label for label, _ in read.labelled()).most_common()),

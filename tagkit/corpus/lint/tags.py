@@ -14,7 +14,7 @@ from tagkit.wording import plural, shown_name
 _MOST_KINDS = 8  # of forbidden steps that are listed one by one
 
 
-def scheme_told(read: ReadFile) -> str:
+def scheme_text(read: ReadFile) -> str:
     """The scheme of a file's tags and how sure it is, for people."""
     judged = read.judged
     if judged is None:

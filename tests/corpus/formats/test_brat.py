@@ -88,7 +88,7 @@ def test_relations_and_the_like_are_passed_over_aloud(tmp_path: Path) -> None:
     notes: list[str] = []
     ann = "T1\tLOC 0 4\tOslo\nR1\tIn Arg1:T1 Arg2:T1\n#1\tNote T1\tx\nA1\tNeg T1\nR2\tIn x y\n"
     read(pair(tmp_path, "Oslo", ann), read_brat, note=notes.append)
-    assert notes == [f"{tmp_path}/a.ann: spans alone are read; passed over are relations (2), "
+    assert notes == [f"{tmp_path}/a.ann: only spans are read; skipped: relations (2), "
                      "notes (1), attributes (1)"]  # fmt: skip
 
 

@@ -115,7 +115,7 @@ def test_a_cell_may_be_longer_than_the_csv_module_allows_by_itself(tmp_path: Pat
         (
             'label,text\nx,"a" b\n',
             2,
-            "expected a comma or a line end behind the quote that closes a cell",
+            "expected a comma or a line end after the quote that closes a cell",
         ),
         ('label,text\nx,a\ny,"b\nc\n', 3, "a quote is not closed"),
         ("label,text\nx,a\rb\n", 2, "expected quotes around a cell with a carriage return in it"),

@@ -84,7 +84,7 @@ def test_files_beside_folders_of_classes_are_passed_over_which_is_said(tmp_path:
     notes: list[str] = []
     fill(tmp_path, {"pos/1": b"x", "README": b"y"})
     assert read(tmp_path, read_folder, note=notes.append) == [Document("x", labels=("pos",))]
-    assert notes == [f"{tmp_path}: the files beside the folders of classes are passed over"]
+    assert notes == [f"{tmp_path}: the files beside the folders of classes are skipped"]
 
 
 def test_a_blank_file_is_refused_or_told_and_passed_over(tmp_path: Path) -> None:

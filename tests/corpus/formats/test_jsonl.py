@@ -86,9 +86,7 @@ def test_what_prodigy_marks_as_refused_is_passed_over_aloud(tmp_path: Path) -> N
     path.write_text("".join(records), encoding="utf-8")
     notes: list[str] = []
     assert read(path, read_jsonl, note=notes.append) == [Document("accept", ())]
-    assert notes == [
-        f"{path}: records that Prodigy marks as rejected or ignored are passed over (1)"
-    ]
+    assert notes == [f"{path}: records that Prodigy marks as rejected or ignored are skipped (1)"]
 
 
 @pytest.mark.parametrize(

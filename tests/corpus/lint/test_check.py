@@ -39,6 +39,15 @@ def told(report: CheckReport, kind: str, folder: Path) -> list[tuple[str, str, t
     ]
 
 
+def test_the_keys_of_the_json_report_stay(tmp_path: Path) -> None:
+    report = check(tmp_path, GOOD).to_dict()
+    assert [*report] == ["verdict", "files", "findings"]
+    assert [*report["files"][0]] == [
+        "file", "format", "scheme", "scheme_told", "sentences", "tokens", "labels", "classes",
+        "lengths",
+    ]  # fmt: skip
+
+
 def test_a_good_file_has_facts_and_no_errors(tmp_path: Path) -> None:
     report = check(tmp_path, GOOD)
     (facts,) = report.files

@@ -20,14 +20,19 @@ def read_columns(source: Source, reading: Reading) -> Records:
     if reading.all_features and not options.features:
         options = replace(options, features=None)
     reader = ColumnReader(source.name, options, reading.on_error)
-    blocks = (block for block in reader.blocks(source.pieces()) if block.sentence is not None)
+    blocks = reader.blocks(source.pieces())
     # The layout is known from the first sentence on, so one is read before anything is returned.
-    first = next(blocks, None)
-    all_blocks = chain([first] if first else [], blocks)
+    first = next((block for block in blocks if block.sentence is not None), None)
+    if first is None or first.sentence is None:
+        return Records(iter(()), reader.layout)
     layout = reader.layout
     if reading.with_text and layout is not None and layout.conllu:
-        return Records(_with_texts(all_blocks, source, reading, tabs=layout.tabs), layout)
-    return Records((block.sentence for block in all_blocks if block.sentence), layout)
+        following = (block for block in blocks if block.sentence is not None)
+        with_texts = _with_texts(chain([first], following), source, reading, tabs=layout.tabs)
+        return Records(with_texts, layout)
+    # Every iterator that a sentence passes through costs time, so there is one.
+    sentences = (block.sentence for block in blocks if block.sentence is not None)
+    return Records(chain([first.sentence], sentences), layout)
 
 
 def _with_texts(

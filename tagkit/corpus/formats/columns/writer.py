@@ -107,7 +107,7 @@ def write_columns(items: Iterable[Sentence], writing: Writing) -> Iterator[Piece
 
 def _check(item: Sentence, cell: str, width: int) -> None:
     if not is_cell(cell):
-        what = f"a cell such as {shorten(cell)}: tabs part columns, line ends tokens"
+        what = f"a cell such as {shorten(cell)}: tabs separate columns, line ends separate tokens"
         raise cannot_hold(item, "columns", what)
     # Without a tab in the line a blank would separate columns.
     if width == 1 and " " in cell:
