@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tagkit import storage
+
 PACKAGE = Path(__file__).parents[1] / "tagkit"
 
 LAYERS = [
@@ -154,3 +156,12 @@ def test_only_the_table_of_tasks_asks_which_task_it_is() -> None:
             else:
                 continue
             assert not asked, f"{module}:{node.lineno}: that is for a method of models.task.Task"
+
+
+def test_only_storage_renames_and_digests_files() -> None:
+    package = Path(storage.__file__).parents[1]
+    calls = ("os.rename(", "os.replace(", "os.fsync(", "hashlib.sha256(content", "tempfile.mkstemp")
+    for module in package.rglob("*.py"):
+        if module.parent.name != "storage":
+            source = module.read_text("utf-8")
+            assert not [call for call in calls if call in source], module
