@@ -159,15 +159,16 @@ BREAKS = [
           "padding_rows::test_a_model_that_begins"),
     # The best of several.
     Break("training/tune", "max(done, key", "max(reversed(done), key",
-          "tune::test_of_trials_that_score"),
+          "training/tune::test_of_trials_that_score"),
     Break("training/tune", 'for trial in ended if trial.state == "done"',
-          "for trial in ended if trial.dev is not None", "tune::test_of_trials_that_score"),
+          "for trial in ended if trial.dev is not None",
+          "training/tune::test_of_trials_that_score"),
     Break("training/tune", "all(score > (t.value", "all(score >= (t.value",
-          "tune::test_of_trials_that_score"),
+          "training/tune::test_of_trials_that_score"),
     Break("training/tune", "            if is_best:\n", "            if True:\n",
-          "tune::test_of_trials_that_score"),
+          "training/tune::test_of_trials_that_score"),
     Break("training/tune", "self.config.train.seed + len(self._ended())", "self.config.train.seed",
-          "tune::test_of_trials_that_score"),
+          "training/tune::test_of_trials_that_score"),
     Break("seeds", "trained.best.score > best.best.score", "trained.best.score >= best.best.score",
           "seeds::test_of_seeds_that_score"),
     Break("seeds", "trained.best.score > best.best.score", "trained.best.score < best.best.score",
@@ -185,8 +186,9 @@ def module_of(package: Path, name: str) -> Path:
 
 
 def file_of(test: str) -> Path:
-    """The file of a test that is named FILE::START."""
-    (path,) = TESTS.rglob(f"test_{test.partition('::')[0]}.py")
+    """The file of a test named FILE::START, or ROOM/FILE::START where two files have one name."""
+    room, _, name = test.partition("::")[0].rpartition("/")
+    (path,) = TESTS.rglob(f"{room or '*'}/test_{name}.py")
     return path
 
 
