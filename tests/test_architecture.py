@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tagkit import storage
+
 PACKAGE = Path(__file__).parents[1] / "tagkit"
 
 LAYERS = [
@@ -154,3 +156,38 @@ def test_only_the_table_of_tasks_asks_which_task_it_is() -> None:
             else:
                 continue
             assert not asked, f"{module}:{node.lineno}: that is for a method of models.task.Task"
+
+
+def test_only_storage_renames_and_digests_files() -> None:
+    package = Path(storage.__file__).parents[1]
+    calls = ("os.rename(", "os.replace(", "os.fsync(", "hashlib.sha256(content", "tempfile.mkstemp")
+    for module in package.rglob("*.py"):
+        if module.parent.name != "storage":
+            source = module.read_text("utf-8")
+            assert not [call for call in calls if call in source], module
+
+
+TESTS = Path(__file__).parent
+# Rooms of tests that cross modules.
+CROSSING = {"e2e", "fuzz"}
+# Tests of no one module, and why they are not in e2e/.
+OF_NO_MODULE = {
+    "test_architecture": "it is about all modules",
+    "training/test_breaks": "it breaks the modules of training one at a time",
+}
+
+
+def test_tests_mirror_modules() -> None:
+    """`tests/nn/test_x.py` is of `tagkit/nn/x.py`, or of `tagkit/nn/` where that is x."""
+    for path in TESTS.rglob("test_*.py"):
+        test = path.relative_to(TESTS).with_suffix("")
+        if test.parts[0] in CROSSING or test.as_posix() in OF_NO_MODULE:
+            continue
+        name = test.name.removeprefix("test_")
+        is_module = (PACKAGE / test.parent / f"{name}.py").is_file()
+        is_package = name == test.parent.name and (PACKAGE / test.parent / "__init__.py").is_file()
+        assert is_module or is_package, f"{path}: no module has this name; see tests/e2e"
+
+
+def test_what_mirrors_no_module_is_still_there() -> None:
+    assert [test for test in OF_NO_MODULE if not (TESTS / f"{test}.py").is_file()] == []

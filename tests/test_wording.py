@@ -3,6 +3,7 @@
 import copy
 import json
 import pickle
+import re
 from typing import Any
 
 import pytest
@@ -14,7 +15,17 @@ from tagkit.errors import (
     SpanErrors,
     TagkitError,
 )
-from tagkit.wording import FORCE, Message, Setting, message_line
+from tagkit.wording import (
+    FORCE,
+    LONGEST_LINE,
+    Message,
+    Setting,
+    clipped,
+    listed,
+    message_line,
+    plural,
+    visible,
+)
 
 
 def pickled(item: Any) -> Any:
@@ -92,3 +103,43 @@ def test_a_message_is_displayed_safely_and_of_bounded_length() -> None:
     assert message_line(Message("\x1b[1m ", FORCE)) == "\\x1b[1m force=True"
     (line,) = DataError(Message("x" * 9000, FORCE)).lines
     assert len(line) < 4000
+
+
+EVIL = "\x1b[31m:+1:[red]x[/red][/]\u202e\x9b\u2028\x7f\x07"
+SEEN = r"\x1b[31m:+1:[red]x[/red][/]\u202e\x9b\u2028\x7f\x07"
+# Everything that a terminal may obey, or that reorders what it shows; line feeds end lines.
+UNSAFE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+
+def test_all_that_is_unsafe_is_escaped_and_nothing_else() -> None:
+    for code in range(0x110000):
+        shown = visible(chr(code))
+        assert not UNSAFE.search(shown)
+        assert "\n" not in shown
+        shown.encode()  # no lone surrogate
+    for text in ("naïve 日本語 العربية עברית हिन्दी 👩‍👩‍👧 e\u0301 \xa0", "a\\b", ""):
+        assert visible(text) == text
+    assert visible(visible(EVIL)) == visible(EVIL) == SEEN
+
+
+def test_lines_of_messages_are_bounded() -> None:
+    long = "x" * 2_000_000
+    assert len(message_line(long)) < LONGEST_LINE
+    assert len(str(DataError(f"{long}: no such file"))) < LONGEST_LINE
+    assert len(str(ConfigError(long, [long, long]))) < 2 * LONGEST_LINE
+    assert str(DataError("a: b", "c: d")) == "a: b\nc: d"
+    assert clipped("abc" * 100, 8) == "abca...bc"
+
+
+@pytest.mark.parametrize(
+    ("count", "unit", "expected"),
+    [(0, "type", "0 types"), (1, "type", "1 type"), (2, "class", "2 classes"),
+     (1, "class", "1 class"), (1200, "entity", "1,200 entities"), (2, "key", "2 keys")],
+)  # fmt: skip
+def test_counts_agree_with_their_units(count: int, unit: str, expected: str) -> None:
+    assert plural(count, unit) == expected
+
+
+def test_a_long_list_is_cut() -> None:
+    assert listed(["a", "b"]) == "a, b"
+    assert listed(["a", "b", "c"], 2) == "a, b and 1 more"

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 import pytest
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 import tagkit.config
 from tagkit.config import (
@@ -126,3 +126,8 @@ def test_no_module_compares_the_task_of_a_configuration() -> None:
     for module in folder.glob("*.py"):
         text = module.read_text("utf-8")
         assert not any(part in text for part in ("task ==", "task !=", ".task in", "lambda task"))
+
+
+def test_a_configuration_cannot_be_changed() -> None:
+    with pytest.raises(ValidationError):
+        load_config().train.seed = 2  # type: ignore[misc]

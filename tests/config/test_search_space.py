@@ -45,3 +45,41 @@ def test_usual_spaces_are_what_they_say() -> None:
         "train.lr": Range(0.001, 0.1, log=True, whole=False),
         "encoder.cell": Choices(("lstm", "gru")),
     }
+
+
+@pytest.mark.parametrize(
+    ("text", "space"),
+    [
+        ("train.lr=0.001..0.01:log", Range(0.001, 0.01, True, False)),
+        ("encoder.hidden=50..300", Range(50, 300, False, True)),
+        ("encoder.dropout=0..0.5", Range(0, 0.5, False, False)),
+        ("encoder.cell=lstm,gru", Choices(("lstm", "gru"))),
+        ("encoder.hidden=100,200", Choices((100, 200))),
+        ("encoder.bidirectional=true,false", Choices((True, False))),
+    ],
+)
+def test_spaces_are_ranges_or_choices(text: str, space: Range | Choices) -> None:
+    name, _, values = text.partition("=")
+    assert parse_spaces([text]) == {name: space}
+    assert parse_spaces([f"{name}={space}"]) == {name: space}
+    assert values in (str(space), str(space).replace("0.0..", "0.."))
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("train.lr", "expected section.key=values, found 'train.lr'"),
+        ("train.lr=", "expected section.key=values"),
+        ("train.rate=1,2", "unknown option train.rate"),
+        ("train.lr=a..b", "expected two numbers on the sides of .."),
+        ("train.lr=0.1..0.01", "expected a smaller number before .. than after it"),
+        ("train.lr=0..1:log", "expected numbers over 0 with :log"),
+        ("train.lr=0.1..1:ln", "expected :log or nothing after the numbers"),
+        ("output.dir=a,b", "output.dir makes no model better or worse"),
+        ("train.seeds=1,2", "train.seeds makes no model better or worse"),
+        ("head.hidden=[1]", "expected a number, a text, true or false"),
+    ],
+)
+def test_a_space_that_cannot_be_read_is_named(text: str, problem: str) -> None:
+    with pytest.raises(ConfigError, match=f"spaces: .*{problem}"):
+        parse_spaces([text])

@@ -1,5 +1,8 @@
 """Any format to any other; what the target cannot hold is said."""
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -170,3 +173,39 @@ def test_a_folder_is_whole_or_not_there(tmp_path: Path) -> None:
     with pytest.raises(TagkitError):
         write_folder(tmp_path / "out", conversion.pieces)
     assert sorted(item.name for item in tmp_path.iterdir()) == ["in.fasttext"]
+
+
+PROGRAM = [sys.executable, "-c", "from tagkit.cli.main import main; main()"]
+
+
+def converted(path: Path, to: str, **options: object) -> str:
+    conversion = convert_corpus(
+        str(path), DataConfig(**options), lambda read: target_format("-", to, read), None,
+        single=True, note=lambda _: None,
+    )  # fmt: skip
+    return "".join(piece.text for piece in conversion.pieces)
+
+
+@pytest.mark.parametrize("first", ["7", "12", "1", "x"])
+def test_ten_columns_read_as_columns_keep_their_first_as_the_token(
+    tmp_path: Path, first: str
+) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("\t".join([first, *"bcdefghi", "B-X"]) + "\n\n", encoding="utf-8")
+    record = json.loads(converted(path, "jsonl", format="columns"))
+    assert record["tokens"] == [first]
+    assert record["tags"] == ["B-X"]
+    assert json.loads(converted(path, "jsonl-spans", format="columns"))["text"] == first
+
+
+@pytest.mark.parametrize("content", ["", "\n\n", "# a comment\n\n", "-DOCSTART- O\n\n"])
+@pytest.mark.parametrize("to", ["columns", "jsonl"])
+def test_a_corpus_without_a_record_is_not_converted(tmp_path: Path, content: str, to: str) -> None:
+    (tmp_path / "a.conll").write_text(content, encoding="utf-8")
+    ended = subprocess.run(
+        [*PROGRAM, "convert", "a.conll", "b", "--to", to], cwd=tmp_path, capture_output=True,
+        text=True, timeout=60,
+    )  # fmt: skip
+    assert ended.returncode == 1
+    assert "error: a.conll: holds nothing to convert\n" in ended.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["a.conll"]

@@ -25,14 +25,15 @@ from tagkit.training.callbacks import Epoch, Listener
 from tagkit.training.trainer import Trained, train
 
 
-@pytest.fixture(autouse=True)
-def row(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+@pytest.fixture(autouse=True, scope="module")
+def row() -> Iterator[None]:
     """The row of the toy task, and its name among those that the configuration allows."""
-    monkeypatch.setitem(TASKS, "capitals", CapitalsTask())
     field = Config.model_fields["task"]
     names, field.annotation = field.annotation, Literal["tag", "classify", "both", "capitals"]
     Config.model_rebuild(force=True)
-    yield
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(TASKS, "capitals", CapitalsTask())
+        yield
     field.annotation = names
     Config.model_rebuild(force=True)
 
@@ -56,25 +57,25 @@ class StopAfter(Listener):
             self.event.set()
 
 
-def trained(folder: Path) -> Trained:
-    return train(options(folder, "whole"))
+@pytest.fixture(scope="module")
+def whole(row: None, tmp_path_factory: pytest.TempPathFactory) -> Trained:
+    """A run that was not stopped."""
+    return train(options(tmp_path_factory.mktemp("capitals"), "whole"))
 
 
-def test_it_learns_and_its_report_has_its_own_headline(tmp_path: Path) -> None:
-    run = trained(tmp_path)
-    assert run.best.score > 0.9
-    assert run.best.scores == {"exact": run.best.score}
-    assert run.test is not None
-    assert run.test.headline == run.test.to_dict()["exact"]
-    lines = (tmp_path / "whole" / "history.jsonl").read_text("utf-8").splitlines()
-    assert json.loads(lines[-1])["dev_scores"] == {"exact": run.epochs[-1].score}
+def test_it_learns_and_its_report_has_its_own_headline(whole: Trained) -> None:
+    assert whole.best.score > 0.9
+    assert whole.best.scores == {"exact": whole.best.score}
+    assert whole.test is not None
+    assert whole.test.headline == whole.test.to_dict()["exact"]
+    lines = (whole.folder / "history.jsonl").read_text("utf-8").splitlines()
+    assert json.loads(lines[-1])["dev_scores"] == {"exact": whole.epochs[-1].score}
 
 
 @pytest.mark.parametrize("steps", [5, 13])
 def test_it_resumes_bit_for_bit_with_what_it_carries_from_step_to_step(
-    tmp_path: Path, steps: int
+    whole: Trained, tmp_path: Path, steps: int
 ) -> None:
-    whole = trained(tmp_path)
     stopped = StopAfter(steps)
     with pytest.raises(Interrupted):
         train(options(tmp_path, "resumed"), stopped, stop=stopped.event)
@@ -90,9 +91,8 @@ def losses(epoch: Epoch) -> tuple[float, float]:
 
 
 def test_what_it_carries_matters_so_that_the_test_before_can_fail(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    whole: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = trained(tmp_path)
     stopped = StopAfter(5)
     with pytest.raises(Interrupted):
         train(options(tmp_path, "resumed"), stopped, stop=stopped.event)
@@ -102,16 +102,17 @@ def test_what_it_carries_matters_so_that_the_test_before_can_fail(
     assert digest_of(ours) != digest_of(theirs)
 
 
-def test_a_saved_model_predicts_and_evaluates(tmp_path: Path) -> None:
-    run = trained(tmp_path)
-    predictor = tagkit.load(run.folder)
+def test_a_saved_model_predicts_and_evaluates(whole: Trained) -> None:
+    predictor = tagkit.load(whole.folder)
     assert isinstance(predictor, Predictor)
     sentence = Sentence(("Ada", "visits", "Rome", "."))
     (found,) = predictor.annotate([sentence], batch_size=1, confidence=False)
     assert found.labels == (str(capitals(sentence)),)
     data = load_config().data
-    report = score_model(predictor, str(tmp_path / "test.conll"), data, False, 32, lambda _: None)
-    assert report == run.test
+    report = score_model(
+        predictor, str(whole.folder.parent / "test.conll"), data, False, 32, lambda _: None
+    )
+    assert report == whole.test
 
 
 def test_the_commands_know_it(tmp_path: Path) -> None:

@@ -251,3 +251,16 @@ def test_a_report_is_plain_json() -> None:
     ]  # fmt: skip
     assert report["kind"] == "spans"
     assert make_tag_report([["NN"]], [["NN"]], "labels").to_dict()["kind"] == "tokens"
+
+
+def test_a_bare_prefix_is_another_type_than_an_underscore() -> None:
+    report = make_tag_report([["B", "B-_", "O"]], [["B", "B", "B-_"]], "iob2", known=["", "X"])
+    assert report.types == {"_": Score(0.0, 0.0, 0.0, 1), "__": Score(0.5, 1.0, 2 / 3, 1)}
+    assert report.unknown == {"_": 1}
+    assert list(make_tag_report([["B", "O"]], [["B", "O"]], "iob2").types) == ["_"]
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_hyphens_at_a_labels_ends_belong_to_it(strict: bool) -> None:
+    report = make_tag_report([["B--X", "O"]], [["B-X", "O"]], "iob2", strict=strict)
+    assert report.types == {"-X": Score(0.0, 0.0, 0.0, 1), "X": Score(0.0, 0.0, 0.0, 0)}

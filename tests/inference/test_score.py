@@ -1,166 +1,22 @@
-"""Predicted tags beside gold ones, from two files or one."""
+"""Dev scores and reports of a model, beside the numbers of conlleval."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import conlleval
 import pytest
 import tiny
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
+from tag_files import compare, write
 
-from tagkit.config import DataConfig, load_config
 from tagkit.corpus.dataset import Split
-from tagkit.errors import DataError, FormatError
-from tagkit.evaluation.compare import compare_files
-from tagkit.evaluation.scores import Score
-from tagkit.evaluation.tag_report import TagReport, make_tag_report
+from tagkit.evaluation.tag_report import TagReport
 from tagkit.inference.predictor import Predictor
 from tagkit.inference.score import dev_scores, evaluate
 from tagkit.text.records import Prediction, Sentence
 from tagkit.text.scheme_detection import Detection, count_steps, judge
 from tagkit.text.schemes import has_spans, to_spans
 from tagkit.training.trainer import train
-
-
-def write(folder: Path, name: str, text: str) -> str:
-    path = folder / name
-    path.write_text(text, encoding="utf-8")
-    return str(path)
-
-
-def data(*overrides: str) -> DataConfig:
-    return load_config(None, overrides).data
-
-
-def compare(
-    gold: str, predicted: str | None, *overrides: str, column: int | str = -1, strict: bool = False
-) -> TagReport:
-    return compare_files(gold, predicted, data(*overrides), column, strict)
-
-
-GOLD = "EU NNP B-ORG\nis VBZ O\n\nNew NNP B-LOC\nYork NNP I-LOC\n"
-PREDICTED = "EU\tB-ORG\nis\tO\n\n\nNew\tB-LOC\nYork\tB-LOC"
-TAGS = ([["B-ORG", "O"], ["B-LOC", "I-LOC"]], [["B-ORG", "O"], ["B-LOC", "B-LOC"]])
-
-
-@pytest.mark.parametrize("strict", [False, True])
-def test_two_files_need_the_same_tokens_only(tmp_path: Path, strict: bool) -> None:
-    gold, predicted = write(tmp_path, "gold", GOLD), write(tmp_path, "pred", PREDICTED)
-    report = compare(gold, predicted, strict=strict)
-    assert report == make_tag_report(*TAGS, "iob2", strict=strict)
-    assert report.micro == Score(1 / 3, 0.5, 0.4, 2)
-
-
-def test_one_file_has_gold_tags_in_the_last_column_but_one(tmp_path: Path) -> None:
-    text = "EU NNP B-ORG B-ORG\nis VBZ O O\n\nNew NNP B-LOC B-LOC\nYork NNP I-LOC B-LOC\n"
-    both = write(tmp_path, "both", text)
-    assert compare(both, None) == make_tag_report(*TAGS, "iob2")
-    assert compare(both, None, "data.tag_column=3", column=2) == make_tag_report(
-        *TAGS[::-1], "iob2"
-    )
-
-
-def test_features_of_the_config_are_not_asked_of_the_files(tmp_path: Path) -> None:
-    gold, predicted = write(tmp_path, "gold", GOLD), write(tmp_path, "pred", PREDICTED)
-    assert compare(gold, predicted, "data.feature_columns=[2]") == make_tag_report(*TAGS, "iob2")
-
-
-def test_plain_labels_are_scored_by_token(tmp_path: Path) -> None:
-    gold = write(tmp_path, "gold", "a DT\nb NN\n\nc VB\n")
-    predicted = write(tmp_path, "pred", "a DT\nb VB\n\nc VB\n")
-    report = compare(gold, predicted)
-    assert (report.scheme, report.mode, report.accuracy) == ("labels", "per token", 2 / 3)
-
-
-def test_tags_of_spans_are_plain_labels_where_the_user_says_so(tmp_path: Path) -> None:
-    gold, predicted = write(tmp_path, "gold", GOLD), write(tmp_path, "pred", PREDICTED)
-    report = compare(gold, predicted, "data.scheme=labels")
-    assert (report.mode, report.accuracy) == ("per token", 0.75)
-    assert report.types["B-LOC"] == Score(0.5, 1.0, 2 / 3, 1)
-
-
-def test_predictions_in_another_scheme_are_compared_as_spans(tmp_path: Path) -> None:
-    gold = write(tmp_path, "gold", "a B-X\nb I-X\nc B-Y\n")
-    predicted = write(tmp_path, "pred", "a B-X\nb E-X\nc S-Y\n")
-    assert compare(gold, predicted).micro == Score(1.0, 1.0, 1.0, 2)
-
-
-def test_predictions_of_nothing_at_all_are_predictions(tmp_path: Path) -> None:
-    gold = write(tmp_path, "gold", "a B-X\nb E-X\n")
-    predicted = write(tmp_path, "pred", "a O\nb O\n")
-    assert compare(gold, predicted).micro == Score(0.0, 0.0, 0.0, 1)
-
-
-@pytest.mark.parametrize(
-    ("gold", "predicted", "message"),
-    [
-        ("a O\nb O\n", "a O\nc O\n", "{pred}:2: expected 'b' as on {gold}:2, found 'c'"),
-        (
-            "# x y z\na O\nb O\n",
-            "a O\n",
-            "{pred}:1: expected 'b' as on {gold}:3, found the end of the sentence",
-        ),
-        (
-            "a O\n\nb O\n",
-            "a O\nb O\n",
-            "{pred}:2: expected the end of the sentence, found 'b'",
-        ),
-        (
-            "a O\nb O\n",
-            "a O\n\nb O\n",
-            "{pred}:1: expected 'b' as on {gold}:2, found the end of the sentence",
-        ),
-        (
-            "a O\n\nb O\n",
-            "a O\n",
-            "{pred}:1: expected 'b' as on {gold}:3, found the end of the sentence",
-        ),
-        (
-            "a O\n",
-            "a O\n\nb O\n",
-            "{pred}:3: expected the end of the sentence, found 'b'",
-        ),
-        (
-            "a O\n",
-            "",
-            "{pred}:1: expected 'a' as on {gold}:1, found the end of the sentence",
-        ),
-        ("a O\n", "a\n", "{pred}:1: expected a token and a tag on each line, found one column"),
-    ],
-)
-def test_files_with_other_tokens_are_refused_at_the_first(
-    tmp_path: Path, gold: str, predicted: str, message: str
-) -> None:
-    paths = {"gold": write(tmp_path, "gold", gold), "pred": write(tmp_path, "pred", predicted)}
-    with pytest.raises(FormatError) as caught:
-        compare(paths["gold"], paths["pred"])
-    assert str(caught.value) == message.format(**paths)
-
-
-@pytest.mark.parametrize(
-    ("gold", "predicted", "message"),
-    [
-        ("a B-X\n", "a NN\n", "{pred}: expected tags in the scheme iob2, found labels"),
-        ("a NN\n", "a B-X\n", "{pred}: expected tags in the scheme labels, found iob2"),
-        ("", "", "{gold}: holds no sentence"),
-    ],
-)
-def test_files_with_other_kinds_of_tags_or_none_are_refused(
-    tmp_path: Path, gold: str, predicted: str, message: str
-) -> None:
-    paths = {"gold": write(tmp_path, "gold", gold), "pred": write(tmp_path, "pred", predicted)}
-    with pytest.raises(DataError) as caught:
-        compare(paths["gold"], paths["pred"])
-    assert str(caught.value) == message.format(**paths)
-
-
-def test_a_real_corpus_agrees_with_itself(corpora: Path) -> None:
-    path = str(corpora / "conll2003" / "eng.testb")
-    report = compare(path, path)
-    assert report.micro == Score(1.0, 1.0, 1.0, 5_648)
-    assert (report.scheme, report.sentences, report.tokens) == ("IOB1", 3_453, 46_435)
-
 
 # Labels that seqeval confuses: none, its own name for that, and hyphens at either end.
 ODD = ["", "_", "__", "X", "-X", "X-", "-"]
@@ -236,16 +92,3 @@ def convert_letters(sequences: list[list[str]]) -> list[list[str]]:
 
 
 LETTERS = str.maketrans("LUM", "ESI")
-
-
-def test_a_bare_prefix_is_another_type_than_an_underscore() -> None:
-    report = make_tag_report([["B", "B-_", "O"]], [["B", "B", "B-_"]], "iob2", known=["", "X"])
-    assert report.types == {"_": Score(0.0, 0.0, 0.0, 1), "__": Score(0.5, 1.0, 2 / 3, 1)}
-    assert report.unknown == {"_": 1}
-    assert list(make_tag_report([["B", "O"]], [["B", "O"]], "iob2").types) == ["_"]
-
-
-@pytest.mark.parametrize("strict", [True, False])
-def test_hyphens_at_a_labels_ends_belong_to_it(strict: bool) -> None:
-    report = make_tag_report([["B--X", "O"]], [["B-X", "O"]], "iob2", strict=strict)
-    assert report.types == {"-X": Score(0.0, 0.0, 0.0, 1), "X": Score(0.0, 0.0, 0.0, 0)}

@@ -1,11 +1,14 @@
 """Embedding, encoder and head as one."""
 
 from dataclasses import replace
+from pathlib import Path
 
+import numpy as np
 import pytest
 import tiny
 import torch
-from torch import nn
+from small_runs import TASKS, of_task
+from torch import Tensor, nn
 
 from tagkit.config import Config, load_config
 from tagkit.features.encoding import Encoded, encode, tag_target
@@ -18,6 +21,8 @@ from tagkit.nn.cells import CELLS
 from tagkit.nn.heads import HEADS
 from tagkit.nn.heads.viterbi import ViterbiHead, estimate_bigrams
 from tagkit.text.records import Sentence
+from tagkit.training.precision import autocast
+from tagkit.training.setup import prepare
 
 TAGS = ("O", "B-X", "E-X", "S-X", "I-X", "S-Y")
 VOCABULARY = Vocabulary(
@@ -211,3 +216,47 @@ def test_a_gpu_gives_the_loss_and_the_paths_of_a_cpu(head: str) -> None:
     model, batch = model.to(device), batch.to(device)
     torch.testing.assert_close(model(batch)[0].cpu(), total, rtol=1e-4, atol=1e-4)
     assert torch.equal(tiny.output(model, batch).tag_ids.cpu(), paths)
+
+
+CPU = torch.device("cpu")
+
+
+@pytest.mark.parametrize("task", list(TASKS))
+def test_in_mixed_precision_the_heads_work_in_float32(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, task: str
+) -> None:
+    torch.manual_seed(1)
+    run = prepare(of_task(tmp_path, task), CPU)
+    model, batch = run.model, run.encoded.batch(np.arange(7))
+    seen: list[str] = []
+
+    def watch(head: nn.Module, method: str) -> None:
+        whole = getattr(head, method)
+
+        def watched(*given: Tensor) -> tuple[Tensor, Tensor]:
+            assert not torch.is_autocast_enabled("cpu")
+            assert {x.dtype for x in given if x.is_floating_point()} == {torch.float32}
+            seen.append(type(head).__name__)
+            result: tuple[Tensor, Tensor] = whole(*given)
+            assert result[0].dtype == torch.float32
+            return result
+
+        monkeypatch.setattr(head, method, watched)
+
+    for name, method in (("head", "forward"), ("class_head", "loss")):
+        if hasattr(model, name):
+            watch(getattr(model, name), method)
+    inputs: list[torch.dtype] = []
+    read = model.encoder.read
+
+    def of_encoder(*given: Tensor) -> tuple[Tensor, Tensor]:
+        states, final = read(*given)
+        inputs.append(states.dtype)
+        return states.bfloat16(), final.bfloat16()
+
+    monkeypatch.setattr(model.encoder, "read", of_encoder)
+    with autocast(CPU, "bf16"):
+        assert torch.is_autocast_enabled("cpu")
+        total, _ = model(batch)
+    assert total.dtype == torch.float32
+    assert len(seen) == (2 if task == "both" else 1)

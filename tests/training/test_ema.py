@@ -1,9 +1,17 @@
 """The moving average of the weights."""
 
-import pytest
-import torch
+from pathlib import Path
 
+import numpy as np
+import pytest
+import tiny
+import torch
+from steps import take_step
+
+from tagkit.models.model import Model
 from tagkit.training.ema import WeightAverage, decay_at, swapped
+from tagkit.training.optimizer import ModelOptimizer
+from tagkit.training.setup import prepare
 
 
 def test_the_mean_is_its_formula() -> None:
@@ -29,3 +37,60 @@ def test_swapping_ends_with_the_first_values_whatever_happens() -> None:
         assert left.tolist() == [1, 1]
         assert right.tolist() == [0, 0]
     assert right.tolist() == [1, 1]
+
+
+CPU = torch.device("cpu")
+
+
+@pytest.mark.parametrize("rows", [True, False])
+def test_the_mean_of_the_weights_is_its_formula_from_the_first_step_on(
+    tmp_path: Path, rows: bool
+) -> None:
+    torch.manual_seed(2)
+    run = prepare(tiny.config(tmp_path, f"train.optimizer={'adam' if rows else 'sgd'}"), CPU)
+    optimizer = ModelOptimizer(run.model, run.config.train, 1)
+    assert (optimizer.rows is not None) == rows
+    expected = {name: p.detach().clone() for name, p in run.model.named_parameters()}
+    for step in range(1, 16):
+        batch = run.encoded.batch(np.arange(step, step + 6))
+        optimizer.before_forward(batch)
+        run.model(batch)[0].backward()
+        assert take_step(optimizer, 0.003, 1.0)
+        if optimizer.rows:
+            optimizer.rows.read_all()
+        decay = min(0.999, step / (step + 10))
+        for name, parameter in run.model.named_parameters():
+            expected[name] = decay * expected[name] + (1 - decay) * parameter.detach()
+    with optimizer.averaged():
+        for name, parameter in run.model.named_parameters():
+            torch.testing.assert_close(parameter.detach(), expected[name], rtol=0, atol=2e-5)
+
+
+def test_a_mean_that_is_restored_goes_on_with_the_decay_of_its_step(tmp_path: Path) -> None:
+    def steps(optimizer: ModelOptimizer, model: Model, count: int) -> None:
+        for _ in range(count):
+            model.zero_grad()
+            optimizer.dense_gradients()[-1].fill_(1.0)
+            assert take_step(optimizer, 0.1, 1.0)
+
+    found = []
+    for cuts in ([8], [3, 5]):
+        torch.manual_seed(2)
+        run = prepare(tiny.config(tmp_path, "train.optimizer=sgd"), CPU)
+        optimizer = ModelOptimizer(run.model, run.config.train, 1)
+        for count in cuts:
+            kept = optimizer.tensors()
+            optimizer = ModelOptimizer(run.model, run.config.train, 1)
+            optimizer.restore(kept)
+            steps(optimizer, run.model, count)
+        assert optimizer.average.steps == 8
+        found.append([mean.clone() for mean in optimizer.average.means])
+    for one, other in zip(*found, strict=True):
+        assert torch.equal(one, other)
+
+
+def test_decay_rises_to_what_the_option_says() -> None:
+    decays = [decay_at(step, 0.9) for step in range(1, 200)]
+    assert decays == sorted(decays)
+    assert decays[0] == 1 / 11
+    assert decays[-1] == 0.9

@@ -1,12 +1,13 @@
 """Learning rates beside those of torch's own schedulers, where these can do the same."""
 
+import json
 from collections.abc import Callable
 
 import pytest
 import torch
 from torch.optim.lr_scheduler import CosineAnnealingLR, LinearLR, LRScheduler, ReduceLROnPlateau
 
-from tagkit.config import TrainConfig
+from tagkit.config import TrainConfig, allowed
 from tagkit.training.lr_schedule import Schedule
 
 STEPS = 12
@@ -47,3 +48,42 @@ def test_a_plateau_cuts_the_rate_when_torchs_does(patience: int) -> None:
         theirs.step(score)
         assert schedule.next_step() == pytest.approx(sgd.param_groups[0]["lr"]), epoch
     assert schedule.factor < 0.01
+
+
+SCORES = [0.5, 0.6, 0.6, 0.6, 0.55, 0.7, 0.65, 0.6, 0.69, 0.7]
+
+
+@pytest.mark.parametrize("cut", range(len(SCORES)))
+@pytest.mark.parametrize("kind", allowed(TrainConfig, "schedule"))
+def test_a_schedule_that_is_restored_goes_on_as_it_would_have(kind: str, cut: int) -> None:
+    settings = TrainConfig(
+        lr=1.0, schedule=kind, warmup_steps=3, anneal_patience=1, anneal_factor=0.5
+    )  # type: ignore[arg-type]
+
+    def rates(restored_at: int) -> list[float]:
+        found, schedule = [], Schedule(settings)
+        schedule.total_steps = len(SCORES)
+        for number, score in enumerate(SCORES):
+            if number == restored_at:
+                state = json.loads(json.dumps(schedule.state()))
+                schedule = Schedule(settings)
+                schedule.total_steps = len(SCORES)
+                schedule.restore(state)
+                assert schedule.state() == state
+            found.append(schedule.next_step())
+            schedule.after_epoch(score)
+        return found
+
+    assert rates(cut) == rates(-1)
+
+
+def test_rates_rise_before_they_fall_in_every_schedule_and_a_factor_scales_both() -> None:
+    for kind in allowed(TrainConfig, "schedule"):
+        schedule = Schedule(TrainConfig(lr=2.0, schedule=kind, warmup_steps=4))  # type: ignore[arg-type]
+        schedule.total_steps = 12
+        rates = [schedule.next_step() for _ in range(12)]
+        assert rates[:5] == [0.5, 1.0, 1.5, 2.0, 2.0], kind
+        assert all(rate > 0 for rate in rates)
+        half = Schedule(TrainConfig(lr=2.0, schedule=kind, warmup_steps=4))  # type: ignore[arg-type]
+        half.total_steps, half.factor = 12, 0.5
+        assert [half.next_step() for _ in range(12)] == [rate / 2 for rate in rates]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import tiny
 import torch
+from small_runs import QUIET
 from steps import take_step
 
 from tagkit.models.device import choose_device
@@ -119,3 +120,36 @@ def test_fp16_finds_its_scale_and_then_makes_the_steps_of_fp32(
             assert not take_step(optimizer, 0.01, float("nan"))
     for half, full in zip(*found, strict=True):
         torch.testing.assert_close(half, full, rtol=0, atol=1e-6)
+
+
+CPU = torch.device("cpu")
+
+
+@pytest.mark.parametrize("decay", [0.0, 0.1])
+@pytest.mark.parametrize("kind", ["sgd", "adamw"])
+def test_weight_decay_and_momentum_are_those_of_torch(
+    tmp_path: Path, kind: str, decay: float
+) -> None:
+    torch.manual_seed(1)
+    options = [f"train.optimizer={kind}", f"train.weight_decay={decay}",
+               "train.momentum=0.7", "train.max_grad_norm=0"]  # fmt: skip
+    run = prepare(tiny.config(tmp_path, *options, *QUIET), CPU)
+    optimizer = ModelOptimizer(run.model, run.config.train, 1)
+    assert run.model.head is not None
+    weight = run.model.head.linear.weight
+    twin = weight.detach().clone().requires_grad_()
+    plain = (
+        torch.optim.SGD([twin], lr=1, momentum=0.7, weight_decay=decay)
+        if kind == "sgd"
+        else torch.optim.AdamW([twin], lr=1, weight_decay=decay)
+    )
+    for lr in (0.1, 0.05, 0.2):
+        batch = run.encoded.batch(np.arange(6))
+        optimizer.before_forward(batch)
+        run.model(batch)[0].backward()
+        assert weight.grad is not None
+        twin.grad = weight.grad.clone()
+        plain.param_groups[0]["lr"] = lr
+        plain.step()
+        assert take_step(optimizer, lr, 1.0)
+        torch.testing.assert_close(weight, twin)

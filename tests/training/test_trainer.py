@@ -5,18 +5,30 @@ import math
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 import tiny
 import torch
+from runs import StopAt
+from safetensors.torch import load_file
+from small_runs import TASKS, of_task
+from steps import loop_steps
+from torch import Tensor
 
 from tagkit.config import TrainConfig, load_config
-from tagkit.errors import DataError, DeviceError
+from tagkit.errors import DataError, DeviceError, Interrupted
 from tagkit.features import bucketing as buckets
+from tagkit.inference.predictor import load
+from tagkit.inference.score import DevScores
+from tagkit.models.model import Model
 from tagkit.text.scheme_detection import illegal_count
 from tagkit.training.callbacks import Epoch, Listener
+from tagkit.training.checkpoint import newest_checkpoint
+from tagkit.training.distributed import processes_of
 from tagkit.training.lr_schedule import Schedule
 from tagkit.training.optimizer import OPTIMIZERS
-from tagkit.training.setup import Prepared
+from tagkit.training.setup import Prepared, prepare
+from tagkit.training.state import RunState
 from tagkit.training.trainer import train
 
 
@@ -317,3 +329,177 @@ def test_predicted_tags_are_always_well_formed(tmp_path: Path) -> None:
     tags = [[token.tag for token in tagged.tokens] for tagged in found]
     assert len({tag for sentence in tags for tag in sentence}) > 2
     assert illegal_count(tags, "iob2") == 0
+
+
+CPU = torch.device("cpu")
+ALONE = processes_of(CPU)
+
+
+def anything(_: object) -> None:
+    """Takes over every checkpoint."""
+
+
+def last_weights(folder: Path, name: str = "last") -> dict[str, Tensor]:
+    return load_file(folder / "model" / name / "model.safetensors")
+
+
+def saved(folder: Path) -> dict[str, Tensor]:
+    """Tensors of the newest checkpoint."""
+    checkpoint = newest_checkpoint(folder / "model" / "checkpoints", print, anything)
+    assert checkpoint is not None
+    return dict(checkpoint.tensors)
+
+
+def test_steps_are_taken_in_training_mode_and_dev_is_scored_outside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    modes: dict[str, list[bool]] = {"forward": [], "output": []}
+
+    def recorded(name: str) -> None:
+        whole = getattr(Model, name)
+
+        def call(model: Model, *args: object, **options: object) -> object:
+            found = {module.training for module in model.modules()}
+            assert len(found) == 1
+            modes[name] += found
+            return whole(model, *args, **options)
+
+        monkeypatch.setattr(Model, name, call)
+
+    recorded("forward")
+    recorded("output")
+    trained = train(of_task(tmp_path, "tag", "embeddings.char_dropout=0.5"))
+    assert len(modes["forward"]) == 20
+    assert all(modes["forward"])  # also after dev was scored
+    assert len(modes["output"]) >= 2
+    assert not any(modes["output"])
+    kept = load(tmp_path / "model")
+    expected = kept.predict("Ada visits Rome .", confidence=True)
+    for predictor in (trained.predictor, kept):  # of new words, and of words that it has seen
+        predictor.model.train()
+        assert predictor.predict("Ada visits Rome .", confidence=True) == expected
+        assert not predictor.model.training
+
+
+def test_a_plateau_on_dev_lowers_the_rate_of_a_run_and_of_one_that_was_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tagkit.training.run.dev_scores", lambda *_: DevScores(0.5, {}))
+    rates = []
+    for after in (10**6, 7):
+        config = of_task(
+            tmp_path, "tag", "train.schedule=plateau", "train.anneal_patience=1",
+            "train.max_epochs=6", "train.lr=0.02", "train.batch_size=16", "train.patience=0",
+            f"output.dir={tmp_path / str(after) / 'model'}",
+        )  # fmt: skip
+        while True:
+            listener = StopAt(after)
+            try:
+                trained = train(config, listener, resume=True, stop=listener.stop)
+                break
+            except Interrupted:
+                pass
+        rates.append([epoch.lr for epoch in trained.epochs])
+    assert rates[0] == rates[1] == [0.02, 0.02, 0.02, 0.01, 0.01, 0.005]
+
+
+class Weights(StopAt):
+    """Keeps the weights at the end of each epoch."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.model: Model | None = None
+        self.weights: list[dict[str, Tensor]] = []
+
+    def on_start(self, prepared: Prepared, threads: int) -> None:
+        self.model = prepared.model
+
+    def on_epoch(self, epoch: Epoch) -> None:
+        assert self.model is not None
+        super().on_epoch(epoch)
+        named = self.model.named_parameters()
+        self.weights.append({name: p.detach().clone() for name, p in named})
+
+
+def test_of_epochs_that_score_the_same_the_first_is_the_best(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scores = iter([0.4, 0.6, 0.6, 0.5, 0.6])
+    monkeypatch.setattr("tagkit.training.run.dev_scores", lambda *_: DevScores(next(scores), {}))
+    listener = Weights()
+    config = of_task(
+        tmp_path, "tag", "train.max_epochs=5", "train.patience=0", "train.average_decay=0",
+        "train.optimizer=sgd",
+    )  # fmt: skip
+    trained = train(config, listener)
+    assert trained.best.number == 2
+    assert [epoch.is_best for epoch in trained.epochs] == [True, True, False, False, False]
+    log = (tmp_path / "model" / "train.log").read_text().splitlines()
+    assert [line.endswith("best so far") for line in log if " epoch " in line] == [
+        epoch.is_best for epoch in trained.epochs
+    ]
+    best, last = (last_weights(tmp_path, name) for name in ("best", "last"))
+    own = dict(trained.predictor.model.named_parameters())
+    for name, tensor in listener.weights[1].items():
+        assert torch.equal(best[name], tensor), name
+        assert torch.equal(own[name], tensor), name  # and is what the run returns
+        assert torch.equal(last[name], listener.weights[4][name]), name
+        assert name == "head.crf.start_transitions" or not torch.equal(last[name], tensor), name
+
+
+def test_last_and_best_are_saved_with_the_mean_of_the_weights(tmp_path: Path) -> None:
+    config = of_task(tmp_path, "tag", "train.optimizer=sgd", "train.lr=0.3", "train.max_epochs=1")
+    listener = StopAt(5)
+    with pytest.raises(Interrupted):
+        train(config, listener, stop=listener.stop)
+    for name in ("stopped", "ended"):
+        tensors, models = saved(tmp_path), [last_weights(tmp_path)]
+        if name == "ended":
+            models.append(last_weights(tmp_path, "best"))
+        means = {key.removeprefix("mean."): value for key, value in tensors.items()
+                 if key.startswith("mean.")}  # fmt: skip
+        assert means
+        for key, mean in means.items():
+            assert not torch.equal(mean, tensors[f"weights.{key}"]), key
+            for model in models:
+                assert torch.equal(model[key], mean), (name, key)
+        train(config, resume=True)
+
+
+@pytest.mark.parametrize("task", list(TASKS))
+@pytest.mark.parametrize("accumulate", [1, 3])
+def test_the_loss_of_an_epoch_is_the_mean_over_its_targets(
+    tmp_path: Path, task: str, accumulate: int
+) -> None:
+    options = ["train.lr=1e-30", "train.max_epochs=1", f"train.accumulate={accumulate}"]
+    config = of_task(tmp_path, task, *options)
+    trained = train(config)
+    run = prepare(config, CPU)
+    run.model.load_state_dict(trained.predictor.model.state_dict())
+    total, count = run.model.eval()(run.encoded.batch(np.arange(len(run.encoded))))
+    tokens = int(run.encoded.lengths.sum())
+    assert int(count) == (len(run.encoded) if task == "classify" else tokens)
+    assert trained.epochs[0].loss == pytest.approx(total.item() / int(count), rel=1e-4)
+
+
+@pytest.mark.parametrize("task", list(TASKS))
+@pytest.mark.parametrize("accumulate", [1, 2])
+def test_a_steps_gradient_is_that_of_its_loss_over_the_targets_of_an_average_step(
+    tmp_path: Path, task: str, accumulate: int
+) -> None:
+    config = of_task(
+        tmp_path, task, "train.optimizer=sgd", "train.momentum=0", "train.max_grad_norm=0",
+        "train.lr=1.0", "train.schedule=constant", f"train.accumulate={accumulate}",
+    )  # fmt: skip
+    torch.manual_seed(1)
+    run = prepare(config, CPU)
+    state = RunState(run, ALONE, print)
+    plan = state.plan_epoch().steps
+    before = [p.detach().clone() for p in run.model.parameters()]
+    losses = [run.model(run.encoded.batch(batch))[0] for batch in plan[0]]
+    expected = torch.autograd.grad(torch.stack(losses).sum(), list(run.model.parameters()))
+    targets = len(run.encoded) if task == "classify" else int(run.encoded.lengths.sum())
+    assert loop_steps(state, 1) == [pytest.approx(sum(loss.item() for loss in losses))]
+    for p, old, gradient in zip(run.model.parameters(), before, expected, strict=True):
+        step = gradient.to_dense() * len(plan) / targets
+        torch.testing.assert_close(old - p.detach(), step, rtol=1e-4, atol=1e-6)

@@ -16,17 +16,16 @@ import tiny
 
 from tagkit.cli.tune import DEFAULT_SEARCH
 from tagkit.config import Config, load_config, with_options
-from tagkit.config.search_space import Choices, Range, parse_spaces
+from tagkit.config.search_space import parse_spaces
 from tagkit.errors import CheckpointError, ConfigError, DataError, Interrupted, TrainingError
 from tagkit.inference.predictor import load
 from tagkit.training.manifest import Manifest
 from tagkit.training.run_files import MODEL_FILES
 from tagkit.training.trainer import train
-
-pytest.importorskip("optuna")
 from tagkit.training.trials import Trial, Tuned, TuneListener
 from tagkit.training.tune import tune
 
+pytest.importorskip("optuna")
 SPACES = parse_spaces(["train.lr=0.0001..0.05:log", "encoder.hidden=4..16",
                        "encoder.cell=lstm,gru"])  # fmt: skip
 
@@ -290,44 +289,6 @@ def test_a_search_that_is_killed_goes_on(tmp_path: Path) -> None:
     assert ended.stderr.strip().endswith(f"Next: tagkit eval {tmp_path / 'search'} TEST")
     names = sorted(path.name for path in (tmp_path / "search").iterdir())
     assert names == ["best", "best.toml", "study.db", "tagkit-run.json"]
-
-
-@pytest.mark.parametrize(
-    ("text", "space"),
-    [
-        ("train.lr=0.001..0.01:log", Range(0.001, 0.01, True, False)),
-        ("encoder.hidden=50..300", Range(50, 300, False, True)),
-        ("encoder.dropout=0..0.5", Range(0, 0.5, False, False)),
-        ("encoder.cell=lstm,gru", Choices(("lstm", "gru"))),
-        ("encoder.hidden=100,200", Choices((100, 200))),
-        ("encoder.bidirectional=true,false", Choices((True, False))),
-    ],
-)
-def test_spaces_are_ranges_or_choices(text: str, space: Range | Choices) -> None:
-    name, _, values = text.partition("=")
-    assert parse_spaces([text]) == {name: space}
-    assert parse_spaces([f"{name}={space}"]) == {name: space}
-    assert values in (str(space), str(space).replace("0.0..", "0.."))
-
-
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ("train.lr", "expected section.key=values, found 'train.lr'"),
-        ("train.lr=", "expected section.key=values"),
-        ("train.rate=1,2", "unknown option train.rate"),
-        ("train.lr=a..b", "expected two numbers on the sides of .."),
-        ("train.lr=0.1..0.01", "expected a smaller number before .. than after it"),
-        ("train.lr=0..1:log", "expected numbers over 0 with :log"),
-        ("train.lr=0.1..1:ln", "expected :log or nothing after the numbers"),
-        ("output.dir=a,b", "output.dir makes no model better or worse"),
-        ("train.seeds=1,2", "train.seeds makes no model better or worse"),
-        ("head.hidden=[1]", "expected a number, a text, true or false"),
-    ],
-)
-def test_a_space_that_cannot_be_read_is_named(text: str, problem: str) -> None:
-    with pytest.raises(ConfigError, match=f"spaces: .*{problem}"):
-        parse_spaces([text])
 
 
 def test_what_is_searched_unless_something_is_named_can_be_searched() -> None:

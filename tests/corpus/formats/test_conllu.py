@@ -6,13 +6,19 @@ import pytest
 from formats_help import read, sentences, texts, words, write
 from hypothesis import given
 from hypothesis import strategies as st
+from kinds import TAGS
 
 from tagkit.config import DataConfig
 from tagkit.corpus.alignment import to_sentences
+from tagkit.corpus.convert import convert_corpus
 from tagkit.corpus.formats.columns.sentences import read_columns
 from tagkit.corpus.formats.conllu import write_conllu
 from tagkit.corpus.formats.options import Reading
-from tagkit.errors import FormatError
+from tagkit.corpus.formats.recognition import read_items
+from tagkit.corpus.formats.source import Source
+from tagkit.corpus.formats.table import target_format
+from tagkit.corpus.splits import read_split
+from tagkit.errors import FormatError, TagkitError
 from tagkit.text.records import Document, Sentence, TextSpan
 
 
@@ -174,3 +180,63 @@ def test_a_span_over_a_multiword_token_is_its_text(tmp_path: Path) -> None:
     assert document.text == "au du."
     assert document.spans == (TextSpan("du", 3, 5, "X"),)
     assert document.tokens is None
+
+
+def items_of(path: Path, **options: object) -> list[object]:
+    data = DataConfig(**options)
+    limit = {"max_line_chars": data.max_line_chars} if "max_line_chars" in options else {}
+    return list(read_items(Source(str(path), data.encoding, **limit), Reading(data)))
+
+
+def refusal(path: Path, **options: object) -> str:
+    with pytest.raises(TagkitError) as caught:
+        items_of(path, **options)
+    return str(caught.value).replace(f"{path.parent}/", "")
+
+
+def converted(path: Path, to: str, **options: object) -> str:
+    conversion = convert_corpus(
+        str(path), DataConfig(**options), lambda read: target_format("-", to, read), None,
+        single=True, note=lambda _: None,
+    )  # fmt: skip
+    return "".join(piece.text for piece in conversion.pieces)
+
+
+def conllu(*ids: str) -> str:
+    return "".join(f"{number}\tw{number}\t_\tX" + "\t_" * 6 + "\n" for number in ids) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("ids", "line", "shown"),
+    [
+        (("1-9", "1", "2"), 1, "1-9"),
+        (("1", "2-3", "2"), 2, "2-3"),
+        (("1-2", "1", "3"), 1, "1-2"),
+        (("1-2", "2", "1"), 1, "1-2"),
+        (("1-2",) * 2 + ("1", "2"), 1, "1-2"),
+        (("1-1", "1"), 1, "1-1"),
+        (("2-1", "1", "2"), 1, "2-1"),
+        (("1-999999999", "1", "2"), 1, "1-999999999"),
+    ],
+)
+def test_a_range_that_its_words_do_not_follow_is_refused_with_its_line(
+    tmp_path: Path, ids: tuple[str, ...], line: int, shown: str
+) -> None:
+    path = tmp_path / "a.conllu"
+    path.write_text(conllu(*ids), encoding="utf-8")
+    with pytest.raises(FormatError) as caught:
+        converted(path, "text", format="conllu")
+    assert str(caught.value) == (
+        f"{path}:{line}: expected the multiword range '{shown}' to be that of two words or more "
+        "that follow it, one by one"
+    )
+    assert len(read_split(str(path), DataConfig(), TAGS, None).sentences) == 1  # words alone
+
+
+@pytest.mark.parametrize("number", ["9" * 5000, "1-" + "9" * 5000, "٣", "1--2", "1.", "-1"])
+def test_an_odd_number_of_a_word_is_refused(tmp_path: Path, number: str) -> None:
+    path = tmp_path / "a.conllu"
+    path.write_text(conllu("1", number), encoding="utf-8")
+    message = refusal(path, format="conllu")
+    assert message.startswith("a.conllu:2: expected a CoNLL-U ID such as 1, 1-2 or 1.1, found ")
+    assert len(message) < 200

@@ -1,74 +1,29 @@
 """Column files -> sentences: every reading rule, every refusal."""
 
-from collections.abc import Iterable, Sequence
+import json
 from pathlib import Path
 
 import pytest
-from formats_help import write
+from column_files import blocks_of, conllu, options, pairs, read, refusal
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from kinds import TAGS
 
-from tagkit.config import Column, DataConfig
-from tagkit.corpus.formats.columns.layout import CONLLU_COLUMNS, ColumnOptions, Layout
+from tagkit.config import DataConfig
+from tagkit.corpus.convert import convert_corpus
+from tagkit.corpus.formats.columns.layout import CONLLU_COLUMNS, ColumnOptions
 from tagkit.corpus.formats.columns.reader import Block, ColumnReader
-from tagkit.corpus.formats.columns.writer import append_column, write_columns
-from tagkit.corpus.formats.recognition import recognise_lines
+from tagkit.corpus.formats.columns.writer import append_column
 from tagkit.corpus.formats.source import Source
+from tagkit.corpus.formats.table import target_format
 from tagkit.corpus.splits import read_split
 from tagkit.errors import DataError, FormatError
 from tagkit.text.records import Sentence
 
 
-def options(
-    format: str = "columns",
-    token: Column | None = None,
-    tag: Column | None = None,
-    features: tuple[Column, ...] = (),
-    with_tags: bool = True,
-) -> ColumnOptions:
-    return ColumnOptions(format == "conllu", token, tag, features, with_tags)
-
-
-def blocks_of(lines: Iterable[str], given: ColumnOptions | None = None) -> list[Block]:
-    reader = ColumnReader("file", given or options())
-    return [*reader.feed(lines), *reader.close()]
-
-
-def read(text: str, given: ColumnOptions | None = None) -> list[Sentence]:
-    lines = text.removesuffix("\n").split("\n")
-    return [block.sentence for block in blocks_of(lines, given) if block.sentence]
-
-
 def read_sentences(path: str, given: ColumnOptions, encoding: str) -> list[Sentence]:
     blocks = ColumnReader(path, given).blocks(Source(path, encoding).pieces())
     return [block.sentence for block in blocks if block.sentence]
-
-
-def pairs(text: str, given: ColumnOptions | None = None) -> list[str]:
-    """Each sentence as 'word/tag word/tag'."""
-    return [
-        " ".join(f"{word}/{tag}" for word, tag in zip(s.words, s.tags or (), strict=True))
-        for s in read(text, given)
-    ]
-
-
-def refusal(text: str, given: ColumnOptions | None = None) -> str:
-    with pytest.raises(FormatError) as caught:
-        read(text, given)
-    return str(caught.value)
-
-
-def conllu(*rows: str) -> str:
-    """Rows of 'ID FORM UPOS' as lines of ten columns."""
-    lines = []
-    for row in rows:
-        if row.startswith("#") or not row:
-            lines.append(row)
-            continue
-        identifier, form, upos = row.split(" ")
-        lines.append("\t".join([identifier, form, form.lower(), upos, *["_"] * 6]))
-    return "\n".join(lines) + "\n"
 
 
 # Any strings that a column can hold: ASCII blanks and tabs part columns, \n lines; \r ends lines.
@@ -232,11 +187,6 @@ def test_a_conllu_token_may_be_a_hash_or_hold_blanks() -> None:
     assert pairs(line, options("conllu")) == ["New York/PROPN"]
 
 
-def test_ten_columns_with_tabs_are_no_conllu_where_the_user_says_so() -> None:
-    text = conllu("1 Dogs NOUN")
-    assert pairs(text, options("columns")) == ["1/_"]
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -256,35 +206,6 @@ def test_docstart_is_no_token_on_a_line_of_its_own_or_in_a_sentence(text: str) -
 def test_docstart_parts_no_sentence_and_is_kept_among_the_lines() -> None:
     [block] = blocks_of(["-DOCSTART- O", "a O"])
     assert block == Block(("-DOCSTART- O", "a O"), (1,), Sentence(("a",), ("O",)), 1)
-
-
-def test_a_line_with_a_hash_is_a_token_when_it_has_the_files_columns() -> None:
-    tweets = "RT O\n#oslo B-LOC\n# O\n\n#first O\nis O\n"
-    assert pairs(tweets) == ["RT/O #oslo/B-LOC #/O", "#first/O is/O"]
-
-
-def test_a_line_with_a_hash_is_a_token_before_the_files_columns_are_known() -> None:
-    assert pairs("#a O\n#b B-X\nc O\n") == ["#a/O #b/B-X c/O"]
-    # A whole sentence of them opens the file.
-    assert pairs("#a O\n#b B-X\n\n\n-DOCSTART-\n\n#c O\n\nd O\n") == ["#a/O #b/B-X", "#c/O", "d/O"]
-
-
-def test_a_line_with_a_hash_and_other_columns_is_a_comment_between_sentences() -> None:
-    text = "# made by hand, 2 columns\n\n# id 1\na O\nb O\n\n#alone\nc O\n"
-    assert pairs(text) == ["a/O b/O", "c/O"]
-    assert refusal("a O\n# no comment here\nb O\n") == (
-        "file:2: expected 2 columns as on line 1, found 4: '# no comment here'"
-    )
-
-
-def test_a_file_of_hashes_alone_is_one_of_tokens_or_of_comments() -> None:
-    assert read("#a\n#b\n\n#c\n", options(with_tags=False)) == [
-        Sentence(("#a", "#b")), Sentence(("#c",)),
-    ]  # fmt: skip
-    assert read("# a comment\n#b\n", options(with_tags=False)) == []
-    assert refusal("\n#a\n#b\n") == (
-        "file:2: expected a token and a tag on each line, found one column"
-    )
 
 
 @pytest.mark.parametrize("separator", ["", "\t", " ", "\r", " \t \r", "\n\n\t"])
@@ -401,82 +322,6 @@ def test_a_file_without_a_sentence_is_refused(tmp_path: Path, text: str) -> None
     assert str(caught.value) == f"{path}: holds no sentence"
 
 
-def test_the_layout_of_a_file_is_that_of_its_first_token(tmp_path: Path) -> None:
-    path = tmp_path / "a.conll"
-    path.write_text("# note\n\na\tX\tO\n", encoding="utf-8")
-    assert layout_of(path, options(features=(1,))) == Layout(
-        width=3, conllu=False, token=0, tag=2, features=(1,), tabs=True
-    )
-    path.write_text(conllu("1 a X"), encoding="utf-8")
-    assert layout_of(path, options("conllu", with_tags=False)) == Layout(
-        width=10, conllu=True, token=1, tag=None, features=(), tabs=True
-    )
-    path.write_text("\n", encoding="utf-8")
-    assert layout_of(path, options()) is None
-
-
-def layout_of(path: Path, given: ColumnOptions) -> Layout | None:
-    """What a reader knows of the lines once it has read them."""
-    reader = ColumnReader("file", given)
-    list(reader.blocks(Source(str(path), "utf-8").pieces()))
-    return reader.layout
-
-
-def longer(text: str, values: Sequence[str], given: ColumnOptions) -> str:
-    reader = ColumnReader("file", given)
-    blocks = [*reader.feed(text.split("\n")), *reader.close()]
-    rest = iter(values)
-    lines = [
-        line
-        for block in blocks
-        for line in append_column(block, reader.layout, [next(rest) for _ in block.rows])
-    ]
-    assert list(rest) == []
-    return "\n".join(lines)
-
-
-def test_predictions_go_behind_the_tokens_and_nothing_else_changes() -> None:
-    untagged = options(with_tags=False)
-    text = "# about it\n\na b\t\nc  d\n\t\n# e\nf g"
-    assert longer(text, ["1", "2", "3", "4"], untagged) == (
-        "# about it\n\na b 1\nc  d 2\n\t\n# e 3\nf g 4"
-    )
-    assert longer("a b\r\n\r\nc d\r", ["1", "2"], untagged) == "a b 1\r\n\r\nc d 2\r"
-    assert longer("a\nb\n", ["1", "2"], untagged) == "a\t1\nb\t2\n"
-
-
-def test_lines_that_are_no_tokens_get_a_filler_where_they_have_the_columns() -> None:
-    untagged = options(with_tags=False)
-    assert longer("-DOCSTART- O\n\na O", ["1"], untagged) == "-DOCSTART- O O\n\na O 1"
-    assert longer("-DOCSTART-\n\na O", ["1"], untagged) == "-DOCSTART-\n\na O 1"
-    text = conllu("# c", "1-2 ab _", "1 a X", "2 b X")
-    lines = text.split("\n")
-    in_conllu = options("conllu", with_tags=False)
-    assert longer(text, ["P", "Q"], in_conllu).split("\n") == [
-        lines[0], f"{lines[1]}\t_", f"{lines[2]}\tP", f"{lines[3]}\tQ", "",
-    ]  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "columns"),
-    [
-        ("a.conll", "Any old text", True),
-        ("a.CoNLLU", "", True),
-        ("-", "EU\tO\nrejects\tO", True),
-        ("-", "EU NNP O\nrejects VBZ O\n", True),
-        ("-", "a O\nb O\n\nc O\nd O\n", True),
-        ("-", "Any flight from Oslo?", False),
-        ("-", "Any flight from Oslo?\nNo, none.\n", False),
-        ("-", "one word\ntwo words\nsix words", False),  # lines of as many words, no blank line
-        ("-", "", False),
-        ("-", "# only\n# comments\n", False),
-    ],
-)
-def test_columns_are_told_from_text(name: str, text: str, columns: bool) -> None:
-    found = recognise_lines(name.lower(), text.split("\n"), name, raw=True).name
-    assert (found in ("columns", "conllu")) is columns
-
-
 @pytest.mark.parametrize(
     ("file", "encoding", "sentences", "tokens"),
     [
@@ -516,18 +361,19 @@ def test_no_line_of_a_real_corpus_is_lost(corpora: Path) -> None:
     assert "\n".join(lines) + "\n" == path.read_bytes().decode()
 
 
-@pytest.mark.parametrize(
-    ("second", "problem"),
-    [
-        (Sentence(("b",), ("O",), (("NN",),)), "1 feature column after sentences that have 0"),
-        (Sentence(("b",)), "tags in some sentences alone"),
-        # As many columns, which hold something else.
-        (Sentence(("b",), None, (("NN",),)), "tags in some sentences alone"),
-    ],
-)
-def test_columns_that_some_sentences_alone_have_are_refused(
-    tmp_path: Path, second: Sentence, problem: str
-) -> None:
-    with pytest.raises(FormatError) as caught:
-        write(tmp_path, "a", write_columns, [Sentence(("a",), ("O",)), second])
-    assert caught.value.problem == f"columns cannot hold {problem}: 'b'. Try another format"
+NINE_AND_A_TAB = "1\tHi\ta\tb\tc\td\te\tf\tB-X\t\n\n"
+
+
+def test_nine_columns_and_a_tab_are_nine_columns(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text(NINE_AND_A_TAB, encoding="utf-8")
+    for form in ("auto", "columns"):
+        assert json.loads(converted(path, "jsonl", format=form))["tokens"] == ["1"]
+
+
+def converted(path: Path, to: str, **options: object) -> str:
+    conversion = convert_corpus(
+        str(path), DataConfig(**options), lambda read: target_format("-", to, read), None,
+        single=True, note=lambda _: None,
+    )  # fmt: skip
+    return "".join(piece.text for piece in conversion.pieces)

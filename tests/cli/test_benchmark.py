@@ -1,0 +1,29 @@
+"""`tagkit benchmark`: speed, latency, memory."""
+
+import json
+from pathlib import Path
+
+import pytest
+from program import Program
+
+
+@pytest.mark.slow
+def test_benchmark_tells_speed_latency_memory_and_what_fewer_bits_cost(
+    tagkit: Program, model: Path, home: Path
+) -> None:
+    found = json.loads(
+        tagkit("benchmark", model, home / "test.conll", "--rounds", "1", "--json").out
+    )
+    assert (found["sentences"], found["tokens"]) == (20, 104)
+    assert [speed["precision"] for speed in found["speeds"]] == ["fp32", "bf16", "int8"]
+    report = json.loads(tagkit("eval", model, home / "test.conll", "--json").out)
+    assert found["speeds"][0]["score"] == pytest.approx(report["micro"]["f1"])
+    for speed in found["speeds"]:
+        assert list(speed["tokens_per_s"]) == ["1", "32", "256"]
+        assert all(rate > 0 for rate in speed["tokens_per_s"].values())
+        assert 0 < speed["latency_ms"][0] <= speed["latency_ms"][1] <= speed["latency_ms"][2]
+    assert min(found["torch_s"], found["startup_s"], found["command_s"]) > 0.3
+    assert found["peak_mb"] > 100
+    assert 0 < found["model_mb"] < 1
+    refused = tagkit("benchmark", model, home / "none.conll")
+    assert (refused.code, refused.err) == (1, f"error: {home}/none.conll: no such file\n")

@@ -1,0 +1,31 @@
+"""`tagkit check`: its report and its exit status."""
+
+import json
+from pathlib import Path
+
+from program import Program
+
+
+def test_check_reports_to_standard_output_and_fails_on_errors_alone(
+    tagkit: Program, model: Path, tmp_path: Path
+) -> None:
+    ended = tagkit("check", "train.conll", "dev.conll", "test.conll")
+    assert ended.code == 0
+    assert [line.split(":")[0] for line in ended.err.splitlines()] == [
+        "train.conll", "dev.conll", "test.conll",
+    ]  # fmt: skip
+    assert ended.out.startswith("train.conll\n  format   columns\n  labels   IOB2 (all ")
+    assert "fit to train on" in ended.out.splitlines()[-1]
+    bad = tmp_path / "bad.conll"
+    bad.write_text(Path("train.conll").read_text("utf-8") + "x\tI-LOC\n\ny\n", encoding="utf-8")
+    ended = tagkit("check", bad, "--fix", tmp_path / "good.conll")
+    assert ended.code == 1
+    assert "is illegal in IOB2: 1 time" in ended.out
+    assert f"wrote {tmp_path / 'good.conll'}; repairs:\n  I-LOC is now B-LOC: line" in ended.out
+    facts = json.loads(tagkit("check", tmp_path / "good.conll", "--json").out)
+    assert [f["kind"] for f in facts["findings"] if f["severity"] == "error"] == ["unreadable"]
+    assert tagkit("check", "nothing").code == 1
+    refused = tagkit("check", bad, "--fix", bad)
+    assert refused.err.splitlines(keepends=True)[-1] == (
+        f"error: {bad}: is read, and would be lost: name another file\n"
+    )

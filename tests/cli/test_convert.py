@@ -1,0 +1,111 @@
+"""`tagkit convert`: any format into any other."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+from program import SMALL, Program
+
+
+def test_convert_writes_any_format_and_predict_eval_and_train_read_it(
+    tagkit: Program, model: Path, tmp_path: Path
+) -> None:
+    spans, pair = tmp_path / "test.jsonl", tmp_path / "test.ann"
+    ended = tagkit("convert", "test.conll", spans, "--to", "jsonl-spans")
+    assert (ended.code, ended.out) == (0, "")
+    read_as, done = ended.err.splitlines()
+    assert read_as == (
+        "test.conll: read as columns: 2 columns separated by tabs, blank lines between sentences, "
+        "tags of IOB2 (--input-format chooses another format)"
+    )
+    assert done == f"test.conll (columns) -> {spans} (jsonl-spans): 20 texts"
+    assert tagkit("convert", spans, pair).code == 0
+    assert (tmp_path / "test.txt").read_text("utf-8").count("\n") == 20
+    reports = [
+        json.loads(tagkit("eval", model, file, "--json").out)["micro"]
+        for file in ("test.conll", spans)
+    ]
+    assert reports[0] == reports[1]  # the tokens are given beside the spans
+    tagged = tagkit("predict", model, pair, "--input-format", "brat", "--format", "jsonl")
+    (record,) = tagged.out.splitlines()
+    assert json.loads(record)["document"] == str(pair)
+    trained = tagkit("train", "--train", pair, "--dev", spans, "-o", tmp_path / "m", *SMALL,
+                     "--set=train.max_epochs=1", "--threads=1")  # fmt: skip
+    assert trained.code == 0, trained.err
+
+
+def test_convert_to_standard_output_is_data_alone(tagkit: Program, model: Path) -> None:
+    ended = tagkit(
+        "convert",
+        "-",
+        "-",
+        "--to",
+        "slash",
+        "--scheme",
+        "BIOES",
+        "--input-format",
+        "columns",
+        stdin=b"Oslo\tB-LOC\n",
+    )
+    assert ended.out == "Oslo/S-LOC\n"
+    assert ended.err == ("tags: IOB2 to IOBES\nstandard input (columns) -> - (slash): 1 sentence\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nothing.conll", "new.jsonl"], "nothing.conll: no such file"),
+        (["test.conll", "out.xyz"], "out.xyz: its name does not tell the format. Name one with"),
+        (["test.conll", "out.csv"], "test.conll:1: csv needs a class for each text"),
+        (["test.conll", "out", "--to", "conl"], "--to conl: expected one of columns, conllu"),
+        (["test.conll", "out.conll", "--scheme", "iob9"], "--scheme: expected one of iob1, iob2"),
+        (
+            ["test.conll", "out.conll", "--input-format", "x"],
+            "data.format = \"x\": expected 'auto'",
+        ),
+        (
+            ["test.conll", ".", "--to", "brat"],
+            ".: holds test.conll, which is read: name another fo",
+        ),
+        (["test.conll", "-", "--to", "brat"], "brat fills files: name a file or folder, and not -"),
+        (["test.conll", ".", "--to", "slash"], ".: cannot be written: it is a folder, and the"),
+        (["test.conll", "no/folder/x.ann"], "no/folder/x.ann: cannot be written: there is no fol"),
+        (["test.conll", "no/folder/x.csv", "--to", "slash"], "no/folder/x.csv: cannot be written"),
+    ],
+)
+def test_what_convert_cannot_do_is_told_in_a_line_and_leaves_nothing_behind(
+    tagkit: Program, model: Path, arguments: list[str], message: str
+) -> None:
+    before = sorted(Path().rglob("*"))
+    ended = tagkit("convert", *arguments)
+    assert ended.code == 1
+    assert ended.out == ""
+    assert f"error: {message}" in ended.err.replace("configuration: ", "")
+    assert "Traceback" not in ended.err
+    assert sorted(Path().rglob("*")) == before
+
+
+def test_misaligned_spans_are_listed_and_settled_as_the_option_says(
+    tagkit: Program, model: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.jsonl"
+    spans = '[{"start": 1, "end": 4, "label": "LOC"}]'
+    path.write_text(f'{{"text": "Oslo is far", "spans": {spans}}}\n' * 2, encoding="utf-8")
+    refused = tagkit("convert", path, tmp_path / "a.conll")
+    assert refused.code == 1
+    told = "'slo' (LOC 1 4) does not fall on token edges: the tokens there are 'Oslo' (0 4)"
+    assert refused.err.splitlines()[1:3] == [f"error: {path}:{n}: {told}" for n in (1, 2)]
+    settled = tagkit("convert", path, tmp_path / "a.conll", "--on-misaligned", "expand")
+    assert settled.err.splitlines()[1] == f"{path}:1: {told}; it becomes 'Oslo' (expand)"
+    assert (tmp_path / "a.conll").read_text("utf-8") == "Oslo\tB-LOC\nis\tO\nfar\tO\n\n" * 2
+
+
+def test_a_packed_output_is_the_same_bytes_each_time(
+    tagkit: Program, model: Path, tmp_path: Path
+) -> None:
+    for name in ("a.conll.gz", "b.conll.gz"):
+        assert tagkit("convert", "test.conll", tmp_path / name).code == 0
+    first, second = ((tmp_path / name).read_bytes() for name in ("a.conll.gz", "b.conll.gz"))
+    assert first == second
+    assert gzip.decompress(first) == Path("test.conll").read_bytes()

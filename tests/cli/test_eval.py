@@ -1,0 +1,99 @@
+"""`tagkit eval`: reports, and their verification."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from program import Program
+
+
+def test_eval_of_a_model_prints_the_report_or_one_json_object(tagkit: Program, model: Path) -> None:
+    table = tagkit("eval", model, "test.conll")
+    assert re.search(r"^LOC +1\.0000 +1\.0000 +1\.0000 +20$", table.out, re.MULTILINE)
+    assert "IOB2 spans, conlleval-compatible; token accuracy 1.0000 of" in table.out
+    scores = json.loads(tagkit("eval", model, "test.conll", "--json").out)
+    assert (scores["scheme"], scores["mode"]) == ("IOB2", "conlleval-compatible")
+    assert scores["types"]["LOC"] == {"precision": 1, "recall": 1, "f1": 1, "support": 20}
+    for name in ("micro", "macro", "weighted"):
+        assert set(scores[name]) == {"precision", "recall", "f1", "support"}
+    assert scores["accuracy"] == 1
+    strict = json.loads(tagkit("eval", model, "test.conll", "--json", "--strict").out)
+    assert strict["mode"] == "strict"
+
+
+AGREES = "verified: seqeval's numbers agree (conlleval mode and strict mode)\n"
+
+
+def test_eval_verifies_a_model_or_files_with_seqeval(tagkit: Program, model: Path) -> None:
+    plain = tagkit("eval", model, "test.conll")
+    verified = tagkit("eval", model, "test.conll", "--verify")
+    assert (verified.code, verified.out) == (0, plain.out)
+    assert verified.err == plain.err + AGREES
+    tagkit("predict", model, "dev.conll", "-o", "tagged.conll")
+    for files in (["tagged.conll"], ["dev.conll", "--pred", "tagged.conll"]):
+        ended = tagkit("eval", "--gold", *files, "--strict", "--json", "--verify")
+        assert json.loads(ended.out)["mode"] == "strict"
+        assert (ended.code, ended.err.endswith(AGREES)) == (0, True)
+
+
+def test_eval_shows_where_a_broken_scorer_differs_from_seqeval_and_ends_with_1(
+    tagkit: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both = tmp_path / "both.conll"
+    both.write_text("Ada\tB-PER\tB-PER\nin\tO\tO\nRome\tB-LOC\tB-LOC\n", encoding="utf-8")
+    monkeypatch.setattr("tagkit.evaluation.tag_report.stretches", lambda tags: [(0, 1, "PER")])
+    ended = tagkit("eval", "--gold", both, "--verify")
+    assert ended.code == 1
+    assert "IOB2 spans, conlleval-compatible" in ended.out  # the report is shown all the same
+    assert "not verified: seqeval disagrees on 4 numbers\n" in ended.err
+    assert "conlleval mode, LOC: support none, seqeval has 1\n" in ended.err
+    assert "conlleval mode, micro avg: support 1, seqeval has 2\n" in ended.err
+
+
+def test_eval_refuses_to_verify_what_seqeval_cannot_score(tagkit: Program, tmp_path: Path) -> None:
+    pos = tmp_path / "pos.conll"
+    pos.write_text("a\tDT\tDT\nb\tNN\tVB\n", encoding="utf-8")
+    ended = tagkit("eval", "--gold", pos, "--verify")
+    assert (ended.code, ended.out) == (1, "")
+    message = "/pos.conll: expected tags of spans, found plain labels: seqeval verifies scores of "
+    assert f"{message}spans only\n" in ended.err
+
+
+def test_predict_then_eval_of_the_files_gives_the_scores_of_the_model(
+    tagkit: Program, model: Path
+) -> None:
+    by_model = json.loads(tagkit("eval", model, "dev.conll", "--json").out)
+    tagkit("predict", model, "dev.conll", "-o", "tagged.conll")
+    one_file = json.loads(tagkit("eval", "--gold", "tagged.conll", "--json").out)
+    two_files = json.loads(
+        tagkit("eval", "--gold", "dev.conll", "--pred", "tagged.conll", "--json").out
+    )
+    assert one_file == two_files == {**by_model, "unknown": {}}
+
+
+def test_gold_labels_that_the_model_does_not_know_count_as_errors_and_are_listed(
+    tagkit: Program, model: Path
+) -> None:
+    Path("odd.conll").write_text("Ada\tB-PER\nsings\tO\nYmir\tB-MYTH\n", encoding="utf-8")
+    ended = tagkit("eval", model, "odd.conll")
+    assert ended.out.endswith(
+        "gold labels that the model does not know, all counted as errors: MYTH (1)\n"
+    )
+    assert json.loads(tagkit("eval", model, "odd.conll", "--json").out)["unknown"] == {"MYTH": 1}
+
+
+def test_eval_of_a_classifier_prints_its_matrix_and_files_are_compared(
+    tagkit: Program, intents: Path, tmp_path: Path
+) -> None:
+    test = intents / "test.tsv"
+    printed = tagkit("eval", intents / "model", test)
+    assert printed.code == 0
+    assert re.search(r"^classes; accuracy [01]\.\d{4} of 20 texts$", printed.out, re.M)
+    scores = json.loads(tagkit("eval", intents / "model", test, "--json").out)
+    cells = [cell for row in scores["confusion"].values() for cell in row.values()]
+    assert sum(cells) == scores["texts"] == 20
+    predicted = tmp_path / "found.jsonl"
+    tagkit("predict", intents / "model", test, "--format", "jsonl", "-o", predicted)
+    compared = json.loads(tagkit("eval", "--gold", test, "--pred", predicted, "--json").out)
+    assert compared == scores

@@ -1,0 +1,33 @@
+"""`tagkit info`: what a model is."""
+
+import json
+import re
+from pathlib import Path
+
+from program import Program
+
+from tagkit import __version__
+
+
+def test_info_tells_what_the_model_is(tagkit: Program, model: Path) -> None:
+    ended = tagkit("info", model)
+    assert ended.code == 0
+    for text in (
+        "BiLSTM with CRF",
+        f"tagkit {__version__}, torch ",
+        "train.conll: 80 sentences",
+        "labels      LOC, PER",
+        "test F1     ",
+    ):
+        assert text in ended.out
+    facts = json.loads(tagkit("info", model, "--json").out)
+    assert facts["config"]["encoder"]["hidden"] == 16
+    assert facts["format_version"] == 1
+
+
+def test_info_tells_the_classes(tagkit: Program, intents: Path) -> None:
+    out = tagkit("info", intents / "model").out
+    assert re.search(r"^classes +greet, leave, order$", out, re.M)
+    assert re.search(r"^test accuracy [01\d]+\.\d\d \(classes\)$", out, re.M)
+    assert re.search(r"^train +\S+train.tsv: 90 texts, ", out, re.M)
+    assert "reads" not in out

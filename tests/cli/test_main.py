@@ -1,0 +1,87 @@
+"""The program as a whole: help, version, usage, what it imports."""
+
+import re
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from program import Ended, Program
+
+from tagkit import __version__
+
+
+def test_help_answers_in_under_0_4_seconds() -> None:
+    program = [sys.executable, "-c", "from tagkit.cli.main import main; main()", "--help"]
+    times = []
+    for _ in range(5):
+        start = time.perf_counter()
+        subprocess.run(program, check=True, capture_output=True, timeout=20)
+        times.append(time.perf_counter() - start)
+    assert statistics.median(times) < 0.4
+
+
+def test_help_and_a_mistake_in_the_configuration_import_no_torch() -> None:
+    program = (
+        "import sys\n"
+        "from tagkit.cli.main import main\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        "sys.exit(any(name in sys.modules for name in ('torch', 'seqeval', 'sklearn')))"
+    )
+    for arguments in (["--help"], ["train", "--help"], ["train", "--set", "encoder.hiden=1"]):
+        subprocess.run(
+            [sys.executable, "-c", program, *arguments], check=True, capture_output=True, timeout=20
+        )
+
+
+@pytest.mark.parametrize(
+    "command", ["train", "predict", "eval", "convert", "check", "benchmark", "info"]
+)
+def test_every_command_has_help_with_an_example(tagkit: Program, command: str) -> None:
+    ended = tagkit(command, "--help")
+    assert ended.code == 0
+    assert re.search(rf"Examples?:\n(.*\n)*?.*tagkit {command} ", ended.out)
+
+
+def test_version_is_told(tagkit: Program) -> None:
+    assert tagkit("--version") == Ended(0, f"tagkit {__version__}\n", "")
+
+
+def test_wrong_usage_ends_with_2(tagkit: Program) -> None:
+    assert tagkit("predict").code == 2
+    assert tagkit("train", "--no-such-option").code == 2
+    assert tagkit("eval").code == 2
+    assert tagkit("predict", "model", "--format", "xml").code == 2
+
+
+def test_commands_have_the_names_that_other_toolkits_give_them(
+    tagkit: Program, model: Path
+) -> None:
+    assert tagkit("tag", model, stdin=b"Ada left.").out.startswith("Ada\tB-PER\n")
+    assert tagkit("evaluate", model, "test.conll", "--json").code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "without"),
+    [
+        (["convert", "test.conll", "test.jsonl", "--to", "jsonl-spans"], ["torch"]),
+        (["check", "test.conll"], ["torch"]),
+        (["predict", "model", "test.conll"], ["accelerate", "sklearn", "seqeval"]),
+        (["eval", "model", "test.conll"], ["accelerate", "sklearn", "seqeval"]),
+        (["eval", "--gold", "test.conll", "--pred", "test.conll"], ["torch", "seqeval"]),
+    ],
+)
+def test_a_command_imports_no_more_than_it_needs(
+    home: Path, model: Path, arguments: list[str], without: list[str]
+) -> None:
+    program = (
+        f"import sys\nsys.argv = ['tagkit', *{arguments!r}]\n"
+        "from tagkit.cli.main import main\n"
+        "try:\n    main()\nexcept SystemExit as ended:\n    assert not ended.code\n"
+        f"assert not {set(without)!r} & set(sys.modules)\n"
+    )
+    subprocess.run(
+        [sys.executable, "-c", program], cwd=home, check=True, capture_output=True, timeout=120
+    )

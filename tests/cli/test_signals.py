@@ -1,0 +1,97 @@
+"""Signals end a command with their number, and leave nothing."""
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    ("command", "number"),
+    [
+        ("predict model - -o tagged", "SIGTERM"),
+        pytest.param("predict model - -o tagged --workers 2", "SIGTERM", marks=pytest.mark.slow),
+        pytest.param("predict model - -o tagged", "SIGHUP", marks=pytest.mark.slow),
+        pytest.param("predict model - -o tagged", "SIGINT", marks=pytest.mark.slow),
+        pytest.param("benchmark model test.conll --rounds 999", "SIGHUP", marks=pytest.mark.slow),
+    ],
+)
+def test_a_signal_ends_a_command_with_its_number_and_leaves_nothing(
+    model: Path, command: str, number: str
+) -> None:
+    before = sorted(Path().iterdir())
+    # A process in the background of a shell ignores Ctrl-C, and so would what it starts.
+    start = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    start += "from tagkit.cli.main import main; main()"
+    program = [sys.executable, "-c", start, *command.split()]
+    with subprocess.Popen(program, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        assert running.stdin is not None
+        assert running.stderr is not None
+        running.stdin.write(b"Ada\n")
+        running.stdin.flush()
+        assert running.stderr.readline()  # how the input is read, or what is measured
+        if command.startswith("predict"):
+            (beside,) = set(Path().iterdir()) - set(before)
+            while not beside.stat().st_size:  # workers have begun when something is written
+                assert running.poll() is None
+                time.sleep(0.05)
+        running.send_signal(getattr(signal, number))
+        said = running.stderr.read().decode()
+        assert running.wait(timeout=60) == 128 + getattr(signal, number)
+    assert "Traceback" not in said
+    assert sorted(Path().iterdir()) == before
+
+
+# In the midst of a command: `end` takes the place of a function that it calls.
+SIGNALLED = """
+import os, signal
+def end(*arguments):
+    found = call(*arguments)
+    os.kill(os.getpid(), {number})
+    return found
+{replace}
+"""
+SPAWN = "from multiprocessing import util; call, util.spawnv_passfds = util.spawnv_passfds, end"
+TO_JSON = "from tagkit.text import json_text; call, json_text.to_json = json_text.to_json, end"
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="wants signals of POSIX")
+@pytest.mark.parametrize(
+    ("command", "replace", "number"),
+    [
+        ("info model --json", TO_JSON, "SIGTERM"),
+        pytest.param("info model --json", TO_JSON, "SIGHUP", marks=pytest.mark.slow),
+        pytest.param("eval model test.conll --json", TO_JSON, "SIGTERM", marks=pytest.mark.slow),
+        pytest.param("eval model test.conll --json", TO_JSON, "SIGHUP", marks=pytest.mark.slow),
+        pytest.param(
+            "benchmark model test.conll --rounds 1 --json", TO_JSON, "SIGTERM",
+            marks=pytest.mark.slow,
+        ),
+        # While the first worker is being started.
+        ("predict model test.conll -o tagged --workers 2", SPAWN, "SIGTERM"),
+        pytest.param(
+            "predict model test.conll -o tagged --workers 2", SPAWN, "SIGHUP",
+            marks=pytest.mark.slow,
+        ),
+    ],
+)  # fmt: skip
+def test_a_signal_in_the_midst_of_a_command_is_one_line_and_its_status(
+    model: Path, command: str, replace: str, number: str
+) -> None:
+    before = sorted(Path().rglob("*"))
+    start = SIGNALLED.format(number=int(getattr(signal, number)), replace=replace)
+    program = f"{start}from tagkit.cli.main import main; main()"
+    # A process that is left would hold the pipes open until the time limit.
+    ended = subprocess.run(
+        [sys.executable, "-c", program, *command.split()],
+        capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert "Traceback" not in ended.stderr
+    progress = (": read as ", " ...")  # of benchmark: what it measures
+    said = [line for line in ended.stderr.splitlines() if not any(p in line for p in progress)]
+    assert said == ["stopped"]
+    assert (ended.returncode, ended.stdout) == (128 + getattr(signal, number), "")
+    assert sorted(Path().rglob("*")) == before

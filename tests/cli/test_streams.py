@@ -1,0 +1,45 @@
+"""Standard output that cannot be written, or that nobody reads."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+def test_a_reader_that_goes_away_is_no_error_message(model: Path) -> None:
+    program = f"{sys.executable} -c 'from tagkit.cli.main import main; main()'"
+    lines = "Ada visits Rome.\n" * 5000
+    shell = f"{program} predict {model} --threads=1 | head -n 1"
+    ended = subprocess.run(
+        shell, shell=True, input=lines.encode(), capture_output=True, timeout=120, check=False
+    )
+    assert ended.stdout == b"Ada\tB-PER\n"
+    assert b"Traceback" not in ended.stderr
+    assert b"BrokenPipe" not in ended.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
+@pytest.mark.parametrize(
+    "command",
+    [
+        "predict model train.conll",
+        pytest.param("info model", marks=pytest.mark.slow),
+        pytest.param("info model --json", marks=pytest.mark.slow),
+        pytest.param("eval model test.conll", marks=pytest.mark.slow),
+        pytest.param("eval --gold test.conll --pred test.conll --json", marks=pytest.mark.slow),
+        pytest.param("benchmark model test.conll --rounds 1", marks=pytest.mark.slow),
+        pytest.param("benchmark model test.conll --rounds 1 --json", marks=pytest.mark.slow),
+    ],
+)
+def test_a_full_disk_behind_standard_output_is_one_line(model: Path, command: str) -> None:
+    program = f"{sys.executable} -c 'from tagkit.cli.main import main; main()' {command}"
+    for target, problem in (("/dev/full", "No space left on device"), ("&-", "it is closed")):
+        ended = subprocess.run(
+            f"{program} >{target}", shell=True, capture_output=True, text=True, timeout=120
+        )
+        assert ended.returncode == 1
+        last = ended.stderr.splitlines()[-1]
+        assert last == f"error: standard output: cannot be written: {problem}"
+        assert "Traceback" not in ended.stderr
+        assert "Exception ignored" not in ended.stderr

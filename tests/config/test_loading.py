@@ -1,0 +1,182 @@
+# ruff: noqa: E501
+"""Files, overrides and flags -> one configuration, and back to TOML."""
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from config_problems import CHOICES, option, problems
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tagkit.config import (
+    Config,
+    DataConfig,
+    load_config,
+    option_names,
+    parse_config,
+    to_toml,
+)
+from tagkit.errors import ConfigError
+
+
+def test_a_file_is_overridden_by_set_and_set_by_flags(tmp_path: Path) -> None:
+    path = tmp_path / "tagkit.toml"
+    path.write_text("\ufeff[train]\nseed = 1\nlr = 0.5\nmax_epochs = 3\n", encoding="utf-8")
+    train = load_config(
+        path, ["train.seed=2", "train.lr=0.25"], {"train.seed": 3, "train.max_epochs": None}
+    ).train
+    assert (train.seed, train.lr, train.max_epochs) == (3, 0.25, 3)
+    assert load_config(None, ["train.seed=2", "train.seed=4"]).train.seed == 4
+    no = load_config(
+        path, (), {"train.seed": 0, "embeddings.lowercase": False, "data.dev_file": ""}
+    )
+    assert (no.train.seed, no.embeddings.lowercase, no.data.dev_file) == (0, False, "")
+
+
+@pytest.mark.parametrize(
+    ("override", "value"),
+    [
+        ("data.train_file=a.txt", "a.txt"),
+        ("data.train_file='7'", "7"),
+        ('data.train_file="a = b"', "a = b"),
+        ("data.train_file=a=b", "a=b"),
+        ("data.train_file=", ""),
+        (" data.train_file = C:\\new\\train.txt ", "C:\\new\\train.txt"),
+        ("data.token_column=FORM", "FORM"),
+        ("data.token_column=-2", -2),
+        ("data.feature_columns=[1, -2, 'XPOS']", (1, -2, "XPOS")),
+        ("encoder.bidirectional=false", False),
+        ("train.lr=1e-3", 0.001),
+        ("task=tag", "tag"),
+    ],
+)
+def test_a_value_behind_set_is_toml_or_else_plain_text(override: str, value: object) -> None:
+    name = override.partition("=")[0].strip()
+    assert option(load_config(None, [override]), name) == value
+
+
+def test_set_without_a_value_or_with_a_section_is_refused() -> None:
+    assert problems("encoder.hidden", "train.sed=1") == (
+        "overrides='encoder.hidden': expected section.key=value",
+        "unknown option train.sed; did you mean train.seed?",
+    )
+    assert problems("encoder=3") == (
+        "encoder is a table; name one of its options, such as encoder.cell",
+    )
+
+
+def test_a_value_where_a_section_belongs_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "tagkit.toml"
+    path.write_text("encoder = 3\n", encoding="utf-8")
+    assert problems("encoder.hidden=3", path=path)[0] == "encoder: expected a table, found 3"
+    assert problems(path=path) == ("encoder = 3: expected a table",)
+
+
+def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "tagkit.toml"
+    assert problems(path=path) == ("no such file. Name another with path",)
+    path.write_text("[train\n", encoding="utf-8")
+    [problem] = problems(path=path)
+    assert problem.startswith("is not TOML: ")
+    assert "line 1" in problem
+    path.write_bytes(b'[output]\ndir = "M\xfcnchen"\n')
+    assert problems(path=path) == ("is not TOML: not UTF-8 at byte 18",)
+    assert problems(path=tmp_path) == ("cannot be read: Is a directory",)
+
+
+LARGE = "9" * 5000
+
+
+def test_a_value_behind_set_is_one_value() -> None:
+    assert load_config(None, ["data.train_file=1\nx = 2"]).data.train_file == "1\nx = 2"
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b"a = " + LARGE.encode(), "is not TOML: a number has over 4,300 digits"),
+        (b"a = " + b"[" * 100_000, "is not a configuration: nested too deeply"),
+        (b".".join([b"a"] * 100_000) + b" = 1", "is not a configuration: a dotted key has over 16 parts"),
+        (b"#" * 5_000_000, "expected at most 4,194,304 bytes, found more"),
+        (b"\xff", "is not TOML: not UTF-8 at byte 1"),
+        (b'a = "\0"', "is not TOML: Illegal character '\\x00' (at line 1, column 6)"),
+    ],
+    ids=range(6),
+)  # fmt: skip
+def test_a_file_beyond_all_bounds_is_refused_in_a_short_sentence(
+    tmp_path: Path, content: bytes, problem: str
+) -> None:
+    path = tmp_path / "tagkit.toml"
+    path.write_bytes(content)
+    assert problems(path=path) == (problem,)
+
+
+def test_names_that_no_system_takes_are_refused(tmp_path: Path) -> None:
+    assert problems(path=Path("a\0b")) == ("a file's name cannot hold NUL",)
+    assert problems(path=tmp_path / ("a" * 300)) == ("cannot be read: File name too long",)
+
+
+def test_dots_in_quoted_names_and_values_are_not_counted(tmp_path: Path) -> None:
+    path = tmp_path / "tagkit.toml"
+    dots = "." * 100
+    path.write_text(
+        f'[head.label_weights]\n"{dots}" = 0.5 # {dots}\n[data]\ntrain_file = "{dots}"\n'
+    )
+    config = load_config(path)
+    assert config.head.label_weights == {dots: 0.5}
+    assert config.data.train_file == dots
+
+
+def test_the_source_is_named_before_each_problem() -> None:
+    with pytest.raises(ConfigError) as caught:
+        parse_config({"train": {"seed": -1, "lr": 0}}, "models/ner/config.toml")
+    assert str(caught.value) == (
+        "models/ner/config.toml: train.lr = 0: expected greater than 0\n"
+        "models/ner/config.toml: train.seed = -1: expected greater than or equal to 0"
+    )
+    assert caught.value.source == "models/ner/config.toml"
+
+
+some_text = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=8)
+columns = st.none() | st.integers(-99, 99) | some_text
+values = {
+    "data.train_file": some_text,
+    "output.dir": some_text,
+    "data.token_column": columns,
+    "data.tag_column": columns,
+    "data.feature_columns": st.lists(columns.filter(lambda c: c is not None), max_size=3),
+    "data.scheme": st.sampled_from(CHOICES["data.scheme"]),
+    "data.dev_fraction": st.floats(0, 1, exclude_min=True, exclude_max=True),
+    "encoder.hidden": st.integers(1, 100_000),
+    "encoder.dropout": st.floats(0, 1, exclude_max=True),
+    "encoder.merge": st.sampled_from(CHOICES["encoder.merge"]),
+    "embeddings.lowercase": st.booleans(),
+    "train.lr": st.floats(0, 1e300, exclude_min=True),
+    "train.seed": st.integers(0, 2**63 - 1),
+}
+
+
+@settings(max_examples=50)
+@given(st.fixed_dictionaries({}, optional=values))
+def test_a_configuration_written_as_toml_is_read_back_exactly(chosen: dict[str, Any]) -> None:
+    config = load_config(flags=chosen)
+    text = to_toml(config)
+    assert parse_config(tomllib.loads(text), "again") == config
+    assert to_toml(parse_config(tomllib.loads(text), "again")) == text
+
+
+def test_all_options_are_written_but_those_without_a_value() -> None:
+    written = tomllib.loads(to_toml(Config()))
+    flat = {
+        f"{section}.{key}" if isinstance(table, dict) else section
+        for section, table in written.items()
+        for key in (table if isinstance(table, dict) else [""])
+    }
+    assert set(option_names()) - flat == {
+        "data.token_column", "data.tag_column", "data.text_column", "data.label_column",
+        "head.threshold",
+    }  # fmt: skip
+    assert flat <= set(option_names())
+    assert DataConfig.model_fields.keys() >= written["data"].keys()

@@ -1,0 +1,149 @@
+# ruff: noqa: E501
+"""What a refusal of a configuration says: all problems, quoted safely and in part."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from config_problems import problems
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tagkit.config import (
+    load_config,
+    option_names,
+)
+from tagkit.errors import ConfigError
+
+
+@pytest.mark.parametrize(
+    ("override", "problem"),
+    [
+        ("encoder.layers=two", 'encoder.layers = "two": expected an integer'),
+        ("encoder.layers=1.5", "encoder.layers = 1.5: expected an integer"),
+        ("encoder.bidirectional=maybe", 'encoder.bidirectional = "maybe": expected true or false'),
+        ("train.lr=fast", 'train.lr = "fast": expected a number'),
+        ("data.train_file=7", "data.train_file = 7: expected text in quotes"),
+        ("data.feature_columns=1", "data.feature_columns = 1: expected a list"),
+        ("encoder.merge={}", "encoder.merge = {}: expected 'concat', 'sum', 'mean' or 'product'"),
+    ],
+)  # fmt: skip
+def test_a_value_of_another_type_is_refused(override: str, problem: str) -> None:
+    assert problems(override) == (problem,)
+
+
+@pytest.mark.parametrize(
+    ("name", "nearest"),
+    [
+        ("encoder.hiden", "encoder.hidden"),
+        ("encodr.hidden", "encoder.hidden"),
+        ("hidden", "encoder.hidden"),
+        ("train.hidden", "encoder.hidden"),  # right name, wrong section
+        ("train.max_epoch", "train.max_epochs"),
+        ("data.tain_file", "data.train_file"),
+        ("encoder.Dropout", "encoder.dropout"),
+        ("tsak", "task"),
+    ],
+)
+def test_an_unknown_option_is_answered_with_the_nearest(name: str, nearest: str) -> None:
+    [problem] = problems(f"{name}=3")
+    assert problem == f"unknown option {name}; did you mean {nearest}?"
+
+
+def test_an_unknown_option_that_is_near_nothing_is_answered_with_all() -> None:
+    [problem] = problems("zzz=3")
+    assert problem == f"unknown option zzz. There are: {', '.join(sorted(option_names()))}"
+
+
+def test_an_unknown_section_and_option_of_a_file_are_answered_with_the_nearest(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "tagkit.toml"
+    path.write_text("[encodr]\nhidden = 3\n[train]\nbatchsize = 3\n", encoding="utf-8")
+    with pytest.raises(ConfigError) as caught:
+        load_config(path)
+    assert str(caught.value).split("\n") == [
+        f"{path}: unknown option train.batchsize; did you mean train.batch_size?",
+        f"{path}: unknown option encodr; did you mean encoder?",
+    ]
+
+
+def test_all_problems_of_a_file_and_of_the_command_line_are_reported_at_once(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "tagkit.toml"
+    path.write_text(
+        '[encoder]\nhiden = 3\ndropout = 1.5\n[train]\nlr = "x"\n[head]\nconstrain = "hmm"\n',
+        encoding="utf-8",
+    )
+    found = problems("train.sede=1", "train.seed=-1", path=path, **{"data.nope": 1})
+    assert sorted(found) == sorted(
+        [
+            "unknown option train.sede; did you mean train.seed?",
+            "unknown option data.nope; did you mean data.tokenizer?",
+            "train.seed = -1: expected greater than or equal to 0",
+            "unknown option encoder.hiden; did you mean encoder.hidden?",
+            "encoder.dropout = 1.5: expected less than 1",
+            'train.lr = "x": expected a number',
+            "head.constrain = \"hmm\": expected 'auto', 'none', 'decode' or 'train'",
+        ]
+    )
+
+
+LARGE = "9" * 5000
+
+
+@pytest.mark.parametrize(
+    ("override", "problem"),
+    [
+        (f"train.patience={LARGE}", f'train.patience = "{"9" * 99}...{"9" * 49}": expected an integer'),
+        ("train.patience=0x" + "f" * 5000, "train.patience = a number of many digits: expected a number of at most 64 bits"),
+        ("train.patience=99999999999999999999", "train.patience = 99999999999999999999: expected a number of at most 64 bits"),
+        ("head.hidden=[99999999999999999999]", "head.hidden = 99999999999999999999: expected a number of at most 64 bits"),
+        ('data.train_file="a\\u0000b"', 'data.train_file = "a\\u0000b": expected text without NUL characters'),
+        ("data.train_file=a\udcffb", "data.train_file = \"a\\udcffb\": expected text that is UTF-8; rename the file"),
+        ("train.lr=" + "x" * 2_000_000, f'train.lr = "{"x" * 99}...{"x" * 49}": expected a number'),
+        ("train.seed=" + "[" * 100_000, f'train.seed = "{"[" * 99}...{"[" * 49}": expected an integer'),
+        ("x" * 100_000 + "=1", f"unknown option '{'x' * 40}...{'x' * 20}'"),
+        ("x" * 100_000, f"overrides='{'x' * 40}...{'x' * 20}': expected section.key=value"),
+        ("head.threshold=x", 'head.threshold = "x": expected a number or a table'),
+        ("data.token_column=1.5", "data.token_column = 1.5: expected an integer or text in quotes"),
+    ],
+    ids=range(12),
+)  # fmt: skip
+def test_a_value_beyond_all_bounds_is_refused_in_a_short_sentence(
+    override: str, problem: str
+) -> None:
+    assert problems(override) == (problem,)
+
+
+@pytest.mark.parametrize("override", ["train.momentum=\x9b", 'train.lr="\x85"', "a\x1bb=1", "\x7f"])
+def test_names_and_values_are_quoted_safely(override: str) -> None:
+    (problem,) = problems(override)
+    assert problem.isprintable()
+
+
+def test_of_very_many_problems_the_first_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "tagkit.toml"
+    path.write_text("".join(f"key{number} = 1\n" for number in range(1000)), encoding="utf-8")
+    found = problems(path=path)
+    assert len(found) == 31
+    assert found[-1] == "and 970 problems more"
+
+
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=2), inner, max_size=2),
+    max_leaves=5,
+)  # fmt: skip
+
+
+@given(st.dictionaries(st.sampled_from(option_names()), anything, min_size=1, max_size=4))
+def test_any_value_is_taken_or_refused_in_words_of_toml(chosen: dict[str, Any]) -> None:
+    message = ""
+    try:
+        load_config(flags=chosen)
+    except ConfigError as error:
+        message = str(error)
+    for said in ("Value error", "instance of", "Config", "sys.", "pydantic"):
+        assert said not in message

@@ -1,0 +1,107 @@
+"""Which columns a file has, and which of its lines are comments."""
+
+from pathlib import Path
+
+import pytest
+from column_files import conllu, options, pairs, read, refusal
+from formats_help import write
+
+from tagkit.corpus.formats.columns.layout import ColumnOptions, Layout
+from tagkit.corpus.formats.columns.reader import ColumnReader
+from tagkit.corpus.formats.columns.writer import write_columns
+from tagkit.corpus.formats.recognition import recognise_lines
+from tagkit.corpus.formats.source import Source
+from tagkit.errors import FormatError
+from tagkit.text.records import Sentence
+
+
+def test_ten_columns_with_tabs_are_no_conllu_where_the_user_says_so() -> None:
+    text = conllu("1 Dogs NOUN")
+    assert pairs(text, options("columns")) == ["1/_"]
+
+
+def test_a_line_with_a_hash_is_a_token_when_it_has_the_files_columns() -> None:
+    tweets = "RT O\n#oslo B-LOC\n# O\n\n#first O\nis O\n"
+    assert pairs(tweets) == ["RT/O #oslo/B-LOC #/O", "#first/O is/O"]
+
+
+def test_a_line_with_a_hash_is_a_token_before_the_files_columns_are_known() -> None:
+    assert pairs("#a O\n#b B-X\nc O\n") == ["#a/O #b/B-X c/O"]
+    # A whole sentence of them opens the file.
+    assert pairs("#a O\n#b B-X\n\n\n-DOCSTART-\n\n#c O\n\nd O\n") == ["#a/O #b/B-X", "#c/O", "d/O"]
+
+
+def test_a_line_with_a_hash_and_other_columns_is_a_comment_between_sentences() -> None:
+    text = "# made by hand, 2 columns\n\n# id 1\na O\nb O\n\n#alone\nc O\n"
+    assert pairs(text) == ["a/O b/O", "c/O"]
+    assert refusal("a O\n# no comment here\nb O\n") == (
+        "file:2: expected 2 columns as on line 1, found 4: '# no comment here'"
+    )
+
+
+def test_a_file_of_hashes_alone_is_one_of_tokens_or_of_comments() -> None:
+    assert read("#a\n#b\n\n#c\n", options(with_tags=False)) == [
+        Sentence(("#a", "#b")), Sentence(("#c",)),
+    ]  # fmt: skip
+    assert read("# a comment\n#b\n", options(with_tags=False)) == []
+    assert refusal("\n#a\n#b\n") == (
+        "file:2: expected a token and a tag on each line, found one column"
+    )
+
+
+def test_the_layout_of_a_file_is_that_of_its_first_token(tmp_path: Path) -> None:
+    path = tmp_path / "a.conll"
+    path.write_text("# note\n\na\tX\tO\n", encoding="utf-8")
+    assert layout_of(path, options(features=(1,))) == Layout(
+        width=3, conllu=False, token=0, tag=2, features=(1,), tabs=True
+    )
+    path.write_text(conllu("1 a X"), encoding="utf-8")
+    assert layout_of(path, options("conllu", with_tags=False)) == Layout(
+        width=10, conllu=True, token=1, tag=None, features=(), tabs=True
+    )
+    path.write_text("\n", encoding="utf-8")
+    assert layout_of(path, options()) is None
+
+
+def layout_of(path: Path, given: ColumnOptions) -> Layout | None:
+    """What a reader knows of the lines once it has read them."""
+    reader = ColumnReader("file", given)
+    list(reader.blocks(Source(str(path), "utf-8").pieces()))
+    return reader.layout
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "columns"),
+    [
+        ("a.conll", "Any old text", True),
+        ("a.CoNLLU", "", True),
+        ("-", "EU\tO\nrejects\tO", True),
+        ("-", "EU NNP O\nrejects VBZ O\n", True),
+        ("-", "a O\nb O\n\nc O\nd O\n", True),
+        ("-", "Any flight from Oslo?", False),
+        ("-", "Any flight from Oslo?\nNo, none.\n", False),
+        ("-", "one word\ntwo words\nsix words", False),  # lines of as many words, no blank line
+        ("-", "", False),
+        ("-", "# only\n# comments\n", False),
+    ],
+)
+def test_columns_are_told_from_text(name: str, text: str, columns: bool) -> None:
+    found = recognise_lines(name.lower(), text.split("\n"), name, raw=True).name
+    assert (found in ("columns", "conllu")) is columns
+
+
+@pytest.mark.parametrize(
+    ("second", "problem"),
+    [
+        (Sentence(("b",), ("O",), (("NN",),)), "1 feature column after sentences that have 0"),
+        (Sentence(("b",)), "tags in some sentences alone"),
+        # As many columns, which hold something else.
+        (Sentence(("b",), None, (("NN",),)), "tags in some sentences alone"),
+    ],
+)
+def test_columns_that_some_sentences_alone_have_are_refused(
+    tmp_path: Path, second: Sentence, problem: str
+) -> None:
+    with pytest.raises(FormatError) as caught:
+        write(tmp_path, "a", write_columns, [Sentence(("a",), ("O",)), second])
+    assert caught.value.problem == f"columns cannot hold {problem}: 'b'. Try another format"

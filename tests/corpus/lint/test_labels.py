@@ -1,0 +1,72 @@
+"""Labels that are too few, unknown, or all alike."""
+
+from pathlib import Path
+
+import pytest
+from lint_reports import check, told
+
+GOOD = "Ada B-PER\nMiller I-PER\nleft O\n\nBen B-PER\nsaw O\nRome B-LOC\n\n"
+
+
+def test_a_variant_is_told_with_its_lines(tmp_path: Path) -> None:
+    report = check(tmp_path, GOOD + "a B-Per\n")
+    assert told(report, "label-spelling", tmp_path) == [
+        ("warning", "'PER' (2) and 'Per' (1) may be the same label", (9,)),
+    ]
+
+
+def test_without_a_training_file_nothing_is_told_of_what_it_lacks(tmp_path: Path) -> None:
+    files = {"train.conll": "\n", "dev.conll": GOOD, "test.conll": "y B-NEW\n\n"}
+    kinds = {finding.kind for finding in check(tmp_path, files).findings}
+    assert not kinds & {"unknown-label", "entity-overlap", "other-scheme"}
+
+
+def test_classes_are_checked_as_tags_are(tmp_path: Path) -> None:
+    files = {
+        "train.tsv": "a\tone two three four five\nb\tanother text of a few words\n" * 2
+        + "b\tone two three four five\n",
+        "test.tsv": "c\tsomething that is quite different\na\tanother text of a few words\n",
+    }
+    report = check(tmp_path, files, label_column=0, text_column=1)
+    assert [facts.scheme for facts in report.files] == ["classes", "classes"]
+    assert told(report, "contradiction", tmp_path) == [
+        ("warning", "1 text occurs with different labels", (1, 3, 5)),
+    ]
+    assert told(report, "unknown-label", tmp_path) == [
+        ("warning", "1 label that train.tsv lacks, so that no model can find it: c (1)", (1,)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "kind", "severity"),
+    [
+        ("a O\nb O\n\nc O\n", "only-O", "error"),
+        ("a NN\nb NN\n\nc NN\n", "one-label", "error"),
+        ("just a text\nof two lines and more\n", "no-labels", "error"),
+    ],
+)
+def test_a_corpus_from_which_nothing_can_be_learnt_is_an_error(
+    tmp_path: Path, content: str, kind: str, severity: str
+) -> None:
+    report = check(tmp_path, {"train.txt": content})
+    assert [f.severity for f in report.findings if f.kind == kind] == [severity]
+
+
+def test_one_class_alone_is_an_error_in_train_and_a_warning_elsewhere(tmp_path: Path) -> None:
+    files = {"train.tsv": "a\tx y\na\tz\n", "test.tsv": "a\tw\na\tv\n"}
+    report = check(tmp_path, files)
+    assert [severity for severity, _, _ in told(report, "one-label", tmp_path)] == [
+        "error",
+        "warning",
+    ]
+
+
+def test_a_column_of_texts_is_not_taken_for_labels_without_a_word(tmp_path: Path) -> None:
+    rows = "".join(f"the label of row {n} and so on\ttext {n}\n" for n in range(3000))
+    report = check(tmp_path, {"train.tsv": rows}, label_column=0, text_column=1)
+    assert told(report, "many-labels", tmp_path) == [
+        ("warning", "3,000 distinct labels in 3,000: are they those of a column that holds no "
+         "labels?", ()),
+    ]  # fmt: skip
+    few = "".join(f"{'ab'[n % 2]}\ttext {n}\n" for n in range(30))
+    assert not told(check(tmp_path, {"t.tsv": few}), "many-labels", tmp_path)

@@ -1,0 +1,111 @@
+"""Long lines, open quotes and packed files: each reader keeps its limit."""
+
+import gzip
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tagkit.config import DataConfig
+from tagkit.corpus.formats.options import Reading
+from tagkit.corpus.formats.recognition import read_items
+from tagkit.corpus.formats.source import Source
+from tagkit.corpus.formats.table import FORMATS
+from tagkit.errors import TagkitError
+
+
+def items_of(path: Path, **options: object) -> list[object]:
+    data = DataConfig(**options)
+    limit = {"max_line_chars": data.max_line_chars} if "max_line_chars" in options else {}
+    return list(read_items(Source(str(path), data.encoding, **limit), Reading(data)))
+
+
+def refusal(path: Path, **options: object) -> str:
+    with pytest.raises(TagkitError) as caught:
+        items_of(path, **options)
+    return str(caught.value).replace(f"{path.parent}/", "")
+
+
+@pytest.mark.parametrize("name", [name for name in FORMATS if not FORMATS[name].many_files])
+@pytest.mark.parametrize("size", [1001, 300_000])
+def test_a_line_over_the_limit_is_refused_by_every_reader(
+    tmp_path: Path, name: str, size: int
+) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"\n" + b"x" * size)
+    assert refusal(path, format=name, max_line_chars=1000) == (
+        "a:2: expected a line of at most 1,000 characters, found a longer one. Divide it into "
+        "shorter ones, or raise data.max_line_chars"
+    )
+
+
+def test_a_line_of_just_the_limit_is_read_also_between_others(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"a\n" + b"x" * 1000 + b"\nb\n")
+    assert len(items_of(path, format="text", max_line_chars=1000)) == 3
+    path.write_bytes(b"a\n" + b"x" * 1001 + b"\nb\n")
+    assert refusal(path, format="text", max_line_chars=1000).startswith("a:2: expected a line of")
+
+
+def test_many_short_lines_are_no_long_one(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"short line\n" * 50_000)
+    assert len(items_of(path, format="text", max_line_chars=1000)) == 50_000
+
+
+def test_texts_in_files_of_their_own_have_the_limit_too(tmp_path: Path) -> None:
+    for label in ("neg", "pos"):
+        (tmp_path / "classes" / label).mkdir(parents=True)
+        (tmp_path / "classes" / label / "1.txt").write_bytes(b"short\n" * 200)
+    assert refusal(tmp_path / "classes", max_line_chars=1000).endswith(
+        "1.txt: expected a text of at most 1,000 characters, found a longer one. Divide it into "
+        "shorter ones, or raise data.max_line_chars"
+    )
+    pair = tmp_path / "pair"
+    pair.mkdir()
+    (pair / "a.txt").write_bytes(b"short\n" * 200)
+    (pair / "a.ann").write_bytes(b"")
+    assert "expected a text of at most 1,000 characters" in refusal(pair, max_line_chars=1000)
+    (pair / "a.txt").write_bytes(b"short\n")
+    (pair / "a.ann").write_bytes(b"T" * 1001)
+    assert "a.ann:1: expected a line of at most" in refusal(pair, max_line_chars=1000)
+
+
+def test_a_line_of_a_parallel_file_has_the_limit_too(tmp_path: Path) -> None:
+    for name, content in (("seq.in", "a"), ("seq.out", "O" * 1001)):
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    assert "seq.out:1: expected a line of at most" in refusal(tmp_path, max_line_chars=1000)
+
+
+@pytest.mark.parametrize("line", ['","\n', "word\n"])
+def test_a_quote_that_is_not_closed_does_not_take_the_whole_file(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text('text,label\nfine,x\n"' + line * 1000, encoding="utf-8", newline="")
+    assert refusal(path, format="csv", max_line_chars=1000) == (
+        "a.csv:3: expected a row of at most 1,000 characters, found a longer one: is a quote not "
+        "closed? data.max_line_chars is the limit"
+    )
+
+
+@pytest.mark.parametrize("name", ["auto", "columns", "jsonl", "tsv", "csv"])
+def test_a_packed_bomb_is_refused_in_little_memory(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "bomb.gz"
+    with gzip.open(path, "wb", compresslevel=1) as file:
+        for _ in range(200):
+            file.write(bytes(1 << 20))
+    program = (
+        "import resource, sys\n"
+        "from tagkit.corpus.lint.file_contents import read_file\n"
+        "from tagkit.config import DataConfig\n"
+        "def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024\n"
+        "before = peak()\n"
+        f"found = read_file({str(path)!r}, DataConfig(format={name!r}, max_line_chars=5_000_000))\n"
+        "print(peak() - before, found.refusal)\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
+    )
+    grown, _, told = ended.stdout.partition(" ")
+    assert ":1: expected a line of at most 5,000,000 characters" in told
+    assert int(grown) < 60  # MB; unpacked it has 200

@@ -1,0 +1,77 @@
+"""Files that are whole or not there."""
+
+import gzip
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from tagkit.errors import DataError
+from tagkit.storage import (
+    encoded,
+    open_output,
+    write_whole,
+)
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_a_file_is_there_when_it_is_complete(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    with open_output(path) as write:
+        write("\ufeffone")
+        assert not path.exists()
+        write(" two\n")
+    assert path.read_text("utf-8-sig") == "\ufeffone two\n"
+    assert os.listdir(tmp_path) == ["a"]
+
+
+def test_an_error_leaves_the_file_as_it_was(tmp_path: Path) -> None:
+    def fail(path: Path) -> None:
+        with open_output(path) as write:
+            write("new")
+            raise ZeroDivisionError
+
+    for name in ("a", "a.gz"):
+        path = tmp_path / name
+        path.write_text("old")
+        with pytest.raises(ZeroDivisionError):
+            fail(path)
+        assert path.read_text() == "old"
+    assert sorted(os.listdir(tmp_path)) == ["a", "a.gz"]
+
+
+def test_a_packed_file_behind_a_link_is_packed(tmp_path: Path) -> None:
+    (tmp_path / "a.gz").symlink_to("b")
+    with open_output(tmp_path / "a.gz") as write:
+        write("text")
+    assert gzip.decompress((tmp_path / "b").read_bytes()) == b"text"
+
+
+def test_what_was_readable_for_few_never_is_for_more(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.touch()
+    path.chmod(0o640)
+    with open_output(path) as write:
+        write("secret")
+        (beside,) = [each for each in tmp_path.iterdir() if each != path]
+        assert mode(beside) == 0o640
+    assert (mode(path), path.read_text()) == (0o640, "secret")
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="needs root")
+def test_root_leaves_a_file_to_its_owner(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.touch()
+    os.chown(path, 1234, 2345)
+    write_whole(path, b"new")
+    assert (path.stat().st_uid, path.stat().st_gid) == (1234, 2345)
+
+
+def test_half_of_a_surrogate_pair_is_named() -> None:
+    for text in ("a\udce9", "\ufeff\udce9"):
+        with pytest.raises(DataError, match=r"half of a surrogate pair, U\+DCE9"):
+            encoded(text, first=True)

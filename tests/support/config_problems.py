@@ -1,0 +1,50 @@
+"""What a configuration is refused for."""
+
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+from tagkit.config import (
+    Config,
+    Format,
+    load_config,
+)
+from tagkit.errors import ConfigError
+
+
+def option(config: Config, name: str) -> Any:
+    value: Any = config
+    for part in name.split("."):
+        value = getattr(value, part)
+    return value
+
+
+def problems(*overrides: str, path: Path | None = None, **flags: Any) -> tuple[str, ...]:
+    with pytest.raises(ConfigError) as caught:
+        load_config(path, overrides, flags)
+    return caught.value.problems
+
+
+CHOICES = {
+    "task": allowed(Config, "task"),
+    "data.tokenizer": ("multilingual", "syntok", "blanks"),
+    "data.format": get_args(Format),
+    "data.header": ("auto", "yes", "no"),
+    "data.label_level": ("coarse", "fine"),
+    "data.tree_labels": ("fine", "binary"),
+    "data.on_misaligned": ("error", "expand", "shrink", "drop"),
+    "data.scheme": ("auto", "iob1", "iob2", "iobes", "bilou", "labels"),
+    "data.train_scheme": ("iob2", "iobes", "bilou"),
+    # Those of a table follow it, as the test below holds: a new row is checked here too.
+    "embeddings.char_cell": allowed(EmbeddingsConfig, "char_cell"),
+    "encoder.cell": allowed(EncoderConfig, "cell"),
+    "encoder.merge": ("concat", "sum", "mean", "product"),
+    "head.kind": allowed(HeadConfig, "kind"),
+    "head.pooling": allowed(HeadConfig, "pooling"),
+    "head.activation": ("relu", "tanh", "gelu"),
+    "head.multi_label": ("auto", "yes", "no"),
+    "head.constrain": ("auto", "none", "decode", "train"),
+    "train.optimizer": ("adam", "adamw", "nadam", "sgd"),
+    "train.schedule": ("constant", "linear", "cosine", "plateau"),
+}

@@ -1,0 +1,56 @@
+"""What a run carries from step to step, and what a checkpoint of it restores."""
+
+from pathlib import Path
+
+import pytest
+import tiny
+import torch
+from runs import Faulty, settings
+from small_runs import QUIET
+from steps import loop_steps
+
+from tagkit.training.distributed import processes_of
+from tagkit.training.setup import prepare
+from tagkit.training.state import RunState
+
+CPU = torch.device("cpu")
+ALONE = processes_of(CPU)
+
+
+def test_random_generators_are_restored_as_they_were(tmp_path: Path) -> None:
+    run = prepare(tiny.config(tmp_path), CPU)
+    state = RunState(run, ALONE, print)
+    kept = state.checkpoint({"run": {}}, sound=True)
+
+    def drawn() -> list[float]:
+        return [
+            float(torch.rand(1)),
+            float(torch.rand(1, generator=state.micro_batches.generator)),
+            float(torch.rand(1, generator=state.optimizer.generator)),
+            float(state.shuffler.random()),
+        ]
+
+    state.plan_epoch()
+    expected = drawn()
+    drawn()
+    state.restore(kept)
+    state.plan_epoch()
+    assert drawn() == expected
+
+
+def test_the_loss_of_an_epoch_leaves_out_steps_that_were_not_finite(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = settings(tmp_path, *QUIET, "train.lr=1e-30", "train.max_epochs=1")
+    run = prepare(config, CPU)
+    state = RunState(run, ALONE, print)
+    Faulty(monkeypatch, float("nan"), range(3, 5))
+    plan = state.plan_epoch().steps
+    losses = loop_steps(state, len(plan))
+    assert [number for number, loss in enumerate(losses) if loss != loss] == [2, 3]
+    lengths = run.encoded.lengths
+    kept = [step for number, step in enumerate(plan) if number not in (2, 3)]
+    assert state.position.targets == sum(lengths[batch].sum() for step in kept for batch in step)
+    assert state.position.loss == pytest.approx(sum(loss for loss in losses if loss == loss))
+    assert state.position.tokens == lengths.sum()
+    assert (state.step, state.skipped, state.consecutive_nonfinite) == (len(plan), 2, 0)
