@@ -7,7 +7,11 @@ import pytest
 
 from tagkit.config import (
     Config,
+    EmbeddingsConfig,
+    EncoderConfig,
     Format,
+    HeadConfig,
+    allowed,
     load_config,
 )
 from tagkit.errors import ConfigError
