@@ -50,7 +50,7 @@ class FileFacts:
     file: str
     format: str
     scheme: str | None
-    scheme_told: str  # a key of `tagkit check --json`: its name stays
+    scheme_told: str  # a key of the report as JSON: its name stays
     sentences: int
     tokens: int
     labels: dict[str, int]
