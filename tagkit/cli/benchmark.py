@@ -34,7 +34,9 @@ def benchmark_command(
     The score is also measured at lower precision.
     """
     from tagkit.cli.command_times import measure_commands
-    from tagkit.cli.console import note, print_measured
+    from tagkit.cli.console import note
+    from tagkit.cli.messages import show_lines
+    from tagkit.cli.reports import measured_lines
     from tagkit.config import load_config
     from tagkit.corpus.formats.source import rereadable
     from tagkit.inference.benchmark import measure
@@ -50,4 +52,4 @@ def benchmark_command(
     if as_json:
         typer.echo(to_json(measured.to_dict()))
     else:
-        print_measured(measured)
+        show_lines(measured_lines(measured))

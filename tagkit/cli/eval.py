@@ -94,7 +94,9 @@ def eval_command(
     tags in the last one.
     """
     # Imported here, as all below: `--help` and a wrong command line need neither rich nor torch.
-    from tagkit.cli.console import note, print_report
+    from tagkit.cli.console import note, print_table
+    from tagkit.cli.messages import show_lines
+    from tagkit.cli.reports import confusion_of, report_lines
     from tagkit.config import load_config
 
     by_model = model is not None and file is not None
@@ -149,7 +151,9 @@ def eval_command(
     if as_json:
         typer.echo(to_json(report.to_dict()))
     else:
-        print_report(report)
+        show_lines(report_lines(report))
+        if table := confusion_of(report):
+            print_table(table.head, table.rows, table.labels, table.title)
     if found:  # to standard error: standard output may be JSON
         for line in found.lines():
             note(line)

@@ -23,7 +23,8 @@ def info_command(
     The digests, names and shapes of the whole model are checked.
     """
     # Imported here: `--help` must not wait for torch.
-    from tagkit.cli.console import print_info
+    from tagkit.cli.messages import show_lines
+    from tagkit.cli.reports import info_lines
     from tagkit.models.bundle import load_bundle
 
     bundle = load_bundle(model)
@@ -31,4 +32,4 @@ def info_command(
         facts = {**bundle.metadata, "config": bundle.config.model_dump(mode="json")}
         typer.echo(to_json(facts))
     else:
-        print_info(str(model), bundle)
+        show_lines(info_lines(str(model), bundle))

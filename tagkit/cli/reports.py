@@ -1,6 +1,7 @@
 """Reports, benchmarks and the description of a model, as lines of plain text."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tagkit.evaluation.class_report import ClassReport, JointReport
@@ -17,6 +18,7 @@ if TYPE_CHECKING:  # their modules import torch
 
 _NO_CLASS = "(none)"  # shown in place of an empty label
 UNKNOWN = "?"  # where metadata.json has nothing that could be shown
+_MAX_CLASSES = 10  # of a confusion matrix; with more, its largest cells are listed
 _MAX_LABEL = 60  # characters of a label in a table
 _MAX_TEXT = 1000  # characters of a name in metadata.json
 _MAX_LABELS = 1000  # that a line names
@@ -43,6 +45,54 @@ def report_lines(report: Report) -> Iterator[str]:
         case _:  # a task with a report of its own need not add a case here
             for name, value in report.parts().items():
                 yield f"{name} {value:.4f}"
+
+
+@dataclass(frozen=True, slots=True)
+class Confusion:
+    """The confusions of a classifier as a table.
+
+    Attributes:
+        head: name of each column.
+        rows: as long as `head`.
+        labels: number of columns on the left that hold classes; the others hold numbers.
+        title: above the table; may be empty.
+    """
+
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    labels: int
+    title: str
+
+
+def confusion_of(report: "Report") -> Confusion | None:
+    """The confusion matrix, or, of many classes, the pairs that are confused most often.
+
+    None for a report without classes, and where nothing is confused.
+    """
+    classes = report.classes if isinstance(report, JointReport) else report
+    if not isinstance(classes, ClassReport) or not classes.confused():
+        return None
+    predicted = {label for row in classes.confusion.values() for label in row}
+    labels = sorted(predicted | classes.confusion.keys())
+    if len(labels) <= _MAX_CLASSES:
+        return Confusion(
+            ("gold \\ predicted", *map(label_cell, labels)),
+            tuple(
+                (label_cell(gold), *(f"{row.get(label, 0):,}" for label in labels))
+                for gold, row in classes.confusion.items()
+            ),
+            labels=1,
+            title="",
+        )
+    return Confusion(
+        ("gold", "predicted", "texts"),
+        tuple(
+            (label_cell(gold), label_cell(other), f"{count:,}")
+            for gold, other, count in classes.confused()[:_MAX_CLASSES]
+        ),
+        labels=2,
+        title="confused most often",
+    )
 
 
 def measured_lines(measured: "Measured") -> Iterator[str]:

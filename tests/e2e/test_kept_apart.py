@@ -24,8 +24,15 @@ def command(folder: Path, *words: str) -> list[str]:
             "--dev", str(folder / "dev.conll"), *options, *words[1:]]  # fmt: skip
 
 
-@pytest.mark.parametrize("output", [".", ""])
-@pytest.mark.parametrize("force", [[], ["--force"]])
+@pytest.mark.parametrize(
+    ("output", "force"),
+    [
+        (".", ["--force"]),
+        ("", []),
+        pytest.param(".", [], marks=pytest.mark.slow),
+        pytest.param("", ["--force"], marks=pytest.mark.slow),
+    ],
+)
 @pytest.mark.parametrize("name", ["train", pytest.param("tune", marks=pytest.mark.slow)])
 def test_a_command_in_a_users_folder_leaves_all_there_as_it_is(
     tmp_path: Path, output: str, force: list[str], name: str

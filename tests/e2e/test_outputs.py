@@ -481,7 +481,12 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in the backg
 
 
 @pytest.mark.parametrize(
-    ("number", "status"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, 130)]
+    ("number", "status"),
+    [
+        (signal.SIGTERM, 143),
+        pytest.param(signal.SIGHUP, 129, marks=pytest.mark.slow),
+        (signal.SIGINT, 130),
+    ],
 )
 @pytest.mark.parametrize("command", [["convert", "train.conll", "out.jsonl"],
                                      ["convert", "train.conll", "notes.ann"],

@@ -62,7 +62,14 @@ OTHER_RUNS = [
 ]
 
 
-@pytest.mark.parametrize("overrides", OTHER_RUNS, ids="+".join)
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        pytest.param(run, marks=pytest.mark.slow if number % 2 else [])
+        for number, run in enumerate(OTHER_RUNS)
+    ],
+    ids="+".join,
+)
 def test_every_optimizer_and_schedule_goes_on_as_it_was(
     tmp_path: Path, overrides: list[str]
 ) -> None:

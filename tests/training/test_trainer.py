@@ -94,8 +94,14 @@ def test_every_optimizer_lowers_the_loss(tmp_path: Path, optimizer: str) -> None
     assert memory.epochs[-1].loss < 0.7 * memory.epochs[0].loss
 
 
-@pytest.mark.parametrize("cell", ["lstm", "gru", "elman"])
-@pytest.mark.parametrize("head", ["crf", "softmax", "viterbi"])
+@pytest.mark.parametrize(
+    ("cell", "head"),
+    [  # each cell and each head once; all pairs with the slow tests
+        pytest.param(cell, head, marks=[] if row == column else pytest.mark.slow)
+        for row, cell in enumerate(["lstm", "gru", "elman"])
+        for column, head in enumerate(["crf", "softmax", "viterbi"])
+    ],
+)
 def test_every_cell_learns_with_every_head(tmp_path: Path, cell: str, head: str) -> None:
     trained = train(
         tiny.config(
