@@ -135,7 +135,7 @@ def command_time(who: str, model: str, threads: int) -> float:
         command = [sys.executable, __file__, "--one", "textbook-command"]
     else:
         program = "from tagkit.cli.main import main; main()"
-        command = [sys.executable, "-c", program, "predict", model, str(TEST), "-o", f"{model}/out"]
+        command = [sys.executable, "-c", program, "predict", model, str(TEST)]
     start = time.perf_counter()
     subprocess.run([*command, "--threads", str(threads)], check=True, capture_output=True)
     return time.perf_counter() - start
