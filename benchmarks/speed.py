@@ -1,17 +1,22 @@
 """tagkit beside the textbook tagger: same sizes, same data, one run, alternating.
 
     python benchmarks/speed.py --threads 1 2 --rounds 5
+    python benchmarks/speed.py --rounds 5 --limit 1200 --against CHECKOUT
 
 Each figure is the median of the rounds; each round is a process of its own that trains one pass
 over the first sentences of CoNLL-2000 train, then tags CoNLL-2000 test twice, and tells its peak
 memory. `command` is a whole program, from its start to tags in a file. The last rows are the chain
 alone: log-partition with gradient, and Viterbi, of 32 sentences of 24 tokens with 23 tags, beside
 pytorch-crf. The corpora are not part of the project.
+
+`--against` compares this version with another one, in the folder CHECKOUT, which runs its own
+script in its own folder; the two take turns at being the first of a round.
 """
 
 import argparse
 import gc
 import json
+import os
 import resource
 import statistics
 import subprocess
@@ -152,6 +157,44 @@ def measured(who: str, threads: int, limit: int) -> dict[str, float]:
         return {**figures, "command": command_time(who, folder, threads)}
 
 
+def compare(other: Path, rounds: int, limit: int) -> None:
+    """Print the figures of another version and of this one, and their ratio."""
+    folders = {"before": other.resolve(), "after": Path(__file__).resolve().parents[1]}
+    found: dict[str, list[dict[str, float]]] = {name: [] for name in folders}
+    for number in range(rounds):
+        for name in list(folders)[:: -1 if number % 2 else 1]:
+            found[name].append(figures_of(folders[name], limit))
+    print("| figure | before | after | ratio |\n| --- | ---: | ---: | ---: |")
+    for figure in found["after"][0]:
+        old, new = (statistics.median(each[figure] for each in found[name]) for name in folders)
+        digits = 2 if figure == "command" else 0
+        print(f"| {figure} | {old:,.{digits}f} | {new:,.{digits}f} | {new / old:.2f} |")
+
+
+def figures_of(version: Path, limit: int) -> dict[str, float]:
+    """Figures of a version of tagkit, each from processes of its own, on one thread."""
+    environment = {**os.environ, "PYTHONPATH": f"{version}{os.pathsep}{version / 'benchmarks'}"}
+
+    def output(*words: str) -> str:
+        ended = subprocess.run([sys.executable, *words], cwd=version, env=environment, check=True,
+                               capture_output=True, text=True)  # fmt: skip
+        return ended.stdout
+
+    chain = "import json, torch; torch.set_num_threads(1); from speed import chain_times; "
+    chain += "print(json.dumps({k: v['tagkit'] for k, v in chain_times(12).items()}))"
+    with tempfile.TemporaryDirectory() as folder:
+        train = output("benchmarks/speed.py", "--one", "tagkit", "--limit", str(limit),
+                       "--folder", folder)  # fmt: skip
+        start = time.perf_counter()
+        output("-m", "tagkit", "predict", folder, str(TEST))
+        seconds = time.perf_counter() - start
+    return {
+        **json.loads(train.splitlines()[-1]),
+        "command": seconds,
+        **json.loads(output("-c", chain)),
+    }
+
+
 def main() -> None:
     """Print a table for each number of threads."""
     parser = argparse.ArgumentParser()
@@ -160,7 +203,11 @@ def main() -> None:
     parser.add_argument("--limit", type=int, default=4000)
     parser.add_argument("--one", choices=["textbook", "tagkit", "textbook-command"])
     parser.add_argument("--folder", default="")
+    parser.add_argument("--against", type=Path, help="folder of another version")
     options = parser.parse_args()
+    if options.against:
+        compare(options.against, options.rounds, options.limit)
+        return
     if options.one:
         torch.set_num_threads(options.threads[0])
         if options.one == "textbook-command":

@@ -1,4 +1,4 @@
-"""`python -m tagkit`, which launchers of several processes want."""
+"""`python -m tagkit`, which launchers of several processes need."""
 
 from tagkit.cli.main import main
 
