@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from marks import mostly_slow
 
 from tagkit.config import DataConfig
 from tagkit.corpus.convert import convert_corpus
@@ -199,7 +200,7 @@ def test_ten_columns_read_as_columns_keep_their_first_as_the_token(
 
 
 @pytest.mark.parametrize("content", ["", "\n\n", "# a comment\n\n", "-DOCSTART- O\n\n"])
-@pytest.mark.parametrize("to", ["columns", "jsonl"])
+@pytest.mark.parametrize("to", mostly_slow(["columns", "jsonl"], always=1))
 def test_a_corpus_without_a_record_is_not_converted(tmp_path: Path, content: str, to: str) -> None:
     (tmp_path / "a.conll").write_text(content, encoding="utf-8")
     ended = subprocess.run(

@@ -7,6 +7,7 @@ import pytest
 import tiny
 import torch
 from kinds import BOTH
+from marks import mostly_slow
 
 import tagkit
 from tagkit.config import Config, load_config
@@ -50,17 +51,15 @@ def write(folder: Path, *rows: str, name: str = "train.tsv") -> dict[str, str]:
     return {"data.train_file": str(path)}
 
 
+# The values of each pooling are proved by hand in tests/nn/heads/test_pooling.py.
 @pytest.mark.parametrize(
     ("pooling", "cell"),
-    [
-        *(  # their values are proved by hand in tests/nn/heads/test_pooling.py
-            pytest.param(pooling, "lstm", marks=[] if pooling == "attention" else pytest.mark.slow)
-            for pooling in POOLINGS
-        ),
-        pytest.param("attention", "gru", marks=pytest.mark.slow),
-        ("last", "elman"),
-    ],
-)
+    mostly_slow(
+        [("attention", "lstm"), ("last", "elman"), ("attention", "gru"),
+         *((pooling, "lstm") for pooling in POOLINGS if pooling != "attention")],
+        always=2,
+    ),
+)  # fmt: skip
 def test_every_pooling_learns_what_is_easy(pooling: str, cell: str, tmp_path: Path) -> None:
     settings = config(
         tmp_path, tiny.classified(tmp_path), f"head.pooling={pooling}", f"encoder.cell={cell}",

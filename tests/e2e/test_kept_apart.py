@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import tiny
+from marks import mostly_slow
 
 PROGRAM = "from tagkit.cli.main import main; main()"
 MINE = {
@@ -26,12 +27,7 @@ def command(folder: Path, *words: str) -> list[str]:
 
 @pytest.mark.parametrize(
     ("output", "force"),
-    [
-        (".", ["--force"]),
-        ("", []),
-        pytest.param(".", [], marks=pytest.mark.slow),
-        pytest.param("", ["--force"], marks=pytest.mark.slow),
-    ],
+    mostly_slow([(".", ["--force"]), ("", []), (".", []), ("", ["--force"])], always=2),
 )
 @pytest.mark.parametrize("name", ["train", pytest.param("tune", marks=pytest.mark.slow)])
 def test_a_command_in_a_users_folder_leaves_all_there_as_it_is(

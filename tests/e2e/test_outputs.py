@@ -10,6 +10,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from marks import mostly_slow
 
 CORPUS = "Ada\tB-PER\nleft\tO\n\nRome\tB-LOC\n\n"
 MAIN = "from tagkit.cli.main import main; main()"
@@ -205,7 +206,7 @@ def test_a_file_that_appears_meanwhile_is_not_replaced() -> None:
     assert left() == ["out.jsonl", "train.conll"]
 
 
-@pytest.mark.parametrize("how", ["itself", "link", "hard link", "relative"])
+@pytest.mark.parametrize("how", mostly_slow(["hard link", "relative", "itself", "link"], always=2))
 def test_an_input_is_never_replaced_by_whatever_name(how: str, tmp_path: Path) -> None:
     name = "train.conll"
     if how == "link":
@@ -393,9 +394,14 @@ def test_a_folder_without_permission_is_named_also_behind_a_link(tmp_path: Path)
 
 
 @needs_full
-@pytest.mark.parametrize("command", [["check", "train.conll"], ["check", "train.conll", "--json"],
-                                     ["convert", "train.conll", "-", "--to", "slash"],
-                                     ["--help"], ["convert", "--help"], ["--version"]])  # fmt: skip
+@pytest.mark.parametrize(
+    "command",
+    mostly_slow(
+        [["check", "train.conll"], ["convert", "train.conll", "-", "--to", "slash"], ["--help"],
+         ["check", "train.conll", "--json"], ["convert", "--help"], ["--version"]],
+        always=3,
+    ),
+)  # fmt: skip
 def test_a_full_disk_behind_standard_output_is_one_line(command: list[str]) -> None:
     for shell, problem in ((">/dev/full", "No space left on device"), (">&-", "it is closed")):
         ended = tagkit(*command, shell=shell)

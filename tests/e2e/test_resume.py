@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from marks import mostly_slow
 from runs import EPOCHS, STEPS, StopAt, digests, settings
 
 from tagkit.errors import BundleError, CheckpointError, ConfigError, Interrupted, TagkitError
@@ -43,7 +44,7 @@ def to_the_end(folder: Path, *overrides: str, after: int) -> Trained:
             assert listener.count == after
 
 
-@pytest.mark.parametrize("after", [1, 3, 7, 10, 11, 25])
+@pytest.mark.parametrize("after", mostly_slow([1, 7, 10, 3, 11, 25], always=3))
 def test_a_run_that_is_stopped_ends_with_the_weights_of_one_that_was_not(
     tmp_path: Path, undisturbed: list[str], after: int
 ) -> None:
@@ -62,14 +63,7 @@ OTHER_RUNS = [
 ]
 
 
-@pytest.mark.parametrize(
-    "overrides",
-    [
-        pytest.param(run, marks=pytest.mark.slow if number % 2 else [])
-        for number, run in enumerate(OTHER_RUNS)
-    ],
-    ids="+".join,
-)
+@pytest.mark.parametrize("overrides", mostly_slow(OTHER_RUNS, always=3), ids="+".join)
 def test_every_optimizer_and_schedule_goes_on_as_it_was(
     tmp_path: Path, overrides: list[str]
 ) -> None:
@@ -132,7 +126,7 @@ def alter(path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["tensors.safetensors", "state.json"])
-@pytest.mark.parametrize("damage", [cut, alter, Path.unlink])
+@pytest.mark.parametrize("damage", mostly_slow([cut, alter, Path.unlink], always=1))
 def test_a_damaged_newest_checkpoint_falls_back_to_the_one_before_aloud(
     tmp_path: Path, undisturbed: list[str], name: str, damage: Callable[[Path], None]
 ) -> None:
@@ -174,7 +168,9 @@ WRONG: list[tuple[Callable[[Path], Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("damage", "problem"), WRONG, ids=[row[1] for row in WRONG])
+@pytest.mark.parametrize(
+    ("damage", "problem"), mostly_slow(WRONG, always=2), ids=[row[1] for row in WRONG]
+)
 def test_a_checkpoint_that_no_run_has_written_falls_back_to_the_one_before(
     tmp_path: Path, undisturbed: list[str], damage: Callable[[Path], Any], problem: str
 ) -> None:

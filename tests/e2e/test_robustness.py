@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 import tiny
 import torch
+from marks import mostly_slow
 from runs import STEPS, Faulty, StopAt, digests, settings
 from steps import computed, loop_steps, take_step
 
@@ -216,7 +217,7 @@ def test_a_run_with_little_memory_comes_to_its_end_and_says_so(
     ]
 
 
-@pytest.mark.parametrize("short_again", [True, False])
+@pytest.mark.parametrize("short_again", mostly_slow([True, False], always=1))
 def test_a_run_that_was_short_of_memory_and_stopped_drops_the_same_as_one_that_was_not_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, short_again: bool
 ) -> None:
