@@ -10,8 +10,8 @@ import typer
 
 from tagkit.wording import Message, Setting, message_line, visible
 
-# Flags of options of the configuration (with a dot) and of parameters of the library's functions.
-FLAGS = {
+# Flags of options of the configuration.
+OPTION_FLAGS = {
     "task": "--task",
     "data.train_file": "--train",
     "data.dev_file": "--dev",
@@ -32,6 +32,10 @@ FLAGS = {
     "train.checkpoint_every": "--checkpoint-every",
     # The long form is --output; messages are read more easily with the short one.
     "output.dir": "-o",
+}
+# Those, and the flags of parameters of the library's functions.
+FLAGS = {
+    **OPTION_FLAGS,
     "fix": "--fix",
     "force": "--force",
     "max_length": "--max-length",

@@ -8,8 +8,8 @@ import typer
 
 # A file that cannot be read is an error of the file, with exit status 1, and not wrong usage.
 Model = Annotated[Path, typer.Argument(help="Folder of a model.", metavar="MODEL", readable=False)]
-# None of these has a default of its own: None leaves it to the configuration, which `show_default`
-# merely describes. A test holds that help and default are those of the option.
+# A flag that sets an option of the configuration has neither a default nor a help text of its own:
+# None leaves the value to the configuration, whose metadata `parser.Command` shows.
 ConfigFile = Annotated[
     Path | None,
     typer.Option(
@@ -20,32 +20,12 @@ ConfigFile = Annotated[
         show_default="tagkit.toml, without --train",
     ),
 ]
-Task = Annotated[
-    str | None,
-    typer.Option(
-        help="What to learn: tag (tokens), classify (texts) or both.",
-        metavar="TASK",
-        show_default="tag",
-    ),
-]
-TrainFile = Annotated[str | None, typer.Option("--train", help="Training corpus.", metavar="FILE")]
-DevFile = Annotated[
-    str | None,
-    typer.Option(
-        "--dev",
-        help="Development corpus, used to select the best epoch.",
-        metavar="FILE",
-        show_default="split off train_file",
-    ),
-]
-Seed = Annotated[int | None, typer.Option(help="Random seed.", metavar="N", show_default="1")]
+Task = Annotated[str | None, typer.Option(metavar="TASK")]
+TrainFile = Annotated[str | None, typer.Option("--train", metavar="FILE")]
+DevFile = Annotated[str | None, typer.Option("--dev", metavar="FILE")]
+Seed = Annotated[int | None, typer.Option(metavar="N")]
 # Of training, whose configuration may name it too.
-TrainDevice = Annotated[
-    str | None,
-    typer.Option(
-        "--device", help="Device: auto, cpu, cuda or cuda:N.", metavar="DEVICE", show_default="auto"
-    ),
-]
+TrainDevice = Annotated[str | None, typer.Option("--device", metavar="DEVICE")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
 # Of prediction, where there is no configuration to leave it to.
 Device = Annotated[str, typer.Option(help="Device: auto, cpu, cuda or cuda:N.", metavar="DEVICE")]
@@ -53,31 +33,12 @@ Precision = Annotated[
     Literal["fp32", "bf16", "int8"],
     typer.Option(help="Precision of the recurrent layers on a CPU; fewer bits are faster."),
 ]
-Threads = Annotated[
-    int | None,
-    typer.Option(min=0, help="CPU threads; 0 for all cores.", metavar="N", show_default="1"),
-]
-TokenColumn = Annotated[
-    str | None,
-    typer.Option(
-        help="Column of the tokens: 0 for the first, -1 for the last, or a CoNLL-U name.",
-        metavar="N|NAME",
-        show_default="FORM or 0",
-    ),
-]
-TagColumn = Annotated[
-    str | None,
-    typer.Option(
-        help="Column of the gold tags: a number or a name.",
-        metavar="N|NAME",
-        show_default="UPOS or -1",
-    ),
-]
+Threads = Annotated[int | None, typer.Option(min=0, metavar="N")]
+TokenColumn = Annotated[str | None, typer.Option(metavar="N|NAME")]
+TagColumn = Annotated[str | None, typer.Option(metavar="N|NAME")]
 
 
-Encoding = Annotated[
-    str | None, typer.Option(help="Encoding of the files.", metavar="NAME", show_default="utf-8")
-]
+Encoding = Annotated[str | None, typer.Option(metavar="NAME")]
 
 # A text, and not a Literal: the configuration knows the formats, and refuses others by name.
 InputFormat = Annotated[
@@ -89,15 +50,7 @@ InputFormat = Annotated[
         show_default="recognised",
     ),
 ]
-OnMisaligned = Annotated[
-    str | None,
-    typer.Option(
-        help="What to do with spans that do not match token boundaries: error, expand, shrink "
-        "or drop.",
-        metavar="HOW",
-        show_default="error",
-    ),
-]
+OnMisaligned = Annotated[str | None, typer.Option(metavar="HOW")]
 # Read after the file and before the flags: a flag of its own wins.
 Set = Annotated[
     list[str] | None,

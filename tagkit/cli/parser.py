@@ -46,6 +46,7 @@ class Command(TyperCommand):
         """Write the arguments, then the options, each with what it means."""
         sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
         for param in self.get_params(ctx):
+            _complete(param)
             record = param.get_help_record(ctx)
             if record is not None:
                 kind = "Arguments" if param.param_type_name == "argument" else "Options"
@@ -54,6 +55,21 @@ class Command(TyperCommand):
             if records:
                 with formatter.section(title):
                     formatter.write_dl(records)
+
+
+def _complete(param: Any) -> None:
+    """Give a flag without a help text that of the option of the configuration that it sets.
+
+    Only here, where help is shown: the configuration is slow to import (pydantic), and
+    `tagkit --help` does without it.
+    """
+    if param.param_type_name == "argument" or param.help:
+        return
+    from tagkit.config import option_text
+
+    name = next(name for name, flag in messages.OPTION_FLAGS.items() if flag in param.opts)
+    param.help, default = option_text(name)
+    param.show_default = default or False
 
 
 def _plain(kind: str, name: str, text: str) -> tuple[str, str]:

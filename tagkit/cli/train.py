@@ -48,19 +48,11 @@ def train_command(
     dev: DevFile = None,
     test: Annotated[
         str | None,
-        typer.Option(
-            help="Test corpus, scored once after training.", metavar="FILE", show_default="none"
-        ),
+        typer.Option(metavar="FILE"),
     ] = None,
     output: Annotated[
         str | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="Folder of the run and its model.",
-            metavar="DIR",
-            show_default="models/model",
-        ),
+        typer.Option("--output", "-o", metavar="DIR"),
     ] = None,
     overrides: Set = None,
     input_format: InputFormat = None,
@@ -71,20 +63,13 @@ def train_command(
     seed: Seed = None,
     seeds: Annotated[
         str | None,
-        typer.Option(
-            help="Train one model per seed, and keep the one with the best dev score.",
-            metavar="N,N,...",
-        ),
+        typer.Option(metavar="N,N,..."),
     ] = None,
     device: TrainDevice = None,
     threads: Threads = None,
     init_from: Annotated[
         str | None,
-        typer.Option(
-            help="Model whose weights training starts from; new words and labels are added.",
-            metavar="MODEL",
-            show_default="none",
-        ),
+        typer.Option(metavar="MODEL"),
     ] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Resume the run in DIR, if there is one.")
@@ -92,19 +77,11 @@ def train_command(
     force: Annotated[bool, typer.Option("--force", help="Replace the run in DIR.")] = False,
     max_minutes: Annotated[
         float | None,
-        typer.Option(
-            help="Time limit of the whole run in minutes; 0 for none.",
-            metavar="M",
-            show_default="no limit",
-        ),
+        typer.Option(metavar="M"),
     ] = None,
     checkpoint_every: Annotated[
         str | None,
-        typer.Option(
-            help="Steps (500) or minutes (10m) between checkpoints; also after each epoch.",
-            metavar="N|Nm",
-            show_default="10m",
-        ),
+        typer.Option(metavar="N|Nm"),
     ] = None,
     quiet: Quiet = False,
 ) -> None:

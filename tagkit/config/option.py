@@ -54,9 +54,9 @@ class Option:
     """Help text and properties of one option.
 
     Attributes:
-        help: a sentence that says what the option is; the docs, and the help of a command with a
-            flag for it, say the same.
-        default_shown: in words, where the default itself says too little: "split off".
+        help: a sentence that says what the option is, for the docs and for the help of commands
+            with a flag for it.
+        default_shown: in words, where the default itself says too little: "split off train_file".
         resume: whether a run that is resumed may have another value than before.
         resume_search: whether a search that is resumed may have another value than before.
         inherit: whether a model that starts from another one's weights must have its value.

@@ -73,6 +73,31 @@ def option_values(config: Config) -> dict[str, Any]:
     return values
 
 
+def option_text(name: str) -> tuple[str, str]:
+    """Help text of an option, and its default in words, as commands and the docs show them.
+
+    Args:
+        name: its dotted name.
+
+    Returns:
+        The help names the choices of an option of fixed choices. The default is empty where the
+        option has none.
+    """
+    option = options_of(Config)[name]
+    section, _, key = name.rpartition(".")
+    defaults = Config()
+    owner: Section = getattr(defaults, section) if section else defaults
+    default = getattr(owner, key)
+    if isinstance(default, tuple) or default is None:
+        default = ""
+    choices = [choice for choice in allowed(type(owner), key) if isinstance(choice, str)]
+    text = option.help
+    if choices and not any(choice in text for choice in choices):
+        *first, last = choices
+        text = f"{text.removesuffix('.')}: {', '.join(first)} or {last}."
+    return text, option.default_shown or str(default)
+
+
 def allowed(section: type[Section], key: str) -> tuple[str, ...]:
     """The names that an option of fixed choices takes."""
     return get_args(section.model_fields[key].annotation)
