@@ -19,6 +19,7 @@ from tagkit.cli.parser import Command, Commands
 from tagkit.cli.signals import Ended, clean_up_on_signal, status_of
 from tagkit.cli.streams import discard_output, finish_output, prepare_streams, say
 from tagkit.errors import Interrupted, TagkitError
+from tagkit.training.launcher import is_alone, is_first
 from tagkit.wording import Message, message_line, reason, visible
 
 app = typer.Typer(
@@ -114,9 +115,9 @@ def _failed(error: OSError) -> int:
 
 
 def _say_how_to_resume(error: Interrupted) -> None:
-    if os.environ.get("RANK", "0") != "0":  # of several processes only the first reports
+    if not is_first():  # of several processes only the first reports
         return
-    if os.environ.get("WORLD_SIZE", "1") != "1":
+    if not is_alone():
         say(message_line(f"{error}. To resume: the same command with --resume"))
         return
     options = [word for word in sys.argv[1:] if word not in ("--resume", "--force")]

@@ -1,6 +1,5 @@
 """`tagkit train`."""
 
-import os
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
@@ -26,6 +25,7 @@ from tagkit.cli.options import (
 )
 from tagkit.cli.signals import stop_on_signal
 from tagkit.errors import ConfigError
+from tagkit.training.launcher import is_first
 
 _DEFAULT_CONFIG = Path("tagkit.toml")
 # \b (a backspace, on a line of its own) keeps click from joining the lines below it.
@@ -130,8 +130,7 @@ def train_command(
         raise ConfigError(
             "tagkit train", ["--resume continues the run, --force starts a new one: name one"]
         )
-    # torchrun and accelerate set RANK. Only the first of several processes reports.
-    if os.environ.get("RANK", "0") != "0":
+    if not is_first():  # only the first of several processes reports
         quiet = True
     # Importing torch takes seconds: a signal that comes meanwhile must be handled already.
     with stop_on_signal() as stop:

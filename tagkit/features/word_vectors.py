@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tagkit.errors import VectorsError, shorten
+from tagkit.storage import PACKED
 from tagkit.wording import reason
 
 Matrix = npt.NDArray[np.float32]
@@ -67,7 +68,7 @@ def load_vectors(path: Path, limit: int = 0) -> Vectors:
             raise VectorsError(f"{path}: {_why_no_file(path)}")
         if path.suffix == ".npy":
             pairs = _read_npy(path)
-        elif path.name.removesuffix(".gz").endswith(".bin"):
+        elif path.name.removesuffix(PACKED).endswith(".bin"):
             pairs = _read_binary(path, limit)
         else:
             pairs = _read_text(path)
@@ -115,7 +116,7 @@ def _collect(path: Path, pairs: Iterator[tuple[str, Matrix]], limit: int) -> Vec
 
 
 def _open(path: Path) -> BinaryIO:
-    return cast(BinaryIO, gzip.open(path) if path.suffix == ".gz" else path.open("rb"))
+    return cast(BinaryIO, gzip.open(path) if path.suffix == PACKED else path.open("rb"))
 
 
 def _lines(path: Path, file: BinaryIO) -> Iterator[tuple[int, bytes]]:
@@ -192,12 +193,12 @@ def _read_binary(path: Path, limit: int) -> Iterator[tuple[str, Matrix]]:
         # or memory. float32 is 4 bytes; a word may be empty, but its space is there.
         wanted = min(count, limit) if limit else count
         min_size = len(header[0]) + wanted * (4 * dim + 1)
-        size = path.stat().st_size * (_DEFLATE_RATIO if path.suffix == ".gz" else 1)
+        size = path.stat().st_size * (_DEFLATE_RATIO if path.suffix == PACKED else 1)
         if min_size > size:
             raise VectorsError(
                 f"{path}: cut short, or not word2vec's binary form: the header promises {count:,} "
                 f"vectors of {dim:,} numbers, which need {min_size:,} bytes or more; there are "
-                f"{'at most ' if path.suffix == '.gz' else ''}{size:,}"
+                f"{'at most ' if path.suffix == PACKED else ''}{size:,}"
             )
         for index in range(count):
             word = bytearray()

@@ -16,6 +16,7 @@ target is replaced; a device or a named pipe is written to directly and stays wh
 from tagkit.storage.disk import cannot_write, digest_of, digest_of_bytes
 from tagkit.storage.files import (
     BYTE_ORDER_MARK,
+    PACKED,
     encoded,
     open_output,
     replace_lone_surrogates,
@@ -31,6 +32,7 @@ from tagkit.storage.folders import (
 
 __all__ = [
     "BYTE_ORDER_MARK",
+    "PACKED",
     "cannot_write",
     "digest_of",
     "digest_of_bytes",

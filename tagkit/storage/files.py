@@ -32,6 +32,7 @@ from tagkit.wording import Message, Setting
 
 # Optional at the start of a file in UTF-8, as many programs of Windows write it.
 BYTE_ORDER_MARK = "\ufeff"
+PACKED = ".gz"  # ending of the names of files that are written packed
 # Python stands lone surrogates for the bytes of a file name that is not UTF-8 (PEP 383).
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 # O_EXCL: a file or a link that somebody else put at the temporary name is never opened.
@@ -94,7 +95,7 @@ def open_output(path: Path | None, *, replace: bool = True) -> Iterator[Callable
         file = _WholeFile(path, replace=replace)
     try:
         stream = file.stream
-        if path.suffix == ".gz":
+        if path.suffix == PACKED:
             # Without the file's name and the time in the header (RFC 1952), equal data give equal
             # bytes, and a digest of the output can be compared.
             stream = cast(BinaryIO, gzip.GzipFile("", "wb", fileobj=stream, mtime=0))

@@ -63,7 +63,7 @@ def refuse_input(output: Path, inputs: Iterable[Path]) -> None:
                 if os.path.samestat(found, path.stat()):
                     same = "" if str(path) == str(output) else f" ({path})"
                     raise DataError(
-                        f"{output}: is read{same}, and would be lost: name another file"
+                        f"{output}: is an input{same}, and would be lost; name another file"
                     )
 
 

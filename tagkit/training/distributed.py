@@ -5,7 +5,6 @@ of every batch, and adds its gradients to those of the others (data parallelism:
 and Courville, section 12.1.3).
 """
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -52,11 +51,6 @@ def processes_of(
             project_dir=folder,
         )
     )
-
-
-def is_first() -> bool:
-    """Whether this process is the one that writes and prints, from the launcher's variables."""
-    return os.environ.get("RANK", "0") == "0"
 
 
 class Processes:

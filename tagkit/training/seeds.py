@@ -18,7 +18,7 @@ from tagkit.models.bundle import copy_bundle
 from tagkit.models.task_table import task_of
 from tagkit.storage import cannot_write
 from tagkit.training.callbacks import Listener
-from tagkit.training.distributed import is_first
+from tagkit.training.launcher import is_first
 from tagkit.training.run_files import BEST, CHECKPOINTS
 from tagkit.training.run_folder import RunFolder
 from tagkit.training.run_identity import output_folder, refuse_unfit

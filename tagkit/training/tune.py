@@ -9,7 +9,6 @@ Optimization"). Its median pruner stops a trial whose dev score is below the med
 trials at the same epoch.
 """
 
-import os
 import threading
 from collections.abc import Mapping
 from pathlib import Path
@@ -36,6 +35,7 @@ from tagkit.corpus.splits import require_files
 from tagkit.errors import CheckpointError, ConfigError, Interrupted, TrainingError
 from tagkit.models.bundle import copy_bundle
 from tagkit.storage import cannot_write, digest_of, write_whole
+from tagkit.training.launcher import is_alone
 from tagkit.training.optuna_trials import STATES, Pruner, as_trial, suggest
 from tagkit.training.run_files import BEST
 from tagkit.training.run_folder import RunFolder
@@ -81,7 +81,7 @@ def tune(
     """
     folder = output_folder(config)
     listener = listener or TuneListener()
-    if os.environ.get("WORLD_SIZE", "1") != "1":
+    if not is_alone():
         raise ConfigError("tagkit tune", ["a search is one process; start it without a launcher"])
     if config.train.seeds:
         raise ConfigError("train.seeds", ["a trial trains one model; leave them out of a search"])

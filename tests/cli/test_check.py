@@ -27,5 +27,5 @@ def test_check_reports_to_standard_output_and_fails_on_errors_alone(
     assert tagkit("check", "nothing").code == 1
     refused = tagkit("check", bad, "--fix", bad)
     assert refused.err.splitlines(keepends=True)[-1] == (
-        f"error: {bad}: is read, and would be lost: name another file\n"
+        f"error: {bad}: is an input, and would be lost; name another file\n"
     )

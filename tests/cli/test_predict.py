@@ -169,10 +169,10 @@ def test_no_model_is_refused_in_one_line(tagkit: Program, model: Path) -> None:
 @pytest.mark.parametrize(
     ("output", "message"),
     [
-        ("train.conll", "train.conll: is read, and would be lost: name another file"),
+        ("train.conll", "train.conll: is an input, and would be lost; name another file"),
         (
             "linked.conll",
-            "linked.conll: is read (train.conll), and would be lost: name a",
+            "linked.conll: is an input (train.conll), and would be lost; name a",
         ),
         (
             "model/tagged.conll",

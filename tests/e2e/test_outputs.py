@@ -222,7 +222,7 @@ def test_an_input_is_never_replaced_by_whatever_name(how: str, tmp_path: Path) -
                     ["check", "train.conll", "--fix", name, "--force"]):  # fmt: skip
         ended = tagkit(*command)
         assert ended.returncode == 1
-        assert f"error: {name}: is read{same}, and would be lost: name another" in ended.stderr
+        assert f"error: {name}: is an input{same}, and would be lost; name another" in ended.stderr
         assert Path("train.conll").read_text("utf-8") == CORPUS
 
 
@@ -238,7 +238,7 @@ def test_the_two_files_of_a_pair_are_both_inputs_and_both_outputs(source: str, o
         ended = tagkit("convert", source, output, "--force", *more)
         if (source, more) != ("notes.txt", ["--to", "slash"]):
             assert ended.returncode == 1
-            assert "is read" in ended.stderr
+            assert "is an input" in ended.stderr
         assert {name: Path(name).read_text("utf-8") for name in contents} == contents
 
 
@@ -246,7 +246,7 @@ def test_a_source_is_no_part_of_the_pair_that_is_made_of_it() -> None:
     Path("notes.txt").write_text("Ada/B-PER left/O\n", encoding="utf-8")
     ended = tagkit("convert", "notes.txt", "notes.ann", "--input-format", "slash", "--force")
     assert (ended.returncode, left()) == (1, ["notes.txt", "train.conll"])
-    assert ended.stderr == "error: notes.txt: is read, and would be lost: name another file\n"
+    assert ended.stderr == "error: notes.txt: is an input, and would be lost; name another file\n"
     assert Path("notes.txt").read_text("utf-8") == "Ada/B-PER left/O\n"
 
 
@@ -255,7 +255,10 @@ def test_a_file_of_a_folder_that_is_read_is_not_replaced() -> None:
         Path("texts", label).mkdir(parents=True)
         Path("texts", label, "1.txt").write_text("a text", encoding="utf-8")
     ended = tagkit("convert", "texts", "texts/bad/1.txt", "--to", "tsv", "--force")
-    assert ended.stderr == "error: texts/bad/1.txt: is read, and would be lost: name another file\n"
+    assert (
+        ended.stderr
+        == "error: texts/bad/1.txt: is an input, and would be lost; name another file\n"
+    )
     assert Path("texts/bad/1.txt").read_text("utf-8") == "a text"
 
 
@@ -291,7 +294,9 @@ def test_a_folder_of_copies_is_filled_but_its_files_are_not_replaced() -> None:
     assert tagkit(*command, "--force").returncode == 0
     assert Path("out/dev.conll").read_text("utf-8") == CORPUS
     refused = tagkit("check", "train.conll", "dev.conll", "--fix", ".", "--force")
-    assert refused.stderr == "error: train.conll: is read, and would be lost: name another file\n"
+    assert (
+        refused.stderr == "error: train.conll: is an input, and would be lost; name another file\n"
+    )
 
 
 def test_a_folder_is_never_replaced() -> None:

@@ -16,8 +16,9 @@ from pathlib import Path
 from tagkit.corpus.formats.decoding import ByteFacts
 from tagkit.corpus.formats.options import Reading, source_of
 from tagkit.corpus.formats.pieces import Piece, Writing, cannot_hold
-from tagkit.corpus.formats.source import PACKED, Source, read_text, unpacked_name
+from tagkit.corpus.formats.source import Source, read_text, unpacked_name
 from tagkit.errors import DataError, FormatError, shorten
+from tagkit.storage import PACKED
 from tagkit.text.records import Document, TextSpan
 from tagkit.wording import Message, Setting, reason, shown_name
 

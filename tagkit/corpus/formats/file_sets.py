@@ -8,8 +8,8 @@ from typing import BinaryIO
 from tagkit.corpus.formats.brat import PAIR
 from tagkit.corpus.formats.parallel import LABELS, TAGS, WORDS
 from tagkit.corpus.formats.pieces import Piece
-from tagkit.corpus.formats.source import PACKED, STDIN, unpacked_name
-from tagkit.storage import encoded, new_folder, open_output
+from tagkit.corpus.formats.source import STDIN, unpacked_name
+from tagkit.storage import PACKED, encoded, new_folder, open_output
 from tagkit.storage.places import refusals
 
 # Of a folder that is being written. A corpus of 50,000 texts would exceed the limit of open files

@@ -12,8 +12,9 @@ from pathlib import Path
 
 from tagkit.corpus.formats.options import Reading, source_of
 from tagkit.corpus.formats.pieces import Piece, Writing, cannot_hold
-from tagkit.corpus.formats.source import PACKED, Source, unpacked_name
+from tagkit.corpus.formats.source import Source, unpacked_name
 from tagkit.errors import DataError, shorten
+from tagkit.storage import PACKED
 from tagkit.text.records import Sentence
 
 WORDS, TAGS, LABELS = "seq.in", "seq.out", "label"

@@ -16,9 +16,10 @@ from tagkit.corpus.formats.grid import Grid, grid_of, looks_like_conllu
 from tagkit.corpus.formats.jsonl import is_record, kind_of_lines, looks_like_jsonl
 from tagkit.corpus.formats.options import Item, Reading
 from tagkit.corpus.formats.parallel import WORDS
-from tagkit.corpus.formats.source import PACKED, STDIN, Source, unpacked_name
+from tagkit.corpus.formats.source import STDIN, Source, unpacked_name
 from tagkit.corpus.formats.table import FORMATS, Format, by_ending, by_name
 from tagkit.errors import DataError
+from tagkit.storage import PACKED
 from tagkit.wording import Message, Setting
 
 

@@ -21,10 +21,10 @@ from typing import BinaryIO, cast
 from tagkit.corpus.formats.decoding import LINE_REMEDY, ByteFacts, read_lines
 from tagkit.errors import DataError
 from tagkit.limits import MAX_LINE_CHARS
+from tagkit.storage import PACKED
 from tagkit.wording import reason
 
 _GZIP = b"\x1f\x8b"  # how every gzip file begins (RFC 1952), whatever its name
-PACKED = ".gz"  # of names; whether a file is packed shows in its bytes
 STDIN = "-"
 # Characters by which a format is recognised, where there are as many: hundreds of sentences.
 _BEGINNING = 1 << 16
@@ -254,6 +254,7 @@ def read_text(
 
 def unpacked_name(name: str) -> str:
     """The name of a file as it would be if it were not packed: a.conll of a.conll.gz."""
+    # The name alone: whether a file is packed shows in its first bytes.
     return name.removesuffix(PACKED)
 
 

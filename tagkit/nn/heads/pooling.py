@@ -12,13 +12,15 @@
 Padding has no part in any of them.
 """
 
+from abc import ABC, abstractmethod
+
 import torch
 from torch import Tensor, nn
 
 from tagkit.nn.padding import zero_padding
 
 
-class Pooling(nn.Module):
+class Pooling(nn.Module, ABC):
     """States of a text as one vector.
 
     Attributes:
@@ -32,6 +34,7 @@ class Pooling(nn.Module):
         super().__init__()
         self.outputs = inputs
 
+    @abstractmethod
     def forward(self, states: Tensor, final: Tensor, mask: Tensor) -> tuple[Tensor, Tensor | None]:
         """One vector for each text, and each token's weight in it if the pooling is attention.
 
@@ -43,7 +46,6 @@ class Pooling(nn.Module):
         Returns:
             (batch, outputs), and (batch, time) with 0 on padding, or None.
         """
-        raise NotImplementedError
 
 
 class LastPooling(Pooling):

@@ -11,6 +11,7 @@ which makes its masks itself, calls the head as a module: that is `loss` without
 the check of a mask makes a GPU wait for everything before it.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -56,7 +57,7 @@ class TagSpace:
     constrain_training: bool
 
 
-class Head(nn.Module):
+class Head(nn.Module, ABC):
     """A linear layer, and steps that are forbidden in decoding.
 
     Attributes:
@@ -129,11 +130,11 @@ class Head(nn.Module):
 
     # What a head implements; the arguments have been checked, or are known to be valid.
 
-    def _chain(self, states: Tensor, mask: Tensor) -> Chain:
-        raise NotImplementedError
+    @abstractmethod
+    def _chain(self, states: Tensor, mask: Tensor) -> Chain: ...
 
-    def _loss(self, states: Tensor, mask: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
-        raise NotImplementedError
+    @abstractmethod
+    def _loss(self, states: Tensor, mask: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]: ...
 
     def _decode(self, states: Tensor, mask: Tensor) -> Tensor:
         # (batch, time, inputs) -> (batch, time): of paths and scores the paths

@@ -124,7 +124,7 @@ def test_copies_of_several_files_go_into_a_folder(tmp_path: Path) -> None:
 def test_a_file_that_is_read_is_not_written(tmp_path: Path) -> None:
     path = tmp_path / "a.conll"
     path.write_text(FINE, encoding="utf-8")
-    with pytest.raises(DataError, match=r"a.conll: is read, and would be lost: name another f"):
+    with pytest.raises(DataError, match=r"a.conll: is an input, and would be lost; name another f"):
         copies_of([str(path)], path, force=True)
 
 
