@@ -6,6 +6,7 @@ from pathlib import Path
 from tagkit.cli.console import WithBar, note
 from tagkit.cli.messages import with_flags
 from tagkit.cli.reports import report_lines
+from tagkit.config import fixed
 from tagkit.corpus.dataset import Split
 from tagkit.corpus.splits import Corpus
 from tagkit.models.description import Description
@@ -37,7 +38,7 @@ class Progress(WithBar, Listener):
         description = prepared.task.describe(prepared.config)
         for line in _start_lines(prepared, description, threads):
             note(line)
-        self._epochs = prepared.config.train.max_epochs
+        self._epochs = fixed(prepared.config.train.max_epochs)
         self._measure, self._columns = description.measure, dict(description.columns)
         note("")
         note(table_head(self._measure, self._columns))

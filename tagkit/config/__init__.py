@@ -16,7 +16,7 @@ from tagkit.config.model_sections import EmbeddingsConfig, EncoderConfig, HeadCo
 from tagkit.config.option import Needs, Option, Section, options_of, tunable_options
 from tagkit.config.problems import LARGEST, option_names, unknown_option
 from tagkit.config.sections import (
-    FORMER_TOKENIZER,
+    FORMER_DEFAULTS,
     Config,
     allowed,
     default_threads,
@@ -26,11 +26,11 @@ from tagkit.config.sections import (
     training_scheme,
 )
 from tagkit.config.train_section import TrainConfig
-from tagkit.config.values import DEVICES, Column, Format, is_device
+from tagkit.config.values import DEVICES, Column, Format, fixed, is_device
 
 __all__ = [
     "DEVICES",
-    "FORMER_TOKENIZER",
+    "FORMER_DEFAULTS",
     "LARGEST",
     "MAX_CONFIG_BYTES",
     "Column",
@@ -47,6 +47,7 @@ __all__ = [
     "allowed",
     "default_threads",
     "effective",
+    "fixed",
     "is_device",
     "load_config",
     "option_names",

@@ -21,7 +21,7 @@ from tagkit.config.problems import (
     unknown_option,
     unusable_values,
 )
-from tagkit.config.sections import FORMER_TOKENIZER, Config
+from tagkit.config.sections import FORMER_DEFAULTS, Config
 from tagkit.errors import ConfigError, shorten
 from tagkit.wording import Message, Setting
 
@@ -103,9 +103,11 @@ def parse_saved(table: dict[str, Any], source: str) -> Config:
     Raises:
         ConfigError: any option is unknown or has a wrong value.
     """
-    data = table.get("data", {})
-    if isinstance(data, dict):
-        table = {**table, "data": {"tokenizer": FORMER_TOKENIZER, **data}}
+    for name, value in FORMER_DEFAULTS.items():
+        section, _, key = name.partition(".")
+        given = table.get(section, {})
+        if isinstance(given, dict):  # otherwise it is refused below
+            table = {**table, section: {key: value, **given}}
     return parse_config(table, source)
 
 

@@ -70,6 +70,15 @@ class EmbeddingsConfig(Section):
     char_dropout: Annotated[
         Probability, Option("Dropout of character embeddings.", needs=_WITH_CHARACTERS)
     ] = 0.0
+    # What the characters teach only with thousands of sentences.
+    affix_dim: Annotated[
+        int,
+        Field(ge=0, le=100_000),
+        Option(
+            "Dimension of the embedding of a word's prefixes, suffixes and shape; 0 for none.",
+            inherit=True,
+        ),
+    ] = 50
     # Columns such as part-of-speech tags have tens of values, not tens of thousands.
     feature_dim: Annotated[
         Size,

@@ -5,6 +5,8 @@ docs/configuration.md.
 """
 
 import os
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import model_validator
@@ -18,8 +20,17 @@ from tagkit.errors import ConfigError, shorten
 from tagkit.text.schemes import PLAIN, SPAN_SCHEMES
 from tagkit.wording import Setting
 
-# data.tokenizer of models and runs that were saved before it could be chosen.
-FORMER_TOKENIZER = "syntok"
+# Defaults of 0.1.0 that are others now: of its runs, which can be resumed, and of its models, whose
+# configurations lack the options that were added since.
+FORMER_DEFAULTS: Mapping[str, Any] = MappingProxyType(
+    {
+        "data.tokenizer": "syntok",
+        "embeddings.affix_dim": 0,
+        "train.batch_size": 32,
+        "train.max_epochs": 20,
+        "train.patience": 8,
+    }
+)
 
 
 class Config(Section):

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from tagkit.config.option import Needs, Option, Section
-from tagkit.config.values import Device, Interval, Probability, Seed
+from tagkit.config.values import Auto, Device, Interval, Probability, Seed
 
 _WITH_PLATEAU = Needs("train.schedule", ("plateau",))
 
@@ -48,7 +48,11 @@ class TrainConfig(Section):
         Field(ge=0),
         Option("Epochs without a better dev score before plateau does so.", needs=_WITH_PLATEAU),
     ] = 2
-    batch_size: Annotated[int, Field(ge=1), Option("Sentences per batch.")] = 32
+    # The defaults that are "auto" follow from the size of the corpus: `training/defaults.py`.
+    batch_size: Annotated[
+        Auto | Annotated[int, Field(ge=1)],
+        Option("Sentences per batch; auto: 4 to 32 by the size of the corpus.", "auto"),
+    ] = "auto"
     # Sentences differ in length: a limit on tokens keeps the memory of a batch level.
     batch_tokens: Annotated[
         int, Field(ge=0), Option("Tokens per batch, padding included; 0 to use batch_size.")
@@ -56,16 +60,19 @@ class TrainConfig(Section):
     # A linear or cosine schedule falls towards the last epoch, so that a resumed run with another
     # max_epochs is not the run that it would have been; to train on is worth that.
     max_epochs: Annotated[
-        int, Field(ge=1), Option("Maximum number of epochs.", resume=True)
-    ] = 20  # fmt: skip
+        Auto | Annotated[int, Field(ge=1)],
+        Option("Maximum number of epochs; auto: 20, more for a small corpus.", "auto", resume=True),
+    ] = "auto"
     # Early stopping; the model that is kept is that of the best epoch, not of the last one.
     patience: Annotated[
-        int,
-        Field(ge=0),
+        Auto | Annotated[int, Field(ge=0)],
         Option(
-            "Epochs without a better dev score before training stops; 0: no limit.", resume=True
+            "Epochs without a better dev score, after the first score above 0, before training "
+            "stops; 0: no limit; auto: 8, more for a small corpus.",
+            "auto",
+            resume=True,
         ),
-    ] = 8
+    ] = "auto"
     # Truncated back-propagation through time (Williams and Peng 1990): a long text is read whole,
     # but memory is that of so many tokens.
     bptt: Annotated[

@@ -2,12 +2,16 @@
 
 import math
 import re
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from tagkit.text.schemes import SYNONYMS
 
+Value = TypeVar("Value")
+
+# Chosen from the size of the training corpus (`training/defaults.py`).
+Auto = Literal["auto"]
 Cell = Literal["lstm", "gru", "elman"]
 Format = Literal[
     "auto", "columns", "conllu", "jsonl", "jsonl-tokens", "jsonl-spans", "jsonl-texts", "brat",
@@ -28,6 +32,17 @@ Weight = Annotated[float, Field(gt=0)]
 DEVICES = "'auto', 'cpu', 'cuda' or 'cuda:N'"
 _DEVICE = re.compile(r"auto|cpu|cuda(:[0-9]{1,4})?")
 _MAX_DIGITS = 18  # of a number that 64 bits surely hold; int() of very long texts is slow
+
+
+def fixed(value: Value | Auto) -> Value:
+    """The value of an option that may be "auto", of a resolved configuration.
+
+    Raises:
+        ValueError: it is "auto": the configuration is not resolved.
+    """
+    if value == "auto":
+        raise ValueError("the configuration is not resolved: an option is 'auto'")
+    return value
 
 
 def established(name: Any) -> Any:

@@ -17,11 +17,14 @@ class Words:
         char_ids: their characters in groups of words of similar length; the groups one after
             another have the words in the order of `word_ids`. Each group is (words, chars) int64,
             `PAD_ID` where padded. Empty if the model reads no characters.
+        affix_ids: (words, affixes) int64 prefixes, suffixes and shape of each word, `PAD_ID` of
+            unknown ones; (words, 0) if the model reads none.
     """
 
     word_ids: Tensor
     vector_rows: Tensor
     char_ids: tuple[Tensor, ...]
+    affix_ids: Tensor
 
     def to(self, device: torch.device) -> "Words":
         """The same words on another device."""
@@ -31,6 +34,7 @@ class Words:
             self.word_ids.to(device, non_blocking=True),
             self.vector_rows.to(device, non_blocking=True),
             tuple(group.to(device, non_blocking=True) for group in self.char_ids),
+            self.affix_ids.to(device, non_blocking=True),
         )
 
 

@@ -34,11 +34,14 @@ class EncodedWords:
         word_ids: (words,).
         vector_rows: (words,) row of each word's pretrained vector, 0 without one.
         chars: ids of each word's characters; empty if the model reads no characters.
+        affix_ids: (words, affixes) ids of each word's prefixes, suffixes and shape; (words, 0) if
+            the model reads none.
     """
 
     word_ids: Ids
     vector_rows: Ids
     chars: list[Ids]
+    affix_ids: Ids
 
     @cached_property
     def _lengths(self) -> Ids:
@@ -64,7 +67,8 @@ class EncodedWords:
 
     def _words(self, numbers: Ids, char_ids: tuple[Tensor, ...]) -> Words:
         word_ids, rows = self.word_ids[numbers], self.vector_rows[numbers]
-        return Words(torch.from_numpy(word_ids), torch.from_numpy(rows), char_ids)
+        affixes = torch.from_numpy(self.affix_ids[numbers])
+        return Words(torch.from_numpy(word_ids), torch.from_numpy(rows), char_ids, affixes)
 
 
 @dataclass(frozen=True)
@@ -215,6 +219,9 @@ def encode_words(words: Sequence[str], vocabulary: Vocabulary, *, chars: bool) -
         chars=[np.array(vocabulary.char_ids(word), dtype=np.int64) for word in words]
         if chars
         else [],
+        affix_ids=np.array([vocabulary.affix_ids(word) for word in words], dtype=np.int64)
+        if vocabulary.affixes and words
+        else np.zeros((len(words), 0), dtype=np.int64),
     )
 
 

@@ -12,6 +12,7 @@ from itertools import chain
 from typing import Any
 
 from tagkit.errors import shorten
+from tagkit.features.affixes import affixes_of
 from tagkit.text.records import Sentence
 
 PAD_ID = 0  # the only definition: batches fill with it, embeddings zero its row
@@ -36,6 +37,8 @@ class Vocabulary:
         vector_words: words with a pretrained vector, in the order of their rows, from 1 on.
         only_vectors: whether a word with a pretrained vector has no trained embedding as well.
         chars: in the order of their ids, from `RESERVED` on.
+        affixes: prefixes, suffixes and shapes in the order of their ids, from 1 on; empty in a
+            model that reads none.
         tags: in the order of their ids, from 0 on.
         classes: of whole texts, in the order of their ids, from 0 on.
         features: values of each feature column, each in the order of their ids, from `RESERVED` on.
@@ -47,6 +50,7 @@ class Vocabulary:
     vector_words: tuple[str, ...]
     only_vectors: bool
     chars: tuple[str, ...]
+    affixes: tuple[str, ...]
     tags: tuple[str, ...]
     classes: tuple[str, ...]
     features: tuple[tuple[str, ...], ...]
@@ -56,6 +60,7 @@ class Vocabulary:
     _word_ids: dict[str, int] = field(init=False, repr=False, compare=False)
     _vector_rows: dict[str, int] = field(init=False, repr=False, compare=False)
     _char_ids: dict[str, int] = field(init=False, repr=False, compare=False)
+    _affix_ids: dict[str, int] = field(init=False, repr=False, compare=False)
     _tag_ids: dict[str, int] = field(init=False, repr=False, compare=False)
     _class_ids: dict[str, int] = field(init=False, repr=False, compare=False)
     _feature_ids: tuple[dict[str, int], ...] = field(init=False, repr=False, compare=False)
@@ -66,6 +71,7 @@ class Vocabulary:
             "_word_ids": _numbered(self.words, RESERVED),
             "_vector_rows": _numbered(self.vector_words, 1),  # row 0 is zero: no vector
             "_char_ids": _numbered(self.chars, RESERVED),
+            "_affix_ids": _numbered(self.affixes, 1),
             "_tag_ids": _numbered(self.tags, 0),
             "_class_ids": _numbered(self.classes, 0),
             "_feature_ids": tuple(_numbered(values, RESERVED) for values in self.features),
@@ -102,6 +108,12 @@ class Vocabulary:
         known = self._char_ids
         return [known.get(char, UNKNOWN_ID) for char in word]
 
+    def affix_ids(self, word: str) -> list[int]:
+        """Ids of a word's prefixes, suffixes and shape; `PAD_ID` of each that is not known."""
+        # Not `UNKNOWN_ID`: they are summed, and an unknown one adds nothing.
+        known = self._affix_ids
+        return [known.get(affix, PAD_ID) for affix in affixes_of(word)]
+
     def tag_id(self, tag: str) -> int | None:
         """Id of a tag; None if the training corpus lacks it."""
         return self._tag_ids.get(tag)
@@ -137,6 +149,8 @@ class Vocabulary:
             vector_words=_strings(values, "vector_words"),
             only_vectors=_bool(values, "only_vectors"),
             chars=_strings(values, "chars"),
+            # Models of 0.1.0 have none.
+            affixes=_strings(values, "affixes") if "affixes" in values else (),
             tags=_strings(values, "tags"),
             classes=_strings(values, "classes"),
             features=_columns(values, "features"),
@@ -152,6 +166,7 @@ class Vocabulary:
             "words": (self.words, self._word_ids),
             "vector_words": (self.vector_words, self._vector_rows),
             "chars": (self.chars, self._char_ids),
+            "affixes": (self.affixes, self._affix_ids),
             "tags": (self.tags, self._tag_ids),
             "classes": (self.classes, self._class_ids),
         }
@@ -168,7 +183,7 @@ class Vocabulary:
                     f"{name}: expected each string once, found {shorten(repeated)} again"
                 )
             # Files of vectors and feature columns may have an empty string.
-            if name in ("words", "tags", "classes") and "" in known:
+            if name in ("words", "affixes", "tags", "classes") and "" in known:
                 raise ValueError(f"{name}: expected no empty string, found one")
         if any(len(char) != 1 for char in self.chars):
             wrong = next(char for char in self.chars if len(char) != 1)

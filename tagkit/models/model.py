@@ -17,7 +17,7 @@ from tagkit.config import Config
 from tagkit.features.batch import Batch, Tokens, Words
 from tagkit.features.vocabulary import RESERVED, Vocabulary
 from tagkit.models.output import ModelOutput
-from tagkit.nn.embedding import CharEncoder, TokenEmbedding, WordEmbedding
+from tagkit.nn.embedding import AffixEmbedding, CharEncoder, TokenEmbedding, WordEmbedding
 from tagkit.nn.encoder import Encoder
 from tagkit.nn.inference import SMALLEST_BATCH, CachedWords, read_cached
 
@@ -77,7 +77,9 @@ class Model(nn.Module, ABC):
 
     def vectors(self, words: Words) -> Tensor:
         """(words, features) vectors of distinct words."""
-        return self.embed.vectors(words.word_ids, words.vector_rows, words.char_ids)
+        return self.embed.vectors(
+            words.word_ids, words.vector_rows, words.char_ids, words.affix_ids
+        )
 
     def states(self, batch: Batch) -> Tensor:
         """(batch, time, hidden) hidden states of the encoder."""
@@ -120,7 +122,7 @@ class Model(nn.Module, ABC):
 def build_embedding(config: Config, vocabulary: Vocabulary) -> TokenEmbedding:
     """Embeddings of words, characters and feature columns, with fresh weights."""
     # The order in which parts are built is the order in which weights are drawn: characters,
-    # words, features, encoder, heads. Another order would give other weights for the same seed.
+    # words, affixes, features, encoder, heads. Another order would give other weights for a seed.
     embeddings = config.embeddings
     chars = None
     if embeddings.char_cell != "none":
@@ -136,9 +138,14 @@ def build_embedding(config: Config, vocabulary: Vocabulary) -> TokenEmbedding:
         dim=embeddings.word_dim,
         vectors=len(vocabulary.vector_words),
     )
+    # Built after the words, and before the encoder. A model of 0.1.0 has none in its vocabulary.
+    affixes = None
+    if vocabulary.affixes:
+        affixes = AffixEmbedding(affixes=len(vocabulary.affixes) + 1, dim=embeddings.affix_dim)
     return TokenEmbedding(
         words=words,
         chars=chars,
+        affixes=affixes,
         features=[len(values) + RESERVED for values in vocabulary.features],
         dim=embeddings.feature_dim,
     )

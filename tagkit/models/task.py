@@ -29,7 +29,7 @@ from typing import ClassVar
 import numpy as np
 from torch import Tensor
 
-from tagkit.config import Config
+from tagkit.config import Config, fixed
 from tagkit.corpus.dataset import LabelKinds, Split
 from tagkit.corpus.splits import Corpus, load_corpus
 from tagkit.evaluation.report import Report
@@ -172,7 +172,7 @@ class Task(ABC):
         # model, overrides this with their order in the corpus.
         train = config.train
         batches = batches_at_random(
-            encoded.lengths, train.batch_size, train.batch_tokens, generator
+            encoded.lengths, fixed(train.batch_size), train.batch_tokens, generator
         )
         size = train.accumulate
         return [batches[start : start + size] for start in range(0, len(batches), size)]

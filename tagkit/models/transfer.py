@@ -17,7 +17,9 @@ from tagkit.models.bundle import Bundle
 from tagkit.models.model import Model
 
 # Prefixes of the tensors whose first dimension grows with the vocabulary.
-_TABLES = ("embed.words.trained.", "embed.chars.embedding.", "embed.features.")
+_TABLES = (
+    "embed.words.trained.", "embed.chars.embedding.", "embed.affixes.table.", "embed.features.",
+)  # fmt: skip
 
 
 def inherit_options(config: Config, base: Bundle, name: str) -> Config:
@@ -78,6 +80,8 @@ def extend_vocabulary(vocabulary: Vocabulary, config: Config, base: Bundle) -> V
         vocabulary,
         words=_united(old.words, vocabulary.words),
         chars=_united(old.chars, vocabulary.chars),
+        # A base model without them has no weights for them.
+        affixes=_united(old.affixes, vocabulary.affixes) if old.affixes else (),
         tags=_united(old.tags, vocabulary.tags) if same_tags else vocabulary.tags,
         classes=_united(old.classes, vocabulary.classes) if vocabulary.classes else (),
         features=tuple(map(_united, old.features, vocabulary.features)),

@@ -1,8 +1,8 @@
 """From ids to vectors: words, their characters, feature columns.
 
 A word's vector is its embedding, the final states of a recurrent network over its characters from
-both sides (Lample et al. 2016; Ling et al. 2015), and an embedding of each feature column, side by
-side.
+both sides (Lample et al. 2016; Ling et al. 2015), an embedding of its affixes and shape, and one of
+each feature column, side by side.
 """
 
 import math
@@ -130,36 +130,79 @@ class CharEncoder(nn.Module):
         return self.layer.final_states(self.dropout(self.embedding(char_ids)), char_ids != 0)
 
 
+class AffixEmbedding(nn.Module):
+    """The sum of the embeddings of a word's prefixes, suffixes and shape.
+
+    As fastText sums the n-grams of a word (Bojanowski et al. 2017), of which these are the ones
+    at its ends.
+    """
+
+    def __init__(self, *, affixes: int, dim: int) -> None:
+        """`affixes`, padding among them."""
+        super().__init__()
+        self.table = _embedding(affixes, dim)
+        self.outputs = dim
+
+    def forward(self, affix_ids: Tensor) -> Tensor:
+        """Vectors of words.
+
+        Args:
+            affix_ids: (words, affixes) int64, 0 for those that are unknown.
+
+        Returns:
+            (words, dim), zero for a word without a known affix.
+        """
+        # (words, affixes) -> (words, affixes, dim), summed over a word's affixes -> (words, dim);
+        # embedding_bag does so without the tensor in between, and leaves row 0 out.
+        return nn.functional.embedding_bag(affix_ids, self.table.weight, mode="sum", padding_idx=0)
+
+
 class TokenEmbedding(nn.Module):
-    """Word, characters and features of each token, side by side."""
+    """Word, characters, affixes and features of each token, side by side."""
 
     def __init__(
-        self, *, words: WordEmbedding, chars: CharEncoder | None, features: Sequence[int], dim: int
+        self,
+        *,
+        words: WordEmbedding,
+        chars: CharEncoder | None,
+        affixes: AffixEmbedding | None,
+        features: Sequence[int],
+        dim: int,
     ) -> None:
         """`features`: how many values each feature column has; `dim` of their embeddings."""
         super().__init__()
         self.words = words
         self.chars = chars
+        self.affixes = affixes
         self.features = nn.ModuleList(_embedding(values, dim) for values in features)
-        self.vector_size = words.outputs + (chars.outputs if chars else 0)
+        self.vector_size = sum(part.outputs for part in (words, chars, affixes) if part)
         self.outputs = self.vector_size + dim * len(features)
 
-    def vectors(self, word_ids: Tensor, vector_rows: Tensor, char_ids: Sequence[Tensor]) -> Tensor:
-        """Vectors of distinct words: embedding and characters.
+    def vectors(
+        self,
+        word_ids: Tensor,
+        vector_rows: Tensor,
+        char_ids: Sequence[Tensor],
+        affix_ids: Tensor,
+    ) -> Tensor:
+        """Vectors of distinct words: embedding, characters and affixes.
 
         Args:
             word_ids: (words,) int64.
             vector_rows: (words,) int64, 0 of none.
             char_ids: the words' characters, as `CharEncoder` takes them.
+            affix_ids: (words, affixes) int64, 0 for unknown ones.
 
         Returns:
-            (words, dim of words and characters).
+            (words, dim of words, characters and affixes).
         """
-        of_words: Tensor = self.words(word_ids, vector_rows)
-        if self.chars is None:
-            return of_words
-        # (words, dim) and (words, outputs of the characters), side by side
-        return torch.cat((of_words, self.chars(char_ids)), dim=1)
+        parts: list[Tensor] = [self.words(word_ids, vector_rows)]
+        if self.chars is not None:
+            parts.append(self.chars(char_ids))
+        if self.affixes is not None:
+            parts.append(self.affixes(affix_ids))
+        # (words, dim), (words, outputs of the characters) and (words, dim of affixes), side by side
+        return torch.cat(parts, dim=1) if len(parts) > 1 else parts[0]
 
     def forward(self, vectors: Tensor, rows: Tensor, feature_ids: Sequence[Tensor]) -> Tensor:
         """Vectors of all tokens, from those of distinct words.

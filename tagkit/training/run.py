@@ -5,9 +5,11 @@ import time
 from enum import IntEnum
 from typing import Any, Literal
 
+from tagkit.config import fixed
 from tagkit.errors import Interrupted, TrainingError
 from tagkit.inference.predictor import Predictor
 from tagkit.inference.score import dev_scores
+from tagkit.limits import BATCH_SIZE
 from tagkit.training.callbacks import Epoch, Listener
 from tagkit.training.run_folder import RunFolder
 from tagkit.training.state import RunState
@@ -61,11 +63,13 @@ class Run:
 
     def ending(self) -> Ending | None:
         """Why there is no further epoch; None while there is one."""
-        done, patience = len(self.state.epochs), self.settings.patience
-        if done >= self.settings.max_epochs:
+        done, patience = len(self.state.epochs), fixed(self.settings.patience)
+        if done >= fixed(self.settings.max_epochs):
             return "epochs"
-        # Early stopping: Goodfellow, Bengio and Courville, section 7.8, algorithm 7.1.
-        if done and patience and done - self.state.best.number >= patience:
+        # Early stopping: Goodfellow, Bengio and Courville, section 7.8, algorithm 7.1. A score of 0
+        # says that learning has not begun: a tagger predicts O alone for its first hundred steps.
+        begun = done and self.state.best.score > 0
+        if begun and patience and done - self.state.best.number >= patience:
             return "patience"
         # At least one step is taken and scored, however short the time: else there is no model.
         if done and self.processes.max_over_ranks(self.budget.is_over(self._closing_s())):
@@ -97,7 +101,7 @@ class Run:
         position = state.position
         with state.optimizer.averaged():
             dev = self.prepared.corpus.dev
-            scores = dev_scores(self.predictor, dev, self.settings.batch_size)
+            scores = dev_scores(self.predictor, dev, BATCH_SIZE)
             # Rounding may differ between processes, which have to agree on the best epoch.
             score = self.processes.from_first_rank(scores.headline)
             # `_closing_s` estimates from it how long the end of the run will take.

@@ -16,7 +16,7 @@ from tagkit.training.checkpoint import (
 )
 from tagkit.training.manifest import Manifest
 from tagkit.training.run_files import CHECKPOINTS
-from tagkit.training.run_identity import differences, with_former_tokenizer
+from tagkit.training.run_identity import differences, with_former_defaults
 from tagkit.wording import FORCE, Message
 
 # The newest, and the one before it in case the newest turns out to be unreadable.
@@ -24,14 +24,14 @@ _KEEP = 2
 
 
 def resumed_config(folder: Path, config: Config) -> Config:
-    """The configuration, with the tokenizer of the run in `folder` if that is of version 0.1.0.
+    """The configuration, with the defaults of the run in `folder` if that is of version 0.1.0.
 
     Raises:
         CheckpointError: no checkpoint can be read.
     """
     # Damaged ones are reported when the run is resumed; here they would be reported twice.
     checkpoint = newest_checkpoint(folder / CHECKPOINTS, lambda _: None, lambda _: None)
-    return with_former_tokenizer(config, checkpoint.state.get("run")) if checkpoint else config
+    return with_former_defaults(config, checkpoint.state.get("run")) if checkpoint else config
 
 
 def checkpoint_to_resume(

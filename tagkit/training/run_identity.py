@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tagkit.config import (
-    FORMER_TOKENIZER,
+    FORMER_DEFAULTS,
     Config,
     option_values,
     options_of,
@@ -25,6 +25,8 @@ from tagkit.training.setup import Prepared
 from tagkit.wording import OUTPUT, Message, Setting, clipped
 
 _CONTENT = "content of "
+# An option that runs of 0.1.0 did not have, so that their checkpoints show by its absence.
+_SINCE_0_2 = "embeddings.affix_dim"
 
 
 def output_folder(config: Config) -> Path:
@@ -119,7 +121,7 @@ def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """The differences of two identities, each as part of a sentence."""
     found = []
     # An option that only one of them has was added or removed by a version; the default of a new
-    # option is what earlier versions did. (Except the tokenizer: see `with_former_tokenizer`.)
+    # option is what earlier versions did. (Otherwise: see `with_former_defaults`.)
     for name in sorted(before.keys() & now.keys()):
         old, new = before[name], now[name]
         if old != new:
@@ -137,16 +139,23 @@ def _shown(value: Any) -> str:
     return "unset" if value is None else clipped(json.dumps(value, ensure_ascii=False, default=str))
 
 
-def with_former_tokenizer(config: Config, run: object) -> Config:
-    """The configuration with the tokenizer of the run that is resumed, unless it names one.
-
-    Version 0.1.0, whose runs can be resumed, had another default and did not record it.
+def with_former_defaults(config: Config, run: object) -> Config:
+    """The configuration with the defaults of the run that is resumed, for options left unset.
 
     Args:
         config: of the run that resumes it.
         run: `identity` of the run that is resumed, from its checkpoint.
     """
-    if "tokenizer" in config.data.model_fields_set or not isinstance(run, Mapping):
+    if not isinstance(run, Mapping) or _SINCE_0_2 in run:
         return config
-    name = run.get("data.tokenizer", FORMER_TOKENIZER)
-    return with_options(config, {"data.tokenizer": name})
+    former = {
+        name: run.get(name, default)
+        for name, default in FORMER_DEFAULTS.items()
+        if not _is_set(config, name)
+    }
+    return with_options(config, former)
+
+
+def _is_set(config: Config, name: str) -> bool:
+    section, _, key = name.partition(".")
+    return key in getattr(config, section).model_fields_set

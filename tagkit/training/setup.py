@@ -8,6 +8,7 @@ import torch
 
 from tagkit.config import Config
 from tagkit.corpus.splits import Corpus
+from tagkit.features.affixes import frequent_affixes
 from tagkit.features.encoding import Encoded, encode
 from tagkit.features.vocabulary import (
     RESERVED,
@@ -30,6 +31,7 @@ from tagkit.models.transfer import (
     pretrained_vectors,
 )
 from tagkit.text.records import Sentence
+from tagkit.training.defaults import choose_by_size
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,7 @@ class Prepared:
         device: where to train.
         vectors: how many distinct words of the training corpus have a pretrained vector, and how
             many there are; None without vectors.
+        by_size: what was chosen from the size of the corpus, in a sentence; empty if nothing was.
         cut: number of training sentences longer than data.max_length, which are read in windows.
     """
 
@@ -60,6 +63,7 @@ class Prepared:
     singletons: torch.Tensor
     device: torch.device
     vectors: tuple[int, int] | None
+    by_size: str
     cut: int
 
 
@@ -82,12 +86,15 @@ def prepare(config: Config, device: torch.device) -> Prepared:
     config = task.resolve(config, corpus)
     config, vectors = _with_vectors(config, base)
     sentences = task.examples(config, corpus)
+    chosen = choose_by_size(config, len(sentences), sum(map(len, sentences)))
+    config = chosen.config
     surfaces = count_surfaces(sentences)
     counts = count_words(surfaces, config.embeddings.lowercase, config.embeddings.normalize_digits)
     labels = task.labels(config, sentences)
     # Characters are those of the words as written: lowercasing does not apply to them.
     chars = most_frequent(count_chars(surfaces))
-    vocabulary = _vocabulary(config, sentences, counts, chars, labels, vectors)
+    affixes = frequent_affixes(surfaces) if config.embeddings.affix_dim else ()
+    vocabulary = _vocabulary(config, sentences, counts, chars, affixes, labels, vectors)
     if base:
         vocabulary = extend_vocabulary(vocabulary, config, base)
     targets = task.targets(sentences, vocabulary)
@@ -109,6 +116,7 @@ def prepare(config: Config, device: torch.device) -> Prepared:
         singletons=_singletons(vocabulary, counts),
         device=device,
         vectors=_covered(vocabulary, counts) if vectors else None,
+        by_size=chosen.reason,
         cut=0 if task.is_whole else sum(len(s) > longest for s in corpus.train.sentences),
     )
 
@@ -130,10 +138,11 @@ def _vocabulary(
     sentences: list[Sentence],
     counts: Counter[str],
     chars: tuple[str, ...],
+    affixes: tuple[str, ...],
     labels: Labels,
     vectors: Vectors | None,
 ) -> Vocabulary:
-    """Words, characters, labels and feature values of the training corpus; words of the vectors."""
+    """All strings of the training corpus that have ids, and the words of the vectors."""
     options = config.embeddings
     # Ties are broken by the alphabet, so that ids do not depend on the corpus's order.
     by_frequency = sorted(counts, key=lambda word: (-counts[word], word))
@@ -147,6 +156,7 @@ def _vocabulary(
         vector_words=vector_words,
         only_vectors=options.freeze_vectors,
         chars=chars,
+        affixes=affixes,
         tags=labels.tags,
         classes=labels.classes,
         features=tuple(

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from tagkit.config import fixed
 from tagkit.features.bucketing import Ids
 from tagkit.training.callbacks import Epoch
 from tagkit.training.checkpoint import Checkpoint
@@ -106,7 +107,7 @@ class RunState:
         self.shuffler.bit_generator.state = dict(self.position.shuffler)
         steps = self._steps(self.shuffler)
         # The current epoch is among those that are left.
-        epochs_left = self.prepared.config.train.max_epochs - len(self.epochs)
+        epochs_left = fixed(self.prepared.config.train.max_epochs) - len(self.epochs)
         self.schedule.total_steps = self.step - self.position.done + len(steps) * epochs_left
         return EpochPlan(steps, self.prepared.encoded.target_count / len(steps))
 

@@ -15,6 +15,7 @@ from tagkit.evaluation.report import Report
 from tagkit.features.bucketing import Ids
 from tagkit.inference.predictor import Predictor
 from tagkit.inference.score import evaluate
+from tagkit.limits import BATCH_SIZE
 from tagkit.models.device import choose_device, set_threads
 from tagkit.training.callbacks import Epoch, Listener
 from tagkit.training.distributed import processes_of
@@ -232,9 +233,9 @@ def _finish(run: Run, ended: Ending) -> Trained:
     with state.optimizer.averaged():
         run.save_model("last", state.epochs[-1])
     state.load_best()
-    corpus, size = run.prepared.corpus, run.settings.batch_size
-    dev = evaluate(predictor, corpus.dev, batch_size=size)
-    test = evaluate(predictor, corpus.test, batch_size=size) if corpus.test else None
+    corpus = run.prepared.corpus
+    dev = evaluate(predictor, corpus.dev, batch_size=BATCH_SIZE)
+    test = evaluate(predictor, corpus.test, batch_size=BATCH_SIZE) if corpus.test else None
     scores = {"dev": dev.to_dict(), "test": test.to_dict() if test else None}
     run.save_model("best", state.best, scores=scores)
     run.processes.barrier()  # no process returns before the first has written the model

@@ -36,14 +36,18 @@ PROBABILITIES = ("embeddings.singleton_dropout", "embeddings.char_dropout", "enc
                  "encoder.locked_dropout", "encoder.word_dropout", "train.momentum",
                  "train.average_decay", "head.dropout", "head.label_smoothing")  # fmt: skip
 FROM_0 = ("embeddings.max_vectors", "train.warmup_steps", "train.anneal_patience",
-          "train.bptt", "train.batch_tokens", "train.patience")  # fmt: skip
-FROM_1 = ("embeddings.min_count", "train.batch_size", "train.max_epochs")
+          "train.bptt", "train.batch_tokens")  # fmt: skip
+FROM_1 = ("embeddings.min_count",)
+AUTO_FROM_1 = ("train.batch_size", "train.max_epochs")
 # Option, the values at its limits, and what is refused on either side with what is expected.
 LIMITS: list[tuple[str, list[str], list[tuple[str, str]]]] = [
     *((name, ["1", "100_000"], [("0", NOT_BELOW_1), ("100_001", "less than or equal to 100000")]) for name in SIZES),
     *((name, ["0", "0.999"], [("-0.1", NOT_BELOW_0), ("1", "less than 1"), ("nan", FINITE)]) for name in PROBABILITIES),
     *((name, ["0", "9"], [("-1", NOT_BELOW_0)]) for name in FROM_0),
     *((name, ["1", "9"], [("0", NOT_BELOW_1)]) for name in FROM_1),
+    *((name, ["'auto'", "1", "9"], [("0", f"'auto' or {NOT_BELOW_1}")]) for name in AUTO_FROM_1),
+    ("train.patience", ["'auto'", "0", "9"], [("-1", f"'auto' or {NOT_BELOW_0}")]),
+    ("embeddings.affix_dim", ["0", "100_000"], [("-1", NOT_BELOW_0), ("100_001", "less than or equal to 100000")]),
     ("data.dev_fraction", ["0.001", "0.999"], [("0", "greater than 0"), ("1", "less than 1")]),
     ("head.class_loss", ["1e-9", "9"], [("0", "greater than 0"), ("inf", FINITE)]),
     ("data.max_line_chars", ["1000", "2147483647"], [("999", "greater than or equal to 1000"), ("2147483648", "less than or equal to 2147483647")]),
@@ -74,11 +78,14 @@ def test_every_limit_is_kept_and_named(
 
 
 def test_the_limits_above_are_those_of_all_options_with_a_number() -> None:
+    def is_number(value: object) -> bool:
+        # "auto" stands for a number where it is not one of several names.
+        return (isinstance(value, int | float) and not isinstance(value, bool)) or value == "auto"
+
     numbers = {
         name
         for name in option_names()
-        if isinstance(option(Config(), name), int | float)
-        and not isinstance(option(Config(), name), bool)
+        if is_number(option(Config(), name)) and name not in CHOICES and name != "train.device"
     }
     assert {row[0] for row in LIMITS} == numbers
 

@@ -96,7 +96,7 @@ LARGE = "9" * 5000
 @pytest.mark.parametrize(
     ("override", "problem"),
     [
-        (f"train.patience={LARGE}", f'train.patience = "{"9" * 99}...{"9" * 49}": expected an integer'),
+        (f"train.patience={LARGE}", f'train.patience = "{"9" * 99}...{"9" * 49}": expected \'auto\' or an integer'),
         ("train.patience=0x" + "f" * 5000, "train.patience = a number of many digits: expected a number of at most 64 bits"),
         ("train.patience=99999999999999999999", "train.patience = 99999999999999999999: expected a number of at most 64 bits"),
         ("head.hidden=[99999999999999999999]", "head.hidden = 99999999999999999999: expected a number of at most 64 bits"),

@@ -23,7 +23,8 @@ from tagkit.text.schemes import convert, to_spans
 def make_predictor(scheme: str, kind: str, seed: int) -> Predictor:
     vocabulary = Vocabulary(
         words=("a", "b", "c"), vector_words=(), only_vectors=False, chars=("a", "b", "c"),
-        tags=TAGS[scheme], classes=(), features=(), lowercase=True, normalize_digits=True,
+        affixes=(), tags=TAGS[scheme], classes=(), features=(),
+        lowercase=True, normalize_digits=True,
     )  # fmt: skip
     config = load_config(
         overrides=["data.scheme=iob2", f"data.train_scheme={scheme}", f"head.kind={kind}",

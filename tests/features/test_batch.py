@@ -7,7 +7,8 @@ from tagkit.features.batch import Batch, Tokens, Words
 
 
 def a_batch() -> Batch:
-    words = Words(torch.tensor([3, 2]), torch.tensor([0, 1]), (torch.tensor([[2], [3]]),))
+    words = Words(torch.tensor([3, 2]), torch.tensor([0, 1]), (torch.tensor([[2], [3]]),),
+                  torch.tensor([[1, 0], [2, 1]]))  # fmt: skip
     mask = torch.tensor([[True, True], [True, False]])
     tokens = Tokens(torch.tensor([[0, 1], [1, 0]]), mask, (torch.tensor([[2, 3], [3, 0]]),))
     return Batch(words, tokens, {"tags": torch.tensor([[1, 0], [1, 0]])})

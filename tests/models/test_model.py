@@ -27,7 +27,8 @@ from tagkit.training.setup import prepare
 TAGS = ("O", "B-X", "E-X", "S-X", "I-X", "S-Y")
 VOCABULARY = Vocabulary(
     words=tuple("abcdefg"), vector_words=("a", "zz"), only_vectors=False, chars=tuple("abcdefgxyz"),
-    tags=TAGS, classes=(), features=(("N", "V"),), lowercase=True, normalize_digits=True,
+    affixes=("=x", "z-", "-z"), tags=TAGS, classes=(), features=(("N", "V"),),
+    lowercase=True, normalize_digits=True,
 )  # fmt: skip
 
 
@@ -144,7 +145,8 @@ def test_every_option_of_the_encoder_and_the_characters_reaches_its_place() -> N
                    "encoder.dropout=0.1", "encoder.locked_dropout=0.2", "encoder.word_dropout=0.3",
                    "embeddings.char_cell=elman", "embeddings.char_dim=4",
                    "embeddings.char_hidden=6", "embeddings.char_dropout=0.7",
-                   "embeddings.word_dim=9", "embeddings.feature_dim=2", "data.scheme=iob2"]
+                   "embeddings.word_dim=9", "embeddings.feature_dim=2", "embeddings.affix_dim=7",
+                   "data.scheme=iob2"]
     )  # fmt: skip
     model = build(config, VOCABULARY)
     encoder, chars = model.encoder, model.embed.chars
@@ -161,7 +163,7 @@ def test_every_option_of_the_encoder_and_the_characters_reaches_its_place() -> N
     assert chars is not None
     assert isinstance(chars.layer.forwards, nn.RNN)
     assert (chars.embedding.embedding_dim, chars.outputs, chars.dropout.p) == (4, 12, 0.7)
-    assert model.embed.outputs == 9 + 12 + 2
+    assert model.embed.outputs == 9 + 12 + 7 + 2
     plain = load_config(
         overrides=["encoder.bidirectional=false", "embeddings.char_cell=none", "data.scheme=iob2"]
     )

@@ -79,7 +79,7 @@ def test_every_old_tensor_is_the_first_block_of_the_new_one(tmp_path: Path, base
         block = tensor[tuple(slice(size) for size in old[name].shape)]
         assert torch.equal(block, old[name]), name
         grown += tensor.shape != old[name].shape
-    assert grown == 7  # words, characters, linear layer and bias, transitions, start, end
+    assert grown == 8  # words, characters, affixes, linear layer and bias, transitions, start, end
 
 
 def test_it_learns_new_labels_and_keeps_what_the_corpus_still_has(

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from tagkit.nn.embedding import CharEncoder, TokenEmbedding, WordEmbedding
+from tagkit.nn.embedding import AffixEmbedding, CharEncoder, TokenEmbedding, WordEmbedding
 
 
 def words_with_vectors() -> tuple[WordEmbedding, Tensor]:
@@ -89,22 +89,25 @@ def test_characters_are_dropped_in_training_alone() -> None:
 def test_words_characters_and_features_stand_side_by_side() -> None:
     torch.manual_seed(1)
     words = WordEmbedding(words=4, dim=3, vectors=0)
-    embed = TokenEmbedding(words=words, chars=chars(), features=[3, 5], dim=2)
+    affixes = AffixEmbedding(affixes=4, dim=2)
+    embed = TokenEmbedding(words=words, chars=chars(), affixes=affixes, features=[3, 5], dim=2)
     word_ids, rows = torch.tensor([2, 3]), torch.tensor([[1, 0]])
     char_ids = [torch.tensor([[2, 3]]), torch.tensor([[4, 5]])]
     features = [torch.tensor([[1, 2]]), torch.tensor([[4, 0]])]
     nothing = torch.zeros_like(word_ids)
-    found = embed(embed.vectors(word_ids, nothing, char_ids), rows, features)
+    affix_ids = torch.tensor([[1, 0, 3], [0, 0, 0]])
+    found = embed(embed.vectors(word_ids, nothing, char_ids, affix_ids), rows, features)
     assert embed.chars is not None
     spelt = embed.chars(char_ids)
     expected = [
         words.trained(word_ids.flip(0)).unsqueeze(0),
         torch.stack((spelt[1], spelt[0])).unsqueeze(0),
+        torch.stack((torch.zeros(2), affixes.table.weight[[1, 3]].sum(0))).unsqueeze(0),
         embed.features[0](features[0]),
         embed.features[1](features[1]),
     ]
     torch.testing.assert_close(found, torch.cat(expected, dim=2))
     assert found.shape[2] == embed.outputs
-    plain = TokenEmbedding(words=words, chars=None, features=[], dim=2)
-    vectors = plain.vectors(word_ids, nothing, [])
+    plain = TokenEmbedding(words=words, chars=None, affixes=None, features=[], dim=2)
+    vectors = plain.vectors(word_ids, nothing, [], torch.zeros(2, 0, dtype=torch.int64))
     torch.testing.assert_close(plain(vectors, rows, []), words.trained(word_ids[rows]))

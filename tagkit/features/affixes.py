@@ -1,0 +1,71 @@
+"""Prefixes, suffixes and shapes of words: what shows of a word that training never saw.
+
+The features by which taggers without networks recognise unknown words (Ratnaparkhi 1996; Jurafsky
+and Martin, "Sequence Labeling for Parts of Speech and Named Entities", section on features for CRF
+taggers). The network over the characters can learn them, but not from a few hundred sentences.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+_PREFIXES = (1, 2, 3)  # lengths in characters
+_SUFFIXES = (1, 2, 3, 4)  # endings carry more grammar than beginnings in most written languages
+# An affix of one word alone says no more than the word does.
+_MIN_WORDS = 2
+# A corpus of a million words has tens of thousands, the rare ones of names and numbers.
+_MAX_AFFIXES = 20_000
+
+
+def affixes_of(word: str) -> Iterator[str]:
+    """A word's prefixes ("un-"), suffixes ("-ing") and shape ("=Xx"), always equally many.
+
+    Affixes are in lower case; those as long as the word or longer are empty.
+    """
+    lower = word.lower()
+    for length in _PREFIXES:
+        yield f"{lower[:length]}-" if length < len(lower) else ""
+    for length in _SUFFIXES:
+        yield f"-{lower[-length:]}" if length < len(lower) else ""
+    yield f"={word_shape(word)}"
+
+
+AFFIXES_PER_WORD = len(_PREFIXES) + len(_SUFFIXES) + 1
+
+
+def word_shape(word: str) -> str:
+    """Kinds of a word's characters, at most two of one kind in a row: "DC10-30" is "XX00-00".
+
+    X stands for upper case, x for lower case, 0 for digits, a for letters of scripts without case;
+    other characters stand for themselves.
+    """
+    shape = ""
+    for char in word:
+        kind = _kind(char)
+        if not shape.endswith(kind * 2):
+            shape += kind
+    return shape
+
+
+def _kind(char: str) -> str:
+    if char.isupper():
+        return "X"
+    if char.islower():
+        return "x"
+    if char.isdigit():
+        return "0"
+    return "a" if char.isalpha() else char
+
+
+def frequent_affixes(words: Iterable[str]) -> tuple[str, ...]:
+    """The affixes and shapes of distinct words, the most frequent first.
+
+    Args:
+        words: distinct, as written in the training corpus.
+    """
+    counts: Counter[str] = Counter()
+    for word in words:
+        counts.update(affix for affix in affixes_of(word) if affix)
+    known = [affix for affix, count in counts.items() if count >= _MIN_WORDS]
+    # Ties are broken by the alphabet, so that ids do not depend on the corpus's order.
+    known.sort(key=lambda affix: (-counts[affix], affix))
+    return tuple(known[:_MAX_AFFIXES])
