@@ -133,7 +133,7 @@ def fake_training(monkeypatch: pytest.MonkeyPatch, scores: dict[int, float]) -> 
         for name in MODEL_FILES:
             (folder / "best" / name).write_text(f"of seed {seed}")
         best = SimpleNamespace(score=scores[seed], number=1)
-        return SimpleNamespace(best=best, test=None, folder=folder)
+        return SimpleNamespace(best=best, dev=None, test=None, folder=folder)
 
     monkeypatch.setattr("tagkit.training.seeds.train", run)
     monkeypatch.setattr("tagkit.training.seeds.time.monotonic", lambda: 60.0 * len(configs))
