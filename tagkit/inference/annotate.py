@@ -228,7 +228,7 @@ class Annotator:
 
     def _predict(self, inputs: Iterable[Any]) -> list[TaggedText]:
         answers = self.predictor.predict(inputs, **self._predict_options())
-        self._tokens += sum(len(answer.tokens) for answer in answers)
+        self._tokens += sum(len(part) for each in answers for part in each.sentences)
         return answers
 
     def _predict_options(self) -> dict[str, Any]:
