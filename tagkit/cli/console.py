@@ -99,6 +99,8 @@ def _progress_bar(*columns: ProgressColumn) -> Bar:
         console=_ERRORS,
         # Gone when it ends, so that a log holds the rows alone.
         transient=True,
+        # Standard output holds data: rich would send it to standard error.
+        redirect_stdout=False,
         disable=not _ERRORS.is_terminal,
     )
 

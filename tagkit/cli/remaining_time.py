@@ -112,6 +112,7 @@ def step_line(
         "  ".join([head, count, loss, f"{rate} tokens/s", *times]),
         "  ".join([head, count, loss, f"{rate} tok/s", *times]),
         " ".join([head, count, loss, f"{rate} tok/s", *times]),
+        " ".join([head, count.replace(",", ""), loss, f"{rate} tok/s", *times]),
         "  ".join([head, count, loss, *times]),
         "  ".join([head, count, *times]),
     ]
