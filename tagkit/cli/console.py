@@ -32,6 +32,11 @@ if TYPE_CHECKING:  # its module imports torch
 class _Errors(Console):
     """Standard error; a closed terminal does not end a training run."""
 
+    def __init__(self) -> None:
+        # No text is read as markup or as the name of an emoji: a file may be called
+        # `a:pear:b.txt`.
+        super().__init__(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
+
     def _check_buffer(self) -> None:
         try:
             super()._check_buffer()
@@ -43,8 +48,7 @@ class _Errors(Console):
         self.quiet = True
 
 
-# No text is read as markup or as the name of an emoji: a file may be called `a:pear:b.txt`.
-_ERRORS = _Errors(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
+_ERRORS = _Errors()
 _STYLES = {"error": "bold red", "warning": "yellow", "best": "bold green"}
 
 

@@ -154,8 +154,8 @@ def eval_command(
         typer.echo(to_json(report.to_dict()))
     else:
         width = width_of(sys.stdout)
-        show_lines(report_lines(report, width))
-        show_lines(confusion_lines(report, width or DEFAULT_WIDTH))
+        matrix = confusion_lines(report, width or DEFAULT_WIDTH)
+        show_lines([*report_lines(report, width), *matrix])
     if found:  # to standard error: standard output may be JSON
         for line in found.lines():
             note(line)

@@ -11,6 +11,7 @@ import tiny
 from program import SMALL
 from pty_terminal import COLOURS, Terminal, lines_of
 
+from tagkit.cli import console
 from tagkit.cli.main import main
 from tagkit.cli.terminal import cells
 
@@ -47,6 +48,8 @@ def run(monkeypatch: pytest.MonkeyPatch, home: Path) -> Run:
             patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
             patch.setattr(sys, "stdout", out.stream if out_is_terminal else printed)
             patch.setattr(sys, "stderr", err.stream)
+            # What rich can show on a stream is decided when the module is imported.
+            patch.setattr(console, "_ERRORS", console._Errors())
             with pytest.raises(SystemExit) as ended:
                 main()
         printed.seek(0)
@@ -160,9 +163,7 @@ def test_a_search_fits_the_terminal(run: Run) -> None:
     assert "Next: tagkit eval search TEST" in lines_of(err)
 
 
-def test_predict_shows_tokens_and_rate_unless_text_is_printed_there(
-    run: Run, trained: Path
-) -> None:
+def test_predict_shows_tokens_and_rate_unless_text_is_printed(run: Run, trained: Path) -> None:
     arguments = ["predict", trained, f"{PLACE}/test.conll"]
     rate = re.compile(r"test\.conll  ([\d,]+) tokens  [\d,]+ tokens/s  0:\d\d")
     code, out, err = run(*arguments, out_is_terminal=False)
