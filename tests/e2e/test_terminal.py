@@ -177,3 +177,14 @@ def test_predict_shows_tokens_and_rate_unless_text_is_printed(run: Run, trained:
     assert not rate.search(err)
     _, _, err = run(*arguments, "--quiet", out_is_terminal=False)
     assert err == ""
+
+
+def test_a_bar_leaves_standard_output_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Terminal(80)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys, "stderr", screen.stream)
+    monkeypatch.setattr(console, "_ERRORS", console._Errors())
+    before = sys.stdout
+    with console.WithBar("trials", 3):
+        assert sys.stdout is before  # rich would send it to standard error
+    assert "trials" in screen.close()
