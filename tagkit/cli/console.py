@@ -1,22 +1,41 @@
-"""What a person sees: progress, tables, notes. The only module that knows rich.
+"""What a person sees: progress and notes. The only module that knows rich.
 
 Everything but the result of a command goes to standard error. Where that is no terminal
-there is no colour and no progress bar, and lines come out plain.
+there is no colour and no progress bar, and lines come out plain and whole.
 """
 
-from collections.abc import Sequence
-from typing import Self
+import sys
+import time
+from typing import TYPE_CHECKING, Self
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeRemainingColumn,
+)
 from rich.progress import Progress as Bar
-from rich.table import Table
+from rich.table import Column
+from rich.text import Text
 
 from tagkit.cli.messages import for_people
+from tagkit.cli.remaining_time import RemainingTime, step_line
+from tagkit.cli.terminal import coloured, has_colours, shortened, shown_time, wrapped
+
+if TYPE_CHECKING:  # its module imports torch
+    from tagkit.training.callbacks import Step
 
 
 class _Errors(Console):
     """Standard error; a closed terminal does not end a training run."""
+
+    def __init__(self) -> None:
+        # No text is read as markup or as the name of an emoji: a file may be called
+        # `a:pear:b.txt`.
+        super().__init__(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
     def _check_buffer(self) -> None:
         try:
@@ -29,21 +48,36 @@ class _Errors(Console):
         self.quiet = True
 
 
-# No text is read as markup or as the name of an emoji: a file may be called `a:pear:b.txt`.
-_ERRORS = _Errors(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
+_ERRORS = _Errors()
+_STYLES = {"error": "bold red", "warning": "yellow", "best": "bold green"}
 
 
-def note(text: str) -> None:
-    """Print a message to standard error, on one line whatever is in `text`."""
-    _ERRORS.print(for_people(text))
+def note(text: str, *, is_best: bool = False) -> None:
+    """Print a message to standard error, on one line whatever is in `text`.
+
+    A terminal gets it wrapped between words.
+
+    Args:
+        text: the message.
+        is_best: whether it is the row of the best epoch.
+    """
+    line = for_people(text)
+    first, *others = wrapped(line, _ERRORS.width if _ERRORS.is_terminal else None)
+    shown = Text(first)
+    part = coloured(line, is_best=is_best)
+    if part and has_colours(sys.stderr):
+        shown.stylize(_STYLES[part.style], 0, part.end)
+    for each in others:
+        shown.append(f"\n{each}")
+    _ERRORS.print(shown)
 
 
 class WithBar:
     """Shows a progress bar on standard error while it is entered."""
 
-    def __init__(self, description: str, total: int | None) -> None:
-        """`total` steps; None where that is not known."""
-        self._bar = _progress_bar()
+    def __init__(self, description: str, total: int | None, *columns: ProgressColumn) -> None:
+        """`total` steps; None where that is not known. `columns` replace the usual ones."""
+        self._bar = _progress_bar(*columns)
         self._task = self._bar.add_task(description, total=total)
 
     def __enter__(self) -> Self:
@@ -56,38 +90,92 @@ class WithBar:
         self._bar.stop()
 
 
-def _progress_bar() -> Bar:
+def _progress_bar(*columns: ProgressColumn) -> Bar:
     """A bar; none where standard error is no terminal."""
-    return Bar(
+    usual = (
         TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
+    )
+    return Bar(
+        *(columns or usual),
         console=_ERRORS,
         # Gone when it ends, so that a log holds the rows alone.
         transient=True,
+        # Standard output holds data: rich would send it to standard error.
+        redirect_stdout=False,
         disable=not _ERRORS.is_terminal,
     )
 
 
-def print_table(
-    head: Sequence[str], rows: Sequence[Sequence[str]], labels: int, title: str
-) -> None:
-    """Print a table to standard output.
+class StepColumn(ProgressColumn):
+    """One line with epoch, step, loss, rate, and the time left of the epoch and of the run."""
 
-    Args:
-        head: name of each column.
-        rows: as long as `head`.
-        labels: number of columns on the left that hold text; the others hold numbers.
-        title: above the table; may be empty.
-    """
-    table = Table(*head, title=title or None)
-    for row in rows:
-        table.add_row(*row)
-    for column in table.columns[labels:]:
-        column.justify = "right"
-    # rich cuts a table at the terminal's width; in a file or a pipe no column may be lost.
-    console = Console(highlight=False, markup=False, emoji=False)
-    if not console.is_terminal:
-        console.width = 1000
-    console.print(table)
+    def __init__(self) -> None:
+        """Shows the description until there is a step."""
+        super().__init__(table_column=Column(no_wrap=True))
+        self._remaining = RemainingTime()
+        self._step: Step | None = None
+
+    def restart(self) -> None:
+        """Begin another run, whose steps take another time."""
+        self._remaining, self._step = RemainingTime(), None
+
+    def add(self, step: "Step") -> None:
+        """Count a step. The terminal is written to ten times a second at most, by rich's thread."""
+        self._remaining.add(step)
+        self._step = step
+
+    def render(self, task: Task) -> Text:
+        """The line as it is now."""
+        step = self._step
+        if step is None:
+            return Text(task.description)
+        filled = "━" if _ERRORS.encoding.startswith("utf") else "-"
+        line, to_come = step_line(step, self._remaining.left(), _ERRORS.width, filled)
+        text = Text(line)
+        if line.endswith(filled):
+            start = len(line.rstrip(filled))
+            text.stylize("bar.complete", start, len(line) - to_come)
+            text.stylize("bar.back", len(line) - to_come)
+            if not has_colours(sys.stderr):  # the steps to come could not be told from the others
+                text = text[: len(text) - to_come]
+        return text
+
+
+class PredictionProgress(WithBar):
+    """Shows on standard error how many tokens are done, and how many a second."""
+
+    def __init__(self) -> None:
+        """The total is not known: an input is read as a stream."""
+        super().__init__("", None, TextColumn("{task.description}", markup=False))
+        self._tokens, self._began_s = 0, time.monotonic()
+        self._name = ""
+        self._update()
+
+    def start_file(self, name: str) -> None:
+        """Show the name of the input that is read now."""
+        self._name = for_people(name)
+        self._update()
+
+    def add(self, tokens: int) -> None:
+        """Count tokens that have been tagged and written."""
+        self._tokens += tokens
+        self._update()
+
+    def _update(self) -> None:
+        passed = time.monotonic() - self._began_s
+        line = prediction_line(self._name, self._tokens, passed, _ERRORS.width)
+        self._bar.update(self._task, description=line)
+
+
+def prediction_line(name: str, tokens: int, seconds: float, width: int) -> str:
+    """The progress of a prediction, at most `width` cells."""
+    if not tokens:
+        return "reading"
+    unit = "token " if tokens == 1 else "tokens"
+    facts = f"{tokens:,} {unit}  {tokens / max(seconds, 1e-9):,.0f} tokens/s"
+    facts = f"{facts}  {shown_time(seconds)}"
+    room = width - len(facts) - 2
+    return f"{shortened(name, room)}  {facts}" if room >= len("a...b") else facts[:width]

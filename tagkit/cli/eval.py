@@ -1,5 +1,6 @@
 """`tagkit eval`."""
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -94,9 +95,10 @@ def eval_command(
     tags in the last one.
     """
     # Imported here, as all below: `--help` and a wrong command line need neither rich nor torch.
-    from tagkit.cli.console import note, print_table
+    from tagkit.cli.console import note
     from tagkit.cli.messages import show_lines
-    from tagkit.cli.reports import confusion_of, report_lines
+    from tagkit.cli.reports import confusion_lines, report_lines
+    from tagkit.cli.terminal import DEFAULT_WIDTH, width_of
     from tagkit.config import load_config
 
     by_model = model is not None and file is not None
@@ -151,9 +153,9 @@ def eval_command(
     if as_json:
         typer.echo(to_json(report.to_dict()))
     else:
-        show_lines(report_lines(report))
-        if table := confusion_of(report):
-            print_table(table.head, table.rows, table.labels, table.title)
+        width = width_of(sys.stdout)
+        matrix = confusion_lines(report, width or DEFAULT_WIDTH)
+        show_lines([*report_lines(report, width), *matrix])
     if found:  # to standard error: standard output may be JSON
         for line in found.lines():
             note(line)

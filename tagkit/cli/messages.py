@@ -4,10 +4,12 @@ Whatever comes from a file, a name or a label is displayed as text: terminal con
 escaped (`tagkit.wording`). Data, such as predictions and JSON, is not written by this module.
 """
 
+import sys
 from collections.abc import Iterable
 
 import typer
 
+from tagkit.cli.terminal import for_terminal
 from tagkit.wording import Message, Setting, message_line, visible
 
 # Flags of options of the configuration.
@@ -89,4 +91,4 @@ def for_people(text: str) -> str:
 
 def show_lines(lines: Iterable[str]) -> None:
     """Print lines for people to standard output; for a command whose result they are."""
-    typer.echo("\n".join(visible(with_flags(line)) for line in lines))
+    typer.echo("\n".join(for_terminal(visible(with_flags(line)), sys.stdout) for line in lines))

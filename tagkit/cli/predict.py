@@ -1,13 +1,14 @@
 """`tagkit predict`."""
 
 import gc
+import sys
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from tagkit.cli.options import Device, Encoding, InputFormat, Model, Precision, Threads
+from tagkit.cli.options import Device, Encoding, InputFormat, Model, Precision, Quiet, Threads
 from tagkit.limits import BATCH_SIZE, MAX_LENGTH
 
 # \b (a backspace, on a line of its own) keeps click from joining the lines below it.
@@ -84,14 +85,17 @@ def predict_command(
             min=1, help="Number of worker processes, each with a copy of the model.", metavar="N"
         ),
     ] = 1,
+    quiet: Quiet = False,
 ) -> None:
     """Predict tags or classes of texts.
 
     The inputs are raw text, column files, or corpora in any other format.
     """
-    from tagkit.cli.console import note
+    from tagkit.cli.console import PredictionProgress, note
+    from tagkit.cli.terminal import is_terminal
     from tagkit.config import load_config
     from tagkit.corpus.formats.file_sets import files_of
+    from tagkit.corpus.formats.source import source_name
     from tagkit.inference.annotate import Annotator, AnswerOptions
     from tagkit.inference.predictor import load
     from tagkit.inference.render import header
@@ -102,7 +106,6 @@ def predict_command(
     from tagkit.storage.places import refuse_input, refuse_inside
 
     data = load_config(flags={"data.format": input_format, "data.encoding": encoding}).data
-    reading = StreamOptions(data.format, data.encoding, max_length or MAX_LENGTH, note)
     options = AnswerOptions(output_format, confidence, top, threshold, batch_size, max_length)
     paths = files or ["-"]
     if output == Path("-"):  # as for inputs; a file of this name is ./-
@@ -128,8 +131,23 @@ def predict_command(
             config = WorkerConfig(model, device, precision, each, options)
             # On the stack after the output: the processes are gone before the output is committed.
             pool = stack.enter_context(WorkerPool(workers, config))
+        # Text that is typed or printed on the same terminal would be mixed with the line.
+        typed = "-" in paths and is_terminal(sys.stdin)
+        printed = output is None and is_terminal(sys.stdout)
+        shown = None
+        if is_terminal(sys.stderr) and not (quiet or typed or printed):
+            shown = stack.enter_context(PredictionProgress())
+        reading = StreamOptions(
+            input_format=data.format,
+            encoding=data.encoding,
+            max_length=max_length or MAX_LENGTH,
+            note=(lambda _: None) if quiet else note,
+            progress=shown.add if shown else lambda _: None,
+        )
         for line in header(annotator.style):
             write(f"{line}\n")
         for path in paths:
+            if shown:
+                shown.start_file(Path(source_name(path)).name)
             for piece in annotate_file(pool, predictor.config, annotator.style, path, reading):
                 write(piece)

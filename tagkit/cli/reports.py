@@ -1,13 +1,12 @@
 """Reports, benchmarks and the description of a model, as lines of plain text."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from tagkit.cli.terminal import DEFAULT_WIDTH, shortened
 from tagkit.evaluation.class_report import ClassReport, JointReport
 from tagkit.evaluation.metrics import Comparison, added_metrics
 from tagkit.evaluation.report import Report, StoredHeadline, stored_headlines
-from tagkit.evaluation.scores import Score
 from tagkit.evaluation.tag_report import TagReport
 from tagkit.text.schemes import has_spans
 from tagkit.wording import clipped, listed, plural, plural_of, visible
@@ -20,6 +19,7 @@ _NO_CLASS = "(none)"  # shown in place of an empty label
 UNKNOWN = "?"  # where metadata.json has nothing that could be shown
 _MAX_CLASSES = 10  # of a confusion matrix; with more, its largest cells are listed
 _MAX_LABEL = 60  # characters of a label in a table
+_MIN_LABEL = 12  # also on a narrow terminal
 _MAX_TEXT = 1000  # characters of a name in metadata.json
 _MAX_LABELS = 1000  # that a line names
 
@@ -29,70 +29,92 @@ def label_cell(label: str) -> str:
     return visible(clipped(label, _MAX_LABEL)) or _NO_CLASS
 
 
-def report_lines(report: Report) -> Iterator[str]:
-    """A report on tags, on classes, or on both."""
+def report_lines(report: Report, width: int | None = None) -> Iterator[str]:
+    """A report on tags, on classes, or on both.
+
+    Args:
+        report: of any task.
+        width: cells of a terminal, for which long labels are shortened; None for a file.
+    """
     # The one place that knows which lines a type of report has.
     match report:
         case TagReport():
-            yield from _tag_lines(report)
+            yield from _tag_lines(report, width)
         case ClassReport():
-            yield from _class_lines(report)
+            yield from _class_lines(report, width)
         case JointReport():
-            yield from _tag_lines(report.tags)
+            yield from _tag_lines(report.tags, width)
             yield ""
-            yield from _class_lines(report.classes)
+            yield from _class_lines(report.classes, width)
             yield f"whole texts right, tags and class: {report.whole:.4f}"
         case _:  # a task with a report of its own need not add a case here
             for name, value in report.parts().items():
                 yield f"{name} {value:.4f}"
 
 
-@dataclass(frozen=True, slots=True)
-class Confusion:
-    """The confusions of a classifier as a table.
-
-    Attributes:
-        head: name of each column.
-        rows: as long as `head`.
-        labels: number of columns on the left that hold classes; the others hold numbers.
-        title: above the table; may be empty.
-    """
-
-    head: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    labels: int
-    title: str
-
-
-def confusion_of(report: "Report") -> Confusion | None:
+def confusion_lines(report: Report, width: int = DEFAULT_WIDTH) -> Iterator[str]:
     """The confusion matrix, or, of many classes, the pairs that are confused most often.
 
-    None for a report without classes, and where nothing is confused.
+    Nothing of a report without classes, and where nothing is confused.
+
+    Args:
+        report: of any task.
+        width: cells of the longest line.
     """
     classes = report.classes if isinstance(report, JointReport) else report
     if not isinstance(classes, ClassReport) or not classes.confused():
-        return None
+        return
     predicted = {label for row in classes.confusion.values() for label in row}
     labels = sorted(predicted | classes.confusion.keys())
-    if len(labels) <= _MAX_CLASSES:
-        return Confusion(
-            ("gold \\ predicted", *map(label_cell, labels)),
-            tuple(
-                (label_cell(gold), *(f"{row.get(label, 0):,}" for label in labels))
-                for gold, row in classes.confusion.items()
-            ),
-            labels=1,
-            title="",
-        )
-    return Confusion(
-        ("gold", "predicted", "texts"),
-        tuple(
-            (label_cell(gold), label_cell(other), f"{count:,}")
-            for gold, other, count in classes.confused()[:_MAX_CLASSES]
-        ),
-        labels=2,
-        title="confused most often",
-    )
+    counts = [
+        [classes.confusion.get(gold, {}).get(other, 0) for other in labels] for gold in labels
+    ]
+    names = [label_cell(label) for label in labels]
+    yield ""
+    if len(labels) <= _MAX_CLASSES and (lines := _matrix(names, counts, width)):
+        yield from lines
+        return
+    yield "confused most often"
+    yield ""
+    pairs = [
+        (label_cell(gold), label_cell(other), f"{count:,}")
+        for gold, other, count in classes.confused()[:_MAX_CLASSES]
+    ]
+    room = (width - len("  ") * 2 - max(len("texts"), *(len(pair[2]) for pair in pairs))) // 2
+    rows = [("gold", "predicted", "texts")]
+    rows += [(shortened(gold, room), shortened(other, room), count) for gold, other, count in pairs]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for gold, other, count in rows:
+        yield f"{gold:<{widths[0]}}  {other:<{widths[1]}}  {count:>{widths[2]}}"
+
+
+def _matrix(names: Sequence[str], counts: Sequence[Sequence[int]], width: int) -> list[str]:
+    """A row for each gold class and a column for each predicted one; empty if it is too wide.
+
+    The columns have the names of the classes where the width suffices, else their numbers, and the
+    rows, which have both, are the legend.
+    """
+    corner = "gold \\ predicted"
+    cells = [[f"{count:,}" for count in row] for row in counts]
+    numbers = [str(number) for number in range(1, len(names) + 1)]
+    for heads in (names, numbers):
+        rows = [*names] if heads is names else _numbered(names)
+        widths = [max(map(len, column)) for column in zip(heads, *cells, strict=True)]
+        room = width - sum(len("  ") + each for each in widths)
+        if room < (max(len(corner), *map(len, rows)) if heads is names else len(corner)):
+            continue
+        first = max(len(corner), min(room, max(map(len, rows))))
+        lines = []
+        for name, row in zip([corner, *rows], [heads, *cells], strict=True):
+            right = "".join(f"  {cell:>{each}}" for cell, each in zip(row, widths, strict=True))
+            lines.append(f"{shortened(name, first):<{first}}{right}")
+        return lines
+    return []
+
+
+def _numbered(names: Sequence[str]) -> list[str]:
+    digits = len(str(len(names)))
+    return [f"{number:>{digits}} {name}" for number, name in enumerate(names, 1)]
 
 
 def measured_lines(measured: "Measured") -> Iterator[str]:
@@ -124,8 +146,8 @@ def measured_lines(measured: "Measured") -> Iterator[str]:
     yield f"model      {measured.model_mb:,.1f} MB on disk"
 
 
-def _tag_lines(report: TagReport) -> Iterator[str]:
-    yield from _score_lines(report.types, report.micro, report.macro, report.weighted)
+def _tag_lines(report: TagReport, width: int | None) -> Iterator[str]:
+    yield from _score_lines(report, width)
     kind = f"{report.scheme} spans" if has_spans(report.scheme) else "tags"
     tokens = plural(report.tokens, "token")
     # Scheme and mode always: a score without them cannot be compared with another one.
@@ -134,8 +156,8 @@ def _tag_lines(report: TagReport) -> Iterator[str]:
     yield from _unknown_lines("labels", report.unknown)
 
 
-def _class_lines(report: ClassReport) -> Iterator[str]:
-    yield from _score_lines(report.types, report.micro, report.macro, report.weighted)
+def _class_lines(report: ClassReport, width: int | None) -> Iterator[str]:
+    yield from _score_lines(report, width)
     what = "all of a text's classes right" if report.several else "accuracy"
     yield f"classes; {what} {report.accuracy:.4f} of {plural(report.texts, 'text')}"
     yield from _added_lines(report.comparison)
@@ -148,18 +170,22 @@ def _added_lines(comparison: Comparison) -> Iterator[str]:
         yield f"{metric.name} {metric.value(comparison):.4f}"
 
 
-def _score_lines(
-    types: Mapping[str, Score], micro: Score, macro: Score, weighted: Score
-) -> Iterator[str]:
+def _score_lines(report: TagReport | ClassReport, width: int | None) -> Iterator[str]:
     # seqeval's layout. Rows, not a dictionary: a label may be called "micro avg".
-    rows = [(label_cell(label), score) for label, score in types.items()]
-    averages = [("micro avg", micro), ("macro avg", macro), ("weighted avg", weighted)]
-    width = max(len(label) for label, _ in (*rows, *averages))
-    yield f"{'':<{width}}  precision  recall      f1  support"
+    heads = "  precision  recall      f1  support"
+    room = max(_MIN_LABEL, width - len(heads)) if width else _MAX_LABEL
+    rows = [(shortened(label_cell(label), room), score) for label, score in report.types.items()]
+    averages = [
+        ("micro avg", report.micro),
+        ("macro avg", report.macro),
+        ("weighted avg", report.weighted),
+    ]
+    first = max(len(label) for label, _ in (*rows, *averages))
+    yield f"{'':<{first}}{heads}"
     for group in (rows, averages):  # a blank line after each
         for label, score in group:
             yield (
-                f"{label:<{width}}  {score.precision:>9.4f}  {score.recall:>6.4f}  "
+                f"{label:<{first}}  {score.precision:>9.4f}  {score.recall:>6.4f}  "
                 f"{score.f1:>6.4f}  {score.support:>7,}"
             )
         yield ""

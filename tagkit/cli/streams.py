@@ -10,6 +10,8 @@ from typing import TextIO
 
 import typer
 
+from tagkit.cli.terminal import for_terminal
+
 _ESCAPE = "tagkit.escape"
 
 
@@ -66,10 +68,10 @@ def prepare_streams() -> None:
 def say(text: str) -> None:
     """A line to standard error, if it can still be written.
 
-    Not through rich: a message is not to be wrapped or coloured by what it quotes.
+    Not through rich, which takes time to import; a terminal gets the line wrapped and coloured.
     """
     with suppress(OSError, ValueError):
-        typer.echo(text, err=True)
+        typer.echo(for_terminal(text, sys.stderr), err=True)
 
 
 def finish_output() -> OSError | None:

@@ -1,19 +1,19 @@
 """A training run on standard error: the corpora, the model, a row for each epoch, the report."""
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from tagkit.cli.console import WithBar, note
+from tagkit.cli.console import StepColumn, WithBar, note
 from tagkit.cli.messages import with_flags
-from tagkit.cli.reports import report_lines
-from tagkit.config import fixed
+from tagkit.cli.reports import label_cell, report_lines
+from tagkit.cli.terminal import DEFAULT_WIDTH, short_paths, shortened, width_of
 from tagkit.corpus.dataset import Split
-from tagkit.corpus.splits import Corpus
 from tagkit.models.description import Description
 from tagkit.nn.parameters import count_parameters
 from tagkit.text.schemes import has_spans
-from tagkit.training.callbacks import Epoch, Listener
-from tagkit.training.seed_scores import mean_and_deviation
+from tagkit.training.callbacks import Epoch, Listener, Step
+from tagkit.training.seed_scores import label_spreads, mean_and_deviation
 from tagkit.training.seeds import TrainedSeeds
 from tagkit.training.setup import Prepared
 from tagkit.training.trainer import Trained
@@ -28,8 +28,8 @@ class Progress(WithBar, Listener):
 
     def __init__(self) -> None:
         """A progress bar where there is a terminal."""
-        super().__init__("reading", None)  # replaced at the first step, when totals are known
-        self._epochs = 1
+        self._steps = StepColumn()
+        super().__init__("reading", None, self._steps)
         self._measure = "F1"
         self._columns: dict[str, str] = {}  # heads, by names in `Epoch.scores`
 
@@ -38,19 +38,18 @@ class Progress(WithBar, Listener):
         description = prepared.task.describe(prepared.config)
         for line in _start_lines(prepared, description, threads):
             note(line)
-        self._epochs = fixed(prepared.config.train.max_epochs)
+        self._steps.restart()  # of several seeds each is a run of its own
         self._measure, self._columns = description.measure, dict(description.columns)
         note("")
         note(table_head(self._measure, self._columns))
 
-    def on_step(self, epoch: int, done: int, total: int) -> None:
+    def on_step(self, step: Step) -> None:
         """Move the bar."""
-        description = f"epoch {epoch} of {self._epochs}"
-        self._bar.update(self._task, description=description, completed=done, total=total)
+        self._steps.add(step)
 
     def on_epoch(self, epoch: Epoch) -> None:
         """Show a row of the table."""
-        note(table_row(epoch, self._columns))
+        note(table_row(epoch, self._columns), is_best=epoch.is_best)
 
     def on_note(self, text: str) -> None:
         """Show it on a line."""
@@ -59,8 +58,13 @@ class Progress(WithBar, Listener):
     def on_seeds(self, trained: TrainedSeeds) -> None:
         """Show a row for each seed, mean and deviation, the best one's report, the next command."""
         self._bar.stop()
+        best = trained.best.predictor.config.train.seed
         for line in seed_lines(trained, self._measure):
+            note(line, is_best=line.endswith("  *"))
+        for line in label_lines(trained, width_of(sys.stderr) or DEFAULT_WIDTH):
             note(line)
+        note("")
+        note(f"best on dev: seed {best}{'; test:' if trained.best.test else ''}")
         self._report(trained.best, trained.folder)
 
     def on_end(self, trained: Trained) -> None:
@@ -85,14 +89,13 @@ class Progress(WithBar, Listener):
         """Show the report on test, and the next command."""
         if trained.test:
             note("")
-            for line in report_lines(trained.test):
+            for line in report_lines(trained.test, width_of(sys.stderr)):
                 note(line)
         # best/ is the model; the rest of the folder is for resuming and for the record.
         size = sum(file.stat().st_size for file in (folder / "best").iterdir())
         note("")
-        note(
-            f"saved {folder} ({size / 1e6:.1f} MB). Next: tagkit predict {as_argument(folder)} FILE"
-        )
+        note(f"saved {folder} ({size / 1e6:.1f} MB)")
+        note(f"Next: tagkit predict {as_argument(folder)} FILE")
 
 
 def table_head(measure: str, columns: Mapping[str, str]) -> str:
@@ -134,9 +137,28 @@ def seed_lines(trained: TrainedSeeds, measure: str) -> Iterator[str]:
     for number, name in enumerate(("mean", "standard deviation")):
         figures = (mean_and_deviation(values)[number] for values in columns.values())
         yield f"{name:>20}       " + "".join(f"  {100 * figure:>9.2f}" for figure in figures)
-    ending = "; test:" if trained.best.test else ""
-    yield ""
-    yield f"best on dev: seed {trained.best.predictor.config.train.seed}{ending}"
+
+
+def label_lines(trained: TrainedSeeds, width: int = DEFAULT_WIDTH) -> Iterator[str]:
+    """Mean and standard deviation of each label's scores over the seeds, in percent."""
+    split = "test" if trained.best.test else "dev"
+    for kind, spreads in label_spreads(trained.scores).items():
+        if not spreads:
+            continue
+        what = "type" if kind == "types" else "class"
+        yield ""
+        yield f"each {what} on {split}, mean ± standard deviation of {len(trained.scores)} seeds:"
+        yield ""
+        heads = "       precision          recall              f1  support"
+        rows = [shortened(label_cell(each.label), max(12, width - len(heads))) for each in spreads]
+        first = max(map(len, rows))
+        yield f"{'':<{first}}{heads}"
+        for label, each in zip(rows, spreads, strict=True):
+            cells = "".join(
+                f"  {100 * mean:>6.2f} ± {100 * deviation:>5.2f}"
+                for mean, deviation in (each.precision, each.recall, each.f1)
+            )
+            yield f"{label:<{first}}{cells}  {each.support:>7,}"
 
 
 def curves(epochs: Sequence[Epoch], measure: str) -> Iterator[str]:
@@ -167,14 +189,25 @@ def _start_lines(prepared: Prepared, description: Description, threads: int) -> 
         "dev": corpus.dev,
         "test": corpus.test,
     }
-    paths = {name: visible(split.path) for name, split in splits.items() if split}
-    width = max(map(len, paths.values()))
-    for name, split in splits.items():
-        if split:  # there need be no test corpus
-            facts = _split_facts(name, split, corpus, with_classes=prepared.task.needs.classes)
-            yield f"{name:<6} {paths[name]:<{width}}  {facts}"
+    found = {name: split for name, split in splits.items() if split}  # there need be no test corpus
+    # The log has the whole paths.
+    short = short_paths([split.path for split in found.values()])
+    rows = [
+        (name, visible(short[split.path]), *_split_facts(split, prepared.task.needs.classes))
+        for name, split in found.items()
+    ]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for name, path, sentences, tokens, kinds in rows:
+        counts = f"{sentences:>{widths[2]}}  {tokens:>{widths[3]}}"
+        yield f"{name:<6} {path:<{widths[1]}}  {counts}  {kinds}"
+    # A model that only memorised train would miss this share of dev.
+    unseen = corpus.unseen_share()
+    if unseen is not None:
+        yield f"       dev: {100 * unseen:.0f} % of its entities never seen in train"
     for text, names in _notes(splits).items():
         yield f"       {', '.join(names)}: {text}" if names else f"       {text}"
+    if prepared.by_size:
+        yield f"       {prepared.by_size}"
     if prepared.cut:
         yield (
             f"       {plural(prepared.cut, 'training sentence')} over {config.data.max_length:,} "
@@ -206,7 +239,8 @@ def _notes(splits: Mapping[str, Split | None]) -> dict[str, list[str]]:
     return notes
 
 
-def _split_facts(name: str, split: Split, corpus: Corpus, *, with_classes: bool) -> str:
+def _split_facts(split: Split, with_classes: bool) -> tuple[str, str, str]:
+    """Sentences, tokens, and what there is to be learnt."""
     kinds = []
     if split.detection:
         plain = not has_spans(split.scheme)
@@ -219,11 +253,6 @@ def _split_facts(name: str, split: Split, corpus: Corpus, *, with_classes: bool)
         kinds.append(plural(len(split.classes()), "class"))
     count, unit = len(split.sentences), "sentence" if split.detection else "text"
     # As wide for one as for many, so that the columns stay below each other.
-    sentences = f"{count:>7,} {unit if count == 1 else plural_of(unit):<{len(unit) + 1}}"
-    tokens = f"{split.tokens:>9,} {'token ' if split.tokens == 1 else 'tokens'}"
-    facts = f"{sentences} {tokens}  {', '.join(kinds)}"
-    # A model that only memorised train would miss this share of dev.
-    unseen = corpus.unseen_share()
-    if name == "dev" and unseen is not None:
-        facts += f"; {100 * unseen:.0f} % of its entities never seen in train"
-    return facts
+    sentences = f"{count:,} {unit if count == 1 else plural_of(unit):<{len(unit) + 1}}"
+    tokens = f"{split.tokens:,} {'token ' if split.tokens == 1 else 'tokens'}"
+    return sentences, tokens, ", ".join(kinds)

@@ -23,7 +23,7 @@ class SearchProgress(WithBar, TuneListener):
     def on_trial(self, trial: Trial, *, is_best: bool) -> None:
         """A row of the table; * if no earlier trial was as good."""
         self._bar.advance(self._task)
-        note(trial_line(trial) + ("  *" if is_best else ""))
+        note(trial_line(trial) + ("  *" if is_best else ""), is_best=is_best)
 
     def on_note(self, text: str) -> None:
         """Show it on one line."""
@@ -41,10 +41,8 @@ class SearchProgress(WithBar, TuneListener):
         for trial in done:
             note(trial_line(trial))
         note("")
-        note(
-            f"saved {tuned.folder} (model) and {tuned.folder / BEST_CONFIG} (options). "
-            f"Next: tagkit eval {as_argument(tuned.folder)} TEST"
-        )
+        note(f"saved {tuned.folder} (model) and {tuned.folder / BEST_CONFIG} (options)")
+        note(f"Next: tagkit eval {as_argument(tuned.folder)} TEST")
 
 
 def trial_line(trial: Trial) -> str:

@@ -17,7 +17,7 @@ from tagkit.evaluation.metrics import (
     headline_metric,
     history_values,
 )
-from tagkit.evaluation.report import report_dict
+from tagkit.evaluation.report import Report, report_dict
 from tagkit.evaluation.scores import Labels, Score, count_classes
 from tagkit.evaluation.tag_report import TagReport
 from tagkit.text.schemes import stretches
@@ -123,6 +123,18 @@ class JointReport:
             "classes": self.classes.to_dict(),
             "whole": self.whole,
         }
+
+
+def scores_by_label(report: Report) -> dict[str, Mapping[str, Score]]:
+    """Scores of each label, as "types" of tags and as "classes" of texts; none of other reports."""
+    match report:
+        case TagReport():
+            return {"types": report.types}
+        case ClassReport():
+            return {"classes": report.types}
+        case JointReport():
+            return {"types": report.tags.types, "classes": report.classes.types}
+    return {}
 
 
 def make_class_report(

@@ -104,11 +104,13 @@ class Output:
     Attributes:
         text: whole lines.
         longest: number of words in the longest sentence that was cut; 0 if none was.
+        tokens: number of tokens in the window.
     """
 
     # Strings and numbers alone: workers send it from one process to another.
     text: str
     longest: int
+    tokens: int
 
 
 def style_of(predictor: Predictor, options: AnswerOptions) -> Style:
@@ -152,7 +154,7 @@ class Annotator:
         self.predictor = predictor
         self.options = options
         self.style = style_of(predictor, options)
-        self._longest = 0
+        self._longest = self._tokens = 0
 
     def annotate(self, window: Window) -> Output:
         """The output for a window.
@@ -160,8 +162,8 @@ class Annotator:
         Raises:
             DataError: the model cannot read it, or the format cannot hold the prediction.
         """
-        # Filled by `_note_long` while the lines below are consumed: they come from generators.
-        self._longest = 0
+        # Counted while the lines below are consumed: they come from generators.
+        self._longest = self._tokens = 0
         match window:
             case Lines():
                 lines = self._texts(window)
@@ -169,7 +171,8 @@ class Annotator:
                 lines = self._records(window)
             case Blocks():
                 lines = self._blocks(window)
-        return Output("".join(f"{line}\n" for line in lines), self._longest)
+        text = "".join(f"{line}\n" for line in lines)
+        return Output(text, self._longest, self._tokens)
 
     def _texts(self, window: Lines) -> Iterator[str]:
         # Blank lines as well: a text without sentences costs nothing, and the lists stay parallel.
@@ -194,6 +197,7 @@ class Annotator:
         # `annotate`, not `predict`: columns need no offsets of tokens, which cost as much time as
         # the network.
         predictions = self.predictor.annotate(sentences, **self._predict_options())
+        self._tokens += sum(map(len, sentences))
         found = zip(sentences, predictions, strict=True)
         for block in window.blocks:
             columns: Sequence[str] = ()
@@ -223,7 +227,9 @@ class Annotator:
         ]
 
     def _predict(self, inputs: Iterable[Any]) -> list[TaggedText]:
-        return self.predictor.predict(inputs, **self._predict_options())
+        answers = self.predictor.predict(inputs, **self._predict_options())
+        self._tokens += sum(len(part) for each in answers for part in each.sentences)
+        return answers
 
     def _predict_options(self) -> dict[str, Any]:
         return {

@@ -38,12 +38,14 @@ class StreamOptions:
         encoding: of the inputs.
         max_length: words of the longest sentence that is tagged as a whole; quoted in a note.
         note: called with messages for the user, one sentence each.
+        progress: called with the number of tokens of each piece that is ready to be written.
     """
 
     input_format: str
     encoding: str
     max_length: int
     note: Callable[[str], None]
+    progress: Callable[[int], None]
 
 
 class Workers(Protocol):
@@ -98,6 +100,7 @@ def annotate_file(
                     ")",
                 )
             )
+        options.progress(output.tokens)
         yield output.text
 
 

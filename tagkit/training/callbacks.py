@@ -45,20 +45,43 @@ class Epoch:
     whole: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of training.
+
+    Attributes:
+        epoch: number of its epoch, from 1.
+        epochs: number of epochs, if nothing ends the run early.
+        done: number of steps of this epoch so far.
+        total: number of steps of this epoch.
+        run_done: number of steps since the run began.
+        run_total: number of steps of the run, if nothing ends it early.
+        loss: mean of this epoch so far, as in `Epoch`.
+        tokens_per_s: of this epoch so far, as in `Epoch`.
+        closing_s: estimate of the seconds that scoring dev and test takes at the end.
+        limit_s: seconds until the time limit; infinite without one.
+    """
+
+    epoch: int
+    epochs: int
+    done: int
+    total: int
+    run_done: int
+    run_total: int
+    loss: float
+    tokens_per_s: float
+    closing_s: float
+    limit_s: float
+
+
 class Listener:
     """Callbacks of a training run; these do nothing."""
 
     def on_start(self, prepared: Prepared, threads: int) -> None:
         """Called when the corpora are read and the model is built."""
 
-    def on_step(self, epoch: int, done: int, total: int) -> None:
-        """Called after each step, with the number of steps done in this epoch.
-
-        Args:
-            epoch: its number, from 1.
-            done: number of its steps so far.
-            total: number of its steps.
-        """
+    def on_step(self, step: Step) -> None:
+        """Called after each step, which may take few milliseconds: return at once."""
 
     def on_epoch(self, epoch: Epoch) -> None:
         """Called when an epoch is done and scored."""
@@ -76,8 +99,9 @@ class TrainLog(Listener):
         self.listener = listener
 
     def on_start(self, prepared: Prepared, threads: int) -> None:
-        """Write corpus, size of the model, device and seed."""
-        train = prepared.corpus.train
+        """Write the corpora, size of the model, device and seed."""
+        corpus = prepared.corpus
+        train = corpus.train
         parameters = count_parameters(prepared.model)
         self.write(
             f"{train.path}: {plural(len(train.sentences), 'sentence')}, "
@@ -85,12 +109,18 @@ class TrainLog(Listener):
             f"{prepared.device}, {plural(threads, 'thread')}, "
             f"seed {prepared.config.train.seed}"
         )
+        for name, split in (("dev", corpus.dev), ("test", corpus.test)):
+            if split:
+                counts = (
+                    f"{plural(len(split.sentences), 'sentence')}, {plural(split.tokens, 'token')}"
+                )
+                self.write(f"{name}: {split.path}: {counts}")
         # Here and below the log comes first: it has the line even if the other listener fails.
         self.listener.on_start(prepared, threads)
 
-    def on_step(self, epoch: int, done: int, total: int) -> None:
+    def on_step(self, step: Step) -> None:
         """Pass it on; a line for each step would drown the others."""
-        self.listener.on_step(epoch, done, total)
+        self.listener.on_step(step)
 
     def on_epoch(self, epoch: Epoch) -> None:
         """Write loss, score and speed."""

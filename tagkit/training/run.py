@@ -1,5 +1,6 @@
 """What the training loop calls by name: evaluation, checkpoints, rollbacks, and when to stop."""
 
+import math
 import threading
 import time
 from enum import IntEnum
@@ -10,7 +11,7 @@ from tagkit.errors import Interrupted, TrainingError
 from tagkit.inference.predictor import Predictor
 from tagkit.inference.score import dev_scores
 from tagkit.limits import BATCH_SIZE
-from tagkit.training.callbacks import Epoch, Listener
+from tagkit.training.callbacks import Epoch, Listener, Step
 from tagkit.training.run_folder import RunFolder
 from tagkit.training.state import RunState
 from tagkit.training.time_budget import TimeBudget
@@ -189,6 +190,24 @@ class Run:
         """Save the model with its current weights, those of `epoch`, as `best` or `last`."""
         facts = {**self.facts, "epoch": epoch.number, "dev_score": epoch.score, **more}
         self.folder.save_model(name, self.prepared, facts)
+
+    def step_facts(self, total: int) -> Step:
+        """What listeners get after a step of an epoch of `total` steps."""
+        state, position = self.state, self.state.position
+        epoch, epochs = len(state.epochs) + 1, fixed(self.settings.max_epochs)
+        left_minutes = self.budget.left_minutes()
+        return Step(
+            epoch=epoch,
+            epochs=epochs,
+            done=position.done,
+            total=total,
+            run_done=state.step,
+            run_total=state.step + total - position.done + (epochs - epoch) * total,
+            loss=position.loss / max(1, position.targets),
+            tokens_per_s=position.tokens / max(position.seconds, 1e-9),
+            closing_s=self._closing_s(),
+            limit_s=60 * left_minutes or math.inf,
+        )
 
     def _closing_s(self) -> float:
         """Seconds that it will take to end: dev twice, and test."""

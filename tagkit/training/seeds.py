@@ -14,6 +14,7 @@ from pathlib import Path
 from tagkit.config import Config
 from tagkit.corpus.splits import require_files
 from tagkit.errors import CheckpointError, ConfigError
+from tagkit.evaluation.class_report import scores_by_label
 from tagkit.models.bundle import copy_bundle
 from tagkit.models.task_table import task_of
 from tagkit.storage import cannot_write
@@ -115,7 +116,8 @@ def _train_each(
         run_folder.claim(f"{seed_folder(seed)}/")
         trained = train(one, listener, resume=resume, force=force, stop=stop)
         test = trained.test.headline if trained.test else None
-        scores.append(SeedScores(seed, trained.best.number, trained.best.score, test))
+        by_label = scores_by_label(trained.test or trained.dev)
+        scores.append(SeedScores(seed, trained.best.number, trained.best.score, test, by_label))
         # Chosen on dev alone: test scores chosen among seeds would be too high.
         if best is None or trained.best.score > best.best.score:
             best = trained

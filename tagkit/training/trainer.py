@@ -104,7 +104,7 @@ def training_loop(run: Run) -> Ending:
                 run.roll_back()
                 plan = state.plan_epoch()  # of the checkpoint's epoch, perhaps an earlier one
                 continue
-            listener.on_step(len(state.epochs) + 1, state.position.done, len(plan.steps))
+            listener.on_step(run.step_facts(len(plan.steps)))
             if state.position.done == len(plan.steps):
                 break  # the checkpoint is saved below, when the epoch has its score
 

@@ -106,7 +106,7 @@ def test_training_of_a_classifier_speaks_of_texts_and_classes(
         *SMALL, "--set", "head.pooling=mean+max",
     )  # fmt: skip
     assert (ended.code, ended.out) == (0, "")
-    assert re.search(r"train +\S+train.tsv +81 texts +\d+ tokens  3 classes\n", ended.err)
+    assert re.search(r"train +train\.tsv +81 texts +\d+ tokens  3 classes\n", ended.err)
     assert re.search(r"dev +train.tsv \(split off\) +9 texts", ended.err)
     assert "model  BiLSTM with mean+max pooling, " in ended.err
     assert "epoch      loss  dev acc.        lr  tokens/s\n" in ended.err

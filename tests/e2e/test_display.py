@@ -89,7 +89,8 @@ def test_training_shows_names_and_labels_as_text(
 ) -> None:
     said = trained[task]
     assert not UNSAFE.search(said), ascii(said)
-    assert f"train  {visible(str(place))}/train." in said
+    assert "train  train." in said
+    assert f"saved {visible(str(place))}/{task} (" in said
     assert SEEN in said  # in the report on test
     log = (place / task / "train.log").read_text()
     assert f"{PLACE_SEEN}/train." in log

@@ -21,7 +21,7 @@ from tagkit.inference.score import score_model
 from tagkit.models.task_table import TASKS
 from tagkit.storage import digest_of
 from tagkit.text.records import Sentence
-from tagkit.training.callbacks import Epoch, Listener
+from tagkit.training.callbacks import Epoch, Listener, Step
 from tagkit.training.trainer import Trained, train
 
 
@@ -51,7 +51,7 @@ class StopAfter(Listener):
     def __init__(self, steps: int) -> None:
         self.left, self.event = steps, threading.Event()
 
-    def on_step(self, epoch: int, done: int, total: int) -> None:
+    def on_step(self, step: Step) -> None:
         self.left -= 1
         if not self.left:
             self.event.set()

@@ -49,14 +49,14 @@ def run_files() -> Mapping[str, bytes]:
     """Files of a run that was stopped, its corpora among them, by path."""
     from tagkit.config import load_config
     from tagkit.errors import Interrupted
-    from tagkit.training.callbacks import Listener
+    from tagkit.training.callbacks import Listener, Step
     from tagkit.training.trainer import train
 
     class StopInSecondEpoch(Listener):
         """Asks the run to end one step into its second epoch."""
 
-        def on_step(self, epoch: int, done: int, total: int) -> None:
-            if epoch == 2:
+        def on_step(self, step: Step) -> None:
+            if step.epoch == 2:
                 stop.set()
 
     stop = threading.Event()
@@ -380,7 +380,7 @@ def run_predict(case: Case, room: Path) -> None:
     annotator = Annotator(predictor, answers)
     encoding = options["data"].get("encoding", "utf-8")
     reading = StreamOptions(
-        options["format"], encoding, options["max_length"] or 4096, notes.append
+        options["format"], encoding, options["max_length"] or 4096, notes.append, lambda _: None
     )
     path = str(room / options["path"])
     found = annotate_file(SerialWorker(annotator), predictor.config, annotator.style, path, reading)

@@ -25,7 +25,7 @@ def predictor(tmp_path_factory: pytest.TempPathFactory) -> Predictor:
     return train(tiny.config(tmp_path_factory.mktemp("stream"))).predictor
 
 
-READING = StreamOptions("auto", "utf-8", 512, lambda _: None)
+READING = StreamOptions("auto", "utf-8", 512, lambda _: None, lambda _: None)
 
 
 def options(**changes: object) -> AnswerOptions:

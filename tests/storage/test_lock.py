@@ -16,7 +16,7 @@ import tiny
 
 from tagkit.errors import CheckpointError
 from tagkit.storage.lock import LOCK, locked
-from tagkit.training.callbacks import Listener
+from tagkit.training.callbacks import Listener, Step
 from tagkit.training.manifest import MANIFEST
 from tagkit.training.seeds import train_seeds
 from tagkit.training.trainer import train
@@ -126,8 +126,8 @@ def test_two_threads_of_one_process_are_kept_apart_too(corpus: Path, tmp_path: P
             problems.append(str(error))
 
     class Begins(Listener):
-        def on_step(self, epoch: int, done: int, total: int) -> None:
-            if done == 1:
+        def on_step(self, step: Step) -> None:
+            if step.done == 1:
                 thread = threading.Thread(target=second)
                 thread.start()
                 thread.join()

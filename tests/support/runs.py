@@ -11,7 +11,7 @@ import torch
 from tagkit.config import Config
 from tagkit.features.batch import Batch
 from tagkit.models.model import Model
-from tagkit.training.callbacks import Epoch, Listener
+from tagkit.training.callbacks import Epoch, Listener, Step
 
 EPOCHS, STEPS = 3, 30  # of a run; ten an epoch
 
@@ -48,7 +48,7 @@ class StopAt(Listener):
         self.notes: list[str] = []
         self.epochs: list[Epoch] = []
 
-    def on_step(self, epoch: int, done: int, total: int) -> None:
+    def on_step(self, step: Step) -> None:
         self.count += 1
         if self.count in self.steps:
             self.stop.set()

@@ -9,7 +9,7 @@ import pytest
 from torch import Tensor
 
 from tagkit.features.bucketing import Ids
-from tagkit.training.callbacks import Listener
+from tagkit.training.callbacks import Listener, Step
 from tagkit.training.optimizer import Clipped, ModelOptimizer
 from tagkit.training.run import Run
 from tagkit.training.run_folder import RunFolder
@@ -37,9 +37,9 @@ class _Counter(Listener):
     def __init__(self, steps: int) -> None:
         self.left = steps
 
-    def on_step(self, epoch: int, done: int, total: int) -> None:
+    def on_step(self, step: Step) -> None:
         self.left -= 1
-        if not self.left or done == total:
+        if not self.left or step.done == step.total:
             raise _Enough
 
 

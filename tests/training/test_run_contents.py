@@ -39,7 +39,7 @@ def test_folders_of_seeds_and_trials_are_runs_of_their_own() -> None:
 
 
 def test_without_a_manifest_a_summary_of_seeds_is_recognised_by_its_content(tmp_path: Path) -> None:
-    write_summary(tmp_path, [SeedScores(1, 3, 0.5, None), SeedScores(2, 4, 0.25, 0.75)])
+    write_summary(tmp_path, [SeedScores(1, 3, 0.5, None, {}), SeedScores(2, 4, 0.25, 0.75, {})])
     assert contents_of(tmp_path, Manifest(tmp_path)).ours == ["seeds.json"]
     (tmp_path / "seeds.json").write_text('[{"seed": 1}]')
     assert contents_of(tmp_path, Manifest(tmp_path)).foreign == ["seeds.json"]

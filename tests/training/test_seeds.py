@@ -9,12 +9,13 @@ import pytest
 import tiny
 from runs import StopAt
 
-from tagkit.cli.train_progress import seed_lines
+from tagkit.cli.train_progress import label_lines, seed_lines
 from tagkit.config import Config, load_config
 from tagkit.errors import CheckpointError, ConfigError, DataError, Interrupted
+from tagkit.evaluation.scores import Score
 from tagkit.inference.predictor import load
 from tagkit.training.run_files import MODEL_FILES
-from tagkit.training.seed_scores import mean_and_deviation
+from tagkit.training.seed_scores import SeedScores, label_spreads, mean_and_deviation
 from tagkit.training.seeds import TrainedSeeds, train_seeds
 from tagkit.training.trainer import train
 
@@ -133,7 +134,7 @@ def fake_training(monkeypatch: pytest.MonkeyPatch, scores: dict[int, float]) -> 
         for name in MODEL_FILES:
             (folder / "best" / name).write_text(f"of seed {seed}")
         best = SimpleNamespace(score=scores[seed], number=1)
-        return SimpleNamespace(best=best, test=None, folder=folder)
+        return SimpleNamespace(best=best, dev=None, test=None, folder=folder)
 
     monkeypatch.setattr("tagkit.training.seeds.train", run)
     monkeypatch.setattr("tagkit.training.seeds.time.monotonic", lambda: 60.0 * len(configs))
@@ -173,3 +174,50 @@ def test_seeds_that_cannot_be_are_refused(tmp_path: Path) -> None:
         train(tiny.config(tmp_path, "train.seeds=[1,2]"))
     with pytest.raises(ConfigError, match="expected at least one seed"):
         train_seeds(tiny.config(tmp_path))
+
+
+def test_each_type_has_mean_and_deviation_over_the_seeds(trained: TrainedSeeds) -> None:
+    rows = json.loads((trained.folder / "seeds.json").read_text())
+    for row, score in zip(rows, trained.scores, strict=True):
+        assert row["by_label"].keys() == {"types"}
+        assert row["by_label"]["types"]["LOC"]["f1"] == score.by_label["types"]["LOC"].f1
+    assert trained.best.test is not None
+    best = next(s for s in trained.scores if s.dev == max(each.dev for each in trained.scores))
+    assert best.by_label == {"types": trained.best.test.types}  # type: ignore[attr-defined]
+    spreads = label_spreads(trained.scores)["types"]
+    assert [each.label for each in spreads] == sorted(best.by_label["types"])
+    for each in spreads:
+        found = [score.by_label["types"][each.label] for score in trained.scores]
+        assert each.f1 == mean_and_deviation([score.f1 for score in found])
+        assert each.precision == mean_and_deviation([score.precision for score in found])
+        assert each.recall == mean_and_deviation([score.recall for score in found])
+        assert each.support == found[0].support
+
+
+def scores(seed: int, **f1: float) -> SeedScores:
+    """Scores of a seed: precision above F1 and recall below it."""
+    table = {label: Score(x + 0.1, x - 0.1, x, 7) for label, x in f1.items()}
+    return SeedScores(seed, 1, 0.5, None, {"classes": table})
+
+
+def test_a_label_that_a_seed_does_not_predict_counts_as_nothing() -> None:
+    spreads = label_spreads([scores(1, a=0.5, b=0.4), scores(2, a=0.7)])["classes"]
+    assert [each.label for each in spreads] == ["a", "b"]
+    assert spreads[0].f1 == pytest.approx((0.6, 0.02**0.5))
+    assert spreads[0].precision == pytest.approx((0.7, 0.02**0.5))
+    assert spreads[0].recall == pytest.approx((0.5, 0.02**0.5))
+    assert spreads[1].f1 == pytest.approx((0.2, 0.08**0.5))
+
+
+def test_the_table_of_labels_has_percentages_and_fits_its_width() -> None:
+    long = "l" * 50
+    found = (scores(1, **{"a": 0.5, long: 0.25}), scores(2, **{"a": 0.7, long: 0.25}))
+    trained = SimpleNamespace(scores=found, best=SimpleNamespace(test=None))
+    assert list(label_lines(trained, 80)) == [  # type: ignore[arg-type]
+        "",
+        "each class on dev, mean ± standard deviation of 2 seeds:",
+        "",
+        "                              precision          recall              f1  support",
+        "a                         70.00 ± 14.14   50.00 ± 14.14   60.00 ± 14.14        7",
+        "llllllllllllll...llllll   35.00 ±  0.00   15.00 ±  0.00   25.00 ±  0.00        7",
+    ]
