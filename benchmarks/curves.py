@@ -1,6 +1,8 @@
 """Results of benchmarks/sizes.py and benchmarks/crfsuite.py as a table and as a plot."""
 
+import io
 import json
+import re
 import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -70,47 +72,55 @@ def _cell(scores: Sequence[float]) -> str:
 
 def draw(rows: Iterable[Row], part: str, path: Path) -> None:
     """Draw a panel a corpus: score by number of training sentences, a line a system."""
-    import matplotlib
-
-    # Letters as text, and the same file for the same numbers.
-    matplotlib.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "tagkit", "font.size": 8})
+    from matplotlib import rc_context
     from matplotlib.figure import Figure
-    from matplotlib.ticker import NullFormatter, NullLocator
 
     groups = grouped(rows, part)
     corpora = [name for name in CORPORA if any(corpus == name for corpus, _ in groups)]
-    systems = sorted({name for _, name in groups})
+    # tagkit first, so that its lines have the same looks whatever they are compared with.
+    systems = sorted({name for _, name in groups}, key=lambda n: (not n.startswith("tagkit"), n))
     wide = min(3, len(corpora))
     high = -(-len(corpora) // wide)
-    figure = Figure(figsize=(2.6 * wide, 2.0 * high + 0.5), layout="constrained")
-    panels = figure.subplots(high, wide, squeeze=False).flat
+    figure = Figure(figsize=(2.6 * wide, 1.9 * high + 0.5), layout="constrained")
+    panels = figure.subplots(high, wide, squeeze=False).flatten()
+    for panel in panels[len(corpora) :]:
+        panel.remove()  # the last row need not be full
     lines = {}
-    for panel, corpus in zip(panels, corpora, strict=False):
+    for corpus, panel in zip(corpora, panels, strict=False):
         for number, name in enumerate(systems):
             by_size = groups.get((corpus, name), {})
-            points = sorted((rows[0]["sentences"], _mean(rows, part)) for rows in by_size.values())
+            points = sorted((runs[0]["sentences"], _mean(runs, part)) for runs in by_size.values())
             if points:
                 (lines[name],) = panel.plot(
-                    *zip(*points, strict=True), _MARKERS[number % len(_MARKERS)],
-                    color=f"C{number}", markersize=3, linewidth=1,
+                    *zip(*points, strict=True), color=f"C{number}", linewidth=1, markersize=3,
+                    marker=_MARKERS[number % len(_MARKERS)],
                     linestyle="--" if name.startswith("CRFsuite") else "-",
                 )  # fmt: skip
         panel.set_title(CORPORA[corpus].title, fontsize=8)
-        panel.set_xscale("log")
+        panel.tick_params(labelsize=8)
+        panel.set(xscale="log", xlim=(40, 20_000))
         panel.set_xticks([50, 400, 4000], ["50", "400", "4,000"])
-        panel.xaxis.set_minor_locator(NullLocator())
-        panel.xaxis.set_minor_formatter(NullFormatter())
+        panel.set_xticks([], minor=True)
         panel.grid(visible=True, linewidth=0.3)
-    for panel in list(panels):
-        panel.remove()  # of the last row, which need not be full
-    names = sorted(lines)
-    figure.legend([lines[n] for n in names], names, loc="outside lower center", ncols=4)
-    figure.supxlabel("training sentences")
-    figure.supylabel(f"{part}: F1 of spans, accuracy of UPOS and classes")
-    figure.savefig(path, format="svg", metadata={"Date": None})
+    names = [name for name in systems if name in lines]
+    figure.legend([lines[n] for n in names], names, loc="outside upper center", ncols=4, fontsize=8)
+    figure.supxlabel("training sentences", fontsize=8)
+    figure.supylabel(f"{part}: F1 of spans, accuracy of UPOS and of classes", fontsize=8)
+    picture = io.StringIO()
+    with rc_context(_SVG):
+        figure.savefig(picture, format="svg", metadata={"Date": None})
+    path.write_text(_smaller(picture.getvalue()), encoding="utf-8")
 
 
-_MARKERS = ("o", "s", "^", "D", "v", "x")
+# Letters as text, in a font whose name is short; the same file for the same numbers.
+_SVG = {"svg.fonttype": "none", "svg.hashsalt": "tagkit", "font.sans-serif": ["DejaVu Sans"]}
+_MARKERS = ("o", "s", "^", "v", "D", "x")
+
+
+def _smaller(svg: str) -> str:
+    """The picture with fewer digits, and without indents."""
+    rounded = re.sub(r"\d+\.\d{3,}", lambda number: f"{float(number[0]):.1f}", svg)
+    return re.sub(r"\n\s+", "\n", rounded)
 
 
 def _mean(rows: Sequence[Row], part: str) -> float:

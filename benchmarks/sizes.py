@@ -28,20 +28,25 @@ from typing import Any
 from corpora import CORPORA, DATA, SIZES, VECTORS, has_size, read_parts, subset
 from curves import PARTS, draw, make_table, read_rows
 
-# Options that a run records as they were resolved from the corpus; those of later versions may
-# have other names.
-RESOLVED = (
-    "train.batch_size",
-    "train.max_epochs",
-    "train.patience",
-    "train.lr",
-    "train.warmup_steps",
-    "train.average_decay",
-    "embeddings.dropout",
-    "embeddings.word_dropout",
-    "encoder.hidden",
-    "encoder.dropout",
-    "encoder.output_dropout",
+from tagkit.config import Config, load_config
+from tagkit.config.sections import option_values
+
+# Options that follow from the corpus, or may do so: recorded as they were resolved. So is whatever
+# else differs from the defaults.
+RESOLVED = frozenset(
+    {
+        "train.batch_size",
+        "train.max_epochs",
+        "train.patience",
+        "train.lr",
+        "train.warmup_steps",
+        "train.average_decay",
+        "embeddings.singleton_dropout",
+        "encoder.dropout",
+        "encoder.locked_dropout",
+        "encoder.word_dropout",
+        "head.dropout",
+    }
 )
 
 
@@ -82,8 +87,7 @@ def parse_setting(text: str) -> tuple[str, tuple[str, ...]]:
 
 def run(trial: Trial, data: Path, *, with_test: bool) -> dict[str, Any]:
     """Train one model, and what is to be known of it."""
-    from tagkit.config import load_config, option_values
-    from tagkit.training.trainer import train
+    from tagkit.training.trainer import train  # imports torch, which tables do not need
 
     with tempfile.TemporaryDirectory(prefix="sizes-") as scratch:
         flags = subset(trial.corpus, trial.size, Path(scratch), data)
@@ -96,7 +100,6 @@ def run(trial: Trial, data: Path, *, with_test: bool) -> dict[str, Any]:
         start = time.perf_counter()
         trained = train(config)
         seconds = time.perf_counter() - start
-        values = option_values(trained.predictor.config)
         return {
             "model": "tagkit",
             **asdict(trial),
@@ -110,11 +113,21 @@ def run(trial: Trial, data: Path, *, with_test: bool) -> dict[str, Any]:
             "steps": trained.epochs[-1].step,
             "best_step": trained.best.step,
             "ended": trained.ended,
-            "resolved": {name: values[name] for name in RESOLVED if name in values},
+            "resolved": _resolved(trained.predictor.config),
             # Dev by step, from which other rules of stopping can be read without training again.
             "curve": [[epoch.step, round(epoch.score, 5)] for epoch in trained.epochs],
             "seconds": round(seconds, 1),
         }
+
+
+def _resolved(config: Config) -> dict[str, Any]:
+    defaults = option_values(Config())
+    return {
+        name: value
+        for name, value in option_values(config).items()
+        if name in RESOLVED
+        or (value != defaults[name] and not name.startswith(("data.", "output.")))
+    }
 
 
 def trials(arguments: argparse.Namespace) -> Iterator[Trial]:
