@@ -159,34 +159,51 @@ def still_to_do(wanted: Sequence[Trial], path: Path, *, with_test: bool) -> list
     return [trial for trial in wanted if trial.key not in done]
 
 
+def attempt(trial: Trial, data: Path, *, with_test: bool) -> dict[str, Any] | str:
+    """What `run` gives, or why it failed: the other runs of a long grid are worth having."""
+    try:
+        return run(trial, data, with_test=with_test)
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+
+
+def results(
+    todo: Sequence[Trial], data: Path, *, with_test: bool, jobs: int
+) -> Iterator[tuple[Trial, dict[str, Any] | str]]:
+    """Each run with what it gave, as they come."""
+    if jobs == 1:
+        for trial in todo:
+            yield trial, attempt(trial, data, with_test=with_test)
+        return
+    # Torch's threads do not survive a fork.
+    with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn")) as pool:
+        futures = {pool.submit(attempt, trial, data, with_test=with_test): trial for trial in todo}
+        try:
+            for future in as_completed(futures):
+                yield futures[future], future.result()
+        finally:  # when the script is interrupted the runs in progress end, and no other begins
+            pool.shutdown(cancel_futures=True)
+
+
 def run_grid(arguments: argparse.Namespace) -> int:
     """Train what is not done yet; the number of runs that failed."""
     todo = still_to_do([*trials(arguments)], arguments.output, with_test=arguments.test)
     print(f"{len(todo)} runs to do", flush=True)
     failed = 0
-    # A process of its own keeps the memory of one corpus from adding up with that of the next.
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(arguments.jobs, context) as pool:
-        futures = {
-            pool.submit(run, trial, arguments.data, with_test=arguments.test): trial
-            for trial in todo
-        }
-        for future in as_completed(futures):
-            name = " ".join(map(str, futures[future].key))
-            try:
-                row = future.result()
-            except Exception as error:  # the other runs of a long grid are worth having
-                print(f"{name}: {error}", file=sys.stderr, flush=True)
-                failed += 1
-                continue
-            with arguments.output.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(row) + "\n")
-            scores = [f"{part} {100 * row[part]:.2f}" for part in PARTS if row[part] is not None]
-            print(
-                f"{name}: {', '.join(scores)}, best epoch {row['best_epoch']} of {row['epochs']}, "
-                f"{row['seconds']:.0f} s",
-                flush=True,
-            )
+    for trial, row in results(todo, arguments.data, with_test=arguments.test, jobs=arguments.jobs):
+        name = " ".join(map(str, trial.key))
+        if isinstance(row, str):
+            print(f"{name}: {row}", file=sys.stderr, flush=True)
+            failed += 1
+            continue
+        with arguments.output.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(row) + "\n")
+        scores = [f"{part} {100 * row[part]:.2f}" for part in PARTS if row[part] is not None]
+        print(
+            f"{name}: {', '.join(scores)}, best epoch {row['best_epoch']} of {row['epochs']}, "
+            f"{row['seconds']:.0f} s",
+            flush=True,
+        )
     return failed
 
 
