@@ -62,7 +62,7 @@ _ALL = (
            "conll2000/test.txt"),
     Corpus("conll2003", "CoNLL-2003 English NER", "tag", "conll2003/eng.train",
            "conll2003/eng.testa", "conll2003/eng.testb"),
-    # Published without the labels of its test part here; so are those of the two treebanks.
+    # The test parts of WNUT-17 and of the treebanks are not there; a part of dev is test.
     Corpus("wnut17", "WNUT-17 NER", "tag", "wnut17/train.conll", "wnut17/dev.conll", dev_part=500),
     Corpus("conll2002", "CoNLL-2002 Dutch NER", "tag", "conll2002/ned.train",
            "conll2002/ned.testa", "conll2002/ned.testb", english=False),
