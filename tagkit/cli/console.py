@@ -5,6 +5,7 @@ there is no colour and no progress bar, and lines come out plain.
 """
 
 from collections.abc import Sequence
+from textwrap import TextWrapper
 from typing import Self
 
 from rich.console import Console
@@ -36,6 +37,16 @@ _ERRORS = _Errors(stderr=True, highlight=False, markup=False, emoji=False, soft_
 def note(text: str) -> None:
     """Print a message to standard error, on one line whatever is in `text`."""
     _ERRORS.print(for_people(text))
+
+
+def warning(text: str) -> None:
+    """Print a warning to standard error, in lines of at most 80 columns but for long words."""
+    # A path or a name is never broken, so that it can be copied.
+    wrapper = TextWrapper(
+        80, subsequent_indent=" " * 9, break_long_words=False, break_on_hyphens=False
+    )
+    for line in wrapper.wrap(f"warning: {for_people(text)}"):
+        _ERRORS.print(line)
 
 
 class WithBar:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from tagkit.cli.console import WithBar, note
+from tagkit.cli.console import WithBar, note, warning
 from tagkit.cli.messages import with_flags
 from tagkit.cli.reports import report_lines
 from tagkit.corpus.dataset import Split
@@ -12,6 +12,7 @@ from tagkit.models.description import Description
 from tagkit.nn.parameters import count_parameters
 from tagkit.text.schemes import has_spans
 from tagkit.training.callbacks import Epoch, Listener
+from tagkit.training.diagnosis.finding import Finding
 from tagkit.training.seed_scores import mean_and_deviation
 from tagkit.training.seeds import TrainedSeeds
 from tagkit.training.setup import Prepared
@@ -31,12 +32,14 @@ class Progress(WithBar, Listener):
         self._epochs = 1
         self._measure = "F1"
         self._columns: dict[str, str] = {}  # heads, by names in `Epoch.scores`
+        self._findings: list[Finding] = []  # not yet shown
 
     def on_start(self, prepared: Prepared, threads: int) -> None:
         """Show the splits, the model, and the head of the table."""
         description = prepared.task.describe(prepared.config)
         for line in _start_lines(prepared, description, threads):
             note(line)
+        self._show_findings()
         self._epochs = prepared.config.train.max_epochs
         self._measure, self._columns = description.measure, dict(description.columns)
         note("")
@@ -54,6 +57,17 @@ class Progress(WithBar, Listener):
     def on_note(self, text: str) -> None:
         """Show it on a line."""
         note(text)
+
+    def on_finding(self, finding: Finding) -> None:
+        """Keep it, to be shown below the lines of the corpora, or below the report."""
+        self._findings.append(finding)
+
+    def _show_findings(self) -> None:
+        if self._findings:
+            note("")
+        for finding in self._findings:
+            warning(finding.text)
+        self._findings.clear()
 
     def on_seeds(self, trained: TrainedSeeds) -> None:
         """Show a row for each seed, mean and deviation, the best one's report, the next command."""
@@ -88,10 +102,12 @@ class Progress(WithBar, Listener):
                 note(line)
         # best/ is the model; the rest of the folder is for resuming and for the record.
         size = sum(file.stat().st_size for file in (folder / "best").iterdir())
+        self._show_findings()
         note("")
-        note(
-            f"saved {folder} ({size / 1e6:.1f} MB). Next: tagkit predict {as_argument(folder)} FILE"
-        )
+        ending = f"Next: tagkit predict {as_argument(folder)} FILE"
+        if any(finding.useless for finding in trained.findings):
+            ending = "Before you use it, see the warning above"
+        note(f"saved {folder} ({size / 1e6:.1f} MB). {ending}")
 
 
 def table_head(measure: str, columns: Mapping[str, str]) -> str:
