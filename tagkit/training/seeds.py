@@ -29,7 +29,7 @@ from tagkit.training.trainer import Trained, train
 from tagkit.wording import ANOTHER_OR_FORCE, Message
 
 
-class _SeedListener(Listener):
+class SeedListener(Listener):
     """Calls another listener, with the findings alone that no earlier seed had."""
 
     def __init__(self, listener: Listener, seed: int, said: Set[str]) -> None:
@@ -152,7 +152,7 @@ def _train_each(
         used_minutes = (time.monotonic() - started_s) / 60
         one = _with_seed(config, seed, used_minutes, len(seeds) - number)
         run_folder.claim(f"{seed_folder(seed)}/")
-        of_seed = _SeedListener(listener, seed, said)
+        of_seed = SeedListener(listener, seed, said)
         trained = train(one, of_seed, resume=resume, force=force, stop=stop)
         said |= {finding.name for finding in trained.findings}
         test = trained.test.headline if trained.test else None
