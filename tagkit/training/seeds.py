@@ -37,6 +37,7 @@ class SeedListener(Listener):
         self.listener = listener
         self.seed = seed
         self.said = said
+        self.heard: set[str] = set()
         self.started = False
 
     def on_start(self, prepared: Prepared, threads: int) -> None:
@@ -58,6 +59,7 @@ class SeedListener(Listener):
 
     def on_finding(self, finding: Finding) -> None:
         """Pass it on, if it is new; one about the model with the seed that it is of."""
+        self.heard.add(finding.name)
         if finding.name in self.said:
             return
         if self.started:  # before that, findings are about the corpora, which seeds share
@@ -154,7 +156,7 @@ def _train_each(
         run_folder.claim(f"{seed_folder(seed)}/")
         of_seed = SeedListener(listener, seed, said)
         trained = train(one, of_seed, resume=resume, force=force, stop=stop)
-        said |= {finding.name for finding in trained.findings}
+        said |= of_seed.heard
         test = trained.test.headline if trained.test else None
         scores.append(SeedScores(seed, trained.best.number, trained.best.score, test))
         # Chosen on dev alone: test scores chosen among seeds would be too high.

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tagkit.corpus.dataset import LabelKinds, Split
 from tagkit.corpus.repetition import is_long, shared_sentences
+from tagkit.features.vocabulary import count_surfaces
 from tagkit.text.records import Sentence
 from tagkit.text.scheme_detection import count_steps, illegal_count
 from tagkit.text.schemes import DISPLAY, has_spans, stretches
@@ -201,12 +202,16 @@ def _few_vectors(corpora: Corpora) -> Iterator[Statement]:
     covered, total = corpora.prepared.vectors
     if covered >= _COVERED * total:
         return
-    options, words = corpora.prepared.config.embeddings, corpora.prepared.vocabulary.vector_words
+    options, vocabulary = corpora.prepared.config.embeddings, corpora.prepared.vocabulary
     # Vectors in lower case serve words in capitals too, but not the reverse.
-    if options.lowercase and any(word != word.lower() for word in words):
-        remedy = Message("Set ", Setting("embeddings.lowercase", False),
-                         ", as the vectors have words with capitals")  # fmt: skip
-    elif options.max_vectors and len(words) >= options.max_vectors:
+    surfaces = count_surfaces(corpora.train.split.sentences)
+    as_written = sum(vocabulary.vector_row(word) > 0 for word in surfaces) / len(surfaces)
+    if options.lowercase and as_written >= _COVERED:
+        remedy = Message(
+            "Use ", Setting("embeddings.lowercase", "false"),
+            f": {100 * as_written:.0f} % of the words as they are written have a vector",
+        )  # fmt: skip
+    elif options.max_vectors and len(vocabulary.vector_words) >= options.max_vectors:
         remedy = Message("Read more of them (", Setting("embeddings.max_vectors"), ")")
     else:
         remedy = Message("Check that they are of the corpus's language")

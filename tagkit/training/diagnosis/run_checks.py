@@ -13,8 +13,10 @@ from tagkit.training.diagnosis.finding import Check, Finding, Statement
 from tagkit.wording import Message, Setting, listed, plural, shorten, shown_name
 
 _FEW = 5  # with fewer examples in dev, or texts, a score is chance
+_NOTHING = 0.02  # F1 or accuracy of a model that is of no use
 _HARDLY_FOUND = 0.2  # F1 of a label, far below ...
 _GOOD = 0.8  # ... a micro F1 or accuracy of all labels above this
+_FAIR = 0.5  # below this not the rare labels are the problem, but all of them
 _MOST_SHOWN = 5  # labels in a sentence
 
 # Overfitting. Early stopping ends most runs some epochs after the best one, while the loss still
@@ -72,11 +74,13 @@ def _single_answer(report: TagReport | ClassReport) -> str | None:
     return answers.pop() if found else None
 
 
+_TRAIN_LONGER: tuple[str | Setting, ...] = (
+    "Train longer (", Setting("train.max_epochs"), "), with smaller batches (",
+    Setting("train.batch_size"), ")",
+)  # fmt: skip
+
+
 def _one_answer(outcome: Outcome) -> Iterator[Statement]:
-    train_longer: list[str | Setting] = [
-        "Train longer (", Setting("train.max_epochs"), "), with smaller batches (",
-        Setting("train.batch_size"), ")",
-    ]  # fmt: skip
     for report in _parts(outcome.dev):
         answer = _single_answer(report)
         if answer is None:
@@ -84,22 +88,37 @@ def _one_answer(outcome: Outcome) -> Iterator[Statement]:
         match report.comparison.kind:
             case Kind.SPANS if answer == OUTSIDE:
                 said = "the model predicts O for every token of dev, so that it finds no span"
-                remedy = [*train_longer, " or with more examples"]
+                remedy = [*_TRAIN_LONGER, " or with more examples"]
             case Kind.SPANS | Kind.TOKENS:
                 said = f"the model predicts the tag {shorten(answer)} for every token of dev"
-                remedy = [*train_longer, " or with more examples"]
+                remedy = [*_TRAIN_LONGER, " or with more examples"]
             case _ if not answer:
                 said = "the model predicts no class for any text of dev"
-                remedy = [*train_longer, ", or lower ", Setting("head.threshold")]
+                remedy = [*_TRAIN_LONGER, ", or lower ", Setting("head.threshold")]
             case _:
                 said = f"the model predicts the class {shorten(answer)} for every text of dev"
-                remedy = [*train_longer, " or with ", Setting("head.class_weights", "balanced")]
+                remedy = [*_TRAIN_LONGER, " or with ", Setting("head.class_weights", "balanced")]
         yield Message(f"{said}: it is of no use as it is"), Message(*remedy)
+
+
+def _nothing_right(outcome: Outcome) -> Iterator[Statement]:
+    for report in _parts(outcome.dev):
+        scored = report.micro.support >= _FEW and _single_answer(report) is None
+        if scored and report.micro.f1 < _NOTHING:
+            yield (
+                Message(
+                    "hardly any prediction of the model for dev is right (F1 "
+                    f"{100 * report.micro.f1:.2f}): it is of no use as it is"
+                ),
+                Message(*_TRAIN_LONGER, " or with more examples"),
+            )
 
 
 def _hardly_found(outcome: Outcome) -> Iterator[Statement]:
     for report in _parts(outcome.dev):
         if _single_answer(report) is not None:  # `_one_answer` says so
+            continue
+        if report.micro.f1 < _FAIR:
             continue
         limit = _HARDLY_FOUND if report.micro.f1 > _GOOD else 0.0
         found = [
@@ -192,6 +211,7 @@ def _learning_rate(outcome: Outcome) -> Iterator[Statement]:
 RUN_CHECKS = (
     Check("learning-rate", _learning_rate),
     Check("one-answer", _one_answer, useless=True),
+    Check("nothing-right", _nothing_right, useless=True),
     Check("hardly-found", _hardly_found),
     Check("overfitting", _overfitting),
 )

@@ -177,8 +177,8 @@ def test_the_remedy_for_vectors_is_what_they_show(tmp_path: Path) -> None:
     cased = [vectors(tmp_path, "Ada", "Rome", "Oslo"), "embeddings.lowercase=true"]
     (finding,) = found(tmp_path, *cased, train=train, dev=dev)
     assert finding.remedy == (
-        "Set embeddings.lowercase=False, as the vectors have words with capitals, or use other "
-        "vectors or none (embeddings.vectors)"
+        "Use embeddings.lowercase=false: 100 % of the words as they are written have a vector, or "
+        "use other vectors or none (embeddings.vectors)"
     )
     first = [vectors(tmp_path, "a", "ada", "rome", "oslo"), "embeddings.max_vectors=1"]
     (finding,) = found(tmp_path, *first, train=train, dev=dev)

@@ -107,6 +107,22 @@ def test_other_models_have_several_answers(report: Report) -> None:
     assert "one-answer" not in [finding.name for finding in diagnosed(dev=report)]
 
 
+def test_a_model_whose_spans_are_all_wrong_is_called_useless() -> None:
+    wrong = [["O", "B-PER"], ["O", "O"]] * 6
+    (finding,) = diagnosed(dev=of_tags(wrong))
+    assert finding.useless
+    assert texts([finding]) == [
+        (
+            "nothing-right",
+            "hardly any prediction of the model for dev is right (F1 0.00): it is of no use as it "
+            "is. Train longer (train.max_epochs), with smaller batches (train.batch_size) or with "
+            "more examples.",
+        )
+    ]
+    assert diagnosed(dev=of_tags([*wrong[:-2], *SPANS[-2:]])) == ()
+    assert diagnosed(dev=of_tags(wrong[:4], SPANS[:4])) == ()  # too few to say
+
+
 def test_of_tags_and_classes_each_is_diagnosed() -> None:
     report = JointReport(of_tags([["O", "O"]] * 12), of_classes("ab" * 6, "a" * 12), 0.0)
     assert [finding.name for finding in diagnosed(dev=report)] == ["one-answer", "one-answer"]
@@ -159,6 +175,10 @@ def test_spans_that_are_never_found_are_named_where_dev_has_five() -> None:
     )
     assert "weight the rare ones more (head.label_weights)" in finding.remedy
     assert diagnosed(dev=of_tags(predicted[:9], SPANS[:9])) == ()  # four of LOC
+    # With an F1 of 40 rare labels are not the problem.
+    weak = [["B-PER", "O"], ["O", "O"]] * 3 + [["O", "O"]] * 6
+    assert round(of_tags(weak).headline, 2) == 0.4
+    assert diagnosed(dev=of_tags(weak)) == ()
 
 
 def test_labels_that_train_lacks_are_not_named_again() -> None:
