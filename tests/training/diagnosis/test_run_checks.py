@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -165,6 +166,9 @@ def test_a_class_that_is_seldom_found_is_named_beside_a_good_accuracy_alone() ->
     poor = of_classes("a" * 30 + "b" * 20, "a" * 10 + "b" * 20 + "b" + "a" * 19)
     assert poor.headline == 0.22
     assert diagnosed(dev=poor) == ()
+    fair = of_classes("a" * 30 + "b" * 20, "a" * 30 + "b" + "a" * 19)
+    assert fair.headline == 0.62
+    assert diagnosed(dev=fair) == ()
 
 
 def test_spans_that_are_never_found_are_named_where_dev_has_five() -> None:
@@ -213,6 +217,8 @@ def test_a_loss_that_falls_while_dev_does_not_rise_is_overfitting() -> None:
         ([1.0, 0.5, 0.2, 0.1, 0.05, 0.04, 0.03], [0.3, 0.5, 0.96, 0.96, 0.96, 0.96, 0.96]),
         # Best in the last third.
         ([1.0, 0.5, 0.3, 0.2, 0.1, 0.05, 0.02], [0.3, 0.5, 0.5, 0.5, 0.6, 0.6, 0.6]),
+        # Best three epochs before the last, of twelve.
+        ([1.0] * 8 + [0.5, 0.4, 0.3, 0.2], [0.3] * 8 + [0.6, 0.59, 0.58, 0.57]),
         # Too few epochs since the best one.
         ([1.0, 0.3, 0.1], [0.5, 0.4, 0.4]),
         # Nothing has been learnt: that is another finding.
@@ -254,6 +260,12 @@ def test_a_loss_that_rises_is_a_learning_rate_too_high(losses: list[float], sent
 )
 def test_other_losses_are_not_called_too_high(losses: list[float]) -> None:
     assert diagnosed(history(losses, [0.1 * number for number in range(len(losses))])) == ()
+
+
+def test_an_epoch_that_was_not_completed_says_nothing_of_the_loss() -> None:
+    *_, last = history([2.0, 1.0, 0.5, 3.0], [0.3, 0.5, 0.6, 0.6])
+    assert diagnosed((*FALLING, last)) != ()
+    assert diagnosed((*FALLING, replace(last, whole=False))) == ()
 
 
 def test_steps_that_are_not_finite_are_a_learning_rate_too_high() -> None:
