@@ -266,6 +266,9 @@ def test_an_epoch_that_was_not_completed_says_nothing_of_the_loss() -> None:
     *_, last = history([2.0, 1.0, 0.5, 3.0], [0.3, 0.5, 0.6, 0.6])
     assert diagnosed((*FALLING, last)) != ()
     assert diagnosed((*FALLING, replace(last, whole=False))) == ()
+    *before, last = history([1.0, 0.5, 0.4, 0.4, 0.4, 0.4, 0.1], [0.3, 0.5, 0.6, *[0.5] * 4])
+    assert [finding.name for finding in diagnosed((*before, last))] == ["overfitting"]
+    assert diagnosed((*before, replace(last, whole=False))) == ()
 
 
 def test_steps_that_are_not_finite_are_a_learning_rate_too_high() -> None:
