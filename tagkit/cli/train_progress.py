@@ -13,11 +13,12 @@ from tagkit.models.description import Description
 from tagkit.nn.parameters import count_parameters
 from tagkit.text.schemes import has_spans
 from tagkit.training.callbacks import Epoch, Listener, Step
+from tagkit.training.diagnosis.finding import Finding
 from tagkit.training.seed_scores import label_spreads, mean_and_deviation
 from tagkit.training.seeds import TrainedSeeds
 from tagkit.training.setup import Prepared
 from tagkit.training.trainer import Trained
-from tagkit.wording import as_argument, plural, plural_of, visible
+from tagkit.wording import Message, as_argument, plural, plural_of, visible
 
 # Eighths of a line's height.
 _BARS = "▁▂▃▄▅▆▇█"
@@ -32,12 +33,14 @@ class Progress(WithBar, Listener):
         super().__init__("reading", None, self._steps)
         self._measure = "F1"
         self._columns: dict[str, str] = {}  # heads, by names in `Epoch.scores`
+        self._findings: list[Finding] = []  # not yet shown
 
     def on_start(self, prepared: Prepared, threads: int) -> None:
         """Show the splits, the model, and the head of the table."""
         description = prepared.task.describe(prepared.config)
         for line in _start_lines(prepared, description, threads):
             note(line)
+        self._show_findings()
         self._steps.restart()  # of several seeds each is a run of its own
         self._measure, self._columns = description.measure, dict(description.columns)
         note("")
@@ -54,6 +57,17 @@ class Progress(WithBar, Listener):
     def on_note(self, text: str) -> None:
         """Show it on a line."""
         note(text)
+
+    def on_finding(self, finding: Finding) -> None:
+        """Keep it, to be shown below the lines of the corpora, or below the report."""
+        self._findings.append(finding)
+
+    def _show_findings(self) -> None:
+        if self._findings:
+            note("")
+        for finding in self._findings:
+            note(Message("warning: ", finding.text))
+        self._findings.clear()
 
     def on_seeds(self, trained: TrainedSeeds) -> None:
         """Show a row for each seed, mean and deviation, the best one's report, the next command."""
@@ -93,9 +107,13 @@ class Progress(WithBar, Listener):
                 note(line)
         # best/ is the model; the rest of the folder is for resuming and for the record.
         size = sum(file.stat().st_size for file in (folder / "best").iterdir())
+        self._show_findings()
         note("")
         note(f"saved {folder} ({size / 1e6:.1f} MB)")
-        note(f"Next: tagkit predict {as_argument(folder)} FILE")
+        if any(finding.useless for finding in trained.findings):
+            note("Before you use it, see the warning above")
+        else:
+            note(f"Next: tagkit predict {as_argument(folder)} FILE")
 
 
 def table_head(measure: str, columns: Mapping[str, str]) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from tagkit.config import Config, DataConfig
 from tagkit.corpus.alignment import to_sentences
-from tagkit.corpus.dataset import LabelKinds, Split, hold_out, with_label_notes
+from tagkit.corpus.dataset import LabelKinds, Split, hold_out
 from tagkit.corpus.formats.columns.layout import Layout
 from tagkit.corpus.formats.options import Reading, source_of
 from tagkit.corpus.formats.recognition import find_format
@@ -90,10 +90,6 @@ def load_corpus(config: Config, kinds: LabelKinds) -> Corpus:
             if split:
                 check_classes(split, several=several)
         _check_variety(train, dev)
-    # Noted after a part was held out: what is asked is what this model can learn.
-    known = train.labels(), train.classes().keys(), train.path
-    dev = with_label_notes(dev, *known)
-    test = with_label_notes(test, *known) if test else None
     return Corpus(train, dev, test)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from tagkit.nn.parameters import count_parameters
 from tagkit.storage import cannot_write, write_whole
 from tagkit.text.json_text import to_json
+from tagkit.training.diagnosis.finding import Finding
 from tagkit.training.setup import Prepared
 from tagkit.wording import message_line, plural
 
@@ -89,6 +90,9 @@ class Listener:
     def on_note(self, text: str) -> None:
         """Called with a message for the user, one sentence."""
 
+    def on_finding(self, finding: Finding) -> None:
+        """Called with what is wrong with the run: before `on_start`, and after the last epoch."""
+
 
 class TrainLog(Listener):
     """Writes train.log, and calls another listener."""
@@ -135,6 +139,11 @@ class TrainLog(Listener):
         """Write the sentence."""
         self.write(text)
         self.listener.on_note(text)
+
+    def on_finding(self, finding: Finding) -> None:
+        """Write what was found, and the remedy."""
+        self.write(f"warning: {finding.text}")
+        self.listener.on_finding(finding)
 
     def write(self, text: str) -> None:
         """Add one line with the time, safe to display.

@@ -7,8 +7,8 @@ Study of LSTM-networks for Sequence Tagging" (arXiv:1707.09861).
 
 import threading
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence, Set
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tagkit.config import Config
@@ -18,14 +18,54 @@ from tagkit.evaluation.class_report import scores_by_label
 from tagkit.models.bundle import copy_bundle
 from tagkit.models.task_table import task_of
 from tagkit.storage import cannot_write
-from tagkit.training.callbacks import Listener
+from tagkit.training.callbacks import Epoch, Listener
+from tagkit.training.diagnosis.finding import Finding
 from tagkit.training.launcher import is_first
 from tagkit.training.run_files import BEST, CHECKPOINTS
 from tagkit.training.run_folder import RunFolder
 from tagkit.training.run_identity import output_folder, refuse_unfit
 from tagkit.training.seed_scores import SUMMARY, SeedScores, seed_folder, write_summary
+from tagkit.training.setup import Prepared
 from tagkit.training.trainer import Trained, train
 from tagkit.wording import ANOTHER_OR_FORCE, Message
+
+
+class SeedListener(Listener):
+    """Calls another listener, with the findings alone that no earlier seed had."""
+
+    def __init__(self, listener: Listener, seed: int, said: Set[str]) -> None:
+        """`said`: names of the findings of earlier seeds."""
+        self.listener = listener
+        self.seed = seed
+        self.said = said
+        self.heard: set[str] = set()
+        self.started = False
+
+    def on_start(self, prepared: Prepared, threads: int) -> None:
+        """Pass it on."""
+        self.started = True
+        self.listener.on_start(prepared, threads)
+
+    def on_step(self, epoch: int, done: int, total: int) -> None:
+        """Pass it on."""
+        self.listener.on_step(epoch, done, total)
+
+    def on_epoch(self, epoch: Epoch) -> None:
+        """Pass it on."""
+        self.listener.on_epoch(epoch)
+
+    def on_note(self, text: str) -> None:
+        """Pass it on."""
+        self.listener.on_note(text)
+
+    def on_finding(self, finding: Finding) -> None:
+        """Pass it on, if it is new; one about the model with the seed that it is of."""
+        self.heard.add(finding.name)
+        if finding.name in self.said:
+            return
+        if self.started:  # before that, findings are about the corpora, which seeds share
+            finding = replace(finding, sentence=Message(f"seed {self.seed}: ", finding.sentence))
+        self.listener.on_finding(finding)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,13 +148,16 @@ def _train_each(
     seeds = config.train.seeds
     started_s = time.monotonic()
     scores: list[SeedScores] = []
+    said: set[str] = set()
     best: Trained | None = None
     for number, seed in enumerate(seeds):
         listener.on_note(f"seed {seed} ({number + 1} of {len(seeds)})")
         used_minutes = (time.monotonic() - started_s) / 60
         one = _with_seed(config, seed, used_minutes, len(seeds) - number)
         run_folder.claim(f"{seed_folder(seed)}/")
-        trained = train(one, listener, resume=resume, force=force, stop=stop)
+        of_seed = SeedListener(listener, seed, said)
+        trained = train(one, of_seed, resume=resume, force=force, stop=stop)
+        said |= of_seed.heard
         test = trained.test.headline if trained.test else None
         by_label = scores_by_label(trained.test or trained.dev)
         scores.append(SeedScores(seed, trained.best.number, trained.best.score, test, by_label))

@@ -18,6 +18,9 @@ from tagkit.inference.score import evaluate
 from tagkit.limits import BATCH_SIZE
 from tagkit.models.device import choose_device, set_threads
 from tagkit.training.callbacks import Epoch, Listener
+from tagkit.training.diagnosis.corpus_checks import diagnose_corpus
+from tagkit.training.diagnosis.finding import Finding
+from tagkit.training.diagnosis.run_checks import Outcome, diagnose_run
 from tagkit.training.distributed import processes_of
 from tagkit.training.micro_batches import oom_as_error
 from tagkit.training.precision import autocast
@@ -44,6 +47,7 @@ class Trained:
         ended: why there was no further epoch: all were done, dev did not get better for
             `patience` epochs, or `max_minutes` were over.
         skipped: steps whose loss or gradients were not finite.
+        findings: what is wrong with the corpora, and with how training went.
     """
 
     predictor: Predictor
@@ -54,6 +58,7 @@ class Trained:
     folder: Path
     ended: Ending
     skipped: int
+    findings: tuple[Finding, ...]
 
 
 def training_loop(run: Run) -> Ending:
@@ -216,6 +221,9 @@ def train(
         logged = folder.logged(listener)
         for note in notes:
             logged.on_note(note)
+        findings = diagnose_corpus(prepared)
+        for finding in findings:
+            logged.on_finding(finding)
         logged.on_start(prepared, threads)
         folder.claim_tracked(config.train.tracker)
         run = Run(state, folder, facts, identified, logged, budget, stop)
@@ -224,10 +232,10 @@ def train(
                 state.restore(checkpoint)
             else:
                 run.checkpoint()  # of step 0, so that there is always one to go back to
-            return _finish(run, training_loop(run))
+            return _finish(run, training_loop(run), findings)
 
 
-def _finish(run: Run, ended: Ending) -> Trained:
+def _finish(run: Run, ended: Ending, findings: tuple[Finding, ...]) -> Trained:
     """Save the last epoch's model, score the best one, and save that again with its scores."""
     state, predictor = run.state, run.predictor
     with state.optimizer.averaged():
@@ -240,6 +248,9 @@ def _finish(run: Run, ended: Ending) -> Trained:
     run.save_model("best", state.best, scores=scores)
     run.processes.barrier()  # no process returns before the first has written the model
     run.folder.write_curves(state.epochs, run.listener.on_note)
+    found = diagnose_run(Outcome(tuple(state.epochs), dev, state.skipped, state.rollbacks))
+    for finding in found:
+        run.listener.on_finding(finding)
     return Trained(
         predictor=predictor,
         epochs=tuple(state.epochs),
@@ -249,6 +260,7 @@ def _finish(run: Run, ended: Ending) -> Trained:
         folder=run.folder.path,
         ended=ended,
         skipped=state.skipped,
+        findings=findings + found,
     )
 
 

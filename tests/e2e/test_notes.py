@@ -37,8 +37,11 @@ def notes(folder: Path, **files: str) -> dict[str, tuple[str, ...]]:
     corpus = load_corpus(load_config(flags={"data.train_file": str(folder / "train.conll"),
                                             **flags}), TAGS)  # fmt: skip
     splits: dict[str, Split | None] = {"dev": corpus.dev, "test": corpus.test}
+    known = corpus.train.labels(), corpus.train.classes().keys(), corpus.train.path
     return {
-        name: tuple(note for note in split.notes if ": read as " not in note)
+        name: tuple(
+            note for note in with_label_notes(split, *known).notes if ": read as " not in note
+        )
         for name, split in splits.items()
         if split
     }

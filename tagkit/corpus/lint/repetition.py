@@ -6,13 +6,14 @@ from typing import NamedTuple
 
 from tagkit.corpus.lint.file_contents import ReadFile, line_of
 from tagkit.corpus.lint.findings import Finding
+from tagkit.corpus.repetition import LONG, is_long, shared_sentences
 from tagkit.errors import shorten
 from tagkit.wording import plural, shown_name
 
-_LONG = 5  # tokens from which a sentence is seldom said twice by chance
 _SHARED = 0.01  # share of long sentences that are in train too, likewise
 _MANY = 0.02  # share of long sentences that are repeated, from which it is worth a warning
 _MOST_SHOWN = 10
+_LENGTHS = {True: f"of {LONG} tokens or more", False: f"under {LONG} tokens"}  # by `is_long`
 
 
 class _Places(NamedTuple):
@@ -26,16 +27,16 @@ def check_duplicates(read: ReadFile) -> Iterator[Finding]:
     """Sentences that occur again in a file, alike or with other labels."""
     places = _places(read)
     again = {words: found for words, found in places.items() if len(found.lines) > 1}
-    for is_long, what in ((True, f"of {_LONG} tokens or more"), (False, f"under {_LONG} tokens")):
+    for long, what in _LENGTHS.items():
         lines = sorted(
             line
             for words, found in again.items()
-            if (len(words) >= _LONG) == is_long
+            if is_long(words) == long
             for line in found.lines[1:]
         )
         if lines:
             # Short ones ("Thank you.") repeat in every corpus.
-            many = is_long and len(lines) > _MANY * len(read.sentences)
+            many = long and len(lines) > _MANY * len(read.sentences)
             yield Finding(
                 "warning" if many else "note",
                 "duplicate",
@@ -74,15 +75,13 @@ def _places(read: ReadFile) -> dict[tuple[str, ...], _Places]:
 
 def check_overlap(one: ReadFile, other: ReadFile, *, is_train: bool) -> Iterator[Finding]:
     """Sentences of a file that occur in another one, which may be the training file, too."""
-    # By words alone: a test sentence that train has with other tags has leaked all the same.
-    known = {sentence.words for sentence in one.sentences}
-    for is_long, what in ((True, f"of {_LONG} tokens or more"), (False, f"under {_LONG} tokens")):
-        all_such = [s for s in other.sentences if (len(s) >= _LONG) == is_long]
-        found = [sentence for sentence in all_such if sentence.words in known]
+    shared = shared_sentences(other.sentences, {sentence.words for sentence in one.sentences})
+    for long, what in _LENGTHS.items():
+        found = [sentence for sentence in shared if is_long(sentence.words) == long]
         if not found:
             continue
-        share = len(found) / len(all_such)
-        many = is_train and is_long and share > _SHARED
+        share = len(found) / sum(is_long(s.words) == long for s in other.sentences)
+        many = is_train and long and share > _SHARED
         yield Finding(
             "warning" if many else "note",
             "overlap",

@@ -1,0 +1,237 @@
+"""What is wrong with the corpora and the vectors of a run, before its first step."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+
+from tagkit.corpus.dataset import LabelKinds, Split
+from tagkit.corpus.repetition import is_long, shared_sentences
+from tagkit.features.vocabulary import count_surfaces
+from tagkit.text.records import Sentence
+from tagkit.text.scheme_detection import count_steps, illegal_count
+from tagkit.text.schemes import DISPLAY, has_spans, stretches
+from tagkit.training.diagnosis.finding import Check, Finding, Statement
+from tagkit.training.setup import Prepared
+from tagkit.wording import Message, Setting, listed, plural, plural_of, shown_name
+
+_FEW = 10  # a label with fewer examples is hardly learnt, and its score is mostly chance
+_DUPLICATES = 0.05  # share of a corpus that occurs in train, above which its scores mislead
+_COVERED = 0.5  # share of words with a vector, below which the vectors are probably unsuitable
+_MOST_SHOWN = 5  # labels in a sentence
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One split of the corpora.
+
+    Attributes:
+        name: what a sentence calls it: "train", "dev" or "test".
+        split: what was read.
+        counts: numbers of examples of each label and of each class that the task needs, by what a
+            sentence calls them: "label" or "class".
+    """
+
+    name: str
+    split: Split
+    counts: Mapping[str, Counter[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Corpora:
+    """What is known before the first step.
+
+    Attributes:
+        prepared: corpora, model and options.
+        train: the training corpus.
+        scored: dev, and test if there is one.
+        unit: what the task calls an example: "sentence" or "text".
+    """
+
+    prepared: Prepared
+    train: Part
+    scored: tuple[Part, ...]
+    unit: str
+
+
+def diagnose_corpus(prepared: Prepared) -> tuple[Finding, ...]:
+    """What is wrong with the corpora and the vectors, in the order of `CORPUS_CHECKS`.
+
+    The time is linear in the number of tokens, and less than that of reading them.
+    """
+    corpus, needs = prepared.corpus, prepared.task.needs
+    splits = {"train": corpus.train, "dev": corpus.dev, "test": corpus.test}
+    train, *scored = (
+        Part(name, split, _counts(split, needs)) for name, split in splits.items() if split
+    )
+    unit = prepared.task.describe(prepared.config).unit
+    facts = Corpora(prepared, train, tuple(scored), unit)
+    return tuple(finding for check in CORPUS_CHECKS for finding in check.findings(facts))
+
+
+def _counts(split: Split, needs: LabelKinds) -> dict[str, Counter[str]]:
+    counts: dict[str, Counter[str]] = {}
+    if needs.tags and has_spans(split.scheme):
+        counts["label"] = count_spans(split.sentences)
+    elif needs.tags:
+        counts["label"] = Counter(chain.from_iterable(s.tags or () for s in split.sentences))
+    if needs.classes:
+        counts["class"] = split.classes()
+    return counts
+
+
+def count_spans(sentences: Iterable[Sentence]) -> Counter[str]:
+    """Number of spans of each label; "_" of a bare prefix, as conlleval shows it."""
+    counts: Counter[str] = Counter()
+    # Whether a span begins at a tag depends on the tag before it alone, and a corpus has millions
+    # of such pairs, but few distinct ones.
+    for step, count in count_steps(sentence.tags or () for sentence in sentences).items():
+        for start, _, label in stretches(step):
+            if start == 1:
+                counts[label or "_"] += count
+    return counts
+
+
+def _listed(counts: Counter[str], names: list[str]) -> str:
+    """'LST (6), UCP (2) and 7 more': labels with their numbers of examples."""
+    return listed([f"{shown_name(name)} ({counts[name]:,})" for name in names], _MOST_SHOWN)
+
+
+def _no_labels(corpora: Corpora) -> Iterator[Statement]:
+    for part in corpora.scored:
+        if has_spans(part.split.scheme) and not part.counts["label"]:
+            yield (
+                Message(f"every tag of {part.name} is O, so that scores on it mean nothing"),
+                Message("Check that it is the right file, and the right column of it (",
+                        Setting("data.tag_column"), ")"),
+            )  # fmt: skip
+
+
+def _unknown_labels(corpora: Corpora) -> Iterator[Statement]:
+    for part in corpora.scored:
+        for what, counts in part.counts.items():
+            known = corpora.train.counts[what]
+            unknown = [label for label, _ in counts.most_common() if label not in known]
+            if not unknown:
+                continue
+            them = "them" if len(unknown) > 1 else "it"
+            yield (
+                Message(
+                    f"{part.name} has {plural(len(unknown), what)} that train lacks, so that the "
+                    f"model cannot predict {them}: {_listed(counts, unknown)}"
+                ),
+                Message(
+                    f"Move some examples of {them} to train, or correct the spelling where train "
+                    f"has {them} under another name"
+                ),
+            )
+
+
+def _few_examples(corpora: Corpora) -> Iterator[Statement]:
+    for what, counts in corpora.train.counts.items():
+        rare = sorted((x for x in counts if counts[x] < _FEW), key=lambda x: (counts[x], x))
+        if rare:
+            yield (
+                Message(
+                    f"train has {plural(len(rare), what)} with fewer than {_FEW} examples: "
+                    f"{_listed(counts, rare)}"
+                ),
+                Message(
+                    f"Label more examples, or merge rare {plural_of(what)} into others: so few "
+                    "are hardly learnt, and their scores are mostly chance"
+                ),
+            )
+
+
+def _large_dev(corpora: Corpora) -> Iterator[Statement]:
+    train, dev = (len(p.split.sentences) for p in (corpora.train, corpora.scored[0]))
+    if dev > train:
+        yield (
+            Message(f"dev has {plural(dev, corpora.unit)}, and train only {train:,}"),
+            Message(
+                "Move most of dev to train, from which the model learns; if the two were mixed "
+                "up, exchange ",
+                Setting("data.train_file"), " and ", Setting("data.dev_file"),
+            ),
+        )  # fmt: skip
+
+
+def _duplicates(corpora: Corpora) -> Iterator[Statement]:
+    known = {sentence.words for sentence in corpora.train.split.sentences}
+    for part in corpora.scored:
+        shared = shared_sentences(part.split.sentences, known)
+        # Short ones ("Thank you.") occur twice in every corpus.
+        count, total = sum(is_long(s.words) for s in shared), len(part.split.sentences)
+        if count > _DUPLICATES * total:
+            yield (
+                Message(
+                    f"{count:,} of {plural(total, corpora.unit)} of {part.name} "
+                    f"({100 * count / total:.0f} %) {'occur' if count > 1 else 'occurs'} in train "
+                    "too, so that its scores are too good"
+                ),
+                Message(f"Remove them from train or from {part.name}; tagkit check lists them"),
+            )
+
+
+def _other_scheme(corpora: Corpora) -> Iterator[Statement]:
+    train = corpora.train.split.scheme
+    for part in corpora.scored:
+        found = part.split.scheme
+        # Plain labels beside spans are refused when corpora are read.
+        if train is None or found is None or found == train:
+            continue
+        illegal = illegal_count((s.tags or () for s in part.split.sentences), train)
+        ours, theirs = DISPLAY[train], DISPLAY[found]
+        yield (
+            Message(
+                f"train is in {ours}, and {part.name} looks like {theirs}: "
+                f"{plural(illegal, 'transition')} of {part.name} "
+                f"{'are' if illegal != 1 else 'is'} illegal in {ours}"
+            ),
+            Message(
+                f"If {part.name} is in {theirs} all is well, as predictions are converted for the "
+                "scores; otherwise correct the tags that tagkit check lists"
+            ),
+        )
+
+
+def _few_vectors(corpora: Corpora) -> Iterator[Statement]:
+    if not corpora.prepared.vectors:
+        return
+    covered, total = corpora.prepared.vectors
+    if covered >= _COVERED * total:
+        return
+    options, vocabulary = corpora.prepared.config.embeddings, corpora.prepared.vocabulary
+    # Vectors in lower case serve words in capitals too, but not the reverse.
+    surfaces = count_surfaces(corpora.train.split.sentences)
+    as_written = sum(vocabulary.vector_row(word) > 0 for word in surfaces) / len(surfaces)
+    if options.lowercase and as_written >= _COVERED:
+        remedy = Message(
+            "Use ", Setting("embeddings.lowercase", "false"),
+            f": {100 * as_written:.0f} % of the words as they are written have a vector",
+        )  # fmt: skip
+    elif options.max_vectors and len(vocabulary.vector_words) >= options.max_vectors:
+        remedy = Message("Read more of them (", Setting("embeddings.max_vectors"), ")")
+    else:
+        remedy = Message("Check that they are of the corpus's language")
+    file = shown_name(Path(options.vectors).name) if options.vectors else "the model it starts from"
+    yield (
+        Message(
+            f"only {covered:,} of {plural(total, 'training word')} ({100 * covered / total:.0f} %) "
+            f"have a vector in {file}"
+        ),
+        Message(remedy, ", or use other vectors or none (", Setting("embeddings.vectors"), ")"),
+    )
+
+
+# The order is that in which a person corrects a corpus.
+CORPUS_CHECKS = (
+    Check("no-labels", _no_labels),
+    Check("unknown-labels", _unknown_labels),
+    Check("few-examples", _few_examples),
+    Check("large-dev", _large_dev),
+    Check("duplicates", _duplicates),
+    Check("other-scheme", _other_scheme),
+    Check("few-vectors", _few_vectors),
+)

@@ -1,0 +1,217 @@
+"""What is wrong with a run at its end, by its history and the best model's predictions for dev."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tagkit.evaluation.class_report import ClassReport, JointReport
+from tagkit.evaluation.metrics import Kind
+from tagkit.evaluation.report import Report
+from tagkit.evaluation.tag_report import TagReport
+from tagkit.text.schemes import OUTSIDE
+from tagkit.training.callbacks import Epoch
+from tagkit.training.diagnosis.finding import Check, Finding, Statement
+from tagkit.wording import Message, Setting, listed, plural, shorten, shown_name
+
+_FEW = 5  # with fewer examples in dev, or texts, a score is chance
+_NOTHING = 0.02  # F1 or accuracy of a model that is of no use
+_HARDLY_FOUND = 0.2  # F1 of a label, far below ...
+_GOOD = 0.8  # ... a micro F1 or accuracy of all labels above this
+_FAIR = 0.5  # below this not the rare labels are the problem, but all of them
+_MOST_SHOWN = 5  # labels in a sentence
+
+# Overfitting. Early stopping ends most runs some epochs after the best one, while the loss still
+# falls a little: only a loss that has halved since then, and a score that leaves something to gain,
+# say that the model learns train by heart.
+_LAST_SHARE, _LEAST_EPOCHS = 1 / 3, 3  # of the epochs, after the best one
+_LOSS_FALLS = 0.5
+_NOTHING_TO_GAIN = 0.95
+
+# The learning rate. The mean loss of the first epoch includes that of fresh weights: a later epoch
+# should be far below it.
+_ABOVE_FIRST = 1.25
+_ABOVE_LOWEST = 2.0  # the last epoch, where it is not low beside the first one either
+_NOT_LOW = 0.5
+_NONFINITE = 0.05  # share of the steps; a loss scale of fp16 that is too high costs a few
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What is known at the end of a run.
+
+    Attributes:
+        epochs: all of them.
+        dev: report of the best model on dev.
+        skipped: number of steps whose loss or gradients were not finite.
+        rollbacks: how often the run went back to a checkpoint.
+    """
+
+    epochs: Sequence[Epoch]
+    dev: Report
+    skipped: int
+    rollbacks: int
+
+
+def diagnose_run(outcome: Outcome) -> tuple[Finding, ...]:
+    """What is wrong with a run, in the order of `RUN_CHECKS`."""
+    return tuple(finding for check in RUN_CHECKS for finding in check.findings(outcome))
+
+
+def _parts(report: Report) -> list[TagReport | ClassReport]:
+    """Reports of one kind of labels each; none of a report that is not of tags or classes."""
+    if isinstance(report, JointReport):
+        return [report.tags, report.classes]
+    return [report] if isinstance(report, TagReport | ClassReport) else []
+
+
+def _single_answer(report: TagReport | ClassReport) -> str | None:
+    """The label of all predictions, "" for none; None where they differ, or gold has it alone."""
+    gold, predicted = report.comparison.gold, report.comparison.predicted
+    if report.comparison.kind is Kind.CLASSES:  # a text's classes together are its answer
+        gold, predicted = ([[", ".join(sorted(x))] for x in labels] for labels in (gold, predicted))
+    answers = {label for labels in predicted for label in labels or ("",)}
+    expected = {label for labels in gold for label in labels}
+    found = len(answers) == 1 and len(gold) >= _FEW and not expected <= answers
+    return answers.pop() if found else None
+
+
+_TRAIN_LONGER: tuple[str | Setting, ...] = (
+    "Train longer (", Setting("train.max_epochs"), "), with smaller batches (",
+    Setting("train.batch_size"), ")",
+)  # fmt: skip
+
+
+def _one_answer(outcome: Outcome) -> Iterator[Statement]:
+    for report in _parts(outcome.dev):
+        answer = _single_answer(report)
+        if answer is None:
+            continue
+        match report.comparison.kind:
+            case Kind.SPANS if answer == OUTSIDE:
+                said = "the model predicts O for every token of dev, so that it finds no span"
+                remedy = [*_TRAIN_LONGER, " or with more examples"]
+            case Kind.SPANS | Kind.TOKENS:
+                said = f"the model predicts the tag {shorten(answer)} for every token of dev"
+                remedy = [*_TRAIN_LONGER, " or with more examples"]
+            case _ if not answer:
+                said = "the model predicts no class for any text of dev"
+                remedy = [*_TRAIN_LONGER, ", or lower ", Setting("head.threshold")]
+            case _:
+                said = f"the model predicts the class {shorten(answer)} for every text of dev"
+                remedy = [*_TRAIN_LONGER, " or with ", Setting("head.class_weights", "balanced")]
+        yield Message(f"{said}: it is of no use as it is"), Message(*remedy)
+
+
+def _nothing_right(outcome: Outcome) -> Iterator[Statement]:
+    for report in _parts(outcome.dev):
+        scored = report.micro.support >= _FEW and _single_answer(report) is None
+        if scored and report.micro.f1 < _NOTHING:
+            yield (
+                Message(
+                    "hardly any prediction of the model for dev is right (F1 "
+                    f"{100 * report.micro.f1:.2f}): it is of no use as it is"
+                ),
+                Message(*_TRAIN_LONGER, " or with more examples"),
+            )
+
+
+def _hardly_found(outcome: Outcome) -> Iterator[Statement]:
+    for report in _parts(outcome.dev):
+        if _single_answer(report) is not None:  # `_one_answer` says so
+            continue
+        if report.micro.f1 < _FAIR:
+            continue
+        limit = _HARDLY_FOUND if report.micro.f1 > _GOOD else 0.0
+        found = [
+            f"{shown_name(label)} (F1 {100 * score.f1:.2f}, {score.support:,})"
+            for label, score in sorted(report.types.items(), key=lambda item: item[1].f1)
+            # What train lacks cannot be found; `corpus_checks` says so.
+            if score.support >= _FEW and label not in report.unknown
+            and (score.f1 < limit or not score.f1)
+        ]  # fmt: skip
+        if not found:
+            continue
+        is_class = report.comparison.kind in (Kind.CLASS, Kind.CLASSES)
+        weights = (
+            Setting("head.class_weights", "balanced") if is_class else Setting("head.label_weights")
+        )
+        measure = "accuracy" if report.comparison.kind in (Kind.CLASS, Kind.TOKENS) else "F1"
+        yield (
+            Message(
+                f"the model hardly finds {plural(len(found), 'class' if is_class else 'label')} "
+                f"of dev, beside {'an' if measure == 'accuracy' else 'a micro'} {measure} of "
+                f"{100 * report.micro.f1:.2f}: {listed(found, _MOST_SHOWN)}"
+            ),
+            Message(
+                "Label more examples, weight the rare ones more (", weights, "), and choose the "
+                "best epoch by a metric that counts each label alike (", Setting("train.metric"),
+                ")",
+            ),
+        )  # fmt: skip
+
+
+def _overfitting(outcome: Outcome) -> Iterator[Statement]:
+    epochs = [epoch for epoch in outcome.epochs if epoch.whole]
+    if not epochs:
+        return
+    last = epochs[-1]
+    best = max(epochs, key=lambda epoch: epoch.score)  # of equal ones the first
+    since = len(epochs) - 1 - epochs.index(best)
+    if (
+        since >= max(_LEAST_EPOCHS, _LAST_SHARE * len(epochs))
+        and last.loss <= _LOSS_FALLS * best.loss
+        # At 0 throughout nothing has been learnt that could be forgotten.
+        and 0 < best.score < _NOTHING_TO_GAIN
+    ):
+        yield (
+            Message(
+                f"the model overfits: from epoch {best.number} to {last.number} the loss on train "
+                f"fell from {best.loss:.4f} to {last.loss:.4f}, and the score on dev did not rise "
+                f"({100 * best.score:.2f}, then {100 * last.score:.2f})"
+            ),
+            Message(
+                "Label more examples, raise ", Setting("encoder.dropout"), " or ",
+                Setting("train.weight_decay"), ", or use pretrained vectors (",
+                Setting("embeddings.vectors"), ")",
+            ),
+        )  # fmt: skip
+
+
+def _learning_rate(outcome: Outcome) -> Iterator[Statement]:
+    epochs = [epoch for epoch in outcome.epochs if epoch.whole]
+    said = ""
+    steps = outcome.epochs[-1].step if outcome.epochs else 0
+    if outcome.rollbacks or outcome.skipped > _NONFINITE * max(1, steps):
+        of_all = plural(steps, "step")
+        said = f"loss or gradients were not finite in {outcome.skipped:,} of {of_all}"
+    elif len(epochs) > 1:
+        first, last = epochs[0], epochs[-1]
+        low = min(epochs, key=lambda epoch: epoch.loss)
+        high = max(epochs[1:], key=lambda epoch: epoch.loss)
+        if high.loss > _ABOVE_FIRST * first.loss:
+            said = (
+                f"the loss of epoch {high.number} ({high.loss:.4f}) is above that of the first "
+                f"({first.loss:.4f})"
+            )
+        elif last.loss > max(_ABOVE_LOWEST * low.loss, _NOT_LOW * first.loss):
+            said = (
+                f"the loss rose from {low.loss:.4f} in epoch {low.number} to {last.loss:.4f} in "
+                f"epoch {last.number}"
+            )
+    if said:
+        yield (
+            Message(f"the learning rate is too high: {said}"),
+            Message(
+                "Lower ", Setting("train.lr"), " to a third, or raise ",
+                Setting("train.warmup_steps"),
+            ),
+        )  # fmt: skip
+
+
+# The learning rate comes first: it may be the cause of the others.
+RUN_CHECKS = (
+    Check("learning-rate", _learning_rate),
+    Check("one-answer", _one_answer, useless=True),
+    Check("nothing-right", _nothing_right, useless=True),
+    Check("hardly-found", _hardly_found),
+    Check("overfitting", _overfitting),
+)

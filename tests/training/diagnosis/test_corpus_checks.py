@@ -1,0 +1,241 @@
+"""What is wrong with corpora and vectors is said; sound ones are not remarked on."""
+
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import tiny
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tagkit.config import load_config
+from tagkit.text.records import Sentence
+from tagkit.text.schemes import stretches
+from tagkit.training.diagnosis.corpus_checks import (
+    CORPUS_CHECKS,
+    count_spans,
+    diagnose_corpus,
+)
+from tagkit.training.diagnosis.finding import Finding
+from tagkit.training.setup import prepare
+
+TRAVEL = Path(__file__).parents[3] / "data" / "travel"
+ADA = ["Ada\tB-PER", "saw\tO", "the\tO", "old\tO", "town\tO", "of\tO", "Rome\tB-LOC"]
+
+
+def numbered(count: int, first: int = 0) -> list[list[str]]:
+    """Sentences that differ in a word, each with a person and a place."""
+    return [[f"x{number}\tO", *ADA] for number in range(first, first + count)]
+
+
+def found(folder: Path, *overrides: str, **files: list[list[str]]) -> list[Finding]:
+    flags = {
+        f"data.{name}_file": str(tiny.write(folder / f"{name}.conll", sentences))
+        for name, sentences in files.items()
+    }
+    return of_files(*overrides, **flags)
+
+
+def of_files(*overrides: str, **flags: object) -> list[Finding]:
+    small = ["encoder.hidden=4", "embeddings.word_dim=4", *overrides]
+    return list(diagnose_corpus(prepare(load_config(None, small, flags), torch.device("cpu"))))
+
+
+def said(findings: list[Finding]) -> list[tuple[str, str]]:
+    return [(finding.name, finding.text) for finding in findings]
+
+
+def test_a_sound_corpus_has_no_finding(tmp_path: Path) -> None:
+    assert found(tmp_path, train=numbered(20), dev=numbered(10, 20), test=numbered(10, 30)) == []
+
+
+@pytest.mark.parametrize(("ending", "task"), [("conll", "tag"), ("tsv", "classify")])
+def test_the_sample_corpora_have_no_finding(ending: str, task: str) -> None:
+    files = {f"data.{name}_file": str(TRAVEL / f"{name}.{ending}")
+             for name in ("train", "dev", "test")}  # fmt: skip
+    assert of_files(task=task, **files) == []
+
+
+def test_labels_that_train_lacks_are_listed_with_their_numbers(tmp_path: Path) -> None:
+    other = [["the\tO", "p53\tB-GENE", "gene\tI-GENE", "and\tO", "aspirin\tB-DRUG"],
+             ["the\tO", "BRCA1\tB-GENE"]]  # fmt: skip
+    findings = found(
+        tmp_path, train=numbered(20), dev=numbered(9, 20) + other, test=numbered(9, 30) + other[1:]
+    )
+    assert said(findings) == [
+        (
+            "unknown-labels",
+            "dev has 2 labels that train lacks, so that the model cannot predict them: GENE (2), "
+            "DRUG (1). Move some examples of them to train, or correct the spelling where train "
+            "has them under another name.",
+        ),
+        (
+            "unknown-labels",
+            "test has 1 label that train lacks, so that the model cannot predict it: GENE (1). "
+            "Move some examples of it to train, or correct the spelling where train has it under "
+            "another name.",
+        ),
+    ]
+
+
+def test_labels_with_few_examples_are_listed_the_rarest_first(tmp_path: Path) -> None:
+    rare = [["a\tO", f"w\tB-R{number}"] for number in range(7) for _ in range(number + 1)]
+    (finding,) = found(tmp_path, train=numbered(20) + rare, dev=numbered(10, 20))
+    assert (finding.name, finding.sentence) == (
+        "few-examples",
+        "train has 7 labels with fewer than 10 examples: R0 (1), R1 (2), R2 (3), R3 (4), R4 (5) "
+        "and 2 more",
+    )
+    assert finding.remedy == (
+        "Label more examples, or merge rare labels into others: so few are hardly learnt, and "
+        "their scores are mostly chance"
+    )
+
+
+def test_ten_examples_are_enough(tmp_path: Path) -> None:
+    ten = [["a\tO", f"w{number}\tB-RARE"] for number in range(10)]
+    assert found(tmp_path, train=numbered(20) + ten, dev=numbered(10, 20)) == []
+    (finding,) = found(tmp_path, train=numbered(20) + ten[1:], dev=numbered(10, 20))
+    assert finding.sentence == "train has 1 label with fewer than 10 examples: RARE (9)"
+
+
+def test_a_dev_corpus_larger_than_train_is_named(tmp_path: Path) -> None:
+    assert said(found(tmp_path, train=numbered(20), dev=numbered(21, 20))) == [
+        (
+            "large-dev",
+            "dev has 21 sentences, and train only 20. Move most of dev to train, from which the "
+            "model learns; if the two were mixed up, exchange data.train_file and data.dev_file.",
+        )
+    ]
+    assert found(tmp_path, train=numbered(20), dev=numbered(20, 20)) == []
+
+
+def test_sentences_of_train_in_dev_are_counted_from_five_percent_on(tmp_path: Path) -> None:
+    train = numbered(40)
+    findings = found(tmp_path, train=train, dev=train[:3] + numbered(20, 40))
+    assert said(findings) == [
+        (
+            "duplicates",
+            "3 of 23 sentences of dev (13 %) occur in train too, so that its scores are too good. "
+            "Remove them from train or from dev; tagkit check lists them.",
+        )
+    ]
+    assert found(tmp_path, train=train, dev=train[:1] + numbered(19, 40)) == []  # 5 % exactly
+    # Short sentences occur twice by chance, and prove no leak.
+    thanks = [["Thank\tO", "you\tO", "Ada\tB-PER"]] * 9
+    assert found(tmp_path, train=train + thanks, dev=numbered(19, 40) + thanks) == []
+
+
+def test_a_dev_corpus_in_another_scheme_is_named(tmp_path: Path) -> None:
+    iobes = [[line.replace("B-", "S-") for line in sentence] for sentence in numbered(10, 20)]
+    text = (
+        "train is in IOB2, and dev looks like IOBES: 40 transitions of dev are illegal in IOB2. If "
+        "dev is in IOBES all is well, as predictions are converted for the scores; otherwise "
+        "correct the tags that tagkit check lists."
+    )
+    assert said(found(tmp_path, train=numbered(20), dev=iobes)) == [("other-scheme", text)]
+
+
+def test_a_dev_corpus_of_nothing_but_o_is_named(tmp_path: Path) -> None:
+    empty = [["x\tO", "y\tO"]] * 5
+    assert said(found(tmp_path, train=numbered(20), dev=numbered(9, 20), test=empty)) == [
+        (
+            "no-labels",
+            "every tag of test is O, so that scores on it mean nothing. Check that it is the right "
+            "file, and the right column of it (data.tag_column).",
+        )
+    ]
+
+
+def vectors(folder: Path, *words: str) -> str:
+    rows = "".join(f"{word} 0.1 0.2 0.3 0.4\n" for word in words)
+    path = folder / "vectors.txt"
+    path.write_text(rows, encoding="utf-8")
+    return f"embeddings.vectors={path}"
+
+
+def test_vectors_for_less_than_half_of_the_words_are_named(tmp_path: Path) -> None:
+    train = [ADA] * 20
+    dev = numbered(5)
+    few = vectors(tmp_path, "ada", "saw", "haus")
+    assert said(found(tmp_path, few, train=train, dev=dev)) == [
+        (
+            "few-vectors",
+            "only 2 of 7 training words (29 %) have a vector in vectors.txt. Check that they are "
+            "of the corpus's language, or use other vectors or none (embeddings.vectors).",
+        )
+    ]
+    enough = vectors(tmp_path, "ada", "saw", "the", "old", "haus")
+    assert found(tmp_path, enough, train=train, dev=dev) == []
+
+
+def test_the_remedy_for_vectors_is_what_they_show(tmp_path: Path) -> None:
+    train = [["Ada\tB-PER", "Rome\tB-LOC", "Oslo\tB-LOC"]] * 20
+    dev = [["Ada\tB-PER", "Oslo\tB-LOC"]] * 5
+    cased = [vectors(tmp_path, "Ada", "Rome", "Oslo"), "embeddings.lowercase=true"]
+    (finding,) = found(tmp_path, *cased, train=train, dev=dev)
+    assert finding.remedy == (
+        "Use embeddings.lowercase=false: 100 % of the words as they are written have a vector, or "
+        "use other vectors or none (embeddings.vectors)"
+    )
+    first = [vectors(tmp_path, "a", "ada", "rome", "oslo"), "embeddings.max_vectors=1"]
+    (finding,) = found(tmp_path, *first, train=train, dev=dev)
+    assert finding.remedy.startswith("Read more of them (embeddings.max_vectors), or use other")
+
+
+def test_classes_are_diagnosed_as_labels_are(tmp_path: Path) -> None:
+    rows = {"train": ["tea"] * 12 + ["sport"] * 9, "dev": ["tea"] * 5 + ["cake"] * 2}
+    flags = {}
+    for name, classes in rows.items():
+        path = tmp_path / f"{name}.tsv"
+        lines = [f"{label}\ta text of {number} {name}\n" for number, label in enumerate(classes)]
+        path.write_text("label\ttext\n" + "".join(lines), encoding="utf-8")
+        flags[f"data.{name}_file"] = str(path)
+    assert [finding.sentence for finding in of_files(task="classify", **flags)] == [
+        "dev has 1 class that train lacks, so that the model cannot predict it: cake (2)",
+        "train has 1 class with fewer than 10 examples: sport (9)",
+    ]
+
+
+def test_classes_that_a_tagger_does_not_learn_are_not_remarked_on(tmp_path: Path) -> None:
+    files = tiny.joint(tmp_path)
+    for name in ("dev", "test"):
+        label = tmp_path / name / "label"
+        label.write_text(label.read_text().replace("long", "other"))
+    names = [finding.name for finding in of_files(task="both", **files)]
+    assert "unknown-labels" in names
+    assert "unknown-labels" not in [finding.name for finding in of_files(task="tag", **files)]
+
+
+@given(st.lists(st.lists(st.sampled_from(["O", "B", "I-X", "B-X", "E-X", "S-X", "I-Y", "L-Y"]))))
+def test_spans_are_counted_as_they_are_found(tags: list[list[str]]) -> None:
+    sentences = [Sentence(("w",) * len(each), tuple(each)) for each in tags]
+    expected = Counter(label or "_" for each in tags for _, _, label in stretches(each))
+    assert count_spans(sentences) == expected
+
+
+def test_each_check_has_a_name_of_its_own() -> None:
+    assert len({check.name for check in CORPUS_CHECKS}) == len(CORPUS_CHECKS)
+
+
+OF_REAL_CORPORA = {
+    "conll2000": (["train.txt", "dev.txt", "test.txt"], {}, [
+        "train has 1 label with fewer than 10 examples: UCP (2)"]),
+    "conll2003": (["eng.train", "eng.testa", "eng.testb"], {}, []),
+    "trec": (["train.txt", "", "test.txt"],
+             {"task": "classify", "data.encoding": "latin-1"}, []),
+}  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", OF_REAL_CORPORA)
+def test_findings_on_real_corpora_are_true_and_take_little_time(name: str, corpora: Path) -> None:
+    files, more, expected = OF_REAL_CORPORA[name]
+    named = zip(("train", "dev", "test"), files, strict=True)
+    flags = {f"data.{split}_file": str(corpora / name / file) for split, file in named if file}
+    prepared = prepare(load_config(flags={**flags, **more}), torch.device("cpu"))
+    began = time.process_time()
+    assert [finding.sentence for finding in diagnose_corpus(prepared)] == expected
+    assert time.process_time() - began < 5

@@ -1,0 +1,283 @@
+"""What is wrong with a run is said in one sentence; runs that went well are not remarked on."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tagkit.evaluation.class_report import JointReport, make_class_report
+from tagkit.evaluation.report import Report
+from tagkit.evaluation.tag_report import make_tag_report
+from tagkit.training.callbacks import Epoch
+from tagkit.training.diagnosis.finding import Finding
+from tagkit.training.diagnosis.run_checks import RUN_CHECKS, Outcome, diagnose_run
+
+README = Path(__file__).parents[3] / "README.md"
+SPANS = [["B-PER", "O"], ["B-LOC", "O"]] * 6
+WELL = make_tag_report(SPANS, SPANS, "iob2")
+
+
+def history(losses: Sequence[float], scores: Sequence[float]) -> tuple[Epoch, ...]:
+    return tuple(
+        Epoch(number, 10 * number, loss, score, {}, 0.003, 1.0, 1.0, False, True)
+        for number, (loss, score) in enumerate(zip(losses, scores, strict=True), 1)
+    )
+
+
+FALLING = history([2.0, 1.0, 0.5], [0.3, 0.5, 0.6])
+
+
+def diagnosed(
+    epochs: tuple[Epoch, ...] = FALLING, dev: Report = WELL, skipped: int = 0, rollbacks: int = 0
+) -> tuple[Finding, ...]:
+    return diagnose_run(Outcome(epochs, dev, skipped, rollbacks))
+
+
+def texts(findings: Sequence[Finding]) -> list[tuple[str, str]]:
+    return [(finding.name, finding.text) for finding in findings]
+
+
+def test_a_run_that_went_well_has_no_finding() -> None:
+    assert diagnosed() == ()
+
+
+def test_the_runs_that_readme_shows_have_no_finding() -> None:
+    tables = README.read_text("utf-8").split("\nepoch      loss")[1:]
+    rows = [re.findall(r"^ +\d+ +(\d\.\d{4}) +(\d+\.\d\d) ", table, re.M) for table in tables]
+    assert [len(row) for row in rows][:2] == [12, 12]
+    for row in rows:
+        losses, scores = zip(*row, strict=True)
+        epochs = history([float(loss) for loss in losses], [float(score) / 100 for score in scores])
+        assert diagnosed(epochs) == ()
+
+
+def of_tags(predicted: Sequence[Sequence[str]], gold: Sequence[Sequence[str]] = SPANS) -> Report:
+    return make_tag_report(gold, predicted, "iob2")
+
+
+def of_classes(gold: str, predicted: str) -> Report:
+    """Of texts whose classes are the letters; "-" for none, in both of several classes."""
+    several = "-" in gold + predicted
+    rows = ([[letter] if letter != "-" else [] for letter in row] for row in (gold, predicted))
+    return make_class_report(*rows, several=several)
+
+
+def test_a_model_that_predicts_o_alone_is_called_useless() -> None:
+    (finding,) = diagnosed(dev=of_tags([["O", "O"]] * 12))
+    assert finding.useless
+    assert texts([finding]) == [
+        (
+            "one-answer",
+            "the model predicts O for every token of dev, so that it finds no span: it is of no "
+            "use as it is. Train longer (train.max_epochs), with smaller batches "
+            "(train.batch_size) or with more examples.",
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("report", "sentence"),
+    [
+        (make_tag_report([["NN", "DT"]] * 6, [["NN", "NN"]] * 6, "labels"),
+         "the model predicts the tag 'NN' for every token of dev: it is of no use as it is"),
+        (of_tags([["B-PER", "B-PER"]] * 12),
+         "the model predicts the tag 'B-PER' for every token of dev: it is of no use as it is"),
+        (of_classes("aaab" * 3, "a" * 12),
+         "the model predicts the class 'a' for every text of dev: it is of no use as it is"),
+        (of_classes("aa-b" * 3, "-" * 12),
+         "the model predicts no class for any text of dev: it is of no use as it is"),
+    ],
+)  # fmt: skip
+def test_a_model_with_one_answer_is_called_useless(report: Report, sentence: str) -> None:
+    (finding,) = diagnosed(dev=report)
+    assert (finding.name, finding.sentence, finding.useless) == ("one-answer", sentence, True)
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        of_tags([["O", "O"]] * 11 + [["B-PER", "O"]]),
+        of_tags([["O", "O"]] * 12, [["O", "O"]] * 12),  # as gold is
+        of_classes("a" * 12, "a" * 12),
+        of_classes("aaab", "aaaa"),  # too few to say
+    ],
+)
+def test_other_models_have_several_answers(report: Report) -> None:
+    assert "one-answer" not in [finding.name for finding in diagnosed(dev=report)]
+
+
+def test_a_model_whose_spans_are_all_wrong_is_called_useless() -> None:
+    wrong = [["O", "B-PER"], ["O", "O"]] * 6
+    (finding,) = diagnosed(dev=of_tags(wrong))
+    assert finding.useless
+    assert texts([finding]) == [
+        (
+            "nothing-right",
+            "hardly any prediction of the model for dev is right (F1 0.00): it is of no use as it "
+            "is. Train longer (train.max_epochs), with smaller batches (train.batch_size) or with "
+            "more examples.",
+        )
+    ]
+    assert diagnosed(dev=of_tags([*wrong[:-2], *SPANS[-2:]])) == ()
+    assert diagnosed(dev=of_tags(wrong[:4], SPANS[:4])) == ()  # too few to say
+
+
+def test_of_tags_and_classes_each_is_diagnosed() -> None:
+    report = JointReport(of_tags([["O", "O"]] * 12), of_classes("ab" * 6, "a" * 12), 0.0)
+    assert [finding.name for finding in diagnosed(dev=report)] == ["one-answer", "one-answer"]
+
+
+def test_a_report_of_another_task_is_not_looked_at() -> None:
+    class Perplexity:
+        headline, measure = 0.1, "perplexity"
+
+        def parts(self) -> dict[str, float]:
+            return {}
+
+        def to_dict(self) -> dict[str, object]:
+            return {}
+
+    assert diagnosed(dev=Perplexity()) == ()
+
+
+def test_a_rare_class_that_accuracy_hides_is_named() -> None:
+    # Accuracy 0.95; of the rare class none of five is found.
+    (finding,) = diagnosed(dev=of_classes("a" * 94 + "c" + "b" * 5, "a" * 94 + "c" + "a" * 5))
+    assert texts([finding]) == [
+        (
+            "hardly-found",
+            "the model hardly finds 1 class of dev, beside an accuracy of 95.00: b (F1 0.00, 5). "
+            "Label more examples, weight the rare ones more (head.class_weights=balanced), and "
+            "choose the best epoch by a metric that counts each label alike (train.metric).",
+        )
+    ]
+    assert not finding.useless
+
+
+def test_a_class_that_is_seldom_found_is_named_beside_a_good_accuracy_alone() -> None:
+    # F1 of b is 2 * 1 / (1 + 20) = 0.095, beside an accuracy of 0.905 and of 0.22.
+    good = of_classes("a" * 180 + "b" * 20, "a" * 180 + "b" + "a" * 19)
+    (finding,) = diagnosed(dev=good)
+    assert finding.sentence == (
+        "the model hardly finds 1 class of dev, beside an accuracy of 90.50: b (F1 9.52, 20)"
+    )
+    poor = of_classes("a" * 30 + "b" * 20, "a" * 10 + "b" * 20 + "b" + "a" * 19)
+    assert poor.headline == 0.22
+    assert diagnosed(dev=poor) == ()
+    fair = of_classes("a" * 30 + "b" * 20, "a" * 30 + "b" + "a" * 19)
+    assert fair.headline == 0.62
+    assert diagnosed(dev=fair) == ()
+
+
+def test_spans_that_are_never_found_are_named_where_dev_has_five() -> None:
+    predicted = [["B-PER", "O"], ["O", "O"]] * 6
+    (finding,) = diagnosed(dev=of_tags(predicted))
+    assert finding.sentence == (
+        "the model hardly finds 1 label of dev, beside a micro F1 of 66.67: LOC (F1 0.00, 6)"
+    )
+    assert "weight the rare ones more (head.label_weights)" in finding.remedy
+    assert diagnosed(dev=of_tags(predicted[:9], SPANS[:9])) == ()  # four of LOC
+    # With an F1 of 40 rare labels are not the problem.
+    weak = [["B-PER", "O"], ["O", "O"]] * 3 + [["O", "O"]] * 6
+    assert round(of_tags(weak).headline, 2) == 0.4
+    assert diagnosed(dev=of_tags(weak)) == ()
+
+
+def test_labels_that_train_lacks_are_not_named_again() -> None:
+    report = make_tag_report(SPANS, [["B-PER", "O"], ["O", "O"]] * 6, "iob2", known={"PER"})
+    assert diagnosed(dev=report) == ()
+
+
+def test_a_loss_that_falls_while_dev_does_not_rise_is_overfitting() -> None:
+    epochs = history(
+        [1.0, 0.6, 0.4, 0.3, 0.25, 0.2, 0.18, 0.16, 0.12],
+        [0.3, 0.5, 0.6, 0.59, 0.58, 0.6, 0.57, 0.57, 0.56],
+    )
+    assert texts(diagnosed(epochs)) == [
+        (
+            "overfitting",
+            "the model overfits: from epoch 3 to 9 the loss on train fell from 0.4000 to 0.1200, "
+            "and the score on dev did not rise (60.00, then 56.00). Label more examples, raise "
+            "encoder.dropout or train.weight_decay, or use pretrained vectors "
+            "(embeddings.vectors).",
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("losses", "scores"),
+    [
+        # Dev rises to the end, as it does where the learning rate falls.
+        ([1.0, 0.5, 0.2, 0.1, 0.05, 0.02], [0.3, 0.5, 0.6, 0.61, 0.615, 0.62]),
+        # Best early, but the loss hardly falls since then: the run has converged.
+        ([1.0, 0.5, 0.2, 0.18, 0.17, 0.16, 0.15], [0.3, 0.5, 0.6, 0.6, 0.6, 0.6, 0.6]),
+        # Nothing is left to gain.
+        ([1.0, 0.5, 0.2, 0.1, 0.05, 0.04, 0.03], [0.3, 0.5, 0.96, 0.96, 0.96, 0.96, 0.96]),
+        # Best in the last third.
+        ([1.0, 0.5, 0.3, 0.2, 0.1, 0.05, 0.02], [0.3, 0.5, 0.5, 0.5, 0.6, 0.6, 0.6]),
+        # Best three epochs before the last, of twelve.
+        ([1.0] * 8 + [0.5, 0.4, 0.3, 0.2], [0.3] * 8 + [0.6, 0.59, 0.58, 0.57]),
+        # Too few epochs since the best one.
+        ([1.0, 0.3, 0.1], [0.5, 0.4, 0.4]),
+        # Nothing has been learnt: that is another finding.
+        ([2.3, 2.0, 1.5, 1.0, 0.9, 0.7], [0.0] * 6),
+    ],
+)
+def test_other_histories_are_not_called_overfitting(
+    losses: list[float], scores: list[float]
+) -> None:
+    assert diagnosed(history(losses, scores)) == ()
+
+
+REMEDY = ". Lower train.lr to a third, or raise train.warmup_steps."
+
+
+@pytest.mark.parametrize(
+    ("losses", "sentence"),
+    [
+        ([1.0, 1.3, 0.9], "the loss of epoch 2 (1.3000) is above that of the first (1.0000)"),
+        ([2.0, 0.5, 0.6, 1.1], "the loss rose from 0.5000 in epoch 2 to 1.1000 in epoch 4"),
+    ],
+)
+def test_a_loss_that_rises_is_a_learning_rate_too_high(losses: list[float], sentence: str) -> None:
+    epochs = history(losses, [0.1 * number for number in range(len(losses))])
+    assert texts(diagnosed(epochs)) == [
+        ("learning-rate", f"the learning rate is too high: {sentence}{REMEDY}")
+    ]
+
+
+@pytest.mark.parametrize(
+    "losses",
+    [
+        [1.0, 1.2, 0.9],  # a first epoch of few steps
+        [1.0, 0.01, 0.02, 0.03],  # low all the same: noise
+        [2.0, 0.6, 0.9, 1.1],  # less than twice the lowest
+        [0.0, 0.0],
+        [1.0],
+    ],
+)
+def test_other_losses_are_not_called_too_high(losses: list[float]) -> None:
+    assert diagnosed(history(losses, [0.1 * number for number in range(len(losses))])) == ()
+
+
+def test_an_epoch_that_was_not_completed_says_nothing_of_the_loss() -> None:
+    *_, last = history([2.0, 1.0, 0.5, 3.0], [0.3, 0.5, 0.6, 0.6])
+    assert diagnosed((*FALLING, last)) != ()
+    assert diagnosed((*FALLING, replace(last, whole=False))) == ()
+    *before, last = history([1.0, 0.5, 0.4, 0.4, 0.4, 0.4, 0.1], [0.3, 0.5, 0.6, *[0.5] * 4])
+    assert [finding.name for finding in diagnosed((*before, last))] == ["overfitting"]
+    assert diagnosed((*before, replace(last, whole=False))) == ()
+
+
+def test_steps_that_are_not_finite_are_a_learning_rate_too_high() -> None:
+    said = "the learning rate is too high: loss or gradients were not finite in 2 of 30 steps"
+    assert texts(diagnosed(skipped=2)) == [("learning-rate", said + REMEDY)]
+    assert diagnosed(skipped=1) == ()  # one in thirty: a batch that is odd
+    (finding,) = diagnosed(skipped=1, rollbacks=1)
+    assert finding.name == "learning-rate"
+
+
+def test_each_check_has_a_name_of_its_own() -> None:
+    assert len({check.name for check in RUN_CHECKS}) == len(RUN_CHECKS)
