@@ -19,9 +19,9 @@ class DevScores:
     """Scores of a model on the development corpus, without those of each type.
 
     Attributes:
-        headline: the score that selects the best epoch, 0 to 1: micro F1 of spans or accuracy of
-            plain labels; accuracy of classes (micro F1 if a text may have several); with tags and
-            classes, the mean of the two.
+        headline: the score that selects the best epoch, 0 to 1, as `train.metric` says. By default
+            micro F1 of spans or accuracy of plain labels; accuracy of classes (micro F1 if a text
+            may have several); with tags and classes, the mean of the two.
         parts: all scores by name, 0 to 1.
     """
 
@@ -30,10 +30,14 @@ class DevScores:
 
 
 def dev_scores(predictor: Predictor, split: Split, batch_size: int) -> DevScores:
-    """The headline score of a model on a corpus, and all others by name."""
+    """The score of a model on a corpus by `train.metric`, and all others by name.
+
+    Chosen by its loss, a model still has the usual headline here: a report knows of no loss.
+    """
     # The full report holds counts of every type, which the history of a run does not need.
     report = evaluate(predictor, split, batch_size=batch_size)
-    return DevScores(report.headline, report.parts())
+    criterion = predictor.task.criterion(predictor.config)
+    return DevScores(criterion.of_report(report), report.parts())
 
 
 def evaluate(

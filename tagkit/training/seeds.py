@@ -14,6 +14,7 @@ from pathlib import Path
 from tagkit.config import Config
 from tagkit.corpus.splits import require_files
 from tagkit.errors import CheckpointError, ConfigError
+from tagkit.evaluation.criterion import rank
 from tagkit.models.bundle import copy_bundle
 from tagkit.models.task_table import task_of
 from tagkit.storage import cannot_write
@@ -23,6 +24,7 @@ from tagkit.training.run_files import BEST, CHECKPOINTS
 from tagkit.training.run_folder import RunFolder
 from tagkit.training.run_identity import output_folder, refuse_unfit
 from tagkit.training.seed_scores import SUMMARY, SeedScores, seed_folder, write_summary
+from tagkit.training.setup import chosen_criterion
 from tagkit.training.trainer import Trained, train
 from tagkit.wording import ANOTHER_OR_FORCE, Message
 
@@ -33,7 +35,7 @@ class TrainedSeeds:
 
     Attributes:
         scores: of each seed, in the order of `train.seeds`.
-        best: the run with the highest score on dev; of several with the same score, the first. Its
+        best: the run with the best score on dev; of several with the same score, the first. Its
             model is the folder's `best`.
         folder: holds a folder for each seed.
     """
@@ -87,7 +89,9 @@ def _prepare_folder(config: Config, run_folder: RunFolder, *, resume: bool, forc
     if force:
         # Before the old models are removed: the configuration and the corpora can be used.
         refuse_unfit(config, resume=resume)
-        task_of(config).read(config)
+        task = task_of(config)
+        corpus = task.read(config)
+        chosen_criterion(task, task.resolve(config, corpus), corpus)
     if resume:
         run_folder.repair()
     else:
@@ -114,16 +118,22 @@ def _train_each(
         one = _with_seed(config, seed, used_minutes, len(seeds) - number)
         run_folder.claim(f"{seed_folder(seed)}/")
         trained = train(one, listener, resume=resume, force=force, stop=stop)
-        test = trained.test.headline if trained.test else None
+        criterion = trained.criterion
+        test = criterion.of_report(trained.test) if trained.test else None
         scores.append(SeedScores(seed, trained.best.number, trained.best.score, test))
         # Chosen on dev alone: test scores chosen among seeds would be too high.
-        if best is None or trained.best.score > best.best.score:
+        if best is None or _score(trained) > _score(best):
             best = trained
     assert best is not None
     if run_folder.writes:
         run_folder.claim(BEST, SUMMARY)
         _write(run_folder.path, best, scores)
     return TrainedSeeds(tuple(scores), best, run_folder.path)
+
+
+def _score(trained: Trained) -> float:
+    """The score on dev on a scale on which larger is better."""
+    return rank(trained.criterion.key, trained.best.score)
 
 
 def _write(folder: Path, best: Trained, scores: Sequence[SeedScores]) -> None:
