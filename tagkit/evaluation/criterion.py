@@ -139,9 +139,7 @@ def _headline(report: Report) -> float:
     return report.headline
 
 
-def _criteria(
-    metric: str, kinds: Sequence[Kind], beside: Mapping[str, str]
-) -> Iterator[Criterion]:
+def _criteria(metric: str, kinds: Sequence[Kind], beside: Mapping[str, str]) -> Iterator[Criterion]:
     """The metrics of these kinds, and the F1 of the label that `metric` names, if it names one."""
     for kind in kinds:
         # With tags and classes in one model each name says which of the two is meant.

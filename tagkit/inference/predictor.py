@@ -33,7 +33,6 @@ from tagkit.text.records import Alternative, Prediction, Sentence, TaggedText
 from tagkit.text.windows import cut, windows
 
 
-
 def _ignore(_: int) -> None:
     """The default of `on_long`; does nothing."""
 

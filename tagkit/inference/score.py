@@ -3,7 +3,7 @@
 Training, `tagkit eval` and `tagkit predict` all use `Predictor`, so their predictions never differ.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tagkit.config import DataConfig
@@ -12,6 +12,7 @@ from tagkit.corpus.splits import check_classes, read_split
 from tagkit.evaluation.compare import refuse_options_of_tags
 from tagkit.evaluation.report import Report
 from tagkit.inference.predictor import Predictor
+from tagkit.text.records import Prediction
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,27 @@ def evaluate(
 ) -> Report:
     """Report on a model's predictions for a corpus with gold tags, classes, or both."""
     return predictor.score(split, batch_size=batch_size, strict=strict)
+
+
+@dataclass(frozen=True, slots=True)
+class Annotated:
+    """A corpus with a model's predictions.
+
+    Attributes:
+        split: the corpus.
+        predictions: for its sentences, in order.
+        report: on them.
+    """
+
+    split: Split
+    predictions: Sequence[Prediction]
+    report: Report
+
+
+def annotated(predictor: Predictor, split: Split, *, batch_size: int) -> Annotated:
+    """A corpus with a model's predictions, and the report on them."""
+    found = predictor.annotate(split.sentences, batch_size=batch_size, confidence=False)
+    return Annotated(split, found, predictor.report(split, found))
 
 
 def score_model(

@@ -4,12 +4,15 @@ import math
 
 import torch
 
+from tagkit.errors import DataError
+from tagkit.evaluation.criterion import LOSS
 from tagkit.features.bucketing import batches_in_order
 from tagkit.features.encoding import Encoded, encode
 from tagkit.limits import BATCH_TOKENS
 from tagkit.text.records import Sentence
 from tagkit.training.precision import autocast
 from tagkit.training.setup import Prepared
+from tagkit.wording import Message, Setting
 
 # Stands for a loss that is not finite where it ranks epochs: JSON has neither infinity nor NaN.
 NO_LOSS = 1e9
@@ -54,6 +57,23 @@ class DevLoss:
             task.restore(model, carried)
         mean = total / max(1, targets)
         return mean if math.isfinite(mean) else None
+
+
+def refuse_undefined_loss(prepared: Prepared) -> None:
+    """Refuse to choose the best epoch by a loss that cannot be computed.
+
+    Raises:
+        DataError: every sentence of dev has a label that train lacks.
+    """
+    if prepared.criterion.is_loss and not DevLoss(prepared).is_defined:
+        corpus = prepared.corpus
+        raise DataError(
+            Message(
+                Setting("train.metric", LOSS),
+                f": every sentence of {corpus.dev.path} has a label that {corpus.train.path} "
+                "lacks, so that none has a loss; name another metric",
+            )
+        )
 
 
 def _encoded_dev(prepared: Prepared) -> Encoded | None:

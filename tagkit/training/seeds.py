@@ -128,6 +128,7 @@ def _train_each(
     if run_folder.writes:
         run_folder.claim(BEST, SUMMARY)
         _write(run_folder.path, best, scores)
+        run_folder.write_results(best.results, listener.on_note)
     return TrainedSeeds(tuple(scores), best, run_folder.path)
 
 

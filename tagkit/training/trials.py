@@ -37,8 +37,8 @@ class Trial:
     Attributes:
         number: from 1.
         values: of the searched options, by dotted name.
-        dev: score on dev by `train.metric`: the best epoch's, or, if the trial was stopped early, the last
-            epoch's. None if it failed.
+        dev: score on dev by `train.metric`: the best epoch's, or, if the trial was stopped early,
+            the last epoch's. None if it failed.
         state: "done", "given up" (stopped early by the pruner) or "failed".
         seconds: duration.
     """

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 import tiny
 
-from tagkit.cli.reports import report_lines
 from tagkit.cli.train_progress import Progress
 from tagkit.evaluation.class_report import JointReport, make_class_report
 from tagkit.evaluation.metrics import (
@@ -21,6 +20,7 @@ from tagkit.evaluation.metrics import (
     history_key,
     metrics_of,
 )
+from tagkit.evaluation.report_text import report_lines
 from tagkit.evaluation.tag_report import make_tag_report
 from tagkit.training.trainer import train
 
