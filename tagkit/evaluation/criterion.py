@@ -90,10 +90,9 @@ def find_criterion(metric: str, kinds: Sequence[Kind], usual: str) -> Criterion:
     beside = {key: each.column for key, each in heads.items()}
     if metric == LOSS:
         return Criterion(LOSS, LOSS, _headline, beside=beside)
-    for criterion in _criteria(metric, kinds, beside):
+    for key, criterion in _criteria(metric, kinds, beside):
         # In history.jsonl metrics of classes have a prefix. Without tags it may be left out.
-        short = criterion.key.removeprefix(CLASS_PREFIX) if len(kinds) == 1 else criterion.key
-        if metric in (criterion.key, short):
+        if metric in (key, key.removeprefix(CLASS_PREFIX) if len(kinds) == 1 else key):
             return criterion
     raise DataError(
         Message(
@@ -139,21 +138,21 @@ def _headline(report: Report) -> float:
     return report.headline
 
 
-def _criteria(metric: str, kinds: Sequence[Kind], beside: Mapping[str, str]) -> Iterator[Criterion]:
-    """The metrics of these kinds, and the F1 of the label that `metric` names, if it names one."""
+def _criteria(metric: str, kinds: Sequence[Kind], beside: Mapping[str, str]) -> Iterator[tuple[str, Criterion]]:
+    """The metrics of these kinds, and the F1 of the label that `metric` names; with their names."""
     for kind in kinds:
         # With tags and classes in one model each name says which of the two is meant.
         of = "class " if kind.of_texts and len(kinds) > 1 else ""
         for each in metrics_of(kind):
             key = history_key(each, kind)
             others = {name: head for name, head in beside.items() if name != key}
-            yield Criterion(key, of + each.name, _part(key), beside=others)
+            yield key, Criterion(metric, of + each.name, _part(key), beside=others)
         _, found, label = metric.partition(_OF_LABEL)
         if found:
             prefix = CLASS_PREFIX if kind.of_texts else ""
             own = "" if label == _BARE and kind is Kind.SPANS else label
-            yield Criterion(
-                f"{prefix}{_OF_LABEL}{label}",
+            yield f"{prefix}{_OF_LABEL}{label}", Criterion(
+                metric,
                 f"{of}F1 of {clipped(label, _MAX_LABEL)}",
                 _label_f1(own, of_classes=kind.of_texts),
                 label=own,
