@@ -4,7 +4,7 @@ import math
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
@@ -58,7 +58,7 @@ class Trained:
     test: Report | None
     folder: Path
     criterion: Criterion
-    results: Mapping[str, bytes]
+    results: Mapping[str, bytes] = field(repr=False)
     ended: Ending
     skipped: int
 
