@@ -65,7 +65,7 @@ class TrainConfig(Section):
         str,
         Option(
             "Metric on dev that selects the best epoch: auto, loss, accuracy, f1, macro_f1, "
-            "f1:LABEL, ...; see evaluation.md.",
+            "f1:LABEL and others.",
             "F1 of spans; accuracy of plain labels and classes",
             tune=False,
         ),

@@ -138,7 +138,9 @@ def _headline(report: Report) -> float:
     return report.headline
 
 
-def _criteria(metric: str, kinds: Sequence[Kind], beside: Mapping[str, str]) -> Iterator[tuple[str, Criterion]]:
+def _criteria(
+    metric: str, kinds: Sequence[Kind], beside: Mapping[str, str]
+) -> Iterator[tuple[str, Criterion]]:
     """The metrics of these kinds, and the F1 of the label that `metric` names; with their names."""
     for kind in kinds:
         # With tags and classes in one model each name says which of the two is meant.
@@ -151,13 +153,16 @@ def _criteria(metric: str, kinds: Sequence[Kind], beside: Mapping[str, str]) -> 
         if found:
             prefix = CLASS_PREFIX if kind.of_texts else ""
             own = "" if label == _BARE and kind is Kind.SPANS else label
-            yield f"{prefix}{_OF_LABEL}{label}", Criterion(
-                metric,
-                f"{of}F1 of {clipped(label, _MAX_LABEL)}",
-                _label_f1(own, of_classes=kind.of_texts),
-                label=own,
-                of_classes=kind.of_texts,
-                beside=beside,
+            yield (
+                f"{prefix}{_OF_LABEL}{label}",
+                Criterion(
+                    metric,
+                    f"{of}F1 of {clipped(label, _MAX_LABEL)}",
+                    _label_f1(own, of_classes=kind.of_texts),
+                    label=own,
+                    of_classes=kind.of_texts,
+                    beside=beside,
+                ),
             )
 
 
