@@ -164,7 +164,7 @@ BREAKS = [
     Break("training/tune", 'for trial in ended if trial.state == "done"',
           "for trial in ended if trial.dev is not None",
           "training/tune::test_of_trials_that_score"),
-    Break("training/tune", "all(score > (t.value", "all(score >= (t.value",
+    Break("training/tune", "self._rank(score) > self._rank(t", "self._rank(score) >= self._rank(t",
           "training/tune::test_of_trials_that_score"),
     Break("training/tune", "            if is_best:\n", "            if True:\n",
           "training/tune::test_of_trials_that_score"),

@@ -20,7 +20,6 @@ from tagkit.training.run_files import RESULTS
 from tagkit.training.seeds import train_seeds
 from tagkit.training.trainer import train
 
-
 NO_DEV = {"data.dev_file": "", "data.test_file": ""}
 
 
