@@ -107,7 +107,7 @@ def _tags(predictor: Predictor, split: Split, prediction: Prediction) -> Sequenc
 def _in_columns(
     predictor: Predictor, split: Split, predictions: Sequence[Prediction]
 ) -> Iterator[str]:
-    """Gold tag and predicted tag come last, where `tagkit eval --gold` looks for them."""
+    """Gold tag and predicted tag come last, where `tagkit eval` looks for them."""
     with_classes = predictor.task.gives.classes
 
     def row(sentence: Sentence, prediction: Prediction) -> Sentence:

@@ -2,7 +2,7 @@
 
 dev.pred, test.pred    the corpora with the predictions (`inference.predicted`)
 report.txt             the reports as `tagkit eval` prints them
-report.json            the same as `tagkit eval --json` prints them, by split
+report.json            the same as JSON, by split
 """
 
 from collections.abc import Iterator

@@ -39,7 +39,7 @@ def by_hand(prepared: Prepared, known: set[str]) -> float:
         batch = encode(one, prepared.vocabulary, targets, chars=True).batch([0])
         with torch.no_grad():
             emissions = model.head.linear(model.states(batch))
-            total -= float(crf(emissions, batch.target("tags"), reduction="sum"))
+            total -= float(crf(emissions, batch.target("tags"), batch.tokens.mask))
         tokens += len(sentence)
     return total / tokens
 
