@@ -22,7 +22,9 @@ def test_train_shows_corpora_epochs_report_and_the_next_command(
     assert re.search(r"^model  BiLSTM with CRF, [\d,]+ parameters, on cpu \(1 threads?\)$",
                      ended.err, re.MULTILINE)  # fmt: skip
     assert re.search(r"^epoch +loss +dev loss +dev F1 +lr +tokens/s$", ended.err, re.MULTILINE)
-    assert len(re.findall(r"^ +\d+ +\d\.\d{4} +\d\.\d{4} +\d+\.\d\d ", ended.err, re.MULTILINE)) == 4
+    assert (
+        len(re.findall(r"^ +\d+ +\d\.\d{4} +\d\.\d{4} +\d+\.\d\d ", ended.err, re.MULTILINE)) == 4
+    )
     assert re.search(r"^best epoch \d, dev F1 \d+\.\d\d; test:$", ended.err, re.MULTILINE)
     assert re.search(r"^micro avg +\d\.\d{4} +\d\.\d{4} +\d\.\d{4} +\d+$", ended.err, re.MULTILINE)
     assert "IOB2 spans, conlleval-compatible; token accuracy" in ended.err
