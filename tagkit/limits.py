@@ -1,5 +1,7 @@
 """Sizes that the commands and the library share; it imports nothing, so that help is quick."""
 
 BATCH_SIZE = 128  # sentences a batch of prediction
+# Tokens of such a batch, padding included: bounds memory if sentences are long.
+BATCH_TOKENS = 16_384
 MAX_LENGTH = 4096  # words; longer sentences are tagged in windows
 MAX_LINE_CHARS = 100_000_000  # of one line, or of a text in a file of its own; more is refused

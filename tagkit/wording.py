@@ -161,3 +161,11 @@ class Message(str):
 
 ANOTHER_FOLDER = Message("name another folder (", OUTPUT, ")")
 ANOTHER_OR_FORCE = Message(ANOTHER_FOLDER, ", or replace it with ", FORCE)
+
+
+def shortened(text: str, limit: int) -> str:
+    """A text of at most `limit` characters, without its middle where it is longer."""
+    if len(text) <= limit:
+        return text
+    end = max(0, limit - 3) // 3
+    return text[: max(0, limit - 3 - end)] + "..." + (text[-end:] if end else "")

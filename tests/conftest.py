@@ -59,11 +59,11 @@ def one_picture() -> Iterator[None]:
 
     draw, pictures = run_folder.write_curves, []
 
-    def draw_once(folder: Path, epochs: object) -> bool:
+    def draw_once(folder: Path, *run: object) -> bool:
         place = folder / "curves.svg"
         if pictures:
             write_whole(place, pictures[0])
-        elif draw(folder, epochs):
+        elif draw(folder, *run):
             pictures.append(place.read_bytes())
         return bool(pictures)
 

@@ -23,7 +23,8 @@ from rich.text import Text
 
 from tagkit.cli.messages import for_people
 from tagkit.cli.remaining_time import RemainingTime, step_line
-from tagkit.cli.terminal import coloured, has_colours, shortened, shown_time, wrapped
+from tagkit.cli.terminal import coloured, has_colours, shown_time, wrapped
+from tagkit.wording import shortened
 
 if TYPE_CHECKING:  # its module imports torch
     from tagkit.training.callbacks import Step

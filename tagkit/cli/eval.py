@@ -97,9 +97,10 @@ def eval_command(
     # Imported here, as all below: `--help` and a wrong command line need neither rich nor torch.
     from tagkit.cli.console import note
     from tagkit.cli.messages import show_lines
-    from tagkit.cli.reports import confusion_lines, report_lines
+    from tagkit.cli.reports import confusion_lines
     from tagkit.cli.terminal import DEFAULT_WIDTH, width_of
     from tagkit.config import load_config
+    from tagkit.evaluation.report_text import report_lines
 
     by_model = model is not None and file is not None
     if by_model == bool(gold) or (pred and not gold) or (model and not by_model):

@@ -30,6 +30,7 @@ OPTION_FLAGS = {
     "train.device": "--device",
     "train.threads": "--threads",
     "train.init_from": "--init-from",
+    "train.metric": "--metric",
     "train.max_minutes": "--max-minutes",
     "train.checkpoint_every": "--checkpoint-every",
     # The long form is --output; messages are read more easily with the short one.

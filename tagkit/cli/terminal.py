@@ -149,14 +149,6 @@ def _tail(path: str, count: int) -> str:
     return str(PurePath(*PurePath(path).parts[-count:]))
 
 
-def shortened(text: str, limit: int) -> str:
-    """A text of at most `limit` characters, without its middle where it is longer."""
-    if len(text) <= limit:
-        return text
-    end = max(0, limit - 3) // 3
-    return text[: max(0, limit - 3 - end)] + "..." + (text[-end:] if end else "")
-
-
 def shown_time(seconds: float) -> str:
     """A duration as 0:07, 12:30 or 1:02:03."""
     minutes, rest = divmod(round(max(0.0, seconds)), 60)

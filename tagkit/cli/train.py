@@ -75,6 +75,10 @@ def train_command(
         bool, typer.Option("--resume", help="Resume the run in DIR, if there is one.")
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the run in DIR.")] = False,
+    metric: Annotated[
+        str | None,
+        typer.Option(metavar="NAME"),
+    ] = None,
     max_minutes: Annotated[
         float | None,
         typer.Option(metavar="M"),
@@ -114,6 +118,7 @@ def train_command(
         "train.device": device,
         "train.threads": threads,
         "train.init_from": init_from,
+        "train.metric": metric,
         "train.max_minutes": max_minutes,
         "train.checkpoint_every": checkpoint_every,
     }

@@ -6,9 +6,10 @@ from pathlib import Path
 
 from tagkit.cli.console import StepColumn, WithBar, note
 from tagkit.cli.messages import with_flags
-from tagkit.cli.reports import label_cell, report_lines
-from tagkit.cli.terminal import DEFAULT_WIDTH, short_paths, shortened, width_of
+from tagkit.cli.terminal import DEFAULT_WIDTH, short_paths, width_of
 from tagkit.corpus.dataset import Split
+from tagkit.evaluation.criterion import AUTO, LOSS, scaled, score_text
+from tagkit.evaluation.report_text import label_cell, report_lines
 from tagkit.models.description import Description
 from tagkit.nn.parameters import count_parameters
 from tagkit.text.schemes import has_spans
@@ -18,7 +19,7 @@ from tagkit.training.seed_scores import label_spreads, mean_and_deviation
 from tagkit.training.seeds import TrainedSeeds
 from tagkit.training.setup import Prepared
 from tagkit.training.trainer import Trained
-from tagkit.wording import Message, as_argument, plural, plural_of, visible
+from tagkit.wording import Message, as_argument, plural, plural_of, shortened, visible
 
 # Eighths of a line's height.
 _BARS = "▁▂▃▄▅▆▇█"
@@ -31,7 +32,7 @@ class Progress(WithBar, Listener):
         """A progress bar where there is a terminal."""
         self._steps = StepColumn()
         super().__init__("reading", None, self._steps)
-        self._measure = "F1"
+        self._measure, self._metric = "F1", AUTO
         self._columns: dict[str, str] = {}  # heads, by names in `Epoch.scores`
         self._findings: list[Finding] = []  # not yet shown
 
@@ -42,7 +43,9 @@ class Progress(WithBar, Listener):
             note(line)
         self._show_findings()
         self._steps.restart()  # of several seeds each is a run of its own
-        self._measure, self._columns = description.measure, dict(description.columns)
+        criterion = prepared.criterion
+        self._measure, self._metric = criterion.name, criterion.key
+        self._columns = {**criterion.beside, **description.columns}
         note("")
         note(table_head(self._measure, self._columns))
 
@@ -52,7 +55,8 @@ class Progress(WithBar, Listener):
 
     def on_epoch(self, epoch: Epoch) -> None:
         """Show a row of the table."""
-        note(table_row(epoch, self._columns), is_best=epoch.is_best)
+        row = table_row(epoch, self._measure, self._metric, self._columns)
+        note(row, is_best=epoch.is_best)
 
     def on_note(self, text: str) -> None:
         """Show it on a line."""
@@ -92,10 +96,11 @@ class Progress(WithBar, Listener):
         best = trained.best
         ending = "; test:" if trained.test else ""
         # After a resume, of all epochs of the run and not only of those since.
-        for line in curves(trained.epochs, f"dev {self._measure}"):
+        for line in curves(trained.epochs, f"dev {self._measure}", self._metric):
             note(line)
         note(
-            f"best epoch {best.number}, dev {self._measure} {100 * best.score:.2f}{stopped}{ending}"
+            f"best epoch {best.number}, dev {self._measure} "
+            f"{score_text(self._metric, best.score)}{stopped}{ending}"
         )
         self._report(trained, trained.folder)
 
@@ -120,20 +125,35 @@ def table_head(measure: str, columns: Mapping[str, str]) -> str:
     """Head of the table of epochs.
 
     Args:
-        measure: what the headline is called.
+        measure: name of the number that selects the best epoch.
         columns: heads of further metrics, by their names in `Epoch.scores`.
     """
     added = "".join(f"  dev {head:<4}" for head in columns.values())
-    return f"epoch      loss  dev {measure:<4}{added}        lr  tokens/s"
+    loss = "" if measure == LOSS else "  dev loss"
+    return f"epoch      loss{loss}  dev {measure:<4}{added}        lr  tokens/s"
 
 
-def table_row(epoch: Epoch, columns: Mapping[str, str]) -> str:
-    """An epoch; * where no earlier one was as good."""
+def table_row(epoch: Epoch, measure: str, metric: str, columns: Mapping[str, str]) -> str:
+    """An epoch; * where no earlier one was as good.
+
+    Args:
+        epoch: to be shown.
+        measure: as in the head of the table.
+        metric: value of `train.metric`.
+        columns: as in the head of the table.
+    """
     star = "  *" if epoch.is_best else ""
     # A run that is resumed may have epochs of a version without the metric.
-    added = "".join(f"  {100 * epoch.scores.get(key, 0.0):>8.2f}" for key in columns)
+    added = "".join(
+        f"  {100 * epoch.scores.get(key, 0.0):>{max(8, len(head) + 4)}.2f}"
+        for key, head in columns.items()
+    )
+    # Chosen by its loss, an epoch has the loss on dev as its score.
+    loss = "-" if epoch.dev_loss is None else f"{epoch.dev_loss:.4f}"
+    loss = "" if measure == LOSS else f"  {loss:>8}"
+    score = f"{score_text(metric, epoch.score):>{max(8, len(measure) + 4)}}"
     return (
-        f"{epoch.number:>5}  {epoch.loss:>8.4f}  {100 * epoch.score:>8.2f}{added}  "
+        f"{epoch.number:>5}  {epoch.loss:>8.4f}{loss}  {score}{added}  "
         f"{epoch.lr:>8.6f}  {epoch.tokens_per_s:>8,.0f}{star}"
     )
 
@@ -142,19 +162,20 @@ def seed_lines(trained: TrainedSeeds, measure: str) -> Iterator[str]:
     """A row for each seed, then mean and standard deviation."""
     scores = trained.scores
     # Either all seeds have a test score or none: they share the configuration.
-    columns = {f"dev {measure}": [score.dev for score in scores]}
+    metric = trained.best.criterion.key
+    columns = {f"dev {measure}": [scaled(metric, score.dev) for score in scores]}
     if scores[0].test is not None:
-        columns["test"] = [score.test or 0.0 for score in scores]
+        columns["test"] = [100 * (score.test or 0.0) for score in scores]
     yield ""
     # A seed has up to 20 digits (64 bits).
     yield f"{'seed':>20}  epoch" + "".join(f"  {name:>9}" for name in columns)
     for row, score in enumerate(scores):
-        cells = "".join(f"  {100 * values[row]:>9.2f}" for values in columns.values())
+        cells = "".join(f"  {values[row]:>9.2f}" for values in columns.values())
         star = "  *" if score.seed == trained.best.predictor.config.train.seed else ""
         yield f"{score.seed:>20}  {score.epoch:>5}{cells}{star}"
     for number, name in enumerate(("mean", "standard deviation")):
         figures = (mean_and_deviation(values)[number] for values in columns.values())
-        yield f"{name:>20}       " + "".join(f"  {100 * figure:>9.2f}" for figure in figures)
+        yield f"{name:>20}       " + "".join(f"  {figure:>9.2f}" for figure in figures)
 
 
 def label_lines(trained: TrainedSeeds, width: int = DEFAULT_WIDTH) -> Iterator[str]:
@@ -179,14 +200,16 @@ def label_lines(trained: TrainedSeeds, width: int = DEFAULT_WIDTH) -> Iterator[s
             yield f"{label:<{first}}{cells}  {each.support:>7,}"
 
 
-def curves(epochs: Sequence[Epoch], measure: str) -> Iterator[str]:
+def curves(epochs: Sequence[Epoch], measure: str, metric: str) -> Iterator[str]:
     """Loss and dev score from the first epoch to the last, each on a line; none of one epoch."""
     if len(epochs) > 1:
         losses = [epoch.loss for epoch in epochs]
-        scores = [100 * epoch.score for epoch in epochs]
+        scores = [scaled(metric, epoch.score) for epoch in epochs]
+        first, last = (score_text(metric, epoch.score) for epoch in (epochs[0], epochs[-1]))
+        width = max(8, len(measure))
         yield ""
-        yield f"{'loss':<8}  {sparkline(losses)}  {losses[0]:.4f} to {losses[-1]:.4f}"
-        yield f"{measure:<8}  {sparkline(scores)}  {scores[0]:.2f} to {scores[-1]:.2f}"
+        yield f"{'loss':<{width}}  {sparkline(losses)}  {losses[0]:.4f} to {losses[-1]:.4f}"
+        yield f"{measure:<{width}}  {sparkline(scores)}  {first} to {last}"
 
 
 def sparkline(values: Sequence[float]) -> str:

@@ -112,7 +112,8 @@ def tune_command(
         from tagkit.training.trials import TuneListener
         from tagkit.training.tune import tune
 
-        with nullcontext(TuneListener()) if quiet else SearchProgress(trials) as listener:
+        shown = SearchProgress(trials, settings.train.metric)
+        with nullcontext(TuneListener()) if quiet else shown as listener:
             tuned = tune(settings, spaces, trials=trials, listener=listener, force=force, stop=stop)
             if isinstance(listener, SearchProgress):
                 listener.on_end(tuned)

@@ -63,6 +63,18 @@ class TrainConfig(Section):
         Auto | Annotated[int, Field(ge=1)],
         Option("Maximum number of epochs; auto: 20, more for a small corpus.", "auto", resume=True),
     ] = "auto"
+    # The names of metrics depend on the task: those that it does not have are refused before the
+    # first step (`evaluation.criterion`). Trials that were ranked by different numbers would not
+    # be comparable.
+    metric: Annotated[
+        str,
+        Option(
+            "Metric on dev that selects the best epoch: auto, loss, accuracy, f1, macro_f1, "
+            "f1:LABEL and others.",
+            "F1 of spans; accuracy of plain labels and classes",
+            tune=False,
+        ),
+    ] = "auto"
     # Early stopping; the model that is kept is that of the best epoch, not of the last one.
     patience: Annotated[
         Auto | Annotated[int, Field(ge=0)],

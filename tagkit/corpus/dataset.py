@@ -37,6 +37,7 @@ class Split:
         detection: the scheme that the tags are in; None where no tags were asked for.
         notes: what a person should know about it, such as what its format cannot hold.
         layout: where things are in the lines of a column file; None for other formats.
+        format: name of the format that the file was read in; empty where it is not known.
     """
 
     path: str
@@ -44,6 +45,7 @@ class Split:
     detection: Detection | None
     notes: tuple[str, ...] = ()
     layout: Layout | None = field(default=None, compare=False)
+    format: str = field(default="", compare=False)
 
     @property
     def scheme(self) -> str | None:

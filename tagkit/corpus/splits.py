@@ -132,6 +132,7 @@ def read_split(
         detection=scheme_of(sentences, name, data.scheme, expected) if kinds.tags else None,
         notes=tuple(dict.fromkeys(notes)),  # each once, in order: readers repeat themselves
         layout=records.layout,
+        format=format.name,
     )
 
 

@@ -1,8 +1,8 @@
 """The metrics that a report has: one table, which headline, reports, history and console share.
 
 A new metric is a function of a `Comparison` and a row of `METRICS`. It then has, in the report,
-a line of its own, and is a key of its JSON and of `dev_scores` in history.jsonl, and a column of
-the table that `tagkit train` shows.
+a line of its own, and is a key of its JSON and of `dev_scores` in history.jsonl, a column of the
+table that `tagkit train` shows, and a value of `train.metric`.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -20,8 +20,13 @@ class Kind(StrEnum):
     CLASS = "class"  # one class per text
     CLASSES = "classes"  # any number of classes per text
 
+    @property
+    def of_texts(self) -> bool:
+        """Whether the labels are classes of texts, and not tags of tokens."""
+        return self in (Kind.CLASS, Kind.CLASSES)
 
-_OF_TEXTS = frozenset({Kind.CLASS, Kind.CLASSES})
+
+CLASS_PREFIX = "class_"  # of metrics of classes, in `dev_scores` of history.jsonl
 JOINT = "joint"  # the `kind` in JSON of a report that holds one of tags and one of classes
 MEAN = "mean"  # what the headline of such a report is called
 
@@ -52,7 +57,7 @@ class Metric:
     Attributes:
         key: name in JSON; in history.jsonl that of classes has `class_` before it.
         name: for people.
-        column: head of a column, four characters at most.
+        column: head of a column, after "dev".
         kinds: what it is defined for.
         value: the function that computes it.
         has_place: whether the table of a report or the line below it shows it already. One
@@ -78,10 +83,12 @@ METRICS = {
         Metric("precision", "precision", "P", _NOT_TOKENS, lambda c: c.table.micro.precision, True),
         Metric("recall", "recall", "R", _NOT_TOKENS, lambda c: c.table.micro.recall, True),
         Metric("f1", "F1", "F1", _NOT_TOKENS, lambda c: c.table.micro.f1, True),
+        Metric("macro_f1", "macro F1", "macro F1", _ALL, lambda c: c.table.macro.f1, True),
     )
 }
 
-# The one number by which epochs, seeds and trials are ranked. Accuracy would flatter a tagger of
+# The one number by which epochs, seeds and trials are ranked, unless `train.metric` names another
+# (`evaluation.criterion`). Accuracy would flatter a tagger of
 # spans, since most tokens are O, and a classifier of many classes, since most are absent.
 HEADLINES = {
     Kind.SPANS: "f1",
@@ -109,7 +116,7 @@ def headline_column(kinds: Iterable[Kind]) -> str:
 
 def history_key(metric: Metric, kind: Kind) -> str:
     """Name of a metric in `dev_scores` of history.jsonl, where tags and classes share a table."""
-    return f"class_{metric.key}" if kind in _OF_TEXTS else metric.key
+    return CLASS_PREFIX + metric.key if kind.of_texts else metric.key
 
 
 def history_values(comparison: Comparison) -> dict[str, float]:

@@ -22,7 +22,7 @@ from tagkit.features.encoding import index
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.inference.inputs import Input, as_tagged, as_text
 from tagkit.inference.word_cache import WordCache
-from tagkit.limits import BATCH_SIZE, MAX_LENGTH
+from tagkit.limits import BATCH_SIZE, BATCH_TOKENS, MAX_LENGTH
 from tagkit.models.bundle import load_bundle
 from tagkit.models.device import choose_device
 from tagkit.models.model import Model
@@ -31,9 +31,6 @@ from tagkit.models.task import ModelContext, PredictionOptions, SentenceBatch
 from tagkit.models.task_table import task_of
 from tagkit.text.records import Alternative, Prediction, Sentence, TaggedText
 from tagkit.text.windows import cut, windows
-
-# Maximum number of tokens in a batch, padding included: bounds memory if sentences are long.
-_BATCH_TOKENS = 16_384
 
 
 def _ignore(_: int) -> None:
@@ -277,7 +274,7 @@ class Predictor:
         table = cache.table()
         # Without this, dropout would make predictions random during training.
         self.model.eval()
-        for indices in batches_in_order(indexed.lengths, batch_size, _BATCH_TOKENS):
+        for indices in batches_in_order(indexed.lengths, batch_size, BATCH_TOKENS):
             tokens = indexed.tokens(indices, row_of).to(self.device)
             yield indices, SentenceBatch([sentences[i] for i in indices], tokens, table)
 
@@ -319,7 +316,19 @@ class Predictor:
         """
         # The default length of windows, not that of the configuration: `predict` uses the same.
         found = self.annotate(split.sentences, batch_size=batch_size, confidence=False)
-        return self.task.score(self._context, split, found, strict=strict)
+        return self.report(split, found, strict=strict)
+
+    def report(
+        self, split: Split, predictions: Sequence[Prediction], *, strict: bool = False
+    ) -> Report:
+        """A report on predictions that the model has made for a corpus with gold labels.
+
+        Args:
+            split: the corpus.
+            predictions: for its sentences, in order.
+            strict: count well-formed spans only.
+        """
+        return self.task.score(self._context, split, predictions, strict=strict)
 
     def tags_in(self, prediction: Prediction, scheme: str) -> tuple[str, ...]:
         """The tags of a prediction in any scheme, also another than that of the training corpus."""

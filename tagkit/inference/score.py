@@ -3,7 +3,7 @@
 Training, `tagkit eval` and `tagkit predict` all use `Predictor`, so their predictions never differ.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tagkit.config import DataConfig
@@ -12,6 +12,7 @@ from tagkit.corpus.splits import check_classes, read_split
 from tagkit.evaluation.compare import refuse_options_of_tags
 from tagkit.evaluation.report import Report
 from tagkit.inference.predictor import Predictor
+from tagkit.text.records import Prediction
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,9 +20,9 @@ class DevScores:
     """Scores of a model on the development corpus, without those of each type.
 
     Attributes:
-        headline: the score that selects the best epoch, 0 to 1: micro F1 of spans or accuracy of
-            plain labels; accuracy of classes (micro F1 if a text may have several); with tags and
-            classes, the mean of the two.
+        headline: the score that selects the best epoch, 0 to 1, as `train.metric` says. By default
+            micro F1 of spans or accuracy of plain labels; accuracy of classes (micro F1 if a text
+            may have several); with tags and classes, the mean of the two.
         parts: all scores by name, 0 to 1.
     """
 
@@ -30,10 +31,14 @@ class DevScores:
 
 
 def dev_scores(predictor: Predictor, split: Split, batch_size: int) -> DevScores:
-    """The headline score of a model on a corpus, and all others by name."""
+    """The score of a model on a corpus by `train.metric`, and all others by name.
+
+    Chosen by its loss, a model still has the usual headline here: a report knows of no loss.
+    """
     # The full report holds counts of every type, which the history of a run does not need.
     report = evaluate(predictor, split, batch_size=batch_size)
-    return DevScores(report.headline, report.parts())
+    criterion = predictor.task.criterion(predictor.config)
+    return DevScores(criterion.of_report(report), report.parts())
 
 
 def evaluate(
@@ -41,6 +46,27 @@ def evaluate(
 ) -> Report:
     """Report on a model's predictions for a corpus with gold tags, classes, or both."""
     return predictor.score(split, batch_size=batch_size, strict=strict)
+
+
+@dataclass(frozen=True, slots=True)
+class Annotated:
+    """A corpus with a model's predictions.
+
+    Attributes:
+        split: the corpus.
+        predictions: for its sentences, in order.
+        report: on them.
+    """
+
+    split: Split
+    predictions: Sequence[Prediction]
+    report: Report
+
+
+def annotated(predictor: Predictor, split: Split, *, batch_size: int) -> Annotated:
+    """A corpus with a model's predictions, and the report on them."""
+    found = predictor.annotate(split.sentences, batch_size=batch_size, confidence=False)
+    return Annotated(split, found, predictor.report(split, found))
 
 
 def score_model(

@@ -215,10 +215,10 @@ class ClassifyTask(Task):
         """Whether a text may have several classes."""
         return resolved_classes(config, corpus)
 
-    def examples(self, config: Config, corpus: Corpus) -> list[Sentence]:
+    def examples(self, config: Config, split: Split) -> list[Sentence]:
         """The texts as they are."""
         # However long: the encoder reads a text in segments of train.bptt tokens.
-        return list(corpus.train.sentences)
+        return list(split.sentences)
 
     def labels(self, config: Config, sentences: Sequence[Sentence]) -> Labels:
         """The classes."""
@@ -270,9 +270,13 @@ class ClassifyTask(Task):
         """Accuracy, and scores by class; `strict` is for spans."""
         return score_classes(context, split, predictions)
 
+    def kinds(self, config: Config) -> Sequence[Kind]:
+        """One class of each text, or several."""
+        return [class_kind(config)]
+
     def describe(self, config: Config) -> Description:
         """One head; dev is scored by accuracy, or F1 where a text may have several classes."""
-        measure, columns = metric_columns([class_kind(config)])
+        measure, columns = metric_columns(self.kinds(config))
         return Description(
             encoder=encoder_name(config),
             heads=(f"{config.head.pooling} pooling",),

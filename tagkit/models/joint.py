@@ -17,6 +17,7 @@ from tagkit.config import Config, training_scheme
 from tagkit.corpus.dataset import LabelKinds, Split
 from tagkit.corpus.splits import Corpus, for_training
 from tagkit.evaluation.class_report import JointReport, whole_accuracy
+from tagkit.evaluation.metrics import Kind
 from tagkit.evaluation.report import Report
 from tagkit.features.batch import Batch
 from tagkit.features.encoding import Target, class_target, tag_target
@@ -127,9 +128,9 @@ class JointTask(TagTask):
         # The scheme is that of the tags; classes have none.
         return resolved_columns(resolved_classes(config, corpus), corpus)
 
-    def examples(self, config: Config, corpus: Corpus) -> list[Sentence]:
+    def examples(self, config: Config, split: Split) -> list[Sentence]:
         """Texts in the training scheme. A class is of the whole text, so none is cut."""
-        return for_training(corpus.train.sentences, training_scheme(config), None)
+        return for_training(split.sentences, training_scheme(config), None)
 
     def labels(self, config: Config, sentences: Sequence[Sentence]) -> Labels:
         """Tags and classes."""
@@ -201,9 +202,13 @@ class JointTask(TagTask):
         tags = score_tags(context, split, predictions, strict=strict)
         return JointReport(tags, score_classes(context, split, predictions), whole)
 
+    def kinds(self, config: Config) -> Sequence[Kind]:
+        """Those of the tags, then those of the classes."""
+        return [tag_kind(config), class_kind(config)]
+
     def describe(self, config: Config) -> Description:
         """Two heads; dev is scored by the mean of their headlines."""
-        measure, columns = metric_columns([tag_kind(config), class_kind(config)])
+        measure, columns = metric_columns(self.kinds(config))
         return Description(
             encoder=encoder_name(config),
             heads=(HEADS[config.head.kind].name, f"{config.head.pooling} pooling"),

@@ -212,11 +212,11 @@ class TagTask(Task):
         """Scheme and columns."""
         return resolved_columns(config, corpus)
 
-    def examples(self, config: Config, corpus: Corpus) -> list[Sentence]:
+    def examples(self, config: Config, split: Split) -> list[Sentence]:
         """Sentences in the training scheme; long ones in windows, as in prediction."""
         # Gradients and memory grow with the longest sentence of a batch.
         scheme, longest = training_scheme(config), config.data.max_length
-        return for_training(corpus.train.sentences, scheme, longest)
+        return for_training(split.sentences, scheme, longest)
 
     def labels(self, config: Config, sentences: Sequence[Sentence]) -> Labels:
         """The tags."""
@@ -289,9 +289,13 @@ class TagTask(Task):
         """Precision, recall and F1 of spans, or accuracy of plain labels."""
         return score_tags(context, split, predictions, strict=strict)
 
+    def kinds(self, config: Config) -> Sequence[Kind]:
+        """Spans, or plain labels of tokens."""
+        return [tag_kind(config)]
+
     def describe(self, config: Config) -> Description:
         """One head; dev is scored by the F1 of spans, or by accuracy."""
-        measure, columns = metric_columns([tag_kind(config)])
+        measure, columns = metric_columns(self.kinds(config))
         return Description(
             encoder=encoder_name(config),
             heads=(HEADS[config.head.kind].name,),

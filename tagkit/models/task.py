@@ -11,6 +11,7 @@ scoring and the console use this interface alone and never ask which task it is:
     loss                        a batch       -> (sum, count)
     decode, join, n_best        a batch       -> predictions; windows -> one; alternative taggings
     score                       predictions   -> a report with one headline
+    kinds, criterion            configuration -> what is scored; the number that ranks epochs
     describe                    configuration -> what the console and `tagkit info` say
     check                       a saved model -> an error if its parts do not belong together
 
@@ -32,6 +33,8 @@ from torch import Tensor
 from tagkit.config import Config, fixed
 from tagkit.corpus.dataset import LabelKinds, Split
 from tagkit.corpus.splits import Corpus, load_corpus
+from tagkit.evaluation.criterion import Criterion, find_criterion
+from tagkit.evaluation.metrics import Kind
 from tagkit.evaluation.report import Report
 from tagkit.features.batch import Batch, Tokens
 from tagkit.features.bucketing import Ids, batches_at_random
@@ -144,8 +147,13 @@ class Task(ABC):
         """The configuration with what follows from the corpus in place of "auto"."""
 
     @abstractmethod
-    def examples(self, config: Config, corpus: Corpus) -> list[Sentence]:
-        """The training corpus as the model learns it: in the training scheme, in windows."""
+    def examples(self, config: Config, split: Split) -> list[Sentence]:
+        """A corpus as the model learns it: in the training scheme, in windows.
+
+        Args:
+            config: resolved.
+            split: the training corpus, or dev, whose loss is that of what the model would learn.
+        """
 
     @abstractmethod
     def labels(self, config: Config, sentences: Sequence[Sentence]) -> Labels:
@@ -155,7 +163,11 @@ class Task(ABC):
     def targets(
         self, sentences: Sequence[Sentence], vocabulary: Vocabulary
     ) -> Mapping[str, Target]:
-        """What is learnt of each token or sentence, as ids, by name."""
+        """What is learnt of each token or sentence, as ids, by name.
+
+        Raises:
+            KeyError: a label that is not in the vocabulary.
+        """
 
     def batches(
         self, encoded: Encoded, config: Config, generator: np.random.Generator
@@ -281,6 +293,22 @@ class Task(ABC):
             predictions: for its sentences, in order.
             strict: whether only well-formed spans count.
         """
+
+    def kinds(self, config: Config) -> Sequence[Kind]:
+        """What the labels of a resolved configuration are scored as, those of tags first."""
+        return ()  # a report of a kind of its own has no metrics of `evaluation.metrics`
+
+    def criterion(self, config: Config) -> Criterion:
+        """What ranks epochs, seeds and trials, as `train.metric` names it.
+
+        Args:
+            config: resolved.
+
+        Raises:
+            DataError: `train.metric` names no metric of this model.
+        """
+        usual = self.describe(config).measure
+        return find_criterion(config.train.metric, self.kinds(config), usual)
 
     @abstractmethod
     def describe(self, config: Config) -> Description:

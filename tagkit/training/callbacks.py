@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 
+from tagkit.evaluation.criterion import AUTO, LOSS, Criterion, score_text
 from tagkit.nn.parameters import count_parameters
 from tagkit.storage import cannot_write, write_whole
 from tagkit.text.json_text import to_json
@@ -24,14 +25,16 @@ class Epoch:
         number: from 1.
         step: number of steps since the run began.
         loss: mean negative log-likelihood in nats of a token, or of a text that is classified.
-        score: the headline on dev, 0 to 1.
+        score: on dev by `train.metric`: 0 to 1, or the loss.
         scores: all metrics of dev by name (`evaluation.metrics.METRICS`), 0 to 1.
         lr: learning rate of its last step.
         tokens_per_s: of training, scoring dev not counted.
         seconds: of training and scoring.
-        is_best: whether its score is higher than that of every earlier epoch; among equal scores
+        is_best: whether its score is better than that of every earlier epoch; among equal scores
             the first is the best.
         whole: whether the pass was completed; False if `max_minutes` ended it early.
+        dev_loss: on dev, in the unit of `loss`, without dropout; None where no sentence of dev can
+            be scored, where the loss is not finite, and of an epoch of an earlier version.
     """
 
     number: int
@@ -44,6 +47,7 @@ class Epoch:
     seconds: float
     is_best: bool
     whole: bool
+    dev_loss: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +105,13 @@ class TrainLog(Listener):
         """A log in the folder of a run; every call is passed on to `listener`."""
         self.path = folder / LOG
         self.listener = listener
+        self._criterion: Criterion | None = None  # until the run has started
 
     def on_start(self, prepared: Prepared, threads: int) -> None:
         """Write the corpora, size of the model, device and seed."""
         corpus = prepared.corpus
         train = corpus.train
+        self._criterion = prepared.criterion
         parameters = count_parameters(prepared.model)
         self.write(
             f"{train.path}: {plural(len(train.sentences), 'sentence')}, "
@@ -127,10 +133,13 @@ class TrainLog(Listener):
         self.listener.on_step(step)
 
     def on_epoch(self, epoch: Epoch) -> None:
-        """Write loss, score and speed."""
+        """Write losses, score and speed."""
+        key, name = (self._criterion.key, self._criterion.name) if self._criterion else (AUTO, "")
+        # Chosen by its loss, an epoch has one number of dev, and not the same one twice.
+        loss = "" if epoch.dev_loss is None or key == LOSS else f"dev loss {epoch.dev_loss:.4f}, "
         self.write(
-            f"epoch {epoch.number}, step {epoch.step}: loss {epoch.loss:.4f}, dev "
-            f"{100 * epoch.score:.2f}, lr {epoch.lr:.6f}, {epoch.tokens_per_s:.0f} tokens/s"
+            f"epoch {epoch.number}, step {epoch.step}: loss {epoch.loss:.4f}, {loss}dev {name} "
+            f"{score_text(key, epoch.score)}, lr {epoch.lr:.6f}, {epoch.tokens_per_s:.0f} tokens/s"
             f"{', best so far' if epoch.is_best else ''}"
         )
         self.listener.on_epoch(epoch)

@@ -1,6 +1,7 @@
 """The learning rate of each step of training."""
 
 import math
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -31,7 +32,7 @@ class Schedule:
         self.lr = settings.lr  # of the last step
         self._step = 0
         self.factor = 1.0  # of all learning rates; plateaus and losses that are not finite cut it
-        self._best = -1.0  # below any score
+        self._best = -sys.float_info.max  # below any score; infinity has no place in JSON
         self._waited = 0  # epochs since the best score, or since the factor was last cut
 
     def next_step(self) -> float:

@@ -8,12 +8,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from tagkit.evaluation.criterion import Criterion, scaled
 from tagkit.storage import cannot_write, write_whole
 from tagkit.training.callbacks import CURVES, Epoch
 
 
-def write_curves(folder: Path, epochs: Sequence[Epoch]) -> bool:
+def write_curves(folder: Path, epochs: Sequence[Epoch], criterion: Criterion) -> bool:
     """Write curves.svg into the folder of a run, unless matplotlib is missing.
+
+    Args:
+        folder: of the run.
+        epochs: all of them.
+        criterion: what their scores are.
 
     Returns:
         Whether it was written.
@@ -32,10 +38,13 @@ def write_curves(folder: Path, epochs: Sequence[Epoch]) -> bool:
     # Inches; two square pictures side by side, with room for the labels of the axes.
     figure = figure_class(figsize=(8, 3), layout="constrained")
     left, right = figure.subplots(1, 2)
-    left.plot(numbers, [epoch.loss for epoch in epochs], marker=".")
+    left.plot(numbers, [epoch.loss for epoch in epochs], marker=".", label="train")
+    if all(epoch.dev_loss is not None for epoch in epochs):
+        left.plot(numbers, [epoch.dev_loss for epoch in epochs], marker=".", label="dev")
+        left.legend()
     left.set(xlabel="epoch", ylabel="training loss (nats)")
-    right.plot(numbers, [100 * epoch.score for epoch in epochs], marker=".")
-    right.set(xlabel="epoch", ylabel="dev score")
+    right.plot(numbers, [scaled(criterion.key, epoch.score) for epoch in epochs], marker=".")
+    right.set(xlabel="epoch", ylabel="dev score", title=f"dev {criterion.name}")
     right.axvline(best, linestyle=":")
     picture = io.BytesIO()
     # Into memory first: the file on disk is whole or not there.

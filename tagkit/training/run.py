@@ -8,10 +8,12 @@ from typing import Any, Literal
 
 from tagkit.config import fixed
 from tagkit.errors import Interrupted, TrainingError
+from tagkit.evaluation.criterion import rank
 from tagkit.inference.predictor import Predictor
 from tagkit.inference.score import dev_scores
 from tagkit.limits import BATCH_SIZE
 from tagkit.training.callbacks import Epoch, Listener, Step
+from tagkit.training.dev_loss import NO_LOSS, DevLoss
 from tagkit.training.run_folder import RunFolder
 from tagkit.training.state import RunState
 from tagkit.training.time_budget import TimeBudget
@@ -57,6 +59,8 @@ class Run:
         self.listener = listener
         self.stop = stop or threading.Event()
         self.budget = budget
+        self.criterion = prepared.criterion
+        self.dev_loss = DevLoss(prepared)
         # It has the model that is trained, not a copy, and so its current weights.
         self.predictor = Predictor(
             prepared.model, prepared.vocabulary, prepared.config, prepared.device
@@ -103,8 +107,12 @@ class Run:
         with state.optimizer.averaged():
             dev = self.prepared.corpus.dev
             scores = dev_scores(self.predictor, dev, BATCH_SIZE)
+            loss = self.dev_loss.compute()
+            score = scores.headline
+            if self.criterion.is_loss:
+                score = NO_LOSS if loss is None else loss
             # Rounding may differ between processes, which have to agree on the best epoch.
-            score = self.processes.from_first_rank(scores.headline)
+            score = self.processes.from_first_rank(score)
             # `_closing_s` estimates from it how long the end of the run will take.
             self.budget.dev_s = time.perf_counter() - began
             epoch = Epoch(
@@ -118,8 +126,9 @@ class Run:
                 tokens_per_s=position.tokens / max(position.seconds, 1e-9),
                 seconds=position.seconds + self.budget.dev_s,
                 # Of epochs with equal scores the first one stays the best.
-                is_best=not state.epochs or score > state.best.score,
+                is_best=not state.epochs or self._rank(score) > self._rank(state.best.score),
                 whole=whole,
+                dev_loss=loss,
             )
             state.add_epoch(epoch)
             if epoch.is_best:
@@ -129,8 +138,13 @@ class Run:
         self.listener.on_epoch(epoch)
         curves = {"loss": epoch.loss, "dev": epoch.score, "lr": epoch.lr,
                   "tokens/s": epoch.tokens_per_s}  # fmt: skip
+        if epoch.dev_loss is not None:
+            curves["dev loss"] = epoch.dev_loss
         self.processes.log(curves, epoch.step)
         return epoch
+
+    def _rank(self, score: float) -> float:
+        return rank(self.criterion.key, score)
 
     def checkpoint(self) -> None:
         """Save the state of the run.

@@ -87,7 +87,7 @@ def contents_of(folder: Path, manifest: Manifest) -> Contents:
 
 def _is_log(name: str) -> bool:
     folder = name.rpartition("/")[0]
-    row = FILES.get(name)
+    row = next((row for row in FILES.values() if name in (row.name, *row.companions)), None)
     return (row is not None and row.is_log) or any(
         row.is_log and row.pattern.fullmatch(folder) for row in FOLDERS
     )

@@ -5,6 +5,8 @@
     history.jsonl, train.log   each line is one that a run writes
     curves.svg                 has the labels of our axes
     tensorboard/events...      has a curve of our name
+    report.json                has reports on dev and test; dev.pred, test.pred and report.txt
+                               belong to it
 
 The files of several seeds and of a search are in `seed_scores` and `trials`.
 """
@@ -23,6 +25,9 @@ from tagkit.training.checkpoint import CHECKPOINT_FILES, is_whole
 BEST, LAST = MODELS = ("best", "last")
 MODEL_FILES = (WEIGHTS, CONFIG, VOCABULARY, METADATA)
 CHECKPOINTS, TRACKED = "checkpoints", "tensorboard"
+PREDICTED = {"dev": "dev.pred", "test": "test.pred"}
+REPORT_TEXT, REPORT_JSON = "report.txt", "report.json"
+RESULTS = (*PREDICTED.values(), REPORT_TEXT, REPORT_JSON)
 # Keys that version 0.1.0 wrote; later versions may add some.
 _EPOCH_KEYS = {"epoch", "dev", "step", "loss", "lr", "tokens_per_s", "seconds", "is_best"}
 _LOG_LINE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d  ")
@@ -64,6 +69,11 @@ def _is_curves(path: Path) -> bool:
     return b"<!-- training loss (nats) -->" in content and b"<!-- dev score -->" in content
 
 
+def _is_report(path: Path) -> bool:
+    reports = json.loads(path.read_text(encoding="utf-8"))
+    return reports.keys() == {"dev", "test"} and "kind" in reports["dev"]
+
+
 def _is_tracked(folder: Path) -> bool:
     return all(
         path.is_file()
@@ -77,6 +87,7 @@ FILES = (
     FileArtifact(HISTORY, _is_history, is_log=True),
     FileArtifact(LOG, _is_log, is_log=True),
     FileArtifact(CURVES, _is_curves, is_log=True),
+    FileArtifact(REPORT_JSON, _is_report, companions=RESULTS[:-1], is_log=True),
 )
 FOLDERS = (
     FolderArtifact(re.compile("|".join(MODELS)), _is_model, MODEL_FILES),

@@ -5,6 +5,8 @@
     history.jsonl      one line per evaluation
     train.log          one line per event, with the time
     curves.svg         loss and dev score, where matplotlib is installed
+    dev.pred test.pred the corpora with the best model's predictions
+    report.txt .json   reports on dev and test
     tensorboard/       with train.tracker = "tensorboard"
     tagkit-run.json    the names of all these files: see `tagkit.training.manifest`
 
@@ -28,7 +30,9 @@ from typing import Any
 
 from tagkit.config import Config
 from tagkit.errors import CheckpointError
+from tagkit.evaluation.criterion import Criterion
 from tagkit.models.bundle import save_bundle
+from tagkit.storage import cannot_write, write_whole
 from tagkit.storage.lock import locked
 from tagkit.training.callbacks import CURVES, HISTORY, LOG, Epoch, Listener, TrainLog, write_history
 from tagkit.training.checkpoint import Checkpoint
@@ -199,7 +203,33 @@ class RunFolder:
             self.claim(HISTORY)
             write_history(self.path, epochs)
 
-    def write_curves(self, epochs: Sequence[Epoch], note: Callable[[str], None]) -> None:
+    def write_results(self, results: Mapping[str, bytes], note: Callable[[str], None]) -> None:
+        """Write predictions and reports; where a foreign file has a name of them, note that.
+
+        Args:
+            results: contents by name, of `run_files.RESULTS`.
+            note: called with a message for the user.
+
+        Raises:
+            CheckpointError: they cannot be written.
+        """
+        if not self.writes:
+            return
+        for name, content in results.items():
+            try:
+                self.claim(name)
+            except CheckpointError as error:
+                # The model is complete and scored: a missing record must not make the run fail.
+                note(str(error))
+                continue
+            try:
+                write_whole(self.path / name, content)
+            except OSError as error:
+                raise cannot_write(self.path / name, error) from None
+
+    def write_curves(
+        self, epochs: Sequence[Epoch], criterion: Criterion, note: Callable[[str], None]
+    ) -> None:
         """Draw curves.svg; a foreign picture there is kept, with a note.
 
         Raises:
@@ -213,7 +243,7 @@ class RunFolder:
             # The run is complete at this point; a missing picture must not make it fail.
             note(str(error))
         else:
-            write_curves(self.path, epochs)
+            write_curves(self.path, epochs, criterion)
 
     def logged(self, listener: Listener) -> Listener:
         """A listener that writes train.log and calls `listener`.

@@ -44,6 +44,7 @@ class EpochRecord(_Record):
     seconds: NotNegative
     is_best: bool
     whole: bool
+    dev_loss: Number | None = None  # checkpoints of version 0.1 do not have it
 
 
 class PositionRecord(_Record):

@@ -23,8 +23,9 @@ class SeedScores:
     Attributes:
         seed: the random seed.
         epoch: number of the best epoch.
-        dev: headline on dev, 0 to 1.
-        test: headline on test; None without a test corpus.
+        dev: score on dev by `train.metric`.
+        test: likewise on test, or its headline where the metric is the loss; None without a test
+            corpus.
         by_label: scores on test, or on dev without a test corpus, by "types" of spans (or plain
             labels) and "classes" of texts, and then by label.
     """

@@ -15,17 +15,18 @@ from tagkit.config import Config
 from tagkit.corpus.splits import require_files
 from tagkit.errors import CheckpointError, ConfigError
 from tagkit.evaluation.class_report import scores_by_label
+from tagkit.evaluation.criterion import rank
 from tagkit.models.bundle import copy_bundle
 from tagkit.models.task_table import task_of
 from tagkit.storage import cannot_write
-from tagkit.training.callbacks import Epoch, Listener
+from tagkit.training.callbacks import Epoch, Listener, Step
 from tagkit.training.diagnosis.finding import Finding
 from tagkit.training.launcher import is_first
 from tagkit.training.run_files import BEST, CHECKPOINTS
 from tagkit.training.run_folder import RunFolder
 from tagkit.training.run_identity import output_folder, refuse_unfit
 from tagkit.training.seed_scores import SUMMARY, SeedScores, seed_folder, write_summary
-from tagkit.training.setup import Prepared
+from tagkit.training.setup import Prepared, chosen_criterion
 from tagkit.training.trainer import Trained, train
 from tagkit.wording import ANOTHER_OR_FORCE, Message
 
@@ -46,9 +47,9 @@ class SeedListener(Listener):
         self.started = True
         self.listener.on_start(prepared, threads)
 
-    def on_step(self, epoch: int, done: int, total: int) -> None:
+    def on_step(self, step: Step) -> None:
         """Pass it on."""
-        self.listener.on_step(epoch, done, total)
+        self.listener.on_step(step)
 
     def on_epoch(self, epoch: Epoch) -> None:
         """Pass it on."""
@@ -74,7 +75,7 @@ class TrainedSeeds:
 
     Attributes:
         scores: of each seed, in the order of `train.seeds`.
-        best: the run with the highest score on dev; of several with the same score, the first. Its
+        best: the run with the best score on dev; of several with the same score, the first. Its
             model is the folder's `best`.
         folder: holds a folder for each seed.
     """
@@ -128,7 +129,9 @@ def _prepare_folder(config: Config, run_folder: RunFolder, *, resume: bool, forc
     if force:
         # Before the old models are removed: the configuration and the corpora can be used.
         refuse_unfit(config, resume=resume)
-        task_of(config).read(config)
+        task = task_of(config)
+        corpus = task.read(config)
+        chosen_criterion(task, task.resolve(config, corpus), corpus)
     if resume:
         run_folder.repair()
     else:
@@ -158,17 +161,24 @@ def _train_each(
         of_seed = SeedListener(listener, seed, said)
         trained = train(one, of_seed, resume=resume, force=force, stop=stop)
         said |= of_seed.heard
-        test = trained.test.headline if trained.test else None
+        criterion = trained.criterion
+        test = criterion.of_report(trained.test) if trained.test else None
         by_label = scores_by_label(trained.test or trained.dev)
         scores.append(SeedScores(seed, trained.best.number, trained.best.score, test, by_label))
         # Chosen on dev alone: test scores chosen among seeds would be too high.
-        if best is None or trained.best.score > best.best.score:
+        if best is None or _score(trained) > _score(best):
             best = trained
     assert best is not None
     if run_folder.writes:
         run_folder.claim(BEST, SUMMARY)
         _write(run_folder.path, best, scores)
+        run_folder.write_results(best.results, listener.on_note)
     return TrainedSeeds(tuple(scores), best, run_folder.path)
+
+
+def _score(trained: Trained) -> float:
+    """The score on dev on a scale on which larger is better."""
+    return rank(trained.criterion.key, trained.best.score)
 
 
 def _write(folder: Path, best: Trained, scores: Sequence[SeedScores]) -> None:

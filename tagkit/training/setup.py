@@ -8,6 +8,7 @@ import torch
 
 from tagkit.config import Config
 from tagkit.corpus.splits import Corpus
+from tagkit.evaluation.criterion import Criterion, check_label
 from tagkit.features.affixes import frequent_affixes
 from tagkit.features.encoding import Encoded, encode
 from tagkit.features.vocabulary import (
@@ -41,6 +42,7 @@ class Prepared:
     Attributes:
         task: what is predicted.
         config: resolved from the corpus.
+        criterion: what ranks epochs, as `train.metric` says.
         corpus: the splits as they were read.
         vocabulary: of the training corpus, and of the vectors.
         model: on `device`, with fresh weights and pretrained vectors, or with the weights of
@@ -56,6 +58,7 @@ class Prepared:
 
     task: Task
     config: Config
+    criterion: Criterion
     corpus: Corpus
     vocabulary: Vocabulary
     model: Model
@@ -75,7 +78,7 @@ def prepare(config: Config, device: torch.device) -> Prepared:
     Raises:
         BundleError: the model of `train.init_from` cannot be read.
         ConfigError: an option contradicts the sizes of that model.
-        DataError: a corpus cannot be used.
+        DataError: a corpus cannot be used, or `train.metric` does not fit it.
         VectorsError: the vectors cannot be read.
     """
     task = task_of(config)
@@ -84,8 +87,9 @@ def prepare(config: Config, device: torch.device) -> Prepared:
         config = inherit_options(config, base, config.train.init_from)
     corpus = task.read(config)
     config = task.resolve(config, corpus)
+    criterion = chosen_criterion(task, config, corpus)
     config, vectors = _with_vectors(config, base)
-    sentences = task.examples(config, corpus)
+    sentences = task.examples(config, corpus.train)
     chosen = choose_by_size(config, len(sentences), sum(map(len, sentences)))
     config = chosen.config
     surfaces = count_surfaces(sentences)
@@ -109,6 +113,7 @@ def prepare(config: Config, device: torch.device) -> Prepared:
     return Prepared(
         task=task,
         config=config,
+        criterion=criterion,
         corpus=corpus,
         vocabulary=vocabulary,
         model=model.to(device),
@@ -119,6 +124,22 @@ def prepare(config: Config, device: torch.device) -> Prepared:
         by_size=chosen.reason,
         cut=0 if task.is_whole else sum(len(s) > longest for s in corpus.train.sentences),
     )
+
+
+def chosen_criterion(task: Task, config: Config, corpus: Corpus) -> Criterion:
+    """What ranks epochs, as `train.metric` says.
+
+    Args:
+        task: of the configuration.
+        config: resolved from the corpus.
+        corpus: the splits.
+
+    Raises:
+        DataError: the task has no such metric, or the corpus no such label.
+    """
+    criterion = task.criterion(config)
+    check_label(criterion, corpus)
+    return criterion
 
 
 def _with_vectors(config: Config, base: Bundle | None) -> tuple[Config, Vectors | None]:

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from tagkit.config import fixed
+from tagkit.evaluation.criterion import rank
 from tagkit.features.bucketing import Ids
 from tagkit.training.callbacks import Epoch
 from tagkit.training.checkpoint import Checkpoint
@@ -150,6 +151,7 @@ class RunState:
 
     def end_epoch(self, score: float) -> None:
         """Pass dev's score to the schedule, and begin the next epoch."""
+        score = rank(self.prepared.criterion.key, score)  # a plateau begins where it is not larger
         self.schedule.after_epoch(score)
         self.position = Position(self.shuffler.bit_generator.state)
 

@@ -3,27 +3,30 @@
 import math
 import threading
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
 
 from tagkit.config import Config, TrainConfig
 from tagkit.errors import ConfigError, DeviceError, Interrupted
+from tagkit.evaluation.criterion import Criterion
 from tagkit.evaluation.report import Report
 from tagkit.features.bucketing import Ids
 from tagkit.inference.predictor import Predictor
-from tagkit.inference.score import evaluate
+from tagkit.inference.score import annotated
 from tagkit.limits import BATCH_SIZE
 from tagkit.models.device import choose_device, set_threads
 from tagkit.training.callbacks import Epoch, Listener
+from tagkit.training.dev_loss import refuse_undefined_loss
 from tagkit.training.diagnosis.corpus_checks import diagnose_corpus
 from tagkit.training.diagnosis.finding import Finding
 from tagkit.training.diagnosis.run_checks import Outcome, diagnose_run
 from tagkit.training.distributed import processes_of
 from tagkit.training.micro_batches import oom_as_error
 from tagkit.training.precision import autocast
+from tagkit.training.results import results, scores_of
 from tagkit.training.run import MAX_NONFINITE, Action, Ending, Run
 from tagkit.training.run_files import TRACKED
 from tagkit.training.run_folder import RunFolder
@@ -44,6 +47,9 @@ class Trained:
         dev: report of the best model on dev.
         test: report on test; None without a test corpus.
         folder: where the model is.
+        criterion: what the best epoch was chosen by.
+        results: contents of the files with predictions and reports, by name; none of a process
+            that writes nothing.
         ended: why there was no further epoch: all were done, dev did not get better for
             `patience` epochs, or `max_minutes` were over.
         skipped: steps whose loss or gradients were not finite.
@@ -56,6 +62,8 @@ class Trained:
     dev: Report
     test: Report | None
     folder: Path
+    criterion: Criterion
+    results: Mapping[str, bytes] = field(repr=False)
     ended: Ending
     skipped: int
     findings: tuple[Finding, ...]
@@ -210,6 +218,7 @@ def train(
         folder.check(resume=resume, force=force)
         torch.manual_seed(config.train.seed)
         prepared = prepare(folder.resumed_config(config) if resume else config, device)
+        refuse_undefined_loss(prepared)
         if stop and stop.is_set():
             raise Interrupted(f"stopped before the first step; {path} is as it was")
         facts = facts_of(prepared)
@@ -242,22 +251,25 @@ def _finish(run: Run, ended: Ending, findings: tuple[Finding, ...]) -> Trained:
         run.save_model("last", state.epochs[-1])
     state.load_best()
     corpus = run.prepared.corpus
-    dev = evaluate(predictor, corpus.dev, batch_size=BATCH_SIZE)
-    test = evaluate(predictor, corpus.test, batch_size=BATCH_SIZE) if corpus.test else None
-    scores = {"dev": dev.to_dict(), "test": test.to_dict() if test else None}
-    run.save_model("best", state.best, scores=scores)
+    dev = annotated(predictor, corpus.dev, batch_size=BATCH_SIZE)
+    test = annotated(predictor, corpus.test, batch_size=BATCH_SIZE) if corpus.test else None
+    run.save_model("best", state.best, scores=scores_of(dev, test))
+    kept = results(predictor, dev, test) if run.folder.writes else {}
+    run.folder.write_results(kept, run.listener.on_note)
     run.processes.barrier()  # no process returns before the first has written the model
-    run.folder.write_curves(state.epochs, run.listener.on_note)
-    found = diagnose_run(Outcome(tuple(state.epochs), dev, state.skipped, state.rollbacks))
+    run.folder.write_curves(state.epochs, run.criterion, run.listener.on_note)
+    found = diagnose_run(Outcome(tuple(state.epochs), dev.report, state.skipped, state.rollbacks))
     for finding in found:
         run.listener.on_finding(finding)
     return Trained(
         predictor=predictor,
         epochs=tuple(state.epochs),
         best=state.best,
-        dev=dev,
-        test=test,
+        dev=dev.report,
+        test=test.report if test else None,
         folder=run.folder.path,
+        criterion=run.criterion,
+        results=kept,
         ended=ended,
         skipped=state.skipped,
         findings=findings + found,

@@ -37,8 +37,8 @@ class Trial:
     Attributes:
         number: from 1.
         values: of the searched options, by dotted name.
-        dev: score on dev, 0 to 1: the best epoch's, or, if the trial was stopped early, the last
-            epoch's. None if it failed.
+        dev: score on dev by `train.metric`: the best epoch's, or, if the trial was stopped early,
+            the last epoch's. None if it failed.
         state: "done", "given up" (stopped early by the pruner) or "failed".
         seconds: duration.
     """
@@ -56,7 +56,7 @@ class Tuned:
 
     Attributes:
         trials: all that have ended, including those of earlier runs of the command.
-        best: the trial with the highest score on dev among those that are done; of several with
+        best: the trial with the best score on dev among those that are done; of several with
             the same score, the first.
         config: its configuration, as in `best.toml`.
         folder: of the search.

@@ -33,6 +33,7 @@ from tagkit.config import (
 from tagkit.config.search_space import Space
 from tagkit.corpus.splits import require_files
 from tagkit.errors import CheckpointError, ConfigError, Interrupted, TrainingError
+from tagkit.evaluation.criterion import LOSS, rank
 from tagkit.models.bundle import copy_bundle
 from tagkit.storage import cannot_write, digest_of, write_whole
 from tagkit.training.launcher import is_alone
@@ -159,14 +160,14 @@ class _Search:
         if not done:
             raise TrainingError(f"{self.folder}: no trial was completed")
         # max takes the first of several equals, and trials are in the order of their numbers.
-        best = max(done, key=lambda trial: trial.dev or 0.0)
+        best = max(done, key=lambda trial: self._rank(trial.dev or 0.0))
         return Tuned(tuple(ended), best, load_config(self.folder / BEST_CONFIG), self.folder)
 
     def _study(self) -> optuna.Study:
         return optuna.create_study(
             storage=f"sqlite:///{self.folder / STUDY}",
             study_name=STUDY_NAME,
-            direction="maximize",
+            direction="minimize" if self.config.train.metric == LOSS else "maximize",
             load_if_exists=True,
             # The median of fewer than 5 trials says little, and so do the first 2 epochs.
             pruner=optuna.pruners.MedianPruner(n_startup_trials=5, n_warmup_steps=2),
@@ -255,7 +256,7 @@ class _Search:
             # The model is kept before Optuna learns the score: after a kill in between, the trial
             # is started again, and a score without its model never wins.
             done = [t for t in self._ended() if t.state == TrialState.COMPLETE]
-            is_best = all(score > (t.value or 0.0) for t in done)
+            is_best = all(self._rank(score) > self._rank(t.value or 0.0) for t in done)
             if is_best:
                 self._keep(path / BEST, values)
             self.study.tell(trial, score)
@@ -264,6 +265,9 @@ class _Search:
         finally:
             self._discard(trial.number)
         self._report(trial.number, is_best=False)
+
+    def _rank(self, score: float) -> float:
+        return rank(self.config.train.metric, score)
 
     def _trial_path(self, number: int) -> Path:
         """The folder of a trial's run; Optuna counts trials from 0, their names from 1."""

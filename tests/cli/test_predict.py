@@ -339,7 +339,7 @@ def test_a_model_of_both_writes_the_class_behind_each_tag(tagkit: Program, tmp_p
         "-o", tmp_path / "model", *SMALL,
     )  # fmt: skip
     assert ended.code == 0
-    assert "epoch      loss  dev mean        lr  tokens/s\n" in ended.err
+    assert "epoch      loss  dev loss  dev mean        lr  tokens/s\n" in ended.err
     assert "model  BiLSTM with CRF and attention pooling, " in ended.err
     assert re.search(r"whole texts right, tags and class: [01]\.\d{4}\n", ended.err)
     stdin = b"Ada visits Cape Town .\n"

@@ -21,8 +21,10 @@ def test_train_shows_corpora_epochs_report_and_the_next_command(
     assert "% of its entities never seen in train" in ended.err
     assert re.search(r"^model  BiLSTM with CRF, [\d,]+ parameters, on cpu \(1 threads?\)$",
                      ended.err, re.MULTILINE)  # fmt: skip
-    assert re.search(r"^epoch +loss +dev F1 +lr +tokens/s$", ended.err, re.MULTILINE)
-    assert len(re.findall(r"^ +\d+ +\d\.\d{4} +\d+\.\d\d ", ended.err, re.MULTILINE)) == 4
+    assert re.search(r"^epoch +loss +dev loss +dev F1 +lr +tokens/s$", ended.err, re.MULTILINE)
+    assert (
+        len(re.findall(r"^ +\d+ +\d\.\d{4} +\d\.\d{4} +\d+\.\d\d ", ended.err, re.MULTILINE)) == 4
+    )
     assert re.search(r"^best epoch \d, dev F1 \d+\.\d\d; test:$", ended.err, re.MULTILINE)
     assert re.search(r"^micro avg +\d\.\d{4} +\d\.\d{4} +\d\.\d{4} +\d+$", ended.err, re.MULTILINE)
     assert "IOB2 spans, conlleval-compatible; token accuracy" in ended.err
@@ -109,7 +111,7 @@ def test_training_of_a_classifier_speaks_of_texts_and_classes(
     assert re.search(r"train +train\.tsv +81 texts +\d+ tokens  3 classes\n", ended.err)
     assert re.search(r"dev +train.tsv \(split off\) +9 texts", ended.err)
     assert "model  BiLSTM with mean+max pooling, " in ended.err
-    assert "epoch      loss  dev acc.        lr  tokens/s\n" in ended.err
+    assert "epoch      loss  dev loss  dev acc.        lr  tokens/s\n" in ended.err
     assert re.search(r"classes; accuracy [01]\.\d{4} of 20 texts\n", ended.err)
 
 

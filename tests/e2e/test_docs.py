@@ -11,13 +11,13 @@ from typing import Any
 import option_table
 import pytest
 
-from tagkit.cli.reports import report_lines
 from tagkit.config import Config, load_config
 from tagkit.corpus.formats.options import Reading
 from tagkit.corpus.formats.recognition import read_items, recognise
 from tagkit.corpus.formats.source import Source
 from tagkit.corpus.formats.table import FORMATS
 from tagkit.evaluation.metrics import METRICS
+from tagkit.evaluation.report_text import report_lines
 from tagkit.training.trainer import train
 
 ROOT = Path(__file__).parents[2]

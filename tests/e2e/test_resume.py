@@ -353,6 +353,7 @@ def test_history_and_log_hold_a_line_an_epoch(tmp_path: Path) -> None:
     assert parts[-1] == {
         "accuracy": trained.dev.accuracy, "precision": trained.dev.micro.precision,
         "recall": trained.dev.micro.recall, "f1": history[-1]["dev"],
+        "macro_f1": trained.dev.macro.f1,
     }  # fmt: skip
     assert {"loss", "lr", "tokens_per_s", "seconds"} < history[0].keys()
     log = (tmp_path / "model" / "train.log").read_text()
@@ -372,7 +373,10 @@ def test_a_run_writes_under_its_folder_alone_and_leaves_nothing_beside(
     train(settings(tmp_path))
     assert list(scratch.iterdir()) == list(home.iterdir()) == []
     names = {path.name for path in (tmp_path / "model").iterdir()}
-    written = {"best", "last", "checkpoints", "history.jsonl", "train.log", "tagkit-run.json"}
+    written = {
+        "best", "last", "checkpoints", "history.jsonl", "train.log", "tagkit-run.json",
+        "dev.pred", "test.pred", "report.txt", "report.json",
+    }  # fmt: skip
     assert names - {"curves.svg"} == written
     assert {p.name for p in tmp_path.iterdir()} == {
         "scratch", "home", "model", "train.conll", "dev.conll", "test.conll",

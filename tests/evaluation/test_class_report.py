@@ -98,8 +98,8 @@ def test_a_whole_text_is_right_where_its_spans_and_its_class_are() -> None:
     assert both.headline == pytest.approx((tags.micro.f1 + classes.micro.f1) / 2)
     assert both.measure == "mean"
     assert list(both.parts()) == [
-        "accuracy", "precision", "recall", "f1",
-        "class_accuracy", "class_precision", "class_recall", "class_f1",
+        "accuracy", "precision", "recall", "f1", "macro_f1",
+        "class_accuracy", "class_precision", "class_recall", "class_f1", "class_macro_f1",
     ]  # fmt: skip
     assert both.parts()["class_f1"] == classes.micro.f1
     assert list(both.to_dict()) == ["kind", "tags", "classes", "whole"]

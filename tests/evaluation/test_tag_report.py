@@ -59,6 +59,7 @@ def test_the_headline_is_the_micro_f1_of_spans(both: tuple[Tags, Tags]) -> None:
         "precision": report.micro.precision,
         "recall": report.micro.recall,
         "f1": report.micro.f1,
+        "macro_f1": report.macro.f1,
     }
 
 
@@ -175,7 +176,7 @@ def test_plain_labels_are_scored_token_by_token_as_scikit_learn_does(
     assert report.mode == TOKENS
     assert report.headline == report.accuracy == pytest.approx(report.micro.f1)
     assert report.measure == "accuracy"
-    assert report.parts() == {"accuracy": report.accuracy}
+    assert report.parts() == {"accuracy": report.accuracy, "macro_f1": report.macro.f1}
 
 
 def test_a_report_names_scheme_and_mode_and_counts_what_it_scored() -> None:

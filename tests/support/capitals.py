@@ -105,8 +105,8 @@ class CapitalsTask(Task):
     def resolve(self, config: Config, corpus: Corpus) -> Config:
         return config
 
-    def examples(self, config: Config, corpus: Corpus) -> list[Sentence]:
-        return list(corpus.train.sentences)
+    def examples(self, config: Config, split: Split) -> list[Sentence]:
+        return list(split.sentences)
 
     def labels(self, config: Config, sentences: Sequence[Sentence]) -> Labels:
         return Labels()

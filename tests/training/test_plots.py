@@ -9,6 +9,8 @@ import tiny
 
 from tagkit.cli.train_progress import curves, sparkline
 from tagkit.errors import ConfigError
+from tagkit.evaluation.criterion import AUTO, find_criterion
+from tagkit.evaluation.metrics import Kind
 from tagkit.training.callbacks import Epoch
 from tagkit.training.plots import write_curves
 from tagkit.training.trainer import train
@@ -18,6 +20,7 @@ def epoch(number: int, loss: float, score: float, *, best: bool = False) -> Epoc
     return Epoch(number, 10 * number, loss, score, {}, 0.003, 9000.0, 2.0, best, True)
 
 
+F1 = find_criterion(AUTO, [Kind.SPANS], "F1")
 EPOCHS = [epoch(1, 8.0, 0.5, best=True), epoch(2, 4.0, 0.75, best=True), epoch(3, 1.0, 0.6)]
 
 
@@ -31,17 +34,17 @@ def test_bars_are_as_high_as_their_values(values: list[float], bars: str) -> Non
 
 
 def test_curves_in_the_terminal_go_from_the_first_epoch_to_the_last() -> None:
-    assert list(curves(EPOCHS, "dev F1")) == [
+    assert list(curves(EPOCHS, "dev F1", AUTO)) == [
         "",
         "loss      █▄▁  8.0000 to 1.0000",
         "dev F1    ▁█▄  50.00 to 60.00",
     ]
-    assert list(curves(EPOCHS[:1], "dev F1")) == []
+    assert list(curves(EPOCHS[:1], "dev F1", AUTO)) == []
 
 
 def test_a_picture_has_a_point_an_epoch_and_is_the_same_each_time(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    assert write_curves(tmp_path, EPOCHS)
+    assert write_curves(tmp_path, EPOCHS, F1)
     picture = (tmp_path / "curves.svg").read_text()
     assert picture.startswith("<?xml")
     paths = re.findall(r'<path d="(M [^"]*)" clip-path', picture)
@@ -53,7 +56,7 @@ def test_without_matplotlib_there_is_no_picture(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    assert not write_curves(tmp_path, EPOCHS)
+    assert not write_curves(tmp_path, EPOCHS, F1)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -64,7 +67,7 @@ def test_tensorboard_is_told_of_each_epoch(tmp_path: Path) -> None:
     trained = train(tiny.config(tmp_path, "train.tracker=tensorboard"))
     events = EventAccumulator(str(tmp_path / "model" / "tensorboard"))
     events.Reload()
-    assert sorted(events.Tags()["scalars"]) == ["dev", "loss", "lr", "tokens/s"]
+    assert sorted(events.Tags()["scalars"]) == ["dev", "dev loss", "loss", "lr", "tokens/s"]
     told = [(event.step, event.value) for event in events.Scalars("dev")]
     assert told == [(e.step, pytest.approx(e.score)) for e in trained.epochs]
 

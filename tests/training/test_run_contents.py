@@ -29,7 +29,8 @@ def test_every_file_of_every_owner_is_in_the_table() -> None:
     rows = [*run_files.FILES, *seed_scores.FILES, *trials.FILES]
     assert list(run_contents.FILES) == [row.name for row in rows]
     assert list(run_contents.FILES) == [
-        "history.jsonl", "train.log", "curves.svg", "seeds.json", "study.db", "best.toml"
+        "history.jsonl", "train.log", "curves.svg", "report.json", "seeds.json", "study.db",
+        "best.toml",
     ]  # fmt: skip
 
 

@@ -39,6 +39,7 @@ MINE = {
     "checkpoints/step-00000010/state.json": b"{}",
     "checkpoints/mine.txt": b"mine",
     "curves.svg": b"<svg/>",
+    "report.json": b'{"dev": 1, "test": 2}',
     "seeds.json": b"[1]",
     "study.db": b"SQLite format 3\0",
     "best.toml": b"[mine]\n",
@@ -412,7 +413,8 @@ def test_a_run_of_seeds_that_was_stopped_has_nothing_foreign_in_it(
         path.unlink()
     train_seeds(config, force=True)
     assert set(os.listdir(tmp_path / "run")) == {
-        "best", "seed-1", "seed-2", "seeds.json", MANIFEST
+        "best", "dev.pred", "test.pred", "report.json", "report.txt", "seed-1", "seed-2",
+        "seeds.json", MANIFEST,
     }  # fmt: skip
     listed = json.loads((tmp_path / "run" / MANIFEST).read_text())["files"]
     assert {"best/config.toml", "seed-1/", "seed-2/", "seeds.json"} < set(listed)

@@ -12,6 +12,8 @@ from runs import StopAt
 from tagkit.cli.train_progress import label_lines, seed_lines
 from tagkit.config import Config, load_config
 from tagkit.errors import CheckpointError, ConfigError, DataError, Interrupted
+from tagkit.evaluation.criterion import find_criterion
+from tagkit.evaluation.metrics import Kind
 from tagkit.evaluation.scores import Score
 from tagkit.inference.predictor import load
 from tagkit.training.run_files import MODEL_FILES
@@ -134,7 +136,11 @@ def fake_training(monkeypatch: pytest.MonkeyPatch, scores: dict[int, float]) -> 
         for name in MODEL_FILES:
             (folder / "best" / name).write_text(f"of seed {seed}")
         best = SimpleNamespace(score=scores[seed], number=1)
-        return SimpleNamespace(best=best, dev=None, test=None, folder=folder)
+        criterion = find_criterion("auto", [Kind.SPANS], "F1")
+        return SimpleNamespace(
+            best=best, dev=None, test=None, folder=folder, criterion=criterion,
+            results={"dev.pred": b"a"},
+        )  # fmt: skip
 
     monkeypatch.setattr("tagkit.training.seeds.train", run)
     monkeypatch.setattr("tagkit.training.seeds.time.monotonic", lambda: 60.0 * len(configs))

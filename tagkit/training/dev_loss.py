@@ -1,0 +1,99 @@
+"""The loss on dev: the number that training makes small, on text that it does not learn from."""
+
+import math
+
+import torch
+
+from tagkit.errors import DataError
+from tagkit.evaluation.criterion import LOSS
+from tagkit.features.bucketing import batches_in_order
+from tagkit.features.encoding import Encoded, encode
+from tagkit.limits import BATCH_SIZE, BATCH_TOKENS
+from tagkit.text.records import Sentence
+from tagkit.training.precision import autocast
+from tagkit.training.setup import Prepared
+from tagkit.wording import Message, Setting
+
+# Stands for a loss that is not finite where it ranks epochs: JSON has neither infinity nor NaN.
+NO_LOSS = 1e9
+
+
+class DevLoss:
+    """Mean negative log-likelihood on dev of a token, or of a text that is classified.
+
+    It is computed as in training, label weights and label smoothing included, and long sentences
+    are read in the windows of training; but without dropout, and nothing random is drawn. A label
+    that train lacks has no id, and so no likelihood: a sentence (or window) with one is left out.
+    """
+
+    def __init__(self, prepared: Prepared) -> None:
+        """Dev as ids, once for all epochs."""
+        self.prepared = prepared
+        self._encoded = _encoded_dev(prepared)
+
+    @property
+    def is_defined(self) -> bool:
+        """Whether any sentence of dev can be scored."""
+        return self._encoded is not None
+
+    @torch.no_grad()  # not inference_mode: what a task carries is used in training again
+    def compute(self) -> float | None:
+        """The loss with the model's current weights; None where it is not defined or not finite."""
+        prepared, encoded = self.prepared, self._encoded
+        if encoded is None:
+            return None
+        task, model, train = prepared.task, prepared.model, prepared.config.train
+        # What a task carries from step to step belongs to train: dev must not change it.
+        carried = {name: tensor.clone() for name, tensor in task.state(model).items()}
+        model.eval()
+        total, targets = 0.0, 0  # a Python float has the digits for the sum of all batches
+        for indices in batches_in_order(encoded.lengths, BATCH_SIZE, BATCH_TOKENS):
+            batch = encoded.batch(indices).to(prepared.device)
+            with autocast(prepared.device, train.precision):
+                loss, count = task.loss(model, batch)
+            total += float(loss)
+            targets += int(count)
+        if carried:
+            task.restore(model, carried)
+        mean = total / max(1, targets)
+        return mean if math.isfinite(mean) else None
+
+
+def refuse_undefined_loss(prepared: Prepared) -> None:
+    """Refuse to choose the best epoch by a loss that cannot be computed.
+
+    Raises:
+        DataError: every sentence of dev has a label that train lacks.
+    """
+    if prepared.criterion.is_loss and not DevLoss(prepared).is_defined:
+        corpus = prepared.corpus
+        raise DataError(
+            Message(
+                Setting("train.metric", LOSS),
+                f": every sentence of {corpus.dev.path} has a label that {corpus.train.path} "
+                "lacks, so that none has a loss; name another metric",
+            )
+        )
+
+
+def _encoded_dev(prepared: Prepared) -> Encoded | None:
+    """Dev as ids, without sentences that have a label which train lacks; None if all have one."""
+    task, vocabulary = prepared.task, prepared.vocabulary
+    sentences = task.examples(prepared.config, prepared.corpus.dev)
+    try:
+        targets = task.targets(sentences, vocabulary)
+    except KeyError:  # one by one only where it is necessary
+        sentences = [sentence for sentence in sentences if _is_known(sentence, prepared)]
+        if not sentences:
+            return None
+        targets = task.targets(sentences, vocabulary)
+    reads_chars = prepared.config.embeddings.char_cell != "none"
+    return encode(sentences, vocabulary, targets, chars=reads_chars)
+
+
+def _is_known(sentence: Sentence, prepared: Prepared) -> bool:
+    try:
+        prepared.task.targets([sentence], prepared.vocabulary)
+    except KeyError:
+        return False
+    return True

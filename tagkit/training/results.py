@@ -1,0 +1,54 @@
+"""What a run keeps of its best model besides the model: predictions and reports on dev and test.
+
+dev.pred, test.pred    the corpora with the predictions (`inference.predicted`)
+report.txt             the reports as `tagkit eval` prints them
+report.json            the same as JSON, by split
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from tagkit.evaluation.report_text import report_lines
+from tagkit.inference.predicted import predicted_text
+from tagkit.inference.predictor import Predictor
+from tagkit.inference.score import Annotated
+from tagkit.storage import encoded
+from tagkit.text.json_text import to_json
+from tagkit.training.run_files import PREDICTED, REPORT_JSON, REPORT_TEXT
+from tagkit.wording import visible
+
+
+def scores_of(dev: Annotated, test: Annotated | None) -> dict[str, Any]:
+    """The reports as plain values, by split; None of a test corpus that is not there."""
+    return {"dev": dev.report.to_dict(), "test": test.report.to_dict() if test else None}
+
+
+def results(predictor: Predictor, dev: Annotated, test: Annotated | None) -> dict[str, bytes]:
+    """Contents of the files, by name.
+
+    Args:
+        predictor: the best model.
+        dev: scored with it.
+        test: likewise; None without a test corpus.
+    """
+    data = predictor.config.data
+    # Dev may be a part of the training file, in whose format its predictions then are.
+    files = {"dev": data.dev_file or data.train_file, "test": data.test_file}
+    splits = {"dev": dev, "test": test}
+    found = {
+        PREDICTED[name]: predicted_text(predictor, each.split, each.predictions, files[name])
+        for name, each in splits.items()
+        if each
+    }
+    found[REPORT_TEXT] = "".join(f"{line}\n" for line in _text_lines(splits))
+    found[REPORT_JSON] = to_json(scores_of(dev, test)) + "\n"
+    return {name: encoded(text, first=True) for name, text in found.items()}
+
+
+def _text_lines(splits: dict[str, Annotated | None]) -> Iterator[str]:
+    for number, (name, each) in enumerate(splits.items()):
+        if each:
+            yield from ("",) if number else ()
+            yield visible(f"{name}: {each.split.path}")
+            yield ""
+            yield from map(visible, report_lines(each.report))

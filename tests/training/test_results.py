@@ -1,0 +1,136 @@
+"""What a run keeps beside its model: predictions that score as the run did, and its reports."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+import tiny
+from small_runs import of_task
+from typer.testing import CliRunner
+
+from tagkit.cli.main import app
+from tagkit.config import DataConfig
+from tagkit.evaluation.compare import compare_files
+from tagkit.evaluation.report_text import report_lines
+from tagkit.evaluation.tag_report import TagReport
+from tagkit.inference.predictor import Predictor
+from tagkit.training.callbacks import Epoch, Listener
+from tagkit.training.run_files import RESULTS
+from tagkit.training.seeds import train_seeds
+from tagkit.training.trainer import train
+
+NO_DEV = {"data.dev_file": "", "data.test_file": ""}
+
+
+def scored(path: Path, pred: Path | None = None) -> dict[str, object]:
+    """What `tagkit eval --gold` says of a file."""
+    report = compare_files(str(path), pred and str(pred), DataConfig(), -1, False)
+    return report.to_dict() | {"unknown": {}}
+
+
+def test_predictions_and_reports_of_a_column_file(tmp_path: Path) -> None:
+    config = tiny.config(tmp_path, "train.max_epochs=2", "data.tag_column=3")
+    for name, count in (("train", 80), ("dev", 20), ("test", 20)):
+        sentences = [
+            [line.replace("\t", " x y ") for line in sentence]
+            for sentence in tiny.lines(count, len(name))
+        ]
+        tiny.write(tmp_path / f"{name}.conll", [["-DOCSTART- x y O"], *sentences])
+    trained = train(config)
+    assert trained.test is not None
+    folder, runner = trained.folder, CliRunner()
+    for name, report in (("dev", trained.dev), ("test", trained.test)):
+        file = str(tmp_path / f"{name}.conll")
+        assert scored(folder / f"{name}.pred") == report.to_dict() | {"unknown": {}}
+        predicted = runner.invoke(app, ["predict", str(folder), file, "-o", str(tmp_path / "p")])
+        assert predicted.exit_code == 0, predicted.output
+        assert (folder / f"{name}.pred").read_bytes() == (tmp_path / "p").read_bytes()
+        shown = runner.invoke(app, ["eval", str(folder), file, "--json"]).stdout
+        reports = json.loads((folder / "report.json").read_text("utf-8"))
+        assert reports[name] == json.loads(shown.splitlines()[-1])
+    text = (folder / "report.txt").read_text("utf-8").splitlines()
+    dev, test = [*report_lines(trained.dev)], [*report_lines(trained.test)]
+    assert text == [f"dev: {tmp_path}/dev.conll", "", *dev, "", f"test: {tmp_path}/test.conll",
+                    "", *test]  # fmt: skip
+
+
+def test_of_a_part_that_was_split_off_in_the_format_of_train(tmp_path: Path) -> None:
+    config = tiny.config(tmp_path, "train.max_epochs=1", **NO_DEV)
+    text = (tmp_path / "train.conll").read_text("utf-8").replace("\n", " \r\n")
+    (tmp_path / "train.conll").write_text(text, encoding="utf-8", newline="")
+    trained = train(config)
+    assert scored(trained.folder / "dev.pred") == trained.dev.to_dict() | {"unknown": {}}
+    assert b"\tO\r\n" in (trained.folder / "dev.pred").read_bytes()
+    assert not (trained.folder / "test.pred").exists()
+    assert json.loads((trained.folder / "report.json").read_text("utf-8"))["test"] is None
+
+
+@pytest.mark.parametrize("gone", ["removed", "pipe"])
+def test_of_a_corpus_that_cannot_be_read_again_from_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gone: str
+) -> None:
+    config = tiny.config(tmp_path, "train.max_epochs=1", "data.feature_columns=[1]", columns=3)
+    if gone == "pipe":
+        monkeypatch.setattr("tagkit.inference.predicted.is_pipe", lambda _: True)
+    else:  # after all corpora were read and digested
+        report = Predictor.report
+
+        def without_dev(*given: object, **options: object) -> object:
+            (tmp_path / "dev.conll").unlink(missing_ok=True)
+            return report(*given, **options)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(Predictor, "report", without_dev)
+    trained = train(config)
+    assert scored(trained.folder / "dev.pred") == trained.dev.to_dict() | {"unknown": {}}
+    first = (trained.folder / "dev.pred").read_text("utf-8").splitlines()[0].split("\t")
+    assert first[:3] == tiny.lines(1, 2, columns=3)[0][0].split("\t")
+    assert len(first) == 4
+
+
+def test_of_texts_in_their_own_format(tmp_path: Path) -> None:
+    trained = train(of_task(tmp_path, "classify"))
+    assert (trained.folder / "dev.pred").read_text("utf-8").startswith("label\ttext\n")
+    found = scored(tmp_path / "dev.tsv", trained.folder / "dev.pred")
+    assert found == trained.dev.to_dict() | {"unknown": {}}
+
+
+def test_of_tags_and_classes_the_classes_stand_before_the_tags(tmp_path: Path) -> None:
+    trained = train(of_task(tmp_path, "both"))
+    rows = (trained.folder / "dev.pred").read_text("utf-8").splitlines()
+    assert all(len(row.split("\t")) == 5 for row in rows if row)
+    texts = "\n".join(rows).strip("\n").split("\n\n")
+    cells = [text.split("\n")[0].split("\t") for text in texts]
+    right = sum(gold == found for _, gold, found, *_ in cells) / len(cells)
+    reports = json.loads((trained.folder / "report.json").read_text("utf-8"))
+    assert right == pytest.approx(reports["dev"]["classes"]["accuracy"])
+    found = scored(trained.folder / "dev.pred")
+    assert found["micro"] == reports["dev"]["tags"]["micro"]
+
+
+def test_of_several_seeds_those_of_the_best_and_force_removes_them(tmp_path: Path) -> None:
+    config = tiny.config(tmp_path, "train.max_epochs=1", "train.seeds=[1,2]")
+    trained = train_seeds(config)
+    for name in RESULTS:
+        ours = (trained.folder / name).read_bytes()
+        assert ours == (trained.best.folder / name).read_bytes(), name
+    assert isinstance(trained.best.dev, TagReport)
+    alone = train(tiny.small(tmp_path, "train.max_epochs=1", **NO_DEV), force=True)
+    assert not (alone.folder / "test.pred").exists()
+    assert (alone.folder / "dev.pred").exists()
+
+
+def test_a_file_of_yours_that_came_during_the_run_stays(tmp_path: Path) -> None:
+    notes: list[str] = []
+
+    class Puts(Listener):
+        def on_epoch(self, epoch: Epoch) -> None:
+            (tmp_path / "model" / "dev.pred").write_text("mine")
+
+        def on_note(self, text: str) -> None:
+            notes.append(text)
+
+    train(tiny.config(tmp_path, "train.max_epochs=1"), Puts())
+    assert (tmp_path / "model" / "dev.pred").read_text() == "mine"
+    assert "dev.pred: would be replaced, and was not written by this run" in notes[-1]
+    assert "report.json" in os.listdir(tmp_path / "model")
