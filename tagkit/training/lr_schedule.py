@@ -1,10 +1,16 @@
 """The learning rate of each step of training."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from tagkit.config import TrainConfig
+
+# Share of the maximum rate, by the share of the steps after the warm-up that are done.
+_FALLING: dict[str, Callable[[float], float]] = {
+    "linear": lambda progress: 1 - progress,
+    "cosine": lambda progress: (1 + math.cos(math.pi * progress)) / 2,
+}
 
 
 class Schedule:
@@ -14,6 +20,9 @@ class Schedule:
     straight line to 0 (linear), along half a cosine to 0 (cosine; Loshchilov and Hutter 2017), or
     is cut whenever dev stops getting better (plateau). See Goodfellow, Bengio and Courville,
     section 8.3.1.
+
+    A run with a time limit may end before its last epoch: then `fitting_steps` is less than
+    `total_steps`, and the rate falls to 0 after these.
     """
 
     # Not torch's schedulers, which agree with these formulas (tests/training/test_lr_schedule.py),
@@ -28,6 +37,8 @@ class Schedule:
         # Steps of a run that does not end early, set at the start of each epoch: where epochs
         # differ in length, an estimate until the last one.
         self.total_steps = 0
+        # Steps until the time limit, those done included; estimated anew after each step.
+        self.fitting_steps = math.inf
         self.lr = settings.lr  # of the last step
         self._step = 0
         self.factor = 1.0  # of all learning rates; plateaus and losses that are not finite cut it
@@ -42,18 +53,25 @@ class Schedule:
 
     def _at(self, step: int) -> float:
         settings = self.settings
-        if step < settings.warmup_steps:
+        if step < (warmup := self._warmup_steps()):
             # Adam's first moments are means of few gradients: small steps limit their errors. It
             # begins with step + 1, as a rate of 0 would waste the first step.
             return settings.lr * self.factor * (step + 1) / settings.warmup_steps
-        left = max(1, self.total_steps - settings.warmup_steps)
+        left = max(1, min(self.total_steps, self.fitting_steps) - warmup)
         # At most 1: in a run that is longer than was planned a cosine would rise again.
-        progress = min(1.0, (step - settings.warmup_steps) / left)
-        shape = {
-            "linear": 1 - progress,
-            "cosine": (1 + math.cos(math.pi * progress)) / 2,
-        }.get(settings.schedule, 1.0)
+        progress = min(1.0, (step - warmup) / left)
+        falling = _FALLING.get(settings.schedule)
+        shape = falling(progress) if falling else 1.0
+        # A warm-up that was cut short has not reached the whole rate.
+        if warmup < settings.warmup_steps:
+            shape *= warmup / settings.warmup_steps
         return settings.lr * self.factor * shape
+
+    def _warmup_steps(self) -> float:
+        """Steps of warm-up: at most half of those until a time limit, so that the rate falls."""
+        if self.fitting_steps < self.total_steps and self.settings.schedule in _FALLING:
+            return min(self.settings.warmup_steps, self.fitting_steps / 2)
+        return self.settings.warmup_steps
 
     def after_epoch(self, score: float) -> None:
         """Register dev's score: a plateau schedule cuts the rate if the score has not risen."""
