@@ -4,6 +4,8 @@ Exit status: 0 done; 1 refused input or failed; 2 wrong usage; 129, 130 or 143 e
 terminal was closed), SIGINT (Ctrl-C) or SIGTERM. Whatever the status, no temporary file stays.
 """
 
+import atexit
+import gc
 import os
 import shlex
 import sys
@@ -77,6 +79,8 @@ def main() -> None:
     # Threads that wait by spinning take the cores from whatever else runs: with two busy cores
     # training was three times as fast with this. torch's OpenMP reads it when torch is imported.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    # At the end Python would search all of torch's objects for garbage, for a second or more.
+    atexit.register(gc.freeze)
     prepare_streams()
     status = _run(started_s)
     if (error := finish_output()) and status == 0:

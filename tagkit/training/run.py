@@ -19,8 +19,8 @@ MAX_NONFINITE = 5
 _MAX_ROLLBACKS = 5
 # Sentences of dev that are scored to estimate how long all of it will take.
 _DEV_SAMPLE = 256
-# Drawing the curves, showing the report and ending the process, in seconds.
-_EXIT_S = 0.5
+# Drawing the curves, showing the report, starting and ending the interpreter, in seconds.
+_EXIT_S = 1.0
 
 Ending = Literal["epochs", "patience", "time"]
 
@@ -110,10 +110,14 @@ class Run:
     def bend_schedule(self, plan: EpochPlan) -> None:
         """Tell the schedule how many steps fit into the time."""
         budget, state = self.budget, self.state
-        # All processes have counted the same steps, and so none waits here for the others.
-        if not budget.is_limited or not (budget.steps or state.step):
+        if not budget.is_limited:
             return
-        # A run that was resumed has the durations of its past until it has its own.
+        # The first steps of a new run have the planned rate, as there is nothing to go by. All
+        # processes have counted the same steps, and so none waits below for the others.
+        is_resumed = state.step > budget.steps
+        if budget.steps < COLD_STEPS and not is_resumed:
+            return
+        # A run that is resumed has the durations of its past until it has its own.
         past_s = sum(epoch.seconds for epoch in state.epochs) + state.position.seconds
         step_s = budget.step_s or past_s / state.step
         epoch = EpochSteps(state.position.done, len(plan.steps), self._epoch_ending_s())

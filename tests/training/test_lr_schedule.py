@@ -87,3 +87,28 @@ def test_rates_rise_before_they_fall_in_every_schedule_and_a_factor_scales_both(
         half = Schedule(TrainConfig(lr=2.0, schedule=kind, warmup_steps=4))  # type: ignore[arg-type]
         half.total_steps, half.factor = 12, 0.5
         assert [half.next_step() for _ in range(12)] == [rate / 2 for rate in rates]
+
+
+@pytest.mark.parametrize(
+    ("kind", "half"), [("linear", 0.5), ("cosine", 0.5), ("constant", 1.0), ("plateau", 1.0)]
+)
+def test_a_rate_that_falls_is_zero_after_the_steps_that_fit(kind: str, half: float) -> None:
+    schedule = Schedule(TrainConfig(lr=0.4, schedule=kind))  # type: ignore[arg-type]
+    schedule.total_steps, schedule.fitting_steps = 1000, 20.0
+    rates = [schedule.next_step() for _ in range(21)]
+    assert rates[0] == 0.4
+    assert rates[10] == pytest.approx(0.4 * half)
+    assert rates[20] == pytest.approx(0.0 if half == 0.5 else 0.4)
+    # There is time for more steps than there are: the plan counts.
+    schedule.total_steps, schedule.fitting_steps = 42, 43.0
+    assert schedule.next_step() == pytest.approx(0.4 * half)
+
+
+def test_a_warm_up_takes_at_most_half_of_the_steps_that_fit() -> None:
+    schedule = Schedule(TrainConfig(lr=1.0, schedule="linear", warmup_steps=100))
+    schedule.total_steps, schedule.fitting_steps = 1000, 20.0
+    rates = [schedule.next_step() for _ in range(21)]
+    assert rates[:10] == pytest.approx([(step + 1) / 100 for step in range(10)])
+    assert rates[10:] == pytest.approx([0.1 * (1 - step / 10) for step in range(11)])
+    schedule.fitting_steps = 400.0
+    assert schedule.next_step() == pytest.approx(0.22)  # the whole warm-up fits
