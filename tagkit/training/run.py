@@ -6,6 +6,7 @@ from dataclasses import replace
 from enum import IntEnum
 from typing import Any, Literal
 
+from tagkit.corpus.dataset import Split
 from tagkit.errors import Interrupted, TrainingError
 from tagkit.inference.predictor import Predictor
 from tagkit.inference.score import dev_scores
@@ -18,7 +19,7 @@ from tagkit.training.time_budget import COLD_STEPS, EpochSteps, TimeBudget
 MAX_NONFINITE = 5
 _MAX_ROLLBACKS = 5
 # Sentences of dev that are scored to estimate how long all of it will take.
-_DEV_SAMPLE = 256
+_DEV_SAMPLE = 128
 # Drawing the curves, showing the report, starting and ending the interpreter, in seconds.
 _EXIT_S = 1.0
 
@@ -62,6 +63,10 @@ class Run:
         # Of dev and test; added up once, not after each step.
         self._dev_tokens = max(1, prepared.corpus.dev.tokens)
         self._test_tokens = prepared.corpus.test.tokens if prepared.corpus.test else 0
+        # Estimate of how long scoring dev takes, used until it was scored; and with how many seconds
+        # left a better estimate is due.
+        self._dev_estimate_s = 0.0
+        self._estimate_at_s = float("inf")
         # It has the model that is trained, not a copy, and so its current weights.
         self.predictor = Predictor(
             prepared.model, prepared.vocabulary, prepared.config, prepared.device
@@ -102,9 +107,8 @@ class Run:
         """
         if self.budget.is_limited:
             self.budget.count_step(seconds)
-            is_warm = self.budget.steps == COLD_STEPS
-            if is_warm and not self.budget.dev_s and not self.budget.is_over(0):
-                self.budget.dev_s = self._estimated_dev_s()
+            if self.budget.steps >= COLD_STEPS and not self.budget.dev_s:
+                self._estimate_dev()
             self.bend_schedule(plan)
 
     def bend_schedule(self, plan: EpochPlan) -> None:
@@ -232,8 +236,9 @@ class Run:
     def _epoch_ending_s(self) -> float:
         """Seconds that it takes to score dev, and to save a model and a checkpoint."""
         budget = self.budget
+        dev_s = budget.dev_s or self._dev_estimate_s
         # Until a model was saved, a checkpoint, which holds more, is an upper bound.
-        return budget.dev_s + budget.checkpoint_s + (budget.model_s or budget.checkpoint_s)
+        return dev_s + budget.checkpoint_s + (budget.model_s or budget.checkpoint_s)
 
     def _closing_s(self) -> float:
         """Seconds that it takes to end within an epoch.
@@ -242,18 +247,38 @@ class Run:
         and test, and saved once more.
         """
         budget = self.budget
-        scored = budget.dev_s * (1 + self._test_tokens / self._dev_tokens)
+        dev_s = budget.dev_s or self._dev_estimate_s
+        scored = dev_s * (1 + self._test_tokens / self._dev_tokens)
         return self._epoch_ending_s() + scored + 2 * budget.model_s + _EXIT_S
 
-    def _estimated_dev_s(self) -> float:
+    def _estimate_dev(self) -> None:
+        """Estimate how long scoring dev takes, again whenever half of the time has passed."""
+        left_s = self.budget.left_s(self._closing_s())
+        if 0 < left_s < self._estimate_at_s:
+            if not self._dev_estimate_s:
+                self._sampled_dev_s()  # loads code and allocates memory, as the first steps do
+            self._dev_estimate_s = self._sampled_dev_s()
+            self._estimate_at_s = self.budget.left_s(self._closing_s()) / 2
+            self.prepared.model.train()  # which scoring has ended
+
+    def _sampled_dev_s(self) -> float:
         """Seconds that scoring dev will take, from a sample of its sentences."""
-        dev = self.prepared.corpus.dev
+        dev, seconds = self.prepared.corpus.dev, []
         # From all parts of the corpus: sentences of its beginning may be of another length.
-        sample = replace(dev, sentences=dev.sentences[:: len(dev.sentences) // _DEV_SAMPLE + 1])
-        # The first call loads code and allocates memory, as the first steps do.
-        for part in (replace(dev, sentences=sample.sentences[:1]), sample):
+        sentences = dev.sentences[:: len(dev.sentences) // _DEV_SAMPLE + 1]
+        once = replace(dev, sentences=sentences)
+        # A word's vector is computed once. All of dev has fewer new words than a sample has, so a
+        # second pass over the same words shows what tokens alone take.
+        for part in (once, replace(dev, sentences=sentences * 2)):
             began = time.perf_counter()
             self.predictor.score(part, batch_size=self.settings.batch_size)
-            seconds = time.perf_counter() - began
-        self.prepared.model.train()  # which scoring has ended
-        return seconds * self._dev_tokens / max(1, sample.tokens)
+            seconds.append(time.perf_counter() - began)
+        of_tokens = min(max(seconds[1] - seconds[0], 0.0), seconds[0])
+        of_words = seconds[0] - of_tokens
+        return of_tokens * (self._dev_tokens / max(1, once.tokens)) + of_words * (
+            _distinct_words(dev) / _distinct_words(once)
+        )
+
+
+def _distinct_words(split: Split) -> int:
+    return len({word for sentence in split.sentences for word in sentence.words})

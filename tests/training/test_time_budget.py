@@ -1,16 +1,20 @@
 """The time limit of a run: its clock, the steps that fit, and the learning rate that follows."""
 
-import json
 import time
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 import tiny
 from runs import StopAt, settings
 
+from tagkit.corpus.dataset import Split
 from tagkit.errors import Interrupted
+from tagkit.evaluation.report import Report
+from tagkit.inference.predictor import Predictor
+from tagkit.training.checkpoint import newest_checkpoint
 from tagkit.training.lr_schedule import Schedule
 from tagkit.training.run import Run
 from tagkit.training.time_budget import COLD_STEPS, EpochSteps, TimeBudget
@@ -156,7 +160,7 @@ def test_by_a_steady_clock_a_rate_falls_from_step_to_step_and_to_zero(
     monkeypatch.setattr(Run, "evaluate", scored)
     monkeypatch.setattr(Run, "_closing_s", lambda self: 2.0)
     monkeypatch.setattr(Run, "_epoch_ending_s", lambda self: 2.0)
-    monkeypatch.setattr(Run, "_estimated_dev_s", lambda self: 2.0)
+    monkeypatch.setattr(Run, "_estimate_dev", lambda self: None)
     monkeypatch.setattr(TimeBudget, "count_step", lambda self, _: count_step(self, 1.0))
     began = clock.now
     trained = train(
@@ -202,14 +206,47 @@ def test_a_resumed_run_has_the_rates_of_its_new_limit(tmp_path: Path, rates: lis
     assert rates == pytest.approx([0.02 * (1 - step / 30) for step in range(6, 30)])
 
 
-def test_a_stop_under_a_limit_is_resumed_with_the_checkpoint_that_was_there(
-    tmp_path: Path,
-) -> None:
+def test_a_stop_under_a_limit_leaves_a_checkpoint_for_any_version(tmp_path: Path) -> None:
     listener = StopAt(6)
     with pytest.raises(Interrupted):
         train(settings(tmp_path, "train.max_minutes=600"), listener, stop=listener.stop)
-    newest = max((tmp_path / "model" / "checkpoints").iterdir())
-    kept = json.loads((newest / "state.json").read_text())
-    # The file format is that of a run without a limit.
-    assert sorted(kept["schedule"]) == ["best", "factor", "lr", "step", "waited"]
-    assert train(settings(tmp_path), resume=True).ended == "epochs"
+    newest = newest_checkpoint(tmp_path / "model" / "checkpoints", print, lambda _: None)
+    assert newest is not None
+    assert sorted(newest.state["schedule"]) == ["best", "factor", "lr", "step", "waited"]
+
+
+def test_how_long_dev_takes_follows_from_its_tokens_and_its_distinct_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clock: Clock
+) -> None:
+    config = settings(tmp_path, "train.max_minutes=100")
+    # 60 times the same words: a sample has all of them, but not all tokens.
+    sentences = [line for _ in range(60) for line in tiny.lines(10, seed=2)]
+    tiny.write(Path(config.data.dev_file), sentences)
+    monkeypatch.setattr("tagkit.training.run.time.perf_counter", clock)
+    scored, estimates = [], []
+    score = Predictor.score
+
+    def timed(self: Predictor, split: Split, **more: Any) -> Report:
+        words = {word for sentence in split.sentences for word in sentence.words}
+        clock.now += 0.25 * split.tokens + 0.5 * len(words)
+        scored.append(split.tokens)
+        return score(self, split, **more)
+
+    estimate = Run._estimate_dev
+
+    def recorded(self: Run) -> None:
+        estimate(self)
+        estimates.append(self._dev_estimate_s)
+        assert self.prepared.model.training
+
+    monkeypatch.setattr(Predictor, "score", timed)
+    monkeypatch.setattr(Run, "_estimate_dev", recorded)
+    train(config, force=True)
+    tokens = sum(map(len, sentences))
+    words = len({line.split("\t")[0] for sentence in sentences for line in sentence})
+    assert estimates[0] == pytest.approx(0.25 * tokens + 0.5 * words)
+    assert scored[0] < tokens / 4
+    # Plenty of time is left: the first estimate holds until dev is scored.
+    assert len(set(estimates)) == 1
+    assert scored[4] == tokens
+    assert tokens not in scored[:4]
