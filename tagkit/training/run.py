@@ -63,8 +63,8 @@ class Run:
         # Of dev and test; added up once, not after each step.
         self._dev_tokens = max(1, prepared.corpus.dev.tokens)
         self._test_tokens = prepared.corpus.test.tokens if prepared.corpus.test else 0
-        # Estimate of how long scoring dev takes, used until it was scored; and with how many seconds
-        # left a better estimate is due.
+        # Estimate of how long scoring dev takes, until it was scored; and the seconds that are left
+        # when it is estimated again.
         self._dev_estimate_s = 0.0
         self._estimate_at_s = float("inf")
         # It has the model that is trained, not a copy, and so its current weights.
