@@ -1,16 +1,16 @@
 """The learning rate of each step of training."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from tagkit.config import TrainConfig
 
-# Share of the maximum rate, by the share of the steps after the warm-up that are done.
-_FALLING: dict[str, Callable[[float], float]] = {
-    "linear": lambda progress: 1 - progress,
-    "cosine": lambda progress: (1 + math.cos(math.pi * progress)) / 2,
-}
+_FALLING = ("linear", "cosine")
+# Share of the steps until a time limit over which the rate falls. Not all of them: where time is
+# short a model learns most at a high rate. After 200 steps on CoNLL-2000 dev F1 was 88.5 with a
+# quarter, 84.3 with all of them, and 88.8 without a fall; see docs/training.md.
+_ENDING = 0.25
 
 
 class Schedule:
@@ -22,7 +22,7 @@ class Schedule:
     section 8.3.1.
 
     A run with a time limit may end before its last epoch: then `fitting_steps` is less than
-    `total_steps`, and the rate falls to 0 after these.
+    `total_steps`, and over the last quarter of these a rate that falls to 0 does so by then.
     """
 
     # Not torch's schedulers, which agree with these formulas (tests/training/test_lr_schedule.py),
@@ -47,31 +47,31 @@ class Schedule:
 
     def next_step(self) -> float:
         """Learning rate of the next step, which is then in `lr`."""
-        self.lr = self._at(self._step)
+        self.lr = min(self._at(self._step), self._limit_at(self._step))
         self._step += 1
         return self.lr
 
     def _at(self, step: int) -> float:
         settings = self.settings
-        if step < (warmup := self._warmup_steps()):
+        if step < settings.warmup_steps:
             # Adam's first moments are means of few gradients: small steps limit their errors. It
             # begins with step + 1, as a rate of 0 would waste the first step.
             return settings.lr * self.factor * (step + 1) / settings.warmup_steps
-        left = max(1, min(self.total_steps, self.fitting_steps) - warmup)
+        left = max(1, self.total_steps - settings.warmup_steps)
         # At most 1: in a run that is longer than was planned a cosine would rise again.
-        progress = min(1.0, (step - warmup) / left)
-        falling = _FALLING.get(settings.schedule)
-        shape = falling(progress) if falling else 1.0
-        # A warm-up that was cut short has not reached the whole rate.
-        if warmup < settings.warmup_steps:
-            shape *= warmup / settings.warmup_steps
+        progress = min(1.0, (step - settings.warmup_steps) / left)
+        shape = {
+            "linear": 1 - progress,
+            "cosine": (1 + math.cos(math.pi * progress)) / 2,
+        }.get(settings.schedule, 1.0)
         return settings.lr * self.factor * shape
 
-    def _warmup_steps(self) -> float:
-        """Steps of warm-up: at most half of those until a time limit, so that the rate falls."""
-        if self.fitting_steps < self.total_steps and self.settings.schedule in _FALLING:
-            return min(self.settings.warmup_steps, self.fitting_steps / 2)
-        return self.settings.warmup_steps
+    def _limit_at(self, step: int) -> float:
+        """Upper bound of a step's rate, so that it is 0 at the time limit."""
+        if self.fitting_steps >= self.total_steps or self.settings.schedule not in _FALLING:
+            return math.inf
+        left = max(0.0, self.fitting_steps - step)
+        return self.settings.lr * self.factor * left / max(1.0, _ENDING * self.fitting_steps)
 
     def after_epoch(self, score: float) -> None:
         """Register dev's score: a plateau schedule cuts the rate if the score has not risen."""
