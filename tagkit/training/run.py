@@ -4,6 +4,7 @@ import threading
 import time
 from dataclasses import replace
 from enum import IntEnum
+from statistics import median
 from typing import Any, Literal
 
 from tagkit.corpus.dataset import Split
@@ -19,7 +20,8 @@ from tagkit.training.time_budget import COLD_STEPS, EpochSteps, TimeBudget
 MAX_NONFINITE = 5
 _MAX_ROLLBACKS = 5
 # Sentences of dev that are scored to estimate how long all of it will take.
-_DEV_SAMPLE = 128
+_DEV_SAMPLE = 256
+_DEV_ESTIMATES = 4  # at most, as the last ones would take the time of the last steps
 # Drawing the curves, showing the report, starting and ending the interpreter, in seconds.
 _EXIT_S = 1.0
 
@@ -63,9 +65,10 @@ class Run:
         # Of dev and test; added up once, not after each step.
         self._dev_tokens = max(1, prepared.corpus.dev.tokens)
         self._test_tokens = prepared.corpus.test.tokens if prepared.corpus.test else 0
-        # Estimate of how long scoring dev takes, until it was scored; and the seconds that are left
-        # when it is estimated again.
-        self._dev_estimate_s = 0.0
+        # Estimates of how long scoring dev takes, until it was scored; and the seconds left
+        # when the next one is due.
+        self._dev_estimates_s: list[float] = []
+        self._dev_estimate_s = 0.0  # their median
         self._estimate_at_s = float("inf")
         # It has the model that is trained, not a copy, and so its current weights.
         self.predictor = Predictor(
@@ -253,11 +256,13 @@ class Run:
 
     def _estimate_dev(self) -> None:
         """Estimate how long scoring dev takes, again whenever half of the time has passed."""
-        left_s = self.budget.left_s(self._closing_s())
-        if 0 < left_s < self._estimate_at_s:
-            if not self._dev_estimate_s:
+        left_s, estimates = self.budget.left_s(self._closing_s()), self._dev_estimates_s
+        if 0 < left_s < self._estimate_at_s and len(estimates) < _DEV_ESTIMATES:
+            if not estimates:
                 self._sampled_dev_s()  # loads code and allocates memory, as the first steps do
-            self._dev_estimate_s = self._sampled_dev_s()
+            estimates.append(self._sampled_dev_s())
+            # One that is far too high would end the run at once, in the middle of its schedule.
+            self._dev_estimate_s = median(estimates)
             self._estimate_at_s = self.budget.left_s(self._closing_s()) / 2
             self.prepared.model.train()  # which scoring has ended
 

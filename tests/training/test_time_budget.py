@@ -220,8 +220,8 @@ def test_how_long_dev_takes_follows_from_its_tokens_and_its_distinct_words(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clock: Clock
 ) -> None:
     config = settings(tmp_path, "train.max_minutes=100")
-    # 60 times the same words: a sample has all of them, but not all tokens.
-    sentences = [line for _ in range(60) for line in tiny.lines(10, seed=2)]
+    # 120 times the same words: a sample has all of them, but not all tokens.
+    sentences = [line for _ in range(120) for line in tiny.lines(10, seed=2)]
     tiny.write(Path(config.data.dev_file), sentences)
     monkeypatch.setattr("tagkit.training.run.time.perf_counter", clock)
     scored, estimates = [], []
