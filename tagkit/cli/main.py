@@ -4,9 +4,12 @@ Exit status: 0 done; 1 refused input or failed; 2 wrong usage; 129, 130 or 143 e
 terminal was closed), SIGINT (Ctrl-C) or SIGTERM. Whatever the status, no temporary file stays.
 """
 
+import atexit
+import gc
 import os
 import shlex
 import sys
+import time
 from collections.abc import Callable
 from typing import Annotated
 
@@ -71,22 +74,26 @@ def tagkit(
 
 def main() -> None:
     """Run the program; an error that the user can correct is one line, never a traceback."""
+    # The clock of a time limit: importing torch, within a command, counts.
+    started_s = time.monotonic()
     # Threads that wait by spinning take the cores from whatever else runs: with two busy cores
     # training was three times as fast with this. torch's OpenMP reads it when torch is imported.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    # At the end Python would search all of torch's objects for garbage, for a second or more.
+    atexit.register(gc.freeze)
     prepare_streams()
-    status = _run()
+    status = _run(started_s)
     if (error := finish_output()) and status == 0:
         status = _failed(error)
     discard_output()
     sys.exit(status)
 
 
-def _run() -> int:
-    """Run the command; its exit status."""
+def _run(started_s: float) -> int:
+    """Run the command; its exit status. `context.obj` of a command is when the program started."""
     try:
         with clean_up_on_signal():
-            app()
+            app(obj=started_s)
     except SystemExit as ended:  # click's own way
         return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
     except Interrupted as error:

@@ -42,6 +42,7 @@ Examples:
 
 
 def train_command(
+    context: typer.Context,
     config: ConfigFile = None,
     task: Task = None,
     train: TrainFile = None,
@@ -147,10 +148,16 @@ def train_command(
         with nullcontext(Listener()) if quiet else Progress() as listener:
             # Also from the configuration file, which may name seeds without --seeds.
             if settings.train.seeds:
-                of_seeds = train_seeds(settings, listener, resume=resume, force=force, stop=stop)
+                of_seeds = train_seeds(
+                    settings, listener, resume=resume, force=force, stop=stop,
+                    started_s=context.obj,
+                )  # fmt: skip
                 if isinstance(listener, Progress):
                     listener.on_seeds(of_seeds)
             else:
-                trained = run(settings, listener, resume=resume, force=force, stop=stop)
+                trained = run(
+                    settings, listener, resume=resume, force=force, stop=stop,
+                    started_s=context.obj,
+                )  # fmt: skip
                 if isinstance(listener, Progress):
                     listener.on_end(trained)

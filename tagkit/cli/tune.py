@@ -40,6 +40,7 @@ Examples:
 
 
 def tune_command(
+    context: typer.Context,
     config: ConfigFile = None,
     task: Task = None,
     train: TrainFile = None,
@@ -114,6 +115,9 @@ def tune_command(
 
         shown = SearchProgress(trials, settings.train.metric)
         with nullcontext(TuneListener()) if quiet else shown as listener:
-            tuned = tune(settings, spaces, trials=trials, listener=listener, force=force, stop=stop)
+            tuned = tune(
+                settings, spaces, trials=trials, listener=listener, force=force, stop=stop,
+                started_s=context.obj,
+            )  # fmt: skip
             if isinstance(listener, SearchProgress):
                 listener.on_end(tuned)

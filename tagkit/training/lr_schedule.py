@@ -7,6 +7,12 @@ from typing import Any
 
 from tagkit.config import TrainConfig
 
+_FALLING = ("linear", "cosine")
+# Share of the steps until a time limit over which the rate falls. Not all of them: where time is
+# short a model learns most at a high rate. After 200 steps on CoNLL-2000 dev F1 was 88.5 with a
+# quarter, 84.3 with all of them, and 88.8 without a fall; see docs/training.md.
+_ENDING = 0.25
+
 
 class Schedule:
     """The learning rate of each step.
@@ -15,6 +21,9 @@ class Schedule:
     straight line to 0 (linear), along half a cosine to 0 (cosine; Loshchilov and Hutter 2017), or
     is cut whenever dev stops getting better (plateau). See Goodfellow, Bengio and Courville,
     section 8.3.1.
+
+    A run with a time limit may end before its last epoch: then `fitting_steps` is less than
+    `total_steps`, and over the last quarter of these a rate that falls to 0 does so by then.
     """
 
     # Not torch's schedulers, which agree with these formulas (tests/training/test_lr_schedule.py),
@@ -29,6 +38,8 @@ class Schedule:
         # Steps of a run that does not end early, set at the start of each epoch: where epochs
         # differ in length, an estimate until the last one.
         self.total_steps = 0
+        # Steps until the time limit, those done included; estimated anew after each step.
+        self.fitting_steps = math.inf
         self.lr = settings.lr  # of the last step
         self._step = 0
         self.factor = 1.0  # of all learning rates; plateaus and losses that are not finite cut it
@@ -37,7 +48,7 @@ class Schedule:
 
     def next_step(self) -> float:
         """Learning rate of the next step, which is then in `lr`."""
-        self.lr = self._at(self._step)
+        self.lr = min(self._at(self._step), self._limit_at(self._step))
         self._step += 1
         return self.lr
 
@@ -55,6 +66,13 @@ class Schedule:
             "cosine": (1 + math.cos(math.pi * progress)) / 2,
         }.get(settings.schedule, 1.0)
         return settings.lr * self.factor * shape
+
+    def _limit_at(self, step: int) -> float:
+        """Upper bound of a step's rate, so that it is 0 at the time limit."""
+        if self.fitting_steps >= self.total_steps or self.settings.schedule not in _FALLING:
+            return math.inf
+        left = max(0.0, self.fitting_steps - step)
+        return self.settings.lr * self.factor * left / max(1.0, _ENDING * self.fitting_steps)
 
     def after_epoch(self, score: float) -> None:
         """Register dev's score: a plateau schedule cuts the rate if the score has not risen."""

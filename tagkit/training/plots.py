@@ -1,10 +1,11 @@
 """Curves of a run's loss and dev score as a picture, where matplotlib is there (extra `plots`)."""
 
 import io
+import logging
 import os
-import sys
 import tempfile
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -56,23 +57,44 @@ def write_curves(folder: Path, epochs: Sequence[Epoch], criterion: Criterion) ->
     return True
 
 
+def load_matplotlib() -> bool:
+    """Import what draws the curves, which takes a second or more; whether it is there."""
+    try:
+        return _figure_class() is not None
+    except OSError:
+        return False  # `write_curves` reports it, once the model is saved
+
+
 def _figure_class() -> Any:
     """Matplotlib's figure; None without matplotlib.
 
-    It writes a list of fonts into the user's home unless it has another place; a run writes only
-    into its folder. So it gets a folder for the time of the import, where nobody has chosen one.
+    Its import reads the list of the computer's fonts from Matplotlib's cache folder, or makes the
+    list and writes it there, which takes seconds. That folder, in the user's home unless
+    MPLCONFIGDIR names another one, is the only place outside its own folder that a run writes to.
     """
-    # Where it was imported before, it has a folder already.
-    chosen = "MPLCONFIGDIR" in os.environ or "matplotlib" in sys.modules
-    with tempfile.TemporaryDirectory(prefix="tagkit-") as scratch:
-        if not chosen:
+    logger = logging.getLogger("matplotlib")
+    level = logger.level
+    # Where nothing can be written into the home, the list lasts as long as the import.
+    homeless = "MPLCONFIGDIR" not in os.environ and not _home_is_writable()
+    with tempfile.TemporaryDirectory(prefix="tagkit-") if homeless else nullcontext() as scratch:
+        if scratch:
             os.environ["MPLCONFIGDIR"] = scratch
+        # Without a handler it would print that it makes the list.
+        logger.setLevel(logging.ERROR)
         try:
             # Not pyplot, which may need a display, and keeps every figure until it is closed.
             from matplotlib.figure import Figure
         except ImportError:
             return None
         finally:
-            if not chosen:
+            logger.setLevel(level)
+            if scratch:
                 del os.environ["MPLCONFIGDIR"]
         return Figure
+
+
+def _home_is_writable() -> bool:
+    try:
+        return os.access(Path.home(), os.W_OK)
+    except RuntimeError:  # there is no home
+        return False

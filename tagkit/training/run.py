@@ -3,10 +3,13 @@
 import math
 import threading
 import time
+from dataclasses import replace
 from enum import IntEnum
+from statistics import median
 from typing import Any, Literal
 
 from tagkit.config import fixed
+from tagkit.corpus.dataset import Split
 from tagkit.errors import Interrupted, TrainingError
 from tagkit.evaluation.criterion import rank
 from tagkit.inference.predictor import Predictor
@@ -15,12 +18,17 @@ from tagkit.limits import BATCH_SIZE
 from tagkit.training.callbacks import Epoch, Listener, Step
 from tagkit.training.dev_loss import NO_LOSS, DevLoss
 from tagkit.training.run_folder import RunFolder
-from tagkit.training.state import RunState
-from tagkit.training.time_budget import TimeBudget
+from tagkit.training.state import EpochPlan, RunState
+from tagkit.training.time_budget import COLD_STEPS, EpochSteps, TimeBudget
 
 # How many consecutive steps without finite gradients make a run go back, and how often it may.
 MAX_NONFINITE = 5
 _MAX_ROLLBACKS = 5
+# Sentences of dev that are scored to estimate how long all of it will take.
+_DEV_SAMPLE = 256
+_DEV_ESTIMATES = 4  # at most, as the last ones would take the time of the last steps
+# Drawing the curves, showing the report, starting and ending the interpreter, in seconds.
+_EXIT_S = 1.0
 
 Ending = Literal["epochs", "patience", "time"]
 
@@ -61,6 +69,14 @@ class Run:
         self.budget = budget
         self.criterion = prepared.criterion
         self.dev_loss = DevLoss(prepared)
+        # Of dev and test; added up once, not after each step.
+        self._dev_tokens = max(1, prepared.corpus.dev.tokens)
+        self._test_tokens = prepared.corpus.test.tokens if prepared.corpus.test else 0
+        # Estimates of how long scoring dev takes, until it was scored; and the seconds left
+        # when the next one is due.
+        self._dev_estimates_s: list[float] = []
+        self._dev_estimate_s = 0.0  # their median
+        self._estimate_at_s = float("inf")
         # It has the model that is trained, not a copy, and so its current weights.
         self.predictor = Predictor(
             prepared.model, prepared.vocabulary, prepared.config, prepared.device
@@ -76,8 +92,8 @@ class Run:
         begun = done and self.state.best.score > 0
         if begun and patience and done - self.state.best.number >= patience:
             return "patience"
-        # At least one step is taken and scored, however short the time: else there is no model.
-        if done and self.processes.max_over_ranks(self.budget.is_over(self._closing_s())):
+        # A few steps are taken and scored, however short the time: else there is no model.
+        if done and self.processes.max_over_ranks(self._time_is_over()):
             return "time"
         return None
 
@@ -88,13 +104,41 @@ class Run:
     def _own_action(self) -> Action:
         if self.stop.is_set():
             return Action.STOP
-        if self.budget.is_over(self._closing_s()):
+        if self.budget.steps >= COLD_STEPS and self._time_is_over():
             return Action.END
         return Action.SAVE if self.budget.should_save(self.state.step) else Action.CONTINUE
 
     def stop_requested(self) -> bool:
         """Whether any process was asked to stop."""
         return bool(self.processes.max_over_ranks(self.stop.is_set()))
+
+    def count_time(self, seconds: float, plan: EpochPlan) -> None:
+        """Count the duration of a step; with a time limit, let the learning rate fall to its end.
+
+        A run without a limit does not depend on the clock.
+        """
+        if self.budget.is_limited:
+            self.budget.count_step(seconds)
+            if self.budget.steps >= COLD_STEPS and not self.budget.dev_s:
+                self._estimate_dev()
+            self.bend_schedule(plan)
+
+    def bend_schedule(self, plan: EpochPlan) -> None:
+        """Tell the schedule how many steps fit into the time."""
+        budget, state = self.budget, self.state
+        if not budget.is_limited:
+            return
+        # The first steps of a new run have the planned rate, as there is nothing to go by. All
+        # processes have counted the same steps, and so none waits below for the others.
+        is_resumed = state.step > budget.steps
+        if budget.steps < COLD_STEPS and not is_resumed:
+            return
+        # A run that is resumed has the durations of its past until it has its own.
+        past_s = sum(epoch.seconds for epoch in state.epochs) + state.position.seconds
+        step_s = budget.step_s or past_s / state.step
+        epoch = EpochSteps(state.position.done, len(plan.steps), self._epoch_ending_s())
+        fitting = budget.steps_that_fit(epoch, max(step_s, 1e-9), self._closing_s())
+        state.schedule.fitting_steps = state.step + self.processes.from_first_rank(fitting)
 
     def evaluate(self, *, whole: bool) -> Epoch:
         """Score dev with the averaged weights, and save the model if it is the best.
@@ -152,12 +196,13 @@ class Run:
         Whether a run may go back to it depends on the step alone, not on why it is saved: a run
         that was stopped and resumed has to go back to the same step as one that was not.
         """
-        state = self.state
+        began, state = time.perf_counter(), self.state
         on_schedule = not state.position.done or self.budget.is_due(state.step)
         sound = on_schedule and not state.consecutive_nonfinite
         self.folder.save_checkpoint(state.checkpoint({"run": self.identity}, sound=sound))
         self.budget.saved()
         self.processes.barrier()
+        self.budget.checkpoint_s = time.perf_counter() - began
 
     def roll_back(self) -> None:
         """Go back to the newest sound checkpoint, with half the learning rate.
@@ -202,8 +247,20 @@ class Run:
 
     def save_model(self, name: str, epoch: Epoch, **more: Any) -> None:
         """Save the model with its current weights, those of `epoch`, as `best` or `last`."""
+        began = time.perf_counter()
         facts = {**self.facts, "epoch": epoch.number, "dev_score": epoch.score, **more}
         self.folder.save_model(name, self.prepared, facts)
+        self.budget.model_s = time.perf_counter() - began
+
+    def _time_is_over(self) -> bool:
+        return self.budget.is_over(self._closing_s())
+
+    def _epoch_ending_s(self) -> float:
+        """Seconds that it takes to score dev, and to save a model and a checkpoint."""
+        budget = self.budget
+        dev_s = budget.dev_s or self._dev_estimate_s
+        # Until a model was saved, a checkpoint, which holds more, is an upper bound.
+        return dev_s + budget.checkpoint_s + (budget.model_s or budget.checkpoint_s)
 
     def step_facts(self, total: int) -> Step:
         """What listeners get after a step of an epoch of `total` steps."""
@@ -224,10 +281,46 @@ class Run:
         )
 
     def _closing_s(self) -> float:
-        """Seconds that it will take to end: dev twice, and test."""
-        corpus, position = self.prepared.corpus, self.state.position
-        tokens = 2 * corpus.dev.tokens + (corpus.test.tokens if corpus.test else 0)
-        if self.budget.dev_s:
-            return self.budget.dev_s * tokens / max(1, corpus.dev.tokens)
-        # Nothing was scored yet: an upper bound, as scoring takes less time than training.
-        return tokens * position.seconds / max(1, position.tokens)
+        """Seconds that it takes to end within an epoch.
+
+        The epoch is scored and saved; then the last model is saved, the best one is scored on dev
+        and test, and saved once more.
+        """
+        budget = self.budget
+        dev_s = budget.dev_s or self._dev_estimate_s
+        scored = dev_s * (1 + self._test_tokens / self._dev_tokens)
+        return self._epoch_ending_s() + scored + 2 * budget.model_s + _EXIT_S
+
+    def _estimate_dev(self) -> None:
+        """Estimate how long scoring dev takes, again whenever half of the time has passed."""
+        left_s, estimates = self.budget.left_s(self._closing_s()), self._dev_estimates_s
+        if 0 < left_s < self._estimate_at_s and len(estimates) < _DEV_ESTIMATES:
+            if not estimates:
+                self._sampled_dev_s()  # loads code and allocates memory, as the first steps do
+            estimates.append(self._sampled_dev_s())
+            # One that is far too high would end the run at once, in the middle of its schedule.
+            self._dev_estimate_s = median(estimates)
+            self._estimate_at_s = self.budget.left_s(self._closing_s()) / 2
+            self.prepared.model.train()  # which scoring has ended
+
+    def _sampled_dev_s(self) -> float:
+        """Seconds that scoring dev will take, from a sample of its sentences."""
+        dev, seconds = self.prepared.corpus.dev, []
+        # From all parts of the corpus: sentences of its beginning may be of another length.
+        sentences = dev.sentences[:: len(dev.sentences) // _DEV_SAMPLE + 1]
+        once = replace(dev, sentences=sentences)
+        # A word's vector is computed once. All of dev has fewer new words than a sample has, so a
+        # second pass over the same words shows what tokens alone take.
+        for part in (once, replace(dev, sentences=sentences * 2)):
+            began = time.perf_counter()
+            self.predictor.score(part, batch_size=BATCH_SIZE)
+            seconds.append(time.perf_counter() - began)
+        of_tokens = min(max(seconds[1] - seconds[0], 0.0), seconds[0])
+        of_words = seconds[0] - of_tokens
+        return of_tokens * (self._dev_tokens / max(1, once.tokens)) + of_words * (
+            _distinct_words(dev) / _distinct_words(once)
+        )
+
+
+def _distinct_words(split: Split) -> int:
+    return len({word for sentence in split.sentences for word in sentence.words})

@@ -92,6 +92,7 @@ def train_seeds(
     resume: bool = False,
     force: bool = False,
     stop: threading.Event | None = None,
+    started_s: float | None = None,
 ) -> TrainedSeeds:
     """Train a model for each of `train.seeds`, in `seed-N` of the output folder; keep the best.
 
@@ -101,6 +102,7 @@ def train_seeds(
     Raises:
         TagkitError: as `train` does; or `train.seeds` is empty.
     """
+    started_s = time.monotonic() if started_s is None else started_s
     seeds, listener = config.train.seeds, listener or Listener()
     if not seeds:
         raise ConfigError("train.seeds", ["expected at least one seed, found none"])
@@ -112,7 +114,9 @@ def train_seeds(
     with run_folder.locked(listener.on_note):
         if run_folder.writes:
             _prepare_folder(config, run_folder, resume=resume, force=force)
-        return _train_each(config, run_folder, listener, resume=resume, force=force, stop=stop)
+        return _train_each(
+            config, run_folder, listener, started_s, resume=resume, force=force, stop=stop
+        )
 
 
 def _prepare_folder(config: Config, run_folder: RunFolder, *, resume: bool, force: bool) -> None:
@@ -142,6 +146,7 @@ def _train_each(
     config: Config,
     run_folder: RunFolder,
     listener: Listener,
+    started_s: float,
     *,
     resume: bool,
     force: bool,
@@ -149,7 +154,6 @@ def _train_each(
 ) -> TrainedSeeds:
     """Train each seed; then write the best model and all scores."""
     seeds = config.train.seeds
-    started_s = time.monotonic()
     scores: list[SeedScores] = []
     said: set[str] = set()
     best: Trained | None = None

@@ -25,6 +25,7 @@ from tagkit.training.diagnosis.finding import Finding
 from tagkit.training.diagnosis.run_checks import Outcome, diagnose_run
 from tagkit.training.distributed import processes_of
 from tagkit.training.micro_batches import oom_as_error
+from tagkit.training.plots import load_matplotlib
 from tagkit.training.precision import autocast
 from tagkit.training.results import results, scores_of
 from tagkit.training.run import MAX_NONFINITE, Action, Ending, Run
@@ -86,6 +87,7 @@ def training_loop(run: Run) -> Ending:
     while not (ending := run.ending()):
         model.train()
         plan = state.plan_epoch()
+        run.bend_schedule(plan)
         # `position` is in the checkpoint: a resumed run may begin in the middle of an epoch.
         while state.position.done < len(plan.steps):
             began = time.perf_counter()
@@ -111,11 +113,13 @@ def training_loop(run: Run) -> Ending:
             # Count it. After several steps in a row that were not finite the run goes back.
             seconds = time.perf_counter() - began
             state.count_step(batches, loss, targets, seconds, finite=gradients.finite)
+            run.count_time(seconds, plan)
             if state.consecutive_nonfinite == 1:
                 listener.on_note(f"step {state.step}: {_nonfinite(loss, run.settings)}")
             if state.consecutive_nonfinite == MAX_NONFINITE:
                 run.roll_back()
                 plan = state.plan_epoch()  # of the checkpoint's epoch, perhaps an earlier one
+                run.bend_schedule(plan)
                 continue
             listener.on_step(run.step_facts(len(plan.steps)))
             if state.position.done == len(plan.steps):
@@ -180,6 +184,7 @@ def train(
     resume: bool = False,
     force: bool = False,
     stop: threading.Event | None = None,
+    started_s: float | None = None,
 ) -> Trained:
     """Train a model as the configuration says, save it, and score it.
 
@@ -193,6 +198,8 @@ def train(
             that it would have had. Without such a run a new one begins.
         force: remove what an earlier run left in the folder.
         stop: once it is set, the run saves a checkpoint after the current step and ends.
+        started_s: the moment, by `time.monotonic()`, from which `train.max_minutes` counts; None
+            for the moment of this call.
 
     Raises:
         TagkitError: a corpus, a file of vectors, the device or the output folder cannot be used.
@@ -203,7 +210,7 @@ def train(
     path = output_folder(config)
     refuse_unfit(config, resume=resume)
     # Started before the corpora are read: that time counts too.
-    budget = TimeBudget(config.train.max_minutes, config.train.checkpoint_every)
+    budget = TimeBudget(config.train.max_minutes, config.train.checkpoint_every, started_s)
     threads = set_threads(config.train.threads)
     device = choose_device(config.train.device)
     if config.train.precision == "fp16" and device.type == "cpu":
@@ -235,6 +242,8 @@ def train(
             logged.on_finding(finding)
         logged.on_start(prepared, threads)
         folder.claim_tracked(config.train.tracker)
+        if budget.is_limited and processes.is_first:
+            load_matplotlib()  # now, as its import may take seconds that are hard to foresee
         run = Run(state, folder, facts, identified, logged, budget, stop)
         with processes.tracking(TRACKED):
             if checkpoint:

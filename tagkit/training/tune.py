@@ -63,6 +63,7 @@ def tune(
     listener: TuneListener | None = None,
     force: bool = False,
     stop: threading.Event | None = None,
+    started_s: float | None = None,
 ) -> Tuned:
     """Search for good values of some options; a search in the output folder is resumed.
 
@@ -75,11 +76,14 @@ def tune(
         force: remove the search that is there.
         stop: once it is set, the search ends after the current step of training. The trial is
             started again when the search is resumed.
+        started_s: the moment, by `time.monotonic()`, from which `train.max_minutes` counts; None
+            for the moment of this call.
 
     Raises:
         TagkitError: a corpus cannot be used, or an option cannot have one of the values.
         Interrupted: `stop` was set.
     """
+    budget = TimeBudget(config.train.max_minutes, 1, started_s)
     folder = output_folder(config)
     listener = listener or TuneListener()
     if not is_alone():
@@ -109,9 +113,10 @@ def tune(
             run_folder.clear()
         run_folder.claim(*STUDY_FILES)  # SQLite creates the files beside it when it needs them
         try:
-            return _Search(config, spaces, run_folder, listener, stop or threading.Event()).run(
-                trials
+            search = _Search(
+                config, spaces, run_folder, listener, budget, stop or threading.Event()
             )
+            return search.run(trials)
         except (SQLAlchemyError, optuna.exceptions.StorageInternalError) as error:
             first = str(error).partition("\n")[0]
             raise CheckpointError(
@@ -133,6 +138,7 @@ class _Search:
         spaces: Mapping[str, Space],
         run_folder: RunFolder,
         listener: TuneListener,
+        budget: TimeBudget,
         stop: threading.Event,
     ) -> None:
         self.config = config
@@ -141,7 +147,7 @@ class _Search:
         self.folder = run_folder.path
         self.listener = listener
         self.stop = stop
-        self.budget = TimeBudget(config.train.max_minutes, 1)
+        self.budget = budget
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         self.study = self._study()
 

@@ -87,3 +87,28 @@ def test_rates_rise_before_they_fall_in_every_schedule_and_a_factor_scales_both(
         half = Schedule(TrainConfig(lr=2.0, schedule=kind, warmup_steps=4))  # type: ignore[arg-type]
         half.total_steps, half.factor = 12, 0.5
         assert [half.next_step() for _ in range(12)] == [rate / 2 for rate in rates]
+
+
+@pytest.mark.parametrize("kind", ["linear", "cosine"])
+def test_a_rate_that_falls_is_zero_after_the_steps_that_fit(kind: str) -> None:
+    planned, schedule = (
+        Schedule(TrainConfig(lr=0.4, schedule=kind, warmup_steps=3))  # type: ignore[arg-type]
+        for _ in range(2)
+    )
+    planned.total_steps = schedule.total_steps = 1000
+    schedule.fitting_steps, schedule.factor, planned.factor = 40.0, 0.5, 0.5
+    rates = [schedule.next_step() for _ in range(42)]
+    # As planned, but for the last quarter.
+    assert rates[:31] == [planned.next_step() for _ in range(31)]
+    assert rates[31:] == pytest.approx([0.2 * left / 10 for left in [*range(9, -1, -1), 0]])
+    # There is time for more steps than there are: the plan counts.
+    schedule.total_steps, schedule.fitting_steps = 45, 46.0
+    planned.total_steps, planned._step = 45, 42
+    assert schedule.next_step() == planned.next_step()
+
+
+@pytest.mark.parametrize("kind", ["constant", "plateau"])
+def test_a_rate_that_does_not_fall_is_not_changed_by_a_limit(kind: str) -> None:
+    schedule = Schedule(TrainConfig(lr=0.4, schedule=kind))  # type: ignore[arg-type]
+    schedule.total_steps, schedule.fitting_steps = 1000, 20.0
+    assert [schedule.next_step() for _ in range(25)] == [0.4] * 25

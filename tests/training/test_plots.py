@@ -1,6 +1,8 @@
 """What is left of a run to look at: curves, bars, TensorBoard's events."""
 
+import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -12,7 +14,7 @@ from tagkit.errors import ConfigError
 from tagkit.evaluation.criterion import AUTO, find_criterion
 from tagkit.evaluation.metrics import Kind
 from tagkit.training.callbacks import Epoch
-from tagkit.training.plots import write_curves
+from tagkit.training.plots import load_matplotlib, write_curves
 from tagkit.training.trainer import train
 
 
@@ -52,11 +54,55 @@ def test_a_picture_has_a_point_an_epoch_and_is_the_same_each_time(tmp_path: Path
     assert [path.name for path in tmp_path.iterdir()] == ["curves.svg"]
 
 
+def drawn_by_a_process(folder: Path, home: Path) -> subprocess.CompletedProcess[str]:
+    """A new process, whose home is given, draws a picture."""
+    program = (
+        "import os, sys; from pathlib import Path; from test_plots import EPOCHS, write_curves; "
+        "assert write_curves(Path(sys.argv[1]), EPOCHS); print('MPLCONFIGDIR' in os.environ)"
+    )
+    unset = ("MPLCONFIGDIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME")
+    environment = {name: value for name, value in os.environ.items() if name not in unset}
+    paths = [str(Path(__file__).parent), *sys.path]
+    scratch = folder / "scratch"
+    scratch.mkdir(exist_ok=True)
+    return subprocess.run(
+        [sys.executable, "-c", program, str(folder)], capture_output=True, text=True,
+        env={**environment, "HOME": str(home), "TMPDIR": str(scratch),
+             "PYTHONPATH": os.pathsep.join(paths)},
+    )  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="Matplotlib's cache lies elsewhere")
+def test_the_list_of_fonts_is_made_once(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    home = tmp_path / "home"
+    home.mkdir()
+    written = []
+    for _ in range(2):
+        drawn = drawn_by_a_process(tmp_path, home)
+        assert (drawn.returncode, drawn.stdout, drawn.stderr) == (0, "False\n", "")
+        (fonts,) = (home / ".cache" / "matplotlib").glob("fontlist-*.json")
+        written.append(fonts.stat().st_mtime_ns)
+    assert written[0] == written[1]
+    assert list((tmp_path / "scratch").iterdir()) == []
+
+
+@pytest.mark.slow
+def test_without_a_home_nothing_is_left_and_nothing_said(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    drawn = drawn_by_a_process(tmp_path, tmp_path / "missing")
+    assert (drawn.returncode, drawn.stdout, drawn.stderr) == (0, "False\n", "")
+    assert {path.name for path in tmp_path.iterdir()} == {"scratch", "curves.svg"}
+    assert list((tmp_path / "scratch").iterdir()) == []
+
+
 def test_without_matplotlib_there_is_no_picture(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     assert not write_curves(tmp_path, EPOCHS, F1)
+    assert not load_matplotlib()
     assert list(tmp_path.iterdir()) == []
 
 
