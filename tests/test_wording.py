@@ -24,6 +24,7 @@ from tagkit.wording import (
     listed,
     message_line,
     plural,
+    shortened,
     visible,
 )
 
@@ -143,3 +144,9 @@ def test_counts_agree_with_their_units(count: int, unit: str, expected: str) -> 
 def test_a_long_list_is_cut() -> None:
     assert listed(["a", "b"]) == "a, b"
     assert listed(["a", "b", "c"], 2) == "a, b and 1 more"
+
+
+def test_a_name_loses_its_middle() -> None:
+    assert shortened("location_of_departure", 30) == "location_of_departure"
+    assert shortened("location_of_departure", 12) == "locati...ure"
+    assert [len(shortened("x" * 90, limit)) for limit in (3, 4, 5, 20)] == [3, 4, 5, 20]

@@ -5,8 +5,9 @@ from pathlib import Path
 from program import Program
 
 from tagkit.cli.command_times import Measured
-from tagkit.cli.reports import confusion_lines, measured_lines, report_lines
+from tagkit.cli.reports import confusion_lines, measured_lines
 from tagkit.evaluation.class_report import make_class_report
+from tagkit.evaluation.report_text import report_lines
 from tagkit.inference.benchmark import Speed
 
 

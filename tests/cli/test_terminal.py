@@ -1,4 +1,4 @@
-"""Lines of a given width: where they are broken, and how names are shortened."""
+"""Lines of a given width: where they are broken."""
 
 import io
 
@@ -11,7 +11,6 @@ from tagkit.cli.terminal import (
     for_terminal,
     has_colours,
     short_paths,
-    shortened,
     shown_time,
     width_of,
     wrapped,
@@ -122,12 +121,6 @@ def test_paths_are_shown_by_as_few_parts_as_tell_them_apart() -> None:
     )
     assert short_paths(["standard input", "d/a", "d/a"])["d/a"] == "a"
     assert short_paths(["/"]) == {"/": "/"}
-
-
-def test_a_name_loses_its_middle() -> None:
-    assert shortened("location_of_departure", 30) == "location_of_departure"
-    assert shortened("location_of_departure", 12) == "locati...ure"
-    assert [len(shortened("x" * 90, limit)) for limit in (3, 4, 5, 20)] == [3, 4, 5, 20]
 
 
 def test_times_are_shown_in_minutes_and_hours() -> None:
