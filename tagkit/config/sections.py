@@ -26,6 +26,7 @@ FORMER_DEFAULTS: Mapping[str, Any] = MappingProxyType(
     {
         "data.tokenizer": "syntok",
         "embeddings.affix_dim": 0,
+        "train.lr": 0.003,
         "train.batch_size": 32,
         "train.max_epochs": 20,
         "train.patience": 8,

@@ -25,7 +25,10 @@ class TrainConfig(Section):
     # adam: Kingma and Ba 2015. adamw decouples the weight decay (Loshchilov and Hutter 2019).
     optimizer: Annotated[Literal["adam", "adamw", "nadam", "sgd"], Option("Optimizer.")] = "adam"
     # High for Adam, whose usual value is 0.001; the schedule falls from it to 0.
-    lr: Annotated[float, Field(gt=0), Option("Maximum learning rate.")] = 0.003
+    lr: Annotated[
+        Auto | Annotated[float, Field(gt=0)],
+        Option("Maximum learning rate; auto: 0.003, more for a small corpus."),
+    ] = "auto"
     momentum: Annotated[
         Probability, Option("Momentum of sgd.", needs=Needs("train.optimizer", ("sgd",)))
     ] = 0.9
@@ -51,7 +54,7 @@ class TrainConfig(Section):
     # The defaults that are "auto" follow from the size of the corpus: `training/defaults.py`.
     batch_size: Annotated[
         Auto | Annotated[int, Field(ge=1)],
-        Option("Sentences per batch; auto: 4 to 32 by the size of the corpus.", "auto"),
+        Option("Sentences per batch; auto: 4 to 32 by the size of the corpus."),
     ] = "auto"
     # Sentences differ in length: a limit on tokens keeps the memory of a batch level.
     batch_tokens: Annotated[
@@ -61,7 +64,7 @@ class TrainConfig(Section):
     # max_epochs is not the run that it would have been; to train on is worth that.
     max_epochs: Annotated[
         Auto | Annotated[int, Field(ge=1)],
-        Option("Maximum number of epochs; auto: 20, more for a small corpus.", "auto", resume=True),
+        Option("Maximum number of epochs; auto: 20, more for a small corpus.", resume=True),
     ] = "auto"
     # The names of metrics depend on the task: those that it does not have are refused before the
     # first step (`evaluation.criterion`). Trials that were ranked by different numbers would not
@@ -81,7 +84,6 @@ class TrainConfig(Section):
         Option(
             "Epochs without a better dev score, after the first score above 0, before training "
             "stops; 0: no limit; auto: 8, more for a small corpus.",
-            "auto",
             resume=True,
         ),
     ] = "auto"

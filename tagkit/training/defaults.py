@@ -2,8 +2,9 @@
 
 A step learns little, however many sentences it reads: what counts is the number of steps. A hundred
 sentences in batches of 32 make 4 steps an epoch, and 20 epochs end before the first entity is
-found. So small corpora are read in small batches and for more epochs. The numbers were chosen on
-dev sets of nine corpora, from 50 sentences to all (benchmarks/BENCHMARKS.md, "Learning curves").
+found. So a small corpus is read in small batches, for more epochs, and at a higher learning rate,
+which reaches what can be learnt before the model knows the corpus by heart. The numbers were chosen
+on the dev sets of several corpora (benchmarks/BENCHMARKS.md, "Learning curves").
 """
 
 import math
@@ -14,12 +15,15 @@ from tagkit.config import Config, with_options
 from tagkit.wording import plural
 
 # The largest corpora, in sentences, that are read in batches of these sizes.
-_BATCH_SIZES = ((500, 4), (2_000, 8), (6_000, 16))
+_BATCH_SIZES = ((500, 4), (1_000, 8), (4_000, 16))
 _LARGEST_BATCH = 32
+# The learning rate of large corpora, and the largest: it falls with a power of the sentences.
+_LR, _MAX_LR = 0.003, 0.012
+_LR_SENTENCES, _LR_POWER = 800, 0.65  # from this size on it is `_LR`
 # Epochs of a corpus with enough steps, and the steps that a smaller one gets.
-_EPOCHS, _MIN_STEPS = 20, 1_000
-# The same for epochs, and steps, without a better score.
-_PATIENCE, _MIN_PATIENCE_STEPS = 8, 400
+_EPOCHS, _MIN_STEPS = 20, 600
+# Likewise without a better score: epochs, and steps.
+_PATIENCE, _MIN_PATIENCE_STEPS = 8, 250
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +32,7 @@ class Chosen:
 
     Attributes:
         config: resolved.
-        reason: in a sentence, for the console; empty where nothing was chosen.
+        reason: a sentence for the console; empty where nothing was chosen.
     """
 
     config: Config
@@ -45,30 +49,35 @@ def choose_by_size(config: Config, sentences: int, tokens: int) -> Chosen:
     """
     train = config.train
     chosen: dict[str, Any] = {}
-    batch_size, max_epochs = train.batch_size, train.max_epochs
+    parts = []
+    batch_size = train.batch_size
     if batch_size == "auto":
         chosen["train.batch_size"] = batch_size = batch_size_for(sentences)
-    sentences_per_batch = float(batch_size)
-    if train.batch_tokens:  # which then decides, and not batch_size
-        sentences_per_batch = max(1.0, train.batch_tokens * sentences / max(1, tokens))
-    steps = max(1, math.ceil(sentences / (sentences_per_batch * train.accumulate)))  # an epoch
-    if max_epochs == "auto":
-        chosen["train.max_epochs"] = max_epochs = max(_EPOCHS, math.ceil(_MIN_STEPS / steps))
+        if not train.batch_tokens:  # which else decides
+            parts.append(f"batches of {batch_size}")
+    # With batches measured in tokens an epoch's steps are an estimate.
+    per_batch = train.batch_tokens * sentences / max(1, tokens) or float(batch_size)
+    steps = math.ceil(sentences / (max(1.0, per_batch) * train.accumulate))  # of an epoch
+    if train.max_epochs == "auto":
+        epochs = max(_EPOCHS, math.ceil(_MIN_STEPS / steps))
+        chosen["train.max_epochs"] = epochs
+        parts.append(f"at most {plural(epochs, 'epoch')} of {plural(steps, 'step')}")
     if train.patience == "auto":
         chosen["train.patience"] = max(_PATIENCE, math.ceil(_MIN_PATIENCE_STEPS / steps))
-    if not chosen:
-        return Chosen(config, "")
-    parts = []
-    if "train.batch_size" in chosen and not train.batch_tokens:
-        parts.append(f"batches of {batch_size}")
-    if "train.max_epochs" in chosen:
-        parts.append(
-            f"at most {plural(chosen['train.max_epochs'], 'epoch')} of {plural(steps, 'step')}"
-        )
+    if train.lr == "auto":
+        chosen["train.lr"] = lr = lr_for(sentences)
+        parts.append(f"learning rate {lr:g}")
     reason = f"{', '.join(parts)}: the corpus has {plural(sentences, 'sentence')}" if parts else ""
-    return Chosen(with_options(config, chosen), reason)
+    return Chosen(with_options(config, chosen) if chosen else config, reason)
 
 
 def batch_size_for(sentences: int) -> int:
     """Sentences of a batch, for a training corpus of so many sentences."""
     return next((size for limit, size in _BATCH_SIZES if sentences <= limit), _LARGEST_BATCH)
+
+
+def lr_for(sentences: int) -> float:
+    """The maximum learning rate, for a training corpus of so many sentences."""
+    rate = _LR * (_LR_SENTENCES / max(1, sentences)) ** _LR_POWER
+    # Two digits: a sentence more or less should not show.
+    return float(f"{min(max(rate, _LR), _MAX_LR):.2g}")

@@ -2,14 +2,16 @@
 
 import math
 
+import numpy as np
 import torch
 
 from tagkit.errors import DataError
 from tagkit.evaluation.criterion import LOSS
-from tagkit.features.bucketing import batches_in_order
+from tagkit.features.bucketing import Ids, batches_in_order
 from tagkit.features.encoding import Encoded, encode
 from tagkit.limits import BATCH_SIZE, BATCH_TOKENS
 from tagkit.text.records import Sentence
+from tagkit.training.micro_batches import is_out_of_memory
 from tagkit.training.precision import autocast
 from tagkit.training.setup import Prepared
 from tagkit.wording import Message, Setting
@@ -42,21 +44,35 @@ class DevLoss:
         prepared, encoded = self.prepared, self._encoded
         if encoded is None:
             return None
-        task, model, train = prepared.task, prepared.model, prepared.config.train
+        task, model = prepared.task, prepared.model
         # What a task carries from step to step belongs to train: dev must not change it.
         carried = {name: tensor.clone() for name, tensor in task.state(model).items()}
         model.eval()
         total, targets = 0.0, 0  # a Python float has the digits for the sum of all batches
-        for indices in batches_in_order(encoded.lengths, BATCH_SIZE, BATCH_TOKENS):
-            batch = encoded.batch(indices).to(prepared.device)
-            with autocast(prepared.device, train.precision):
-                loss, count = task.loss(model, batch)
-            total += float(loss)
-            targets += int(count)
+        waiting = batches_in_order(encoded.lengths, BATCH_SIZE, BATCH_TOKENS)[::-1]
+        while waiting:
+            indices = waiting.pop()
+            try:
+                loss, count = self._loss(encoded, indices)
+            except (RuntimeError, MemoryError) as error:
+                if not is_out_of_memory(error) or len(indices) == 1:
+                    raise
+                waiting += np.array_split(indices, 2)
+                continue
+            total += loss
+            targets += count
         if carried:
             task.restore(model, carried)
         mean = total / max(1, targets)
         return mean if math.isfinite(mean) else None
+
+    def _loss(self, encoded: Encoded, indices: Ids) -> tuple[float, int]:
+        """Loss of a batch, summed, and the number of its targets."""
+        prepared = self.prepared
+        batch = encoded.batch(indices).to(prepared.device)
+        with autocast(prepared.device, prepared.config.train.precision):
+            loss, count = prepared.task.loss(prepared.model, batch)
+        return float(loss), int(count)
 
 
 def refuse_undefined_loss(prepared: Prepared) -> None:

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from tagkit.config import TrainConfig
+from tagkit.config import TrainConfig, fixed
 
 _FALLING = ("linear", "cosine")
 # Share of the steps until a time limit over which the rate falls. Not all of them: where time is
@@ -40,7 +40,7 @@ class Schedule:
         self.total_steps = 0
         # Steps until the time limit, those done included; estimated anew after each step.
         self.fitting_steps = math.inf
-        self.lr = settings.lr  # of the last step
+        self.lr = fixed(settings.lr)  # of the last step
         self._step = 0
         self.factor = 1.0  # of all learning rates; plateaus and losses that are not finite cut it
         self._best = -sys.float_info.max  # below any score; infinity has no place in JSON
@@ -57,7 +57,7 @@ class Schedule:
         if step < settings.warmup_steps:
             # Adam's first moments are means of few gradients: small steps limit their errors. It
             # begins with step + 1, as a rate of 0 would waste the first step.
-            return settings.lr * self.factor * (step + 1) / settings.warmup_steps
+            return fixed(settings.lr) * self.factor * (step + 1) / settings.warmup_steps
         left = max(1, self.total_steps - settings.warmup_steps)
         # At most 1: in a run that is longer than was planned a cosine would rise again.
         progress = min(1.0, (step - settings.warmup_steps) / left)
@@ -65,14 +65,14 @@ class Schedule:
             "linear": 1 - progress,
             "cosine": (1 + math.cos(math.pi * progress)) / 2,
         }.get(settings.schedule, 1.0)
-        return settings.lr * self.factor * shape
+        return fixed(settings.lr) * self.factor * shape
 
     def _limit_at(self, step: int) -> float:
         """Upper bound of a step's rate, so that it is 0 at the time limit."""
         if self.fitting_steps >= self.total_steps or self.settings.schedule not in _FALLING:
             return math.inf
         left = max(0.0, self.fitting_steps - step)
-        return self.settings.lr * self.factor * left / max(1.0, _ENDING * self.fitting_steps)
+        return fixed(self.settings.lr) * self.factor * left / max(1.0, _ENDING * self.fitting_steps)
 
     def after_epoch(self, score: float) -> None:
         """Register dev's score: a plateau schedule cuts the rate if the score has not risen."""

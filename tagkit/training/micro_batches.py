@@ -78,7 +78,7 @@ class MicroBatches:
             TrainingError: a single sentence does not fit into memory.
             BaseException: `error`, where it is not about memory.
         """
-        if not _is_out_of_memory(error):
+        if not is_out_of_memory(error):
             raise error
         # The traceback holds the frames of the failed attempt, and they hold its activations.
         traceback.clear_frames(error.__traceback__)
@@ -138,7 +138,7 @@ def oom_as_error() -> Iterator[None]:
     try:
         yield
     except (RuntimeError, MemoryError) as error:
-        if not _is_out_of_memory(error):
+        if not is_out_of_memory(error):
             raise
         raise TrainingError(
             "too little memory to update or score the model; lower train.batch_size or the sizes "
@@ -146,7 +146,8 @@ def oom_as_error() -> Iterator[None]:
         ) from None
 
 
-def _is_out_of_memory(error: BaseException) -> bool:
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether memory was too short, of the CPU or of a GPU."""
     # torch.OutOfMemoryError is of a GPU alone: a CPU's is a RuntimeError with one of these texts.
     phrases = ("can't allocate memory", "not enough memory", "out of memory")
     text = str(error).lower()

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils import clip_grad_value_, clip_grads_with_norm_, get_total_norm
 
-from tagkit.config import TrainConfig
+from tagkit.config import TrainConfig, fixed
 from tagkit.features.batch import Batch
 from tagkit.models.model import Model
 from tagkit.nn.embedding import row_updated_table
@@ -267,7 +267,7 @@ def _suits_row_adam(settings: TrainConfig, table: Tensor) -> bool:
 
 def make_optimizer(settings: TrainConfig, parameters: Sequence[Tensor]) -> torch.optim.Optimizer:
     """The optimizer that the configuration names."""
-    options: dict[str, Any] = {"lr": settings.lr, "weight_decay": settings.weight_decay}
+    options: dict[str, Any] = {"lr": fixed(settings.lr), "weight_decay": settings.weight_decay}
     if settings.optimizer == "sgd":
         options["momentum"] = settings.momentum
     if settings.optimizer != "nadam":  # of which torch has no fused version

@@ -140,20 +140,23 @@ def _shown(value: Any) -> str:
 
 
 def with_former_defaults(config: Config, run: object) -> Config:
-    """The configuration with the defaults of the run that is resumed, for options left unset.
+    """The configuration with what the run that is resumed had, for options left unset.
+
+    That is of options whose defaults have changed, or may change: they depend on the corpus.
 
     Args:
         config: of the run that resumes it.
         run: `identity` of the run that is resumed, from its checkpoint.
     """
-    if not isinstance(run, Mapping) or _SINCE_0_2 in run:
+    if not isinstance(run, Mapping):
         return config
+    is_former = _SINCE_0_2 not in run
     former = {
         name: run.get(name, default)
         for name, default in FORMER_DEFAULTS.items()
-        if not _is_set(config, name)
+        if not _is_set(config, name) and (name in run or is_former)
     }
-    return with_options(config, former)
+    return with_options(config, former) if former else config
 
 
 def _is_set(config: Config, name: str) -> bool:

@@ -54,7 +54,7 @@ LIMITS: list[tuple[str, list[str], list[tuple[str, str]]]] = [
     ("data.max_line_chars", ["1000", "2147483647"], [("999", "greater than or equal to 1000"), ("2147483648", "less than or equal to 2147483647")]),
     ("data.max_length", ["2"], [("1", "greater than or equal to 2")]),
     ("encoder.layers", ["1", "100"], [("0", NOT_BELOW_1), ("101", "less than or equal to 100")]),
-    ("train.lr", ["1e-9", "7"], [("0", "greater than 0"), ("-1", "greater than 0"), ("inf", FINITE)]),
+    ("train.lr", ["'auto'", "1e-9", "7"], [("0", "'auto' or greater than 0"), ("-1", "'auto' or greater than 0"), ("inf", f"'auto' or {FINITE}")]),
     ("train.weight_decay", ["0", "1"], [("-1", NOT_BELOW_0)]),
     ("train.max_grad_norm", ["0", "1"], [("-1", NOT_BELOW_0), ("inf", FINITE)]),
     ("train.max_grad_value", ["0", "1"], [("-1", NOT_BELOW_0), ("inf", FINITE)]),

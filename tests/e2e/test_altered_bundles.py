@@ -116,7 +116,7 @@ WEIGHTS_ROWS: list[tuple[Alteration, str]] = [
     (altering.header(lambda found: found[HEAD].update(shape=[True])), "model.safetensors: tensor head.linear.weight: expected shape (7, 32), found [True]"),
     (altering.header(lambda found: offsets(found, HEAD, 0, 10**15)), "model.safetensors: tensor head.linear.weight: expected 896 bytes of data, found [0, 1000000000000000]"),
     (altering.header(lambda found: offsets(found, HEAD, 0)), "model.safetensors: tensor head.linear.weight: expected 896 bytes of data, found [0]"),
-    (altering.header(lambda found: offsets(found, HEAD, 10**15, 10**15 + 896)), "model.safetensors: tensor head.linear.weight: expected to begin at byte 43,832 of the data, found 1,000,000,000,000,000"),
+    (altering.header(lambda found: offsets(found, HEAD, 10**15, 10**15 + 896)), "model.safetensors: tensor head.linear.weight: expected to begin at byte 72,632 of the data, found 1,000,000,000,000,000"),
     (altering.content("model.safetensors", (10**15).to_bytes(8, "little") + b"{}"), "model.safetensors: not a safetensors file: expected a header, found none"),
     (altering.content("model.safetensors", b""), "model.safetensors: not a safetensors file: expected a header, found none"),
     (altering.content("model.safetensors", altering.join_weights(b"[]", b"")), "model.safetensors: not a safetensors file: its header is not a JSON object"),
@@ -126,7 +126,7 @@ WEIGHTS_ROWS: list[tuple[Alteration, str]] = [
 
 CONFIG_ROWS: list[tuple[Alteration, str]] = [
     (altering.config(("hidden = 16", "hidden = 100_000"), ("layers = 1", "layers = 100")), "model.safetensors: lacks tensor encoder.layers.1.backwards.bias_hh_l0; it does not fit the configuration"),
-    (altering.config(("hidden = 16", "hidden = 100_000")), "model.safetensors: tensor encoder.layers.0.forwards.weight_ih_l0: expected shape (400000, 52), found (64, 52)"),
+    (altering.config(("hidden = 16", "hidden = 100_000")), "model.safetensors: tensor encoder.layers.0.forwards.weight_ih_l0: expected shape (400000, 102), found (64, 102)"),
     (altering.config(("layers = 1", "layers = 101")), "config.toml: encoder.layers = 101: expected less than or equal to 100"),
     (altering.config(("word_dim = 16", "word_dim = 100_000")), "model.safetensors: tensor embed.words.vectors: expected shape (1, 100000), found (1, 16)"),
     (altering.config(('train_scheme = "iobes"', 'train_scheme = "iob2"')), "vocabulary.json: expected tags of the scheme iob2, which the model learns, found 'S-LOC'"),

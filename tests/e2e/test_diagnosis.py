@@ -48,10 +48,11 @@ class Findings(Listener):
 
 
 TRAIN = ["train", "--train", "train.conll", "--dev", "dev.conll", "-o", "m", "--threads", "1"]
+# Where there is no terminal, lines are whole.
 USELESS = """
-warning: the model predicts O for every token of dev, so that it finds no span:
-         it is of no use as it is. Train longer (train.max_epochs), with smaller
-         batches (train.batch_size) or with more examples.
+warning: the model predicts O for every token of dev, so that it finds no span: \
+it is of no use as it is. Train longer (train.max_epochs), with smaller \
+batches (train.batch_size) or with more examples.
 
 """
 
@@ -64,7 +65,7 @@ def test_a_model_that_predicts_o_alone_is_not_recommended(tagkit: Program, folde
     head, *rest = ended.err.split(USELESS)
     assert "best epoch 1, dev F1 0.00" in head
     (last,) = rest
-    assert re.fullmatch(r"saved m \(\d\.\d MB\)\. Before you use it, see the warning above\n", last)
+    assert re.fullmatch(r"saved m \(\d\.\d MB\)\nBefore you use it, see the warning above\n", last)
     assert (folder / "m" / "train.log").read_text().count("warning: the model predicts O") == 1
     assert tagkit(*TRAIN, *SMALL, "--set=train.max_epochs=1", "--force", "-q").err == ""
 
@@ -78,18 +79,18 @@ def test_findings_on_corpora_stand_below_them(tagkit: Program, folder: Path) -> 
     ended = tagkit(*TRAIN, *SMALL, "--set=train.max_epochs=1")
     assert ended.code == 0
     _, shown = ended.err.split("on cpu (1 thread)\n")
-    shown, _ = shown.split("\nepoch      loss  dev F1")
+    shown, _ = shown.split("\nepoch      loss  dev loss  dev F1")
     assert shown == (
         "\n"
-        "warning: dev has 1 label that train lacks, so that the model cannot predict it:\n"
-        "         GENE (20). Move some examples of it to train, or correct the spelling\n"
-        "         where train has it under another name.\n"
-        "warning: train has 1 label with fewer than 10 examples: RARE (1). Label more\n"
-        "         examples, or merge rare labels into others: so few are hardly learnt,\n"
-        "         and their scores are mostly chance.\n"
-        "warning: 3 of 20 sentences of dev (15 %) occur in train too, so that its scores\n"
-        "         are too good. Remove them from train or from dev; tagkit check lists\n"
-        "         them.\n"
+        "warning: dev has 1 label that train lacks, so that the model cannot predict it: "
+        "GENE (20). Move some examples of it to train, or correct the spelling "
+        "where train has it under another name.\n"
+        "warning: train has 1 label with fewer than 10 examples: RARE (1). Label more "
+        "examples, or merge rare labels into others: so few are hardly learnt, "
+        "and their scores are mostly chance.\n"
+        "warning: 3 of 20 sentences of dev (15 %) occur in train too, so that its scores "
+        "are too good. Remove them from train or from dev; tagkit check lists "
+        "them.\n"
     )
 
 

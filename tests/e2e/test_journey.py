@@ -133,8 +133,9 @@ def test_a_batch_becomes_a_loss(prepared: Prepared) -> None:
         hook.remove()
     (_, vectors), (states, emissions) = seen["embed"], seen["head.linear"]
 
-    # (batch, time, features): a word vector beside the states of its characters, two directions.
-    assert vectors.shape == (1, 4, 12 + 2 * 4)
+    # (batch, time, features): a word's vector, the states of its characters in two directions, and
+    # its affixes.
+    assert vectors.shape == (1, 4, 12 + 2 * 4 + 50)
     # (batch, time, hidden): what the encoder gives the head, both directions side by side.
     assert states.shape == (1, 4, 2 * 10)
     # (batch, time, tags): unnormalised scores.

@@ -79,7 +79,8 @@ def test_padding_and_pretrained_vectors_never_move(
     with optimizer.averaged():
         means = padding_rows(run)
     now = padding_rows(run)
-    assert set(now) == {"embed.words.trained", "embed.chars.embedding", "embed.features.0"}
+    assert set(now) == {"embed.words.trained", "embed.chars.embedding", "embed.affixes.table",
+                        "embed.features.0"}  # fmt: skip
     for name in now:
         assert not now[name].any(), name
         assert not means[name].any(), name

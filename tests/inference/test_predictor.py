@@ -79,7 +79,7 @@ def test_a_model_in_training_is_read_with_the_weights_that_it_has(folder: Path) 
 def test_predictions_are_in_the_order_of_the_sentences_whatever_the_batches(
     predictor: Predictor, monkeypatch: pytest.MonkeyPatch, batch_size: int, batch_tokens: int
 ) -> None:
-    monkeypatch.setattr(predictor_module, "_BATCH_TOKENS", batch_tokens)
+    monkeypatch.setattr(predictor_module, "BATCH_TOKENS", batch_tokens)
     lines = corpus(30, 4)
     assert len({len(line) for line in lines}) == 3
     found = predictor.annotate(lines, batch_size=batch_size, confidence=False)

@@ -1,18 +1,89 @@
-"""What is chosen from the size of the corpus."""
+"""What is chosen from the size of the corpus, and that what is given is kept."""
+
+import math
+from pathlib import Path
+
+import pytest
+import tiny
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tagkit.config import load_config
-from tagkit.training.defaults import choose_by_size
+from tagkit.training.defaults import batch_size_for, choose_by_size, lr_for
+from tagkit.training.trainer import train
 
 NAMES = ("batch_size", "max_epochs", "patience", "lr")
 
 
-def chosen(sentences: int, *options: str) -> dict[str, object]:
+def chosen(sentences: int, *options: str) -> tuple[float, ...]:
     config = choose_by_size(load_config(None, options), sentences, 14 * sentences).config
-    return {name: getattr(config.train, name) for name in NAMES}
+    return tuple(getattr(config.train, name) for name in NAMES)
 
 
-def test_nothing_is_chosen_where_all_is_given() -> None:
-    options = ("train.batch_size=7", "train.max_epochs=2", "train.patience=3", "train.lr=0.5")
+@pytest.mark.parametrize(
+    ("sentences", "values"),
+    [
+        (1, (4, 600, 250, 0.012)),
+        (50, (4, 47, 20, 0.012)),
+        (100, (4, 24, 10, 0.012)),
+        (400, (4, 20, 8, 0.0047)),
+        (501, (8, 20, 8, 0.0041)),
+        (1_000, (8, 20, 8, 0.003)),
+        (4_000, (16, 20, 8, 0.003)),
+        (4_001, (32, 20, 8, 0.003)),
+        (1_000_000, (32, 20, 8, 0.003)),
+    ],
+)
+def test_a_small_corpus_gets_small_batches_more_epochs_and_a_higher_rate(
+    sentences: int, values: tuple[float, ...]
+) -> None:
+    assert chosen(sentences) == values
+
+
+@given(st.integers(1, 100_000))
+def test_every_corpus_gets_its_minimum_of_steps(sentences: int) -> None:
+    batch_size, epochs, patience, _ = chosen(sentences)
+    steps = math.ceil(sentences / batch_size)
+    assert epochs * steps >= 600
+    assert patience * steps >= 250
+    assert epochs >= 20
+    assert patience >= 8
+
+
+@given(st.integers(1, 100_000), st.integers(1, 100_000))
+def test_a_larger_corpus_never_gets_smaller_batches_or_a_higher_rate(one: int, other: int) -> None:
+    small, large = sorted((one, other))
+    assert batch_size_for(small) <= batch_size_for(large)
+    assert lr_for(small) >= lr_for(large)
+
+
+def test_what_is_given_is_kept_and_the_rest_follows_from_it() -> None:
+    given_ = ("train.batch_size=50", "train.lr=0.5")
+    assert chosen(100, *given_) == (50, 300, 125, 0.5)
+    assert chosen(100, "train.max_epochs=3", "train.patience=0") == (4, 3, 0, 0.012)
+    # Two batches a step: half as many steps.
+    assert chosen(100, "train.accumulate=2") == (4, 47, 20, 0.012)
+    # 140 of the 1,400 tokens in a batch make ten steps an epoch.
+    assert chosen(100, "train.batch_tokens=140") == (4, 60, 25, 0.012)
+
+
+def test_the_choice_is_said_in_a_sentence_and_nothing_where_all_is_given() -> None:
+    reason = choose_by_size(load_config(), 100, 1400).reason
+    assert reason == (
+        "batches of 4, at most 24 epochs of 25 steps, learning rate 0.012: the corpus has 100 "
+        "sentences"
+    )
+    options = [f"train.{name}=1" for name in NAMES]
     found = choose_by_size(load_config(None, options), 100, 1400)
     assert found.config == load_config(None, options)
     assert found.reason == ""
+
+
+def test_the_numbers_are_in_the_models_configuration(tmp_path: Path) -> None:
+    auto = [f"train.{name}=auto" for name in ("batch_size", "patience", "lr")]
+    trained = train(tiny.config(tmp_path, *auto, "train.max_epochs=1"))
+    settings = trained.predictor.config.train
+    assert (settings.batch_size, settings.patience, settings.lr) == (4, 13, 0.012)
+    text = (tmp_path / "model/best/config.toml").read_text("utf-8")
+    assert "\nbatch_size = 4\n" in text
+    assert "\nlr = 0.012\n" in text
