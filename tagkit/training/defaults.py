@@ -19,7 +19,7 @@ _BATCH_SIZES = ((500, 4), (1_000, 8), (4_000, 16))
 _LARGEST_BATCH = 32
 # The learning rate of large corpora, and the largest: it falls with a power of the sentences.
 _LR, _MAX_LR = 0.003, 0.012
-_LR_SENTENCES, _LR_POWER = 800, 0.65  # from this size on it is `_LR`
+_LR_SENTENCES, _LR_POWER = 3_000, 0.4  # from this size on it is `_LR`
 # Epochs of a corpus with enough steps, and the steps that a smaller one gets.
 _EPOCHS, _MIN_STEPS = 20, 600
 # Likewise without a better score: epochs, and steps.
