@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from tagkit.config.option import CLASSES, TAGS, Needs, Option, Section
-from tagkit.config.values import Cell, CharCell, Pooling, Probability, Share, Size, Weight
+from tagkit.config.values import Auto, Cell, CharCell, Pooling, Probability, Share, Size, Weight
 
 _WITH_CHARACTERS = Needs("embeddings.char_cell", but=("none",))
 _WITH_VECTORS = Needs("embeddings.vectors", but=("",))
@@ -70,15 +70,16 @@ class EmbeddingsConfig(Section):
     char_dropout: Annotated[
         Probability, Option("Dropout of character embeddings.", needs=_WITH_CHARACTERS)
     ] = 0.0
-    # What the characters teach only with thousands of sentences.
+    # What the characters teach only with thousands of sentences. Beside pretrained vectors they do
+    # harm in all but the smallest corpora: `training/defaults.py`.
     affix_dim: Annotated[
-        int,
-        Field(ge=0, le=100_000),
+        Auto | Annotated[int, Field(ge=0, le=100_000)],
         Option(
-            "Dimension of the embedding of a word's prefixes, suffixes and shape; 0 for none.",
+            "Dimension of the embedding of a word's prefixes, suffixes and shape; 0 for none; "
+            "auto: 50, or 0 with vectors and over 200 sentences.",
             inherit=True,
         ),
-    ] = 50
+    ] = "auto"
     # Columns such as part-of-speech tags have tens of values, not tens of thousands.
     feature_dim: Annotated[
         Size,

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor, nn
 
-from tagkit.config import Config
+from tagkit.config import Config, fixed
 from tagkit.features.batch import Batch, Tokens, Words
 from tagkit.features.vocabulary import RESERVED, Vocabulary
 from tagkit.models.output import ModelOutput
@@ -141,7 +141,9 @@ def build_embedding(config: Config, vocabulary: Vocabulary) -> TokenEmbedding:
     # Built after the words, and before the encoder. A model of 0.1.0 has none in its vocabulary.
     affixes = None
     if vocabulary.affixes:
-        affixes = AffixEmbedding(affixes=len(vocabulary.affixes) + 1, dim=embeddings.affix_dim)
+        affixes = AffixEmbedding(
+            affixes=len(vocabulary.affixes) + 1, dim=fixed(embeddings.affix_dim)
+        )
     return TokenEmbedding(
         words=words,
         chars=chars,

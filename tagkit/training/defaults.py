@@ -3,7 +3,8 @@
 A step learns little, however many sentences it reads: what counts is the number of steps. A hundred
 sentences in batches of 32 make 4 steps an epoch, and 20 epochs end before the first entity is
 found. So a small corpus is read in small batches, for more epochs, and at a higher learning rate,
-which reaches what can be learnt before the model knows the corpus by heart. The numbers were chosen
+which reaches what can be learnt before the model knows the corpus by heart. Affixes of words help
+where there are no pretrained vectors, or very few sentences. The numbers were chosen
 on the dev sets of several corpora (benchmarks/BENCHMARKS.md, "Learning curves").
 """
 
@@ -20,6 +21,8 @@ _LARGEST_BATCH = 32
 # The learning rate of large corpora, and the largest: it falls with a power of the sentences.
 _LR, _MAX_LR = 0.003, 0.012
 _LR_SENTENCES, _LR_POWER = 3_000, 0.4  # from this size on it is `_LR`
+# Beside pretrained vectors, affixes help corpora of up to so many sentences.
+_AFFIX_DIM, _MAX_AFFIX_SENTENCES = 50, 200
 # Epochs of a corpus with enough steps, and the steps that a smaller one gets.
 _EPOCHS, _MIN_STEPS = 20, 600
 # Likewise without a better score: epochs, and steps.
@@ -67,6 +70,12 @@ def choose_by_size(config: Config, sentences: int, tokens: int) -> Chosen:
     if train.lr == "auto":
         chosen["train.lr"] = lr = lr_for(sentences)
         parts.append(f"learning rate {lr:g}")
+    if config.embeddings.affix_dim == "auto":
+        with_vectors = bool(config.embeddings.vectors)
+        dim = 0 if with_vectors and sentences > _MAX_AFFIX_SENTENCES else _AFFIX_DIM
+        chosen["embeddings.affix_dim"] = dim
+        if with_vectors:
+            parts.append(f"{'affixes' if dim else 'no affixes'} beside the vectors")
     reason = f"{', '.join(parts)}: the corpus has {plural(sentences, 'sentence')}" if parts else ""
     return Chosen(with_options(config, chosen) if chosen else config, reason)
 

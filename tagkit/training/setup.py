@@ -6,7 +6,7 @@ from pathlib import Path
 
 import torch
 
-from tagkit.config import Config
+from tagkit.config import Config, fixed
 from tagkit.corpus.splits import Corpus
 from tagkit.evaluation.criterion import Criterion, check_label
 from tagkit.features.affixes import frequent_affixes
@@ -97,7 +97,7 @@ def prepare(config: Config, device: torch.device) -> Prepared:
     labels = task.labels(config, sentences)
     # Characters are those of the words as written: lowercasing does not apply to them.
     chars = most_frequent(count_chars(surfaces))
-    affixes = frequent_affixes(surfaces) if config.embeddings.affix_dim else ()
+    affixes = frequent_affixes(surfaces) if fixed(config.embeddings.affix_dim) else ()
     vocabulary = _vocabulary(config, sentences, counts, chars, affixes, labels, vectors)
     if base:
         vocabulary = extend_vocabulary(vocabulary, config, base)

@@ -48,7 +48,7 @@ LIMITS: list[tuple[str, list[str], list[tuple[str, str]]]] = [
     *((name, ["1", "9"], [("0", NOT_BELOW_1)]) for name in FROM_1),
     *((name, ["'auto'", "1", "9"], [("0", f"'auto' or {NOT_BELOW_1}")]) for name in AUTO_FROM_1),
     ("train.patience", ["'auto'", "0", "9"], [("-1", f"'auto' or {NOT_BELOW_0}")]),
-    ("embeddings.affix_dim", ["0", "100_000"], [("-1", NOT_BELOW_0), ("100_001", "less than or equal to 100000")]),
+    ("embeddings.affix_dim", ["'auto'", "0", "100_000"], [("-1", f"'auto' or {NOT_BELOW_0}"), ("100_001", "'auto' or less than or equal to 100000")]),
     ("data.dev_fraction", ["0.001", "0.999"], [("0", "greater than 0"), ("1", "less than 1")]),
     ("head.class_loss", ["1e-9", "9"], [("0", "greater than 0"), ("inf", FINITE)]),
     ("data.max_line_chars", ["1000", "2147483647"], [("999", "greater than or equal to 1000"), ("2147483648", "less than or equal to 2147483647")]),

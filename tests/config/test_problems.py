@@ -22,7 +22,7 @@ from tagkit.errors import ConfigError
         ("encoder.layers=two", 'encoder.layers = "two": expected an integer'),
         ("encoder.layers=1.5", "encoder.layers = 1.5: expected an integer"),
         ("encoder.bidirectional=maybe", 'encoder.bidirectional = "maybe": expected true or false'),
-        ("train.lr=fast", 'train.lr = "fast": expected a number'),
+        ("train.lr=fast", 'train.lr = "fast": expected \'auto\' or a number'),
         ("data.train_file=7", "data.train_file = 7: expected text in quotes"),
         ("data.feature_columns=1", "data.feature_columns = 1: expected a list"),
         ("encoder.merge={}", "encoder.merge = {}: expected 'concat', 'sum', 'mean' or 'product'"),
@@ -84,7 +84,7 @@ def test_all_problems_of_a_file_and_of_the_command_line_are_reported_at_once(
             "train.seed = -1: expected greater than or equal to 0",
             "unknown option encoder.hiden; did you mean encoder.hidden?",
             "encoder.dropout = 1.5: expected less than 1",
-            'train.lr = "x": expected a number',
+            "train.lr = \"x\": expected 'auto' or a number",
             "head.constrain = \"hmm\": expected 'auto', 'none', 'decode' or 'train'",
         ]
     )
@@ -102,7 +102,7 @@ LARGE = "9" * 5000
         ("head.hidden=[99999999999999999999]", "head.hidden = 99999999999999999999: expected a number of at most 64 bits"),
         ('data.train_file="a\\u0000b"', 'data.train_file = "a\\u0000b": expected text without NUL characters'),
         ("data.train_file=a\udcffb", "data.train_file = \"a\\udcffb\": expected text that is UTF-8; rename the file"),
-        ("train.lr=" + "x" * 2_000_000, f'train.lr = "{"x" * 99}...{"x" * 49}": expected a number'),
+        ("train.lr=" + "x" * 2_000_000, f'train.lr = "{"x" * 99}...{"x" * 49}": expected \'auto\' or a number'),
         ("train.seed=" + "[" * 100_000, f'train.seed = "{"[" * 99}...{"[" * 49}": expected an integer'),
         ("x" * 100_000 + "=1", f"unknown option '{'x' * 40}...{'x' * 20}'"),
         ("x" * 100_000, f"overrides='{'x' * 40}...{'x' * 20}': expected section.key=value"),

@@ -10,7 +10,7 @@ import torch
 from small_runs import TASKS, of_task
 from torch import Tensor, nn
 
-from tagkit.config import Config, load_config
+from tagkit.config import Config, load_config, with_options
 from tagkit.features.encoding import Encoded, encode, tag_target
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.inference.predictor import Predictor
@@ -48,6 +48,8 @@ def encoded() -> Encoded:
 
 
 def build(config: Config, vocabulary: Vocabulary, data: TrainingData | None = None) -> Model:
+    if config.embeddings.affix_dim == "auto":  # as training resolves it
+        config = with_options(config, {"embeddings.affix_dim": 5})
     return task_of(config).build(config, vocabulary, data)
 
 
@@ -165,7 +167,12 @@ def test_every_option_of_the_encoder_and_the_characters_reaches_its_place() -> N
     assert (chars.embedding.embedding_dim, chars.outputs, chars.dropout.p) == (4, 12, 0.7)
     assert model.embed.outputs == 9 + 12 + 7 + 2
     plain = load_config(
-        overrides=["encoder.bidirectional=false", "embeddings.char_cell=none", "data.scheme=iob2"]
+        overrides=[
+            "encoder.bidirectional=false",
+            "embeddings.char_cell=none",
+            "data.scheme=iob2",
+            "embeddings.affix_dim=5",
+        ]
     )
     model = build(plain, VOCABULARY)
     assert model.encoder.layers[0].backwards is None

@@ -67,13 +67,29 @@ def test_what_is_given_is_kept_and_the_rest_follows_from_it() -> None:
     assert chosen(100, "train.batch_tokens=140") == (4, 60, 25, 0.012)
 
 
+@pytest.mark.parametrize(
+    ("sentences", "vectors", "dim", "said"),
+    [
+        (200, "", 50, ""),
+        (100_000, "", 50, ""),
+        (200, "glove.txt", 50, ", affixes beside the vectors"),
+        (201, "glove.txt", 0, ", no affixes beside the vectors"),
+    ],
+)
+def test_affixes_stand_in_for_vectors(sentences: int, vectors: str, dim: int, said: str) -> None:
+    config = load_config(None, [f"embeddings.vectors={vectors}"])
+    found = choose_by_size(config, sentences, 14 * sentences)
+    assert found.config.embeddings.affix_dim == dim
+    assert found.reason.endswith(f"{said}: the corpus has {sentences:,} sentences")
+
+
 def test_the_choice_is_said_in_a_sentence_and_nothing_where_all_is_given() -> None:
     reason = choose_by_size(load_config(), 100, 1400).reason
     assert reason == (
         "batches of 4, at most 24 epochs of 25 steps, learning rate 0.012: the corpus has 100 "
         "sentences"
     )
-    options = [f"train.{name}=1" for name in NAMES]
+    options = [*(f"train.{name}=1" for name in NAMES), "embeddings.affix_dim=3"]
     found = choose_by_size(load_config(None, options), 100, 1400)
     assert found.config == load_config(None, options)
     assert found.reason == ""
