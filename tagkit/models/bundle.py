@@ -44,7 +44,8 @@ from tagkit.nn.parameters import count_parameters
 from tagkit.storage import digest_of_bytes, set_aside, whole_folder
 from tagkit.text.json_text import from_json, require_plain, to_json
 
-FORMAT_VERSION = 1
+# 2: words have affixes, and the configuration options, that 0.1.0 does not know; both are read.
+FORMAT_VERSION = 2
 WEIGHTS, CONFIG, VOCABULARY, METADATA = (
     "model.safetensors",
     "config.toml",

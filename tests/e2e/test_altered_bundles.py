@@ -149,8 +149,8 @@ CONFIG_ROWS: list[tuple[Alteration, str]] = [
 METADATA_ROWS: list[tuple[Alteration, str]] = [
     *((altering.metadata(format_version=value), f"metadata.json: damaged: expected a format_version of 1 or more, found {shown}")
       for value, shown in [(0, "0"), (-1, "-1"), (True, "true"), (1.0, "1.0"), ("1", '"1"'), (None, "null"), ([1], "[1]")]),
-    (altering.metadata(format_version=99, tagkit="x" * 10_000), f"MODEL: made by tagkit {'x' * 40}...{'x' * 20} (format 99); this is tagkit {__version__} (reads up to 1). Upgrade tagkit to load it"),
-    (altering.metadata(format_version=99, tagkit=[]), f"MODEL: made by tagkit a later version (format 99); this is tagkit {__version__} (reads up to 1). Upgrade tagkit to load it"),
+    (altering.metadata(format_version=99, tagkit="x" * 10_000), f"MODEL: made by tagkit {'x' * 40}...{'x' * 20} (format 99); this is tagkit {__version__} (reads up to 2). Upgrade tagkit to load it"),
+    (altering.metadata(format_version=99, tagkit=[]), f"MODEL: made by tagkit a later version (format 99); this is tagkit {__version__} (reads up to 2). Upgrade tagkit to load it"),
     *((altering.metadata(sha256=value), f"metadata.json: damaged: expected the SHA-256 of model.safetensors in 64 hexadecimal digits, found {shown}")
       for value, shown in [([], "null"), (None, "null"), ({}, "null"), ("x", "null"), ({"model.safetensors": ["a"]}, '["a"]'), ({"model.safetensors": "A" * 64}, '"' + "A" * 64 + '"')]),
     (lambda model: (model / "metadata.json").write_text("[]"), "metadata.json: damaged: expected JSON with a format_version"),
