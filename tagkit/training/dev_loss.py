@@ -12,7 +12,6 @@ from tagkit.features.encoding import Encoded, encode
 from tagkit.limits import BATCH_SIZE, BATCH_TOKENS
 from tagkit.text.records import Sentence
 from tagkit.training.micro_batches import is_out_of_memory
-from tagkit.training.precision import autocast
 from tagkit.training.setup import Prepared
 from tagkit.wording import Message, Setting
 
@@ -69,9 +68,8 @@ class DevLoss:
     def _loss(self, encoded: Encoded, indices: Ids) -> tuple[float, int]:
         """Loss of a batch, summed, and the number of its targets."""
         prepared = self.prepared
-        batch = encoded.batch(indices).to(prepared.device)
-        with autocast(prepared.device, prepared.config.train.precision):
-            loss, count = prepared.task.loss(prepared.model, batch)
+        # In fp32 whatever training computes in, as predictions are.
+        loss, count = prepared.task.loss(prepared.model, encoded.batch(indices).to(prepared.device))
         return float(loss), int(count)
 
 

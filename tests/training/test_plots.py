@@ -57,8 +57,9 @@ def test_a_picture_has_a_point_an_epoch_and_is_the_same_each_time(tmp_path: Path
 def drawn_by_a_process(folder: Path, home: Path) -> subprocess.CompletedProcess[str]:
     """A new process, whose home is given, draws a picture."""
     program = (
-        "import os, sys; from pathlib import Path; from test_plots import EPOCHS, write_curves; "
-        "assert write_curves(Path(sys.argv[1]), EPOCHS); print('MPLCONFIGDIR' in os.environ)"
+        "import os, sys; from pathlib import Path; "
+        "from test_plots import EPOCHS, F1, write_curves; "
+        "assert write_curves(Path(sys.argv[1]), EPOCHS, F1); print('MPLCONFIGDIR' in os.environ)"
     )
     unset = ("MPLCONFIGDIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME")
     environment = {name: value for name, value in os.environ.items() if name not in unset}
