@@ -82,6 +82,9 @@ class Step:
 class Listener:
     """Callbacks of a training run; these do nothing."""
 
+    def on_seed(self, seed: int, number: int, count: int) -> None:
+        """Called before the run of each of several seeds; `number` of `count`, from 1."""
+
     def on_start(self, prepared: Prepared, threads: int) -> None:
         """Called when the corpora are read and the model is built."""
 

@@ -76,7 +76,8 @@ def choose_by_size(config: Config, sentences: int, tokens: int) -> Chosen:
         chosen["embeddings.affix_dim"] = dim
         if with_vectors:
             parts.append(f"{'affixes' if dim else 'no affixes'} beside the vectors")
-    reason = f"{', '.join(parts)}: the corpus has {plural(sentences, 'sentence')}" if parts else ""
+    unit = "text" if config.task == "classify" else "sentence"
+    reason = f"{', '.join(parts)}: train has {plural(sentences, unit)}" if parts else ""
     return Chosen(with_options(config, chosen) if chosen else config, reason)
 
 

@@ -158,7 +158,7 @@ def _train_each(
     said: set[str] = set()
     best: Trained | None = None
     for number, seed in enumerate(seeds):
-        listener.on_note(f"seed {seed} ({number + 1} of {len(seeds)})")
+        listener.on_seed(seed, number + 1, len(seeds))
         used_minutes = (time.monotonic() - started_s) / 60
         one = _with_seed(config, seed, used_minutes, len(seeds) - number)
         run_folder.claim(f"{seed_folder(seed)}/")
