@@ -110,6 +110,10 @@ class TrainLog(Listener):
         self.listener = listener
         self._criterion: Criterion | None = None  # until the run has started
 
+    def on_seed(self, seed: int, number: int, count: int) -> None:
+        """Pass it on; each seed has a log of its own."""
+        self.listener.on_seed(seed, number, count)
+
     def on_start(self, prepared: Prepared, threads: int) -> None:
         """Write the corpora, size of the model, device and seed."""
         corpus = prepared.corpus

@@ -42,6 +42,10 @@ class SeedListener(Listener):
         self.heard: set[str] = set()
         self.started = False
 
+    def on_seed(self, seed: int, number: int, count: int) -> None:
+        """Pass it on."""
+        self.listener.on_seed(seed, number, count)
+
     def on_start(self, prepared: Prepared, threads: int) -> None:
         """Pass it on."""
         self.started = True

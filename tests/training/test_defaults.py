@@ -88,7 +88,7 @@ def test_the_choice_is_said_in_a_sentence_and_nothing_where_all_is_given() -> No
     assert reason == (
         "batches of 4, at most 24 epochs of 25 steps, learning rate 0.012: train has 100 sentences"
     )
-    texts = choose_by_size(load_config(None, ["task=classify"]), 100, 1400).reason
+    texts = choose_by_size(load_config(), 100, 1400, "text").reason
     assert texts == reason.replace("sentences", "texts")
     options = [*(f"train.{name}=1" for name in NAMES), "embeddings.affix_dim=3"]
     found = choose_by_size(load_config(None, options), 100, 1400)
