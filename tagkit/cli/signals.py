@@ -66,7 +66,9 @@ def stop_on_signal() -> Iterator[threading.Event]:
         # Not through Python's stream: a handler may run inside a write to it, which cannot be
         # entered twice. Its reader may have ended too.
         with suppress(OSError):
-            os.write(2, b"ending after this step (a second signal ends at once)\n")
+            # On a terminal the line of progress stands where the cursor is.
+            start = b"\n" if os.isatty(2) else b""
+            os.write(2, start + b"ending after this step (a second signal ends at once)\n")
 
     with _handling(handle, [signal.SIGINT, *_ENDING]):
         try:

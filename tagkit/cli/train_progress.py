@@ -36,6 +36,13 @@ class Progress(WithBar, Listener):
         self._columns: dict[str, str] = {}  # heads, by names in `Epoch.scores`
         self._findings: list[Finding] = []  # not yet shown
 
+    def on_seed(self, seed: int, number: int, count: int) -> None:
+        """End the output of the seed before, and show which one follows."""
+        self._show_findings()
+        if number > 1:
+            note("")
+        note(f"seed {seed} ({number} of {count})")
+
     def on_start(self, prepared: Prepared, threads: int) -> None:
         """Show the splits, the model, and the head of the table."""
         description = prepared.task.describe(prepared.config)
@@ -90,9 +97,9 @@ class Progress(WithBar, Listener):
         self._bar.stop()  # before the next line, which would be written into the bar
         stopped = ""
         if trained.ended == "patience":
-            stopped = f" (stopped: dev did not get better for {plural(_waited(trained), 'epoch')})"
+            stopped = f" (stopped: not better for {plural(_waited(trained), 'epoch')})"
         if trained.ended == "time":
-            stopped = " (stopped at the time limit; --resume continues)"
+            stopped = " (time limit reached; --resume continues)"
         best = trained.best
         ending = "; test:" if trained.test else ""
         # After a resume, of all epochs of the run and not only of those since.

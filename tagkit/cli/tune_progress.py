@@ -20,7 +20,7 @@ class SearchProgress(WithBar, TuneListener):
     def __enter__(self) -> "SearchProgress":
         """Start the bar and the table."""
         if self._metric != AUTO:
-            note(f"dev is {self._metric}")
+            note(f"trials are ranked by {self._metric} on dev")
         note("trial      dev   seconds  options")
         return super().__enter__()
 

@@ -82,6 +82,9 @@ class Step:
 class Listener:
     """Callbacks of a training run; these do nothing."""
 
+    def on_seed(self, seed: int, number: int, count: int) -> None:
+        """Called before the run of each of several seeds; `number` of `count`, from 1."""
+
     def on_start(self, prepared: Prepared, threads: int) -> None:
         """Called when the corpora are read and the model is built."""
 
@@ -106,6 +109,10 @@ class TrainLog(Listener):
         self.path = folder / LOG
         self.listener = listener
         self._criterion: Criterion | None = None  # until the run has started
+
+    def on_seed(self, seed: int, number: int, count: int) -> None:
+        """Pass it on; each seed has a log of its own."""
+        self.listener.on_seed(seed, number, count)
 
     def on_start(self, prepared: Prepared, threads: int) -> None:
         """Write the corpora, size of the model, device and seed."""

@@ -42,13 +42,14 @@ class Chosen:
     reason: str
 
 
-def choose_by_size(config: Config, sentences: int, tokens: int) -> Chosen:
+def choose_by_size(config: Config, sentences: int, tokens: int, unit: str = "sentence") -> Chosen:
     """Replace each "auto" by a number.
 
     Args:
         config: of the run.
         sentences: of the training corpus, long ones cut into windows.
         tokens: of the training corpus.
+        unit: what the task calls an example.
     """
     train = config.train
     chosen: dict[str, Any] = {}
@@ -76,7 +77,7 @@ def choose_by_size(config: Config, sentences: int, tokens: int) -> Chosen:
         chosen["embeddings.affix_dim"] = dim
         if with_vectors:
             parts.append(f"{'affixes' if dim else 'no affixes'} beside the vectors")
-    reason = f"{', '.join(parts)}: the corpus has {plural(sentences, 'sentence')}" if parts else ""
+    reason = f"{', '.join(parts)}: train has {plural(sentences, unit)}" if parts else ""
     return Chosen(with_options(config, chosen) if chosen else config, reason)
 
 

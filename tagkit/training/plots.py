@@ -43,10 +43,12 @@ def write_curves(folder: Path, epochs: Sequence[Epoch], criterion: Criterion) ->
     if all(epoch.dev_loss is not None for epoch in epochs):
         left.plot(numbers, [epoch.dev_loss for epoch in epochs], marker=".", label="dev")
         left.legend()
-    left.set(xlabel="epoch", ylabel="training loss (nats)")
+    left.set(xlabel="epoch", ylabel="loss (nats)")
     right.plot(numbers, [scaled(criterion.key, epoch.score) for epoch in epochs], marker=".")
     right.set(xlabel="epoch", ylabel="dev score", title=f"dev {criterion.name}")
     right.axvline(best, linestyle=":")
+    for axes in (left, right):  # there is no epoch 2.5
+        axes.xaxis.get_major_locator().set_params(integer=True)
     picture = io.BytesIO()
     # Into memory first: the file on disk is whole or not there.
     figure.savefig(picture, format="svg", metadata={"Date": None})

@@ -63,10 +63,15 @@ def _is_log(path: Path) -> bool:
     return started
 
 
+_CURVE_LABELS = (b"loss (nats)", b"training loss (nats)")
+
+
 def _is_curves(path: Path) -> bool:
     # matplotlib writes each text that it draws as a comment beside its glyphs.
     content = path.read_bytes()
-    return b"<!-- training loss (nats) -->" in content and b"<!-- dev score -->" in content
+    # Version 0.1 drew the loss on train alone.
+    has_loss = any(b"<!-- " + each + b" -->" in content for each in _CURVE_LABELS)
+    return has_loss and b"<!-- dev score -->" in content
 
 
 def _is_report(path: Path) -> bool:

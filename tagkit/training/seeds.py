@@ -42,6 +42,10 @@ class SeedListener(Listener):
         self.heard: set[str] = set()
         self.started = False
 
+    def on_seed(self, seed: int, number: int, count: int) -> None:
+        """Pass it on."""
+        self.listener.on_seed(seed, number, count)
+
     def on_start(self, prepared: Prepared, threads: int) -> None:
         """Pass it on."""
         self.started = True
@@ -158,7 +162,7 @@ def _train_each(
     said: set[str] = set()
     best: Trained | None = None
     for number, seed in enumerate(seeds):
-        listener.on_note(f"seed {seed} ({number + 1} of {len(seeds)})")
+        listener.on_seed(seed, number + 1, len(seeds))
         used_minutes = (time.monotonic() - started_s) / 60
         one = _with_seed(config, seed, used_minutes, len(seeds) - number)
         run_folder.claim(f"{seed_folder(seed)}/")

@@ -90,7 +90,8 @@ def prepare(config: Config, device: torch.device) -> Prepared:
     criterion = chosen_criterion(task, config, corpus)
     config, vectors = _with_vectors(config, base)
     sentences = task.examples(config, corpus.train)
-    chosen = choose_by_size(config, len(sentences), sum(map(len, sentences)))
+    tokens, unit = sum(map(len, sentences)), task.describe(config).unit
+    chosen = choose_by_size(config, len(sentences), tokens, unit)
     config = chosen.config
     surfaces = count_surfaces(sentences)
     counts = count_words(surfaces, config.embeddings.lowercase, config.embeddings.normalize_digits)

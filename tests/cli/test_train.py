@@ -7,6 +7,10 @@ from pathlib import Path
 import pytest
 from program import SMALL, Ended, Program
 
+from tagkit.cli.train_progress import Progress
+from tagkit.training.diagnosis.finding import Finding
+from tagkit.wording import Message
+
 
 def test_train_shows_corpora_epochs_report_and_the_next_command(
     tagkit: Program, model: Path
@@ -58,7 +62,7 @@ def test_all_mistakes_are_told_at_once(tagkit: Program, model: Path) -> None:
         1,
         "",
         "error: configuration: encoder.cell = \"rnn\": expected 'lstm', 'gru' or 'elman'\n"
-        "error: configuration: train.lr = 0: expected greater than 0\n"
+        "error: configuration: train.lr = 0: expected 'auto' or greater than 0\n"
         "error: configuration: train.device = \"gpu\": expected 'auto', 'cpu', 'cuda' or "
         "'cuda:N'\n",
     )
@@ -137,12 +141,25 @@ def test_several_seeds_are_told_with_mean_and_deviation(model: Path, tagkit: Pro
     files = ["--train", "train.conll", "--dev", "dev.conll", "--test", "test.conll", "-o", "many"]
     ended = tagkit("train", *files, "--seeds", "1,2", "--threads=1", *SMALL)
     assert ended.code == 0
-    assert "seed 1 (1 of 2)" in ended.err
+    assert ended.err.startswith("seed 1 (1 of 2)\n")
+    assert "\n\nseed 2 (2 of 2)\n" in ended.err
     assert re.search(r"^ +standard deviation +[0-9.]+ +[0-9.]+$", ended.err, re.M)
     assert "saved many (" in ended.err
     assert tagkit("predict", "many", "test.conll").code == 0
     wrong = tagkit("train", *files, "--seeds", "1,x")
     assert wrong.err == 'error: configuration: train.seeds = "x": expected an integer\n'
+
+
+def test_what_is_wrong_with_a_seed_is_said_before_the_next_one_begins(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    progress = Progress()
+    progress.on_seed(7, 1, 2)
+    progress.on_finding(Finding("overfitting", Message("seed 7: it overfits"), Message("Stop")))
+    progress.on_seed(8, 2, 2)
+    assert capsys.readouterr().err == (
+        "seed 7 (1 of 2)\n\nwarning: seed 7: it overfits. Stop.\n\nseed 8 (2 of 2)\n"
+    )
 
 
 def test_a_run_begins_with_another_model(model: Path, tagkit: Program) -> None:

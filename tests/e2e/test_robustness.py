@@ -391,7 +391,7 @@ def test_a_signal_ends_a_run_after_its_step_and_says_how_to_go_on(
     assert (tmp_path / "model" / "last" / "metadata.json").exists()
     budget = command(tmp_path, "--resume", "--max-minutes", "0.03")
     done = subprocess.run(budget, capture_output=True, text=True, check=True)
-    assert "(stopped at the time limit; --resume continues)" in done.stderr
+    assert "(time limit reached; --resume continues)" in done.stderr
 
 
 @pytest.mark.slow

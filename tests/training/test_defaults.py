@@ -80,15 +80,16 @@ def test_affixes_stand_in_for_vectors(sentences: int, vectors: str, dim: int, sa
     config = load_config(None, [f"embeddings.vectors={vectors}"])
     found = choose_by_size(config, sentences, 14 * sentences)
     assert found.config.embeddings.affix_dim == dim
-    assert found.reason.endswith(f"{said}: the corpus has {sentences:,} sentences")
+    assert found.reason.endswith(f"{said}: train has {sentences:,} sentences")
 
 
 def test_the_choice_is_said_in_a_sentence_and_nothing_where_all_is_given() -> None:
     reason = choose_by_size(load_config(), 100, 1400).reason
     assert reason == (
-        "batches of 4, at most 24 epochs of 25 steps, learning rate 0.012: the corpus has 100 "
-        "sentences"
+        "batches of 4, at most 24 epochs of 25 steps, learning rate 0.012: train has 100 sentences"
     )
+    texts = choose_by_size(load_config(), 100, 1400, "text").reason
+    assert texts == reason.replace("sentences", "texts")
     options = [*(f"train.{name}=1" for name in NAMES), "embeddings.affix_dim=3"]
     found = choose_by_size(load_config(None, options), 100, 1400)
     assert found.config == load_config(None, options)

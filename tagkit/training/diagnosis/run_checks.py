@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tagkit.evaluation.class_report import ClassReport, JointReport
+from tagkit.evaluation.criterion import AUTO, LOSS, rank, score_text
 from tagkit.evaluation.metrics import Kind
 from tagkit.evaluation.report import Report
 from tagkit.evaluation.tag_report import TagReport
@@ -43,12 +44,14 @@ class Outcome:
         dev: report of the best model on dev.
         skipped: number of steps whose loss or gradients were not finite.
         rollbacks: how often the run went back to a checkpoint.
+        metric: value of `train.metric`, by which the epochs are scored.
     """
 
     epochs: Sequence[Epoch]
     dev: Report
     skipped: int
     rollbacks: int
+    metric: str = AUTO
 
 
 def diagnose_run(outcome: Outcome) -> tuple[Finding, ...]:
@@ -153,20 +156,26 @@ def _overfitting(outcome: Outcome) -> Iterator[Statement]:
     epochs = [epoch for epoch in outcome.epochs if epoch.whole]
     if not epochs:
         return
-    last = epochs[-1]
-    best = max(epochs, key=lambda epoch: epoch.score)  # of equal ones the first
+    last, metric = epochs[-1], outcome.metric
+    # Of equal ones the first.
+    best = max(epochs, key=lambda epoch: rank(metric, epoch.score))
     since = len(epochs) - 1 - epochs.index(best)
     if (
         since >= max(_LEAST_EPOCHS, _LAST_SHARE * len(epochs))
         and last.loss <= _LOSS_FALLS * best.loss
+        and not _dev_loss_fell(best, last)
         # At 0 throughout nothing has been learnt that could be forgotten.
-        and 0 < best.score < _NOTHING_TO_GAIN
+        and (metric == LOSS or 0 < best.score < _NOTHING_TO_GAIN)
     ):
+        if metric == LOSS:
+            dev = "the loss on dev did not fall"
+        else:
+            dev = "the score on dev did not rise"
+        then = f"{score_text(metric, best.score)}, then {score_text(metric, last.score)}"
         yield (
             Message(
                 f"the model overfits: from epoch {best.number} to {last.number} the loss on train "
-                f"fell from {best.loss:.4f} to {last.loss:.4f}, and the score on dev did not rise "
-                f"({100 * best.score:.2f}, then {100 * last.score:.2f})"
+                f"fell from {best.loss:.4f} to {last.loss:.4f}, and {dev} ({then})"
             ),
             Message(
                 "Label more examples, raise ", Setting("encoder.dropout"), " or ",
@@ -174,6 +183,13 @@ def _overfitting(outcome: Outcome) -> Iterator[Statement]:
                 Setting("embeddings.vectors"), ")",
             ),
         )  # fmt: skip
+
+
+def _dev_loss_fell(best: Epoch, last: Epoch) -> bool:
+    """Whether the model still got better on dev, though its score did not show it."""
+    if best.dev_loss is None or last.dev_loss is None:
+        return False
+    return last.dev_loss < best.dev_loss
 
 
 def _learning_rate(outcome: Outcome) -> Iterator[Statement]:

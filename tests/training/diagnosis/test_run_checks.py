@@ -45,7 +45,10 @@ def test_a_run_that_went_well_has_no_finding() -> None:
 
 def test_the_runs_that_readme_shows_have_no_finding() -> None:
     tables = README.read_text("utf-8").split("\nepoch      loss")[1:]
-    rows = [re.findall(r"^ +\d+ +(\d\.\d{4}) +(\d+\.\d\d) ", table, re.M) for table in tables]
+    rows = [
+        re.findall(r"^ +\d+ +(\d\.\d{4}) +(?:\d\.\d{4} +)?(\d+\.\d\d) ", table, re.M)
+        for table in tables
+    ]
     assert [len(row) for row in rows][:2] == [12, 12]
     for row in rows:
         losses, scores = zip(*row, strict=True)
@@ -229,6 +232,31 @@ def test_other_histories_are_not_called_overfitting(
     losses: list[float], scores: list[float]
 ) -> None:
     assert diagnosed(history(losses, scores)) == ()
+
+
+LOSSES, FLAT = [1.0, 0.8, 0.4, 0.3, 0.2], [0.5, 0.6, 0.5, 0.5, 0.5]
+DEV_FALLS, DEV_RISES = [0.9, 0.8, 0.7, 0.6, 0.5], [0.9, 0.5, 0.7, 0.8, 1.5]
+
+
+@pytest.mark.parametrize(("dev", "found"), [(DEV_RISES, ["overfitting"]), (DEV_FALLS, [])])
+def test_a_model_whose_loss_on_dev_still_falls_does_not_overfit(
+    dev: list[float], found: list[str]
+) -> None:
+    pairs = zip(history(LOSSES, FLAT), dev, strict=True)
+    epochs = tuple(replace(epoch, dev_loss=loss) for epoch, loss in pairs)
+    assert [finding.name for finding in diagnosed(epochs)] == found
+
+
+def test_where_the_loss_on_dev_selects_the_best_epoch_it_is_that_which_does_not_fall() -> None:
+    rising, falling = (
+        diagnose_run(Outcome(history(LOSSES, dev), WELL, 0, 0, "loss"))
+        for dev in (DEV_RISES, DEV_FALLS)
+    )
+    assert falling == ()
+    assert [finding.sentence for finding in rising] == [
+        "the model overfits: from epoch 2 to 5 the loss on train fell from 0.8000 to 0.2000, and "
+        "the loss on dev did not fall (0.5000, then 1.5000)"
+    ]
 
 
 REMEDY = ". Lower train.lr to a third, or raise train.warmup_steps."
