@@ -25,10 +25,10 @@ from tagkit.errors import ConfigError
 # found the optimizer's settings and this kind of dropout to matter much for BiLSTM taggers, and the
 # number of units little.
 DEFAULT_SEARCH = (
-    "train.lr=0.001..0.01:log",
+    "train.lr=0.001..0.02:log",
     "encoder.hidden=100,200,300",
     "encoder.locked_dropout=0.1..0.6",
-    "train.batch_size=16,32,64",
+    "train.batch_size=4,8,16,32",
 )
 # \b (a backspace, on a line of its own) keeps click from joining the lines below it.
 EXAMPLES = """\b
