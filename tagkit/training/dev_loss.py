@@ -12,7 +12,6 @@ from tagkit.features.encoding import Encoded, encode
 from tagkit.limits import BATCH_SIZE, BATCH_TOKENS
 from tagkit.text.records import Sentence
 from tagkit.training.micro_batches import is_out_of_memory
-from tagkit.training.precision import autocast
 from tagkit.training.setup import Prepared
 from tagkit.wording import Message, Setting
 
@@ -24,8 +23,9 @@ class DevLoss:
     """Mean negative log-likelihood on dev of a token, or of a text that is classified.
 
     It is computed as in training, label weights and label smoothing included, and long sentences
-    are read in the windows of training; but without dropout, and nothing random is drawn. A label
-    that train lacks has no id, and so no likelihood: a sentence (or window) with one is left out.
+    are read in the windows of training; but without dropout, in 32 bits as the scores on dev are,
+    and nothing random is drawn. A label that train lacks has no id, and so no likelihood: a
+    sentence (or window) with one is left out.
     """
 
     def __init__(self, prepared: Prepared) -> None:
@@ -70,8 +70,7 @@ class DevLoss:
         """Loss of a batch, summed, and the number of its targets."""
         prepared = self.prepared
         batch = encoded.batch(indices).to(prepared.device)
-        with autocast(prepared.device, prepared.config.train.precision):
-            loss, count = prepared.task.loss(prepared.model, batch)
+        loss, count = prepared.task.loss(prepared.model, batch)
         return float(loss), int(count)
 
 

@@ -93,6 +93,17 @@ def test_of_other_tasks_it_is_their_loss_of_all_dev_in_one_batch(tmp_path: Path,
     assert DevLoss(prepared).compute() == pytest.approx(float(total / count), rel=1e-5)
 
 
+def test_it_is_computed_in_32_bits_whatever_the_precision_of_training(tmp_path: Path) -> None:
+    # Without gradients the characters are read from cached rows, which autocast would not fit.
+    found = []
+    for precision in ("fp32", "bf16"):
+        torch.manual_seed(1)
+        config = tiny.config(tmp_path, f"train.precision={precision}")
+        found.append(DevLoss(prepare(config, CPU)).compute())
+    assert found[0] is not None
+    assert found[0] == found[1]
+
+
 LOSSES = [0.9, 0.4, 0.4, 0.7, 0.3]
 SCORES = [0.5, 0.6, 0.9, 0.7, 0.8]
 
