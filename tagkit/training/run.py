@@ -89,7 +89,8 @@ class Run:
             return "epochs"
         # Early stopping: Goodfellow, Bengio and Courville, section 7.8, algorithm 7.1. A score of 0
         # says that learning has not begun: a tagger predicts O alone for its first hundred steps.
-        begun = done and self.state.best.score > 0
+        # A loss falls from the first step on.
+        begun = done and (self.criterion.is_loss or self.state.best.score > 0)
         if begun and patience and done - self.state.best.number >= patience:
             return "patience"
         # A few steps are taken and scored, however short the time: else there is no model.

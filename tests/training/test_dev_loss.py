@@ -130,6 +130,25 @@ def test_of_one_history_each_metric_selects_its_own_epoch(
     assert [line["dev"] for line in history] == (LOSSES if metric == "loss" else SCORES)
 
 
+@pytest.mark.parametrize(
+    ("metric", "scores", "epochs"),
+    # Learning has begun with the first score above 0; a loss of 0 cannot be improved on.
+    [("auto", [0, 0, 0, 0.1, 0.1, 0.1, 0.2], 6), ("auto", [0] * 7, 7), ("loss", [0] * 7, 3)],
+)
+def test_patience_counts_from_the_first_score_above_0(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, metric: str, scores: list[float], epochs: int
+) -> None:
+    left = iter(scores)
+    monkeypatch.setattr("tagkit.training.run.dev_scores", lambda *_: DevScores(next(left), {}))
+    monkeypatch.setattr(DevLoss, "compute", lambda _: 0.0)
+    config = of_task(
+        tmp_path, "tag", "train.max_epochs=7", "train.patience=2", f"train.metric={metric}"
+    )
+    trained = train(config)
+    assert len(trained.epochs) == epochs
+    assert trained.ended == ("patience" if epochs < 7 else "epochs")
+
+
 def test_a_loss_that_is_not_finite_is_the_worst(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tagkit.evaluation.class_report import ClassReport, JointReport
+from tagkit.evaluation.criterion import LOSS, rank, score_text
 from tagkit.evaluation.metrics import Kind
 from tagkit.evaluation.report import Report
 from tagkit.evaluation.tag_report import TagReport
@@ -40,12 +41,14 @@ class Outcome:
 
     Attributes:
         epochs: all of them.
+        metric: value of `train.metric`, by which they were scored.
         dev: report of the best model on dev.
         skipped: number of steps whose loss or gradients were not finite.
         rollbacks: how often the run went back to a checkpoint.
     """
 
     epochs: Sequence[Epoch]
+    metric: str
     dev: Report
     skipped: int
     rollbacks: int
@@ -154,19 +157,24 @@ def _overfitting(outcome: Outcome) -> Iterator[Statement]:
     if not epochs:
         return
     last = epochs[-1]
-    best = max(epochs, key=lambda epoch: epoch.score)  # of equal ones the first
+    # Of equal ones the first.
+    best = max(epochs, key=lambda epoch: rank(outcome.metric, epoch.score))
+    # A loss does not say how much is left to gain.
+    reached = outcome.dev.headline if outcome.metric == LOSS else best.score
     since = len(epochs) - 1 - epochs.index(best)
     if (
         since >= max(_LEAST_EPOCHS, _LAST_SHARE * len(epochs))
         and last.loss <= _LOSS_FALLS * best.loss
         # At 0 throughout nothing has been learnt that could be forgotten.
-        and 0 < best.score < _NOTHING_TO_GAIN
+        and 0 < reached < _NOTHING_TO_GAIN
     ):
+        before, after = (score_text(outcome.metric, epoch.score) for epoch in (best, last))
+        what = "loss on dev did not fall" if outcome.metric == LOSS else "score on dev did not rise"
         yield (
             Message(
                 f"the model overfits: from epoch {best.number} to {last.number} the loss on train "
-                f"fell from {best.loss:.4f} to {last.loss:.4f}, and the score on dev did not rise "
-                f"({100 * best.score:.2f}, then {100 * last.score:.2f})"
+                f"fell from {best.loss:.4f} to {last.loss:.4f}, and the {what} "
+                f"({before}, then {after})"
             ),
             Message(
                 "Label more examples, raise ", Setting("encoder.dropout"), " or ",
