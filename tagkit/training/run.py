@@ -305,7 +305,7 @@ class Run:
             self.prepared.model.train()  # which scoring has ended
 
     def _sampled_dev_s(self) -> float:
-        """Seconds that scoring dev will take, from a sample of its sentences."""
+        """Seconds that scoring dev and its loss will take, from a sample of its sentences."""
         dev, seconds = self.prepared.corpus.dev, []
         # From all parts of the corpus: sentences of its beginning may be of another length.
         sentences = dev.sentences[:: len(dev.sentences) // _DEV_SAMPLE + 1]
@@ -318,8 +318,10 @@ class Run:
             seconds.append(time.perf_counter() - began)
         of_tokens = min(max(seconds[1] - seconds[0], 0.0), seconds[0])
         of_words = seconds[0] - of_tokens
-        return of_tokens * (self._dev_tokens / max(1, once.tokens)) + of_words * (
-            _distinct_words(dev) / _distinct_words(once)
+        return (
+            of_tokens * (self._dev_tokens / max(1, once.tokens))
+            + of_words * (_distinct_words(dev) / _distinct_words(once))
+            + self.dev_loss.estimate_s(_DEV_SAMPLE)
         )
 
 

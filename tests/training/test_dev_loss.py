@@ -11,7 +11,8 @@ from small_runs import of_task
 from torchcrf import CRF
 
 from tagkit.errors import DataError, Interrupted
-from tagkit.features.encoding import encode, tag_target
+from tagkit.features.bucketing import Ids
+from tagkit.features.encoding import Encoded, encode, tag_target
 from tagkit.inference.score import DevScores
 from tagkit.models.tagger import Tagger
 from tagkit.text.schemes import convert
@@ -102,6 +103,24 @@ def test_it_is_computed_in_32_bits_whatever_the_precision_of_training(tmp_path: 
         found.append(DevLoss(prepare(config, CPU)).compute())
     assert found[0] is not None
     assert found[0] == found[1]
+
+
+def test_its_duration_is_estimated_from_the_tokens_of_a_sample(
+    prepared: Prepared, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now, loss = [0.0], DevLoss._loss
+
+    def timed(self: DevLoss, encoded: Encoded, indices: Ids) -> tuple[float, int]:
+        now[0] += 0.5 * int(encoded.lengths[indices].sum())
+        return loss(self, encoded, indices)
+
+    monkeypatch.setattr(DevLoss, "_loss", timed)
+    monkeypatch.setattr("tagkit.training.dev_loss.time.perf_counter", lambda: now[0])
+    dev_loss = DevLoss(prepared)  # of 2, 1 and 4 tokens; the sentence with ORG has no loss
+    assert dev_loss.estimate_s(3) == 0.5 * 7
+    before = now[0]
+    assert dev_loss.estimate_s(1) == pytest.approx(0.5 * 7)  # of the first and the third
+    assert now[0] - before < 0.5 * 7
 
 
 LOSSES = [0.9, 0.4, 0.4, 0.7, 0.3]
