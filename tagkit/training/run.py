@@ -152,7 +152,9 @@ class Run:
         with state.optimizer.averaged():
             dev = self.prepared.corpus.dev
             scores = dev_scores(self.predictor, dev, BATCH_SIZE)
+            scored = time.perf_counter()
             loss = self.dev_loss.compute()
+            self.budget.dev_loss_s = time.perf_counter() - scored
             score = scores.headline
             if self.criterion.is_loss:
                 score = NO_LOSS if loss is None else loss
@@ -289,8 +291,9 @@ class Run:
         """
         budget = self.budget
         dev_s = budget.dev_s or self._dev_estimate_s
-        scored = dev_s * (1 + self._test_tokens / self._dev_tokens)
-        return self._epoch_ending_s() + scored + 2 * budget.model_s + _EXIT_S
+        # The loss is for epochs alone.
+        scored_s = max(0.0, dev_s - budget.dev_loss_s) * (1 + self._test_tokens / self._dev_tokens)
+        return self._epoch_ending_s() + scored_s + 2 * budget.model_s + _EXIT_S
 
     def _estimate_dev(self) -> None:
         """Estimate how long scoring dev takes, again whenever half of the time has passed."""
@@ -318,10 +321,11 @@ class Run:
             seconds.append(time.perf_counter() - began)
         of_tokens = min(max(seconds[1] - seconds[0], 0.0), seconds[0])
         of_words = seconds[0] - of_tokens
+        self.budget.dev_loss_s = self.dev_loss.estimate_s(_DEV_SAMPLE)
         return (
             of_tokens * (self._dev_tokens / max(1, once.tokens))
             + of_words * (_distinct_words(dev) / _distinct_words(once))
-            + self.dev_loss.estimate_s(_DEV_SAMPLE)
+            + self.budget.dev_loss_s
         )
 
 

@@ -15,6 +15,7 @@ from tagkit.errors import Interrupted
 from tagkit.evaluation.report import Report
 from tagkit.inference.predictor import Predictor
 from tagkit.training.checkpoint import newest_checkpoint
+from tagkit.training.dev_loss import DevLoss
 from tagkit.training.lr_schedule import Schedule
 from tagkit.training.run import Run
 from tagkit.training.time_budget import COLD_STEPS, EpochSteps, TimeBudget
@@ -269,3 +270,33 @@ def test_how_long_dev_takes_follows_from_its_tokens_and_its_distinct_words(
     assert len(set(estimates)) == 1
     assert scored[4] == tokens
     assert tokens not in scored[:4]
+
+
+def test_the_loss_on_dev_is_counted_for_epochs_and_not_for_the_reports_at_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clock: Clock
+) -> None:
+    monkeypatch.setattr("tagkit.training.run.time.perf_counter", clock)
+    score, compute, evaluate, runs = Predictor.score, DevLoss.compute, Run.evaluate, []
+
+    def scored(self: Predictor, split: Split, **more: Any) -> Report:
+        clock.now += 2
+        return score(self, split, **more)
+
+    def computed(self: DevLoss) -> float | None:
+        clock.now += 3
+        return compute(self)
+
+    def evaluated(self: Run, *, whole: bool) -> object:
+        runs.append(self)
+        return evaluate(self, whole=whole)
+
+    monkeypatch.setattr(Predictor, "score", scored)
+    monkeypatch.setattr(DevLoss, "compute", computed)
+    monkeypatch.setattr(Run, "evaluate", evaluated)
+    train(settings(tmp_path, "train.max_epochs=1"))
+    run, corpus = runs[0], runs[0].prepared.corpus
+    assert corpus.test is not None
+    assert run._epoch_ending_s() == 5
+    assert run._closing_s() == pytest.approx(
+        5 + 2 * (1 + corpus.test.tokens / corpus.dev.tokens) + 1
+    )
