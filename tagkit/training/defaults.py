@@ -3,9 +3,9 @@
 A step learns little, however many sentences it reads: what counts is the number of steps. A hundred
 sentences in batches of 32 make 4 steps an epoch, and 20 epochs end before the first entity is
 found. So a small corpus is read in small batches, for more epochs, and at a higher learning rate,
-which reaches what can be learnt before the model knows the corpus by heart. Affixes of words help
-where there are no pretrained vectors, or very few sentences. The numbers were chosen
-on the dev sets of several corpora (benchmarks/BENCHMARKS.md, "Learning curves").
+which learns what generalises before the model memorises the corpus. Affixes of words help where
+there are no pretrained vectors, or very few sentences. The numbers were chosen on the dev sets of
+several corpora (benchmarks/BENCHMARKS.md, "Learning curves").
 """
 
 import math

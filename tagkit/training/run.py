@@ -183,12 +183,15 @@ class Run:
         # After the model, so that the history never names a best epoch whose model is not saved.
         self.folder.write_history(state.epochs)
         self.listener.on_epoch(epoch)
+        self._track(epoch)
+        return epoch
+
+    def _track(self, epoch: Epoch) -> None:
         curves = {"loss": epoch.loss, "dev": epoch.score, "lr": epoch.lr,
                   "tokens/s": epoch.tokens_per_s}  # fmt: skip
         if epoch.dev_loss is not None:
             curves["dev loss"] = epoch.dev_loss
         self.processes.log(curves, epoch.step)
-        return epoch
 
     def _rank(self, score: float) -> float:
         return rank(self.criterion.key, score)
