@@ -70,8 +70,9 @@ class EmbeddingsConfig(Section):
     char_dropout: Annotated[
         Probability, Option("Dropout of character embeddings.", needs=_WITH_CHARACTERS)
     ] = 0.0
-    # What the characters teach only with thousands of sentences. Beside pretrained vectors they do
-    # harm in all but the smallest corpora: `training/defaults.py`.
+    # The network over the characters learns them only from thousands of sentences. Beside
+    # pretrained vectors they lower the scores of all but the smallest corpora:
+    # `training/defaults.py`.
     affix_dim: Annotated[
         Auto | Annotated[int, Field(ge=0, le=100_000)],
         Option(

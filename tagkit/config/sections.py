@@ -20,8 +20,8 @@ from tagkit.errors import ConfigError, shorten
 from tagkit.text.schemes import PLAIN, SPAN_SCHEMES
 from tagkit.wording import Setting
 
-# Defaults of 0.1.0 that are others now: of its runs, which can be resumed, and of its models, whose
-# configurations lack the options that were added since.
+# What version 0.1.0 did where the default is another one now. Its runs are resumed with these
+# values, and its models are read with them, as they lack the options that were added since.
 FORMER_DEFAULTS: Mapping[str, Any] = MappingProxyType(
     {
         "data.tokenizer": "syntok",

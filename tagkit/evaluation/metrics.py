@@ -88,8 +88,8 @@ METRICS = {
 }
 
 # The one number by which epochs, seeds and trials are ranked, unless `train.metric` names another
-# (`evaluation.criterion`). Accuracy would flatter a tagger of
-# spans, since most tokens are O, and a classifier of many classes, since most are absent.
+# (`evaluation.criterion`). Accuracy would flatter a tagger of spans, since most tokens are O, and a
+# classifier of many classes, since most are absent.
 HEADLINES = {
     Kind.SPANS: "f1",
     Kind.TOKENS: "accuracy",

@@ -1,6 +1,6 @@
-"""Prefixes, suffixes and shapes of words: what shows of a word that training never saw.
+"""Prefixes, suffixes and shapes of words: features of words that training never saw.
 
-The features by which taggers without networks recognise unknown words (Ratnaparkhi 1996; Jurafsky
+By these, taggers without networks recognise unknown words (Ratnaparkhi 1996; Jurafsky
 and Martin, "Sequence Labeling for Parts of Speech and Named Entities", section on features for CRF
 taggers). The network over the characters can learn them, but not from a few hundred sentences.
 """

@@ -14,6 +14,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from tagkit.features.affixes import AFFIXES_PER_WORD
 from tagkit.features.batch import Batch, Tokens, Words
 from tagkit.features.bucketing import Ids
 from tagkit.features.vocabulary import PAD_ID, Vocabulary
@@ -219,10 +220,15 @@ def encode_words(words: Sequence[str], vocabulary: Vocabulary, *, chars: bool) -
         chars=[np.array(vocabulary.char_ids(word), dtype=np.int64) for word in words]
         if chars
         else [],
-        affix_ids=np.array([vocabulary.affix_ids(word) for word in words], dtype=np.int64)
-        if vocabulary.affixes and words
-        else np.zeros((len(words), 0), dtype=np.int64),
+        affix_ids=_affix_ids(words, vocabulary),
     )
+
+
+def _affix_ids(words: Sequence[str], vocabulary: Vocabulary) -> Ids:
+    width = AFFIXES_PER_WORD if vocabulary.affixes else 0
+    rows = [vocabulary.affix_ids(word) for word in words] if width else []
+    # Without words np.array([]) would be (0,), not (0, width).
+    return np.array(rows, dtype=np.int64).reshape(len(words), width)
 
 
 def encode(

@@ -48,6 +48,17 @@ def check_features(config: Config, vocabulary: Vocabulary, vocabulary_file: Path
         )
 
 
+def check_affixes(config: Config, vocabulary: Vocabulary, config_file: Path) -> None:
+    """Raise if there are affixes, and no dimension of their embedding."""
+    # The reverse is right: in a very small corpus no affix may be frequent enough.
+    dim = config.embeddings.affix_dim
+    if vocabulary.affixes and dim in (0, "auto"):
+        raise BundleError(
+            f"{config_file}: embeddings.affix_dim = {dim!r}: expected a number above 0, as the "
+            "vocabulary holds affixes"
+        )
+
+
 def check_tags(
     config: Config, tags: tuple[str, ...], config_file: Path, vocabulary_file: Path
 ) -> None:

@@ -35,15 +35,13 @@ def inherit_options(config: Config, base: Bundle, name: str) -> Config:
     """
     problems = []
     for option_name, option in options_of(Config).items():
-        if (
-            not option.inherit
-        ):  # it decides neither which tensors there are nor what their rows mean
+        if not option.inherit:  # it decides neither which tensors there are nor what rows mean
             continue
         section, _, key = option_name.partition(".")
         mine, theirs = getattr(config, section), getattr(base.config, section)
         value = getattr(theirs, key)
-        # A default gives way; only a value that somebody set is a contradiction.
-        if key in mine.model_fields_set and getattr(mine, key) != value:
+        # A default gives way, and so does "auto"; another value that somebody set contradicts.
+        if key in mine.model_fields_set and getattr(mine, key) not in (value, "auto"):
             problems.append(
                 f"{option_name} = {getattr(mine, key)!r}: {name}, from which training "
                 f"begins, has {value!r}; leave it out"

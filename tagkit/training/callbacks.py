@@ -142,7 +142,7 @@ class TrainLog(Listener):
     def on_epoch(self, epoch: Epoch) -> None:
         """Write losses, score and speed."""
         key, name = (self._criterion.key, self._criterion.name) if self._criterion else (AUTO, "")
-        # Chosen by its loss, an epoch has one number of dev, and not the same one twice.
+        # With the loss as metric both numbers of dev would be the same.
         loss = "" if epoch.dev_loss is None or key == LOSS else f"dev loss {epoch.dev_loss:.4f}, "
         self.write(
             f"epoch {epoch.number}, step {epoch.step}: loss {epoch.loss:.4f}, {loss}dev {name} "

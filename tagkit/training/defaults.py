@@ -3,9 +3,9 @@
 A step learns little, however many sentences it reads: what counts is the number of steps. A hundred
 sentences in batches of 32 make 4 steps an epoch, and 20 epochs end before the first entity is
 found. So a small corpus is read in small batches, for more epochs, and at a higher learning rate,
-which reaches what can be learnt before the model knows the corpus by heart. Affixes of words help
-where there are no pretrained vectors, or very few sentences. The numbers were chosen
-on the dev sets of several corpora (benchmarks/BENCHMARKS.md, "Learning curves").
+which learns what generalises before the model memorises the corpus. Affixes of words help where
+there are no pretrained vectors, or very few sentences. The numbers were chosen on the dev sets of
+several corpora (benchmarks/BENCHMARKS.md, "Learning curves").
 """
 
 import math
@@ -69,7 +69,8 @@ def choose_by_size(config: Config, sentences: int, tokens: int, unit: str = "sen
     if train.patience == "auto":
         chosen["train.patience"] = max(_PATIENCE, math.ceil(_MIN_PATIENCE_STEPS / steps))
     if train.lr == "auto":
-        chosen["train.lr"] = lr = lr_for(sentences)
+        # A high rate would undo the weights that training starts from.
+        chosen["train.lr"] = lr = _LR if train.init_from else lr_for(sentences)
         parts.append(f"learning rate {lr:g}")
     if config.embeddings.affix_dim == "auto":
         with_vectors = bool(config.embeddings.vectors)

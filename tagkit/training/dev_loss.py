@@ -1,6 +1,7 @@
 """The loss on dev: the number that training makes small, on text that it does not learn from."""
 
 import math
+import time
 
 import numpy as np
 import torch
@@ -23,8 +24,9 @@ class DevLoss:
     """Mean negative log-likelihood on dev of a token, or of a text that is classified.
 
     It is computed as in training, label weights and label smoothing included, and long sentences
-    are read in the windows of training; but without dropout, and nothing random is drawn. A label
-    that train lacks has no id, and so no likelihood: a sentence (or window) with one is left out.
+    are read in the windows of training; but without dropout, in 32 bits as the scores on dev are,
+    and nothing random is drawn. A label that train lacks has no id, and so no likelihood: a
+    sentence (or window) with one is left out.
     """
 
     def __init__(self, prepared: Prepared) -> None:
@@ -37,18 +39,35 @@ class DevLoss:
         """Whether any sentence of dev can be scored."""
         return self._encoded is not None
 
-    @torch.no_grad()  # not inference_mode: what a task carries is used in training again
     def compute(self) -> float | None:
         """The loss with the model's current weights; None where it is not defined or not finite."""
-        prepared, encoded = self.prepared, self._encoded
-        if encoded is None:
+        if self._encoded is None:
             return None
+        mean = self._mean(self._encoded, np.arange(len(self._encoded)))
+        return mean if math.isfinite(mean) else None
+
+    def estimate_s(self, sample: int) -> float:
+        """Seconds that `compute` will take, from `sample` sentences at most."""
+        if self._encoded is None:
+            return 0.0
+        lengths = self._encoded.lengths
+        # From all parts of the corpus: sentences of its beginning may be of another length.
+        some = np.arange(len(lengths))[:: len(lengths) // sample + 1]
+        began = time.perf_counter()
+        self._mean(self._encoded, some)
+        return (time.perf_counter() - began) * float(lengths.sum() / lengths[some].sum())
+
+    @torch.no_grad()  # not inference_mode: what a task carries is used in training again
+    def _mean(self, encoded: Encoded, sentences: Ids) -> float:
+        """The mean loss of some sentences, perhaps not finite."""
+        prepared = self.prepared
         task, model = prepared.task, prepared.model
         # What a task carries from step to step belongs to train: dev must not change it.
         carried = {name: tensor.clone() for name, tensor in task.state(model).items()}
         model.eval()
         total, targets = 0.0, 0  # a Python float has the digits for the sum of all batches
-        waiting = batches_in_order(encoded.lengths, BATCH_SIZE, BATCH_TOKENS)[::-1]
+        batches = batches_in_order(encoded.lengths[sentences], BATCH_SIZE, BATCH_TOKENS)
+        waiting = [sentences[batch] for batch in batches]
         while waiting:
             indices = waiting.pop()
             try:
@@ -62,14 +81,13 @@ class DevLoss:
             targets += count
         if carried:
             task.restore(model, carried)
-        mean = total / max(1, targets)
-        return mean if math.isfinite(mean) else None
+        return total / max(1, targets)
 
     def _loss(self, encoded: Encoded, indices: Ids) -> tuple[float, int]:
         """Loss of a batch, summed, and the number of its targets."""
         prepared = self.prepared
-        # In fp32 whatever training computes in, as predictions are.
-        loss, count = prepared.task.loss(prepared.model, encoded.batch(indices).to(prepared.device))
+        batch = encoded.batch(indices).to(prepared.device)
+        loss, count = prepared.task.loss(prepared.model, batch)
         return float(loss), int(count)
 
 

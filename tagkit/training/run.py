@@ -89,7 +89,8 @@ class Run:
             return "epochs"
         # Early stopping: Goodfellow, Bengio and Courville, section 7.8, algorithm 7.1. A score of 0
         # says that learning has not begun: a tagger predicts O alone for its first hundred steps.
-        begun = done and self.state.best.score > 0
+        # A loss falls from the first step on.
+        begun = done and (self.criterion.is_loss or self.state.best.score > 0)
         if begun and patience and done - self.state.best.number >= patience:
             return "patience"
         # A few steps are taken and scored, however short the time: else there is no model.
@@ -151,7 +152,9 @@ class Run:
         with state.optimizer.averaged():
             dev = self.prepared.corpus.dev
             scores = dev_scores(self.predictor, dev, BATCH_SIZE)
+            scored = time.perf_counter()
             loss = self.dev_loss.compute()
+            self.budget.dev_loss_s = time.perf_counter() - scored
             score = scores.headline
             if self.criterion.is_loss:
                 score = NO_LOSS if loss is None else loss
@@ -180,12 +183,15 @@ class Run:
         # After the model, so that the history never names a best epoch whose model is not saved.
         self.folder.write_history(state.epochs)
         self.listener.on_epoch(epoch)
+        self._track(epoch)
+        return epoch
+
+    def _track(self, epoch: Epoch) -> None:
         curves = {"loss": epoch.loss, "dev": epoch.score, "lr": epoch.lr,
                   "tokens/s": epoch.tokens_per_s}  # fmt: skip
         if epoch.dev_loss is not None:
             curves["dev loss"] = epoch.dev_loss
         self.processes.log(curves, epoch.step)
-        return epoch
 
     def _rank(self, score: float) -> float:
         return rank(self.criterion.key, score)
@@ -288,8 +294,9 @@ class Run:
         """
         budget = self.budget
         dev_s = budget.dev_s or self._dev_estimate_s
-        scored = dev_s * (1 + self._test_tokens / self._dev_tokens)
-        return self._epoch_ending_s() + scored + 2 * budget.model_s + _EXIT_S
+        # The loss is for epochs alone.
+        scored_s = max(0.0, dev_s - budget.dev_loss_s) * (1 + self._test_tokens / self._dev_tokens)
+        return self._epoch_ending_s() + scored_s + 2 * budget.model_s + _EXIT_S
 
     def _estimate_dev(self) -> None:
         """Estimate how long scoring dev takes, again whenever half of the time has passed."""
@@ -304,7 +311,7 @@ class Run:
             self.prepared.model.train()  # which scoring has ended
 
     def _sampled_dev_s(self) -> float:
-        """Seconds that scoring dev will take, from a sample of its sentences."""
+        """Seconds that scoring dev and its loss will take, from a sample of its sentences."""
         dev, seconds = self.prepared.corpus.dev, []
         # From all parts of the corpus: sentences of its beginning may be of another length.
         sentences = dev.sentences[:: len(dev.sentences) // _DEV_SAMPLE + 1]
@@ -317,8 +324,11 @@ class Run:
             seconds.append(time.perf_counter() - began)
         of_tokens = min(max(seconds[1] - seconds[0], 0.0), seconds[0])
         of_words = seconds[0] - of_tokens
-        return of_tokens * (self._dev_tokens / max(1, once.tokens)) + of_words * (
-            _distinct_words(dev) / _distinct_words(once)
+        self.budget.dev_loss_s = self.dev_loss.estimate_s(_DEV_SAMPLE)
+        return (
+            of_tokens * (self._dev_tokens / max(1, once.tokens))
+            + of_words * (_distinct_words(dev) / _distinct_words(once))
+            + self.budget.dev_loss_s
         )
 
 

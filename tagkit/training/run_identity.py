@@ -120,8 +120,9 @@ def facts_of(prepared: Prepared) -> dict[str, Any]:
 def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """The differences of two identities, each as part of a sentence."""
     found = []
-    # An option that only one of them has was added or removed by a version; the default of a new
-    # option is what earlier versions did. (Otherwise: see `with_former_defaults`.)
+    # A run of an earlier version lacks the options that were added since, and did what they do by
+    # default (or did by default: `FORMER_DEFAULTS`).
+    before = {**option_values(Config()), **FORMER_DEFAULTS, **before}
     for name in sorted(before.keys() & now.keys()):
         old, new = before[name], now[name]
         if old != new:

@@ -34,12 +34,12 @@ from tagkit.wording import ANOTHER_OR_FORCE, Message
 class SeedListener(Listener):
     """Calls another listener, with the findings alone that no earlier seed had."""
 
-    def __init__(self, listener: Listener, seed: int, said: Set[str]) -> None:
-        """`said`: names of the findings of earlier seeds."""
+    def __init__(self, listener: Listener, seed: int, reported: Set[str]) -> None:
+        """`reported`: names of the findings of earlier seeds."""
         self.listener = listener
         self.seed = seed
-        self.said = said
-        self.heard: set[str] = set()
+        self.reported = reported
+        self.found: set[str] = set()
         self.started = False
 
     def on_seed(self, seed: int, number: int, count: int) -> None:
@@ -65,8 +65,8 @@ class SeedListener(Listener):
 
     def on_finding(self, finding: Finding) -> None:
         """Pass it on, if it is new; one about the model with the seed that it is of."""
-        self.heard.add(finding.name)
-        if finding.name in self.said:
+        self.found.add(finding.name)
+        if finding.name in self.reported:
             return
         if self.started:  # before that, findings are about the corpora, which seeds share
             finding = replace(finding, sentence=Message(f"seed {self.seed}: ", finding.sentence))
@@ -159,16 +159,16 @@ def _train_each(
     """Train each seed; then write the best model and all scores."""
     seeds = config.train.seeds
     scores: list[SeedScores] = []
-    said: set[str] = set()
+    reported: set[str] = set()
     best: Trained | None = None
     for number, seed in enumerate(seeds):
         listener.on_seed(seed, number + 1, len(seeds))
         used_minutes = (time.monotonic() - started_s) / 60
         one = _with_seed(config, seed, used_minutes, len(seeds) - number)
         run_folder.claim(f"{seed_folder(seed)}/")
-        of_seed = SeedListener(listener, seed, said)
+        of_seed = SeedListener(listener, seed, reported)
         trained = train(one, of_seed, resume=resume, force=force, stop=stop)
-        said |= of_seed.heard
+        reported |= of_seed.found
         criterion = trained.criterion
         test = criterion.of_report(trained.test) if trained.test else None
         by_label = scores_by_label(trained.test or trained.dev)

@@ -43,7 +43,8 @@ class TimeBudget:
         self.limit_s = 60 * max_minutes or float("inf")
         self.every = checkpoint_every
         # Last duration of each; before there was one, 0 or an estimate.
-        self.dev_s = 0.0  # scoring dev
+        self.dev_s = 0.0  # scoring dev, its loss included
+        self.dev_loss_s = 0.0  # that loss alone
         self.model_s = 0.0  # saving a model
         self.checkpoint_s = 0.0  # saving a checkpoint
         self.steps = 0  # of this process, which may have resumed the run

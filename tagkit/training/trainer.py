@@ -267,9 +267,10 @@ def _finish(run: Run, ended: Ending, findings: tuple[Finding, ...]) -> Trained:
     run.folder.write_results(kept, run.listener.on_note)
     run.processes.barrier()  # no process returns before the first has written the model
     run.folder.write_curves(state.epochs, run.criterion, run.listener.on_note)
-    found = diagnose_run(
-        Outcome(tuple(state.epochs), dev.report, state.skipped, state.rollbacks, run.criterion.key)
+    outcome = Outcome(
+        tuple(state.epochs), run.criterion.key, dev.report, state.skipped, state.rollbacks
     )
+    found = diagnose_run(outcome)
     for finding in found:
         run.listener.on_finding(finding)
     return Trained(

@@ -6,11 +6,13 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from program import Ended, Program
 
 from tagkit import __version__
+from tagkit.errors import TrainingError
 
 
 def test_help_answers_in_under_0_4_seconds() -> None:
@@ -85,3 +87,25 @@ def test_a_command_imports_no_more_than_it_needs(
     subprocess.run(
         [sys.executable, "-c", program], cwd=home, check=True, capture_output=True, timeout=120
     )
+
+
+@pytest.mark.parametrize(
+    ("command", "function"),
+    [
+        (["train"], "tagkit.training.trainer.train"),
+        (["train", "--seeds", "1,2"], "tagkit.training.seeds.train_seeds"),
+        (["tune", "--trials", "1"], "tagkit.training.tune.tune"),
+    ],
+)
+def test_a_time_limit_counts_from_the_start_of_the_program(
+    tagkit: Program, model: Path, monkeypatch: pytest.MonkeyPatch, command: list[str], function: str
+) -> None:
+    def started(*_: object, started_s: float, **__: object) -> None:
+        raise TrainingError(f"counts from {started_s}")
+
+    if command[0] == "tune":
+        pytest.importorskip("optuna")
+    monkeypatch.setattr("tagkit.cli.main.time", SimpleNamespace(monotonic=lambda: 123.25))
+    monkeypatch.setattr(function, started)
+    ended = tagkit(*command, "--train", "train.conll", "-o", "limited", "--max-minutes", 1, "-q")
+    assert ended == Ended(1, "", "error: counts from 123.25\n")

@@ -1,11 +1,14 @@
 """Sentences -> padded batches."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from vocabularies import CHARS, NO_FEATURES, VOCABULARY
 
-from tagkit.features.encoding import encode, tag_target
+from tagkit.features.affixes import AFFIXES_PER_WORD
+from tagkit.features.encoding import encode, encode_words, tag_target
 from tagkit.features.vocabulary import RESERVED
 from tagkit.text.records import Sentence
 
@@ -57,3 +60,16 @@ def test_a_word_of_ten_thousand_characters_does_not_lengthen_the_others() -> Non
 def test_a_tag_that_is_not_in_the_vocabulary_is_no_id() -> None:
     with pytest.raises(KeyError, match="B-Y"):
         tag_target([Sentence(("a",), ("B-Y",))], NO_FEATURES)
+
+
+def test_each_word_has_as_many_affixes_also_where_there_is_no_word() -> None:
+    some = replace(VOCABULARY, affixes=("-b", "=xx"))
+    found = encode_words(["ab", "b", "AB"], some, chars=False).affix_ids
+    assert [sorted(row) for row in found.tolist()] == [
+        [0] * (AFFIXES_PER_WORD - 2) + [1, 2], [0] * AFFIXES_PER_WORD,
+        [0] * (AFFIXES_PER_WORD - 1) + [1],
+    ]  # fmt: skip
+    assert encode_words([], some, chars=False).affix_ids.shape == (0, AFFIXES_PER_WORD)
+    for words in ([], ["ab", "b"]):
+        found = encode_words(words, VOCABULARY, chars=False).affix_ids
+        assert found.shape == (len(words), 0)

@@ -3,6 +3,7 @@
 What a folder with such parts answers is in test_altered_bundles.py.
 """
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from vocabularies import NO_FEATURES, VOCABULARY
 from tagkit.config import Config, load_config
 from tagkit.errors import BundleError
 from tagkit.models.agreement import (
+    check_affixes,
     check_classes,
     check_features,
     check_no_classes,
@@ -86,3 +88,17 @@ def test_every_feature_column_has_values() -> None:
     check_features(config(), NO_FEATURES, WORDS)
     with pytest.raises(BundleError, match=r"expected values of 0 feature columns, .* found 1$"):
         check_features(config(), VOCABULARY, WORDS)
+
+
+def test_affixes_have_an_embedding() -> None:
+    some = replace(VOCABULARY, affixes=("-s",))
+    check_affixes(config("embeddings.affix_dim=9"), some, SETTINGS)
+    for dim, shown in (("0", "0"), ("auto", "'auto'")):
+        options = config(f"embeddings.affix_dim={dim}")
+        check_affixes(options, VOCABULARY, SETTINGS)
+        with pytest.raises(BundleError) as caught:
+            check_affixes(options, some, SETTINGS)
+        assert str(caught.value) == (
+            f"config.toml: embeddings.affix_dim = {shown}: expected a number above 0, as the "
+            "vocabulary holds affixes"
+        )

@@ -168,6 +168,25 @@ def unknown_option(model: Path) -> None:
     redigest(model)
 
 
+def without_dimension_of_affixes(model: Path) -> None:
+    path = model / "config.toml"
+    path.write_text(path.read_text().replace("affix_dim = 50\n", ""))  # as in a model of 0.1.0
+    redigest(model)
+
+
+def without_affixes(model: Path) -> None:
+    path = model / "vocabulary.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "affixes": []}))
+    redigest(model)
+
+
+def more_affixes(model: Path) -> None:
+    path = model / "vocabulary.json"
+    entries = json.loads(path.read_text())
+    path.write_text(json.dumps({**entries, "affixes": [*entries["affixes"], "-zz"]}))
+    redigest(model)
+
+
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
@@ -193,6 +212,9 @@ def unknown_option(model: Path) -> None:
             "model.safetensors: not a safetensors file: expected a header, found none",
         ),
         (unknown_option, "unknown option encoder.hiden; did you mean encoder.hidden?"),
+        (without_dimension_of_affixes, "config.toml: embeddings.affix_dim = 0: expected a number "),
+        (without_affixes, "model.safetensors: has an unknown tensor embed.affixes.table.weight; "),
+        (more_affixes, "model.safetensors: tensor embed.affixes.table.weight: expected shape ("),
     ],
 )
 def test_a_damaged_model_is_refused_with_one_clear_sentence(

@@ -82,6 +82,31 @@ def test_every_old_tensor_is_the_first_block_of_the_new_one(tmp_path: Path, base
     assert grown == 8  # words, characters, affixes, linear layer and bias, transitions, start, end
 
 
+FORMER = Path(__file__).parents[1] / "fixtures" / "0.1.0" / "tag-crf"
+
+
+def test_new_affixes_come_behind_the_old_ones_and_auto_gives_way(
+    tmp_path: Path, base: Path
+) -> None:
+    old = load_bundle(base).vocabulary.affixes
+    found = prepared(further(tmp_path, base, "embeddings.affix_dim=auto"))
+    assert found.config.embeddings.affix_dim == 50
+    assert found.vocabulary.affixes[: len(old)] == old
+    assert "=?" not in old
+    assert {"-s", "=Xxx"} <= set(found.vocabulary.affixes)
+    assert len(found.vocabulary.affixes) > len(old)
+    with pytest.raises(ConfigError, match=r"affix_dim = 0: .* has 50; leave it out"):
+        prepared(further(tmp_path, base, "embeddings.affix_dim=0"))
+
+
+def test_a_model_of_0_1_has_no_affixes_and_gets_none(tmp_path: Path) -> None:
+    found = prepared(further(tmp_path, FORMER, "embeddings.affix_dim=auto"))
+    assert (found.config.embeddings.affix_dim, found.vocabulary.affixes) == (0, ())
+    assert found.model.embed.affixes is None
+    with pytest.raises(ConfigError, match=r"affix_dim = 50: .* has 0; leave it out"):
+        prepared(further(tmp_path, FORMER, "embeddings.affix_dim=50"))
+
+
 def test_it_learns_new_labels_and_keeps_what_the_corpus_still_has(
     tmp_path: Path, base: Path
 ) -> None:

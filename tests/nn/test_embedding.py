@@ -1,5 +1,7 @@
 """From ids to vectors."""
 
+import numpy as np
+import pytest
 import torch
 from torch import Tensor
 
@@ -111,3 +113,38 @@ def test_words_characters_and_features_stand_side_by_side() -> None:
     plain = TokenEmbedding(words=words, chars=None, affixes=None, features=[], dim=2)
     vectors = plain.vectors(word_ids, nothing, [], torch.zeros(2, 0, dtype=torch.int64))
     torch.testing.assert_close(plain(vectors, rows, []), words.trained(word_ids[rows]))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_affixes_add_up_as_in_a_loop_and_unknown_ones_add_nothing(seed: int) -> None:
+    torch.manual_seed(seed)
+    embedding = AffixEmbedding(affixes=7, dim=4)
+    with torch.no_grad():  # whatever the row of unknown ones holds, it must not be read
+        embedding.table.weight[0] = 99.0
+    ids = np.random.default_rng(seed).integers(0, 7, (6, 5))
+    ids[0], ids[1] = 0, 3  # nothing but unknown ones; the same one several times
+    table, expected = embedding.table.weight.detach().numpy(), np.zeros((6, 4), dtype=np.float32)
+    uses = np.zeros((7, 4), dtype=np.float32)
+    for word in range(6):
+        for affix in ids[word]:
+            if affix != 0:
+                expected[word] += table[affix]
+                uses[affix] += 1
+    found = embedding(torch.from_numpy(ids))
+    np.testing.assert_allclose(found.detach().numpy(), expected, rtol=1e-5, atol=1e-6)
+    found.sum().backward()
+    gradient = embedding.table.weight.grad
+    assert gradient is not None
+    np.testing.assert_array_equal(gradient.numpy(), uses)  # of row 0 it is zero
+    assert not embedding(torch.empty(2, 5, dtype=torch.int64).fill_(0)).any()
+
+
+def test_an_affix_changes_its_own_words_alone() -> None:
+    torch.manual_seed(1)
+    embedding = AffixEmbedding(affixes=5, dim=3)
+    ids = torch.tensor([[1, 2, 0], [2, 3, 4], [0, 0, 0]])
+    before = embedding(ids)
+    with torch.no_grad():
+        embedding.table.weight[1] += 1
+    assert (embedding(ids) != before).any(dim=1).tolist() == [True, False, False]
+    assert embedding(torch.empty(0, 3, dtype=torch.int64)).shape == (0, 3)

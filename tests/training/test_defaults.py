@@ -104,3 +104,7 @@ def test_the_numbers_are_in_the_models_configuration(tmp_path: Path) -> None:
     text = (tmp_path / "model/best/config.toml").read_text("utf-8")
     assert "\nbatch_size = 4\n" in text
     assert "\nlr = 0.012\n" in text
+
+
+def test_the_weights_of_another_model_are_not_undone_by_a_high_rate() -> None:
+    assert chosen(100, "train.init_from=models/other")[-1] == 0.003

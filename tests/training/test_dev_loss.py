@@ -11,7 +11,8 @@ from small_runs import of_task
 from torchcrf import CRF
 
 from tagkit.errors import DataError, Interrupted
-from tagkit.features.encoding import encode, tag_target
+from tagkit.features.bucketing import Ids
+from tagkit.features.encoding import Encoded, encode, tag_target
 from tagkit.inference.score import DevScores
 from tagkit.models.tagger import Tagger
 from tagkit.text.schemes import convert
@@ -93,6 +94,35 @@ def test_of_other_tasks_it_is_their_loss_of_all_dev_in_one_batch(tmp_path: Path,
     assert DevLoss(prepared).compute() == pytest.approx(float(total / count), rel=1e-5)
 
 
+def test_it_is_computed_in_32_bits_whatever_the_precision_of_training(tmp_path: Path) -> None:
+    # Without gradients the characters are read from cached rows, which autocast would not fit.
+    found = []
+    for precision in ("fp32", "bf16"):
+        torch.manual_seed(1)
+        config = tiny.config(tmp_path, f"train.precision={precision}")
+        found.append(DevLoss(prepare(config, CPU)).compute())
+    assert found[0] is not None
+    assert found[0] == found[1]
+
+
+def test_its_duration_is_estimated_from_the_tokens_of_a_sample(
+    prepared: Prepared, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now, loss = [0.0], DevLoss._loss
+
+    def timed(self: DevLoss, encoded: Encoded, indices: Ids) -> tuple[float, int]:
+        now[0] += 0.5 * int(encoded.lengths[indices].sum())
+        return loss(self, encoded, indices)
+
+    monkeypatch.setattr(DevLoss, "_loss", timed)
+    monkeypatch.setattr("tagkit.training.dev_loss.time.perf_counter", lambda: now[0])
+    dev_loss = DevLoss(prepared)  # of 2, 1 and 4 tokens; the sentence with ORG has no loss
+    assert dev_loss.estimate_s(3) == 0.5 * 7
+    before = now[0]
+    assert dev_loss.estimate_s(1) == pytest.approx(0.5 * 7)  # of the first and the third
+    assert now[0] - before < 0.5 * 7
+
+
 LOSSES = [0.9, 0.4, 0.4, 0.7, 0.3]
 SCORES = [0.5, 0.6, 0.9, 0.7, 0.8]
 
@@ -117,6 +147,25 @@ def test_of_one_history_each_metric_selects_its_own_epoch(
     history = [json.loads(line) for line in lines]
     assert [line["dev_loss"] for line in history] == LOSSES
     assert [line["dev"] for line in history] == (LOSSES if metric == "loss" else SCORES)
+
+
+@pytest.mark.parametrize(
+    ("metric", "scores", "epochs"),
+    # Learning has begun with the first score above 0; a loss of 0 cannot be improved on.
+    [("auto", [0, 0, 0, 0.1, 0.1, 0.1, 0.2], 6), ("auto", [0] * 7, 7), ("loss", [0] * 7, 3)],
+)
+def test_patience_counts_from_the_first_score_above_0(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, metric: str, scores: list[float], epochs: int
+) -> None:
+    left = iter(scores)
+    monkeypatch.setattr("tagkit.training.run.dev_scores", lambda *_: DevScores(next(left), {}))
+    monkeypatch.setattr(DevLoss, "compute", lambda _: 0.0)
+    config = of_task(
+        tmp_path, "tag", "train.max_epochs=7", "train.patience=2", f"train.metric={metric}"
+    )
+    trained = train(config)
+    assert len(trained.epochs) == epochs
+    assert trained.ended == ("patience" if epochs < 7 else "epochs")
 
 
 def test_a_loss_that_is_not_finite_is_the_worst(

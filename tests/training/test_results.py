@@ -11,10 +11,13 @@ from typer.testing import CliRunner
 
 from tagkit.cli.main import app
 from tagkit.config import DataConfig
+from tagkit.errors import CheckpointError
 from tagkit.evaluation.compare import compare_files
 from tagkit.evaluation.report_text import report_lines
 from tagkit.evaluation.tag_report import TagReport
 from tagkit.inference.predictor import Predictor
+from tagkit.models.bundle import load_bundle
+from tagkit.training import run_folder
 from tagkit.training.callbacks import Epoch, Listener
 from tagkit.training.run_files import RESULTS
 from tagkit.training.seeds import train_seeds
@@ -118,6 +121,34 @@ def test_of_several_seeds_those_of_the_best_and_force_removes_them(tmp_path: Pat
     alone = train(tiny.small(tmp_path, "train.max_epochs=1", **NO_DEV), force=True)
     assert not (alone.folder / "test.pred").exists()
     assert (alone.folder / "dev.pred").exists()
+
+
+@pytest.mark.parametrize("name", ["dev.pred", "report.json"])
+def test_a_disk_that_fills_up_is_said_and_the_model_has_its_scores(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    write = run_folder.write_whole
+
+    def full(path: Path, content: bytes) -> None:
+        if path.name == name:
+            raise OSError(28, "No space left on device")
+        write(path, content)
+
+    monkeypatch.setattr(run_folder, "write_whole", full)
+    config = tiny.config(tmp_path, "train.max_epochs=1")
+    with pytest.raises(CheckpointError) as caught:
+        train(config)
+    folder = tmp_path / "model"
+    assert str(caught.value) == (
+        f"{folder / name}: cannot be written: No space left on device; correct this, and resume "
+        "the run with resume=True"
+    )
+    assert load_bundle(folder).metadata["scores"]["test"]["kind"] == "spans"
+    assert not (folder / name).exists()
+    # With room again the same command completes what is missing.
+    monkeypatch.setattr(run_folder, "write_whole", write)
+    train(config, resume=True)
+    assert set(RESULTS) <= {path.name for path in folder.iterdir()}
 
 
 def test_a_file_of_yours_that_came_during_the_run_stays(tmp_path: Path) -> None:

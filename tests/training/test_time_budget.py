@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 import tiny
-from runs import StopAt, settings
+from runs import Faulty, StopAt, settings
 
 from tagkit.corpus.dataset import Split
 from tagkit.errors import Interrupted
 from tagkit.evaluation.report import Report
 from tagkit.inference.predictor import Predictor
 from tagkit.training.checkpoint import newest_checkpoint
+from tagkit.training.dev_loss import DevLoss
 from tagkit.training.lr_schedule import Schedule
 from tagkit.training.run import Run
 from tagkit.training.time_budget import COLD_STEPS, EpochSteps, TimeBudget
@@ -137,15 +138,9 @@ def test_a_run_uses_its_time_and_its_learning_rate_falls_to_the_end(
     assert rates[-1] == trained.epochs[-1].lr
 
 
-@pytest.mark.parametrize("schedule", ["linear", "cosine"])
-def test_by_a_steady_clock_a_rate_falls_from_step_to_step_and_to_zero(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    rates: list[float],
-    clock: Clock,
-    schedule: str,
-) -> None:
-    # 10 steps an epoch of a second each; 2 s for dev, nothing for the rest.
+@pytest.fixture
+def steady(clock: Clock, rates: list[float], monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """A clock by which a step takes a second, scoring dev two, and the rest nothing."""
     next_step, evaluate, count_step = Schedule.next_step, Run.evaluate, TimeBudget.count_step
 
     def stepped(self: Schedule) -> float:
@@ -162,16 +157,23 @@ def test_by_a_steady_clock_a_rate_falls_from_step_to_step_and_to_zero(
     monkeypatch.setattr(Run, "_epoch_ending_s", lambda self: 2.0)
     monkeypatch.setattr(Run, "_estimate_dev", lambda self: None)
     monkeypatch.setattr(TimeBudget, "count_step", lambda self, _: count_step(self, 1.0))
-    began = clock.now
+    return clock
+
+
+@pytest.mark.parametrize("schedule", ["linear", "cosine"])
+def test_by_a_steady_clock_a_rate_falls_from_step_to_step_and_to_zero(
+    tmp_path: Path, rates: list[float], steady: Clock, schedule: str
+) -> None:
+    began = steady.now
     trained = train(
         settings(tmp_path, "train.max_epochs=50", f"train.schedule={schedule}",
                  "train.max_minutes=1.1", "train.warmup_steps=4")
     )  # fmt: skip
-    # 66 s are five epochs of 12 s, 4 steps more, and dev.
+    # 66 s are five epochs of 10 steps and 2 s, 4 steps more, and dev.
     assert [(epoch.step, epoch.whole) for epoch in trained.epochs] == [
         (10, True), (20, True), (30, True), (40, True), (50, True), (54, False),
     ]  # fmt: skip
-    assert clock.now - began == 66
+    assert steady.now - began == 66
     assert trained.ended == "time"
     assert rates[:4] == pytest.approx([0.005, 0.01, 0.015, 0.02])
     falling = rates[4:]
@@ -182,6 +184,23 @@ def test_by_a_steady_clock_a_rate_falls_from_step_to_step_and_to_zero(
     if schedule == "linear":
         assert rates[4:41] == pytest.approx([0.02 * (1 - n / 496) for n in range(37)])
     assert falling[-1] < 0.08 * 0.02
+
+
+def test_a_run_that_goes_back_has_the_steps_and_rates_of_the_time_that_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rates: list[float], steady: Clock
+) -> None:
+    Faulty(monkeypatch, float("nan"), range(16, 21))
+    listener, began = StopAt(), steady.now
+    trained = train(settings(tmp_path, "train.max_epochs=50", "train.max_minutes=1.1"), listener)
+    assert "step 20: not finite 5 times in a row; back to step 12, " in listener.notes[1]
+    # 22 s until then, 10 s and 12 s twice for three epochs, 8 steps more, and dev.
+    assert [epoch.step for epoch in trained.epochs] == [10, 20, 30, 40, 48]
+    assert steady.now - began == 66
+    assert trained.ended == "time"
+    # Half of the rate, from the step that it went back to; to 0 within the last quarter.
+    after = rates[20:]
+    assert after[0] == pytest.approx(0.01 * (1 - 12 / 500))
+    assert after[-11:] == pytest.approx([0.01 * (48 - step) / 12 for step in range(37, 48)])
 
 
 def test_a_limit_that_is_never_reached_changes_no_rate(tmp_path: Path, rates: list[float]) -> None:
@@ -251,3 +270,33 @@ def test_how_long_dev_takes_follows_from_its_tokens_and_its_distinct_words(
     assert len(set(estimates)) == 1
     assert scored[4] == tokens
     assert tokens not in scored[:4]
+
+
+def test_the_loss_on_dev_is_counted_for_epochs_and_not_for_the_reports_at_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clock: Clock
+) -> None:
+    monkeypatch.setattr("tagkit.training.run.time.perf_counter", clock)
+    score, compute, evaluate, runs = Predictor.score, DevLoss.compute, Run.evaluate, []
+
+    def scored(self: Predictor, split: Split, **more: Any) -> Report:
+        clock.now += 2
+        return score(self, split, **more)
+
+    def computed(self: DevLoss) -> float | None:
+        clock.now += 3
+        return compute(self)
+
+    def evaluated(self: Run, *, whole: bool) -> object:
+        runs.append(self)
+        return evaluate(self, whole=whole)
+
+    monkeypatch.setattr(Predictor, "score", scored)
+    monkeypatch.setattr(DevLoss, "compute", computed)
+    monkeypatch.setattr(Run, "evaluate", evaluated)
+    train(settings(tmp_path, "train.max_epochs=1"))
+    run, corpus = runs[0], runs[0].prepared.corpus
+    assert corpus.test is not None
+    assert run._epoch_ending_s() == 5
+    assert run._closing_s() == pytest.approx(
+        5 + 2 * (1 + corpus.test.tokens / corpus.dev.tokens) + 1
+    )

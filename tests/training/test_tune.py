@@ -158,6 +158,35 @@ def test_of_trials_that_score_the_same_the_first_that_ended_is_the_best(
     assert (tmp_path / "search" / "best" / "model.safetensors").read_text() == "3"
 
 
+def test_by_the_loss_the_trial_with_the_smallest_is_the_best(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import optuna
+
+    losses = [0.9, 0.4, 0.4, 0.7, 0.0, 0.3]
+    left, hidden = iter(losses), []
+
+    def run(config: Config, *_: object, **__: object) -> SimpleNamespace:
+        hidden.append(config.encoder.hidden)
+        (Path(config.output.dir) / "best").mkdir(parents=True)
+        for name in MODEL_FILES:
+            (Path(config.output.dir) / "best" / name).write_text(str(len(hidden)))
+        return SimpleNamespace(best=SimpleNamespace(score=next(left)))
+
+    monkeypatch.setattr("tagkit.training.tune.train", run)
+    spaces, recorder = parse_spaces(["encoder.hidden=4..1000"]), Recorder()
+    tuned = tune(settings(tmp_path, "train.metric=loss"), spaces, trials=6, listener=recorder)
+    assert [trial.dev for trial in tuned.trials] == losses
+    assert [is_best for _, is_best in recorder.trials] == [True, True, False, False, True, False]
+    assert (tuned.best.number, tuned.config.encoder.hidden) == (5, hidden[4])
+    assert (tmp_path / "search" / "best" / "model.safetensors").read_text() == "5"
+    storage = f"sqlite:///{tmp_path / 'search' / 'study.db'}"
+    study = optuna.load_study(study_name="tagkit", storage=storage)
+    assert study.direction.name == "MINIMIZE"  # which the sampler and the pruner follow
+    with pytest.raises(CheckpointError, match="the search there tried other options"):
+        tune(settings(tmp_path), spaces, trials=7)
+
+
 @pytest.mark.slow
 def test_a_search_is_resumed_only_with_the_same_options(tmp_path: Path) -> None:
     tune(settings(tmp_path), SPACES, trials=1)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tagkit.evaluation.class_report import ClassReport, JointReport
-from tagkit.evaluation.criterion import AUTO, LOSS, rank, score_text
+from tagkit.evaluation.criterion import LOSS, rank, score_text
 from tagkit.evaluation.metrics import Kind
 from tagkit.evaluation.report import Report
 from tagkit.evaluation.tag_report import TagReport
@@ -41,17 +41,17 @@ class Outcome:
 
     Attributes:
         epochs: all of them.
+        metric: value of `train.metric`, by which they were scored.
         dev: report of the best model on dev.
         skipped: number of steps whose loss or gradients were not finite.
         rollbacks: how often the run went back to a checkpoint.
-        metric: value of `train.metric`, by which the epochs are scored.
     """
 
     epochs: Sequence[Epoch]
+    metric: str
     dev: Report
     skipped: int
     rollbacks: int
-    metric: str = AUTO
 
 
 def diagnose_run(outcome: Outcome) -> tuple[Finding, ...]:
@@ -156,26 +156,26 @@ def _overfitting(outcome: Outcome) -> Iterator[Statement]:
     epochs = [epoch for epoch in outcome.epochs if epoch.whole]
     if not epochs:
         return
-    last, metric = epochs[-1], outcome.metric
+    last = epochs[-1]
     # Of equal ones the first.
-    best = max(epochs, key=lambda epoch: rank(metric, epoch.score))
+    best = max(epochs, key=lambda epoch: rank(outcome.metric, epoch.score))
+    # A loss does not say how much is left to gain.
+    reached = outcome.dev.headline if outcome.metric == LOSS else best.score
     since = len(epochs) - 1 - epochs.index(best)
     if (
         since >= max(_LEAST_EPOCHS, _LAST_SHARE * len(epochs))
         and last.loss <= _LOSS_FALLS * best.loss
         and not _dev_loss_fell(best, last)
         # At 0 throughout nothing has been learnt that could be forgotten.
-        and (metric == LOSS or 0 < best.score < _NOTHING_TO_GAIN)
+        and 0 < reached < _NOTHING_TO_GAIN
     ):
-        if metric == LOSS:
-            dev = "the loss on dev did not fall"
-        else:
-            dev = "the score on dev did not rise"
-        then = f"{score_text(metric, best.score)}, then {score_text(metric, last.score)}"
+        before, after = (score_text(outcome.metric, epoch.score) for epoch in (best, last))
+        what = "loss on dev did not fall" if outcome.metric == LOSS else "score on dev did not rise"
         yield (
             Message(
                 f"the model overfits: from epoch {best.number} to {last.number} the loss on train "
-                f"fell from {best.loss:.4f} to {last.loss:.4f}, and {dev} ({then})"
+                f"fell from {best.loss:.4f} to {last.loss:.4f}, and the {what} "
+                f"({before}, then {after})"
             ),
             Message(
                 "Label more examples, raise ", Setting("encoder.dropout"), " or ",

@@ -30,9 +30,13 @@ FALLING = history([2.0, 1.0, 0.5], [0.3, 0.5, 0.6])
 
 
 def diagnosed(
-    epochs: tuple[Epoch, ...] = FALLING, dev: Report = WELL, skipped: int = 0, rollbacks: int = 0
+    epochs: tuple[Epoch, ...] = FALLING,
+    dev: Report = WELL,
+    skipped: int = 0,
+    rollbacks: int = 0,
+    metric: str = "auto",
 ) -> tuple[Finding, ...]:
-    return diagnose_run(Outcome(epochs, dev, skipped, rollbacks))
+    return diagnose_run(Outcome(epochs, metric, dev, skipped, rollbacks))
 
 
 def texts(findings: Sequence[Finding]) -> list[tuple[str, str]]:
@@ -247,16 +251,25 @@ def test_a_model_whose_loss_on_dev_still_falls_does_not_overfit(
     assert [finding.name for finding in diagnosed(epochs)] == found
 
 
-def test_where_the_loss_on_dev_selects_the_best_epoch_it_is_that_which_does_not_fall() -> None:
-    rising, falling = (
-        diagnose_run(Outcome(history(LOSSES, dev), WELL, 0, 0, "loss"))
-        for dev in (DEV_RISES, DEV_FALLS)
+HALF = of_tags([*SPANS[:6], *[["O", "O"]] * 6])  # of both labels
+FALLS = [1.0, 0.6, 0.4, 0.3, 0.25, 0.2, 0.18, 0.16, 0.12]
+
+
+def test_of_a_run_chosen_by_its_loss_one_that_rises_again_is_overfitting() -> None:
+    epochs = history(FALLS, [0.9, 0.6, 0.5, 0.6, 0.7, 0.8, 0.9, 1.1, 1.3])
+    ((name, text),) = texts(diagnosed(epochs, HALF, metric="loss"))
+    assert name == "overfitting"
+    assert text.startswith(
+        "the model overfits: from epoch 3 to 9 the loss on train fell from 0.4000 to 0.1200, and "
+        "the loss on dev did not fall (0.5000, then 1.3000). "
     )
-    assert falling == ()
-    assert [finding.sentence for finding in rising] == [
-        "the model overfits: from epoch 2 to 5 the loss on train fell from 0.8000 to 0.2000, and "
-        "the loss on dev did not fall (0.5000, then 1.5000)"
-    ]
+    assert diagnosed(epochs, WELL, metric="loss") == ()  # nothing is left to gain
+
+
+def test_a_loss_on_dev_that_falls_to_the_end_is_not_called_overfitting() -> None:
+    # The first one is the largest number, and the worst.
+    epochs = history(FALLS, [0.9, 0.6, 0.5, 0.45, 0.4, 0.38, 0.36, 0.34, 0.33])
+    assert diagnosed(epochs, HALF, metric="loss") == ()
 
 
 REMEDY = ". Lower train.lr to a third, or raise train.warmup_steps."

@@ -1,0 +1,53 @@
+"""What a resumed run has in common with the run that wrote the checkpoint."""
+
+import pytest
+
+from tagkit.config import FORMER_DEFAULTS, Config, load_config, option_values
+from tagkit.training.run_identity import differences, with_former_defaults
+
+OF_0_1 = {"encoder.hidden": 100, "train.lr": 0.01, "train.batch_size": 32}  # some of its options
+
+
+def values(config: Config) -> dict[str, object]:
+    found = option_values(config)
+    return {name: found[name] for name in FORMER_DEFAULTS}
+
+
+def test_a_run_of_0_1_is_resumed_with_its_values_and_the_defaults_that_it_had() -> None:
+    found = values(with_former_defaults(Config(), OF_0_1))
+    assert found == {**FORMER_DEFAULTS, "train.lr": 0.01}
+
+
+def test_a_later_run_is_resumed_with_what_followed_from_its_corpus() -> None:
+    # The number of epochs and the patience may change, so that no run records them.
+    run = {**OF_0_1, "train.batch_size": 4, "embeddings.affix_dim": 50, "data.tokenizer": "blanks"}
+    found = values(with_former_defaults(Config(), run))
+    assert found == {
+        "data.tokenizer": "blanks", "embeddings.affix_dim": 50, "train.lr": 0.01,
+        "train.batch_size": 4, "train.max_epochs": "auto", "train.patience": "auto",
+    }  # fmt: skip
+
+
+def test_what_is_set_stays_and_is_compared() -> None:
+    config = load_config(overrides=["train.lr=0.02", "train.max_epochs=7", "train.batch_size=auto"])
+    found = with_former_defaults(config, OF_0_1).train
+    assert (found.lr, found.max_epochs, found.batch_size) == (0.02, 7, "auto")
+    assert with_former_defaults(config, None) is config  # a damaged checkpoint
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"train.metric": "auto", "embeddings.affix_dim": 0}, []),
+        ({"train.metric": "loss"}, ['train.metric = "auto", not "loss"']),
+        ({"embeddings.affix_dim": 50}, ["embeddings.affix_dim = 0, not 50"]),
+        ({"data.tokenizer": "blanks"}, ['data.tokenizer = "syntok", not "blanks"']),
+        ({"train.lr": 0.02}, ["train.lr = 0.01, not 0.02"]),
+        # What is no option has no default.
+        ({"train corpus": "digest", "option of a later version": 3}, []),
+    ],
+)
+def test_an_option_that_the_run_lacks_had_the_default_of_its_version(
+    options: dict[str, object], expected: list[str]
+) -> None:
+    assert differences(OF_0_1, options) == expected
