@@ -22,7 +22,7 @@ def test_info_tells_what_the_model_is(tagkit: Program, model: Path) -> None:
         assert text in ended.out
     facts = json.loads(tagkit("info", model, "--json").out)
     assert facts["config"]["encoder"]["hidden"] == 16
-    assert facts["format_version"] == 1
+    assert facts["format_version"] == 2
 
 
 def test_info_tells_the_classes(tagkit: Program, intents: Path) -> None:
