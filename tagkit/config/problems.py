@@ -65,9 +65,17 @@ def _explain(name: str, errors: Sequence[ErrorDetails]) -> list[str]:
             wanted = _EXPECTED.get(details["type"], wanted)
             expected.setdefault(shown(details["input"]), []).append(wanted)
     return [
-        f"{name} = {found}: expected {bounded(' or '.join(dict.fromkeys(wanted)))}"
+        f"{name} = {found}: expected {bounded(_alternatives([*dict.fromkeys(wanted)]))}"
         for found, wanted in expected.items()
     ]
+
+
+def _alternatives(wanted: Sequence[str]) -> str:
+    """What an option can be: "greater than 0", or "'auto' or a number greater than 0"."""
+    if len(wanted) == 1:
+        return wanted[0]
+    bounds = ("greater than", "less than")
+    return " or ".join(f"a number {each}" if each.startswith(bounds) else each for each in wanted)
 
 
 def _message(details: ErrorDetails) -> str:

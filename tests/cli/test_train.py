@@ -62,7 +62,7 @@ def test_all_mistakes_are_told_at_once(tagkit: Program, model: Path) -> None:
         1,
         "",
         "error: configuration: encoder.cell = \"rnn\": expected 'lstm', 'gru' or 'elman'\n"
-        "error: configuration: train.lr = 0: expected 'auto' or greater than 0\n"
+        "error: configuration: train.lr = 0: expected 'auto' or a number greater than 0\n"
         "error: configuration: train.device = \"gpu\": expected 'auto', 'cpu', 'cuda' or "
         "'cuda:N'\n",
     )

@@ -133,7 +133,7 @@ def test_the_source_is_named_before_each_problem() -> None:
     with pytest.raises(ConfigError) as caught:
         parse_config({"train": {"seed": -1, "lr": 0}}, "models/ner/config.toml")
     assert str(caught.value) == (
-        "models/ner/config.toml: train.lr = 0: expected 'auto' or greater than 0\n"
+        "models/ner/config.toml: train.lr = 0: expected 'auto' or a number greater than 0\n"
         "models/ner/config.toml: train.seed = -1: expected greater than or equal to 0"
     )
     assert caught.value.source == "models/ner/config.toml"
