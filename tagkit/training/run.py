@@ -3,19 +3,17 @@
 import math
 import threading
 import time
-from dataclasses import replace
 from enum import IntEnum
-from statistics import median
 from typing import Any, Literal
 
 from tagkit.config import fixed
-from tagkit.corpus.dataset import Split
 from tagkit.errors import Interrupted, TrainingError
 from tagkit.evaluation.criterion import rank
 from tagkit.inference.predictor import Predictor
 from tagkit.inference.score import dev_scores
 from tagkit.limits import BATCH_SIZE
 from tagkit.training.callbacks import Epoch, Listener, Step
+from tagkit.training.dev_cost import DevCost
 from tagkit.training.dev_loss import NO_LOSS, DevLoss
 from tagkit.training.run_folder import RunFolder
 from tagkit.training.state import EpochPlan, RunState
@@ -24,9 +22,6 @@ from tagkit.training.time_budget import COLD_STEPS, EpochSteps, TimeBudget
 # How many consecutive steps without finite gradients make a run go back, and how often it may.
 MAX_NONFINITE = 5
 _MAX_ROLLBACKS = 5
-# Sentences of dev that are scored to estimate how long all of it will take.
-_DEV_SAMPLE = 256
-_DEV_ESTIMATES = 4  # at most, as the last ones would take the time of the last steps
 # Drawing the curves, showing the report, starting and ending the interpreter, in seconds.
 _EXIT_S = 1.0
 
@@ -72,15 +67,12 @@ class Run:
         # Of dev and test; added up once, not after each step.
         self._dev_tokens = max(1, prepared.corpus.dev.tokens)
         self._test_tokens = prepared.corpus.test.tokens if prepared.corpus.test else 0
-        # Estimates of how long scoring dev takes, until it was scored; and the seconds left
-        # when the next one is due.
-        self._dev_estimates_s: list[float] = []
-        self._dev_estimate_s = 0.0  # their median
-        self._estimate_at_s = float("inf")
         # It has the model that is trained, not a copy, and so its current weights.
         self.predictor = Predictor(
             prepared.model, prepared.vocabulary, prepared.config, prepared.device
         )
+        self._dev_cost = DevCost(self.predictor, prepared.corpus.dev, self.dev_loss)
+        self._estimate_at_s = math.inf  # seconds left when the next estimate is due
 
     def ending(self) -> Ending | None:
         """Why there is no further epoch; None while there is one."""
@@ -264,7 +256,7 @@ class Run:
     def _epoch_ending_s(self) -> float:
         """Seconds that it takes to score dev, and to save a model and a checkpoint."""
         budget = self.budget
-        dev_s = budget.dev_s or self._dev_estimate_s
+        dev_s = budget.dev_s or self._dev_cost.seconds
         # Until a model was saved, a checkpoint, which holds more, is an upper bound.
         return dev_s + budget.checkpoint_s + (budget.model_s or budget.checkpoint_s)
 
@@ -293,44 +285,16 @@ class Run:
         and test, and saved once more.
         """
         budget = self.budget
-        dev_s = budget.dev_s or self._dev_estimate_s
+        dev_s = budget.dev_s or self._dev_cost.seconds
         # The loss is for epochs alone.
         scored_s = max(0.0, dev_s - budget.dev_loss_s) * (1 + self._test_tokens / self._dev_tokens)
         return self._epoch_ending_s() + scored_s + 2 * budget.model_s + _EXIT_S
 
     def _estimate_dev(self) -> None:
         """Estimate how long scoring dev takes, again whenever half of the time has passed."""
-        left_s, estimates = self.budget.left_s(self._closing_s()), self._dev_estimates_s
-        if 0 < left_s < self._estimate_at_s and len(estimates) < _DEV_ESTIMATES:
-            if not estimates:
-                self._sampled_dev_s()  # loads code and allocates memory, as the first steps do
-            estimates.append(self._sampled_dev_s())
-            # One that is far too high would end the run at once, in the middle of its schedule.
-            self._dev_estimate_s = median(estimates)
+        left_s, cost = self.budget.left_s(self._closing_s()), self._dev_cost
+        if 0 < left_s < self._estimate_at_s and not cost.is_final:
+            cost.sample()
+            self.budget.dev_loss_s = cost.loss_s
             self._estimate_at_s = self.budget.left_s(self._closing_s()) / 2
             self.prepared.model.train()  # which scoring has ended
-
-    def _sampled_dev_s(self) -> float:
-        """Seconds that scoring dev and its loss will take, from a sample of its sentences."""
-        dev, seconds = self.prepared.corpus.dev, []
-        # From all parts of the corpus: sentences of its beginning may be of another length.
-        sentences = dev.sentences[:: len(dev.sentences) // _DEV_SAMPLE + 1]
-        once = replace(dev, sentences=sentences)
-        # A word's vector is computed once. All of dev has fewer new words than a sample has, so a
-        # second pass over the same words shows what tokens alone take.
-        for part in (once, replace(dev, sentences=sentences * 2)):
-            began = time.perf_counter()
-            self.predictor.score(part, batch_size=BATCH_SIZE)
-            seconds.append(time.perf_counter() - began)
-        of_tokens = min(max(seconds[1] - seconds[0], 0.0), seconds[0])
-        of_words = seconds[0] - of_tokens
-        self.budget.dev_loss_s = self.dev_loss.estimate_s(_DEV_SAMPLE)
-        return (
-            of_tokens * (self._dev_tokens / max(1, once.tokens))
-            + of_words * (_distinct_words(dev) / _distinct_words(once))
-            + self.budget.dev_loss_s
-        )
-
-
-def _distinct_words(split: Split) -> int:
-    return len({word for sentence in split.sentences for word in sentence.words})

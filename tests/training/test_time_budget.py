@@ -257,7 +257,7 @@ def test_how_long_dev_takes_follows_from_its_tokens_and_its_distinct_words(
 
     def recorded(self: Run) -> None:
         estimate(self)
-        estimates.append(self._dev_estimate_s)
+        estimates.append(self._dev_cost.seconds)
         assert self.prepared.model.training
 
     monkeypatch.setattr(Predictor, "score", timed)
