@@ -8,7 +8,7 @@ from tagkit.models.task_table import TASKS
 
 @pytest.mark.parametrize("name", TASKS)
 def test_a_task_that_reads_windows_joins_them(name: str) -> None:
-    # Prediction calls `join` for texts of several windows alone, which whole texts are not cut into.
+    # Prediction calls `join` for texts of several windows alone; a whole text is never cut.
     task = TASKS[name]
     assert task.is_whole or type(task).join is not Task.join
 
