@@ -6,25 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from read_files import items_of, refusal
 
-from tagkit.config import DataConfig
-from tagkit.corpus.formats.options import Reading
-from tagkit.corpus.formats.recognition import read_items
-from tagkit.corpus.formats.source import Source
 from tagkit.corpus.formats.table import FORMATS
-from tagkit.errors import TagkitError
-
-
-def items_of(path: Path, **options: object) -> list[object]:
-    data = DataConfig(**options)
-    limit = {"max_line_chars": data.max_line_chars} if "max_line_chars" in options else {}
-    return list(read_items(Source(str(path), data.encoding, **limit), Reading(data)))
-
-
-def refusal(path: Path, **options: object) -> str:
-    with pytest.raises(TagkitError) as caught:
-        items_of(path, **options)
-    return str(caught.value).replace(f"{path.parent}/", "")
 
 
 @pytest.mark.parametrize("name", [name for name in FORMATS if not FORMATS[name].many_files])

@@ -7,6 +7,7 @@ from formats_help import read, sentences, texts, words, write
 from hypothesis import given
 from hypothesis import strategies as st
 from kinds import TAGS
+from read_files import refusal
 
 from tagkit.config import DataConfig
 from tagkit.corpus.alignment import to_sentences
@@ -14,11 +15,9 @@ from tagkit.corpus.convert import convert_corpus
 from tagkit.corpus.formats.columns.sentences import read_columns
 from tagkit.corpus.formats.conllu import write_conllu
 from tagkit.corpus.formats.options import Reading
-from tagkit.corpus.formats.recognition import read_items
-from tagkit.corpus.formats.source import Source
 from tagkit.corpus.formats.table import target_format
 from tagkit.corpus.splits import read_split
-from tagkit.errors import FormatError, TagkitError
+from tagkit.errors import FormatError
 from tagkit.text.records import Document, Sentence, TextSpan
 
 
@@ -180,18 +179,6 @@ def test_a_span_over_a_multiword_token_is_its_text(tmp_path: Path) -> None:
     assert document.text == "au du."
     assert document.spans == (TextSpan("du", 3, 5, "X"),)
     assert document.tokens is None
-
-
-def items_of(path: Path, **options: object) -> list[object]:
-    data = DataConfig(**options)
-    limit = {"max_line_chars": data.max_line_chars} if "max_line_chars" in options else {}
-    return list(read_items(Source(str(path), data.encoding, **limit), Reading(data)))
-
-
-def refusal(path: Path, **options: object) -> str:
-    with pytest.raises(TagkitError) as caught:
-        items_of(path, **options)
-    return str(caught.value).replace(f"{path.parent}/", "")
 
 
 def converted(path: Path, to: str, **options: object) -> str:
