@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 
 from tagkit.config import DataConfig
-from tagkit.corpus.formats.options import Reading
+from tagkit.corpus.formats.options import Item, Reading
 from tagkit.corpus.formats.recognition import read_items
 from tagkit.corpus.formats.source import Source
 from tagkit.errors import TagkitError
 
 
-def items_of(path: Path, **options: object) -> list[object]:
+def items_of(path: str | Path, **options: object) -> list[Item]:
     """Sentences or documents of a file, read with these options of [data]."""
     data = DataConfig(**options)
     limit = {"max_line_chars": data.max_line_chars} if "max_line_chars" in options else {}

@@ -6,12 +6,9 @@ import pytest
 from formats_help import read, sentences, words, write
 from hypothesis import given
 from hypothesis import strategies as st
+from read_files import items_of
 
-from tagkit.config import DataConfig
-from tagkit.corpus.formats.options import Reading
 from tagkit.corpus.formats.parallel import read_parallel, write_parallel
-from tagkit.corpus.formats.recognition import read_items
-from tagkit.corpus.formats.source import Source
 from tagkit.errors import DataError, FormatError
 from tagkit.text.records import Sentence
 
@@ -122,12 +119,6 @@ def test_the_counts_of_atis_are_those_of_its_owners(corpora: Path) -> None:
         len(read(corpora / "atis" / part, read_parallel)) for part in ("train", "valid", "test")
     ]
     assert counts == [4478, 500, 893]
-
-
-def items_of(path: Path, **options: object) -> list[object]:
-    data = DataConfig(**options)
-    limit = {"max_line_chars": data.max_line_chars} if "max_line_chars" in options else {}
-    return list(read_items(Source(str(path), data.encoding, **limit), Reading(data)))
 
 
 def test_a_file_that_is_no_parallel_corpus_is_named(

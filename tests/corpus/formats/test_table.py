@@ -10,6 +10,7 @@ import pytest
 from formats_help import ODD, documents, sentences, texts, words, write
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from read_files import items_of
 
 from tagkit.config import DataConfig, Format
 from tagkit.corpus.alignment import to_sentences
@@ -19,11 +20,6 @@ from tagkit.corpus.formats.source import Source
 from tagkit.corpus.formats.table import FORMATS
 from tagkit.errors import FormatError, TagkitError
 from tagkit.text.records import Document, Sentence
-
-
-def items_of(path: str | Path, **options: object) -> list[Item]:
-    data = DataConfig(**options)
-    return list(read_items(Source(str(path), data.encoding), Reading(data)))
 
 
 def format_of(path: str | Path, raw: bool = False) -> str:
