@@ -27,7 +27,8 @@ EXAMPLES = """\b
 Examples:
   tagkit eval models/travel data/travel/test.conll
   tagkit eval --gold test.conll --pred tagged.conll --strict --json
-  tagkit eval --gold test.conll --pred tagged.conll --verify
+  tagkit eval --gold test.jsonl --pred tagged.jsonl
+  tagkit eval --gold dev.conllu --pred tagged.conllu --tag-column UPOS
 """
 
 
@@ -48,12 +49,12 @@ def eval_command(
     ] = None,
     gold: Annotated[
         str | None,
-        typer.Option(help="Column file with gold tags, or texts with classes.", metavar="FILE"),
+        typer.Option(help="File with gold tags, spans or classes.", metavar="FILE"),
     ] = None,
     pred: Annotated[
         str | None,
         typer.Option(
-            help="The same file with predicted tags or classes.",
+            help="The same tokens or texts with predictions, in the same format or another.",
             metavar="FILE",
             show_default="the gold file",
         ),
@@ -64,7 +65,11 @@ def eval_command(
     tag_column: TagColumn = None,
     pred_column: Annotated[
         str | None,
-        typer.Option(help="Column of the predicted tags.", metavar="N|NAME", show_default="-1"),
+        typer.Option(
+            help="Column of the predicted tags.",
+            metavar="N|NAME",
+            show_default="-1; of CoNLL-U, that of the gold tags",
+        ),
     ] = None,
     scheme: Annotated[
         str,
@@ -133,8 +138,7 @@ def eval_command(
     if gold:  # no model and so no torch, which takes seconds to import
         from tagkit.evaluation.compare import compare_files
 
-        predicted = column("-1" if pred_column is None else pred_column) or 0
-        report: Report = compare_files(gold, pred, data, predicted, strict, note)
+        report: Report = compare_files(gold, pred, data, column(pred_column), strict, note)
     else:
         from tagkit.inference.predictor import load
         from tagkit.inference.score import score_model

@@ -5,6 +5,7 @@ typer shows an argument as `{FILE}` and `FILE <list[str]>`, and a default in wor
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -30,8 +31,26 @@ _EXTRAS = re.compile(r"(?P<text>.*?)  \[(?P<extras>.*)\]", re.DOTALL)
 _UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 
 
+# What to do instead of giving an option several times, where there is more to say than "leave one
+# out".
+_INSTEAD = {"--pred": "score each system by itself, with one --pred at a time"}
+
+
 class Command(TyperCommand):
     """One command."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments; an option of one value that is given twice is refused.
+
+        click would take the last value in silence, and the user would believe that both counted.
+        """
+        _, _, given = self.make_parser(ctx).parse_args(args=list(args))
+        for param, times in Counter(given).items():
+            if times > 1 and _takes_one_value(param) and not ctx.resilient_parsing:
+                name = max(param.opts, key=len)
+                instead = _INSTEAD.get(name, "leave out all but one")
+                ctx.fail(f"{name} takes one value, and is given {times} times: {instead}")
+        return super().parse_args(ctx, args)
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """What follows the command's name in its usage: [OPTIONS] MODEL [FILE]..."""
@@ -55,6 +74,12 @@ class Command(TyperCommand):
             if records:
                 with formatter.section(title):
                     formatter.write_dl(records)
+
+
+def _takes_one_value(param: Any) -> bool:
+    """Whether it is an option whose second value would replace the first."""
+    # A flag that is given twice means what it means once.
+    return param.param_type_name == "option" and not (param.multiple or param.is_flag)
 
 
 def _complete(param: Any) -> None:

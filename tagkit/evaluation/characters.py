@@ -1,0 +1,236 @@
+"""Spans of two files compared by their characters, where one or both of them hold no tokens.
+
+White space is left out of both texts, and what is left must be equal: a file of tokens, a folder of
+brat and JSON Lines of the same corpus differ in it, and in where a record ends. Spans are places in
+this text. So that scores and their averages are counted as those of tags are, the text is divided
+at the edges of the gold tokens and of the spans of both sides, which every span then falls on.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+from tagkit.corpus.alignment import overlaps, tokens_of
+from tagkit.corpus.formats.options import Item
+from tagkit.errors import FormatError, SpanErrors, shorten
+from tagkit.text.records import Document, Sentence, Span, joined
+from tagkit.text.schemes import Stretch, from_spans
+
+_SHOWN = 40  # characters of a text that a message quotes
+SpansOf = Callable[[Sequence[str]], Iterable[Stretch]]  # of tags
+Tags = list[tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Characters:
+    """Records laid end to end without white space, and where their parts are.
+
+    Attributes:
+        name: of their file, for messages.
+        text: the characters.
+        items: the records.
+        starts: where each record begins in `text`.
+        sentences: where each sentence begins.
+        edges: where tokens begin and end.
+        has_tokens: whether the file itself says what the tokens are.
+        spans: start, end and label of each span, in order.
+    """
+
+    name: str
+    text: str
+    items: Sequence[Item]
+    starts: Sequence[int]
+    sentences: Sequence[int]
+    edges: Sequence[int]
+    has_tokens: bool
+    spans: Sequence[Stretch]
+
+
+def characters_of(
+    items: Sequence[Item],
+    name: str,
+    tokenizer: str,
+    spans_of: SpansOf,
+    *,
+    whole: bool = False,
+    by_words: bool = False,
+) -> Characters:
+    """The characters of records, with their tokens and spans.
+
+    Args:
+        items: the records.
+        name: of their file.
+        tokenizer: a name in `TOKENIZERS`, for texts without tokens.
+        spans_of: how spans are found in the tags of sentences.
+        whole: whether each record is one sequence of tokens.
+        by_words: whether the words of sentences are taken even where their text is known.
+
+    Raises:
+        SpanErrors: spans that overlap; all of them.
+        FormatError: a span without a character that is no white space.
+    """
+    texts: list[str] = []
+    starts: list[int] = []
+    sentences: list[int] = []
+    edges: list[int] = []
+    spans: list[Stretch] = []
+    errors: list[FormatError] = []
+    done = 0
+    for item in items:
+        starts.append(done)
+        if isinstance(item, Document):
+            errors += overlaps(item)
+            text, found = item.text, tokens_of(item, tokenizer, whole=whole)
+            labelled = [(span.start, span.end, span.label) for span in item.spans or ()]
+        else:
+            text, places = _text_of(item, by_words)
+            found = [list(places)]
+            labelled = [
+                (places[start][0], places[end - 1][1], label)
+                for start, end, label in spans_of(item.tags or ())
+            ]
+        # Number of characters that are no white space before each place of the text.
+        before = list(accumulate((not char.isspace() for char in text), initial=done))
+        texts.append("".join(text.split()))
+        for tokens in found:
+            if tokens:
+                sentences.append(before[tokens[0][0]])
+                edges += (before[at] for token in tokens for at in token)
+        for start, end, label in labelled:
+            if before[start] == before[end]:
+                source, line = _origin(item, name)
+                problem = f"expected a span of characters, found white space: {label} {start} {end}"
+                raise FormatError(source, line, problem)
+            spans.append((before[start], before[end], label))
+        done = before[-1]
+    if errors:
+        raise SpanErrors(errors, "Keep one of each two: spans that overlap cannot be scored")
+    return Characters(
+        name=name,
+        text="".join(texts),
+        items=items,
+        starts=starts,
+        sentences=sentences,
+        edges=edges,
+        has_tokens=all(isinstance(item, Sentence) or item.tokens is not None for item in items),
+        spans=spans,
+    )
+
+
+def _origin(item: Item, name: str, word: int = 0) -> tuple[str, int]:
+    """File and line of a record, or of one word of a sentence."""
+    if isinstance(item, Document):
+        return item.source or name, item.line
+    return name, item.lines[word] if item.lines else 1
+
+
+def _text_of(sentence: Sentence, by_words: bool) -> tuple[str, Sequence[tuple[int, int]]]:
+    if sentence.text is None or by_words:
+        return joined(sentence.words)
+    return sentence.text, sentence.places
+
+
+def require_same_characters(gold: Characters, predicted: Characters) -> None:
+    """Raise where the texts of two files differ, white space left aside.
+
+    Raises:
+        FormatError: they do; with the file and line of both, and what stands there.
+    """
+    if gold.text == predicted.text:
+        return
+    pairs = enumerate(zip(gold.text, predicted.text, strict=False))
+    shorter = min(len(gold.text), len(predicted.text))
+    at = next((index for index, (ours, theirs) in pairs if ours != theirs), shorter)
+    expected, found = _place(gold, at), _place(predicted, at)
+    beside = f" as on {expected.file}:{expected.line}" if expected.text else ""
+    raise FormatError(
+        found.file,
+        found.line,
+        f"expected {_quoted(expected.text)}{beside}, found {_quoted(found.text)}",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A file and line, and the text there; the last line with an empty text for a file's end."""
+
+    file: str
+    line: int
+    text: str
+
+
+def _place(side: Characters, at: int) -> _Place:
+    index = bisect_right(side.starts, at) - 1
+    if index < 0:
+        return _Place(side.name, 1, "")
+    item, inside = side.items[index], at - side.starts[index]
+    text = " ".join(item.words) if isinstance(item, Sentence) else item.text
+    # The whole word that begins to differ, and some of what follows it.
+    offset = bisect_right(list(accumulate(not char.isspace() for char in text)), inside)
+    begin = max(text.rfind(" ", 0, offset), text.rfind("\n", 0, offset)) + 1
+    rest = text[begin : begin + _SHOWN] if at < len(side.text) else ""
+    word = text.count(" ", 0, begin) if isinstance(item, Sentence) else 0
+    return _Place(*_origin(item, side.name, word), rest)
+
+
+def _quoted(text: str) -> str:
+    return shorten(text) if text else "the end of the file"
+
+
+def tags_by_characters(
+    gold: Characters, predicted: Characters, scheme: str, *, by_record: bool = False
+) -> tuple[Tags, Tags]:
+    """The spans of both sides as tags of the same tokens, a sequence for each sentence.
+
+    Args:
+        gold: its tokens are counted; those of `predicted` where it has none of its own.
+        predicted: the same characters.
+        scheme: that the tags are to be in.
+        by_record: whether there is a sequence for each gold record, rather than each sentence.
+    """
+    size = len(gold.text)
+    tokens = predicted if predicted.has_tokens and not gold.has_tokens else gold
+    both = (*gold.spans, *predicted.spans)
+    cuts = {0, size, *gold.starts, *tokens.edges}
+    cuts.update(at for start, end, _ in both for at in (start, end))
+    edges = sorted(cuts)
+    unit = {at: index for index, at in enumerate(edges)}
+    # No sequence ends inside a span, of whichever side it is.
+    inside = _inside(both)
+    begins = gold.starts if by_record else (*gold.starts, *tokens.sentences)
+    firsts = sorted({unit[at] for at in begins if by_record or not inside(at)} - {len(edges) - 1})
+    ends = [*firsts[1:], len(edges) - 1]
+    sequences = list(zip(firsts, ends, strict=True))
+    sides = [
+        _tags([(unit[a], unit[b], label) for a, b, label in side.spans], sequences, scheme)
+        for side in (gold, predicted)
+    ]
+    return sides[0], sides[1]
+
+
+def _tags(spans: Iterable[Stretch], sequences: Iterable[tuple[int, int]], scheme: str) -> Tags:
+    """The tags of each sequence, one at a time: in IOB1 a tag depends on the one before it."""
+    rest = deque(sorted(spans))
+    found: Tags = []
+    for first, end in sequences:
+        here = []
+        while rest and rest[0][0] < end:
+            start, stop, label = rest.popleft()
+            here.append(Span(start - first, stop - first, label))
+        found.append(from_spans(here, end - first, scheme))
+    return found
+
+
+def _inside(spans: Sequence[Stretch]) -> Callable[[int], bool]:
+    """A function that says whether a place is inside a span, and not at its edge."""
+    ordered = sorted(spans)
+    starts = [start for start, _, _ in ordered]
+    ends = list(accumulate((end for _, end, _ in ordered), max))
+
+    def is_inside(at: int) -> bool:
+        before = bisect_left(starts, at)  # spans that begin left of it
+        return before > 0 and ends[before - 1] > at
+
+    return is_inside

@@ -1,0 +1,109 @@
+"""Two files of the same tokens or the same texts, record by record."""
+
+from collections import defaultdict, deque
+from collections.abc import Iterable, Sequence
+from itertools import chain, repeat, zip_longest
+
+from tagkit.corpus.formats.options import Item
+from tagkit.errors import DataError, FormatError, shorten
+from tagkit.evaluation.labelled_file import LabelledFile
+from tagkit.text.records import Document, Sentence
+
+_Word = tuple[str, int]  # and its line; "" and 0 at the end of a sentence
+_END: _Word = ("", 0)
+
+
+def require_same_tokens(
+    gold_name: str, gold: Sequence[Sentence], beside: str, predicted: Sequence[Sentence]
+) -> None:
+    """Raise at the first token or sentence that only one of the files has.
+
+    Raises:
+        FormatError: there is one; with the file and line of both.
+    """
+    none = Sentence(())
+    last_line = predicted[-1].lines[-1] if predicted else 1
+    for ours, theirs in zip_longest(gold, predicted, fillvalue=none):
+        if ours.words == theirs.words:
+            continue
+        for wanted, found in zip_longest(_words(ours), _words(theirs), fillvalue=_END):
+            if wanted[0] != found[0]:
+                # At the end of a sentence or file there is no line: the one before it is named.
+                line = found[1] or (theirs.lines[-1] if theirs.lines else last_line)
+                place = f" as on {gold_name}:{wanted[1]}" if wanted[1] else ""
+                raise FormatError(beside, line, f"expected {_shown(wanted)}{place}, found "
+                                  f"{_shown(found)}")  # fmt: skip
+
+
+def _words(sentence: Sentence) -> Iterable[_Word]:
+    return zip(sentence.words, sentence.lines or repeat(1), strict=False)
+
+
+def _shown(word: _Word) -> str:
+    return shorten(word[0]) if word[1] else "the end of the sentence"
+
+
+def paired_texts(
+    gold: LabelledFile, predicted: LabelledFile
+) -> tuple[Sequence[Item], Sequence[Item]]:
+    """The records of two files of the same texts, in the order of the gold ones.
+
+    A text is known by its characters without white space: texts of tokens have more of it than
+    others.
+
+    Raises:
+        DataError: a file holds no text.
+        FormatError: a text that only one of the files has.
+    """
+    for file in (gold, predicted):
+        if not file.items:
+            raise DataError(f"{file.name}: holds no text")
+    found: Sequence[Item | None] = predicted.items
+    # The order of a folder of classes is that of its labels, which differ between the files.
+    if "folder" in (gold.format.name, predicted.format.name):
+        found = _in_order_of(gold.items, predicted.items)
+    pairs: list[Item] = []
+    for ours, theirs in zip_longest(gold.items, found):
+        if ours is None or theirs is None or _key(ours) != _key(theirs):
+            place = f" as on {_place(ours, gold.name)}" if ours else ""
+            where = theirs or predicted.items[-1]
+            source, line = _source(where, predicted.name), _line(where, last=theirs is None)
+            raise FormatError(source, line, f"expected {_text(ours)}{place}, found {_text(theirs)}")
+        pairs.append(theirs)
+    return gold.items, pairs
+
+
+def _in_order_of(wanted: Sequence[Item], found: Sequence[Item]) -> list[Item | None]:
+    """The records with the texts that are wanted, then all others; None for a missing one."""
+    by_text: dict[str, deque[Item]] = defaultdict(deque)
+    for item in found:
+        by_text[_key(item)].append(item)
+    # Equal texts are taken in their order, which is the best that is known of them.
+    texts = [by_text[_key(item)] for item in wanted]
+    ordered = [same.popleft() if same else None for same in texts]
+    return [*ordered, *chain.from_iterable(by_text.values())]
+
+
+def _key(item: Item) -> str:
+    text = item.text if isinstance(item, Document) else " ".join(item.words)
+    return "".join(text.split())
+
+
+def _text(item: Item | None) -> str:
+    if item is None:
+        return "the end of the file"
+    return shorten(item.text if isinstance(item, Document) else " ".join(item.words))
+
+
+def _source(item: Item, name: str) -> str:
+    return (item.source if isinstance(item, Document) else "") or name
+
+
+def _line(item: Item, *, last: bool = False) -> int:
+    if isinstance(item, Document):
+        return item.line
+    return item.lines[-1 if last else 0] if item.lines else 1
+
+
+def _place(item: Item, name: str) -> str:
+    return f"{_source(item, name)}:{_line(item)}"

@@ -1,0 +1,49 @@
+"""How a command line is read: what click alone would let pass."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from program import Program
+
+from tagkit.cli.main import COMMANDS, app
+
+GROUP: Any = typer.main.get_command(app)
+SCALARS = [
+    (command, max(param.opts, key=len))
+    for command in COMMANDS
+    for param in GROUP.commands[command].params
+    if param.param_type_name == "option" and not (param.is_flag or param.multiple)
+]
+
+
+@pytest.mark.parametrize(("command", "option"), SCALARS)
+def test_an_option_of_one_value_that_is_given_twice_is_refused_in_every_command(
+    tagkit: Program, command: str, option: str
+) -> None:
+    ended = tagkit(command, f"{option}=1", f"{option}=2")
+    assert (ended.code, ended.out) == (2, "")
+    assert f"Error: {option} takes one value, and is given 2 times: " in ended.err
+
+
+def test_two_predictions_are_to_be_scored_one_by_one(tagkit: Program) -> None:
+    ended = tagkit("eval", "--gold", "a", "--pred", "b", "--pred", "c")
+    assert ended.err.endswith(
+        "Error: --pred takes one value, and is given 2 times: score each system by itself, with "
+        "one --pred at a time\n"
+    )
+
+
+def test_short_and_long_names_are_one_option_and_flags_may_be_repeated(
+    tagkit: Program, tmp_path: Path
+) -> None:
+    ended = tagkit("predict", "model", "-o", "a", "--output", "b")
+    assert (
+        "Error: --output takes one value, and is given 2 times: leave out all but one" in ended.err
+    )
+    gold = tmp_path / "both.conll"
+    gold.write_text("Ada\tB-PER\tB-PER\n", encoding="utf-8")
+    assert tagkit("eval", "--gold", gold, "--json", "--json").code == 0
+    ended = tagkit("check", gold, "--set", "data.encoding=utf-8", "--set", "data.tag_column=1")
+    assert ended.code == 0
