@@ -146,7 +146,7 @@ def _items(
     # The model's configuration has the format and encoding of its training file. The columns of a
     # TSV and the label's key still come from there.
     data = config.data.model_copy(update={"encoding": options.encoding})
-    reading = Reading(data, with_tags=False, note=options.note)
+    reading = Reading(data, with_tags=False, with_refused=True, note=options.note)
     ready: list[Item] = []
     words = 0
     for item in format.records(source, reading).items:

@@ -1,4 +1,4 @@
-"""JSON Lines -> sentences and documents: one object a line (jsonlines.org).
+"""JSON Lines -> sentences and documents: one record a line (jsonlines.org).
 
 | object | read as |
 | --- | --- |
@@ -7,16 +7,28 @@
 | the same with `entities` and `start_offset`, `end_offset`, or `label(s)`: [[start, end, "X"]] |
   a document, as doccano has it |
 | `{"text": "...", "label": "X"}`, or `labels`: ["X", "Y"] | a document with classes |
+| `["...", {"entities": [[start, end, "X"]], "cats": {"Y": 1.0}}]`, as spaCy 2 has it | a document |
+| `{"text": "...", "tokens": [{"text", "start", "end", "tag"}]}`, of `tagkit predict` | a sentence |
+
+The records of a file may also be the elements of one list.
 """
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from tagkit.corpus.formats.json_records import (
+    as_record,
+    numbered_texts,
+    tags_of_tokens,
+    text_of_tokens,
+    texts_of,
+)
 from tagkit.corpus.formats.options import Item, Reading
 from tagkit.corpus.formats.source import Source
 from tagkit.errors import shorten
 from tagkit.text.records import Document, Sentence, TextSpan
+from tagkit.text.schemes import is_span_tag
 from tagkit.wording import listed
 
 # Keys under which tools and data sets have the same thing; the first that a record has is taken.
@@ -51,24 +63,32 @@ def kind_of(record: Mapping[str, Any]) -> str:
             "expected a text, or tokens, found the keys " + (listed([*record]) or "of nothing")
         )
     spans = next((record[key] for key in _SPANS if isinstance(record.get(key), list)), None)
+    tags = _get(record, _TAGS)
+    if not spans and tags is None:
+        tags = tags_of_tokens(record)
+        # Plain labels are no spans, so that a prediction of them has none; O and B-X are those of
+        # a text in which no span was found.
+        if tags is not None and not all(map(is_span_tag, tags)):
+            return "jsonl-tokens"
     # "labels" may be a list of classes too, so its elements decide.
     if spans is not None and ("spans" in record or "entities" in record or _are_spans(spans)):
         return "jsonl-spans"
-    tags = _get(record, _TAGS)
     # A text that comes with tokens and tags is a sentence whose text is only a comment.
     return "jsonl-tokens" if tags is not None and "tokens" in record else "jsonl-texts"
 
 
 def looks_like_jsonl(lines: Sequence[str]) -> bool:
-    """Whether the first line that is not blank begins an object."""
-    return next((line for line in lines if line.strip()), "").lstrip().startswith("{")
+    """Whether the first line that is not blank begins an object, or spaCy's pair or a list."""
+    first = next((line for line in lines if line.strip()), "").lstrip()
+    # A bracket may begin much else, so there a whole record has to follow.
+    return first.startswith("{") or (first.startswith("[") and is_record(lines))
 
 
 def is_record(lines: Sequence[str]) -> bool:
     """Whether the first line that is not blank is a record of one of the three formats."""
     try:
-        record = json.loads(next(line for line in lines if line.strip()))
-        return isinstance(record, dict) and bool(kind_of(record))
+        record = as_record(json.loads(next(text for text in texts_of(lines) if text.strip())))
+        return record is not None and bool(kind_of(record))
     except (ValueError, RecursionError, StopIteration):
         return False
 
@@ -77,10 +97,10 @@ def kind_of_lines(lines: Sequence[str]) -> str:
     """Which of the three JSONL formats a file is in, by the records of its beginning."""
     kinds = set()
     # Broken lines are reported when they are read, with their numbers.
-    for line in lines:
+    for text in texts_of(lines):
         try:
-            record = json.loads(line)
-            if isinstance(record, dict):
+            record = as_record(json.loads(text))
+            if record is not None:
                 kinds.add(kind_of(record))
         except (ValueError, RecursionError):
             continue
@@ -91,12 +111,12 @@ def kind_of_lines(lines: Sequence[str]) -> str:
 def read_jsonl(source: Source, reading: Reading) -> Iterator[Item]:
     """The records of a file, each as what its keys say."""
     passed_over = 0  # records that an annotator rejected: data, but no examples
-    for number, line in source.numbered():
+    for number, line in numbered_texts(source):
         if not line.strip():
             continue
         try:
             record = _parse(line)
-            if record.get("answer") in _REFUSED:
+            if record.get("answer") in _REFUSED and not reading.with_refused:
                 passed_over += 1
                 continue
             item = _item(record, source.name, number, reading)
@@ -115,7 +135,7 @@ def read_jsonl(source: Source, reading: Reading) -> Iterator[Item]:
 
 def _parse(line: str) -> dict[str, Any]:
     try:
-        record = json.loads(line)
+        value = json.loads(line)
     except json.JSONDecodeError as error:
         raise _Bad(
             f"expected a JSON object, found {shorten(line)}: {error.msg} at character {error.colno}"
@@ -124,7 +144,8 @@ def _parse(line: str) -> dict[str, Any]:
         raise _Bad(
             f"expected a JSON object, found {shorten(line)}: a number has over 4,300 digits"
         ) from None
-    if not isinstance(record, dict):
+    record = as_record(value)
+    if record is None:
         raise _Bad(f"expected a JSON object, found {shorten(line)}")
     # JSON may spell half of a pair as \ud800, which no file in UTF-8 could hold.
     try:
@@ -149,9 +170,11 @@ def _item(record: dict[str, Any], source: str, number: int, reading: Reading) ->
     spans: tuple[TextSpan, ...] | None = None
     if kind == "jsonl-spans":
         found = next((record[key] for key in _SPANS if isinstance(record.get(key), list)), None)
-        if found is None:
+        # A text whose spans are to be predicted need not have any.
+        if found is None and reading.with_tags:
             raise _Bad(f"expected spans, found the keys {listed([*record])}")
-        spans = tuple(sorted((_span(text, span) for span in found), key=_place))
+        if found is not None:
+            spans = tuple(sorted((_span(text, span) for span in found), key=_place))
     return Document(
         text=text,
         spans=spans,
@@ -166,10 +189,12 @@ def _item(record: dict[str, Any], source: str, number: int, reading: Reading) ->
 def _sentence(record: dict[str, Any], number: int, reading: Reading) -> Sentence:
     words = _strings(_get(record, _TOKENS), "tokens")
     labels = _labels(record, False)
+    found = _get(record, _TAGS)
+    found = tags_of_tokens(record) if found is None else found
     tags: tuple[str, ...] | None = None
     # Tokens of one class need no tags.
-    if reading.with_tags and not (labels and _get(record, _TAGS) is None):
-        tags = _strings(_get(record, _TAGS), "tags")
+    if reading.with_tags and not (labels and found is None):
+        tags = _strings(found, "tags")
         if len(tags) != len(words):
             raise _Bad(f"expected as many tags as tokens ({len(words)}), found {len(tags)}")
     # A list for each feature, as columns are: [["NNP", "VBZ"], ["upper", "lower"]].
@@ -182,7 +207,8 @@ def _sentence(record: dict[str, Any], number: int, reading: Reading) -> Sentence
             raise _Bad(
                 f"features: expected those at {named}, found {len(features)} lists"
             ) from None
-    return Sentence(words, tags, features, labels, lines=(number,) * len(words))
+    text, places = text_of_tokens(record)
+    return Sentence(words, tags, features, labels, text, places, (number,) * len(words))
 
 
 def _features(columns: Any, length: int) -> tuple[tuple[str, ...], ...]:
@@ -206,6 +232,8 @@ def _strings(value: Any, key: str) -> tuple[str, ...]:
 
 
 def _labels(record: dict[str, Any], needed: bool) -> tuple[str, ...]:
+    if isinstance(record.get("cats"), dict):
+        return _cats(record["cats"])
     for key in _CLASSES:
         value = record.get(key)
         # A class that is a number becomes its name: 1 and "1" are one class.
@@ -216,10 +244,20 @@ def _labels(record: dict[str, Any], needed: bool) -> tuple[str, ...]:
                 return tuple(value)
     if needed:
         for key in _CLASSES:
+            if record.get(key) == []:  # none of the classes that a text may have several of
+                return ()
             if record.get(key) is not None:
                 raise _Bad(f"{key}: expected a class or a list, found {_show(record[key])}")
         raise _Bad(f"expected a label, found the keys {listed([*record])}")
     return ()
+
+
+def _cats(cats: dict[str, Any]) -> tuple[str, ...]:
+    """The classes of spaCy's object of all classes: those with a value of 0.5 or more."""
+    odd = next((v for v in cats.values() if not isinstance(v, (int, float))), None)
+    if odd is not None or "" in cats:
+        raise _Bad(f"cats: expected a number for each class, found {_show(cats)}")
+    return tuple(label for label, value in cats.items() if value >= 0.5)
 
 
 def _span(text: str, span: Any) -> TextSpan:

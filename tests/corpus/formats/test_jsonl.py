@@ -51,6 +51,7 @@ OSLO = (TextSpan("Oslo", 3, 7, "LOC"),)
         '{"id": 1, "text": "To Oslo", "entities": [{"id": 5, "label": "LOC", "start_offset": 3, '
         '"end_offset": 7}], "relations": []}',
         '{"text": "To Oslo", "entities": [[3, 7, "LOC"]]}',
+        '["To Oslo", {"entities": [[3, 7, "LOC"]]}]',
     ],
 )
 def test_the_keys_of_prodigy_doccano_and_spacy_are_known(tmp_path: Path, line: str) -> None:
@@ -73,6 +74,9 @@ def test_tokens_beside_spans_are_the_documents_tokens(tmp_path: Path) -> None:
         ('{"text": "x", "label": ["a", "b"]}', ("a", "b")),
         ('{"text": "x", "labels": ["a"]}', ("a",)),
         ('{"sentence": "x", "class": "a"}', ("a",)),
+        ('{"text": "x", "labels": []}', ()),
+        ('["x", {"cats": {"a": 1.0, "b": 0, "c": true}}]', ("a", "c")),
+        ('{"text": "x", "cats": {"a": 0.0}}', ()),
     ],
 )
 def test_classes_of_texts(tmp_path: Path, line: str, labels: tuple[str, ...]) -> None:
@@ -87,6 +91,84 @@ def test_what_prodigy_marks_as_refused_is_passed_over_aloud(tmp_path: Path) -> N
     notes: list[str] = []
     assert read(path, read_jsonl, note=notes.append) == [Document("accept", ())]
     assert notes == [f"{path}: records that Prodigy marks as rejected or ignored are skipped (1)"]
+    wanted = read(path, read_jsonl, note=notes.append, with_refused=True)
+    assert [item.text for item in wanted] == ["reject", "accept"]
+    assert len(notes) == 1
+
+
+LIST = """[
+  ["To Oslo", {"entities": [[3, 7, "LOC"]]}],
+
+  {"text": "Oslo",
+   "spans": [{"start": 0, "end": 4, "label": "LOC"}]}, ["No", {"entities": []}]
+]
+"""
+
+
+def test_the_records_of_a_file_may_be_one_list(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    for content in (LIST, " ".join(LIST.split())):
+        path.write_text(content, encoding="utf-8")
+        found = read(path, read_jsonl)
+        assert found == [
+            Document("To Oslo", OSLO),
+            Document("Oslo", (TextSpan("Oslo", 0, 4, "LOC"),)),
+            Document("No", ()),
+        ]
+        assert kind_of_lines(content.split("\n")) == "jsonl-spans"
+        lines = [item.line for item in found if isinstance(item, Document)]
+        assert lines == ([2, 4, 5] if content is LIST else [1, 1, 1])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("7,", "9,", '2: expected a span inside the text\'s 7 characters, found [3, 9, "LOC"]'),
+        ("]}],\n", "]}]\n", "4: expected the next record of a JSON list, found "
+         "'{\"text\": \"Oslo\",\\n   \"spans\": [{\"star': Expecting ',' delimiter"),
+        ('"No"', "5", '5: expected a JSON object, found \'[5, {"entities": []}]\''),
+        ("\n]", ",\n]", "6: expected the next record of a JSON list, found ']': Expecting value"),
+        ("\n]", "", "5: expected the next record of a JSON list, found '': "
+         "Expecting ',' delimiter"),
+        ("\n]", "\n] []", "6: expected the next record of a JSON list, found '] []': Extra data "
+         "after the list"),
+    ],
+)  # fmt: skip
+def test_a_broken_record_of_a_list_is_named_with_its_line(
+    tmp_path: Path, old: str, new: str, message: str
+) -> None:
+    told = refusal(tmp_path / "a.json", LIST.replace(old, new, 1), read_jsonl)
+    assert told == f"a.json:{message}"
+
+
+def test_where_a_list_breaks_off_no_later_record_is_left_out_in_silence(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(LIST.replace("]}],\n", "]}]\n", 1), encoding="utf-8")
+    with pytest.raises(DataError, match=r"a\.json:4: expected the next record"):
+        read(path, read_jsonl, on_error=lambda _: None)
+
+
+def test_tokens_with_their_tags_are_a_sentence_with_its_text(tmp_path: Path) -> None:
+    token = '{"text": "%s", "start": %d, "end": %d, "tag": "%s"}'
+    tokens = ", ".join(token % row for row in (("vas", 0, 3, "V"), ("à", 4, 6, "P"),
+                                               ("le", 4, 6, "D")))  # fmt: skip
+    found = Sentence(("vas", "à", "le"), ("V", "P", "D"), text="vas au",
+                     places=((0, 3), (4, 6), (4, 6)))  # fmt: skip
+    line = f'{{"text": "vas au", "tokens": [{tokens}], "spans": []}}'
+    assert record(tmp_path, line) == found
+    # Where no span was found, tags of spans are all O: such a record is a text without spans.
+    assert kind_of_lines([line.replace('"V"', '"O"')]) == "jsonl-tokens"
+    outside = line.replace('"V"', '"O"').replace('"P"', '"O"').replace('"D"', '"O"')
+    assert kind_of_lines([outside]) == "jsonl-spans"
+
+
+def test_a_text_to_predict_needs_no_spans(tmp_path: Path) -> None:
+    line = '{"text": "To Oslo", "answer": "reject"}'
+    options = {"format": "jsonl-spans", "with_refused": True}
+    assert record(tmp_path, line, with_tags=False, **options) == Document("To Oslo")
+    assert refusal(tmp_path / "a.jsonl", line, read_jsonl, **options) == (
+        "a.jsonl:1: expected spans, found the keys text, answer"
+    )
 
 
 @pytest.mark.parametrize(
@@ -100,6 +182,9 @@ def test_what_prodigy_marks_as_refused_is_passed_over_aloud(tmp_path: Path) -> N
         ('{"text": " "}', "expected a text, found \" \""),
         ('{"text": 5}', "expected a text, found 5"),
         ('{"text": "x"}', "expected a label, found the keys text"),
+        ('{"text": "x", "label": null}', "expected a label, found the keys text, label"),
+        ('["x", {"cats": {"a": "b"}}]', 'cats: expected a number for each class, found {"a": "b"}'),
+        ('["x", {"entities": ["O"]}]', 'expected a span with start, end and label, found "O"'),
         ('{"tokens": [], "tags": []}', "tokens: expected a list of strings, found []"),
         ('{"tokens": ["a"], "tags": [1]}',
          "tags: expected strings that are not empty, found 1"),

@@ -65,6 +65,8 @@ CSV = rows("text,label", '"a film, and a good one",pos', "dull,neg", times=1)
 SENTENCE = rows("# text = Hi you", *("\t".join([str(n), w, "_", "X", *"_" * 6])
                 for n, w in ((1, "Hi"), (2, "you"))), "", times=5)  # fmt: skip
 JSONL = rows('{"tokens": ["EU", "votes"], "tags": ["B-ORG", "O"]}', times=5)
+PAIRS = rows('["To Oslo", {"entities": [[3, 7, "LOC"]]}]', times=5)
+LIST = rows("[", '  {"text": "It works", "label": "pos"},', '  {"text": "No", "label": "neg"}', "]")
 FASTTEXT = rows("__label__pos I like it", "__label__neg I do not", times=10)
 TREES = rows("(3 (2 The) (3 Rock))", "(1 (2 So) (1 dull))", times=5)
 SLASH = rows("The/DT dog/NN barks/VBZ", "It/PRP sleeps/VBZ", times=10)
@@ -88,6 +90,9 @@ SHAPES: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "a header and rows with commas": ("csv", CSV, ENDINGS),
     "CoNLL-U": ("conllu", SENTENCE, (*ENDINGS, ".conllu")),
     "JSON Lines": ("jsonl-tokens", JSONL, (*ENDINGS, ".conllu")),
+    "pairs of spaCy": ("jsonl-spans", PAIRS, (*ENDINGS, ".conllu")),
+    "a JSON list": ("jsonl-texts", LIST, (*ENDINGS, ".conllu")),
+    "brackets in prose": ("text", rows("[1] See there.", "[[see] a link]", "[", '["a"]'), ("",)),
     "fastText": ("fasttext", FASTTEXT, ENDINGS),
     "trees": ("trees", TREES, (*ENDINGS, ".conllu")),
     "slash tags": ("slash", SLASH, (*ENDINGS, ".conllu")),

@@ -1,0 +1,133 @@
+"""The records of a JSON file: one on each line, or all of them in one list.
+
+Of either kind, a record is an object, or spaCy's pair of a text and an object:
+
+    ["To Oslo", {"entities": [[3, 7, "LOC"]], "cats": {"travel": 1.0}}]
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
+from typing import Any
+
+from tagkit.corpus.formats.source import Source
+from tagkit.errors import FormatError, shorten
+
+_BLANK = re.compile(r"[ \t\n\r]*")  # what JSON takes for white space
+_SHOWN = 40  # characters of a list that a message quotes
+_DECODER = json.JSONDecoder()
+
+Place = tuple[int, int]  # start and end, in code points
+
+
+def as_record(value: Any) -> dict[str, Any] | None:
+    """A JSON value as a record, which spaCy's pairs become too; None where it is none."""
+    if isinstance(value, dict):
+        return value
+    if isinstance(value, list) and len(value) == 2:
+        text, others = value
+        if isinstance(text, str) and isinstance(others, dict):
+            return {**others, "text": text}
+    return None
+
+
+def begins_list(lines: Iterable[str]) -> bool:
+    """Whether a file is one list of records: it begins with `[{`, or with `[["` of a pair."""
+    found = (char for line in lines for char in line if not char.isspace())
+    return "".join(islice(found, 3)).startswith(("[{", '[["'))
+
+
+def texts_of(lines: Sequence[str]) -> Iterator[str]:
+    """The text of each record in the beginning of a file, up to one that is broken or cut off."""
+    if not begins_list(lines):
+        yield from lines
+        return
+    try:
+        for _, text in _elements("\n".join(lines), ""):
+            yield text
+    except FormatError:
+        return
+
+
+def numbered_texts(source: Source) -> Iterator[tuple[int, str]]:
+    """The text of each record, with the number of its first line.
+
+    Raises:
+        FormatError: the file is one list, and breaks off or is no JSON; what follows cannot be
+            read, as nothing shows where the next record begins.
+    """
+    # Looking for the first record is no reason to wait for more of a pipe than has come.
+    if not begins_list(source.beginning(waiting=False)):
+        yield from source.numbered()
+        return
+    text = "\n".join(chain.from_iterable(source.pieces()))
+    # All has been read, so nobody need be answered before the next record is.
+    source.drained = False
+    yield from _elements(text, source.name)
+
+
+def _elements(text: str, name: str) -> Iterator[tuple[int, str]]:
+    """The elements of a list, each with the number of its first line.
+
+    Raises:
+        FormatError: there is something else.
+    """
+    at = text.index("[") + 1
+    line, done = 1, 0  # number of the line, and up to where lines are counted
+    first = True
+    while True:
+        begin = _after_blanks(text, at)
+        comma = text.startswith(",", begin)
+        if comma and not first:
+            begin = _after_blanks(text, begin + 1)
+        line += text.count("\n", done, begin)
+        done = begin
+        try:
+            if text.startswith("]", begin) and (first or not comma):
+                if text[begin + 1 :].strip():
+                    raise json.JSONDecodeError("Extra data after the list", text, begin)
+                return
+            if not (first or comma):
+                raise json.JSONDecodeError("Expecting ',' delimiter", text, begin)
+            _, at = _DECODER.raw_decode(text, begin)
+        except (ValueError, RecursionError) as error:
+            why = error.msg if isinstance(error, json.JSONDecodeError) else "is nested too deep"
+            rest = shorten(text[begin : begin + _SHOWN].strip())
+            raise FormatError(
+                name, line, f"expected the next record of a JSON list, found {rest}: {why}"
+            ) from None
+        first = False
+        yield line, text[begin:at]
+
+
+def _after_blanks(text: str, at: int) -> int:
+    found = _BLANK.match(text, at)
+    return found.end() if found else at
+
+
+def tags_of_tokens(record: Mapping[str, Any]) -> list[str] | None:
+    """The tags of tokens that are objects with one, as `tagkit predict` writes them."""
+    tokens = record.get("tokens")
+    if not isinstance(tokens, list) or not tokens:
+        return None
+    tags = [token.get("tag") if isinstance(token, dict) else None for token in tokens]
+    found = [tag for tag in tags if isinstance(tag, str) and tag]
+    return found if len(found) == len(tags) else None
+
+
+def text_of_tokens(record: Mapping[str, Any]) -> tuple[str | None, tuple[Place, ...]]:
+    """The text that tokens come from and their places in it, where all of them name theirs."""
+    text, tokens = record.get("text"), record.get("tokens")
+    if not (isinstance(text, str) and isinstance(tokens, list)):
+        return None, ()
+    found = (
+        (token.get("start"), token.get("end")) if isinstance(token, dict) else (None, None)
+        for token in tokens
+    )
+    places = tuple((a, b) for a, b in found if type(a) is int and type(b) is int)
+    # Words of a multiword token share its place.
+    fit = all(0 <= start < end <= len(text) for start, end in places)
+    if not fit or len(places) != len(tokens) or places != tuple(sorted(places)):
+        return None, ()
+    return text, places
