@@ -51,6 +51,10 @@ class TagkitError(Exception):
         # (wording.Message).
         return self.lines[0] if len(self.lines) == 1 else "\n".join(self.lines)
 
+    def add_line(self, line: str) -> None:
+        """Add a line to the message, such as what became of the output."""
+        self.lines = (*self.lines, clipped(line, LONGEST_LINE))
+
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickled by its content: the arguments of `__init__` differ from one class to another."""
         return _unpickled, (type(self),), self.__dict__

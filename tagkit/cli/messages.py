@@ -42,6 +42,7 @@ FLAGS = {
     "fix": "--fix",
     "force": "--force",
     "max_length": "--max-length",
+    "on_bad_record": "--on-bad-record",
     "output_format": "--format",
     "overrides": "--set",
     "path": "--config",

@@ -17,6 +17,7 @@ Examples:
   echo "Any flight from Oslo to Rome?" | tagkit predict models/travel - --format jsonl
   tagkit predict models/mine test.conll -o tagged.conll
   tagkit predict models/intent texts.txt --top 3
+  tagkit predict models/mine export.jsonl --on-bad-record skip -o tagged.conll
 """
 
 
@@ -85,12 +86,20 @@ def predict_command(
             min=1, help="Number of worker processes, each with a copy of the model.", metavar="N"
         ),
     ] = 1,
+    on_bad_record: Annotated[
+        Literal["error", "skip"],
+        typer.Option(
+            help="What to do with a record or sentence that cannot be read or written: error ends "
+            "the command, skip leaves it out and lists it.",
+        ),
+    ] = "error",
     quiet: Quiet = False,
 ) -> None:
     """Predict tags or classes of texts.
 
     The inputs are raw text, column files, or corpora in any other format.
     """
+    from tagkit.cli.bad_records import PartialOutput, SkippedRecords
     from tagkit.cli.console import PredictionProgress, note
     from tagkit.cli.terminal import is_terminal
     from tagkit.config import load_config
@@ -117,7 +126,8 @@ def predict_command(
         refuse_input(output, (file for path in paths for file in files_of(path)))
     with ExitStack() as stack:
         # The output is opened before the model is loaded: a missing folder is reported at once.
-        write = stack.enter_context(open_output(output))
+        partial = stack.enter_context(PartialOutput(output))
+        write = partial.counting(stack.enter_context(open_output(output, on_partial=partial.keep)))
         each = set_threads(threads)
         # Also with several workers: the style needs the model's classes, and a model that cannot be
         # loaded is reported before any process starts.
@@ -137,12 +147,14 @@ def predict_command(
         shown = None
         if is_terminal(sys.stderr) and not (quiet or typed or printed):
             shown = stack.enter_context(PredictionProgress())
+        skipped = SkippedRecords()
         reading = StreamOptions(
             input_format=data.format,
             encoding=data.encoding,
             max_length=max_length or MAX_LENGTH,
             note=(lambda _: None) if quiet else note,
             progress=shown.add if shown else lambda _: None,
+            on_bad_record=skipped.add if on_bad_record == "skip" else None,
         )
         for line in header(annotator.style):
             write(f"{line}\n")
@@ -151,3 +163,4 @@ def predict_command(
                 shown.start_file(Path(source_name(path)).name)
             for piece in annotate_file(pool, predictor.config, annotator.style, path, reading):
                 write(piece)
+        skipped.finish()

@@ -98,6 +98,19 @@ Window = Lines | Records | Blocks
 
 
 @dataclass(frozen=True, slots=True)
+class Refused:
+    """A record whose prediction the format of the output cannot hold.
+
+    Attributes:
+        error: says why.
+        lines: number of lines of the output before it.
+    """
+
+    error: FormatError
+    lines: int
+
+
+@dataclass(frozen=True, slots=True)
 class Output:
     """The output for one window.
 
@@ -105,12 +118,19 @@ class Output:
         text: whole lines.
         longest: number of words in the longest sentence that was cut; 0 if none was.
         tokens: number of tokens in the window.
+        refused: records of which `text` has nothing.
     """
 
-    # Strings and numbers alone: workers send it from one process to another.
+    # Strings, numbers and errors alone: workers send it from one process to another.
     text: str
     longest: int
     tokens: int
+    refused: tuple[Refused, ...] = ()
+
+    def until_refused(self) -> str:
+        """The lines before the first record that was refused."""
+        lines = self.text.split("\n")[: self.refused[0].lines]
+        return "".join(f"{line}\n" for line in lines)
 
 
 def style_of(predictor: Predictor, options: AnswerOptions) -> Style:
@@ -155,15 +175,18 @@ class Annotator:
         self.options = options
         self.style = style_of(predictor, options)
         self._longest = self._tokens = 0
+        self._lines: list[str] = []
+        self._refused: list[Refused] = []
 
     def annotate(self, window: Window) -> Output:
         """The output for a window.
 
         Raises:
-            DataError: the model cannot read it, or the format cannot hold the prediction.
+            DataError: the model cannot read it.
         """
         # Counted while the lines below are consumed: they come from generators.
         self._longest = self._tokens = 0
+        self._lines, self._refused = [], []
         match window:
             case Lines():
                 lines = self._texts(window)
@@ -171,8 +194,18 @@ class Annotator:
                 lines = self._records(window)
             case Blocks():
                 lines = self._blocks(window)
-        text = "".join(f"{line}\n" for line in lines)
-        return Output(text, self._longest, self._tokens)
+        for line in lines:  # one at a time: a refusal counts those before it
+            self._lines.append(line)
+        text = "".join(f"{line}\n" for line in self._lines)
+        return Output(text, self._longest, self._tokens, tuple(self._refused))
+
+    def _whole(self, lines: Iterator[str]) -> Sequence[str]:
+        """The lines of a record: all of them or, where the format cannot hold it, none."""
+        try:
+            return [*lines]
+        except FormatError as error:
+            self._refused.append(Refused(error, len(self._lines)))
+            return ()
 
     def _texts(self, window: Lines) -> Iterator[str]:
         # Blank lines as well: a text without sentences costs nothing, and the lists stay parallel.
@@ -180,19 +213,21 @@ class Annotator:
         for line, answer in zip(window.lines, answers, strict=True):
             if line.text.strip():
                 origin = Origin(window.file, line.number, line.offset)
-                yield from answer_lines(answer, self.style, origin)
+                yield from self._whole(answer_lines(answer, self.style, origin))
             else:  # so that line n of the output belongs to line n of the input
                 yield ""
 
     def _records(self, window: Records) -> Iterator[str]:
         for item, answer in zip(window.items, self._predict(window.items), strict=True):
-            yield from answer_lines(answer, self.style, _origin(item, window.file))
+            lines = answer_lines(answer, self.style, _origin(item, window.file))
+            yield from self._whole(lines)
 
     def _blocks(self, window: Blocks) -> Iterator[str]:
         sentences = [block.sentence for block in window.blocks if block.sentence]
         if self.style.format != "columns" or not self.style.gives.tags:
             for sentence, answer in zip(sentences, self._predict(sentences), strict=True):
-                yield from answer_lines(answer, self.style, _origin(sentence, window.file))
+                lines = answer_lines(answer, self.style, _origin(sentence, window.file))
+                yield from self._whole(lines)
             return
         # `annotate`, not `predict`: columns need no offsets of tokens, which cost as much time as
         # the network.
@@ -200,11 +235,18 @@ class Annotator:
         self._tokens += sum(map(len, sentences))
         found = zip(sentences, predictions, strict=True)
         for block in window.blocks:
-            columns: Sequence[str] = ()
-            if block.sentence:  # blocks without one are copied unchanged
-                sentence, prediction = next(found)
-                columns = self._columns(prediction, window.layout, _origin(sentence, window.file))
-            yield from append_column(block, window.layout, columns)
+            if block.sentence is None:  # copied unchanged
+                yield from append_column(block, window.layout, ())
+                continue
+            sentence, prediction = next(found)
+            origin = _origin(sentence, window.file)
+            yield from self._whole(self._appended(block, prediction, window.layout, origin))
+
+    def _appended(
+        self, block: Block, answer: Prediction, layout: Layout | None, origin: Origin
+    ) -> Iterator[str]:
+        """The lines of a sentence with what is predicted for each token."""
+        yield from append_column(block, layout, self._columns(answer, layout, origin))
 
     def _columns(self, answer: Prediction, layout: Layout | None, origin: Origin) -> Sequence[str]:
         """The text to append to each token's line."""

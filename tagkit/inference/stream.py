@@ -12,11 +12,12 @@ from typing import Protocol, TypeVar
 
 from tagkit.config import Config
 from tagkit.corpus.formats.columns.layout import column_options
-from tagkit.corpus.formats.columns.reader import ColumnReader
+from tagkit.corpus.formats.columns.reader import Block, ColumnReader
 from tagkit.corpus.formats.options import Item, Reading
 from tagkit.corpus.formats.recognition import find_format
 from tagkit.corpus.formats.source import Source
 from tagkit.corpus.formats.table import Format
+from tagkit.errors import DataError, FormatError
 from tagkit.inference.annotate import Blocks, Line, Lines, Output, Records, Window
 from tagkit.inference.render import Style
 from tagkit.text.records import Document
@@ -39,6 +40,9 @@ class StreamOptions:
         max_length: words of the longest sentence that is tagged as a whole; quoted in a note.
         note: called with messages for the user, one sentence each.
         progress: called with the number of tokens of each piece that is ready to be written.
+        on_bad_record: called with the error of each record that cannot be read or written, which
+            is then left out; where it is None, the first such error is raised, after the output
+            of all records before it.
     """
 
     input_format: str
@@ -46,6 +50,7 @@ class StreamOptions:
     max_length: int
     note: Callable[[str], None]
     progress: Callable[[int], None]
+    on_bad_record: Callable[[FormatError], None] | None = None
 
 
 class Workers(Protocol):
@@ -85,7 +90,7 @@ def annotate_file(
         # A classifier writes one line per text: a blank line stays, so that line numbers agree.
         windows = _text(source, keep_blank=not style.gives.tags and style.format == "columns")
     elif format.is_grid:
-        windows = _columns(source, config, format)
+        windows = _columns(source, config, options, format)
     else:
         windows = _items(source, config, options, format)
     noted = False
@@ -101,12 +106,25 @@ def annotate_file(
                 )
             )
         options.progress(output.tokens)
+        if output.refused and options.on_bad_record is None:
+            yield output.until_refused()
+            raise output.refused[0].error
+        if options.on_bad_record is not None:
+            for refused in output.refused:
+                options.on_bad_record(refused.error)
         yield output.text
 
 
 def _outputs(workers: Workers, windows: Iterator[Window], source: Source) -> Iterator[Output]:
-    """The windows' outputs; all of them before a read that may have to wait."""
-    for window in windows:
+    """The windows' outputs; all of them before a read that may have to wait, or has failed."""
+    while True:
+        try:
+            window = next(windows, None)
+        except DataError:  # of the input: what was read before it is answered first
+            yield from workers.drain()
+            raise
+        if window is None:
+            break
         yield from workers.submit(window)
         # Taking the next window reads on. If that would block, whoever writes the input may be
         # waiting for our output first.
@@ -129,14 +147,30 @@ def _text(source: Source, *, keep_blank: bool) -> Iterator[Lines]:
             yield Lines(source.name, window)
 
 
-def _columns(source: Source, config: Config, format: Format) -> Iterator[Blocks]:
+def _columns(
+    source: Source, config: Config, options: StreamOptions, format: Format
+) -> Iterator[Blocks]:
     """Sentences of a column file, with the comments and blank lines between them."""
     data = config.data.model_copy(update={"format": format.name})
-    reader = ColumnReader(source.name, column_options(data, with_tags=False))
+    errors: list[FormatError] = []
+    reader = ColumnReader(source.name, column_options(data, with_tags=False), errors.append)
     for blocks in chain(map(reader.feed, source.pieces()), [reader.close()]):
-        ready = list(blocks)
+        ready: list[Block] = []
+        error: FormatError | None = None
+        for block in blocks:
+            # A sentence without one of its lines is another sentence, so all of it is left out.
+            if errors and options.on_bad_record is None:
+                error = errors[0]
+                break
+            if errors and options.on_bad_record is not None:
+                options.on_bad_record(errors[0])
+                errors.clear()
+            else:
+                ready.append(block)
         for window in _windows(ready, [len(block.rows) for block in ready]):
             yield Blocks(source.name, window, reader.layout)
+        if error is not None:
+            raise error
 
 
 def _items(
@@ -146,16 +180,23 @@ def _items(
     # The model's configuration has the format and encoding of its training file. The columns of a
     # TSV and the label's key still come from there.
     data = config.data.model_copy(update={"encoding": options.encoding})
-    reading = Reading(data, with_tags=False, with_refused=True, note=options.note)
+    reading = Reading(
+        data, with_tags=False, with_refused=True, note=options.note, on_error=options.on_bad_record
+    )
     ready: list[Item] = []
     words = 0
-    for item in format.records(source, reading).items:
-        ready.append(item)
-        words += len(item.text) // 5 + 1 if isinstance(item, Document) else len(item)
-        # `drained`: all that has arrived is read, so the next record may have to be waited for.
-        if words >= _WINDOW_WORDS or source.drained:
+    try:
+        for item in format.records(source, reading).items:
+            ready.append(item)
+            words += len(item.text) // 5 + 1 if isinstance(item, Document) else len(item)
+            # `drained`: all that has arrived is read, so the next record may have to be waited for.
+            if words >= _WINDOW_WORDS or source.drained:
+                yield Records(source.name, ready)
+                ready, words = [], 0
+    except DataError:  # what was read before it is answered first
+        if ready:
             yield Records(source.name, ready)
-            ready, words = [], 0
+        raise
     if ready:
         yield Records(source.name, ready)
 

@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from tagkit.errors import DataError
+from tagkit.errors import DataError, TagkitError
 from tagkit.storage.disk import flush_to_disk
 from tagkit.storage.places import (
     EXISTS,
@@ -32,6 +32,8 @@ from tagkit.wording import Message, Setting
 
 # Optional at the start of a file in UTF-8, as many programs of Windows write it.
 BYTE_ORDER_MARK = "\ufeff"
+PARTIAL = ".partial"  # ending of what was written before an error
+_LONGEST_NAME = 255  # bytes that file systems allow
 PACKED = ".gz"  # ending of the names of files that are written packed
 # Python stands lone surrogates for the bytes of a file name that is not UTF-8 (PEP 383).
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
@@ -72,7 +74,12 @@ def replace_lone_surrogates(text: str) -> str:
 
 
 @contextmanager
-def open_output(path: Path | None, *, replace: bool = True) -> Iterator[Callable[[str], None]]:
+def open_output(
+    path: Path | None,
+    *,
+    replace: bool = True,
+    on_partial: Callable[[Path], None] | None = None,
+) -> Iterator[Callable[[str], None]]:
     """A function that writes text, in UTF-8, to a file or, for None, to standard output.
 
     A file whose name ends in .gz is compressed. Standard output is flushed after each call.
@@ -80,6 +87,9 @@ def open_output(path: Path | None, *, replace: bool = True) -> Iterator[Callable
     Args:
         path: of the file, which appears there when the context ends without an error.
         replace: whether an existing file is replaced.
+        on_partial: called with the path of a file with what was written, where the context ends
+            with an error of the input (TagkitError) after something was: NAME.partial beside
+            `path`, or another name where that is taken. Where it is None, nothing is kept.
 
     Raises:
         DataError: the file exists and must not be replaced, or it cannot be written.
@@ -89,7 +99,7 @@ def open_output(path: Path | None, *, replace: bool = True) -> Iterator[Callable
         if sys.stdout is None:
             raise DataError("standard output: cannot be written: it is closed")
         # Bytes, so that the terminal's encoding and line ends do not change the data.
-        yield _writer(sys.stdout.buffer, None)
+        yield _Writer(sys.stdout.buffer, None)
         return
     with refusals(path):
         file = _WholeFile(path, replace=replace)
@@ -99,11 +109,22 @@ def open_output(path: Path | None, *, replace: bool = True) -> Iterator[Callable
             # Without the file's name and the time in the header (RFC 1952), equal data give equal
             # bytes, and a digest of the output can be compared.
             stream = cast(BinaryIO, gzip.GzipFile("", "wb", fileobj=stream, mtime=0))
-        yield _writer(stream, path)
+        write = _Writer(stream, path)
+        yield write
         with refusals(path):
             if stream is not file.stream:
                 stream.close()  # writes gzip's trailer, CRC and length, before the fsync
             file.commit()
+    except TagkitError:
+        if on_partial is not None and not write.is_empty and file.place is not None:
+            # A write that failed fails again here: then nothing is kept, as a full disk stays full.
+            with suppress(OSError):
+                if stream is not file.stream:
+                    stream.close()
+                kept = file.keep_partial(file.place)
+                is_beside = kept.parent == Path(os.path.realpath(path.parent))
+                on_partial(path.with_name(kept.name) if is_beside else kept)
+        raise
     finally:
         file.discard()
 
@@ -188,6 +209,28 @@ class _WholeFile:
             _rename_if_absent(self.beside, self.place)
         flush_to_disk(self.place.parent)
 
+    def keep_partial(self, place: Path) -> Path:
+        """Give the temporary file a name of its own beside its destination, `place`.
+
+        Raises:
+            OSError: it cannot be completed or renamed.
+        """
+        self.stream.flush()
+        os.fsync(self.stream.fileno())
+        if sys.platform == "win32":  # where an open file cannot be renamed
+            self.stream.close()
+        number = 1
+        while True:
+            kept = _partial_name(place, number)
+            try:
+                # A file that is there may be the only copy of what an earlier command has done.
+                _rename_if_absent(self.beside, kept)
+            except FileExistsError:
+                number += 1
+                continue
+            flush_to_disk(place.parent)
+            return kept
+
     def discard(self) -> None:
         """Remove the temporary file, if it is still there."""
         # First the name, then the descriptor: closing releases the lock, and another writer would
@@ -196,6 +239,15 @@ class _WholeFile:
             self.beside.unlink(missing_ok=True)
         with suppress(OSError):  # close(2) repeats the error of a write that has failed already
             self.stream.close()
+
+
+def _partial_name(place: Path, number: int) -> Path:
+    """NAME.partial, NAME.partial.2 and so on; with as many characters of a long name as fit."""
+    ending = PARTIAL if number == 1 else f"{PARTIAL}.{number}"
+    name = place.name
+    while name and len(os.fsencode(name)) > _LONGEST_NAME - len(ending):
+        name = name[:-1]
+    return place.with_name(f"{name}{ending}")
 
 
 def _copy_permissions(handle: int, place: Path, found: os.stat_result) -> None:
@@ -232,14 +284,18 @@ def _rename_if_absent(beside: Path, place: Path) -> None:
         beside.rename(place)
 
 
-def _writer(file: BinaryIO, path: Path | None) -> Callable[[str], None]:
-    first = True
+class _Writer:
+    """Writes text, in UTF-8."""
 
-    def write(text: str) -> None:
-        nonlocal first
-        with refusals(path):
-            file.write(encoded(text, first=first))
-            file.flush()  # a reader of a pipe gets each piece while the input still comes
-        first = first and not text
+    def __init__(self, file: BinaryIO, path: Path | None) -> None:
+        """`path` names the file in messages; None is standard output."""
+        self.is_empty = True  # nothing has been written
+        self._file = file
+        self._path = path
 
-    return write
+    def __call__(self, text: str) -> None:
+        """Append a text."""
+        with refusals(self._path):
+            self._file.write(encoded(text, first=self.is_empty))
+            self._file.flush()  # a reader of a pipe gets each piece while the input still comes
+        self.is_empty = self.is_empty and not text

@@ -11,7 +11,7 @@ from tagkit.config import DataConfig, load_config
 from tagkit.corpus.dataset import LabelKinds
 from tagkit.corpus.formats.columns.layout import column_options
 from tagkit.corpus.formats.columns.reader import ColumnReader
-from tagkit.errors import DataError, FormatError
+from tagkit.errors import DataError
 from tagkit.inference.annotate import Annotator, AnswerOptions, Blocks, Line, Lines, Records
 from tagkit.inference.inputs import Input, as_tagged, as_text
 from tagkit.inference.predictor import Predictor
@@ -107,9 +107,21 @@ def test_columns_are_appended_with_the_separator_of_the_file(separator: str) -> 
 
 def test_a_class_with_a_space_does_not_fit_into_columns_separated_by_spaces() -> None:
     assert annotator(BOTH).annotate(blocks("A\tN")).text == "A\tN\tX\tNew York\n"
-    problem = "in.conll:1: columns separated by blanks cannot hold the class 'New York'"
-    with pytest.raises(FormatError, match=problem):
-        annotator(BOTH).annotate(blocks("A N"))
+    found = annotator(BOTH).annotate(blocks("A N"))
+    assert [str(refused.error) for refused in found.refused] == [
+        "in.conll:1: columns separated by blanks cannot hold the class 'New York'; try "
+        "output_format=jsonl"
+    ]
+
+
+def test_what_was_written_before_a_refused_record_is_known_and_what_follows_it() -> None:
+    items = [Sentence(("A",)), Sentence(("b\tc",), lines=(7,)), Sentence(("D", "e"))]
+    found = annotator(TAGS).annotate(Records("in.jsonl", items))
+    assert found.text == "A\tX\n\nD\tX\ne\tO\n\n"
+    (refused,) = found.refused
+    assert str(refused.error).startswith("in.jsonl:7: a line of cells cannot hold the word 'b\\tc'")
+    assert found.until_refused() == "A\tX\n\n"
+    assert annotator(TAGS).annotate(Records("in.jsonl", items[1:])).until_refused() == ""
 
 
 def test_the_longest_sentence_is_that_of_the_window_not_of_all_before() -> None:

@@ -75,3 +75,57 @@ def test_half_of_a_surrogate_pair_is_named() -> None:
     for text in ("a\udce9", "\ufeff\udce9"):
         with pytest.raises(DataError, match=r"half of a surrogate pair, U\+DCE9"):
             encoded(text, first=True)
+
+
+def keeping(path: Path, *texts: str, error: Exception) -> list[Path]:
+    """What was kept of an output that an error ended after these texts."""
+    kept: list[Path] = []
+    try:
+        with open_output(path, on_partial=kept.append) as write:
+            for text in texts:
+                write(text)
+            raise error
+    except type(error):
+        return kept
+
+
+def test_what_was_written_before_an_error_of_the_input_is_kept_where_it_is_wanted(
+    tmp_path: Path,
+) -> None:
+    path, error = tmp_path / "a", DataError("bad")
+    path.write_text("old")
+    path.chmod(0o640)
+    assert keeping(path, "one\n", "two\n", error=error) == [tmp_path / "a.partial"]
+    assert keeping(path, "three\n", error=error) == [tmp_path / "a.partial.2"]
+    (tmp_path / "a.partial.3").symlink_to("nowhere")  # a link that leads nowhere is there too
+    assert keeping(path, "four\n", error=error) == [tmp_path / "a.partial.4"]
+    found = [(tmp_path / f"a{end}").read_text() for end in ("", ".partial", ".partial.2")]
+    assert found == ["old", "one\ntwo\n", "three\n"]
+    assert mode(tmp_path / "a.partial") == 0o640
+    assert len(os.listdir(tmp_path)) == 5
+    packed = tmp_path / "b.gz"
+    (kept,) = keeping(packed, "text", error=error)
+    assert gzip.decompress(kept.read_bytes()) == b"text"
+
+
+def test_nothing_is_kept_that_is_empty_or_ended_by_a_mistake_of_the_program(
+    tmp_path: Path,
+) -> None:
+    assert keeping(tmp_path / "a", error=DataError("bad")) == []
+    assert keeping(tmp_path / "a", "", error=DataError("bad")) == []
+    assert keeping(tmp_path / "a.gz", error=DataError("bad")) == []
+    assert keeping(tmp_path / "a", "text", error=ZeroDivisionError()) == []
+    assert os.listdir(tmp_path) == []
+
+
+def test_the_longest_of_names_leaves_room_for_the_ending(tmp_path: Path) -> None:
+    (kept,) = keeping(tmp_path / ("ä" * 127), "text", error=DataError("bad"))
+    assert kept.name == "ä" * 123 + ".partial"
+    assert (len(os.fsencode(kept.name)), kept.read_text()) == (254, "text")
+
+
+def test_beside_a_link_what_is_kept_lies_where_the_link_leads(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    (tmp_path / "a").symlink_to("there/b")
+    (kept,) = keeping(tmp_path / "a", "text", error=DataError("bad"))
+    assert kept == tmp_path / "there" / "b.partial"

@@ -125,7 +125,7 @@ def test_the_records_of_a_file_may_be_one_list(tmp_path: Path) -> None:
     [
         ("7,", "9,", '2: expected a span inside the text\'s 7 characters, found [3, 9, "LOC"]'),
         ("]}],\n", "]}]\n", "4: expected the next record of a JSON list, found "
-         "'{\"text\": \"Oslo\",\\n   \"spans\": [{\"star': Expecting ',' delimiter"),
+         "'{\"text\": \"Oslo\",\\n   \"spans\": [{\"start\":': Expecting ',' delimiter"),
         ('"No"', "5", '5: expected a JSON object, found \'[5, {"entities": []}]\''),
         ("\n]", ",\n]", "6: expected the next record of a JSON list, found ']': Expecting value"),
         ("\n]", "", "5: expected the next record of a JSON list, found '': "

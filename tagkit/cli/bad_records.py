@@ -1,0 +1,80 @@
+"""What `predict` says and keeps where records cannot be read: a list of them, a partial output."""
+
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from tagkit.cli.console import note
+from tagkit.errors import FormatError, TagkitError
+from tagkit.wording import Message, Setting, plural
+
+# More of them are a file of another kind, and a terminal would scroll for minutes.
+_LISTED = 1000
+
+
+class SkippedRecords:
+    """Lists records that are left out, on standard error, and counts them."""
+
+    def __init__(self) -> None:
+        """None so far."""
+        self.count = 0
+
+    def add(self, error: FormatError) -> None:
+        """List one more, with its line and what is wrong with it."""
+        self.count += 1
+        if self.count <= _LISTED:
+            note(Message("warning: ", str(error), "; skipped"))
+        elif self.count == _LISTED + 1:
+            note("warning: further records that cannot be used are skipped without being listed")
+
+    def finish(self) -> None:
+        """Say how many there are, if any."""
+        if self.count:
+            have = "was" if self.count == 1 else "were"
+            note(f"warning: {plural(self.count, 'record')} {have} skipped")
+
+
+class PartialOutput:
+    """What an error leaves of the output: the error's message says so.
+
+    To be entered before the output is opened.
+    """
+
+    def __init__(self, output: Path | None) -> None:
+        """`output` is the file that is written; None for standard output."""
+        self._output = output
+        self._kept: Path | None = None
+        self._lines = 0
+
+    def keep(self, path: Path) -> None:
+        """The unfinished output has got this name."""
+        self._kept = path
+
+    def counting(self, write: Callable[[str], None]) -> Callable[[str], None]:
+        """The function, which counts the lines that it writes."""
+
+        def counted(text: str) -> None:
+            write(text)
+            self._lines += text.count("\n")
+
+        return counted
+
+    def __enter__(self) -> Self:
+        """Itself."""
+        return self
+
+    def __exit__(
+        self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None
+    ) -> None:
+        """Add what was kept to the message of the error."""
+        if self._kept is None or not isinstance(error, TagkitError):
+            return
+        kept = (
+            f"{self._kept}: has what was predicted before the error, {plural(self._lines, 'line')}"
+        )
+        parts: list[str | Setting] = [f"{kept}; {self._output} was not written"]
+        if isinstance(error, FormatError):
+            option = Setting("on_bad_record", "skip")
+            parts += [". ", option, " leaves out records that cannot be used, and lists them"]
+        error.add_line(Message(*parts))

@@ -1,0 +1,159 @@
+"""`tagkit predict` where records cannot be read: they are skipped, or what was done is kept."""
+
+import gzip
+import json
+import os
+from pathlib import Path
+
+import pytest
+from program import Program
+
+REASONS = {
+    '{"text": "Ada", "spans": [': 'expected a JSON object, found \'{"text": "Ada", "spans": [\': '
+    "Expecting value at character 27",
+    '{"id": 5}': "expected a text, found the keys id",
+    '{"text": "Ada", "spans": [[0, 9, "X"]]}': "expected a span inside the text's 3 characters, "
+    'found [0, 9, "X"]',
+    "[1, 2]": "expected a JSON object, found '[1, 2]'",
+}
+
+
+def export(folder: Path, count: int, bad_every: int) -> Path:
+    """Records as Prodigy exports them, some of which are broken."""
+    bad = list(REASONS)
+    lines = []
+    for number in range(count):
+        record = {"text": f"Ada {number}", "spans": [], "answer": ("accept", "reject")[number % 2]}
+        is_bad = number % bad_every == bad_every - 1
+        lines.append(bad[number // bad_every % len(bad)] if is_bad else json.dumps(record))
+    path = folder / "export.jsonl"
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return path
+
+
+# Worker processes take seconds to start.
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_bad_records_are_skipped_and_listed_and_all_others_are_answered(
+    tagkit: Program, model: Path, tmp_path: Path, workers: int
+) -> None:
+    count = 10_000
+    path, out = export(tmp_path, count, 100), tmp_path / "out.jsonl"
+    skip = ["--on-bad-record", "skip", "--format", "jsonl", "-o", out, "--workers", workers]
+    ended = tagkit("predict", model, path, "--quiet", *skip)
+    assert ended.code == 0
+    bad = range(100, count + 1, 100)
+    reasons = list(REASONS.values())
+    assert ended.err.splitlines() == [
+        *(
+            f"warning: {path}:{line}: {reasons[index % len(reasons)]}; skipped"
+            for index, line in enumerate(bad)
+        ),
+        f"warning: {len(bad)} records were skipped",
+    ]
+    found = [json.loads(line)["text"] for line in out.read_text("utf-8").splitlines()]
+    assert found == [f"Ada {number}" for number in range(count) if number + 1 not in bad]
+
+
+def test_without_skipping_what_was_predicted_before_the_error_is_kept_beside_the_output(
+    tagkit: Program, model: Path, tmp_path: Path
+) -> None:
+    path, out = export(tmp_path, 60, 50), tmp_path / "out.jsonl"
+    out.write_text("old", encoding="utf-8")
+    for number in ("", ".2"):  # one that is there is never replaced
+        ended = tagkit("predict", model, path, "--quiet", "--format", "jsonl", "-o", out)
+        kept = tmp_path / f"out.jsonl.partial{number}"
+        assert ended.code == 1
+        assert ended.err.splitlines() == [
+            f"error: {path}:50: {next(iter(REASONS.values()))}",
+            f"error: {kept}: has what was predicted before the error, 49 lines; {out} was not "
+            "written. --on-bad-record skip leaves out records that cannot be used, and lists them",
+        ]
+        texts = [json.loads(line)["text"] for line in kept.read_text("utf-8").splitlines()]
+        assert texts == [f"Ada {number}" for number in range(49)]
+    assert out.read_text("utf-8") == "old"
+    assert sorted(os.listdir(tmp_path)) == [
+        "export.jsonl", "out.jsonl", "out.jsonl.partial", "out.jsonl.partial.2",
+    ]  # fmt: skip
+    printed = tagkit("predict", model, path, "--quiet", "--format", "jsonl")
+    assert printed.out == kept.read_text("utf-8")
+    assert printed.err == f"error: {path}:50: {next(iter(REASONS.values()))}\n"
+
+
+def test_an_error_of_a_later_input_keeps_the_predictions_of_the_earlier_ones(
+    tagkit: Program, model: Path, tmp_path: Path
+) -> None:
+    first, out = tmp_path / "a.txt", tmp_path / "out.conll.gz"
+    first.write_text("Ada visits Rome\n", encoding="utf-8")
+    ended = tagkit("predict", model, first, tmp_path / "missing.txt", "-o", out, "--quiet")
+    kept = tmp_path / "out.conll.gz.partial"
+    assert ended.err.splitlines() == [
+        f"error: {tmp_path}/missing.txt: no such file",
+        f"error: {kept}: has what was predicted before the error, 4 lines; {out} was not written",
+    ]
+    assert gzip.decompress(kept.read_bytes()) == b"Ada\tB-PER\nvisits\tO\nRome\tB-LOC\n\n"
+
+
+def test_nothing_is_kept_of_an_output_that_is_empty(
+    tagkit: Program, model: Path, tmp_path: Path
+) -> None:
+    path = export(tmp_path, 3, 1)
+    for name in ("out.jsonl", "out.jsonl.gz"):
+        assert tagkit("predict", model, path, "-o", tmp_path / name).code == 1
+    assert os.listdir(tmp_path) == ["export.jsonl"]
+
+
+COLUMNS = "# one\nAda\tN\nleft\tV\n\n# two\nBen\nleft\tV\nRome\tN\textra\n\n\nBen\tN\n"
+
+
+def test_a_sentence_with_a_broken_line_is_left_out_as_a_whole(
+    tagkit: Program, model: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "in.conll"
+    path.write_text(COLUMNS, encoding="utf-8")
+    skipped = tagkit("predict", model, path, "--quiet", "--on-bad-record", "skip")
+    assert skipped.out == "# one\nAda\tN\tB-PER\nleft\tV\tO\n\n\nBen\tN\tB-PER\n"
+    assert skipped.err == (
+        f"warning: {path}:6: expected 2 columns as on line 2, found 1: 'Ben'; skipped\n"
+        "warning: 1 record was skipped\n"
+    )
+    ended = tagkit("predict", model, path, "--quiet", "-o", tmp_path / "out")
+    assert (ended.code, len(ended.err.splitlines())) == (1, 2)
+    kept = (tmp_path / "out.partial").read_text("utf-8")
+    assert kept == "# one\nAda\tN\tB-PER\nleft\tV\tO\n\n"
+
+
+def test_a_sentence_of_conllu_with_a_broken_line_is_left_out_as_a_whole(
+    tagkit: Program, model: Path, tmp_path: Path
+) -> None:
+    row = "\t_" * 8
+    path = tmp_path / "in.conllu"
+    lines = [f"1\tAda{row}", "", f"1\tBen{row}", f"x\tleft{row}", "", f"1\tEve{row}", ""]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    skipped = tagkit("predict", model, path, "--quiet", "--on-bad-record", "skip")
+    assert (skipped.code, "Ben" in skipped.out) == (0, False)
+    assert [line.split("\t")[1] for line in skipped.out.splitlines() if line] == ["Ada", "Eve"]
+    assert skipped.err.startswith(f"warning: {path}:4: expected a CoNLL-U ID such as 1")
+
+
+def test_a_record_that_the_output_cannot_hold_is_skipped_too(
+    tagkit: Program, model: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "in.jsonl"
+    words = [["Ada"], ["a\tb"], ["Rome"]]
+    path.write_text("".join(f"{json.dumps({'tokens': each})}\n" for each in words), "utf-8")
+    skipped = tagkit("predict", model, path, "--quiet", "--on-bad-record", "skip")
+    assert skipped.out == "Ada\tB-PER\n\nRome\tB-LOC\n\n"
+    assert skipped.err.startswith(f"warning: {path}:2: a line of cells cannot hold the word 'a\\t")
+    ended = tagkit("predict", model, path, "--quiet")
+    assert (ended.code, ended.out) == (1, "Ada\tB-PER\n\n")
+
+
+def test_more_bad_records_than_anybody_reads_are_counted(
+    tagkit: Program, model: Path, tmp_path: Path
+) -> None:
+    path = export(tmp_path, 1_100, 1)
+    ended = tagkit("predict", model, path, "--quiet", "--on-bad-record", "skip")
+    *listed, more, last = ended.err.splitlines()
+    assert (ended.code, ended.out, len(listed)) == (0, "", 1_000)
+    assert more == "warning: further records that cannot be used are skipped without being listed"
+    assert last == "warning: 1,100 records were skipped"
