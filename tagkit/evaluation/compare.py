@@ -126,9 +126,12 @@ def _read_both(
             note(each.note)
     formats = [each.format for each in found]
     if pred_column is None:
-        # The column is that of the gold tags where it has a name; UPOS where none is named.
-        named = data.tag_column if isinstance(data.tag_column, str) else None
-        pred_column = named if formats[1].name == CONLLU else -1
+        pred_column = -1
+        if formats[1].name == CONLLU:
+            # That of the gold tags where it has a name, which columns without names cannot mean.
+            pred_column = data.tag_column if isinstance(data.tag_column, str) else None
+            if pred_column is not None and formats[0].name != CONLLU:
+                data = data.model_copy(update={"tag_column": None})
     # Tokens are compared as they are; a text is needed where the other side has no tokens.
     with_text = any(format.holds != "tags" for format in formats)
     gold = read_labelled(sources[0], formats[0], data, note, predicted=False, with_text=with_text)

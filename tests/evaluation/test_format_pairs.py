@@ -199,6 +199,7 @@ def test_the_column_of_conllu_is_the_same_for_gold_and_predictions_unless_named(
     columns = put(tmp_path, "pred.conll", "a z N", "b z N")
     assert compare_files(gold, columns, data(), None, False).headline == 0.5
     assert compare_files(columns, gold, data(), None, False).headline == 0.5
+    assert compare_files(columns, gold, xpos, None, False).headline == 0
 
 
 def test_a_text_without_a_predicted_class_counts_as_wrong(tmp_path: Path) -> None:

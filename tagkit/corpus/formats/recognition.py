@@ -177,7 +177,9 @@ def _by_content(
     """
     # A cell of a table may begin with a brace: there the first line has to be a whole record.
     if looks_like_jsonl(lines) and (expected not in _TABLES or is_record(lines)):
-        return Recognised(kind_of_lines(lines), "every line is a JSON object")
+        is_object = next(line for line in lines if line.strip()).lstrip().startswith("{")
+        why = "every line is a JSON object" if is_object else "its records are JSON, in brackets"
+        return Recognised(kind_of_lines(lines), why)
     # Before any table: CoNLL-U is one too, of ten columns.
     if looks_like_conllu(lines):
         return Recognised("conllu", "the 10 columns of CoNLL-U, separated by tabs")
