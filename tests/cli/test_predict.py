@@ -99,7 +99,13 @@ def test_an_output_file_is_left_alone_when_an_input_is_refused(
     Path("good.txt").write_text("Ada visits Rome.\n", encoding="utf-8")
     ended = tagkit("predict", model, "good.txt", "missing.txt", "-o", "kept.txt")
     assert ended.code == 1
-    assert ended.err.endswith("error: missing.txt: no such file\n")
+    kept = Path("kept.txt.partial")
+    assert ended.err.endswith(
+        "error: missing.txt: no such file\n"
+        f"error: {kept}: has what was predicted before the error, 5 lines; kept.txt was not written\n"
+    )
+    assert kept.read_text("utf-8").startswith("Ada\tB-PER\n")
+    kept.unlink()
     assert Path("kept.txt").read_text("utf-8") == "old"
     assert not [path for path in Path().iterdir() if path.name.startswith(".kept")]
 
