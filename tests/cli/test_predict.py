@@ -101,8 +101,8 @@ def test_an_output_file_is_left_alone_when_an_input_is_refused(
     assert ended.code == 1
     kept = Path("kept.txt.partial")
     assert ended.err.endswith(
-        "error: missing.txt: no such file\n"
-        f"error: {kept}: has what was predicted before the error, 5 lines; kept.txt was not written\n"
+        f"error: missing.txt: no such file\nerror: {kept}: has what was predicted before the error, "
+        "5 lines; kept.txt was not written\n"
     )
     assert kept.read_text("utf-8").startswith("Ada\tB-PER\n")
     kept.unlink()
