@@ -4,8 +4,10 @@ Everything but the result of a command goes to standard error. Where that is no 
 there is no colour and no progress bar, and lines come out plain and whole.
 """
 
+import io
 import sys
 import time
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Self
 
 from rich.console import Console
@@ -71,6 +73,21 @@ def note(text: str, *, is_best: bool = False) -> None:
     for each in others:
         shown.append(f"\n{each}")
     _ERRORS.print(shown)
+
+
+def styled(parts: Iterable[tuple[str, str]]) -> str:
+    """Texts, each with its style in the words of rich, as one text with a terminal's sequences."""
+    text = Text()
+    for part, style in parts:
+        text.append(part, style)
+    # A console of its own: standard output is written by the command, which reports what fails.
+    console = Console(
+        file=io.StringIO(), force_terminal=True, color_system="standard", no_color=False,
+        highlight=False, markup=False, emoji=False, legacy_windows=False,
+    )  # fmt: skip
+    with console.capture() as captured:
+        console.print(text, end="", soft_wrap=True)
+    return captured.get()
 
 
 class WithBar:

@@ -38,10 +38,11 @@ def predict_command(
     ] = None,
     input_format: InputFormat = None,
     output_format: Annotated[
-        Literal["columns", "tsv", "jsonl"],
+        Literal["columns", "tsv", "jsonl", "show"],
         typer.Option(
             "--format",
-            help="Format of the output: columns, tsv (class and text), or a JSON object per text.",
+            help="Format of the output: columns, tsv (class and text), jsonl (an object per text), "
+            "or show, for people: labels in the text.",
         ),
     ] = "columns",
     confidence: Annotated[
@@ -92,6 +93,7 @@ def predict_command(
     The inputs are raw text, column files, or corpora in any other format.
     """
     from tagkit.cli.console import PredictionProgress, note
+    from tagkit.cli.highlighting import shown_by
     from tagkit.cli.terminal import is_terminal
     from tagkit.config import load_config
     from tagkit.corpus.formats.file_sets import files_of
@@ -126,6 +128,8 @@ def predict_command(
         # exists now is needed to the end.
         gc.freeze()
         annotator = Annotator(predictor, options)
+        if output_format == "show":
+            write = shown_by(write, output, [*predictor.labels(), *predictor.classes()])
         pool: SerialWorker | WorkerPool = SerialWorker(annotator)
         if workers > 1:
             config = WorkerConfig(model, device, precision, each, options)
