@@ -5,6 +5,7 @@ begins before the input ends, and a conversation over two pipes (write a line, w
 does not deadlock.
 """
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -38,14 +39,15 @@ class StreamOptions:
         encoding: of the inputs.
         max_length: words of the longest sentence that is tagged as a whole; quoted in a note.
         note: called with messages for the user, one sentence each.
-        progress: called with the number of tokens of each piece that is ready to be written.
+        progress: called with the number of tokens of each piece that is ready to be written, and
+            with how many bytes of the input it and all before it come from; 0 if not known.
     """
 
     input_format: str
     encoding: str
     max_length: int
     note: Callable[[str], None]
-    progress: Callable[[int], None]
+    progress: Callable[[int, int], None]
 
 
 class Workers(Protocol):
@@ -89,7 +91,7 @@ def annotate_file(
     else:
         windows = _items(source, config, options, format)
     noted = False
-    for output in _outputs(workers, windows, source):
+    for output, bytes_read in _outputs(workers, windows, source):
         if output.longest and not noted:  # once: a file of long lines has thousands
             noted = True
             options.note(
@@ -100,19 +102,31 @@ def annotate_file(
                     ")",
                 )
             )
-        options.progress(output.tokens)
+        options.progress(output.tokens, bytes_read)
         yield output.text
 
 
-def _outputs(workers: Workers, windows: Iterator[Window], source: Source) -> Iterator[Output]:
-    """The windows' outputs; all of them before a read that may have to wait."""
+def _outputs(
+    workers: Workers, windows: Iterator[Window], source: Source
+) -> Iterator[tuple[Output, int]]:
+    """The windows' outputs; all of them before a read that may have to wait.
+
+    Each comes with the number of bytes that had been read when its window was taken: reading may be
+    many windows ahead.
+    """
+    places: deque[int] = deque()
+
+    def placed(outputs: Iterator[Output]) -> Iterator[tuple[Output, int]]:
+        return ((output, places.popleft()) for output in outputs)
+
     for window in windows:
-        yield from workers.submit(window)
+        places.append(source.bytes_read)
+        yield from placed(workers.submit(window))
         # Taking the next window reads on. If that would block, whoever writes the input may be
         # waiting for our output first.
         if source.waits():
-            yield from workers.drain()
-    yield from workers.drain()
+            yield from placed(workers.drain())
+    yield from placed(workers.drain())
 
 
 def _text(source: Source, *, keep_blank: bool) -> Iterator[Lines]:

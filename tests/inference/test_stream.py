@@ -4,6 +4,8 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -25,7 +27,7 @@ def predictor(tmp_path_factory: pytest.TempPathFactory) -> Predictor:
     return train(tiny.config(tmp_path_factory.mktemp("stream"))).predictor
 
 
-READING = StreamOptions("auto", "utf-8", 512, lambda _: None, lambda _: None)
+READING = StreamOptions("auto", "utf-8", 512, lambda _: None, lambda *_: None)
 
 
 def options(**changes: object) -> AnswerOptions:
@@ -97,6 +99,30 @@ def test_a_long_input_is_tagged_as_its_parts_are(predictor: Predictor, tmp_path:
     for record in records[::500]:
         alone = predictor.predict(record["text"])
         assert [t.tag for t in alone.tokens] == [t["tag"] for t in record["tokens"]]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_progress_says_which_part_of_a_file_is_done(
+    predictor: Predictor, tmp_path: Path, workers: int
+) -> None:
+    path, settings = tmp_path / "long.txt", options(batch_size=64)
+    path.write_text("\n".join(["Ada visits Rome . " * 20] * 1500), encoding="utf-8")
+    places: list[tuple[int, int]] = []
+    annotator = Annotator(predictor, settings)
+    reading = replace(READING, progress=lambda *given: places.append(given))
+    config = WorkerConfig(Path(predictor.config.output.dir), "cpu", "fp32", 1, settings)
+    with ExitStack() as stack:
+        pool = SerialWorker(annotator)
+        if workers > 1:
+            pool = stack.enter_context(WorkerPool(workers, config))  # type: ignore[assignment]
+        for _ in annotate_file(pool, predictor.config, annotator.style, str(path), reading):
+            pass
+    size = path.stat().st_size
+    tokens, done = zip(*places, strict=True)
+    assert sum(tokens) == 1500 * 80
+    assert done[-1] == size
+    assert list(done) == sorted(done)
+    assert 0 < done[0] < size / 2  # and not all that had been read, many windows ahead
 
 
 def test_columns_become_json_with_the_line_of_their_first_token(
