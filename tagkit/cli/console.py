@@ -4,8 +4,10 @@ Everything but the result of a command goes to standard error. Where that is no 
 there is no colour and no progress bar, and lines come out plain and whole.
 """
 
+import io
 import sys
 import time
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Self
 
 from rich.console import Console
@@ -73,6 +75,21 @@ def note(text: str, *, is_best: bool = False) -> None:
     _ERRORS.print(shown)
 
 
+def styled(parts: Iterable[tuple[str, str]]) -> str:
+    """Texts, each with its style in the words of rich, as one text with a terminal's sequences."""
+    text = Text()
+    for part, style in parts:
+        text.append(part, style)
+    # A console of its own: standard output is written by the command, which reports what fails.
+    console = Console(
+        file=io.StringIO(), force_terminal=True, color_system="standard", no_color=False,
+        highlight=False, markup=False, emoji=False, legacy_windows=False,
+    )  # fmt: skip
+    with console.capture() as captured:
+        console.print(text, end="", soft_wrap=True)
+    return captured.get()
+
+
 class WithBar:
     """Shows a progress bar on standard error while it is entered."""
 
@@ -118,10 +135,11 @@ class StepColumn(ProgressColumn):
         super().__init__(table_column=Column(no_wrap=True))
         self._remaining = RemainingTime()
         self._step: Step | None = None
+        self._what = "run"
 
-    def restart(self) -> None:
-        """Begin another run, whose steps take another time."""
-        self._remaining, self._step = RemainingTime(), None
+    def restart(self, what: str) -> None:
+        """Begin another run, whose steps take another time; `what` it is called."""
+        self._remaining, self._step, self._what = RemainingTime(), None, what
 
     def add(self, step: "Step") -> None:
         """Count a step. The terminal is written to ten times a second at most, by rich's thread."""
@@ -134,7 +152,8 @@ class StepColumn(ProgressColumn):
         if step is None:
             return Text(task.description)
         filled = "━" if _ERRORS.encoding.startswith("utf") else "-"
-        line, to_come = step_line(step, self._remaining.left(), _ERRORS.width, filled)
+        left = self._remaining.left()
+        line, to_come = step_line(step, left, _ERRORS.width, filled, self._what)
         text = Text(line)
         if line.endswith(filled):
             start = len(line.rstrip(filled))
@@ -146,37 +165,54 @@ class StepColumn(ProgressColumn):
 
 
 class PredictionProgress(WithBar):
-    """Shows on standard error how many tokens are done, and how many a second."""
+    """Shows on standard error how many tokens are done, how many a second, and the time left."""
 
-    def __init__(self) -> None:
-        """The total is not known: an input is read as a stream."""
+    def __init__(self, total_bytes: int | None) -> None:
+        """`total_bytes` of all inputs; None where it is not known, as of a pipe."""
         super().__init__("", None, TextColumn("{task.description}", markup=False))
         self._tokens, self._began_s = 0, time.monotonic()
+        self._total, self._before, self._of_file = total_bytes, 0, 0
         self._name = ""
         self._update()
 
-    def start_file(self, name: str) -> None:
-        """Show the name of the input that is read now."""
-        self._name = for_people(name)
-        self._update()
+    def start_file(self, name: str, size: int = 0) -> None:
+        """Begin another input of `size` bytes, which is named if it is not the only one."""
+        self._name = name
+        self._before += self._of_file
+        self._of_file = size
+        self._update(self._before)
 
-    def add(self, tokens: int) -> None:
-        """Count tokens that have been tagged and written."""
+    def add(self, tokens: int, bytes_read: int) -> None:
+        """Count tokens that are done, which end at this byte of their input."""
         self._tokens += tokens
-        self._update()
+        self._update(self._before + bytes_read)
 
-    def _update(self) -> None:
+    def _update(self, done_bytes: int = 0) -> None:
         passed = time.monotonic() - self._began_s
-        line = prediction_line(self._name, self._tokens, passed, _ERRORS.width)
+        share = min(1.0, done_bytes / self._total) if self._total else None
+        line = prediction_line(self._name, self._tokens, passed, _ERRORS.width, share)
         self._bar.update(self._task, description=line)
 
 
-def prediction_line(name: str, tokens: int, seconds: float, width: int) -> str:
-    """The progress of a prediction, at most `width` cells."""
+def prediction_line(
+    name: str, tokens: int, seconds: float, width: int, share: float | None = None
+) -> str:
+    """The progress of a prediction, at most `width` cells.
+
+    Args:
+        name: of the input.
+        tokens: that are done.
+        seconds: since the beginning.
+        width: of the terminal.
+        share: of the inputs that is done, 0 to 1; None where it is not known.
+    """
     if not tokens:
         return "reading"
     unit = "token " if tokens == 1 else "tokens"
     facts = f"{tokens:,} {unit}  {tokens / max(seconds, 1e-9):,.0f} tokens/s"
     facts = f"{facts}  {shown_time(seconds)}"
+    if share:
+        left = shown_time(seconds / share - seconds)
+        facts = f"{100 * share:.0f} %  {facts}  {left} left"
     room = width - len(facts) - 2
     return f"{shortened(name, room)}  {facts}" if room >= len("a...b") else facts[:width]

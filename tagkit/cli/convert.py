@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from tagkit.cli.completion import complete_span_scheme, complete_target_format
 from tagkit.cli.options import (
     Encoding,
     InputFormat,
@@ -33,7 +34,12 @@ def convert_command(
     ],
     to: Annotated[
         str | None,
-        typer.Option(help="Format of OUT.", metavar="FORMAT", show_default="by OUT's name"),
+        typer.Option(
+            help="Format of OUT.",
+            metavar="FORMAT",
+            show_default="by OUT's name",
+            autocompletion=complete_target_format,
+        ),
     ] = None,
     scheme: Annotated[
         str | None,
@@ -41,6 +47,7 @@ def convert_command(
             help="Tag scheme of OUT: iob1, iob2, iobes or bilou.",
             metavar="SCHEME",
             show_default="that of IN",
+            autocompletion=complete_span_scheme,
         ),
     ] = None,
     input_format: InputFormat = None,

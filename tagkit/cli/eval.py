@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tagkit.cli.completion import complete_column, values_of
 from tagkit.cli.options import (
     Device,
     Encoding,
@@ -69,6 +70,7 @@ def eval_command(
             help="Column of the predicted tags.",
             metavar="N|NAME",
             show_default="-1; of CoNLL-U, that of the gold tags",
+            autocompletion=complete_column,
         ),
     ] = None,
     scheme: Annotated[
@@ -76,6 +78,7 @@ def eval_command(
         typer.Option(
             help="Tag scheme of the files: auto, iob1, iob2, iobes, bilou or labels.",
             metavar="SCHEME",
+            autocompletion=values_of("data.scheme"),
         ),
     ] = "auto",
     strict: Annotated[bool, typer.Option("--strict", help="Count well-formed spans only.")] = False,

@@ -16,7 +16,7 @@ from typing import Annotated
 import typer
 
 from tagkit import __version__
-from tagkit.cli import benchmark, check, convert, eval, info, predict, train, tune
+from tagkit.cli import benchmark, check, config, convert, eval, info, predict, train, tune
 from tagkit.cli.messages import for_people
 from tagkit.cli.parser import Command, Commands
 from tagkit.cli.signals import Ended, clean_up_on_signal, status_of
@@ -29,7 +29,6 @@ app = typer.Typer(
     name="tagkit",
     cls=Commands,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -43,6 +42,7 @@ COMMANDS: dict[str, tuple[Callable[..., None], str]] = {
     "check": (check.check_command, check.EXAMPLES),
     "benchmark": (benchmark.benchmark_command, benchmark.EXAMPLES),
     "tune": (tune.tune_command, tune.EXAMPLES),
+    "config": (config.config_command, config.EXAMPLES),
     "info": (info.info_command, info.EXAMPLES),
 }
 # What CRFsuite and spaCy call them.

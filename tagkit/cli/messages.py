@@ -25,6 +25,7 @@ OPTION_FLAGS = {
     "data.encoding": "--encoding",
     # Of `eval`. That of `convert` is the parameter below: the scheme to write.
     "data.scheme": "--scheme",
+    "embeddings.vectors": "--vectors",
     "train.seed": "--seed",
     "train.seeds": "--seeds",
     "train.device": "--device",

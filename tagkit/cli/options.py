@@ -6,6 +6,14 @@ from typing import Annotated, Literal
 
 import typer
 
+from tagkit.cli.completion import (
+    complete_column,
+    complete_device,
+    complete_metric,
+    complete_setting,
+    values_of,
+)
+
 # A file that cannot be read is an error of the file, with exit status 1, and not wrong usage.
 Model = Annotated[Path, typer.Argument(help="Folder of a model.", metavar="MODEL", readable=False)]
 # A flag that sets an option of the configuration has neither a default nor a help text of its own:
@@ -20,22 +28,33 @@ ConfigFile = Annotated[
         show_default="tagkit.toml, without --train",
     ),
 ]
-Task = Annotated[str | None, typer.Option(metavar="TASK")]
+Task = Annotated[str | None, typer.Option(metavar="TASK", autocompletion=values_of("task"))]
 TrainFile = Annotated[str | None, typer.Option("--train", metavar="FILE")]
 DevFile = Annotated[str | None, typer.Option("--dev", metavar="FILE")]
+TestFile = Annotated[str | None, typer.Option("--test", metavar="FILE")]
+Metric = Annotated[
+    str | None, typer.Option("--metric", metavar="NAME", autocompletion=complete_metric)
+]
 Seed = Annotated[int | None, typer.Option(metavar="N")]
 # Of training, whose configuration may name it too.
-TrainDevice = Annotated[str | None, typer.Option("--device", metavar="DEVICE")]
+TrainDevice = Annotated[
+    str | None, typer.Option("--device", metavar="DEVICE", autocompletion=complete_device)
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
 # Of prediction, where there is no configuration to leave it to.
-Device = Annotated[str, typer.Option(help="Device: auto, cpu, cuda or cuda:N.", metavar="DEVICE")]
+Device = Annotated[
+    str,
+    typer.Option(
+        help="Device: auto, cpu, cuda or cuda:N.", metavar="DEVICE", autocompletion=complete_device
+    ),
+]
 Precision = Annotated[
     Literal["fp32", "bf16", "int8"],
     typer.Option(help="Precision of the recurrent layers on a CPU; fewer bits are faster."),
 ]
 Threads = Annotated[int | None, typer.Option(min=0, metavar="N")]
-TokenColumn = Annotated[str | None, typer.Option(metavar="N|NAME")]
-TagColumn = Annotated[str | None, typer.Option(metavar="N|NAME")]
+TokenColumn = Annotated[str | None, typer.Option(metavar="N|NAME", autocompletion=complete_column)]
+TagColumn = Annotated[str | None, typer.Option(metavar="N|NAME", autocompletion=complete_column)]
 
 
 Encoding = Annotated[str | None, typer.Option(metavar="NAME")]
@@ -48,13 +67,21 @@ InputFormat = Annotated[
         "fasttext, trec, trees, folder or text.",
         metavar="FORMAT",
         show_default="recognised",
+        autocompletion=values_of("data.format"),
     ),
 ]
-OnMisaligned = Annotated[str | None, typer.Option(metavar="HOW")]
+OnMisaligned = Annotated[
+    str | None, typer.Option(metavar="HOW", autocompletion=values_of("data.on_misaligned"))
+]
 # Read after the file and before the flags: a flag of its own wins.
 Set = Annotated[
     list[str] | None,
-    typer.Option("--set", help="Set any option of the configuration.", metavar="SECTION.KEY=VALUE"),
+    typer.Option(
+        "--set",
+        help="Set any option of the configuration.",
+        metavar="SECTION.KEY=VALUE",
+        autocompletion=complete_setting,
+    ),
 ]
 
 

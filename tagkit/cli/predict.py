@@ -1,6 +1,7 @@
 """`tagkit predict`."""
 
 import gc
+import os
 import sys
 from contextlib import ExitStack
 from pathlib import Path
@@ -39,10 +40,11 @@ def predict_command(
     ] = None,
     input_format: InputFormat = None,
     output_format: Annotated[
-        Literal["columns", "tsv", "jsonl"],
+        Literal["columns", "tsv", "jsonl", "show"],
         typer.Option(
             "--format",
-            help="Format of the output: columns, tsv (class and text), or a JSON object per text.",
+            help="Format of the output: columns, tsv (class and text), jsonl (an object per text), "
+            "or show, for people: labels in the text.",
         ),
     ] = "columns",
     confidence: Annotated[
@@ -101,10 +103,11 @@ def predict_command(
     """
     from tagkit.cli.bad_records import PartialOutput, SkippedRecords
     from tagkit.cli.console import PredictionProgress, note
+    from tagkit.cli.highlighting import shown_by
     from tagkit.cli.terminal import is_terminal
     from tagkit.config import load_config
     from tagkit.corpus.formats.file_sets import files_of
-    from tagkit.corpus.formats.source import source_name
+    from tagkit.corpus.formats.source import is_regular, source_name
     from tagkit.inference.annotate import Annotator, AnswerOptions
     from tagkit.inference.predictor import load
     from tagkit.inference.render import header
@@ -136,31 +139,34 @@ def predict_command(
         # exists now is needed to the end.
         gc.freeze()
         annotator = Annotator(predictor, options)
+        if output_format == "show":
+            write = shown_by(write, output, [*predictor.labels(), *predictor.classes()])
         pool: SerialWorker | WorkerPool = SerialWorker(annotator)
         if workers > 1:
             config = WorkerConfig(model, device, precision, each, options)
             # On the stack after the output: the processes are gone before the output is committed.
             pool = stack.enter_context(WorkerPool(workers, config))
+        sizes = [os.path.getsize(path) if is_regular(path) else 0 for path in paths]
         # Text that is typed or printed on the same terminal would be mixed with the line.
         typed = "-" in paths and is_terminal(sys.stdin)
         printed = output is None and is_terminal(sys.stdout)
         shown = None
         if is_terminal(sys.stderr) and not (quiet or typed or printed):
-            shown = stack.enter_context(PredictionProgress())
+            shown = stack.enter_context(PredictionProgress(sum(sizes) if all(sizes) else None))
         skipped = SkippedRecords()
         reading = StreamOptions(
             input_format=data.format,
             encoding=data.encoding,
             max_length=max_length or MAX_LENGTH,
             note=(lambda _: None) if quiet else note,
-            progress=shown.add if shown else lambda _: None,
+            progress=shown.add if shown else lambda *_: None,
             on_bad_record=skipped.add if on_bad_record == "skip" else None,
         )
         for line in header(annotator.style):
             write(f"{line}\n")
-        for path in paths:
+        for path, size in zip(paths, sizes, strict=True):
             if shown:
-                shown.start_file(Path(source_name(path)).name)
+                shown.start_file(Path(source_name(path)).name, size)
             for piece in annotate_file(pool, predictor.config, annotator.style, path, reading):
                 write(piece)
         skipped.finish()

@@ -88,7 +88,7 @@ class RemainingTime:
 
 
 def step_line(
-    step: "Step", left: Remaining | None, width: int, filled: str = "━"
+    step: "Step", left: Remaining | None, width: int, filled: str = "━", what: str = "run"
 ) -> tuple[str, int]:
     """The line of a run's progress, at most `width` cells.
 
@@ -97,6 +97,7 @@ def step_line(
         left: the time that is left; None where it is not known yet.
         width: of the terminal.
         filled: a character of the bar.
+        what: what ends with the last epoch: the run, or the one of several seeds.
 
     Returns:
         The line, and how many of the bar's characters at its end stand for steps to come.
@@ -104,7 +105,7 @@ def step_line(
     head, count = f"epoch {step.epoch}/{step.epochs}", f"{step.done:,}/{step.total:,}"
     loss, rate = f"loss {step.loss:.4f}", f"{step.tokens_per_s:,.0f}"
     times = (
-        [f"{shown_time(left.epoch)} left", f"run at most {shown_time(left.run)}"] if left else []
+        [f"{shown_time(left.epoch)} left", f"{what} at most {shown_time(left.run)}"] if left else []
     )
     # From the fullest to the shortest; the rate is least missed, then the loss.
     variants = [

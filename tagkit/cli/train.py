@@ -11,12 +11,14 @@ from tagkit.cli.options import (
     DevFile,
     Encoding,
     InputFormat,
+    Metric,
     OnMisaligned,
     Quiet,
     Seed,
     Set,
     TagColumn,
     Task,
+    TestFile,
     Threads,
     TokenColumn,
     TrainDevice,
@@ -47,10 +49,7 @@ def train_command(
     task: Task = None,
     train: TrainFile = None,
     dev: DevFile = None,
-    test: Annotated[
-        str | None,
-        typer.Option(metavar="FILE"),
-    ] = None,
+    test: TestFile = None,
     output: Annotated[
         str | None,
         typer.Option("--output", "-o", metavar="DIR"),
@@ -76,10 +75,7 @@ def train_command(
         bool, typer.Option("--resume", help="Resume the run in DIR, if there is one.")
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the run in DIR.")] = False,
-    metric: Annotated[
-        str | None,
-        typer.Option(metavar="NAME"),
-    ] = None,
+    metric: Metric = None,
     max_minutes: Annotated[
         float | None,
         typer.Option(metavar="M"),

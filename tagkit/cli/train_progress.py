@@ -35,10 +35,12 @@ class Progress(WithBar, Listener):
         self._measure, self._metric = "F1", AUTO
         self._columns: dict[str, str] = {}  # heads, by names in `Epoch.scores`
         self._findings: list[Finding] = []  # not yet shown
+        self._seeds = 1
 
     def on_seed(self, seed: int, number: int, count: int) -> None:
         """End the output of the seed before, and show which one follows."""
         self._show_findings()
+        self._seeds = count
         if number > 1:
             note("")
         note(f"seed {seed} ({number} of {count})")
@@ -46,10 +48,11 @@ class Progress(WithBar, Listener):
     def on_start(self, prepared: Prepared, threads: int) -> None:
         """Show the splits, the model, and the head of the table."""
         description = prepared.task.describe(prepared.config)
-        for line in _start_lines(prepared, description, threads):
+        for line in _start_lines(prepared, description, threads, self._seeds):
             note(line)
         self._show_findings()
-        self._steps.restart()  # of several seeds each is a run of its own
+        # Of several seeds each is a run of its own.
+        self._steps.restart("seed" if self._seeds > 1 else "run")
         criterion = prepared.criterion
         self._measure, self._metric = criterion.name, criterion.key
         self._columns = {**criterion.beside, **description.columns}
@@ -230,7 +233,9 @@ def _waited(trained: Trained) -> int:
     return len(trained.epochs) - trained.best.number
 
 
-def _start_lines(prepared: Prepared, description: Description, threads: int) -> Iterator[str]:
+def _start_lines(
+    prepared: Prepared, description: Description, threads: int, seeds: int
+) -> Iterator[str]:
     corpus, config = prepared.corpus, prepared.config
     splits: dict[str, Split | None] = {
         "train": corpus.train,
@@ -254,8 +259,8 @@ def _start_lines(prepared: Prepared, description: Description, threads: int) -> 
         yield f"       dev: {100 * unseen:.0f} % of its entities never seen in train"
     for text, names in _notes(splits).items():
         yield f"       {', '.join(names)}: {text}" if names else f"       {text}"
-    if prepared.by_size:
-        yield f"       {prepared.by_size}"
+    if prepared.by_size:  # its number of epochs is that of one seed
+        yield f"       {'each seed: ' if seeds > 1 else ''}{prepared.by_size}"
     if prepared.cut:
         yield (
             f"       {plural(prepared.cut, 'training sentence')} over {config.data.max_length:,} "

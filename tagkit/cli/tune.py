@@ -7,9 +7,11 @@ from typing import Annotated
 
 import typer
 
+from tagkit.cli.completion import complete_search
 from tagkit.cli.options import (
     ConfigFile,
     DevFile,
+    Metric,
     Quiet,
     Seed,
     Set,
@@ -57,6 +59,7 @@ def tune_command(
             help="Values to try: FROM..TO, FROM..TO:log, or A,B,C.",
             metavar="SECTION.KEY=VALUES",
             show_default="; ".join(DEFAULT_SEARCH),
+            autocompletion=complete_search,
         ),
     ] = None,
     trials: Annotated[
@@ -75,6 +78,7 @@ def tune_command(
     seed: Seed = None,
     device: TrainDevice = None,
     threads: Threads = None,
+    metric: Metric = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the search in DIR.")] = False,
     quiet: Quiet = False,
 ) -> None:
@@ -97,6 +101,7 @@ def tune_command(
         "train.seed": seed,
         "train.device": device,
         "train.threads": threads,
+        "train.metric": metric,
         "train.max_minutes": max_minutes,
     }
     settings = load_config(config, overrides or (), flags)

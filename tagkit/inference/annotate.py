@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from tagkit.config import training_scheme
 from tagkit.corpus.formats.columns.layout import Layout
 from tagkit.corpus.formats.columns.reader import Block
 from tagkit.corpus.formats.columns.writer import append_column
@@ -13,6 +14,7 @@ from tagkit.inference.predictor import Predictor
 from tagkit.inference.render import Origin, Style, answer_lines, class_cells
 from tagkit.limits import MAX_LENGTH
 from tagkit.text.records import Document, Prediction, TaggedText
+from tagkit.text.schemes import has_spans
 from tagkit.wording import Message, Setting
 
 
@@ -21,7 +23,8 @@ class AnswerOptions:
     """What is predicted for each text, and how it is written.
 
     Attributes:
-        output_format: "columns", "tsv" (only for a classifier) or "jsonl".
+        output_format: "columns", "tsv" (only for a classifier), "jsonl", or "show", whose lines are
+            those of `highlight.Highlighted`.
         confidence: whether probabilities are computed and written.
         top: number of classes written for each text, the most probable; 0 for its labels.
         threshold: minimum class probability; None for that of the model.
@@ -30,7 +33,7 @@ class AnswerOptions:
             the default.
     """
 
-    output_format: Literal["columns", "tsv", "jsonl"]
+    output_format: Literal["columns", "tsv", "jsonl", "show"]
     confidence: bool
     top: int
     threshold: float | None
@@ -163,6 +166,7 @@ def style_of(predictor: Predictor, options: AnswerOptions) -> Style:
         multi_label=predictor.config.head.several_classes,
         top=options.top,
         threshold=options.threshold or 0.0,
+        has_spans=has_spans(training_scheme(predictor.config)),
     )
 
 

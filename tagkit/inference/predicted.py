@@ -21,14 +21,14 @@ from tagkit.corpus.formats.columns.writer import append_column, write_columns
 from tagkit.corpus.formats.options import silent, source_of
 from tagkit.corpus.formats.pieces import Writing
 from tagkit.corpus.formats.source import is_pipe
-from tagkit.corpus.formats.table import FORMATS
+from tagkit.corpus.formats.table import FORMATS, Format
 from tagkit.errors import DataError, FormatError
 from tagkit.inference.annotate import AnswerOptions, style_of
 from tagkit.inference.inputs import as_tagged, as_text
 from tagkit.inference.predictor import Predictor
 from tagkit.inference.render import Origin, answer_lines
 from tagkit.limits import BATCH_SIZE
-from tagkit.text.records import Prediction, Sentence
+from tagkit.text.records import Document, Prediction, Sentence
 from tagkit.text.schemes import PLAIN
 
 _NO_CLASS = "_"  # in a column, which cannot be empty
@@ -126,17 +126,31 @@ def _in_format_of_texts(
     predictor: Predictor, split: Split, predictions: Sequence[Prediction]
 ) -> Iterator[str]:
     """The corpus with the predicted classes in place of its own."""
-    format = FORMATS.get(split.format)
-    if format is None or format.holds != "classes" or format.many_files:
+    format = _format_of_texts(split)
+    if format is None:
         return _as_json(predictor, split, predictions)
     documents = (
-        replace(
-            to_document(replace(sentence, labels=prediction.labels), plain=True, source=split.path),
-            tokens=None,
-        )
+        _document(replace(sentence, labels=prediction.labels), split)
         for sentence, prediction in zip(split.sentences, predictions, strict=True)
     )
     return (piece.text for piece in format.write(documents, _WRITING))
+
+
+def gold_text(split: Split) -> str:
+    """The content of a file with a corpus of texts and its own classes, in its format or JSON."""
+    format = _format_of_texts(split) or FORMATS["jsonl-texts"]
+    documents = [_document(sentence, split) for sentence in split.sentences]
+    return "".join(piece.text for piece in format.write(documents, _WRITING))
+
+
+def _format_of_texts(split: Split) -> Format | None:
+    """The format of a corpus of texts in one file; None of any other corpus."""
+    format = FORMATS.get(split.format)
+    return format if format and format.holds == "classes" and not format.many_files else None
+
+
+def _document(sentence: Sentence, split: Split) -> Document:
+    return replace(to_document(sentence, plain=True, source=split.path), tokens=None)
 
 
 def _as_json(

@@ -1,5 +1,7 @@
 """Predictions for a text -> lines of output: columns, tab-separated values, JSON Lines.
 
+For people there is "show", whose lines are those of `highlight`, to be rendered by what shows them.
+
 | | columns | tsv | jsonl |
 | --- | --- | --- | --- |
 | tags | one token a line: token, tag | - | tokens and spans with offsets |
@@ -16,6 +18,7 @@ from tagkit.corpus.dataset import LabelKinds
 from tagkit.corpus.formats.columns.layout import DOCSTART, is_cell
 from tagkit.corpus.formats.pieces import cannot_hold, require_line
 from tagkit.errors import FormatError, shorten
+from tagkit.inference.highlight import highlight
 from tagkit.storage import replace_lone_surrogates
 from tagkit.text.json_text import to_json as dumps
 from tagkit.text.records import Document, LabelScore, TaggedText, TaggedToken, TextSpan
@@ -26,7 +29,7 @@ class Style:
     """How predictions are written.
 
     Attributes:
-        format: "columns", "tsv" or "jsonl".
+        format: "columns", "tsv", "jsonl" or "show".
         confidence: whether probabilities are written.
         gives: the kinds of labels that the model predicts.
         classes: names of the classes, where the model has a vocabulary of them.
@@ -34,15 +37,17 @@ class Style:
         top: number of classes to write, the most probable, each with its probability; 0 to write
             the text's labels.
         threshold: minimum probability of those `top` classes.
+        has_spans: whether the model's tags mean spans.
     """
 
-    format: Literal["columns", "tsv", "jsonl"]
+    format: Literal["columns", "tsv", "jsonl", "show"]
     confidence: bool
     gives: LabelKinds
     classes: tuple[str, ...]
     multi_label: bool
     top: int
     threshold: float
+    has_spans: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +91,14 @@ def answer_lines(answer: TaggedText, style: Style, origin: Origin) -> Iterator[s
     """
     if style.format == "jsonl":
         yield to_json(answer, style, origin)
+    elif style.format == "show":
+        yield highlight(
+            answer,
+            _selected(answer, style) if style.gives.classes else None,
+            tags=style.gives.tags,
+            spans=style.has_spans,
+            confidence=style.confidence or style.top > 0,
+        ).to_line()
     elif style.format == "tsv":
         # Nothing is escaped in tsv: a tab in a text would begin a new cell.
         if "\t" in answer.text:

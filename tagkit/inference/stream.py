@@ -5,6 +5,7 @@ begins before the input ends, and a conversation over two pipes (write a line, w
 does not deadlock.
 """
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -39,7 +40,8 @@ class StreamOptions:
         encoding: of the inputs.
         max_length: words of the longest sentence that is tagged as a whole; quoted in a note.
         note: called with messages for the user, one sentence each.
-        progress: called with the number of tokens of each piece that is ready to be written.
+        progress: called with the number of tokens of each piece that is ready to be written, and
+            with how many bytes of the input it and all before it come from; 0 if not known.
         on_bad_record: called with the error of each record that cannot be read or written, which
             is then left out; where it is None, the first such error is raised, after the output
             of all records before it.
@@ -49,7 +51,7 @@ class StreamOptions:
     encoding: str
     max_length: int
     note: Callable[[str], None]
-    progress: Callable[[int], None]
+    progress: Callable[[int, int], None]
     on_bad_record: Callable[[FormatError], None] | None = None
 
 
@@ -94,7 +96,7 @@ def annotate_file(
     else:
         windows = _items(source, config, options, format)
     noted = False
-    for output in _outputs(workers, windows, source):
+    for output, bytes_read in _outputs(workers, windows, source):
         if output.longest and not noted:  # once: a file of long lines has thousands
             noted = True
             options.note(
@@ -105,7 +107,7 @@ def annotate_file(
                     ")",
                 )
             )
-        options.progress(output.tokens)
+        options.progress(output.tokens, bytes_read)
         if output.refused and options.on_bad_record is None:
             yield output.until_refused()
             raise output.refused[0].error
@@ -115,22 +117,34 @@ def annotate_file(
         yield output.text
 
 
-def _outputs(workers: Workers, windows: Iterator[Window], source: Source) -> Iterator[Output]:
-    """The windows' outputs; all of them before a read that may have to wait, or has failed."""
+def _outputs(
+    workers: Workers, windows: Iterator[Window], source: Source
+) -> Iterator[tuple[Output, int]]:
+    """The windows' outputs; all of them before a read that may have to wait, or has failed.
+
+    Each comes with the number of bytes that had been read when its window was taken: reading may be
+    many windows ahead.
+    """
+    places: deque[int] = deque()
+
+    def placed(outputs: Iterator[Output]) -> Iterator[tuple[Output, int]]:
+        return ((output, places.popleft()) for output in outputs)
+
     while True:
         try:
             window = next(windows, None)
         except DataError:  # of the input: what was read before it is answered first
-            yield from workers.drain()
+            yield from placed(workers.drain())
             raise
         if window is None:
             break
-        yield from workers.submit(window)
+        places.append(source.bytes_read)
+        yield from placed(workers.submit(window))
         # Taking the next window reads on. If that would block, whoever writes the input may be
         # waiting for our output first.
         if source.waits():
-            yield from workers.drain()
-    yield from workers.drain()
+            yield from placed(workers.drain())
+    yield from placed(workers.drain())
 
 
 def _text(source: Source, *, keep_blank: bool) -> Iterator[Lines]:

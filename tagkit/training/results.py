@@ -1,6 +1,7 @@
 """What a run keeps of its best model besides the model: predictions and reports on dev and test.
 
 dev.pred, test.pred    the corpora with the predictions (`inference.predicted`)
+dev.gold               the classes of a dev corpus that was split off, which no other file holds
 report.txt             the reports as `tagkit eval` prints them
 report.json            the same as JSON, by split
 """
@@ -9,12 +10,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from tagkit.evaluation.report_text import report_lines
-from tagkit.inference.predicted import predicted_text
+from tagkit.inference.predicted import gold_text, predicted_text
 from tagkit.inference.predictor import Predictor
 from tagkit.inference.score import Annotated
 from tagkit.storage import encoded
 from tagkit.text.json_text import to_json
-from tagkit.training.run_files import PREDICTED, REPORT_JSON, REPORT_TEXT
+from tagkit.training.run_files import GOLD, PREDICTED, REPORT_JSON, REPORT_TEXT
 from tagkit.wording import visible
 
 
@@ -40,6 +41,8 @@ def results(predictor: Predictor, dev: Annotated, test: Annotated | None) -> dic
         for name, each in splits.items()
         if each
     }
+    if not data.dev_file and not predictor.task.gives.tags:  # tags stand beside the predicted ones
+        found[GOLD] = gold_text(dev.split)
     found[REPORT_TEXT] = "".join(f"{line}\n" for line in _text_lines(splits))
     found[REPORT_JSON] = to_json(scores_of(dev, test)) + "\n"
     return {name: encoded(text, first=True) for name, text in found.items()}

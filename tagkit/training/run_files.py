@@ -5,8 +5,8 @@
     history.jsonl, train.log   each line is one that a run writes
     curves.svg                 has the labels of our axes
     tensorboard/events...      has a curve of our name
-    report.json                has reports on dev and test; dev.pred, test.pred and report.txt
-                               belong to it
+    report.json                has reports on dev and test; dev.pred, test.pred, dev.gold and
+                               report.txt belong to it
 
 The files of several seeds and of a search are in `seed_scores` and `trials`.
 """
@@ -27,7 +27,8 @@ MODEL_FILES = (WEIGHTS, CONFIG, VOCABULARY, METADATA)
 CHECKPOINTS, TRACKED = "checkpoints", "tensorboard"
 PREDICTED = {"dev": "dev.pred", "test": "test.pred"}
 REPORT_TEXT, REPORT_JSON = "report.txt", "report.json"
-RESULTS = (*PREDICTED.values(), REPORT_TEXT, REPORT_JSON)
+GOLD = "dev.gold"
+RESULTS = (*PREDICTED.values(), GOLD, REPORT_TEXT, REPORT_JSON)
 # Keys that version 0.1.0 wrote; later versions may add some.
 _EPOCH_KEYS = {"epoch", "dev", "step", "loss", "lr", "tokens_per_s", "seconds", "is_best"}
 _LOG_LINE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d  ")

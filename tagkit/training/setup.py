@@ -70,10 +70,33 @@ class Prepared:
     cut: int
 
 
-def prepare(config: Config, device: torch.device) -> Prepared:
-    """Read the corpora and the vectors, and build the model.
+@dataclass(frozen=True)
+class Resolved:
+    """A configuration in which everything follows from the corpus that can.
 
-    Fresh weights are drawn from torch's random state.
+    Attributes:
+        task: what is predicted.
+        config: without "auto", except for what the network and the machine decide.
+        criterion: what ranks epochs, as `train.metric` says.
+        corpus: the splits as they were read.
+        sentences: the training corpus as the model learns it.
+        base: the model of `train.init_from`; None without one.
+        vectors: pretrained; None without them.
+        by_size: as in `Prepared`.
+    """
+
+    task: Task
+    config: Config
+    criterion: Criterion
+    corpus: Corpus
+    sentences: list[Sentence]
+    base: Bundle | None
+    vectors: Vectors | None
+    by_size: str
+
+
+def resolve(config: Config) -> Resolved:
+    """Read the corpora and the vectors, and decide what the configuration leaves open.
 
     Raises:
         BundleError: the model of `train.init_from` cannot be read.
@@ -92,7 +115,32 @@ def prepare(config: Config, device: torch.device) -> Prepared:
     sentences = task.examples(config, corpus.train)
     tokens, unit = sum(map(len, sentences)), task.describe(config).unit
     chosen = choose_by_size(config, len(sentences), tokens, unit)
-    config = chosen.config
+    return Resolved(
+        task=task,
+        config=chosen.config,
+        criterion=criterion,
+        corpus=corpus,
+        sentences=sentences,
+        base=base,
+        vectors=vectors,
+        by_size=chosen.reason,
+    )
+
+
+def prepare(config: Config, device: torch.device) -> Prepared:
+    """Read the corpora and the vectors, and build the model.
+
+    Fresh weights are drawn from torch's random state.
+
+    Raises:
+        BundleError: the model of `train.init_from` cannot be read.
+        ConfigError: an option contradicts the sizes of that model.
+        DataError: a corpus cannot be used, or `train.metric` does not fit it.
+        VectorsError: the vectors cannot be read.
+    """
+    resolved = resolve(config)
+    task, config, corpus, base = resolved.task, resolved.config, resolved.corpus, resolved.base
+    sentences, vectors = resolved.sentences, resolved.vectors
     surfaces = count_surfaces(sentences)
     counts = count_words(surfaces, config.embeddings.lowercase, config.embeddings.normalize_digits)
     labels = task.labels(config, sentences)
@@ -114,7 +162,7 @@ def prepare(config: Config, device: torch.device) -> Prepared:
     return Prepared(
         task=task,
         config=config,
-        criterion=criterion,
+        criterion=resolved.criterion,
         corpus=corpus,
         vocabulary=vocabulary,
         model=model.to(device),
@@ -122,7 +170,7 @@ def prepare(config: Config, device: torch.device) -> Prepared:
         singletons=_singletons(vocabulary, counts),
         device=device,
         vectors=_covered(vocabulary, counts) if vectors else None,
-        by_size=chosen.reason,
+        by_size=resolved.by_size,
         cut=0 if task.is_whole else sum(len(s) > longest for s in corpus.train.sentences),
     )
 

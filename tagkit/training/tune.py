@@ -40,7 +40,7 @@ from tagkit.training.launcher import is_alone
 from tagkit.training.optuna_trials import STATES, Pruner, as_trial, suggest
 from tagkit.training.run_files import BEST
 from tagkit.training.run_folder import RunFolder
-from tagkit.training.run_identity import output_folder
+from tagkit.training.run_identity import differences, output_folder
 from tagkit.training.time_budget import TimeBudget
 from tagkit.training.trainer import train
 from tagkit.training.trials import (
@@ -204,10 +204,12 @@ class _Search:
             optuna.delete_study(study_name=STUDY_NAME, storage=f"sqlite:///{self.folder / STUDY}")
             self.study = self._study()
         elif others:
+            said = f"tried other {others[0]}"
+            ours, theirs = _of_search(search, "config"), _of_search(before, "config")
+            if theirs is not None and (changed := differences(theirs, ours)):
+                said = f"had {'; '.join(changed)}"
             raise CheckpointError(
-                Message(
-                    f"{self.folder}: the search there tried other {others[0]}; ", ANOTHER_OR_FORCE
-                )
+                Message(f"{self.folder}: the search there {said}; ", ANOTHER_OR_FORCE)
             )
         self.study.set_user_attr("search", search)
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from tagkit.cli.console import note
+from tagkit.cli import console
+from tagkit.cli.console import PredictionProgress, note, prediction_line, styled
 
 
 def test_a_note_is_one_whole_line_where_there_is_no_terminal(
@@ -18,3 +19,32 @@ def test_a_note_is_one_whole_line_where_there_is_no_terminal(
 def test_a_note_is_safe_to_display(capsys: pytest.CaptureFixture[str]) -> None:
     note("warning: \x1b[1m bold")
     assert capsys.readouterr().err == "warning: \\x1b[1m bold\n"
+
+
+def test_the_progress_of_a_prediction_has_its_share_and_the_time_left_where_known() -> None:
+    line = prediction_line("a.conll", 1200, 30.0, 80, 0.25)
+    assert line == "a.conll  25 %  1,200 tokens  40 tokens/s  0:30  1:30 left"
+    line = prediction_line("a.conll", 1200, 30.0, 80)  # a pipe
+    assert line == "a.conll  1,200 tokens  40 tokens/s  0:30"
+    assert prediction_line("a.conll", 1200, 30.0, 80, 1.0).endswith("0:30  0:00 left")
+    assert len(prediction_line("a" * 90, 1200, 30.0, 60, 0.5)) == 60
+
+
+@pytest.mark.parametrize(("total", "shares"), [(400, [0.0, 0.1, 0.25, 1.0]), (None, [None] * 4)])
+def test_the_share_is_that_of_all_inputs(
+    monkeypatch: pytest.MonkeyPatch, total: int | None, shares: list[float | None]
+) -> None:
+    seen: list[float | None] = []
+    monkeypatch.setattr(console, "prediction_line", lambda *given: str(seen.append(given[4])))
+    progress = PredictionProgress(total)
+    seen.clear()
+    progress.start_file("a", 100)
+    progress.add(5, 40)
+    progress.start_file("b", 300)  # whose predecessor is done
+    progress.add(5, 300)
+    assert seen == shares
+
+
+def test_styles_are_sequences_of_a_terminal() -> None:
+    text = styled([("a[b]", ""), ("c :pear:", "black on cyan")])  # neither markup nor emoji
+    assert text == "a[b]\x1b[30;46mc :pear:\x1b[0m"

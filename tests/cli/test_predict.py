@@ -373,3 +373,30 @@ def test_several_workers_and_fewer_bits_give_the_same_tags(tagkit: Program, mode
     for options in (["--workers", "2"], ["--precision", "bf16"], ["--precision", "int8"]):
         ended = tagkit("predict", model, *options, stdin=stdin)
         assert (ended.code, ended.out) == (0, expected.out)
+
+
+def test_labels_are_shown_in_the_text(tagkit: Program, model: Path) -> None:
+    text = b"Ada Miller visits New York.\n\nBen leaves \x1b[31mOslo.\n"
+    ended = tagkit("predict", model, "--format", "show", "-q", stdin=text)
+    first, second = ended.out.splitlines()  # the blank line is no text
+    assert first == "[Ada Miller PER] visits [New York LOC]."
+    assert second.startswith("[Ben PER] leaves ")
+    assert r"\x1b" in second
+    assert "\x1b" not in ended.out
+    ended = tagkit("predict", model, "--format", "show", "--confidence", stdin=text)
+    assert re.match(r"\[Ada Miller PER [01]\.\d\d\] visits ", ended.out)
+    Path("in.conll").write_text("Ada N\nleft V\n\nRome N\n", encoding="utf-8")
+    ended = tagkit("predict", model, "in.conll", "--format", "show", "-o", "shown.txt")
+    assert (ended.code, ended.out) == (0, "")
+    assert Path("shown.txt").read_text("utf-8") == "[Ada PER] left\n[Rome LOC]\n"
+    one, two = (tagkit("predict", model, "--format", "show", f"--workers={n}", stdin=text).out
+                for n in (1, 2))  # fmt: skip
+    assert one == two
+
+
+def test_classes_are_shown_before_the_text(tagkit: Program, intents: Path) -> None:
+    model = intents / "model"
+    ended = tagkit("predict", model, "--format", "show", "-q", stdin=b"good morning, Ada.\n")
+    assert ended.out == "greet | good morning, Ada.\n"
+    ended = tagkit("predict", model, "--format", "show", "--top", 2, stdin=b"good morning, Ada.\n")
+    assert re.fullmatch(r"greet 0\.\d\d, \w+ 0\.\d\d \| good morning, Ada\.\n", ended.out)

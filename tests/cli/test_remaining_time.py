@@ -134,3 +134,8 @@ def test_large_numbers_fit_80_columns_with_the_rate() -> None:
     assert step_line(step, Remaining(754.0, 36_000.0), 80)[0] == (
         "epoch 42/100 1203/4321 loss 1.2500 98,765 tok/s 12:34 left run at most 10:00:00"
     )
+
+
+def test_of_several_seeds_the_end_is_that_of_the_seed() -> None:
+    line, _ = step_line(FIRST, Remaining(12.0, 62.0), 200, what="seed")
+    assert "0:12 left  seed at most 1:02" in line

@@ -139,8 +139,10 @@ def test_training_twice_into_one_folder_is_refused_unless_that_is_said(
 
 def test_several_seeds_are_told_with_mean_and_deviation(model: Path, tagkit: Program) -> None:
     files = ["--train", "train.conll", "--dev", "dev.conll", "--test", "test.conll", "-o", "many"]
-    ended = tagkit("train", *files, "--seeds", "1,2", "--threads=1", *SMALL)
+    auto = "--set=train.batch_size=auto"
+    ended = tagkit("train", *files, "--seeds", "1,2", "--threads=1", *SMALL, auto)
     assert ended.code == 0
+    assert ended.err.count("\n       each seed: batches of 4: train has 80 sentences\n") == 2
     assert ended.err.startswith("seed 1 (1 of 2)\n")
     assert "\n\nseed 2 (2 of 2)\n" in ended.err
     assert re.search(r"^ +standard deviation +[0-9.]+ +[0-9.]+$", ended.err, re.M)

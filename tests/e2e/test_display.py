@@ -137,12 +137,14 @@ def test_convert_and_errors_show_names_as_text(place: Path, run: Run) -> None:
     code, _, err = run("convert", place / "test.conll", place / "out.jsonl")
     assert code == 0
     assert f"{PLACE_SEEN}/out.jsonl (jsonl-spans)" in err or f"{PLACE_SEEN}/out.jsonl" in err
-    for command in ("check", "convert", "eval", "predict", "info", "benchmark", "tune", "train"):
+    for command in ("check", "convert", "eval", "predict", "info", "benchmark", "tune", "train",
+                    "config"):  # fmt: skip
         missing = {
             "check": [f"{place}/no"], "convert": [f"{place}/no", "-", "--to", "columns"],
             "eval": ["--gold", f"{place}/no"], "predict": [f"{place}/no"],
             "info": [f"{place}/no"], "benchmark": [f"{place}/no", "x"],
             "tune": ["--config", f"{place}/no"], "train": ["--config", f"{place}/no"],
+            "config": ["--train", f"{place}/no"],
         }[command]  # fmt: skip
         code, out, err = run(command, *missing)
         assert code == 1
@@ -193,7 +195,7 @@ def test_a_wrong_command_line_is_quoted_as_text(run: Run, arguments: list[str]) 
         ("--batch-size", "0", "expected a number greater than or equal to 1"),
         ("--threshold", "x", "expected a number"),
         ("--threshold", "2", "expected a number less than or equal to 1"),
-        ("--format", "q", "'q' is not one of 'columns', 'tsv', 'jsonl'."),
+        ("--format", "q", "'q' is not one of 'columns', 'tsv', 'jsonl', 'show'."),
     ],
 )
 def test_a_value_that_an_option_cannot_have_is_refused_in_plain_words(

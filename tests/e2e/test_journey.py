@@ -172,7 +172,7 @@ def test_words_become_tags_and_spans(predictor: Predictor) -> None:
 def test_predictions_become_lines_again(predictor: Predictor, config: Config) -> None:
     options = AnswerOptions("columns", False, 0, None, 32, None)
     annotator = Annotator(predictor, options)
-    reading = StreamOptions("auto", "utf-8", 512, lambda _: None, lambda _: None)
+    reading = StreamOptions("auto", "utf-8", 512, lambda _: None, lambda *_: None)
     worker, path = SerialWorker(annotator), config.data.train_file
     pieces = annotate_file(worker, predictor.config, annotator.style, path, reading)
     # The columns of the input stay, and the predicted tag is one more.

@@ -165,7 +165,7 @@ def test_a_search_fits_the_terminal(run: Run) -> None:
 
 def test_predict_shows_tokens_and_rate_unless_text_is_printed(run: Run, trained: Path) -> None:
     arguments = ["predict", trained, f"{PLACE}/test.conll"]
-    rate = re.compile(r"test\.conll  ([\d,]+) tokens  [\d,]+ tokens/s  0:\d\d")
+    rate = re.compile(r"test\.conll  100 %  ([\d,]+) tokens  [\d,]+ tokens/s  0:\d\d  0:00 left")
     code, out, err = run(*arguments, out_is_terminal=False)
     assert code == 0
     tokens = len([line for line in out.splitlines() if line])

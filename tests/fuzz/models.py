@@ -359,7 +359,7 @@ def predict_case(rng: Random) -> Case:
     case = corpus_case(rng, format)
     options = case.options
     options["format"] = format if rng.random() < 0.5 else "auto"
-    options["output"] = rng.choice(("columns", "jsonl"))
+    options["output"] = rng.choice(("columns", "jsonl", "show"))
     options["confidence"] = rng.random() < 0.5
     options["max_length"] = rng.choice((None, None, 2, 5, 16))
     return case
@@ -368,6 +368,7 @@ def predict_case(rng: Random) -> Case:
 def run_predict(case: Case, room: Path) -> None:
     """Output is lines of JSON with exact offsets, or a line a line of a column file."""
     from tagkit.inference.annotate import Annotator, AnswerOptions
+    from tagkit.inference.highlight import from_line
     from tagkit.inference.stream import StreamOptions, annotate_file
     from tagkit.inference.workers import SerialWorker
 
@@ -380,12 +381,15 @@ def run_predict(case: Case, room: Path) -> None:
     annotator = Annotator(predictor, answers)
     encoding = options["data"].get("encoding", "utf-8")
     reading = StreamOptions(
-        options["format"], encoding, options["max_length"] or 4096, notes.append, lambda _: None
+        options["format"], encoding, options["max_length"] or 4096, notes.append, lambda *_: None
     )
     path = str(room / options["path"])
     found = annotate_file(SerialWorker(annotator), predictor.config, annotator.style, path, reading)
     text = "".join(found)
     text.encode()
+    if options["output"] == "show":
+        for written in filter(None, text.split("\n")):
+            from_line(written)
     if options["output"] == "jsonl":
         for number, written in enumerate(text.split("\n")[:-1]):
             record = json.loads(

@@ -4,7 +4,9 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import tiny
@@ -13,9 +15,9 @@ from hypothesis import strategies as st
 
 from tagkit.corpus.formats.recognition import recognise_lines
 from tagkit.errors import DataError, DeviceError, FormatError
-from tagkit.inference.annotate import Annotator, AnswerOptions
+from tagkit.inference.annotate import Annotator, AnswerOptions, Lines, Output, Window
 from tagkit.inference.predictor import Predictor
-from tagkit.inference.stream import StreamOptions, _windows, annotate_file
+from tagkit.inference.stream import StreamOptions, _outputs, _windows, annotate_file
 from tagkit.inference.workers import SerialWorker, WorkerConfig, WorkerPool
 from tagkit.training.trainer import train
 
@@ -25,7 +27,7 @@ def predictor(tmp_path_factory: pytest.TempPathFactory) -> Predictor:
     return train(tiny.config(tmp_path_factory.mktemp("stream"))).predictor
 
 
-READING = StreamOptions("auto", "utf-8", 512, lambda _: None, lambda _: None)
+READING = StreamOptions("auto", "utf-8", 512, lambda _: None, lambda *_: None)
 
 
 def options(**changes: object) -> AnswerOptions:
@@ -97,6 +99,50 @@ def test_a_long_input_is_tagged_as_its_parts_are(predictor: Predictor, tmp_path:
     for record in records[::500]:
         alone = predictor.predict(record["text"])
         assert [t.tag for t in alone.tokens] == [t["tag"] for t in record["tokens"]]
+
+
+class LateWorkers:
+    """Workers that answer when nothing more is to come."""
+
+    def __init__(self) -> None:
+        self.outputs: list[Output] = []
+
+    def submit(self, window: Window) -> Iterator[Output]:
+        self.outputs.append(Output(f"{len(self.outputs)}", 0, 1))
+        return iter(())
+
+    def drain(self) -> Iterator[Output]:
+        return iter([self.outputs.pop(0) for _ in [*self.outputs]])
+
+
+def test_an_output_comes_with_the_place_where_its_own_window_was_read() -> None:
+    source = SimpleNamespace(bytes_read=0, waits=lambda: False)
+
+    def windows() -> Iterator[Window]:
+        for place in (100, 250, 400):
+            source.bytes_read = place
+            yield Lines("x", [])
+
+    found = [*_outputs(LateWorkers(), windows(), source)]  # type: ignore[arg-type]
+    assert [(output.text, place) for output, place in found] == [("0", 100), ("1", 250), ("2", 400)]
+
+
+def test_progress_says_which_part_of_a_file_is_done(predictor: Predictor, tmp_path: Path) -> None:
+    path = tmp_path / "long.conll"
+    # Comments are bytes that take no time.
+    path.write_text(f"# {'so it was said ' * 80}\nAda N\nleft V\n\n" * 400, encoding="utf-8")
+    places: list[tuple[int, int]] = []
+    annotator = Annotator(predictor, options())
+    reading = replace(READING, progress=lambda *given: places.append(given))
+    pool = SerialWorker(annotator)
+    for _ in annotate_file(pool, predictor.config, annotator.style, str(path), reading):
+        pass
+    size = path.stat().st_size
+    tokens, done = zip(*places, strict=True)
+    assert sum(tokens) == 800
+    assert done[-1] == size
+    assert list(done) == sorted(done)
+    assert 0 < done[0] < size / 2
 
 
 def test_columns_become_json_with_the_line_of_their_first_token(

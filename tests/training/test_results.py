@@ -10,7 +10,7 @@ from small_runs import of_task
 from typer.testing import CliRunner
 
 from tagkit.cli.main import app
-from tagkit.config import DataConfig
+from tagkit.config import DataConfig, with_options
 from tagkit.errors import CheckpointError
 from tagkit.evaluation.compare import compare_files
 from tagkit.evaluation.report_text import report_lines
@@ -19,10 +19,11 @@ from tagkit.inference.predictor import Predictor
 from tagkit.models.bundle import load_bundle
 from tagkit.training import run_folder
 from tagkit.training.callbacks import Epoch, Listener
-from tagkit.training.run_files import RESULTS
+from tagkit.training.run_files import GOLD, RESULTS
 from tagkit.training.seeds import train_seeds
 from tagkit.training.trainer import train
 
+USUAL = {*RESULTS} - {GOLD}  # which only some runs write
 NO_DEV = {"data.dev_file": "", "data.test_file": ""}
 
 
@@ -98,6 +99,29 @@ def test_of_texts_in_their_own_format(tmp_path: Path) -> None:
     assert found == trained.dev.to_dict() | {"unknown": {}}
 
 
+@pytest.mark.parametrize("form", ["tsv", "jsonl", "folder"])
+def test_of_texts_that_were_split_off_the_gold_classes_are_beside_them(
+    tmp_path: Path, form: str
+) -> None:
+    config = of_task(tmp_path, "classify", "data.dev_fraction=0.3")
+    place = tmp_path / f"all.{form}"
+    written = ["convert", str(tmp_path / "train.tsv"), str(place), "--to", form]
+    assert CliRunner().invoke(app, [*written, "--force"]).exit_code == 0
+    files = {"data.train_file": str(place), "data.dev_file": "", "data.test_file": ""}
+    trained = train(with_options(config, files))
+    found = scored(trained.folder / "dev.gold", trained.folder / "dev.pred")
+    assert found == trained.dev.to_dict() | {"unknown": {}}
+    first = (trained.folder / "dev.gold").read_text("utf-8")
+    assert first.startswith("label\ttext\n" if form == "tsv" else '{"')
+
+
+def test_gold_labels_that_stand_elsewhere_are_not_written_again(tmp_path: Path) -> None:
+    with_dev = train(of_task(tmp_path, "classify"))
+    assert not (with_dev.folder / "dev.gold").exists()
+    tags = train(tiny.config(tmp_path, "train.max_epochs=1", **NO_DEV), force=True)
+    assert not (tags.folder / "dev.gold").exists()  # dev.pred has them
+
+
 def test_of_tags_and_classes_the_classes_stand_before_the_tags(tmp_path: Path) -> None:
     trained = train(of_task(tmp_path, "both"))
     rows = (trained.folder / "dev.pred").read_text("utf-8").splitlines()
@@ -114,7 +138,7 @@ def test_of_tags_and_classes_the_classes_stand_before_the_tags(tmp_path: Path) -
 def test_of_several_seeds_those_of_the_best_and_force_removes_them(tmp_path: Path) -> None:
     config = tiny.config(tmp_path, "train.max_epochs=1", "train.seeds=[1,2]")
     trained = train_seeds(config)
-    for name in RESULTS:
+    for name in USUAL:
         ours = (trained.folder / name).read_bytes()
         assert ours == (trained.best.folder / name).read_bytes(), name
     assert isinstance(trained.best.dev, TagReport)
@@ -148,7 +172,7 @@ def test_a_disk_that_fills_up_is_said_and_the_model_has_its_scores(
     # With room again the same command completes what is missing.
     monkeypatch.setattr(run_folder, "write_whole", write)
     train(config, resume=True)
-    assert set(RESULTS) <= {path.name for path in folder.iterdir()}
+    assert USUAL <= {path.name for path in folder.iterdir()}
 
 
 def test_a_file_of_yours_that_came_during_the_run_stays(tmp_path: Path) -> None:

@@ -51,3 +51,12 @@ def test_an_option_that_the_run_lacks_had_the_default_of_its_version(
     options: dict[str, object], expected: list[str]
 ) -> None:
     assert differences(OF_0_1, options) == expected
+
+
+def test_another_metric_is_named_as_any_option_that_must_stay() -> None:
+    before = option_values(load_config(None, ["train.metric=loss", "train.seed=3"]))
+    now = option_values(load_config(None, ["train.metric=macro_f1"]))
+    assert differences(before, now) == [
+        'train.metric = "loss", not "macro_f1"',
+        "train.seed = 3, not 1",
+    ]

@@ -49,6 +49,7 @@ class Source:
         self.max_line_chars = max_line_chars
         self.drained = True  # whether the next line of `numbered` has yet to be read
         self.facts = ByteFacts(encoding)  # complete once all lines have been read
+        self.bytes_read = 0  # of a regular file, packed as it is; by `pieces` alone
         self._pieces: Iterator[list[str]] | None = None
 
     def is_folder(self) -> bool:
@@ -121,13 +122,24 @@ class Source:
 
     def _read(self) -> Iterator[list[str]]:
         with open_bytes(self.path) as file:
-            yield from read_lines(
+            for lines in read_lines(
                 file,
                 self.name,
                 self.encoding,
                 max_line_chars=self.max_line_chars,
                 facts=self.facts,
-            )
+            ):
+                self.bytes_read = _place_in(file)
+                yield lines
+
+
+def _place_in(file: BinaryIO) -> int:
+    """How many bytes the system has read of a file; 0 of a pipe."""
+    try:
+        # Not `tell`, which of a packed file counts unpacked bytes.
+        return os.lseek(file.fileno(), 0, os.SEEK_CUR)
+    except (OSError, ValueError):
+        return 0
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 r"""Bytes -> lines: \n alone ends a line, in whatever pieces the bytes arrive."""
 
 import codecs
+import gzip
 import io
 import sys
 from itertools import pairwise
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tagkit.corpus.formats.decoding import read_lines
-from tagkit.corpus.formats.source import open_bytes, source_name
+from tagkit.corpus.formats.source import Source, open_bytes, source_name
 from tagkit.errors import DataError, FormatError
 
 
@@ -184,3 +185,25 @@ def test_a_dash_is_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not sys.stdin.closed
     assert source_name("-") == "standard input"
     assert source_name("a.conll") == "a.conll"
+
+
+@pytest.mark.parametrize("is_packed", [False, True])
+def test_a_source_knows_how_many_bytes_of_the_file_it_has_read(
+    tmp_path: Path, is_packed: bool
+) -> None:
+    content = "".join(f"{number * 7919} a line\n" for number in range(20_000)).encode()
+    path = tmp_path / "x"
+    path.write_bytes(gzip.compress(content) if is_packed else content)
+    source, size = Source(str(path), "utf-8"), path.stat().st_size
+    assert source.bytes_read == 0
+    places = [source.bytes_read for _ in source.pieces()]
+    assert places == sorted(places)
+    assert 0 < places[0] < size
+    assert source.bytes_read == size
+
+
+def test_of_what_is_no_file_no_bytes_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a\nb\n")))
+    source = Source("-", "utf-8")
+    assert [line for lines in source.pieces() for line in lines] == ["a", "b"]
+    assert source.bytes_read == 0

@@ -1,0 +1,102 @@
+"""What a shell completes: values of options that are fixed, or that a table has.
+
+A callback imports what knows the values when it is called, as every command imports late. Nothing
+that is slow, such as torch, is needed for any of them.
+"""
+
+from collections.abc import Callable, Iterable
+
+Complete = Callable[[str], list[str]]
+
+_DEVICES = ("auto", "cpu", "cuda", "cuda:0")
+
+
+def _matching(values: Iterable[str], incomplete: str) -> list[str]:
+    return [value for value in values if value.startswith(incomplete)]
+
+
+def values_of(name: str) -> Complete:
+    """Completes the values of an option of the configuration that has fixed choices.
+
+    Args:
+        name: its dotted name.
+    """
+
+    def complete(incomplete: str) -> list[str]:
+        return _matching(_choices(name), incomplete)
+
+    return complete
+
+
+def _choices(name: str) -> list[str]:
+    from tagkit.config import Config, allowed
+
+    section, _, key = name.rpartition(".")
+    owner = type(getattr(Config(), section)) if section else Config
+    return [value for value in allowed(owner, key) if isinstance(value, str)]
+
+
+def complete_device(incomplete: str) -> list[str]:
+    """Devices; of several GPUs the first, whose number is easily changed."""
+    return _matching(_DEVICES, incomplete)
+
+
+def complete_metric(incomplete: str) -> list[str]:
+    """Metrics of any model; a label after `f1:` is the user's."""
+    from tagkit.evaluation.criterion import names_of
+    from tagkit.evaluation.metrics import Kind
+
+    # Two kinds at once have the names with the prefix of classes, one kind those without.
+    several = [names_of([kind]) for kind in Kind] + [names_of([Kind.SPANS, Kind.CLASS])]
+    names = dict.fromkeys(name for names in several for name in names)
+    ends = dict.fromkeys(f"{name.partition(':')[0]}:" if ":" in name else name for name in names)
+    return _matching(ends, incomplete)
+
+
+def complete_column(incomplete: str) -> list[str]:
+    """Names of the columns of CoNLL-U; numbers are typed as fast."""
+    from tagkit.corpus.formats.columns.layout import CONLLU_COLUMNS
+
+    return _matching(CONLLU_COLUMNS, incomplete)
+
+
+def complete_target_format(incomplete: str) -> list[str]:
+    """Formats that can be written, and families of them."""
+    return [name for name in values_of("data.format")(incomplete) if name != "auto"]
+
+
+def complete_span_scheme(incomplete: str) -> list[str]:
+    """Schemes of tags that mean spans."""
+    from tagkit.text.schemes import SPAN_SCHEMES
+
+    return _matching(SPAN_SCHEMES, incomplete)
+
+
+def complete_part(incomplete: str) -> list[str]:
+    """Sections, and the options of a section once its dot is there."""
+    from tagkit.config import option_names
+
+    names = option_names()
+    if "." in incomplete:
+        return _matching(names, incomplete)
+    parts = dict.fromkeys(name.partition(".")[0] for name in names)
+    return _matching(parts, incomplete)
+
+
+def complete_setting(incomplete: str) -> list[str]:
+    """`section.key=` of every option, and the values of one with fixed choices."""
+    from tagkit.config import option_names
+
+    name, equals, _ = incomplete.partition("=")
+    names = option_names()
+    if not equals:
+        return _matching((f"{each}=" for each in names), incomplete)
+    values = _choices(name) if name in names else []
+    return _matching((f"{name}={value}" for value in values), incomplete)
+
+
+def complete_search(incomplete: str) -> list[str]:
+    """`section.key=` of every option that a search may try values of."""
+    from tagkit.config import Config, tunable_options
+
+    return _matching((f"{each}=" for each in sorted(tunable_options(Config))), incomplete)

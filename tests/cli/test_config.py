@@ -1,0 +1,109 @@
+"""`tagkit config`: the list of options, and a configuration for a corpus."""
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+import tiny
+from program import Program
+
+from tagkit.config import load_config, option_names
+
+
+def test_all_options_are_listed_by_section(tagkit: Program) -> None:
+    ended = tagkit("config")
+    assert (ended.code, ended.err) == (0, "")
+    lines = ended.out.splitlines()
+    assert lines[0].split("  ")[1] == 'task = "tag"'
+    listed, section = [], ""
+    for line in lines:
+        if line.startswith("["):
+            section = f"{line[1:-1]}."
+        elif line:
+            listed.append(section + line.split()[0])
+    assert listed == option_names()
+    assert '  cell = "lstm"                 Recurrent cell: lstm, gru or elman.' in lines
+
+
+def test_a_section_or_one_option_is_listed_alone(tagkit: Program) -> None:
+    assert tagkit("config", "output").out == (
+        '[output]\n  dir = "models/model"          Folder of the run and its model.\n'
+    )
+    ended = tagkit("config", "train.seeds")
+    assert ended.out == (
+        "train.seeds = []\n"
+        "  Train one model per seed, and keep the one with the best dev score.\n"
+        "  Flag of the commands that have one for it: --seeds\n"
+        "  A run that is resumed must have the same value.\n"
+        "  A search (tagkit tune) cannot try values of it.\n"
+    )
+    assert tagkit("config", "task").out.startswith('task = "tag"\n  What to learn: ')
+
+
+def test_a_misspelt_part_is_refused_with_the_near_one(tagkit: Program) -> None:
+    ended = tagkit("config", "encoder.hiden")
+    expected = "error: tagkit config: unknown option encoder.hiden; did you mean encoder.hidden?\n"
+    assert (ended.code, ended.out, ended.err) == (1, "", expected)
+    assert "did you mean encoder?" in tagkit("config", "encodr").err
+
+
+def test_a_configuration_for_a_corpus_is_one_that_train_takes(
+    tagkit: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    tiny.corpus(tmp_path)
+    ended = tagkit("config", "--train", "train.conll", "--dev", "dev.conll", "--set",
+                   "encoder.cell=gru")  # fmt: skip
+    assert (ended.code, ended.err) == (0, "")
+    Path("tagkit.toml").write_text(ended.out, "utf-8")
+    flags = {"data.train_file": "train.conll", "data.dev_file": "dev.conll"}
+    assert load_config("tagkit.toml") == load_config(None, ["encoder.cell=gru"], flags)
+    # The flags are those of this command: what another one would be called is not said.
+    assert "(--set data.format chooses" not in ended.out
+    assert "# To train with it: tagkit train --config FILE\n" in ended.out
+
+
+def test_the_task_is_that_of_the_corpus_unless_it_is_named(
+    tagkit: Program, intents: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(intents)
+    found = tomllib.loads(tagkit("config", "--train", "train.tsv").out)
+    assert found["task"] == "classify"
+    ended = tagkit("config", "--train", "train.tsv", "--task", "tag")
+    assert (ended.code, ended.out) == (1, "")
+    assert "expected tokens with tags or texts with spans" in ended.err
+    assert "--task classify trains on classes" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["--dev", "x"], "--dev needs --train"),
+        (["encoder", "--set", "a=b"], "--set needs --train"),
+        (["encoder", "--train", "x"], "PART is for a list of options, --train for a file"),
+    ],
+)
+def test_what_would_have_no_effect_is_wrong_usage(
+    tagkit: Program, arguments: list[str], problem: str
+) -> None:
+    ended = tagkit("config", *arguments)
+    assert (ended.code, ended.out) == (2, "")
+    assert problem in ended.err
+
+
+def test_an_option_without_effect_is_refused(tagkit: Program, intents: Path) -> None:
+    ended = tagkit("config", "--train", intents / "train.tsv", "--set", "head.kind=softmax")
+    assert (ended.code, ended.out) == (1, "")
+    assert 'head.kind = "softmax": has no effect with task = "classify"' in ended.err
+
+
+def test_the_list_imports_no_torch() -> None:
+    program = (
+        "import sys\nsys.argv = ['tagkit', 'config', 'train']\n"
+        "from tagkit.cli.main import main\n"
+        "try:\n    main()\nexcept SystemExit as ended:\n    assert not ended.code\n"
+        "assert not {'torch', 'rich', 'seqeval'} & set(sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, timeout=20)
