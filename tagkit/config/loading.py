@@ -23,7 +23,7 @@ from tagkit.config.problems import (
 )
 from tagkit.config.sections import FORMER_DEFAULTS, Config
 from tagkit.errors import ConfigError, shorten
-from tagkit.wording import Message, Setting
+from tagkit.wording import Message, Setting, clipped
 
 MAX_CONFIG_BYTES = 4 * 2**20  # of a file
 MAX_PARTS = 16  # of a dotted key; options have two
@@ -51,7 +51,7 @@ def load_config(
         ConfigError: the file cannot be read, or any option is unknown or has a wrong value.
     """
     if path is not None and not isinstance(path, str | Path):
-        found = shorten(repr(path))
+        found = clipped(repr(path))
         raise ConfigError(Setting("path"), [f"expected that of a TOML file, found {found}"])
     source = str(path) if path else "configuration"
     table = _read_toml(Path(path)) if path else {}
@@ -84,7 +84,7 @@ def as_config(given: Config | Path | str | Mapping[str, Any]) -> Config:
     if isinstance(given, str | Path):
         return load_config(given)
     if not isinstance(given, Mapping):
-        found = shorten(repr(given))
+        found = clipped(repr(given))
         raise ConfigError(
             Setting("config"),
             [f"expected a Config, the path of a TOML file or a dictionary, found {found}"],

@@ -18,7 +18,7 @@ from tagkit.limits import BATCH_SIZE, MAX_LENGTH, WINDOW_WORDS
 from tagkit.models.bundle import load_bundle
 from tagkit.models.device import choose_device
 from tagkit.text.records import Alternative, Document, Sentence, TaggedText
-from tagkit.wording import shorten
+from tagkit.wording import clipped
 
 
 def load(path: str | Path, device: str = "auto", precision: str = "fp32") -> "Predictor":
@@ -34,7 +34,7 @@ def load(path: str | Path, device: str = "auto", precision: str = "fp32") -> "Pr
         DeviceError: the device does not exist, or does not support the precision.
     """
     if not isinstance(path, str | Path):
-        raise BundleError(f"path: expected that of a model's folder, found {shorten(repr(path))}")
+        raise BundleError(f"path: expected that of a model's folder, found {clipped(repr(path))}")
     bundle = load_bundle(Path(path))
     chosen = choose_device(device)
     return Predictor(
