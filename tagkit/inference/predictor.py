@@ -168,7 +168,7 @@ class Predictor(SentencePredictor):
             "threshold": threshold,
             "on_long": on_long,
         }
-        windows = windows_of(several, window_words, self.check_features)
+        windows = windows_of(several, window_words, self._check_features)
         return (answer for window in windows for answer in self.predict(window, **options))
 
     # As for `predict`: one str is one text.
@@ -205,7 +205,7 @@ class Predictor(SentencePredictor):
         """
         texts = self._texts(inputs)
         sentences = [sentence for text in texts for sentence in text.sentences]
-        found = iter(self.alternatives(sentences, count, batch_size=batch_size))
+        found = iter(self._alternatives(sentences, count, batch_size=batch_size))
         each = [
             alternatives_of_text(text, [next(found) for _ in text.sentences], count)
             for text in texts

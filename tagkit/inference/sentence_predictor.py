@@ -173,7 +173,7 @@ class SentencePredictor:
         if not all(sentences):  # a Sentence without words is false, and has nothing to encode
             raise DataError("expected at least one word in each sentence, found a sentence of none")
         for sentence in sentences:
-            self.check_features(sentence)
+            self._check_features(sentence)
         _leave_threads_of_parent()
         # In training a new cache for each call, as the weights have changed since the last one.
         cache = self._cache or self._new_cache()
@@ -188,7 +188,7 @@ class SentencePredictor:
             tokens = indexed.tokens(indices, row_of).to(self.device)
             yield indices, SentenceBatch([sentences[i] for i in indices], tokens, table)
 
-    def check_features(self, sentence: Sentence) -> None:
+    def _check_features(self, sentence: Sentence) -> None:
         """Refuse a sentence without the feature columns that the model was trained with.
 
         Raises:
@@ -205,7 +205,7 @@ class SentencePredictor:
         _leave_threads_of_parent()
         return WordCache(self.model, self.vocabulary, self.device, self.precision)
 
-    def alternatives(
+    def _alternatives(
         self, sentences: Sequence[Sentence], count: int, *, batch_size: int
     ) -> list[list[Alternative]]:
         """The most probable sequences of tags of each sentence, in descending order; exact.
@@ -255,7 +255,12 @@ class SentencePredictor:
         return self.task.score(self._context, split, predictions, strict=strict)
 
     def tags_in(self, prediction: Prediction, scheme: str) -> tuple[str, ...]:
-        """The tags of a prediction in any scheme, also another than that of the training corpus."""
+        """The tags of a prediction in any scheme, also another than that of the training corpus.
+
+        Args:
+            prediction: of this model.
+            scheme: "iob1", "iob2", "iobes", "bilou", or "labels" for plain labels.
+        """
         return tags_in(self.config, prediction, scheme)
 
     def labels(self) -> frozenset[str]:
