@@ -23,12 +23,15 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("api")
     (folder / "data").symlink_to(ROOT / "data")
     (folder / "tagkit.toml").write_text((ROOT / "tagkit.toml").read_text("utf-8"), "utf-8")
-    data = ROOT / "data" / "travel"
-    tagkit.write(list(tagkit.read(data / "train.conll"))[:500], folder / "part.conll")
+    records = tagkit.read(ROOT / "data" / "travel" / "train.conll")
+    short = [record for record in records if len(record) <= 14][:400]
+    tagkit.write(short, folder / "train.conll")
+    tagkit.write(short[:40], folder / "dev.conll")
     train({
-        "data.train_file": str(folder / "part.conll"), "data.dev_file": str(folder / "part.conll"),
-        "embeddings.char_cell": "none", "encoder.hidden": 32, "train.max_epochs": 3,
-        "train.batch_size": 16, "train.lr": 0.02, "train.threads": 1, "train.device": "cpu",
+        "data.train_file": str(folder / "train.conll"), "data.dev_file": str(folder / "dev.conll"),
+        "embeddings.char_dim": 8, "embeddings.char_hidden": 8, "encoder.hidden": 32,
+        "train.max_epochs": 5, "train.batch_size": 4, "train.lr": 0.01, "train.threads": 1,
+        "train.device": "cpu",
         "output.dir": str(folder / "models" / "travel"),
     })  # fmt: skip
     return folder
