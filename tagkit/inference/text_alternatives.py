@@ -22,20 +22,20 @@ def alternatives_of_text(
         count: of the text's taggings.
     """
     # Of a text's best taggings, each part is among the best of its sentence: so the sentences can
-    # be taken one by one, and `count` beginnings are enough. Logarithms, as products of thousands
-    # of sentences would all be 0; the product beside them, as it is exact for one sentence.
-    # (log probability, probability, index of the tagging of each sentence)
-    best: list[tuple[float, float, tuple[int, ...]]] = [(0.0, 1.0, ())]
+    # be taken one by one, and `count` beginnings are enough. Logarithms, as the products of
+    # thousands of sentences would all be 0.
+    # (log probability, index of the tagging of each sentence)
+    best: list[tuple[float, tuple[int, ...]]] = [(0.0, ())]
     for sentence in found:
         longer = [
-            (log + _log(one.probability), probability * one.probability, (*chosen, index))
-            for log, probability, chosen in best
+            (log + _log(one.probability), (*chosen, index))
+            for log, chosen in best
             for index, one in enumerate(sentence)
         ]
         best = sorted(longer, key=lambda each: -each[0])[:count]
     return [
-        _joined(text, [found[i][index] for i, index in enumerate(chosen)], probability)
-        for _, probability, chosen in best
+        _joined(text, [found[i][index] for i, index in enumerate(chosen)], math.exp(log))
+        for log, chosen in best
     ]
 
 
@@ -57,6 +57,7 @@ def _joined(text: Text, chosen: Sequence[Alternative], probability: float) -> Al
             for start, one in zip(starts, chosen, strict=False)
             for span in one.spans
         ),
-        probability=probability,
+        # Of one sentence to the last digit.
+        probability=chosen[0].probability if len(chosen) == 1 else probability,
         tagged=as_tagged(text, predictions),
     )
