@@ -266,7 +266,7 @@ def test_a_stream_of_one_text_or_without_a_window_is_refused_at_once(plain: Pred
 
 
 def test_a_folder_of_a_model_is_asked_for() -> None:
-    with pytest.raises(BundleError, match=r"^path: expected that of a model's folder, found '3'$"):
+    with pytest.raises(BundleError, match=r"^path: expected that of a model's folder, found 3$"):
         tagkit.load(3)  # type: ignore[arg-type]
 
 
