@@ -34,7 +34,7 @@ from typing import Any
 
 __version__ = "0.2.0"
 
-# docs/api.md has these in the same order; a test holds that nothing else is public.
+# docs/api.md has a section for each; a test holds that nothing else is public.
 _PUBLIC = {
     "load": "tagkit.inference.predictor",
     "Predictor": "tagkit.inference.predictor",

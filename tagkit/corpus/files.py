@@ -233,10 +233,11 @@ def path_text(path: str | Path, name: str) -> str:
     """The path of a file or folder; `name` is that of the parameter.
 
     Raises:
-        DataError: it is no path.
+        DataError: it is no path, or an empty one.
     """
     if not isinstance(path, str | Path):
         raise DataError(
             f"{name}: expected the path of a file or folder, found {clipped(repr(path))}"
         )
+    require_name(str(path), name)
     return str(path)

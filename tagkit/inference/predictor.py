@@ -51,7 +51,17 @@ class Predictor(SentencePredictor):
     """A trained model with its vocabulary and configuration, ready to predict.
 
     It can be pickled, and is then sent to another process without what it has cached: about as
-    many bytes as the model has on the disk. Files of models never hold a pickle.
+    many bytes as the model has on the disk. It is on the same device there. Files of models never
+    hold a pickle.
+
+    Attributes:
+        config: the resolved configuration of the model.
+        device: that it predicts on.
+        precision: of the encoder's recurrent products.
+        keeps_words: whether it caches words from call to call, as one that `load` returns does.
+        model: the network; with the next two, the inside of the library.
+        vocabulary: of the model.
+        task: what depends on what is predicted.
     """
 
     # mypy sees overlapping overloads, as a str is an iterable of str too; one str is one text.

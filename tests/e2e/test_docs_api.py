@@ -104,6 +104,12 @@ def test_each_field_of_a_record_is_described() -> None:
             assert f"- `{field}`: " in api_page.sections(PAGE)[name], f"{name}.{field}"
 
 
+def test_each_attribute_of_a_predictor_is_described(workplace: Path) -> None:
+    predictor = tagkit.load(workplace / "models" / "travel", device="cpu")
+    described = re.findall(r"^- `(\w+)`: ", api_page.sections(PAGE)["Predictor"], re.M)
+    assert sorted(described) == sorted(name for name in vars(predictor) if name[0] != "_")
+
+
 def test_each_public_name_is_either_stable_or_provisional() -> None:
     text = PAGE.split("## Which names are stable")[1].split("\n## ")[0]
     stable, provisional = (
