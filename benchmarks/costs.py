@@ -3,14 +3,19 @@
     python benchmarks/costs.py preparation
     python benchmarks/costs.py padding
     python benchmarks/costs.py long-texts
+    python benchmarks/costs.py stream --model models/travel --tokens 300000 --rounds 3
 
 Preparation: tokens a second from files to ids, with reading and without. Padding: the share of it
 in the batches of training and of prediction. Both of CoNLL-2000, which is not part of the project.
 Long texts: peak memory of training on six texts of 10,000 tokens, with segments of 512 tokens and
-without, beside texts of 100 tokens; each a process of its own.
+without, beside texts of 100 tokens; each a process of its own. Stream: tokens a second and peak
+memory of `Predictor.stream` on lines of text, beside `tagkit predict` on a file of the same lines,
+in turns; each a process of its own, its start included in neither rate. Lines are those of
+data/travel, repeated, so that the words of every round are the same.
 """
 
 import argparse
+import os
 import random
 import resource
 import statistics
@@ -19,14 +24,18 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import torch
 
 from tagkit.config import load_config
+from tagkit.corpus.files import read
 from tagkit.features.bucketing import batches_at_random, batches_in_order, padding_share
+from tagkit.inference.predictor import load
 from tagkit.limits import BATCH_SIZE
 from tagkit.models.task_table import task_of
+from tagkit.text.json_text import to_json
 from tagkit.training.setup import prepare
 from tagkit.training.trainer import train
 
@@ -97,17 +106,86 @@ def one(tokens: int, bptt: int) -> None:
     print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 
 
+def stream(model: str, tokens: int, rounds: int) -> None:
+    """Speed and peak memory of `Predictor.stream` and of `tagkit predict`, in turns."""
+    lines = [" ".join(sentence.words) for sentence in read("data/travel/train.conll")]
+    per_pass = sum(len(line.split()) for line in lines)
+    figures: dict[str, list[Figures]] = {"stream": [], "predict": []}
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name) / "lines.txt"
+        with path.open("w", encoding="utf-8") as file:
+            for _ in range(max(1, round(tokens / per_pass))):
+                file.writelines(f"{line}\n" for line in lines)
+        empty = Path(name) / "empty.txt"
+        empty.write_text("", encoding="utf-8")
+        for number in range(rounds):
+            # Neither is always the first of a round.
+            for way in sorted(figures, reverse=bool(number % 2)):
+                figures[way].append(stream_figures(way, model, path, empty))
+    print("| | tokens/s | peak MB |\n| --- | ---: | ---: |")
+    for way, found in figures.items():
+        rate = statistics.median(each.tokens / each.seconds for each in found)
+        peak = statistics.median(each.peak_mb for each in found)
+        print(f"| {way} | {rate:,.0f} | {peak:,.0f} |")
+
+
+class Figures(NamedTuple):
+    """What one process needed."""
+
+    tokens: int
+    seconds: float
+    peak_mb: float
+
+
+def stream_figures(way: str, model: str, path: Path, empty: Path) -> Figures:
+    """Tokens, seconds without those of the start, and peak memory of one process."""
+    program = [sys.executable, __file__, "stream-once", "--model", model, "--file"]
+    if way == "predict":
+        code = "from tagkit.cli.main import main; main()"
+        program = [sys.executable, "-c", code, "predict", model, "--quiet", "--format", "jsonl",
+                   "--input-format", "text", "--device", "cpu", "-o", os.devnull]  # fmt: skip
+    seconds, peak_mb = [], 0.0
+    for file in (empty, path):
+        begun = time.perf_counter()
+        process = subprocess.Popen([*program, str(file)], stdout=subprocess.DEVNULL)
+        # wait4 gives the peak of this child alone; getrusage, the highest of all of them.
+        _, status, usage = os.wait4(process.pid, 0)
+        seconds.append(time.perf_counter() - begun)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        assert process.returncode == 0, program
+        peak_mb = usage.ru_maxrss / 1024
+    tokens = sum(len(line.split()) for line in path.open(encoding="utf-8"))
+    return Figures(tokens, seconds[1] - seconds[0], peak_mb)
+
+
+def stream_once(model: str, path: str) -> None:
+    """Predict for each line of a file, and keep nothing."""
+    predictor = load(model, "cpu")
+    with open(path, encoding="utf-8") as file:
+        for answer in predictor.stream(line.rstrip("\n") for line in file):
+            # What the command does with an answer: it becomes a line of JSON.
+            to_json(answer.to_dict())
+
+
 def main() -> None:
     """Print one of the figures."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("what", choices=["preparation", "padding", "long-texts", "one"])
+    figures = {"preparation": preparation, "padding": padding, "long-texts": long_texts}
+    parser.add_argument("what", choices=[*figures, "one", "stream", "stream-once"])
     parser.add_argument("--tokens", type=int, default=0)
     parser.add_argument("--bptt", type=int, default=0)
+    parser.add_argument("--model", default="models/travel")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--file", default="")
     options = parser.parse_args()
     if options.what == "one":
         one(options.tokens, options.bptt)
+    elif options.what == "stream":
+        stream(options.model, options.tokens or 300_000, options.rounds)
+    elif options.what == "stream-once":
+        stream_once(options.model, options.file)
     else:
-        {"preparation": preparation, "padding": padding, "long-texts": long_texts}[options.what]()
+        figures[options.what]()
 
 
 if __name__ == "__main__":

@@ -24,7 +24,8 @@ What depends on the task ("tag", "classify", "both") is behind the interface in 
 a classifier has nn/heads/classification.py in place of a tagger's head. docs/extending.md shows
 where a cell, a head, a metric, a format, a task or a command is added.
 
-Two functions do what the commands do: `tagkit.train(config)` and `tagkit.load(path).predict(...)`.
+The functions of the library do what the commands do: `train`, `load(path).predict` and `stream`,
+`evaluate`, `convert`, and `read` and `write` beside them; docs/api.md describes each public name.
 The public names are resolved when they are first used: importing tagkit imports no torch.
 """
 
@@ -33,21 +34,48 @@ from typing import Any
 
 __version__ = "0.2.0"
 
+# docs/api.md has a section for each; a test holds that nothing else is public.
 _PUBLIC = {
-    "Config": "tagkit.config",
-    "load_config": "tagkit.config",
-    "TagkitError": "tagkit.errors",
-    "Document": "tagkit.text.records",
-    "Prediction": "tagkit.text.records",
-    "Sentence": "tagkit.text.records",
-    "Span": "tagkit.text.records",
-    "TaggedText": "tagkit.text.records",
-    "TaggedToken": "tagkit.text.records",
-    "TextSpan": "tagkit.text.records",
-    "Predictor": "tagkit.inference.predictor",
     "load": "tagkit.inference.predictor",
+    "Predictor": "tagkit.inference.predictor",
+    "evaluate": "tagkit.inference.evaluate",
+    "read": "tagkit.corpus.files",
+    "write": "tagkit.corpus.files",
+    "convert": "tagkit.corpus.files",
     "train": "tagkit.training.trainer",
     "train_seeds": "tagkit.training.seeds",
+    "load_config": "tagkit.config",
+    "Config": "tagkit.config",
+    "Sentence": "tagkit.text.records",
+    "Document": "tagkit.text.records",
+    "Span": "tagkit.text.records",
+    "TextSpan": "tagkit.text.records",
+    "TaggedText": "tagkit.text.records",
+    "TaggedToken": "tagkit.text.records",
+    "LabelScore": "tagkit.text.records",
+    "Prediction": "tagkit.text.records",
+    "Alternative": "tagkit.text.records",
+    "Trained": "tagkit.training.trainer",
+    "TrainedSeeds": "tagkit.training.seeds",
+    "Epoch": "tagkit.training.callbacks",
+    "Finding": "tagkit.training.diagnosis.finding",
+    "Listener": "tagkit.training.callbacks",
+    "Report": "tagkit.evaluation.report",
+    "TagReport": "tagkit.evaluation.tag_report",
+    "ClassReport": "tagkit.evaluation.class_report",
+    "JointReport": "tagkit.evaluation.class_report",
+    "Score": "tagkit.evaluation.scores",
+    "TagkitError": "tagkit.errors",
+    "ConfigError": "tagkit.errors",
+    "DataError": "tagkit.errors",
+    "FormatError": "tagkit.errors",
+    "SpanErrors": "tagkit.errors",
+    "VectorsError": "tagkit.errors",
+    "BundleError": "tagkit.errors",
+    "CheckpointError": "tagkit.errors",
+    "TrainingError": "tagkit.errors",
+    "Interrupted": "tagkit.errors",
+    "DeviceError": "tagkit.errors",
 }
 
 __all__ = [*sorted(_PUBLIC), "__version__"]

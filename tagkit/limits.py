@@ -5,3 +5,7 @@ BATCH_SIZE = 128  # sentences a batch of prediction
 BATCH_TOKENS = 16_384
 MAX_LENGTH = 4096  # words; longer sentences are tagged in windows
 MAX_LINE_CHARS = 100_000_000  # of one line, or of a text in a file of its own; more is refused
+# Words of a window of input. Sentences are sorted by length within it, so it must hold several
+# batches for padding to be small; its size also bounds memory, and the work that a worker gets at a
+# time.
+WINDOW_WORDS = 20_000

@@ -110,7 +110,10 @@ def test_nothing_reads_or_writes_pickle() -> None:
 def test_importing_tagkit_and_its_light_names_imports_nothing_slow() -> None:
     program = (
         "import sys, tagkit\n"
-        "tagkit.Sentence, tagkit.Span, tagkit.TagkitError, tagkit.load_config\n"
+        "tagkit.Sentence, tagkit.Span, tagkit.TagkitError, tagkit.load_config, tagkit.Report\n"
+        "tagkit.read, tagkit.write, tagkit.convert\n"
+        "gold = [tagkit.Sentence(('Oslo',), ('B-LOC',))]\n"
+        "assert tagkit.evaluate(gold, gold).headline == 1\n"
         f"sys.exit(bool({sorted(SLOW)!r} and set(sys.modules) & set({sorted(SLOW)!r})))"
     )
     subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
@@ -120,9 +123,12 @@ def test_the_public_names_are_these_and_all_can_be_imported() -> None:
     import tagkit
 
     assert sorted(tagkit.__all__) == [
-        "Config", "Document", "Prediction", "Predictor", "Sentence", "Span", "TaggedText",
-        "TaggedToken",
-        "TagkitError", "TextSpan", "__version__", "load", "load_config", "train", "train_seeds",
+        "Alternative", "BundleError", "CheckpointError", "ClassReport", "Config", "ConfigError",
+        "DataError", "DeviceError", "Document", "Epoch", "Finding", "FormatError", "Interrupted",
+        "JointReport", "LabelScore", "Listener", "Prediction", "Predictor", "Report", "Score",
+        "Sentence", "Span", "SpanErrors", "TagReport", "TaggedText", "TaggedToken", "TagkitError",
+        "TextSpan", "Trained", "TrainedSeeds", "TrainingError", "VectorsError", "__version__",
+        "convert", "evaluate", "load", "load_config", "read", "train", "train_seeds", "write",
     ]  # fmt: skip
     for name in tagkit.__all__:
         assert getattr(tagkit, name) is not None

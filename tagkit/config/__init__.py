@@ -4,6 +4,7 @@ from tagkit.config.data_section import DataConfig
 from tagkit.config.effects import effective, refuse_without_effect
 from tagkit.config.loading import (
     MAX_CONFIG_BYTES,
+    as_config,
     load_config,
     parse_config,
     parse_saved,
@@ -45,6 +46,7 @@ __all__ = [
     "Section",
     "TrainConfig",
     "allowed",
+    "as_config",
     "default_threads",
     "effective",
     "fixed",

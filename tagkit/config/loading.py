@@ -23,7 +23,7 @@ from tagkit.config.problems import (
 )
 from tagkit.config.sections import FORMER_DEFAULTS, Config
 from tagkit.errors import ConfigError, shorten
-from tagkit.wording import Message, Setting
+from tagkit.wording import Message, Setting, clipped
 
 MAX_CONFIG_BYTES = 4 * 2**20  # of a file
 MAX_PARTS = 16  # of a dotted key; options have two
@@ -50,6 +50,9 @@ def load_config(
     Raises:
         ConfigError: the file cannot be read, or any option is unknown or has a wrong value.
     """
+    if path is not None and not isinstance(path, str | Path):
+        found = clipped(repr(path))
+        raise ConfigError(Setting("path"), [f"expected that of a TOML file, found {found}"])
     source = str(path) if path else "configuration"
     table = _read_toml(Path(path)) if path else {}
     problems: list[str] = []
@@ -63,6 +66,42 @@ def load_config(
     for name, value in (flags or {}).items():
         if value is not None:
             problems += _put(table, name, value)
+    return _parsed(table, problems, source)
+
+
+def as_config(given: Config | Path | str | Mapping[str, Any]) -> Config:
+    """A configuration, however it is given to a function of the library.
+
+    Args:
+        given: the configuration; the path of a TOML file; or its tables as dictionaries, in which
+            an option may also have its dotted name: `{"data.train_file": "train.conll"}`.
+
+    Raises:
+        ConfigError: the file cannot be read, or any option is unknown or has a wrong value.
+    """
+    if isinstance(given, Config):
+        return given
+    if isinstance(given, str | Path):
+        return load_config(given)
+    if not isinstance(given, Mapping):
+        found = clipped(repr(given))
+        raise ConfigError(
+            Setting("config"),
+            [f"expected a Config, the path of a TOML file or a dictionary, found {found}"],
+        )
+    tables = {name: dict(value) if isinstance(value, Mapping) else value
+              for name, value in given.items() if "." not in str(name)}  # fmt: skip
+    problems = [problem for name, value in given.items() if "." in str(name)
+                for problem in _put(tables, name, value)]  # fmt: skip
+    return _parsed(tables, problems, "configuration")
+
+
+def _parsed(table: Mapping[str, Any], problems: list[str], source: str) -> Config:
+    """The configuration of the tables.
+
+    Raises:
+        ConfigError: there are problems, or any option is unknown or has a wrong value.
+    """
     try:
         config = parse_config(table, source)
     # What the file says wrong and what single values say wrong is reported together.

@@ -4,11 +4,12 @@ Column files that stay column files keep every line, and get other tags alone. E
 through sentences or documents; what the new format cannot hold is reported.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tagkit.config import DataConfig
 from tagkit.corpus.alignment import overlaps, to_document, to_sentences
+from tagkit.corpus.answers import Answer, as_items, holds_sentences
 from tagkit.corpus.formats.columns.layout import CONLLU, column_options
 from tagkit.corpus.formats.columns.reader import ColumnReader
 from tagkit.corpus.formats.columns.writer import replace_tags
@@ -16,7 +17,7 @@ from tagkit.corpus.formats.options import Item, Reading, source_of
 from tagkit.corpus.formats.pieces import Piece, Writing, one_file
 from tagkit.corpus.formats.recognition import find_format
 from tagkit.corpus.formats.source import Source
-from tagkit.corpus.formats.table import Format, settled
+from tagkit.corpus.formats.table import FORMATS, Format, settled
 from tagkit.errors import DataError, FormatError, SpanErrors
 from tagkit.text.records import Document, Sentence
 from tagkit.text.scheme_detection import Detection, scheme_of
@@ -108,6 +109,46 @@ def convert_corpus(
     return converted
 
 
+def convert_records(
+    records: Iterable[Item | Answer],
+    choose_target: Callable[[Format], Format],
+    scheme: str | None,
+    *,
+    single: bool,
+    note: Callable[[str], None],
+) -> Converted:
+    """Records of a program in a format; the other arguments are those of `convert_corpus`.
+
+    Raises:
+        DataError: there are no records, or something is none.
+    """
+    given = list(records)
+    if not given:
+        raise DataError("records: expected at least one, found none")
+    like = format_like(given)
+    target = choose_target(like)
+    items = list(as_items(given, split="tags" in (like.holds, target.holds)))
+    # A source that is never opened: messages name it.
+    source = Source("records", "utf-8")
+    reading = Reading(DataConfig(), all_features=True, with_text=True, note=_once(note))
+    job = _Job(source, like, target, scheme, single, reading)
+    converted = Converted(source.name, like, target, iter(()))
+    converted.pieces = _pieces_of(job, items, converted)
+    return converted
+
+
+def format_like(records: Sequence[Item | Answer]) -> Format:
+    """A format that holds what the records hold; it decides between members of a family."""
+    if holds_sentences(records):
+        holds = "tags"
+    elif all(isinstance(each, Document) and each.labels and not each.spans for each in records):
+        holds = "classes"
+    else:
+        holds = "spans"
+    row = next(row for row in FORMATS.values() if row.holds == holds)
+    return replace(row, name="the record", is_grid=False)
+
+
 def _pieces(job: _Job, converted: Converted) -> Iterator[Piece]:
     # Comments, other columns and the spacing of lines survive only where no record is made.
     if job.format.is_grid and job.format is job.target:
@@ -117,6 +158,11 @@ def _pieces(job: _Job, converted: Converted) -> Iterator[Piece]:
     items = list(job.format.records(job.source, job.reading).items)
     if not items:
         raise DataError(f"{job.source.name}: holds nothing to convert")
+    yield from _pieces_of(job, items, converted)
+
+
+def _pieces_of(job: _Job, items: Sequence[Item], converted: Converted) -> Iterator[Piece]:
+    """The pieces of records, which need not come from a file."""
     detection = _detection(job, [item for item in items if isinstance(item, Sentence)])
     plain = detection is not None and not has_spans(detection.scheme)
     _note_lost_lines(job)

@@ -11,7 +11,7 @@ from tagkit.config import Config, DataConfig
 from tagkit.corpus.alignment import to_sentences
 from tagkit.corpus.dataset import LabelKinds, Split, hold_out
 from tagkit.corpus.formats.columns.layout import Layout
-from tagkit.corpus.formats.options import Reading, source_of
+from tagkit.corpus.formats.options import Item, Reading, source_of
 from tagkit.corpus.formats.recognition import find_format
 from tagkit.corpus.formats.source import Source, is_pipe, source_name
 from tagkit.corpus.formats.table import Format
@@ -134,6 +134,38 @@ def read_split(
         layout=records.layout,
         format=format.name,
     )
+
+
+def split_of_records(
+    items: Iterable[Item],
+    data: DataConfig,
+    kinds: LabelKinds,
+    expected: str | None,
+    name: str,
+    *,
+    whole: bool = False,
+) -> Split:
+    """A corpus of records that a program has.
+
+    Args:
+        items: the records.
+        data: how documents become sentences.
+        kinds: as for `read_split`.
+        expected: as for `read_split`.
+        name: what messages call it.
+        whole: whether each document is one sequence, also without classes.
+
+    Raises:
+        DataError: there are none, their spans do not fit tokens, or they lack such labels.
+    """
+    notes: list[str] = []
+    with_tags, whole = kinds.tags or kinds.classes, whole or kinds.classes
+    reading = Reading(data, with_tags=with_tags, whole=whole, note=notes.append)
+    sentences = tuple(_with_labels(to_sentences(items, reading), kinds, name))
+    if not sentences:
+        raise _holds_nothing(name, kinds)
+    detection = scheme_of(sentences, name, data.scheme, expected) if kinds.tags else None
+    return Split(name, sentences, detection, tuple(dict.fromkeys(notes)))
 
 
 def require_files(config: Config, what: str) -> None:
@@ -284,7 +316,8 @@ def _with_labels(sentences: Iterable[Sentence], kinds: LabelKinds, path: str) ->
     for sentence in sentences:
         if kinds.tags:
             if sentence.tags is None:
-                raise FormatError(path, sentence.lines[0], "expected tags, found none")
+                line = sentence.lines[0] if sentence.lines else 1
+                raise FormatError(path, line, "expected tags, found none")
             yield sentence
         elif sentence.tags is None and (kinds.classes or not sentence.labels):
             yield sentence  # as it is: most corpora of texts have nothing to leave out

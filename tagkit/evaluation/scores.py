@@ -10,13 +10,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from tagkit.text.json_text import Record
 from tagkit.text.schemes import Stretch
 
 Labels = Sequence[Sequence[str]]  # for each item the tags of a sentence, or the classes of a text
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
+class Score(Record):
     """Precision, recall and F1, 0 to 1, and how many gold spans, tokens or texts there are."""
 
     precision: float

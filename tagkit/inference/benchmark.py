@@ -12,7 +12,7 @@ from pathlib import Path
 from tagkit.config import DataConfig
 from tagkit.corpus.dataset import Split
 from tagkit.inference.predictor import Predictor, load
-from tagkit.inference.score import evaluate, gold_split
+from tagkit.inference.score import evaluate_split, gold_split
 from tagkit.limits import BATCH_SIZE
 from tagkit.models.bundle import find_bundle
 from tagkit.nn.inference import PRECISIONS
@@ -115,7 +115,7 @@ def _sample(sentences: Sequence[Sentence]) -> list[Sentence]:
 def _speed(predictor: Predictor, split: Split, sample: list[Sentence], rounds: int) -> Speed:
     # Scoring reads the whole corpus, so it also fills the word cache and warms torch up: oneDNN
     # chooses and packs its kernels at the first call.
-    score = evaluate(predictor, split, batch_size=BATCH_SIZE).headline
+    score = evaluate_split(predictor, split, batch_size=BATCH_SIZE).headline
 
     def seconds(sentences: list[Sentence], size: int) -> float:
         start_s = time.perf_counter()

@@ -1,7 +1,8 @@
 """Inputs of `Predictor.predict` -> sentences; predictions -> tags and spans with offsets."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from typing import Any
 
 from tagkit.corpus.alignment import tokens_of
 from tagkit.errors import DataError
@@ -17,6 +18,8 @@ from tagkit.text.records import (
 from tagkit.wording import clipped
 
 Input = str | Sequence[str] | Sentence | Document
+# Iterable, and neither words in order nor inputs in order.
+_UNORDERED = (bytes, bytearray, Mapping, Set)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +37,61 @@ class Text:
     places: list[Sequence[tuple[int, int]]]
 
 
+def is_one(inputs: Any) -> bool:
+    """Whether this is one input, and not several."""
+    return isinstance(inputs, str | Sentence | Document)
+
+
+def inputs_of(inputs: Any) -> Iterable[Any]:
+    """The inputs that a caller gave, each still to be checked.
+
+    Args:
+        inputs: one raw text, `Sentence` or `Document`, or several inputs.
+
+    Raises:
+        DataError: it is neither.
+    """
+    if is_one(inputs):
+        return [inputs]
+    if isinstance(inputs, _UNORDERED) or not isinstance(inputs, Iterable):
+        raise DataError(
+            "inputs: expected a text, a Sentence, a Document, or several of them or of sequences "
+            f"of words, found {_shown(inputs)}"
+        )
+    return inputs
+
+
+def words_of(item: Any) -> tuple[str, ...]:
+    """The words of a `Sentence` or of a sequence of words.
+
+    Raises:
+        DataError: it is neither, or has no words or an empty one.
+    """
+    if isinstance(item, Sentence):
+        words = item.words
+    elif isinstance(item, _UNORDERED) or not isinstance(item, Iterable):
+        raise _unexpected(item)
+    else:
+        words = tuple(item)
+        if not all(isinstance(word, str) for word in words):
+            raise _unexpected(item)
+    if not words or "" in words:
+        # An empty word has no characters to read, and no line in a column file.
+        raise DataError(f"expected at least one word and none that is empty, found {_shown(item)}")
+    return words
+
+
+def _unexpected(item: Any) -> DataError:
+    return DataError(
+        "input: expected a text, a sequence of words, a Sentence or a Document, found "
+        f"{_shown(item)}"
+    )
+
+
+def _shown(value: Any) -> str:
+    return clipped(repr(value))
+
+
 def as_text(item: Input, tokenizer: str, *, whole: bool) -> Text:
     """Any input as a text and its sentences.
 
@@ -43,7 +101,7 @@ def as_text(item: Input, tokenizer: str, *, whole: bool) -> Text:
         whole: whether a text is read as one sentence, as it is if texts have classes.
 
     Raises:
-        DataError: a sequence without words, or an empty word.
+        DataError: an item of another type, a sequence without words, or an empty word.
     """
     # A str first: it is a sequence of strings too, whose words would be its characters.
     if isinstance(item, str):
@@ -53,11 +111,8 @@ def as_text(item: Input, tokenizer: str, *, whole: bool) -> Text:
         # Tokens are substrings of the text, so offsets of predictions are exact.
         sentences = [Sentence(tuple(text[start:end] for start, end in places)) for places in found]
         return Text(text, sentences, [*found])
-    sentence = item if isinstance(item, Sentence) else Sentence(tuple(item))
-    if not sentence.words or "" in sentence.words:
-        # An empty word has no characters to read, and no line in a column file.
-        shown = clipped(repr(item))
-        raise DataError(f"expected at least one word and none that is empty, found {shown}")
+    words = words_of(item)
+    sentence = item if isinstance(item, Sentence) else Sentence(words)
     # A corpus may keep the text that its words come from, and their offsets in it.
     if sentence.text is not None:
         return Text(sentence.text, [sentence], [sentence.places])

@@ -3,12 +3,14 @@
 Training, `tagkit eval` and `tagkit predict` all use `Predictor`, so their predictions never differ.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tagkit.config import DataConfig
+from tagkit.corpus.answers import Answer, as_items
 from tagkit.corpus.dataset import Split, with_label_notes
-from tagkit.corpus.splits import check_classes, read_split
+from tagkit.corpus.formats.options import Item
+from tagkit.corpus.splits import check_classes, read_split, split_of_records
 from tagkit.evaluation.compare import refuse_options_of_tags
 from tagkit.evaluation.report import Report
 from tagkit.inference.predictor import Predictor
@@ -36,12 +38,12 @@ def dev_scores(predictor: Predictor, split: Split, batch_size: int) -> DevScores
     Chosen by its loss, a model still has the usual headline here: a report knows of no loss.
     """
     # The full report holds counts of every type, which the history of a run does not need.
-    report = evaluate(predictor, split, batch_size=batch_size)
+    report = evaluate_split(predictor, split, batch_size=batch_size)
     criterion = predictor.task.criterion(predictor.config)
     return DevScores(criterion.of_report(report), report.parts())
 
 
-def evaluate(
+def evaluate_split(
     predictor: Predictor, split: Split, *, batch_size: int, strict: bool = False
 ) -> Report:
     """Report on a model's predictions for a corpus with gold tags, classes, or both."""
@@ -96,7 +98,7 @@ def score_model(
     split = gold_split(predictor, path, data)
     for text in split.notes:
         note(text)
-    return evaluate(predictor, split, batch_size=batch_size, strict=strict)
+    return evaluate_split(predictor, split, batch_size=batch_size, strict=strict)
 
 
 def gold_split(predictor: Predictor, path: str, data: DataConfig) -> Split:
@@ -110,8 +112,43 @@ def gold_split(predictor: Predictor, path: str, data: DataConfig) -> Split:
     Raises:
         DataError: the file cannot be read, or holds tags of another kind than the model's.
     """
-    config = predictor.config
-    trained = config.data
+    trained = predictor.config.data
+    # The scheme of training is expected; another is taken if it fits the file's tags better.
+    split = read_split(path, _as_trained(predictor, data), predictor.task.needs, trained.scheme)
+    return _checked(predictor, split)
+
+
+def score_records(
+    predictor: Predictor,
+    records: Iterable[Item | Answer],
+    data: DataConfig,
+    strict: bool,
+    batch_size: int,
+    note: Callable[[str], None],
+) -> Report:
+    """Report on a model's predictions for records with gold tags, classes, or both.
+
+    The arguments are those of `score_model`.
+
+    Raises:
+        DataError: a record has no such labels, or labels of another kind than the model's.
+    """
+    needs = predictor.task.needs
+    if not needs.tags:
+        refuse_options_of_tags("this model classifies texts", data, strict)
+    # Spans of a text without classes are those of its sentences, as in a file.
+    items = as_items(records, split=needs.tags)
+    expected = predictor.config.data.scheme
+    split = split_of_records(items, _as_trained(predictor, data), needs, expected, "gold")
+    split = _checked(predictor, split)
+    for text in split.notes:
+        note(text)
+    return evaluate_split(predictor, split, batch_size=batch_size, strict=strict)
+
+
+def _as_trained(predictor: Predictor, data: DataConfig) -> DataConfig:
+    """How a corpus is read for a model: columns that are not set are those of training."""
+    trained = predictor.config.data
     columns = ("token_column", "tag_column", "text_column", "label_column")
     # None is "not set"; column 0 is false too, so no `or` here.
     named = {
@@ -122,8 +159,16 @@ def gold_split(predictor: Predictor, path: str, data: DataConfig) -> Split:
     # These are properties of the task, not of a file's layout: as in training.
     for option in ("tokenizer", "label_level", "tree_labels"):
         named[option] = getattr(trained, option)
-    # The scheme of training is expected; another is taken if it fits the file's tags better.
-    split = read_split(path, data.model_copy(update=named), predictor.task.needs, trained.scheme)
+    return data.model_copy(update=named)
+
+
+def _checked(predictor: Predictor, split: Split) -> Split:
+    """The corpus, with a note where the model knows none of its labels.
+
+    Raises:
+        FormatError: a text has not as many classes as it may have.
+    """
+    config = predictor.config
     if predictor.task.needs.classes:
         check_classes(split, several=config.head.several_classes)
     return with_label_notes(split, predictor.labels(), predictor.classes(), "the model")

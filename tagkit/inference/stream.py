@@ -21,12 +21,9 @@ from tagkit.corpus.formats.table import Format
 from tagkit.errors import DataError, FormatError
 from tagkit.inference.annotate import Blocks, Line, Lines, Output, Records, Window
 from tagkit.inference.render import Style
+from tagkit.limits import WINDOW_WORDS
 from tagkit.text.records import Document
 from tagkit.wording import Message, Setting
-
-# Words of one window. Sentences are sorted by length within it, so it must hold several batches for
-# padding to be small; its size also bounds memory, and the work that a worker gets at a time.
-_WINDOW_WORDS = 20_000
 
 _Item = TypeVar("_Item")
 
@@ -204,7 +201,7 @@ def _items(
             ready.append(item)
             words += len(item.text) // 5 + 1 if isinstance(item, Document) else len(item)
             # `drained`: all that has arrived is read, so the next record may have to be waited for.
-            if words >= _WINDOW_WORDS or source.drained:
+            if words >= WINDOW_WORDS or source.drained:
                 yield Records(source.name, ready)
                 ready, words = [], 0
     except DataError:  # what was read before it is answered first
@@ -216,10 +213,10 @@ def _items(
 
 
 def _windows(items: Sequence[_Item], words: Sequence[int]) -> Iterator[Sequence[_Item]]:
-    """Cut items into windows of `_WINDOW_WORDS` words, each of at least one item."""
+    """Cut items into windows of `WINDOW_WORDS` words, each of at least one item."""
     start, total = 0, 0
     for end, count in enumerate(words):
-        if end > start and total + count > _WINDOW_WORDS:
+        if end > start and total + count > WINDOW_WORDS:
             yield items[start:end]
             start, total = end, 0
         total += count

@@ -1,7 +1,13 @@
-"""JSON read and written as RFC 8259 has it: without NaN, infinity and unlimited depth."""
+"""JSON read and written as RFC 8259 has it: without NaN, infinity and unlimited depth.
+
+`plain` makes records (dataclasses) into values that JSON gives back equal.
+"""
 
 import json
 import math
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from pathlib import PurePath
 from typing import Any
 
 MAX_DEPTH = 32  # of values that are printed again; metadata.json has five levels
@@ -14,6 +20,42 @@ def to_json(value: Any, *, indent: int | None = None) -> str:
     # Twice only where a number is not finite: looking at each value first would cost every record.
     except ValueError:
         return json.dumps(_finite_or_none(value), ensure_ascii=False, indent=indent)
+
+
+def plain(value: Any) -> Any:
+    """`value` as JSON gives it back: dictionaries, lists, texts, numbers, booleans and None.
+
+    An object with `to_dict` becomes what that returns, a path its text, a number that is not finite
+    None.
+
+    Raises:
+        TypeError: a value that JSON has no name for.
+    """
+    if value is None or isinstance(value, bool | int):
+        return value
+    if isinstance(value, str):  # also the `Message` of a finding, as the text that it is
+        return str.__str__(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if hasattr(value, "to_dict"):
+        return plain(value.to_dict())
+    if isinstance(value, Mapping):
+        return {str(key): plain(each) for key, each in value.items()}
+    if isinstance(value, PurePath):
+        return str(value)
+    if isinstance(value, Iterable) and not isinstance(value, bytes):
+        return [plain(each) for each in value]
+    raise TypeError(f"{type(value).__name__} is not a value of JSON")
+
+
+class Record:
+    """A dataclass with `to_dict`."""
+
+    __slots__ = ()  # so that the records of text, of which there are millions, have no __dict__
+
+    def to_dict(self) -> dict[str, Any]:
+        """Each field by its name, as values that JSON has: lists for tuples, None as it is."""
+        return {each.name: plain(getattr(self, each.name)) for each in fields(self)}  # type: ignore[arg-type]
 
 
 def from_json(content: bytes) -> Any:

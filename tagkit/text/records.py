@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
+from tagkit.text.json_text import Record
+
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
+class Sentence(Record):
     """Words in order, with their annotation.
 
     Attributes:
@@ -47,7 +49,7 @@ def joined(words: Sequence[str]) -> tuple[str, tuple[tuple[int, int], ...]]:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Span:
+class Span(Record):
     """Words `start` to `end` (exclusive) with one label.
 
     Attributes:
@@ -66,7 +68,7 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class LabelScore:
+class LabelScore(Record):
     """A class and its probability, 0 to 1."""
 
     label: str
@@ -74,7 +76,7 @@ class LabelScore:
 
 
 @dataclass(frozen=True, slots=True)
-class Prediction:
+class Prediction(Record):
     """Predictions of a model for one sentence, or for one text that is classified.
 
     Attributes:
@@ -98,22 +100,25 @@ class Prediction:
 
 
 @dataclass(frozen=True, slots=True)
-class Alternative:
+class Alternative(Record):
     """One way to tag a sentence.
 
     Attributes:
         tags: one a word, in the scheme of the corpus that the model was trained on.
         spans: that the tags mean; empty for plain labels.
         probability: of exactly these tags, 0 to 1.
+        tagged: the text with these tags, and the offsets of its tokens and spans; None before
+            `Predictor.n_best` has added it.
     """
 
     tags: tuple[str, ...]
     spans: tuple[Span, ...]
     probability: float
+    tagged: "TaggedText | None" = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class TaggedToken:
+class TaggedToken(Record):
     """A token of a text with its tag.
 
     Attributes:
@@ -134,7 +139,7 @@ class TaggedToken:
 
 
 @dataclass(frozen=True, slots=True)
-class TextSpan:
+class TextSpan(Record):
     """A stretch of a text with a label.
 
     Attributes:
@@ -153,7 +158,7 @@ class TextSpan:
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class Document(Record):
     """A text with its annotation: labelled stretches, classes, or both.
 
     Attributes:
@@ -179,7 +184,7 @@ class Document:
 
 
 @dataclass(frozen=True, slots=True)
-class TaggedText:
+class TaggedText(Record):
     """A text with its tokens, spans and classes; `text[start:end]` is the text of each.
 
     Attributes:

@@ -8,7 +8,7 @@ from pathlib import Path
 from tagkit.evaluation.criterion import AUTO, LOSS, Criterion, score_text
 from tagkit.nn.parameters import count_parameters
 from tagkit.storage import cannot_write, write_whole
-from tagkit.text.json_text import to_json
+from tagkit.text.json_text import Record, to_json
 from tagkit.training.diagnosis.finding import Finding
 from tagkit.training.setup import Prepared
 from tagkit.wording import message_line, plural
@@ -18,7 +18,7 @@ HISTORY, LOG, CURVES = "history.jsonl", "train.log", "curves.svg"
 
 
 @dataclass(frozen=True, slots=True)
-class Epoch:
+class Epoch(Record):
     """One pass over the training corpus, and its score on dev.
 
     Attributes:

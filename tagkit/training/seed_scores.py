@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tagkit.evaluation.scores import Score
 from tagkit.storage import write_whole
-from tagkit.text.json_text import to_json
+from tagkit.text.json_text import Record, to_json
 from tagkit.training.artifact import FileArtifact
 
 SUMMARY = "seeds.json"
@@ -17,7 +17,7 @@ SEED_RUN = re.compile(r"seed-[0-9]+")  # folders that are runs of their own
 
 
 @dataclass(frozen=True, slots=True)
-class SeedScores:
+class SeedScores(Record):
     """The scores of one seed.
 
     Attributes:

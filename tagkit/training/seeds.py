@@ -7,11 +7,12 @@ Study of LSTM-networks for Sequence Tagging" (arXiv:1707.09861).
 
 import threading
 import time
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
-from tagkit.config import Config
+from tagkit.config import Config, as_config
 from tagkit.corpus.splits import require_files
 from tagkit.errors import CheckpointError, ConfigError
 from tagkit.evaluation.class_report import scores_by_label
@@ -19,6 +20,7 @@ from tagkit.evaluation.criterion import rank
 from tagkit.models.bundle import copy_bundle
 from tagkit.models.task_table import task_of
 from tagkit.storage import cannot_write
+from tagkit.text.json_text import plain
 from tagkit.training.callbacks import Epoch, Listener, Step
 from tagkit.training.diagnosis.finding import Finding
 from tagkit.training.launcher import is_first
@@ -88,9 +90,17 @@ class TrainedSeeds:
     best: Trained
     folder: Path
 
+    def to_dict(self) -> dict[str, Any]:
+        """The scores of each seed and the best run, as values that JSON has."""
+        return {
+            "folder": str(self.folder),
+            "scores": plain(self.scores),
+            "best": self.best.to_dict(),
+        }
+
 
 def train_seeds(
-    config: Config,
+    config: Config | Path | str | Mapping[str, Any],
     listener: Listener | None = None,
     *,
     resume: bool = False,
@@ -107,6 +117,7 @@ def train_seeds(
         TagkitError: as `train` does; or `train.seeds` is empty.
     """
     started_s = time.monotonic() if started_s is None else started_s
+    config = as_config(config)
     seeds, listener = config.train.seeds, listener or Listener()
     if not seeds:
         raise ConfigError("train.seeds", ["expected at least one seed, found none"])

@@ -6,10 +6,11 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import torch
 
-from tagkit.config import Config, TrainConfig
+from tagkit.config import Config, TrainConfig, as_config
 from tagkit.errors import ConfigError, DeviceError, Interrupted
 from tagkit.evaluation.criterion import Criterion
 from tagkit.evaluation.report import Report
@@ -18,6 +19,7 @@ from tagkit.inference.predictor import Predictor
 from tagkit.inference.score import annotated
 from tagkit.limits import BATCH_SIZE
 from tagkit.models.device import choose_device, set_threads
+from tagkit.text.json_text import plain
 from tagkit.training.callbacks import Epoch, Listener
 from tagkit.training.dev_loss import refuse_undefined_loss
 from tagkit.training.diagnosis.corpus_checks import diagnose_corpus
@@ -68,6 +70,20 @@ class Trained:
     ended: Ending
     skipped: int
     findings: tuple[Finding, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """What the run was and found, as values that JSON has; without model and predictions."""
+        return {
+            "folder": str(self.folder),
+            "ended": self.ended,
+            "skipped": self.skipped,
+            "metric": self.criterion.key,
+            "best": plain(self.best),
+            "epochs": plain(self.epochs),
+            "dev": plain(self.dev),
+            "test": plain(self.test),
+            "findings": plain(self.findings),
+        }
 
 
 def training_loop(run: Run) -> Ending:
@@ -178,7 +194,7 @@ def forward_backward(
 
 
 def train(
-    config: Config,
+    config: Config | Path | str | Mapping[str, Any],
     listener: Listener | None = None,
     *,
     resume: bool = False,
@@ -192,7 +208,7 @@ def train(
     checkpoints to resume from to `checkpoints`.
 
     Args:
-        config: of the run.
+        config: of the run; or the path of a TOML file, or its tables as dictionaries.
         listener: callbacks of the run.
         resume: continue the run in the output folder that was stopped; it ends with the weights
             that it would have had. Without such a run a new one begins.
@@ -205,6 +221,7 @@ def train(
         TagkitError: a corpus, a file of vectors, the device or the output folder cannot be used.
         Interrupted: `stop` was set.
     """
+    config = as_config(config)
     if config.train.seeds:
         raise ConfigError("train.seeds", ["several seeds are for train_seeds; train takes one"])
     path = output_folder(config)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tagkit.config import (
     Config,
     DataConfig,
+    as_config,
     load_config,
     option_names,
     parse_config,
@@ -180,3 +181,36 @@ def test_all_options_are_written_but_those_without_a_value() -> None:
     }  # fmt: skip
     assert flat <= set(option_names())
     assert DataConfig.model_fields.keys() >= written["data"].keys()
+
+
+def test_a_configuration_is_given_as_itself_a_file_or_a_dictionary(tmp_path: Path) -> None:
+    path = tmp_path / "tagkit.toml"
+    path.write_text("[train]\nseed = 7\nlr = 0.5\n", encoding="utf-8")
+    expected = load_config(path)
+    tables = {"train": {"seed": 7}, "train.lr": 0.5}
+    for each in (expected, path, str(path), tables):
+        assert as_config(each) == expected
+    assert tables == {"train": {"seed": 7}, "train.lr": 0.5}  # as it was
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (3, ["config: expected a Config, the path of a TOML file or a dictionary, found 3"]),
+        ("nothing.toml", ["nothing.toml: no such file. Name another with path"]),
+        (
+            {"train.sed": 1, "train": {"lr": "fast"}, "tran": {}},
+            [
+                "configuration: unknown option train.sed; did you mean train.seed?",
+                "configuration: train.lr = \"fast\": expected 'auto' or a number",
+                "configuration: unknown option tran; did you mean train?",
+            ],
+        ),
+    ],
+)
+def test_what_is_no_configuration_is_refused(value: Any, said: list[str]) -> None:
+    with pytest.raises(ConfigError) as refused:
+        as_config(value)
+    assert sorted(map(str, refused.value.lines)) == sorted(said)
+    with pytest.raises(ConfigError, match=r"^path: expected that of a TOML file, found 3$"):
+        load_config(3)  # type: ignore[arg-type]

@@ -15,7 +15,7 @@ from tagkit.errors import DataError, FormatError
 from tagkit.evaluation.class_report import ClassReport, JointReport
 from tagkit.evaluation.compare import compare_files
 from tagkit.inference.predictor import Predictor
-from tagkit.inference.score import dev_scores, evaluate, score_model
+from tagkit.inference.score import dev_scores, evaluate_split, score_model
 from tagkit.nn.heads import POOLINGS
 from tagkit.text.records import Document
 from tagkit.training.setup import prepare
@@ -206,7 +206,7 @@ def test_the_headline_of_training_is_that_of_the_report(both: Trained, tmp_path:
 
     split = read_split(files["data.test_file"], data, BOTH, "iob2")
     assert dev_scores(predictor, split, 8).headline == pytest.approx(report.headline)
-    assert evaluate(predictor, split, batch_size=3) == report
+    assert evaluate_split(predictor, split, batch_size=3) == report
 
 
 @pytest.mark.parametrize("task", ["tag", "classify", "both"])

@@ -22,7 +22,7 @@ import tagkit
 from tagkit.config import Config, load_config
 from tagkit.inference.annotate import Annotator, AnswerOptions
 from tagkit.inference.predictor import Predictor
-from tagkit.inference.score import evaluate, gold_split
+from tagkit.inference.score import evaluate_split, gold_split
 from tagkit.inference.stream import StreamOptions, annotate_file
 from tagkit.inference.workers import SerialWorker
 from tagkit.text.records import Sentence, TextSpan
@@ -183,7 +183,7 @@ def test_predictions_become_lines_again(predictor: Predictor, config: Config) ->
 
 def test_predictions_are_scored(predictor: Predictor, config: Config) -> None:
     split = gold_split(predictor, config.data.train_file, config.data)
-    report = evaluate(predictor, split, batch_size=32)
+    report = evaluate_split(predictor, split, batch_size=32)
     assert report.headline == 1.0
     # Training, which scored this file after each epoch, has found the same.
     lines = (Path(config.output.dir) / "history.jsonl").read_text("utf-8").splitlines()

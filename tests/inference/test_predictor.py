@@ -1,6 +1,10 @@
 """Text and sentences -> predictions, in order, in windows, in another process."""
 
+import itertools
+import math
+import multiprocessing
 import pickle
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -8,10 +12,10 @@ import tiny
 import torch
 
 import tagkit
-from tagkit.errors import DataError, DeviceError
-from tagkit.inference import predictor as predictor_module
+from tagkit.errors import BundleError, DataError, DeviceError
+from tagkit.inference import sentence_predictor as module
 from tagkit.inference.predictor import Predictor
-from tagkit.text.records import Sentence
+from tagkit.text.records import Document, Sentence, TaggedText
 from tagkit.training.trainer import train
 
 
@@ -79,7 +83,7 @@ def test_a_model_in_training_is_read_with_the_weights_that_it_has(folder: Path) 
 def test_predictions_are_in_the_order_of_the_sentences_whatever_the_batches(
     predictor: Predictor, monkeypatch: pytest.MonkeyPatch, batch_size: int, batch_tokens: int
 ) -> None:
-    monkeypatch.setattr(predictor_module, "BATCH_TOKENS", batch_tokens)
+    monkeypatch.setattr(module, "BATCH_TOKENS", batch_tokens)
     lines = corpus(30, 4)
     assert len({len(line) for line in lines}) == 3
     found = predictor.annotate(lines, batch_size=batch_size, confidence=False)
@@ -122,10 +126,12 @@ def test_a_sentence_without_words_and_a_count_below_one_are_refused(predictor: P
     expected = r"^expected at least one word in each sentence, found a sentence of none$"
     with pytest.raises(DataError, match=expected):
         predictor.annotate(sentences, batch_size=2, confidence=False)
+    expected = r"^expected at least one word and none that is empty, found Sentence\(words=\(\)"
     with pytest.raises(DataError, match=expected):
         predictor.n_best(sentences, 2)
-    with pytest.raises(DataError, match=r"^count: expected at least 1, found 0$"):
-        predictor.n_best(sentences[:1], 0)
+    for count in (0, "two"):
+        with pytest.raises(DataError, match=rf"^count: expected at least 1, found {count!r}$"):
+            predictor.n_best(sentences[:1], count)
 
 
 def test_the_n_best_taggings_need_the_feature_columns_too(predictor: Predictor) -> None:
@@ -133,3 +139,158 @@ def test_the_n_best_taggings_need_the_feature_columns_too(predictor: Predictor) 
     assert found[0].probability >= found[1].probability
     with pytest.raises(DataError, match="this model reads 1 feature columns"):
         predictor.n_best([Sentence(("Ada",))], 2)
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Predictor:
+    """A tagger without feature columns, which can read raw text."""
+    folder = train(tiny.config(tmp_path_factory.mktemp("plain"))).folder
+    return tagkit.load(folder, device="cpu")
+
+
+TEXT = "Ada visits Rome . Ben Silva leaves New York ."
+
+
+def test_one_input_has_one_answer_and_several_have_a_list(plain: Predictor) -> None:
+    words = ("Ada", "visits", "Rome", ".")
+    one = plain.predict("Ada visits Rome .")
+    assert isinstance(one, TaggedText)
+    assert plain.predict(Sentence(words)) == one
+    assert plain.predict(Document("Ada visits Rome .")) == one
+    several = ["Ada visits Rome .", words, Sentence(words), Document("Ada visits Rome .")]
+    assert plain.predict(several) == [one] * 4
+
+
+def test_the_best_taggings_of_a_text_have_the_text_and_its_offsets(plain: Predictor) -> None:
+    found = plain.n_best("Ada visits New York .", 3)
+    assert len(found) == 3
+    assert [each.probability for each in found] == sorted(
+        (each.probability for each in found), reverse=True
+    )
+    first = found[0].tagged
+    assert first == plain.predict("Ada visits New York .")
+    assert [(span.start, span.end, span.label) for span in found[0].spans] == [
+        (0, 1, "PER"), (2, 4, "LOC")
+    ]  # fmt: skip
+    for each in found:
+        assert each.tagged is not None
+        assert tuple(token.tag for token in each.tagged.tokens) == each.tags
+    words = ["Ada", "visits", "New", "York", "."]
+    assert plain.n_best([words, Sentence(tuple(words))], 3) == [found, found]
+
+
+def test_the_best_taggings_of_a_text_are_those_of_all_pairs_of_its_sentences(
+    plain: Predictor,
+) -> None:
+    count = 6
+    text = "Ada visits Rome .\nBen Silva leaves New York ."
+    tagged = plain.predict(text)
+    assert len(tagged.sentences) == 2
+    apart = plain.n_best([[token.text for token in part] for part in tagged.sentences], 40)
+    pairs = sorted(
+        ((a.probability * b.probability, a.tags + b.tags) for a, b in itertools.product(*apart)),
+        reverse=True,
+    )
+    found = plain.n_best(text, count)
+    assert [each.tags for each in found] == [tags for _, tags in pairs[:count]]
+    for each, (probability, _) in zip(found, pairs, strict=False):
+        assert math.isclose(each.probability, probability)
+    spans = [(span.start, span.end, span.label) for span in found[0].spans]
+    assert spans == [(0, 1, "PER"), (2, 3, "LOC"), (4, 6, "PER"), (7, 9, "LOC")]
+    assert found[0].tagged == tagged
+    assert [(each.tags, each.probability) for each in plain.n_best(" ", 2)] == [((), 1.0)]
+
+
+@pytest.mark.parametrize("inputs", [None, 3, b"Ada", {"text": "Ada"}, {"Ada"}])
+def test_what_is_no_input_is_refused_with_what_was_expected(
+    plain: Predictor, inputs: object
+) -> None:
+    expected = "inputs: expected a text, a Sentence, a Document, or several of them or of sequences"
+    for method in (plain.predict, plain.n_best, plain.stream):
+        with pytest.raises(DataError) as refused:
+            method(inputs)
+        assert str(refused.value) == f"{expected} of words, found {inputs!r}"
+    expected = "input: expected a text, a sequence of words, a Sentence or a Document, found"
+    for several in ([inputs], [["Ada", inputs]]):
+        with pytest.raises(DataError) as refused:
+            plain.predict(several)
+        assert str(refused.value) == f"{expected} {several[0]!r}"
+
+
+def test_a_stream_answers_as_predict_does_in_order(plain: Predictor) -> None:
+    inputs = [
+        "Ada visits Rome .", "", ["Ben", "leaves", "Lima", "."],
+        Sentence(("Eve", "likes", "Quito", ".")), Document(TEXT),
+    ]  # fmt: skip
+    expected = plain.predict(inputs, confidence=True)
+    for words in (1, 9, 20_000):
+        assert list(plain.stream(inputs, confidence=True, window_words=words)) == expected
+
+
+def test_a_stream_takes_no_more_than_a_window_of_its_inputs(plain: Predictor) -> None:
+    taken = itertools.count()
+    endless = (f"Ada visits Rome {next(taken)} ." for _ in itertools.count())
+    answers = plain.stream(endless, window_words=10)
+    assert next(taken) == 0  # nothing is read before the first answer is wanted
+    assert next(answers).text == "Ada visits Rome 1 ."
+    assert next(taken) == 4  # 4 words by its length, so three of them fill a window
+    one_by_one = plain.stream(endless, window_words=1)
+    for number in (5, 6):
+        assert next(one_by_one).text == f"Ada visits Rome {number} ."
+
+
+def test_a_stream_that_fails_answers_what_came_before(plain: Predictor) -> None:
+    def broken() -> Iterator[object]:
+        yield "Ada visits Rome ."
+        yield ["Ben", "leaves", "Lima", "."]
+        raise OSError("the disk is gone")
+
+    for inputs, error, said in (
+        (broken(), OSError, "the disk is gone"),
+        (["Ada visits Rome .", ("Ben",), None], DataError, "found None"),
+        (["Ada .", ("Ben",), Sentence(("Ada",), features=(("UP",),))], DataError,
+         "this model reads 0 feature columns"),
+    ):  # fmt: skip
+        answers = plain.stream(inputs)  # type: ignore[arg-type]
+        assert next(answers).tokens[0].text == "Ada"
+        assert next(answers).tokens[0].text == "Ben"
+        with pytest.raises(error, match=said):
+            next(answers)
+
+
+def test_a_stream_of_one_text_or_without_a_window_is_refused_at_once(plain: Predictor) -> None:
+    with pytest.raises(DataError, match=r"^inputs: expected several, found one str: `predict` ans"):
+        plain.stream("Ada visits Rome .")
+    with pytest.raises(DataError, match=r"^window_words: expected at least 1, found 0$"):
+        plain.stream(["Ada"], window_words=0)
+
+
+def test_a_folder_of_a_model_is_asked_for() -> None:
+    with pytest.raises(BundleError, match=r"^path: expected that of a model's folder, found 3$"):
+        tagkit.load(3)  # type: ignore[arg-type]
+
+
+def answers_of(predictor: Predictor, texts: list[str]) -> list[tuple[str | None, float]]:
+    # The last digits of a word's vector depend on the words that were added to the cache with it.
+    answers = predictor.predict(texts, confidence=True)
+    return [
+        (token.tag, round(token.probability or 0, 4)) for one in answers for token in one.tokens
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_a_predictor_answers_the_same_in_other_processes(plain: Predictor, method: str) -> None:
+    if method not in multiprocessing.get_all_start_methods():
+        pytest.skip(f"this system has no {method}")
+    texts = [TEXT] * 50
+    threads = torch.get_num_threads()
+    expected = answers_of(plain, texts)
+    torch.set_num_threads(2)  # a forked process would wait for ever for the second one
+    try:
+        answers_of(plain, texts)
+        with multiprocessing.get_context(method).Pool(2) as pool:
+            found = pool.starmap_async(answers_of, [(plain, texts)] * 2).get(60)
+    finally:
+        torch.set_num_threads(threads)
+    assert found == [expected] * 2

@@ -12,7 +12,7 @@ from tag_files import compare, write
 from tagkit.corpus.dataset import Split
 from tagkit.evaluation.tag_report import TagReport
 from tagkit.inference.predictor import Predictor
-from tagkit.inference.score import dev_scores, evaluate
+from tagkit.inference.score import dev_scores, evaluate_split
 from tagkit.text.records import Prediction, Sentence
 from tagkit.text.scheme_detection import Detection, count_steps, judge
 from tagkit.text.schemes import has_spans, to_spans
@@ -65,7 +65,7 @@ def test_dev_scores_reports_and_files_have_the_numbers_of_conlleval(
     split = Split("gold", sentences, Detection("iob2", 1, 0), ())
     told = Told(predictor, predicted)
     dev = dev_scores(told, split, 4)
-    report = evaluate(told, split, batch_size=4)
+    report = evaluate_split(told, split, batch_size=4)
     assert isinstance(report, TagReport)
     as_iobes = [convert_letters(side) for side in (gold, predicted)]
     counts = conlleval.count(*as_iobes)

@@ -30,7 +30,8 @@ class Break(NamedTuple):
 BREAKS = [
     # Modes of the model.
     Break("trainer", "        model.train()\n", "", "trainer::test_steps_are_taken_in"),
-    Break("predictor", "        self.model.eval()\n", "", "trainer::test_steps_are_taken_in"),
+    Break("sentence_predictor", "        self.model.eval()\n", "",
+          "trainer::test_steps_are_taken_in"),
     Break("word_cache", "        self._model.eval()\n", "", "trainer::test_steps_are_taken_in"),
     # Learning rates, and the decay of the mean.
     Break("lr_schedule", "max(1, self.total_steps - settings.warmup_steps)",

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from tagkit.text.json_text import Record
 from tagkit.wording import Message
 
 Statement = tuple[Message, Message]  # what is wrong, and a remedy: sentences without a full stop
@@ -11,7 +12,7 @@ Facts = TypeVar("Facts")
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Record):
     """Something that is wrong with a run.
 
     Attributes:

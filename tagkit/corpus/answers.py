@@ -1,0 +1,90 @@
+"""Predictions as records of a corpus, so that they are written and scored as any other records."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from tagkit.corpus.formats.options import Item
+from tagkit.errors import DataError
+from tagkit.text.records import Document, Prediction, Sentence, TaggedText, TaggedToken
+from tagkit.text.schemes import is_span_tag
+from tagkit.wording import clipped
+
+Answer = Prediction | TaggedText
+
+
+def holds_sentences(records: Sequence[Item | Answer]) -> bool:
+    """Whether records are tokens with tags, which spans of characters could not hold."""
+    return any(
+        isinstance(record, Sentence | Prediction)
+        or (isinstance(record, TaggedText) and _is_plain(record))
+        for record in records
+    )
+
+
+def _is_plain(answer: TaggedText) -> bool:
+    """Whether some tag is a plain label, such as a part of speech, and no part of a span."""
+    return not all(is_span_tag(token.tag) for token in answer.tokens if token.tag is not None)
+
+
+def as_items(records: Iterable[Item | Answer], *, split: bool) -> Iterator[Item]:
+    """The records, with answers to texts as sentences or, unless they are `split`, as documents.
+
+    Raises:
+        DataError: something is no record.
+    """
+    for record in records:
+        if isinstance(record, Sentence | Document):
+            yield record
+        elif isinstance(record, Prediction) or (split and isinstance(record, TaggedText)):
+            yield from as_sentences(record)
+        elif isinstance(record, TaggedText):
+            yield as_document(record)
+        else:
+            raise DataError(
+                "records: expected a Sentence, a Document, or a model's answer, found "
+                f"{clipped(repr(record))}"
+            )
+
+
+def as_document(answer: TaggedText) -> Document:
+    """A text with its spans and classes; its tags, unless they are those of spans, are left out."""
+    places = tuple((token.start, token.end) for token in answer.tokens)
+    has_tags = any(token.tag is not None for token in answer.tokens)
+    return Document(
+        answer.text,
+        spans=answer.spans if has_tags else None,
+        labels=answer.labels,
+        tokens=places or None,
+    )
+
+
+def as_sentences(answer: Answer) -> Iterator[Sentence]:
+    """The sentences of a text with their tags; the classes of the text are those of each."""
+    if isinstance(answer, Prediction):
+        yield Sentence(answer.words, answer.tags or None, labels=answer.labels)
+        return
+    starts = [part[0].start for part in answer.sentences]
+    for number, tokens in enumerate(answer.sentences):
+        # White space belongs to the sentence before it: end to end, the texts are the whole.
+        begin = starts[number] if number else 0
+        end = starts[number + 1] if number + 1 < len(starts) else len(answer.text)
+        yield _sentence(tokens, answer.text[begin:end], begin, answer.labels)
+
+
+def as_sequence(answer: Answer) -> Sentence:
+    """All tokens of a text with their tags as one sentence."""
+    if isinstance(answer, Prediction):
+        return next(as_sentences(answer))
+    return _sentence(answer.tokens, answer.text, 0, answer.labels)
+
+
+def _sentence(
+    tokens: tuple[TaggedToken, ...], text: str, begin: int, labels: tuple[str, ...]
+) -> Sentence:
+    tags = tuple(token.tag for token in tokens if token.tag is not None)
+    return Sentence(
+        tuple(token.text for token in tokens),
+        tags or None,
+        labels=labels,
+        text=text,
+        places=tuple((token.start - begin, token.end - begin) for token in tokens),
+    )

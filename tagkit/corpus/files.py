@@ -1,0 +1,243 @@
+"""Corpora as files: read into records, written from records, converted from one to another.
+
+`read`, `write` and `convert` are functions of the library for programs; `tagkit convert` calls
+`convert_file`.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from tagkit.config import DataConfig, load_config, parse_span_scheme
+from tagkit.corpus.convert import Converted, convert_corpus, convert_records
+from tagkit.corpus.formats.brat import PAIR
+from tagkit.corpus.formats.file_sets import files_of, pair_of, write_folder, write_pair
+from tagkit.corpus.formats.options import Reading, silent, source_of
+from tagkit.corpus.formats.recognition import find_format
+from tagkit.corpus.formats.source import STDIN
+from tagkit.corpus.formats.table import target_format
+from tagkit.errors import DataError, FormatError
+from tagkit.storage import open_output
+from tagkit.storage.places import (
+    refuse_folder_of_input,
+    refuse_input,
+    require_name,
+    require_new_folder,
+    require_place,
+)
+from tagkit.text.records import Document, Prediction, Sentence, TaggedText
+from tagkit.wording import clipped
+
+
+def read(
+    path: str | Path,
+    *,
+    labels: bool = True,
+    all_features: bool = False,
+    on_error: Callable[[FormatError], None] | None = None,
+    note: Callable[[str], None] = silent,
+    **options: Any,
+) -> Iterator[Sentence | Document]:
+    """Records of a corpus in any format, as they are read: sentences with tags, or documents.
+
+    The file is opened and its format found at once; the records are read as they are taken, in
+    constant memory where the format allows it.
+
+    Args:
+        path: of a file or folder; "-" is standard input.
+        labels: whether its labels are wanted. Without, files need none, and tags are left out.
+        all_features: whether all columns of a column file are features, and not only those of
+            `feature_columns`.
+        on_error: called with each line that cannot be read, which is then skipped; None to raise
+            the first one.
+        note: called with a sentence on the format that was recognised, and on what is left out.
+        options: those of [data] in the configuration, such as format, encoding or tag_column.
+
+    Raises:
+        DataError: the file cannot be read.
+        FormatError: a line of it cannot be, and there is no `on_error`.
+        ConfigError: an option is unknown or has a wrong value.
+    """
+    data = data_options(options)
+    source = source_of(path_text(path, "path"), data)
+    found = find_format(source, data.format, raw=not labels)
+    if found.note:
+        note(found.note)
+    reading = Reading(
+        data,
+        with_tags=labels,
+        all_features=all_features,
+        with_text=True,
+        note=note,
+        on_error=on_error,
+    )
+    return found.format.records(source, reading).items
+
+
+def write(
+    records: Iterable[Sentence | Document | Prediction | TaggedText],
+    path: str | Path,
+    *,
+    to: str | None = None,
+    scheme: str | None = None,
+    force: bool = False,
+    note: Callable[[str], None] = silent,
+) -> int:
+    """Write records, or the answers of a model, to a file or folder in any format.
+
+    The output is complete or not there: it is written beside its place, and renamed at the end.
+
+    Args:
+        records: all of them are held in memory.
+        path: of the output; "-" is standard output.
+        to: a format's name; None for the one that the name of the output tells.
+        scheme: of the tags; None for the one that they are in.
+        force: replace a file that exists; a folder is never replaced.
+        note: called with a sentence on what the format cannot hold.
+
+    Returns:
+        The number of sentences or texts that were written.
+
+    Raises:
+        DataError: the output exists or cannot be written, or there are no records.
+        FormatError: a record that the format cannot hold.
+    """
+    output = path_text(path, "path")
+    _check_place(output, (), force=force)
+    if not isinstance(records, Iterable) or isinstance(records, str | bytes):
+        raise DataError(f"records: expected several, found {clipped(repr(records))}")
+    converted = convert_records(
+        records,
+        lambda like: target_format(output, to, like),
+        parse_span_scheme(scheme),
+        single=output.endswith(PAIR),
+        note=note,
+    )
+    _write(converted, output, (), force=force)
+    return converted.records
+
+
+def convert(
+    path: str | Path,
+    output: str | Path,
+    *,
+    to: str | None = None,
+    scheme: str | None = None,
+    force: bool = False,
+    note: Callable[[str], None] = silent,
+    **options: Any,
+) -> int:
+    """Convert a corpus to another format or tag scheme, as `tagkit convert` does.
+
+    Args:
+        path: of the corpus, a file or folder; "-" is standard input.
+        output: of the same corpus in its new format; "-" is standard output.
+        to: a format's name; None for the one that the name of the output tells.
+        scheme: of the tags that are written; None for that of the corpus.
+        force: replace a file that exists; a folder, and a file that is read, is never replaced.
+        note: called with a sentence on what the new format cannot hold.
+        options: those of [data] in the configuration, such as format, encoding or tag_column.
+
+    Returns:
+        The number of sentences or texts that were written.
+
+    Raises:
+        DataError: the corpus cannot be read, or the output exists or cannot be written.
+        FormatError: a line cannot be read or written.
+        ConfigError: an option is unknown or has a wrong value.
+    """
+    data, place = data_options(options), path_text(output, "output")
+    corpus = path_text(path, "path")
+    return convert_file(corpus, place, data, to=to, scheme=scheme, force=force, note=note).records
+
+
+def convert_file(
+    path: str,
+    output: str,
+    data: DataConfig,
+    *,
+    to: str | None,
+    scheme: str | None,
+    force: bool,
+    note: Callable[[str], None],
+) -> Converted:
+    """Convert a corpus; the arguments are those of `convert`.
+
+    Returns:
+        What was written; all of its pieces have been taken.
+    """
+    # Before anything is read: an output that is an input would be lost.
+    inputs = list(files_of(path)) if output != STDIN else []
+    _check_place(output, inputs, force=force)
+    converted = convert_corpus(
+        path,
+        data,
+        # Which kind of JSON Lines is written depends on what the input holds.
+        lambda read: target_format(output, to, read),
+        parse_span_scheme(scheme),
+        # brat keeps a text and its annotation in two files; either name stands for the pair.
+        single=output.endswith(PAIR),
+        note=note,
+    )
+    _write(converted, output, inputs, force=force)
+    return converted
+
+
+def _check_place(output: str, inputs: Iterable[Path], *, force: bool) -> None:
+    """Refuse an output that is an input, or that cannot be written.
+
+    Raises:
+        DataError: it is.
+    """
+    require_name(output, "OUT")
+    if output != STDIN:
+        refuse_input(Path(output), inputs)
+        require_place(Path(output), replace=force)
+
+
+def _write(converted: Converted, output: str, inputs: Iterable[Path], *, force: bool) -> None:
+    """Write all pieces to a file, a pair of files or a folder.
+
+    Raises:
+        DataError: it is there already, or cannot be written.
+    """
+    place, target = Path(output), converted.target
+    if target.many_files and output == STDIN:
+        raise DataError(f"{target.name} fills files: name a file or folder, and not -")
+    if not target.many_files:
+        # Renamed into place at the end: a full disk leaves the old file.
+        with open_output(None if output == STDIN else place, replace=force) as write:
+            for piece in converted.pieces:
+                write(piece.text)
+    elif target.name == "brat" and output.endswith(PAIR):
+        for file in pair_of(place):
+            refuse_input(file, inputs)
+        write_pair(place, converted.pieces, replace=force)
+    else:
+        # A folder as output: folders are filled, never replaced.
+        refuse_folder_of_input(place, inputs)
+        require_new_folder(place)
+        write_folder(place, converted.pieces)
+
+
+def data_options(options: dict[str, Any]) -> DataConfig:
+    """The configuration of a corpus from options of [data].
+
+    Raises:
+        ConfigError: an option is unknown or has a wrong value.
+    """
+    return load_config(flags={f"data.{name}": value for name, value in options.items()}).data
+
+
+def path_text(path: str | Path, name: str) -> str:
+    """The path of a file or folder; `name` is that of the parameter.
+
+    Raises:
+        DataError: it is no path, or an empty one.
+    """
+    if not isinstance(path, str | Path):
+        raise DataError(
+            f"{name}: expected the path of a file or folder, found {clipped(repr(path))}"
+        )
+    require_name(str(path), name)
+    return str(path)

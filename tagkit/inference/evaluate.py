@@ -1,0 +1,90 @@
+"""`tagkit.evaluate`: the scores of a model, or of predictions, in files or in records."""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tagkit.config import Column
+from tagkit.corpus.files import data_options, path_text, read
+from tagkit.corpus.formats.options import silent
+from tagkit.errors import DataError
+from tagkit.evaluation.compare import compare_files
+from tagkit.evaluation.compare_records import compare_records
+from tagkit.evaluation.report import Report
+from tagkit.limits import BATCH_SIZE
+from tagkit.text.records import Document, Prediction, Sentence, TaggedText
+from tagkit.wording import clipped
+
+if TYPE_CHECKING:  # it imports torch, which takes seconds and is not needed to compare files
+    from tagkit.inference.predictor import Predictor
+
+Records = Iterable[Sentence | Document | Prediction | TaggedText]
+
+
+def evaluate(
+    gold: str | Path | Records,
+    pred: str | Path | Records | None = None,
+    *,
+    model: "Predictor | str | Path | None" = None,
+    pred_column: Column = -1,
+    strict: bool = False,
+    batch_size: int = BATCH_SIZE,
+    device: str = "auto",
+    note: Callable[[str], None] = silent,
+    **options: Any,
+) -> Report:
+    """Score predictions against gold labels, or a model on a corpus, as `tagkit eval` does.
+
+    Args:
+        gold: file or records with gold tags, classes, or both.
+        pred: the same file or records with predicted ones, such as the answers of a model; None
+            where a model predicts, or for a column file that holds both gold and predicted tags.
+        model: a model, or its folder, which predicts for `gold`.
+        pred_column: of the predicted tags in a column file.
+        strict: count well-formed spans only.
+        batch_size: of the model, as for `predict`.
+        device: of a model that is given by its folder, as for `load`.
+        note: called with a sentence on the format that was recognised, and on odd corpora.
+        options: those of [data] in the configuration, such as format, scheme or tag_column.
+
+    Returns:
+        A report; `headline` is its most important number, and `to_dict` has all of them.
+
+    Raises:
+        DataError: gold and predicted words differ, or the labels are not of the same kind.
+        ConfigError: an option is unknown or has a wrong value.
+    """
+    data = data_options(options)
+    if model is not None:
+        if pred is not None:
+            raise DataError("expected either model or pred, found both: a model predicts itself")
+        from tagkit.inference.predictor import Predictor, load
+        from tagkit.inference.score import score_model, score_records
+
+        predictor = model if isinstance(model, Predictor) else load(model, device)
+        if isinstance(gold, str | Path):
+            return score_model(predictor, str(gold), data, strict, batch_size, note)
+        records = _records(gold, "gold", options)
+        return score_records(predictor, records, data, strict, batch_size, note)
+    if isinstance(gold, str | Path) and (pred is None or isinstance(pred, str | Path)):
+        other = None if pred is None else path_text(pred, "pred")
+        return compare_files(str(gold), other, data, pred_column, strict, note)
+    if pred is None:
+        raise DataError("expected a model or pred beside the gold records, found neither")
+    ours, theirs = _records(gold, "gold", options), _records(pred, "pred", options)
+    return compare_records(ours, theirs, data, strict)
+
+
+def _records(
+    given: str | Path | Records, name: str, options: dict[str, Any]
+) -> Iterable[Sentence | Document | Prediction | TaggedText]:
+    """The records, read from a file where one is given.
+
+    Raises:
+        DataError: it is neither a file nor records.
+    """
+    if isinstance(given, str | Path):
+        return read(given, **options)
+    if isinstance(given, bytes) or not isinstance(given, Iterable):
+        raise DataError(f"{name}: expected a file or records, found {clipped(repr(given))}")
+    return given

@@ -1,0 +1,272 @@
+"""Sentences -> predictions: the part of `Predictor` that knows words and no texts.
+
+pieces    `text.windows`: long sentences -> windows, if the task allows it
+batches   `encoding`, `bucketing` and the word cache: sentences -> ids, of similar length
+decode    the task: ids -> predictions
+outputs   windows joined, batches in the order of the sentences
+"""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import torch
+
+from tagkit.config import Config
+from tagkit.corpus.dataset import Split
+from tagkit.errors import DataError, DeviceError
+from tagkit.evaluation.report import Report
+from tagkit.features.bucketing import Ids, batches_in_order
+from tagkit.features.encoding import index
+from tagkit.features.vocabulary import Vocabulary
+from tagkit.inference.word_cache import WordCache
+from tagkit.limits import BATCH_SIZE, BATCH_TOKENS, MAX_LENGTH
+from tagkit.models.model import Model
+from tagkit.models.tagger import known_labels, tags_in
+from tagkit.models.task import ModelContext, PredictionOptions, SentenceBatch
+from tagkit.models.task_table import task_of
+from tagkit.text.records import Alternative, Prediction, Sentence
+from tagkit.text.windows import cut, windows
+from tagkit.wording import clipped
+
+
+def ignore(_: int) -> None:
+    """The default of `on_long`; does nothing."""
+
+
+_process = os.getpid()  # that has imported this module, or has seen that it is another one
+
+
+def _leave_threads_of_parent() -> None:
+    """After a fork, compute in one thread: those of the parent are not in this process."""
+    # OpenMP's pool of threads is copied without its threads, and waiting for them never ends.
+    global _process
+    if _process != os.getpid():
+        _process = os.getpid()
+        torch.set_num_threads(1)
+
+
+class SentencePredictor:
+    """A trained model with its vocabulary and configuration, ready to predict for sentences."""
+
+    def __init__(
+        self,
+        model: Model,
+        vocabulary: Vocabulary,
+        config: Config,
+        device: torch.device,
+        *,
+        keep_words: bool = False,
+        precision: str = "fp32",
+    ) -> None:
+        """A predictor for a model, which is moved to `device`.
+
+        Args:
+            model: the network.
+            vocabulary: of the model.
+            config: the resolved configuration of the model.
+            device: to predict on.
+            keep_words: whether the word cache is kept from call to call, as is right unless the
+                model's weights change.
+            precision: of the encoder's recurrent products: "fp32", "bf16" or "int8".
+
+        Raises:
+            DeviceError: the device does not support the precision.
+        """
+        # Only the cached inference on a CPU has products of other precisions.
+        if precision != "fp32" and device.type != "cpu":
+            raise DeviceError(f"device {device}: expected precision fp32, found {precision}")
+        self.task = task_of(config)
+        self.model = model.to(device)
+        self.vocabulary = vocabulary
+        self.config = config
+        self.device = device
+        self.precision = precision
+        self.keeps_words = keep_words
+        self._cache = self._new_cache() if keep_words else None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the word cache."""
+        # With it 18 MB of a model grew to 85 MB, and it soon fills again.
+        return {**self.__dict__, "_cache": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """The same predictor with an empty word cache."""
+        self.__dict__.update(state)
+        if self.keeps_words:
+            self._cache = self._new_cache()
+
+    @property
+    def _context(self) -> ModelContext:
+        # Without a kept cache the model is in training: weights that have become infinite then show
+        # as a score of 0, and are not an error.
+        return ModelContext(self.model, self.vocabulary, self.config, checked=self.keeps_words)
+
+    def annotate(
+        self,
+        sentences: Sequence[Sentence],
+        *,
+        batch_size: int,
+        confidence: bool,
+        max_length: int = MAX_LENGTH,
+        threshold: float | None = None,
+        on_long: Callable[[int], None] = ignore,
+    ) -> list[Prediction]:
+        """Predict tags, spans and classes of each sentence, in the order of the sentences.
+
+        Args:
+            sentences: with the feature columns of training; their own tags and classes are ignored.
+            batch_size: maximum number of sentences in a batch.
+            confidence: whether to compute probabilities.
+            max_length: maximum number of words in a sentence; a tagger reads longer ones in
+                overlapping windows, whose tags are joined as described in `tagkit.text.windows`.
+            threshold: minimum class probability for a label; None for the configured one, or, if
+                each text has one class, for the most probable class whatever its probability.
+            on_long: called with the number of words of each longer sentence.
+        """
+        if not sentences:
+            return []
+        # A class belongs to the whole text, so nothing is cut and nothing is "long".
+        if self.task.is_whole:
+            max_length = max(len(sentence) for sentence in sentences)
+        for sentence in sentences:
+            if len(sentence) > max_length:
+                on_long(len(sentence))
+        plans = [windows(len(sentence), max_length) for sentence in sentences]
+        # Nearly all sentences have one window; they are not copied.
+        pieces = [
+            sentence if len(plan) == 1 else cut(sentence, window)
+            for sentence, plan in zip(sentences, plans, strict=True)
+            for window in plan
+        ]
+        # In the order of sentences and of their windows, which the loop below takes one by one.
+        found = iter(self._decode(pieces, batch_size, PredictionOptions(confidence, threshold)))
+        predictions = []
+        for sentence, plan in zip(sentences, plans, strict=True):
+            # (start, prediction) of each window
+            parts = [(start, next(found)) for start, _ in plan]
+            whole = parts[0][1] if len(parts) == 1 else None
+            predictions.append(whole or self.task.join(self.config, sentence.words, parts))
+        return predictions
+
+    def _decode(
+        self, sentences: Sequence[Sentence], batch_size: int, options: PredictionOptions
+    ) -> list[Prediction]:
+        """Predictions in the order of the sentences, which is not the order of the batches."""
+        # By index in `sentences`: batches come in order of length.
+        context, predictions = self._context, dict[int, Prediction]()
+        for indices, batch in self._batches(sentences, batch_size):
+            found = self.task.decode(context, batch, options)
+            predictions.update(zip(indices.tolist(), found, strict=True))
+        return [predictions[i] for i in range(len(sentences))]
+
+    def _batches(
+        self, sentences: Sequence[Sentence], batch_size: int
+    ) -> Iterator[tuple[Ids, SentenceBatch]]:
+        """Batches of sentences of similar length, each with the indices of its sentences.
+
+        Raises:
+            DataError: a sentence without words, or without the feature columns that the model was
+                trained with.
+        """
+        # Before any batch, so that a mistake in the last sentence does not cost the work before it.
+        if not all(sentences):  # a Sentence without words is false, and has nothing to encode
+            raise DataError("expected at least one word in each sentence, found a sentence of none")
+        for sentence in sentences:
+            self._check_features(sentence)
+        _leave_threads_of_parent()
+        # In training a new cache for each call, as the weights have changed since the last one.
+        cache = self._cache or self._new_cache()
+        indexed = index(sentences, self.vocabulary)
+        # Rows of all batches before the first one: a later call could move them, and replace the
+        # table.
+        row_of = cache.rows(indexed.distinct)
+        table = cache.table()
+        # Without this, dropout would make predictions random during training.
+        self.model.eval()
+        for indices in batches_in_order(indexed.lengths, batch_size, BATCH_TOKENS):
+            tokens = indexed.tokens(indices, row_of).to(self.device)
+            yield indices, SentenceBatch([sentences[i] for i in indices], tokens, table)
+
+    def _check_features(self, sentence: Sentence) -> None:
+        """Refuse a sentence without the feature columns that the model was trained with.
+
+        Raises:
+            DataError: it has more of them, or fewer.
+        """
+        columns = len(self.vocabulary.features)
+        if len(sentence.features) != columns:
+            raise DataError(
+                f"this model reads {columns} feature columns beside the words "
+                f"({list(self.config.data.feature_columns)}): give it column files that have them"
+            )
+
+    def _new_cache(self) -> WordCache:
+        _leave_threads_of_parent()
+        return WordCache(self.model, self.vocabulary, self.device, self.precision)
+
+    def _alternatives(
+        self, sentences: Sequence[Sentence], count: int, *, batch_size: int
+    ) -> list[list[Alternative]]:
+        """The most probable sequences of tags of each sentence, in descending order; exact.
+
+        Args:
+            sentences: as for `annotate`; none is cut.
+            count: number of sequences; a short sentence may have fewer.
+            batch_size: maximum number of sentences in a batch.
+
+        Raises:
+            DataError: the model predicts no tags, `count` is below 1, or a sentence has no words
+                or lacks feature columns.
+        """
+        if not self.task.gives.tags:
+            raise DataError("this model classifies texts: it has no sequences of tags")
+        if not isinstance(count, int) or count < 1:
+            raise DataError(f"count: expected at least 1, found {clipped(repr(count))}")
+        # Not in windows: sequences of several windows could not be joined with exact probabilities.
+        context, found = self._context, dict[int, list[Alternative]]()
+        for indices, batch in self._batches(sentences, batch_size):
+            best = self.task.n_best(context, batch, count)
+            found.update(zip(indices.tolist(), best, strict=True))
+        return [found[i] for i in range(len(sentences))]
+
+    def score(self, split: Split, *, batch_size: int = BATCH_SIZE, strict: bool = False) -> Report:
+        """A report on the model's predictions for a corpus with gold labels.
+
+        Args:
+            split: the corpus.
+            batch_size: maximum number of sentences in a batch.
+            strict: count well-formed spans only.
+        """
+        # The default length of windows, not that of the configuration: `predict` uses the same.
+        found = self.annotate(split.sentences, batch_size=batch_size, confidence=False)
+        return self.report(split, found, strict=strict)
+
+    def report(
+        self, split: Split, predictions: Sequence[Prediction], *, strict: bool = False
+    ) -> Report:
+        """A report on predictions that the model has made for a corpus with gold labels.
+
+        Args:
+            split: the corpus.
+            predictions: for its sentences, in order.
+            strict: count well-formed spans only.
+        """
+        return self.task.score(self._context, split, predictions, strict=strict)
+
+    def tags_in(self, prediction: Prediction, scheme: str) -> tuple[str, ...]:
+        """The tags of a prediction in any scheme, also another than that of the training corpus.
+
+        Args:
+            prediction: of this model.
+            scheme: "iob1", "iob2", "iobes", "bilou", or "labels" for plain labels.
+        """
+        return tags_in(self.config, prediction, scheme)
+
+    def labels(self) -> frozenset[str]:
+        """Types of spans, or plain labels, that the model can predict; "" for tags without one."""
+        return known_labels(self._context)
+
+    def classes(self) -> frozenset[str]:
+        """Classes of texts that the model can predict."""
+        return frozenset(self.vocabulary.classes)
