@@ -6,6 +6,11 @@ Offsets into a text count code points, as Python does; not bytes, nor UTF-16 uni
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
+from typing import Any
+
+# Names and values of what a record has beside its text and annotation, in its order: an id, where
+# it comes from. The values are those of JSON.
+Extra = tuple[tuple[str, Any], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +25,7 @@ class Sentence:
         text: the untouched text that the words come from; None where it is not known.
         places: start and end of each word in `text`, in code points; empty without `text`.
         lines: number of each word's line in its file, from 1; empty where it comes from no file.
+        extra: what else its record has, such as an id; empty where that was not asked for.
     """
 
     # Tuples, so that sentences can be keys: duplicates are found by their words.
@@ -32,6 +38,7 @@ class Sentence:
     # A range where lines follow each other, which takes no memory for each word. Two sentences are
     # equal wherever they stand.
     lines: Sequence[int] = field(default=(), compare=False)
+    extra: Extra = field(default=(), compare=False)
 
     def __len__(self) -> int:
         """Number of words."""
@@ -165,6 +172,7 @@ class Document:
         source: the file that its annotation stands in.
         line: number of its first line there, from 1.
         span_lines: number of each span's line there; empty where all are on `line`.
+        extra: what else its record has, such as an id; empty where that was not asked for.
     """
 
     text: str
@@ -176,6 +184,7 @@ class Document:
     source: str = field(default="", compare=False)
     line: int = field(default=1, compare=False)
     span_lines: tuple[int, ...] = field(default=(), compare=False)
+    extra: Extra = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)

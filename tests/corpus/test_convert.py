@@ -210,3 +210,53 @@ def test_a_corpus_without_a_record_is_not_converted(tmp_path: Path, content: str
     assert ended.returncode == 1
     assert "error: a.conll: holds nothing to convert\n" in ended.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["a.conll"]
+
+
+def test_ids_and_metadata_go_from_one_kind_of_json_to_another(tmp_path: Path) -> None:
+    line = (
+        '{"meta": {"page": 3, "tags": ["a"]}, "text": "To Oslo.", "label": "go", "id": 7, '
+        '"spans": [{"start": 3, "end": 7, "label": "LOC"}], "answer": "accept"}\n'
+    )
+    written, _ = convert(tmp_path, line, "jsonl-spans", name="a.jsonl")
+    found = json.loads(written)
+    assert list(found)[:2] == ["id", "text"]
+    assert list(found)[-2:] == ["meta", "answer"]
+    assert (found["id"], found["meta"]) == (7, {"page": 3, "tags": ["a"]})
+    for to in ("jsonl-tokens", "jsonl-texts"):
+        again = json.loads(convert(tmp_path, written, to, name="b.jsonl")[0])
+        assert (again["id"], again["meta"], again["answer"]) == (7, found["meta"], "accept")
+        assert again["label"] == "go"
+
+
+def test_metadata_that_is_nested_without_end_is_refused(tmp_path: Path) -> None:
+    line = f'{{"text": "x", "label": "a", "meta": {"[" * 40}{"]" * 40}}}\n'
+    with pytest.raises(DataError, match=r"a\.jsonl:1: 'meta': nested too deeply"):
+        convert(tmp_path, line, "jsonl-texts", name="a.jsonl")
+
+
+def test_an_id_of_conllu_is_that_of_the_record_and_comes_back(tmp_path: Path) -> None:
+    row = "\t".join(["1", "Oslo", "_", "X", *"_" * 6])
+    text = f"# sent_id = s-1\n# text = Oslo\n{row}\n\n# text = Oslo\n{row}\n\n"
+    written, _ = convert(tmp_path, text, "jsonl-tokens", name="a.conllu")
+    assert [json.loads(line).get("id") for line in written.splitlines()] == ["s-1", None]
+    back, _ = convert(tmp_path, written, "conllu", name="b.jsonl")
+    assert back == text.replace("# text = Oslo\n", "")
+
+
+def test_sentences_of_one_text_get_ids_of_their_own_in_conllu(tmp_path: Path) -> None:
+    lines = '{"id": 5, "text": "Oslo. Rome. Lima.", "spans": []}\n{"text": "Yes.", "spans": []}\n'
+    written, _ = convert(tmp_path, lines, "conllu", name="a.jsonl")
+    ids = [line for line in written.splitlines() if line.startswith("# sent_id")]
+    assert ids == ["# sent_id = 5", "# sent_id = 5-2", "# sent_id = 5-3"]
+
+
+def test_named_columns_of_a_table_stay(tmp_path: Path) -> None:
+    text = 'id,text,label,note\n1,"a, b",x,\n2,c,y,"so, so"\n'
+    written, _ = convert(tmp_path, text, "csv", name="a.csv")
+    assert written == 'label,id,note,text\nx,1,,"a, b"\ny,2,"so, so",c\n'
+    found = convert(tmp_path, text, "jsonl-texts", name="a.csv")[0].splitlines()
+    assert json.loads(found[1]) == {"id": "2", "text": "c", "label": "y", "note": "so, so"}
+    lines = '{"text": "a", "label": "x", "id": 1}\n{"text": "b", "label": "y", "n": null}\n'
+    written, notes = convert(tmp_path, lines, "tsv", name="b.jsonl")
+    assert written == "label\tid\ttext\nx\t1\ta\ny\t\tb\n"
+    assert notes == ["tsv: values that the first text does not have are left out"]

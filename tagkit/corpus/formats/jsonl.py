@@ -16,7 +16,8 @@ from typing import Any
 from tagkit.corpus.formats.options import Item, Reading
 from tagkit.corpus.formats.source import Source
 from tagkit.errors import shorten
-from tagkit.text.records import Document, Sentence, TextSpan
+from tagkit.text.json_text import require_plain
+from tagkit.text.records import Document, Extra, Sentence, TextSpan
 from tagkit.wording import listed
 
 # Keys under which tools and data sets have the same thing; the first that a record has is taken.
@@ -30,6 +31,9 @@ _SPANS = ("spans", "entities", "label", "labels")
 _START = ("start", "start_offset")
 _END = ("end", "end_offset")
 _CLASSES = ("label", "labels", "class", "category", "intent")
+# Keys that may be read as text or annotation. All others are kept as they are, so that what is
+# written with them is read as the same record.
+_OWN = frozenset((*_TOKENS, *_TAGS, *_TEXT, *_SPANS, *_CLASSES, "features"))
 # Prodigy keeps what its annotator refused.
 _REFUSED = ("reject", "ignore")
 
@@ -160,7 +164,22 @@ def _item(record: dict[str, Any], source: str, number: int, reading: Reading) ->
         name=str(name) if isinstance(name, (str, int)) else "",
         source=source,
         line=number,
+        extra=_extra(record, reading),
     )
+
+
+def _extra(record: Mapping[str, Any], reading: Reading) -> Extra:
+    if not reading.with_extra:
+        return ()
+    found = tuple((key, value) for key, value in record.items() if key not in _OWN)
+    for key, value in found:
+        # It is written again, and sent to workers: both walk through it by recursion.
+        if isinstance(value, (list, dict)):
+            try:
+                require_plain(value)
+            except ValueError as error:
+                raise _Bad(f"{shorten(key)}: {error}") from None
+    return found
 
 
 def _sentence(record: dict[str, Any], number: int, reading: Reading) -> Sentence:
@@ -182,7 +201,8 @@ def _sentence(record: dict[str, Any], number: int, reading: Reading) -> Sentence
             raise _Bad(
                 f"features: expected those at {named}, found {len(features)} lists"
             ) from None
-    return Sentence(words, tags, features, labels, lines=(number,) * len(words))
+    lines, extra = (number,) * len(words), _extra(record, reading)
+    return Sentence(words, tags, features, labels, lines=lines, extra=extra)
 
 
 def _features(columns: Any, length: int) -> tuple[tuple[str, ...], ...]:

@@ -32,6 +32,7 @@ class Reading:
             than the columns that the configuration names.
         with_text: whether the text that a sentence's words come from is wanted, where a format
             knows it.
+        with_extra: whether what records have beside text and annotation, such as an id, is wanted.
         whole: whether a document is one sequence of tokens, however many sentences it has.
         note: called with a sentence on what the records cannot hold.
         on_error: called with each line that cannot be read, which is then skipped; where it is
@@ -43,6 +44,7 @@ class Reading:
     with_tags: bool = True
     all_features: bool = False
     with_text: bool = False
+    with_extra: bool = False
     whole: bool = False
     note: Callable[[str], None] = silent
     on_error: Callable[[FormatError], None] | None = None
