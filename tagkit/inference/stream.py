@@ -5,9 +5,8 @@ begins before the input ends, and a conversation over two pipes (write a line, w
 does not deadlock.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Protocol, TypeVar
 
 from tagkit.config import Config
@@ -18,7 +17,7 @@ from tagkit.corpus.formats.recognition import find_format
 from tagkit.corpus.formats.source import Source
 from tagkit.corpus.formats.table import Format
 from tagkit.inference.annotate import Blocks, Line, Lines, Output, Records, Window
-from tagkit.inference.render import Style
+from tagkit.inference.style import AUTO, COLUMNS, JSONL, Style
 from tagkit.text.records import Document
 from tagkit.wording import Message, Setting
 
@@ -60,8 +59,8 @@ class Workers(Protocol):
 
 def annotate_file(
     workers: Workers, config: Config, style: Style, path: str, options: StreamOptions
-) -> Iterator[str]:
-    """The output for one input (a file, a folder or '-'), a few complete lines at a time.
+) -> Iterator[Output]:
+    """The outputs for one input (a file, a folder or '-'), window by window.
 
     Args:
         workers: annotate the windows.
@@ -83,7 +82,8 @@ def annotate_file(
     windows: Iterator[Window]
     if format.name == "text":
         # A classifier writes one line per text: a blank line stays, so that line numbers agree.
-        windows = _text(source, keep_blank=not style.gives.tags and style.format == "columns")
+        keep_blank = not style.gives.tags and style.format in (COLUMNS, AUTO)
+        windows = _text(source, keep_blank=keep_blank)
     elif format.is_grid:
         windows = _columns(source, config, format)
     else:
@@ -101,7 +101,29 @@ def annotate_file(
                 )
             )
         options.progress(output.tokens)
-        yield output.text
+        yield output
+
+
+def joined_texts(inputs: Iterable[Iterable[Output]], style: Style) -> Iterator[str]:
+    """The lines of several inputs, one after the other.
+
+    Args:
+        inputs: the outputs for each.
+        style: of the output, in a format that `render.py` writes.
+    """
+    # A sentence ends with a blank line, which the last one of a file may lack: without it, it would
+    # be one with the first sentence of the next file.
+    apart = 2 if style.gives.tags and style.format != JSONL else 1
+    end = "\n" * apart
+    for outputs in inputs:
+        is_first = True
+        for text in (output.text for output in outputs if output.text):
+            if is_first:
+                end = end.replace("\r", "")
+                yield "\n" * (apart - (len(end) - len(end.rstrip("\n"))))
+            is_first = False
+            yield text
+            end = f"{end}{text[-4:]}"[-4:]
 
 
 def _outputs(workers: Workers, windows: Iterator[Window], source: Source) -> Iterator[Output]:
@@ -133,10 +155,13 @@ def _columns(source: Source, config: Config, format: Format) -> Iterator[Blocks]
     """Sentences of a column file, with the comments and blank lines between them."""
     data = config.data.model_copy(update={"format": format.name})
     reader = ColumnReader(source.name, column_options(data, with_tags=False))
-    for blocks in chain(map(reader.feed, source.pieces()), [reader.close()]):
+    for blocks in map(reader.feed, source.pieces()):
         ready = list(blocks)
         for window in _windows(ready, [len(block.rows) for block in ready]):
             yield Blocks(source.name, window, reader.layout)
+    # The last sentence, where no blank line follows it. Only now all bytes have been seen.
+    if last := list(reader.close()):
+        yield Blocks(source.name, last, reader.layout, source.facts.ends_last_line)
 
 
 def _items(
@@ -146,7 +171,7 @@ def _items(
     # The model's configuration has the format and encoding of its training file. The columns of a
     # TSV and the label's key still come from there.
     data = config.data.model_copy(update={"encoding": options.encoding})
-    reading = Reading(data, with_tags=False, note=options.note)
+    reading = Reading(data, with_tags=False, with_extra=True, note=options.note)
     ready: list[Item] = []
     words = 0
     for item in format.records(source, reading).items:

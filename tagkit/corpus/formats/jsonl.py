@@ -33,7 +33,7 @@ _END = ("end", "end_offset")
 _CLASSES = ("label", "labels", "class", "category", "intent")
 # Keys that may be read as text or annotation. All others are kept as they are, so that what is
 # written with them is read as the same record.
-_OWN = frozenset((*_TOKENS, *_TAGS, *_TEXT, *_SPANS, *_CLASSES, "features"))
+OWN_KEYS = frozenset((*_TOKENS, *_TAGS, *_TEXT, *_SPANS, *_CLASSES, "features"))
 # Prodigy keeps what its annotator refused.
 _REFUSED = ("reject", "ignore")
 
@@ -171,7 +171,7 @@ def _item(record: dict[str, Any], source: str, number: int, reading: Reading) ->
 def _extra(record: Mapping[str, Any], reading: Reading) -> Extra:
     if not reading.with_extra:
         return ()
-    found = tuple((key, value) for key, value in record.items() if key not in _OWN)
+    found = tuple((key, value) for key, value in record.items() if key not in OWN_KEYS)
     for key, value in found:
         # It is written again, and sent to workers: both walk through it by recursion.
         if isinstance(value, (list, dict)):

@@ -7,6 +7,7 @@ beginning, the rest at the end.
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from tagkit.corpus.formats.jsonl import OWN_KEYS
 from tagkit.corpus.formats.options import Item
 from tagkit.corpus.formats.pieces import Piece, Writing, cannot_hold, one_file
 from tagkit.storage import replace_lone_surrogates
@@ -90,7 +91,8 @@ def with_extra(record: dict[str, Any], extra: Extra) -> dict[str, Any]:
     """A record with the other names and values that its source has; its own ones are kept."""
     if not extra:
         return record
-    others = dict(extra)
+    # A column of a table may be named "category": read again, it would be the class.
+    others = {key: value for key, value in extra if key not in OWN_KEYS}
     first = {"id": others["id"]} if "id" in others else {}
     # `others` first, whose values give way to those of the record; `record` decides on the order.
     return {**first, **record, **others, **record, **first}
