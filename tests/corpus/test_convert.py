@@ -260,3 +260,9 @@ def test_named_columns_of_a_table_stay(tmp_path: Path) -> None:
     written, notes = convert(tmp_path, lines, "tsv", name="b.jsonl")
     assert written == "label\tid\ttext\nx\t1\ta\ny\t\tb\n"
     assert notes == ["tsv: values that the first text does not have are left out"]
+
+
+def test_a_column_that_json_would_read_as_annotation_is_left_out(tmp_path: Path) -> None:
+    text = "id,text,label,category,spans\n1,a,x,y,[]\n"
+    written, _ = convert(tmp_path, text, "jsonl-texts", name="a.csv")
+    assert json.loads(written) == {"id": "1", "text": "a", "label": "x"}
