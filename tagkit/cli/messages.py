@@ -40,6 +40,7 @@ OPTION_FLAGS = {
 # Those, and the flags of parameters of the library's functions.
 FLAGS = {
     **OPTION_FLAGS,
+    "confidence": "--confidence",
     "fix": "--fix",
     "force": "--force",
     "max_length": "--max-length",

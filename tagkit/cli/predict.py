@@ -4,6 +4,7 @@ import gc
 import os
 import sys
 from contextlib import ExitStack
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -11,6 +12,12 @@ import typer
 
 from tagkit.cli.options import Device, Encoding, InputFormat, Model, Precision, Quiet, Threads
 from tagkit.limits import BATCH_SIZE, MAX_LENGTH
+
+# All that a model may predict; which ones fit its labels, the library says.
+OutputFormat = Literal[
+    "auto", "columns", "conllu", "jsonl", "jsonl-tokens", "jsonl-spans", "jsonl-texts", "slash",
+    "parallel", "brat", "tsv", "csv", "fasttext", "trec", "trees", "folder", "show",
+]  # fmt: skip
 
 # \b (a backspace, on a line of its own) keeps click from joining the lines below it.
 EXAMPLES = """\b
@@ -33,20 +40,22 @@ def predict_command(
         typer.Option(
             "--output",
             "-o",
-            help="File to write; one that exists is replaced. - is standard output.",
+            help="File to write; one that exists is replaced. - is standard output. A new folder "
+            "for brat, parallel and folder.",
             metavar="FILE",
             show_default="-",
         ),
     ] = None,
     input_format: InputFormat = None,
     output_format: Annotated[
-        Literal["columns", "tsv", "jsonl", "show"],
+        OutputFormat,
         typer.Option(
             "--format",
-            help="Format of the output: columns, tsv (class and text), jsonl (an object per text), "
-            "or show, for people: labels in the text.",
+            help="Format of the output, such as jsonl (a JSON object per text), or show, for "
+            "people: labels in the text. auto: CoNLL-U for CoNLL-U, else columns.",
+            metavar="FORMAT",
         ),
-    ] = "columns",
+    ] = "auto",
     confidence: Annotated[
         bool,
         typer.Option("--confidence", help="Write the probability of each tag, span and class."),
@@ -106,16 +115,15 @@ def predict_command(
     from tagkit.cli.highlighting import shown_by
     from tagkit.cli.terminal import is_terminal
     from tagkit.config import load_config
-    from tagkit.corpus.formats.file_sets import files_of
     from tagkit.corpus.formats.source import is_regular, source_name
     from tagkit.inference.annotate import Annotator, AnswerOptions
     from tagkit.inference.predictor import load
-    from tagkit.inference.render import header
-    from tagkit.inference.stream import StreamOptions, annotate_file
+    from tagkit.inference.record_output import check_output, fills_files, write_records
+    from tagkit.inference.stream import StreamOptions, annotate_file, joined_texts
     from tagkit.inference.workers import SerialWorker, WorkerConfig, WorkerPool
     from tagkit.models.device import set_threads
     from tagkit.storage import open_output
-    from tagkit.storage.places import refuse_input, refuse_inside
+    from tagkit.storage.places import refuse_inside
 
     data = load_config(flags={"data.format": input_format, "data.encoding": encoding}).data
     options = AnswerOptions(output_format, confidence, top, threshold, batch_size, max_length)
@@ -126,11 +134,15 @@ def predict_command(
         # Opening the output later truncates nothing, but its commit would replace an input that is
         # still being read, or a part of the model.
         refuse_inside(output, model)
-        refuse_input(output, (file for path in paths for file in files_of(path)))
+    check_output(output, output_format, paths)
     with ExitStack() as stack:
         # The output is opened before the model is loaded: a missing folder is reported at once.
-        partial = stack.enter_context(PartialOutput(output))
-        write = partial.counting(stack.enter_context(open_output(output, on_partial=partial.keep)))
+        # A folder is made when it is written.
+        write = None
+        if not fills_files(output_format):
+            partial = stack.enter_context(PartialOutput(output))
+            opened = stack.enter_context(open_output(output, on_partial=partial.keep))
+            write = partial.counting(opened)
         each = set_threads(threads)
         # Also with several workers: the style needs the model's classes, and a model that cannot be
         # loaded is reported before any process starts.
@@ -139,7 +151,7 @@ def predict_command(
         # exists now is needed to the end.
         gc.freeze()
         annotator = Annotator(predictor, options)
-        if output_format == "show":
+        if output_format == "show" and write:
             write = shown_by(write, output, [*predictor.labels(), *predictor.classes()])
         pool: SerialWorker | WorkerPool = SerialWorker(annotator)
         if workers > 1:
@@ -162,11 +174,23 @@ def predict_command(
             progress=shown.add if shown else lambda *_: None,
             on_bad_record=skipped.add if on_bad_record == "skip" else None,
         )
-        for line in header(annotator.style):
-            write(f"{line}\n")
-        for path, size in zip(paths, sizes, strict=True):
+
+        def started(path: str, size: int) -> str:
             if shown:
                 shown.start_file(Path(source_name(path)).name, size)
-            for piece in annotate_file(pool, predictor.config, annotator.style, path, reading):
-                write(piece)
+            return path
+
+        # One by one, as each is read and written before the next.
+        outputs = (
+            annotate_file(pool, predictor.config, annotator.style, started(path, size), reading)
+            for path, size in zip(paths, sizes, strict=True)
+        )
+        if annotator.style.row:
+            # One writer for all inputs: a table has one header.
+            found = chain.from_iterable(outputs)
+            write_records(found, annotator.style, output, write, reading.note)
+        else:
+            for lines in joined_texts(outputs, annotator.style):
+                if lines and write:
+                    write(lines)
         skipped.finish()

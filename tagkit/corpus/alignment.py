@@ -225,6 +225,7 @@ def _cut(
             text=text[begin:end],
             places=tuple((a - begin, b - begin) for a, b in sentence),
             lines=(document.line,) * len(sentence),
+            extra=document.extra,
         )
         done += len(sentence)
 
@@ -255,4 +256,5 @@ def to_document(sentence: Sentence, *, plain: bool, source: str = "") -> Documen
         tokens=places if all(a[1] <= b[0] for a, b in pairwise(places)) else None,
         source=source,
         line=sentence.lines[0] if sentence.lines else 1,
+        extra=sentence.extra,
     )

@@ -95,7 +95,7 @@ def convert_corpus(
     if found.note:
         note(found.note)
     # A corpus is read as complete as its format allows: the target decides what is left out.
-    reading = Reading(data, all_features=True, with_text=True, note=note)
+    reading = Reading(data, all_features=True, with_text=True, with_extra=True, note=note)
     job = _Job(
         source=source,
         format=found.format,

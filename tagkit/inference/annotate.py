@@ -1,21 +1,35 @@
 """One window of input -> its lines of output; windows are independent of each other."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
-from tagkit.config import training_scheme
-from tagkit.corpus.formats.columns.layout import Layout
+from tagkit.corpus.formats.columns.filling import fill_columns
+from tagkit.corpus.formats.columns.layout import CONLLU, Layout
 from tagkit.corpus.formats.columns.reader import Block
 from tagkit.corpus.formats.columns.writer import append_column
+from tagkit.corpus.formats.conllu import with_text
 from tagkit.corpus.formats.options import Item
 from tagkit.errors import DataError, FormatError, shorten
+from tagkit.inference.answers import class_cells, to_items
+from tagkit.inference.conllu_lines import column_values
 from tagkit.inference.predictor import Predictor
-from tagkit.inference.render import Origin, Style, answer_lines, class_cells
+from tagkit.inference.render import answer_lines
+from tagkit.inference.style import (
+    AUTO,
+    COLUMNS,
+    Origin,
+    Style,
+    conllu_column,
+    require_format,
+)
 from tagkit.limits import MAX_LENGTH
-from tagkit.text.records import Document, Prediction, TaggedText
+from tagkit.text.records import Document, Prediction, Sentence, TaggedText
 from tagkit.text.schemes import has_spans
 from tagkit.wording import Message, Setting
+
+_Part = TypeVar("_Part")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +37,9 @@ class AnswerOptions:
     """What is predicted for each text, and how it is written.
 
     Attributes:
-        output_format: "columns", "tsv" (only for a classifier), "jsonl", or "show", whose lines are
-            those of `highlight.Highlighted`.
+        output_format: one of `style.formats_for`; "auto": CoNLL-U where the input is CoNLL-U and
+            the model tags, else columns; or "show", whose lines are those of
+            `highlight.Highlighted`.
         confidence: whether probabilities are computed and written.
         top: number of classes written for each text, the most probable; 0 for its labels.
         threshold: minimum class probability; None for that of the model.
@@ -33,7 +48,7 @@ class AnswerOptions:
             the default.
     """
 
-    output_format: Literal["columns", "tsv", "jsonl", "show"]
+    output_format: str
     confidence: bool
     top: int
     threshold: float | None
@@ -90,11 +105,13 @@ class Blocks:
         file: name of the file.
         blocks: whole sentences, and the comments and blank lines between them.
         layout: of the lines; None before the first sentence.
+        ends_last_line: whether the last line has a line end.
     """
 
     file: str
     blocks: Sequence[Block]
     layout: Layout | None
+    ends_last_line: bool = True
 
 
 Window = Lines | Records | Blocks
@@ -106,11 +123,11 @@ class Refused:
 
     Attributes:
         error: says why.
-        lines: number of lines of the output before it.
+        before: number of lines, or of records, of the output before it.
     """
 
     error: FormatError
-    lines: int
+    before: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,22 +135,29 @@ class Output:
     """The output for one window.
 
     Attributes:
-        text: whole lines.
+        file: name of the input.
+        text: whole lines, in a format that `render.py` writes; the last one of a file of CoNLL-U
+            has a line end where the file's has one.
+        items: records for the writer of any other format.
         longest: number of words in the longest sentence that was cut; 0 if none was.
         tokens: number of tokens in the window.
-        refused: records of which `text` has nothing.
+        refused: records of which `text` and `items` have nothing.
     """
 
-    # Strings, numbers and errors alone: workers send it from one process to another.
+    # Strings, numbers, records and errors alone: workers send it from one process to another.
+    file: str
     text: str
+    items: tuple[Item, ...]
     longest: int
     tokens: int
     refused: tuple[Refused, ...] = ()
 
-    def until_refused(self) -> str:
-        """The lines before the first record that was refused."""
-        lines = self.text.split("\n")[: self.refused[0].lines]
-        return "".join(f"{line}\n" for line in lines)
+    def until_refused(self) -> "Output":
+        """What there is before the first record that was refused."""
+        before = self.refused[0].before
+        lines = self.text.split("\n")[:before]
+        text = "".join(f"{line}\n" for line in lines) if self.text else ""
+        return replace(self, text=text, items=self.items[:before])
 
 
 def style_of(predictor: Predictor, options: AnswerOptions) -> Style:
@@ -154,9 +178,15 @@ def style_of(predictor: Predictor, options: AnswerOptions) -> Style:
         raise DataError(
             Message("this model classifies: ", limit, " is for tags, a text is read whole")
         )
-    if gives.tags and options.output_format == "tsv":
-        expected = Setting("output_format", "columns")
-        raise DataError(Message("this model tags: expected ", expected, " or jsonl, found tsv"))
+    data = predictor.config.data
+    spans = gives.tags and has_spans(data.scheme)
+    require_format(
+        options.output_format,
+        gives,
+        spans=spans,
+        confidence=options.confidence,
+        top=bool(options.top),
+    )
     return Style(
         format=options.output_format,
         confidence=options.confidence,
@@ -166,7 +196,8 @@ def style_of(predictor: Predictor, options: AnswerOptions) -> Style:
         multi_label=predictor.config.head.several_classes,
         top=options.top,
         threshold=options.threshold or 0.0,
-        has_spans=has_spans(training_scheme(predictor.config)),
+        spans=spans,
+        column=conllu_column(data, spans=spans),
     )
 
 
@@ -179,7 +210,7 @@ class Annotator:
         self.options = options
         self.style = style_of(predictor, options)
         self._longest = self._tokens = 0
-        self._lines: list[str] = []
+        self._ready: list[Any] = []
         self._refused: list[Refused] = []
 
     def annotate(self, window: Window) -> Output:
@@ -190,74 +221,111 @@ class Annotator:
         """
         # Counted while the lines below are consumed: they come from generators.
         self._longest = self._tokens = 0
-        self._lines, self._refused = [], []
-        match window:
-            case Lines():
-                lines = self._texts(window)
-            case Records():
-                lines = self._records(window)
-            case Blocks():
-                lines = self._blocks(window)
-        for line in lines:  # one at a time: a refusal counts those before it
-            self._lines.append(line)
-        text = "".join(f"{line}\n" for line in self._lines)
-        return Output(text, self._longest, self._tokens, tuple(self._refused))
+        self._ready, self._refused = [], []
+        for part in self._parts(window):  # one at a time: a refusal counts those before it
+            self._ready.append(part)
+        text, items = "", tuple[Item, ...]()
+        if self.style.row is not None:
+            items = tuple(self._ready)
+        else:
+            text = "".join(f"{line}\n" for line in self._ready)
+            if isinstance(window, Blocks) and not window.ends_last_line and self._fills(window):
+                text = text.removesuffix("\n")
+        refused = tuple(self._refused)
+        return Output(window.file, text, items, self._longest, self._tokens, refused)
 
-    def _whole(self, lines: Iterator[str]) -> Sequence[str]:
-        """The lines of a record: all of them or, where the format cannot hold it, none."""
+    def _parts(self, window: Window) -> Iterator[Any]:
+        """The records of a format that is written from records; of any other the lines."""
+        style = self.style
+        if style.row is not None:
+            for answer, origin in self._answers(window):
+                if answer is not None:
+                    yield from self._whole(to_items(answer, style.row, style, origin))
+            return
+        if style.format == AUTO:
+            style = replace(style, format=CONLLU if self._fills(window) else COLUMNS)
+        if isinstance(window, Blocks) and style.gives.tags:
+            if style.format == COLUMNS or self._fills(window):
+                yield from self._blocks(window, style)
+                return
+        for answer, origin in self._answers(window):
+            if answer is None:  # so that line n of the output belongs to line n of the input
+                yield ""
+            else:
+                yield from self._whole(answer_lines(answer, style, origin))
+
+    def _whole(self, parts: Iterator[_Part]) -> Sequence[_Part]:
+        """The parts of a record: all of them or, where the format cannot hold it, none."""
         try:
-            return [*lines]
+            return [*parts]
         except FormatError as error:
-            self._refused.append(Refused(error, len(self._lines)))
+            self._refused.append(Refused(error, len(self._ready)))
             return ()
 
-    def _texts(self, window: Lines) -> Iterator[str]:
-        # Blank lines as well: a text without sentences costs nothing, and the lists stay parallel.
-        answers = self._predict([line.text for line in window.lines])
-        for line, answer in zip(window.lines, answers, strict=True):
-            if line.text.strip():
-                origin = Origin(window.file, line.number, line.offset)
-                yield from self._whole(answer_lines(answer, self.style, origin))
-            else:  # so that line n of the output belongs to line n of the input
-                yield ""
+    def _fills(self, window: Window) -> bool:
+        """Whether the lines of CoNLL-U come back with their column filled."""
+        is_conllu = isinstance(window, Blocks) and window.layout and window.layout.conllu
+        style = self.style
+        return bool(is_conllu) and style.gives.tags and style.format in (AUTO, CONLLU)
 
-    def _records(self, window: Records) -> Iterator[str]:
-        for item, answer in zip(window.items, self._predict(window.items), strict=True):
-            lines = answer_lines(answer, self.style, _origin(item, window.file))
-            yield from self._whole(lines)
+    def _answers(self, window: Window) -> Iterator[tuple[TaggedText | None, Origin]]:
+        """The prediction for each text with its origin; None for a blank line."""
+        match window:
+            case Lines():
+                # Blank lines as well: a text without sentences costs nothing, and the lists stay
+                # parallel.
+                texts = [line.text for line in window.lines]
+                for line, answer in zip(window.lines, self._predict(texts), strict=True):
+                    origin = Origin(window.file, line.number, line.offset)
+                    yield answer if line.text.strip() else None, origin
+                return
+            case Records():
+                items: Sequence[Item] = window.items
+            case Blocks():
+                items = _sentences(window)
+        for item, answer in zip(items, self._predict(items), strict=True):
+            yield answer, _origin(item, window.file)
 
-    def _blocks(self, window: Blocks) -> Iterator[str]:
+    def _blocks(self, window: Blocks, style: Style) -> Iterator[str]:
+        """The lines of a column file with the predicted tags."""
         sentences = [block.sentence for block in window.blocks if block.sentence]
-        if self.style.format != "columns" or not self.style.gives.tags:
-            for sentence, answer in zip(sentences, self._predict(sentences), strict=True):
-                lines = answer_lines(answer, self.style, _origin(sentence, window.file))
-                yield from self._whole(lines)
-            return
         # `annotate`, not `predict`: columns need no offsets of tokens, which cost as much time as
         # the network.
         predictions = self.predictor.annotate(sentences, **self._predict_options())
         self._tokens += sum(map(len, sentences))
         found = zip(sentences, predictions, strict=True)
         for block in window.blocks:
-            if block.sentence is None:  # copied unchanged
-                yield from append_column(block, window.layout, ())
+            if block.sentence is None:  # copied unchanged, but for fillers
+                if style.format == CONLLU:
+                    yield from block.lines
+                else:
+                    yield from append_column(block, window.layout, ())
                 continue
             sentence, prediction = next(found)
             origin = _origin(sentence, window.file)
-            yield from self._whole(self._appended(block, prediction, window.layout, origin))
+            lines = self._filled if style.format == CONLLU else self._appended
+            yield from self._whole(lines(block, window, prediction, style, origin))
 
     def _appended(
-        self, block: Block, answer: Prediction, layout: Layout | None, origin: Origin
+        self, block: Block, window: Blocks, answer: Prediction, style: Style, origin: Origin
     ) -> Iterator[str]:
-        """The lines of a sentence with what is predicted for each token."""
-        yield from append_column(block, layout, self._columns(answer, layout, origin))
+        """The lines of a sentence, each with what is predicted for its token."""
+        yield from append_column(block, window.layout, self._columns(answer, window.layout, origin))
+
+    def _filled(
+        self, block: Block, window: Blocks, answer: Prediction, style: Style, origin: Origin
+    ) -> Iterator[str]:
+        """The lines of a sentence of CoNLL-U with the predicted column."""
+        assert window.layout is not None  # there is a sentence
+        cells = class_cells(_as_text(answer), style, origin)
+        values = column_values(answer.tags, answer.probabilities, cells, style.column)
+        yield from fill_columns(block, window.layout, values, window.file)
 
     def _columns(self, answer: Prediction, layout: Layout | None, origin: Origin) -> Sequence[str]:
         """The text to append to each token's line."""
         # The separator of the input, so that the output is read as the input was.
         separator = "\t" if layout is None or layout.tabs else " "
-        text = TaggedText(" ".join(answer.words), (), (), answer.labels, answer.scores)
-        cells = class_cells(text, self.style, origin)
+        cells = class_cells(_as_text(answer), self.style, origin)
         # A class may contain spaces ("New York"), and would then be read back as two columns.
         if any(" " in cell for cell in cells) and separator == " ":
             problem = f"columns separated by blanks cannot hold the class {shorten(cells[0])}"
@@ -290,8 +358,27 @@ class Annotator:
         self._longest = max(self._longest, words)
 
 
+def _sentences(window: Blocks) -> list[Sentence]:
+    """The sentences of a column file; those of CoNLL-U with their texts."""
+    found = []
+    for block in window.blocks:
+        if block.sentence is None:
+            continue
+        found.append(block.sentence)
+        if window.layout is not None and window.layout.conllu:
+            # A range that is none says nothing of the words, which can be tagged without a text.
+            with suppress(FormatError):
+                found[-1] = with_text(block, window.file, tabs=window.layout.tabs)
+    return found
+
+
+def _as_text(answer: Prediction) -> TaggedText:
+    """A prediction with its classes alone."""
+    return TaggedText(" ".join(answer.words), (), (), answer.labels, answer.scores)
+
+
 def _origin(item: Item, file: str) -> Origin:
     # A folder of documents is one input of many files, so a document names its own.
     if isinstance(item, Document):
-        return Origin(item.source or file, item.line)
-    return Origin(file, item.lines[0] if item.lines else 1)
+        return Origin(item.source or file, item.line, name=item.name, extra=item.extra)
+    return Origin(file, item.lines[0] if item.lines else 1, extra=item.extra)

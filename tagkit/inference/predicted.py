@@ -26,7 +26,8 @@ from tagkit.errors import DataError, FormatError
 from tagkit.inference.annotate import AnswerOptions, style_of
 from tagkit.inference.inputs import as_tagged, as_text
 from tagkit.inference.predictor import Predictor
-from tagkit.inference.render import Origin, answer_lines
+from tagkit.inference.render import answer_lines
+from tagkit.inference.style import Origin
 from tagkit.limits import BATCH_SIZE
 from tagkit.text.records import Document, Prediction, Sentence
 from tagkit.text.schemes import PLAIN

@@ -6,9 +6,8 @@ does not deadlock.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Protocol, TypeVar
 
 from tagkit.config import Config
@@ -20,7 +19,7 @@ from tagkit.corpus.formats.source import Source
 from tagkit.corpus.formats.table import Format
 from tagkit.errors import DataError, FormatError
 from tagkit.inference.annotate import Blocks, Line, Lines, Output, Records, Window
-from tagkit.inference.render import Style
+from tagkit.inference.style import AUTO, COLUMNS, JSONL, SHOW, Style
 from tagkit.limits import WINDOW_WORDS
 from tagkit.text.records import Document
 from tagkit.wording import Message, Setting
@@ -64,8 +63,8 @@ class Workers(Protocol):
 
 def annotate_file(
     workers: Workers, config: Config, style: Style, path: str, options: StreamOptions
-) -> Iterator[str]:
-    """The output for one input (a file, a folder or '-'), a few complete lines at a time.
+) -> Iterator[Output]:
+    """The outputs for one input (a file, a folder or '-'), window by window.
 
     Args:
         workers: annotate the windows.
@@ -87,7 +86,8 @@ def annotate_file(
     windows: Iterator[Window]
     if format.name == "text":
         # A classifier writes one line per text: a blank line stays, so that line numbers agree.
-        windows = _text(source, keep_blank=not style.gives.tags and style.format == "columns")
+        keep_blank = not style.gives.tags and style.format in (COLUMNS, AUTO)
+        windows = _text(source, keep_blank=keep_blank)
     elif format.is_grid:
         windows = _columns(source, config, options, format)
     else:
@@ -111,7 +111,29 @@ def annotate_file(
         if options.on_bad_record is not None:
             for refused in output.refused:
                 options.on_bad_record(refused.error)
-        yield output.text
+        yield output
+
+
+def joined_texts(inputs: Iterable[Iterable[Output]], style: Style) -> Iterator[str]:
+    """The lines of several inputs, one after the other.
+
+    Args:
+        inputs: the outputs for each.
+        style: of the output, in a format that `render.py` writes.
+    """
+    # A sentence ends with a blank line, which the last one of a file may lack: without it, it would
+    # be one with the first sentence of the next file.
+    apart = 2 if style.gives.tags and style.format not in (JSONL, SHOW) else 1
+    end = "\n" * apart
+    for outputs in inputs:
+        is_first = True
+        for text in (output.text for output in outputs if output.text):
+            if is_first:
+                end = end.replace("\r", "")
+                yield "\n" * (apart - (len(end) - len(end.rstrip("\n"))))
+            is_first = False
+            yield text
+            end = f"{end}{text[-4:]}"[-4:]
 
 
 def _outputs(
@@ -165,23 +187,33 @@ def _columns(
     data = config.data.model_copy(update={"format": format.name})
     errors: list[FormatError] = []
     reader = ColumnReader(source.name, column_options(data, with_tags=False), errors.append)
-    for blocks in chain(map(reader.feed, source.pieces()), [reader.close()]):
+
+    def usable(blocks: Iterable[Block]) -> tuple[list[Block], FormatError | None]:
+        """The blocks up to an error that ends the job, and this error."""
         ready: list[Block] = []
-        error: FormatError | None = None
         for block in blocks:
             # A sentence without one of its lines is another sentence, so all of it is left out.
             if errors and options.on_bad_record is None:
-                error = errors[0]
-                break
+                return ready, errors[0]
             if errors and options.on_bad_record is not None:
                 options.on_bad_record(errors[0])
                 errors.clear()
             else:
                 ready.append(block)
+        return ready, None
+
+    for blocks in map(reader.feed, source.pieces()):
+        ready, error = usable(blocks)
         for window in _windows(ready, [len(block.rows) for block in ready]):
             yield Blocks(source.name, window, reader.layout)
         if error is not None:
             raise error
+    # The last sentence, where no blank line follows it. Only now all bytes have been seen.
+    ready, error = usable(reader.close())
+    if ready:
+        yield Blocks(source.name, ready, reader.layout, source.facts.ends_last_line)
+    if error is not None:
+        raise error
 
 
 def _items(
@@ -192,7 +224,12 @@ def _items(
     # TSV and the label's key still come from there.
     data = config.data.model_copy(update={"encoding": options.encoding})
     reading = Reading(
-        data, with_tags=False, with_refused=True, note=options.note, on_error=options.on_bad_record
+        data,
+        with_tags=False,
+        with_refused=True,
+        with_extra=True,
+        note=options.note,
+        on_error=options.on_bad_record,
     )
     ready: list[Item] = []
     words = 0

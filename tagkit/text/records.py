@@ -6,8 +6,13 @@ Offsets into a text count code points, as Python does; not bytes, nor UTF-16 uni
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
+from typing import Any
 
 from tagkit.text.json_text import Record
+
+# Names and values of what a record has beside its text and annotation, in its order: an id, where
+# it comes from. The values are those of JSON.
+Extra = tuple[tuple[str, Any], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +27,7 @@ class Sentence(Record):
         text: the untouched text that the words come from; None where it is not known.
         places: start and end of each word in `text`, in code points; empty without `text`.
         lines: number of each word's line in its file, from 1; empty where it comes from no file.
+        extra: what else its record has, such as an id; empty where that was not asked for.
     """
 
     # Tuples, so that sentences can be keys: duplicates are found by their words.
@@ -34,6 +40,7 @@ class Sentence(Record):
     # A range where lines follow each other, which takes no memory for each word. Two sentences are
     # equal wherever they stand.
     lines: Sequence[int] = field(default=(), compare=False)
+    extra: Extra = field(default=(), compare=False)
 
     def __len__(self) -> int:
         """Number of words."""
@@ -170,6 +177,7 @@ class Document(Record):
         source: the file that its annotation stands in.
         line: number of its first line there, from 1.
         span_lines: number of each span's line there; empty where all are on `line`.
+        extra: what else its record has, such as an id; empty where that was not asked for.
     """
 
     text: str
@@ -181,6 +189,7 @@ class Document(Record):
     source: str = field(default="", compare=False)
     line: int = field(default=1, compare=False)
     span_lines: tuple[int, ...] = field(default=(), compare=False)
+    extra: Extra = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)

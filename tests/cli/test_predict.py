@@ -6,10 +6,19 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args
 
 import pytest
 import tiny
 from program import SMALL, Ended, Program
+
+from tagkit.cli.predict import OutputFormat
+from tagkit.corpus.formats.table import FORMATS
+
+
+def test_every_format_of_the_table_can_be_asked_for() -> None:
+    # The command names them itself, as reading the table would delay `--help`.
+    assert {*get_args(OutputFormat)} == {*FORMATS, "auto", "jsonl"} - {"text"}
 
 
 def test_raw_text_is_tagged_as_columns(tagkit: Program, model: Path) -> None:
@@ -68,12 +77,12 @@ def test_columns_are_kept_and_blank_lines_and_comments_stay_where_they_were(
     assert ended.out == "\r\n".join(expected) + "\n"
 
 
-def test_conllu_keeps_its_multiword_lines_and_gets_an_eleventh_column(
+def test_conllu_gets_an_eleventh_column_where_columns_are_asked_for(
     tagkit: Program, model: Path
 ) -> None:
     rest = "\t_" * 8
     text = f"# text = Ada\n1-2\tAda's{rest}\n1\tAda{rest}\n2\tvisits{rest}\n2.1\tx{rest}\n\n"
-    ended = tagkit("predict", model, stdin=text.encode())
+    ended = tagkit("predict", model, "--format", "columns", stdin=text.encode())
     assert ended.out == (
         f"# text = Ada\n1-2\tAda's{rest}\t_\n1\tAda{rest}\tB-PER\n2\tvisits{rest}\tO\n"
         f"2.1\tx{rest}\t_\n\n"
@@ -101,8 +110,8 @@ def test_an_output_file_is_left_alone_when_an_input_is_refused(
     assert ended.code == 1
     kept = Path("kept.txt.partial")
     assert ended.err.endswith(
-        f"error: missing.txt: no such file\nerror: {kept}: has what was predicted before the error, "
-        "5 lines; kept.txt was not written\n"
+        f"error: missing.txt: no such file\nerror: {kept}: has what was predicted before the "
+        "error, 5 lines; kept.txt was not written\n"
     )
     assert kept.read_text("utf-8").startswith("Ada\tB-PER\n")
     kept.unlink()
@@ -323,12 +332,147 @@ def test_classes_of_a_column_file_are_a_line_a_sentence(
     assert tagkit("predict", intents / "model", path).out == "greet\nleave\n"
 
 
+def test_conllu_comes_back_with_the_predicted_column_filled(tagkit: Program, model: Path) -> None:
+    rest = "\t_" * 7
+    lines = [
+        "# sent_id = 1", "# text = Ada's Rome\r", f"1-2\tAda's{rest}\tA=1", f"1\tAda{rest}\tB=2\r",
+        f"2\tvisits{rest}\tNER=B-X|C=3", f"2.1\tx{rest}\t_", f"3\tRome{rest}\t_", "", " ",
+        "# between", "", f"1\tBen{rest}\tNER=B-PER|D=4",
+    ]  # fmt: skip
+    expected = [*lines]
+    expected[3] = f"1\tAda{rest}\tB=2|NER=B-PER\r"
+    expected[4] = f"2\tvisits{rest}\tC=3"
+    expected[6] = f"3\tRome{rest}\tNER=B-LOC"
+    stdin = "\n".join(lines).encode()
+    assert tagkit("predict", model, stdin=stdin).out == "\n".join(expected)
+    sure = tagkit("predict", model, "--confidence", stdin=stdin).out.split("\n")
+    assert re.fullmatch(r"1\tAda(\t_){7}\tB=2\|NER=B-PER\|NERProb=[01]\.\d{4}\r", sure[3])
+    assert re.fullmatch(r"2\tvisits(\t_){7}\tC=3\|NERProb=[01]\.\d{4}", sure[4])
+    assert [line.count("\t") for line in sure] == [line.count("\t") for line in lines]
+
+
+def test_sentences_of_two_files_stay_apart(tagkit: Program, model: Path) -> None:
+    for name, text in (("a.conll", "Ada\tN\nvisits\tV"), ("b.conll", "Rome\tN\n\n")):
+        Path(name).write_text(text, encoding="utf-8")
+    both = tagkit("predict", model, "a.conll", "b.conll", "--input-format", "columns").out
+    assert both == "Ada\tN\tB-PER\nvisits\tV\tO\n\nRome\tN\tB-LOC\n\n"
+    row = "1\tRome" + "\t_" * 8
+    Path("c.conllu").write_bytes(f"{row}\r\n\r\n".encode())
+    Path("d.conllu").write_bytes(row.encode())
+    filled = f"{row[:-1]}NER=B-LOC"
+    found = tagkit("predict", model, "d.conllu", "c.conllu", "d.conllu").out
+    assert found == f"{filled}\n\n{filled}\r\n\r\n{filled}"
+
+
+@pytest.mark.parametrize(
+    ("format", "expected"),
+    [
+        ("slash", "Ada/B-PER visits/O Rome/B-LOC ./O\nBen/B-PER left/O ./O\n"),
+        ("jsonl-tokens", '{"tokens": ["Ada", "visits", "Rome", "."], "tags": ["B-PER", "O", '
+         '"B-LOC", "O"]}\n{"tokens": ["Ben", "left", "."], "tags": ["B-PER", "O", "O"]}\n'),
+        ("conllu", "# text = Ada visits Rome. Ben left.\n"),
+    ],
+)  # fmt: skip
+def test_texts_are_written_in_the_formats_of_corpora(
+    tagkit: Program, model: Path, format: str, expected: str
+) -> None:
+    stdin = b"Ada visits Rome. Ben left.\n"
+    ended = tagkit("predict", model, "--format", format, stdin=stdin)
+    if format == "conllu":
+        expected = (
+            "# text = Ada visits Rome.\n1\tAda\t_\t_\t_\t_\t_\t_\t_\tNER=B-PER\n"
+            "2\tvisits\t_\t_\t_\t_\t_\t_\t_\t_\n"
+            "3\tRome\t_\t_\t_\t_\t_\t_\t_\tSpaceAfter=No|NER=B-LOC\n"
+            "4\t.\t_\t_\t_\t_\t_\t_\t_\tSpacesAfter=\\s\n\n"
+            "# text = Ben left.\n1\tBen\t_\t_\t_\t_\t_\t_\t_\tNER=B-PER\n"
+            "2\tleft\t_\t_\t_\t_\t_\t_\t_\tSpaceAfter=No\n3\t.\t_\t_\t_\t_\t_\t_\t_\t_\n\n"
+        )
+    assert (ended.code, ended.out) == (0, expected)
+
+
+def test_a_folder_or_a_pair_of_files_is_written(tagkit: Program, model: Path) -> None:
+    stdin = b"Ada visits Rome.\nBen left.\n"
+    ended = tagkit("predict", model, "--format", "brat", "-o", "brat", stdin=stdin)
+    assert (ended.code, ended.out) == (0, "")
+    found = {path.name: path.read_text("utf-8") for path in Path("brat").iterdir()}
+    assert found == {
+        "00001.txt": "Ada visits Rome.", "00001.ann": "T1\tPER 0 3\tAda\nT2\tLOC 11 15\tRome\n",
+        "00002.txt": "Ben left.", "00002.ann": "T1\tPER 0 3\tBen\n",
+    }  # fmt: skip
+    ended = tagkit("predict", model, "--format", "brat", "-o", "brat", stdin=stdin)
+    assert (ended.code, ended.err.split("\n")[0]) == (
+        1, "error: brat: is there already. Remove it, or name another folder",
+    )  # fmt: skip
+    tagkit("predict", model, "--format", "brat", "-o", "one.ann", stdin=stdin)
+    assert Path("one.txt").read_text("utf-8") == "Ada visits Rome.\nBen left.\n"
+    assert Path("one.ann").read_text("utf-8").endswith("T3\tPER 17 20\tBen\n")
+    ended = tagkit("predict", model, "one.txt", "--format", "brat", "-o", "one.ann")
+    assert ended.code == 1
+    assert "one.txt" in ended.err
+
+
+def test_ids_and_metadata_of_records_come_back(tagkit: Program, model: Path) -> None:
+    record = {"id": 7, "text": "Ada visits Rome .", "meta": {"page": 3}, "line": "x", "spans": []}
+    stdin = json.dumps(record).encode()
+    found = json.loads(tagkit("predict", model, "--format", "jsonl", stdin=stdin).out)
+    assert (found["id"], found["meta"], found["line"]) == (7, {"page": 3}, 1)
+    for format in ("jsonl-spans", "jsonl-tokens"):
+        found = json.loads(tagkit("predict", model, "--format", format, stdin=stdin).out)
+        assert (found["id"], found["meta"], found["line"]) == (7, {"page": 3}, "x")
+    out = tagkit("predict", model, "--format", "conllu", stdin=stdin).out
+    assert out.startswith("# sent_id = 7\n# text = Ada visits Rome .\n1\tAda")
+
+
+def test_json_of_conllu_has_the_text_of_its_comment_and_its_id(
+    tagkit: Program, model: Path
+) -> None:
+    rest = "\t_" * 7
+    lines = [
+        "# sent_id = a-1", "# text = Ada's  Rome", f"1-2\tAda's{rest}\t_", f"1\tAda{rest}\t_",
+        f"2\t's{rest}\t_", f"3\tRome{rest}\t_", "",
+        "# text = it does not fit", f"1\tBen{rest}\tSpaceAfter=No", f"2\t.{rest}\t_", "",
+        f"1-9\tx{rest}\t_", f"1\tOslo{rest}\t_", f"2\t!{rest}\t_", "",
+    ]  # fmt: skip
+    ended = tagkit("predict", model, "--format", "jsonl", stdin="\n".join(lines).encode())
+    first, second, third = map(json.loads, ended.out.splitlines())
+    assert (first["id"], first["text"], first["line"]) == ("a-1", "Ada's  Rome", 4)
+    assert {"text": "Rome", "start": 7, "end": 11, "label": "LOC"} in first["spans"]
+    assert (second.get("id"), second["text"]) == (None, "Ben.")
+    # A range that is none: the words are tagged all the same.
+    assert third["text"] == "Oslo !"
+
+
+def test_a_table_of_classes_keeps_the_columns_of_its_input(tagkit: Program, intents: Path) -> None:
+    stdin = b'id,text,label\n7,"hello there, Ada .",x\n8,goodbye now,y\n'
+    for format, expected in (
+        ("csv", 'label,id,text\ngreet,7,"hello there, Ada ."\nleave,8,goodbye now\n'),
+        ("tsv", "label\tid\ttext\ngreet\t7\thello there, Ada .\nleave\t8\tgoodbye now\n"),
+        ("fasttext", "__label__greet hello there, Ada .\n__label__leave goodbye now\n"),
+    ):
+        ended = tagkit("predict", intents / "model", "--format", format, "--input-format", "csv",
+                       stdin=stdin)  # fmt: skip
+        assert (ended.code, ended.out) == (0, expected)
+    ended = tagkit("predict", intents / "model", "--format", "trec", stdin=b"hello there\n")
+    assert ended.code == 1
+    assert "standard input:1: trec cannot hold a label without its fine class ('greet'" in ended.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["--top", "2"], "this model tags: --top and --threshold are for classes of texts"),
         (["--threshold", "0.5"], "this model tags: --top and --threshold are for classes of texts"),
-        (["--format", "tsv"], "this model tags: expected --format columns or jsonl, found tsv"),
+        (
+            ["--format", "tsv"],
+            "this model tags: expected --format columns, conllu, jsonl, jsonl-tokens, jsonl-spans, "
+            "brat, parallel or slash, found tsv",
+        ),
+        (
+            ["--format", "slash", "--confidence"],
+            "slash has no place for the probabilities of "
+            "--confidence: expected --format columns, conllu or jsonl, found slash",
+        ),
+        (["--format", "brat"], "brat fills files: name a folder with -o"),
     ],
 )
 def test_a_tagger_is_not_asked_for_classes(

@@ -58,7 +58,7 @@ def test_conllu_keeps_its_lines_and_a_key_of_misc_is_replaced(tmp_path: Path) ->
         "1\tEU\t_\tPROPN\t_\t_\t_\t_\t_\tA=1|NER=I-ORG|B=2\n2\t's\t_\tPART\t_\t_\t_\t_\t_\tC=3\n\n"
     )
     written, _ = convert(tmp_path, text, "conllu", "bilou", "a.conllu", tag_column="MISC.NER")
-    assert written == text.replace("A=1|NER=I-ORG|B=2", "A=1|B=2|NER=U-ORG")
+    assert written == text.replace("NER=I-ORG", "NER=U-ORG")
 
 
 def test_columns_become_json_and_come_back(tmp_path: Path) -> None:
@@ -210,3 +210,59 @@ def test_a_corpus_without_a_record_is_not_converted(tmp_path: Path, content: str
     assert ended.returncode == 1
     assert "error: a.conll: holds nothing to convert\n" in ended.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["a.conll"]
+
+
+def test_ids_and_metadata_go_from_one_kind_of_json_to_another(tmp_path: Path) -> None:
+    line = (
+        '{"meta": {"page": 3, "tags": ["a"]}, "text": "To Oslo.", "label": "go", "id": 7, '
+        '"spans": [{"start": 3, "end": 7, "label": "LOC"}], "answer": "accept"}\n'
+    )
+    written, _ = convert(tmp_path, line, "jsonl-spans", name="a.jsonl")
+    found = json.loads(written)
+    assert list(found)[:2] == ["id", "text"]
+    assert list(found)[-2:] == ["meta", "answer"]
+    assert (found["id"], found["meta"]) == (7, {"page": 3, "tags": ["a"]})
+    for to in ("jsonl-tokens", "jsonl-texts"):
+        again = json.loads(convert(tmp_path, written, to, name="b.jsonl")[0])
+        assert (again["id"], again["meta"], again["answer"]) == (7, found["meta"], "accept")
+        assert again["label"] == "go"
+
+
+def test_metadata_that_is_nested_without_end_is_refused(tmp_path: Path) -> None:
+    line = f'{{"text": "x", "label": "a", "meta": {"[" * 40}{"]" * 40}}}\n'
+    with pytest.raises(DataError, match=r"a\.jsonl:1: 'meta': nested too deeply"):
+        convert(tmp_path, line, "jsonl-texts", name="a.jsonl")
+
+
+def test_an_id_of_conllu_is_that_of_the_record_and_comes_back(tmp_path: Path) -> None:
+    row = "\t".join(["1", "Oslo", "_", "X", *"_" * 6])
+    text = f"# sent_id = s-1\n# text = Oslo\n{row}\n\n# text = Oslo\n{row}\n\n"
+    written, _ = convert(tmp_path, text, "jsonl-tokens", name="a.conllu")
+    assert [json.loads(line).get("id") for line in written.splitlines()] == ["s-1", None]
+    back, _ = convert(tmp_path, written, "conllu", name="b.jsonl")
+    assert back == text.replace("# text = Oslo\n", "")
+
+
+def test_sentences_of_one_text_get_ids_of_their_own_in_conllu(tmp_path: Path) -> None:
+    lines = '{"id": 5, "text": "Oslo. Rome. Lima.", "spans": []}\n{"text": "Yes.", "spans": []}\n'
+    written, _ = convert(tmp_path, lines, "conllu", name="a.jsonl")
+    ids = [line for line in written.splitlines() if line.startswith("# sent_id")]
+    assert ids == ["# sent_id = 5", "# sent_id = 5-2", "# sent_id = 5-3"]
+
+
+def test_named_columns_of_a_table_stay(tmp_path: Path) -> None:
+    text = 'id,text,label,note\n1,"a, b",x,\n2,c,y,"so, so"\n'
+    written, _ = convert(tmp_path, text, "csv", name="a.csv")
+    assert written == 'label,id,note,text\nx,1,,"a, b"\ny,2,"so, so",c\n'
+    found = convert(tmp_path, text, "jsonl-texts", name="a.csv")[0].splitlines()
+    assert json.loads(found[1]) == {"id": "2", "text": "c", "label": "y", "note": "so, so"}
+    lines = '{"text": "a", "label": "x", "id": 1}\n{"text": "b", "label": "y", "n": null}\n'
+    written, notes = convert(tmp_path, lines, "tsv", name="b.jsonl")
+    assert written == "label\tid\ttext\nx\t1\ta\ny\t\tb\n"
+    assert notes == ["tsv: values that the first text does not have are left out"]
+
+
+def test_a_column_that_json_would_read_as_annotation_is_left_out(tmp_path: Path) -> None:
+    text = "id,text,label,category,spans\n1,a,x,y,[]\n"
+    written, _ = convert(tmp_path, text, "jsonl-texts", name="a.csv")
+    assert json.loads(written) == {"id": "1", "text": "a", "label": "x"}

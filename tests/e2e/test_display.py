@@ -195,7 +195,13 @@ def test_a_wrong_command_line_is_quoted_as_text(run: Run, arguments: list[str]) 
         ("--batch-size", "0", "expected a number greater than or equal to 1"),
         ("--threshold", "x", "expected a number"),
         ("--threshold", "2", "expected a number less than or equal to 1"),
-        ("--format", "q", "'q' is not one of 'columns', 'tsv', 'jsonl', 'show'."),
+        (
+            "--format",
+            "q",
+            "'q' is not one of 'auto', 'columns', 'conllu', 'jsonl', "
+            "'jsonl-tokens', 'jsonl-spans', 'jsonl-texts', 'slash', 'parallel', 'brat', 'tsv', "
+            "'csv', 'fasttext', 'trec', 'trees', 'folder', 'show'.",
+        ),
     ],
 )
 def test_a_value_that_an_option_cannot_have_is_refused_in_plain_words(

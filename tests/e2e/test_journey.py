@@ -174,9 +174,9 @@ def test_predictions_become_lines_again(predictor: Predictor, config: Config) ->
     annotator = Annotator(predictor, options)
     reading = StreamOptions("auto", "utf-8", 512, lambda _: None, lambda *_: None)
     worker, path = SerialWorker(annotator), config.data.train_file
-    pieces = annotate_file(worker, predictor.config, annotator.style, path, reading)
+    windows = annotate_file(worker, predictor.config, annotator.style, path, reading)
     # The columns of the input stay, and the predicted tag is one more.
-    lines = "".join(pieces).splitlines()
+    lines = "".join(window.text for window in windows).splitlines()
     assert lines[0] == "EU\tNNP\tB-ORG\tB-ORG"
     assert lines == [f"{line}\t{line.split()[-1]}" if line else "" for line in CORPUS.splitlines()]
 

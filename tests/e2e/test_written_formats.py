@@ -15,7 +15,9 @@ from tagkit.corpus.formats.options import Item, Reading
 from tagkit.corpus.formats.source import Source
 from tagkit.corpus.formats.table import FORMATS
 from tagkit.errors import FormatError, TagkitError
-from tagkit.inference.render import Origin, Style, answer_lines, header
+from tagkit.inference.answers import to_items
+from tagkit.inference.render import answer_lines
+from tagkit.inference.style import Origin, Style
 from tagkit.text.records import Document, LabelScore, Sentence, TaggedText, TaggedToken, TextSpan
 
 # What some format has a meaning for, or would cut at.
@@ -237,17 +239,16 @@ def test_predicted_classes_read_back_as_tsv_or_are_refused(
     tmp_path_factory: pytest.TempPathFactory, text: str, label: str
 ) -> None:
     answer = TaggedText(text, ((),), (), (label,), (LabelScore(label, 1.0),))
-    style = STYLES["tsv"]
-    refused, lines = "", list[str]()
+    refused, path = "", ""
     try:
-        lines = [*header(style), *answer_lines(answer, style, Origin("in", 1))]
+        items = list(to_items(answer, FORMATS["tsv"], STYLES["tsv"], Origin("in", 1)))
+        folder = tmp_path_factory.mktemp("w")
+        path = write(folder, "x", FORMATS["tsv"].write, items, blank_labels=True)
     except FormatError as error:
         refused = str(error)
     if refused:
         assert " cannot hold " in refused
         return
-    path = tmp_path_factory.mktemp("w") / "x"
-    path.write_bytes("".join(f"{line}\n" for line in lines).encode())
     reading = Reading(DataConfig(format="tsv"), with_tags=bool(label.strip()))
-    (found,) = FORMATS["tsv"].records(Source(str(path), "utf-8"), reading).items
+    (found,) = FORMATS["tsv"].records(Source(path, "utf-8"), reading).items
     assert found == Document(text, labels=(label,) if label.strip() else ())

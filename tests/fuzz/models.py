@@ -385,7 +385,7 @@ def run_predict(case: Case, room: Path) -> None:
     )
     path = str(room / options["path"])
     found = annotate_file(SerialWorker(annotator), predictor.config, annotator.style, path, reading)
-    text = "".join(found)
+    text = "".join(window.text for window in found)
     text.encode()
     if options["output"] == "show":
         for written in filter(None, text.split("\n")):

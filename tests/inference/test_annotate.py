@@ -142,9 +142,42 @@ def test_the_options_reach_the_model() -> None:
     [
         (TAGS, {"top": 2}, "this model tags: "),
         (TAGS, {"threshold": 0.0}, "this model tags: "),
-        (TAGS, {"output_format": "tsv"}, "this model tags: .*columns or jsonl, found tsv"),
+        (
+            TAGS,
+            {"output_format": "tsv"},
+            "this model tags: expected output_format=columns, conllu, jsonl, jsonl-tokens, "
+            "parallel or slash, found tsv$",
+        ),
+        (
+            TAGS,
+            {"output_format": "brat"},
+            "this model predicts plain labels, which are no spans: expected .*, found brat$",
+        ),
+        (
+            TAGS,
+            {"output_format": "slash", "confidence": True},
+            "slash has no place for the probabilities of confidence=True: expected "
+            "output_format=columns, conllu or jsonl, found slash$",
+        ),
+        (
+            CLASSES,
+            {"output_format": "fasttext", "top": 2},
+            "fasttext has no place for the probabilities of top: expected output_format=columns, "
+            "jsonl, csv or tsv, found fasttext$",
+        ),
+        (
+            CLASSES,
+            {"output_format": "conllu"},
+            "this model classifies: expected output_format=columns, jsonl, jsonl-tokens, "
+            "jsonl-texts, parallel, trees, fasttext, trec, csv, tsv or folder, found conllu$",
+        ),
         (CLASSES, {"max_length": 5}, "this model classifies: "),
-        (BOTH, {"output_format": "tsv"}, "this model tags: .*columns or jsonl, found tsv"),
+        (
+            BOTH,
+            {"output_format": "slash"},
+            "this model tags and classifies: expected output_format=columns, conllu, jsonl, "
+            "jsonl-tokens or parallel, found slash$",
+        ),
     ],
 )
 def test_options_that_the_model_does_not_have_are_refused_before_any_text(

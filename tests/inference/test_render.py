@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tagkit.errors import FormatError
-from tagkit.inference.render import Origin, Style, answer_lines, class_cells, header, to_json
+from tagkit.inference.answers import class_cells
+from tagkit.inference.render import answer_lines, to_json
+from tagkit.inference.style import Origin, Style
 from tagkit.text.records import LabelScore, TaggedText, TaggedToken, TextSpan
 
 TEXT = "Åse saw\tOslo"
@@ -114,32 +115,6 @@ def test_a_text_that_is_classified_is_a_line_of_its_classes(
 
 
 @pytest.mark.parametrize(
-    ("changes", "first", "row"),
-    [
-        ({}, "label\ttext", "x\ta b"),
-        (
-            {"confidence": True},
-            "label\tp(x)\tp(y)\tp(z)\ttext",
-            "x\t0.7000\t0.2000\t0.1000\ta b",
-        ),
-        ({"top": 1}, "label\tprobability\ttext", "x\t0.7000\ta b"),
-        (
-            {"top": 2, "threshold": 0.5},
-            "label\tprobability\tlabel2\tprobability2\ttext",
-            "x\t0.7000\t\t\ta b",
-        ),
-    ],
-)
-def test_rows_of_tsv_have_the_cells_that_the_header_names(
-    changes: dict[str, object], first: str, row: str
-) -> None:
-    given = style("tsv", **CLASSES, **changes)
-    assert list(header(given)) == [first]
-    assert lines(classified("x"), given) == [row]
-    assert list(header(style("jsonl", **CLASSES))) == []
-
-
-@pytest.mark.parametrize(
     ("labels", "changes", "expected"),
     [
         (["x"], {}, {"label": "x"}),
@@ -177,18 +152,3 @@ def test_tags_and_classes_together_are_columns_with_the_class_behind_each_token(
     ]
     assert lines(both, style(confidence=True)) == ["a\tB-X\t0.5000", ""]
     assert class_cells(both, style(), ORIGIN) == []
-
-
-@pytest.mark.parametrize(
-    ("text", "label", "problem"),
-    [
-        ("a\tb", "x", "in.txt:7: a line of cells cannot hold a tab in the text: 'a\\tb'. "),
-        ("a\nb", "x", "in.txt:7: tsv cannot hold a line end in the text: 'a\\nb'. "),
-        ("a b", "x\ty", "in.txt:7: a line of cells cannot hold the class 'x\\ty': 'a b'. "),
-    ],
-)
-def test_what_a_row_cannot_hold_is_refused(text: str, label: str, problem: str) -> None:
-    answer = TaggedText(text, (), (), (label,), (LabelScore(label, 1.0),))
-    with pytest.raises(FormatError) as caught:
-        lines(answer, style("tsv", **CLASSES))
-    assert str(caught.value) == f"{problem}Try another format"

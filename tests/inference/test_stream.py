@@ -45,14 +45,17 @@ def options(**changes: object) -> AnswerOptions:
 def tag(predictor: Predictor, path: Path, settings: AnswerOptions) -> Iterator[str]:
     annotator = Annotator(predictor, settings)
     style = annotator.style
-    return annotate_file(SerialWorker(annotator), predictor.config, style, str(path), READING)
+    worker = SerialWorker(annotator)
+    for window in annotate_file(worker, predictor.config, style, str(path), READING):
+        yield window.text
 
 
 def tag_together(predictor: Predictor, path: Path, settings: AnswerOptions) -> Iterator[str]:
     config = WorkerConfig(Path(predictor.config.output.dir), "cpu", "fp32", 1, settings)
     style = Annotator(predictor, settings).style
     with WorkerPool(2, config) as pool:
-        yield from annotate_file(pool, predictor.config, style, str(path), READING)
+        for window in annotate_file(pool, predictor.config, style, str(path), READING):
+            yield window.text
 
 
 @given(st.lists(st.integers(0, 30_000), max_size=30))

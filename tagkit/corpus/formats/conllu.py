@@ -28,6 +28,7 @@ from tagkit.text.records import Sentence
 from tagkit.wording import Message, Setting
 
 _TEXT = "# text = "
+_SENT_ID = "# sent_id = "
 _ESCAPES = {"\\s": " ", "\\t": "\t", "\\r": "\r", "\\n": "\n", "\\p": "|", "\\\\": "\\"}
 _ESCAPE_OF = {char: escape for escape, char in _ESCAPES.items()}
 KEY = "NER"  # of the tags of spans in MISC; CoNLL-U has no column for them
@@ -49,7 +50,7 @@ class _Unit:
 
 
 def with_text(block: Block, source: str, *, tabs: bool) -> Sentence:
-    """The sentence of a CoNLL-U block with its text and the places of its words.
+    """The sentence of a CoNLL-U block with its text, the places of its words, and its id.
 
     Args:
         block: lines with a sentence.
@@ -68,7 +69,9 @@ def with_text(block: Block, source: str, *, tabs: bool) -> Sentence:
     if said is not None and not any("Spaces" in unit.misc for unit in units):
         found = _in_text(said.removeprefix(_TEXT).rstrip(BLANK), units)
     text, places = found or _laid_out(units)
-    return replace(sentence, text=text, places=tuple(places))
+    name = next((line for line in block.lines if line.startswith(_SENT_ID)), "")
+    extra = (("id", name.removeprefix(_SENT_ID).rstrip(BLANK)),) if name else ()
+    return replace(sentence, text=text, places=tuple(places), extra=extra)
 
 
 def _units(block: Block, source: str, tabs: bool) -> Iterator[_Unit]:
@@ -164,6 +167,7 @@ def write_conllu(items: Iterable[Sentence], writing: Writing) -> Iterator[Piece]
     """Sentences as CoNLL-U: plain labels in UPOS, tags of spans in MISC as NER=B-X."""
     noted = False
     first: Sentence | None = None
+    last, repeated = "", 1
     for item in items:
         first = first or item
         # A missing tag and the label "_" would be the same cell.
@@ -177,11 +181,23 @@ def write_conllu(items: Iterable[Sentence], writing: Writing) -> Iterator[Piece]
             noted = True
             column = Setting("data.tag_column", f"MISC.{KEY}")
             writing.note(Message("the tags are in MISC; read them with ", column))
-        yield Piece("", "".join(f"{line}\n" for line in _lines(item, writing.plain)))
+        name = _name(item)
+        # Sentences of one text share its id, and sent_id has to be one of its own.
+        repeated = repeated + 1 if name and name == last else 1
+        last, name = name, f"{name}-{repeated}" if repeated > 1 else name
+        yield Piece("", "".join(f"{line}\n" for line in _lines(item, writing.plain, name)))
 
 
-def _lines(item: Sentence, plain: bool) -> Iterator[str]:
+def _name(item: Sentence) -> str:
+    """What stands in `# sent_id`; empty where the sentence has no id that fits a comment."""
+    name = dict(item.extra).get("id")
+    return str(name) if isinstance(name, (str, int)) and is_cell(str(name)) else ""
+
+
+def _lines(item: Sentence, plain: bool, name: str) -> Iterator[str]:
     tags: Sequence[str | None] = item.tags or [None] * len(item)
+    if name:
+        yield f"{_SENT_ID}{name}"
     # UD requires `# text`; a text with a line end inside cannot be given in a comment.
     if item.text is not None and "\n" not in item.text.strip():
         yield f"{_TEXT}{item.text.strip()}"

@@ -7,8 +7,9 @@ header or, of two columns, by their contents.
 """
 
 import csv
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
+from typing import Any
 
 from tagkit.corpus.formats.options import Reading
 from tagkit.corpus.formats.pieces import (
@@ -30,10 +31,12 @@ from tagkit.corpus.formats.text_columns import (
     plain_name,
 )
 from tagkit.errors import FormatError, shorten
+from tagkit.text.json_text import to_json
 from tagkit.text.records import Document
 from tagkit.wording import plural
 
-_HEADER = ("label", "text")  # what is written; the two names are a header wherever they stand
+# What is written; the two names are a header wherever they stand.
+_LABEL, _TEXT = "label", "text"
 _LOOKED_AT = 1000  # rows, at most, from which the columns are determined
 _LARGEST = 2**31 - 1  # characters in a cell: what a C long holds everywhere
 
@@ -123,6 +126,14 @@ def _documents(rows: Iterator[Row], source: Source, reading: Reading) -> Iterato
     if not beginning:
         return
     layout = find_text_layout(beginning, source.name, reading)
+    # Columns without a name mean nothing to anybody else.
+    others: list[tuple[int, str]] = []
+    if reading.with_extra and layout.header:
+        others = [
+            (index, name)
+            for index, name in enumerate(beginning[0][1])
+            if index not in (layout.text, layout.label) and name.strip()
+        ]
     for number, cells in chain(beginning[1:] if layout.header else beginning, rows):
         problem = _problem(cells, layout, beginning[0][0], reading)
         if problem:
@@ -130,7 +141,10 @@ def _documents(rows: Iterator[Row], source: Source, reading: Reading) -> Iterato
             continue
         label = "" if layout.label is None else cells[layout.label]
         labels = (label,) if label.strip() else ()
-        yield Document(cells[layout.text], labels=labels, source=source.name, line=number)
+        extra = tuple((name, cells[index]) for index, name in others)
+        yield Document(
+            cells[layout.text], labels=labels, source=source.name, line=number, extra=extra
+        )
 
 
 def _beginning(rows: Iterator[Row], source: Source) -> list[Row]:
@@ -157,29 +171,55 @@ def _problem(cells: Sequence[str], layout: TextLayout, first: int, reading: Read
 
 def write_tsv(items: Iterable[Document], writing: Writing) -> Iterator[Piece]:
     """A header, which says for certain which column is which, and a row a document."""
-    rows = (_tsv_row(item) for item in noting_spans(items, "tsv", writing))
-    return one_file(chain(["\t".join(_HEADER)], rows))
+    return one_file("\t".join(cells) for cells in _rows(items, writing, "tsv", _require_tsv))
 
 
-def _tsv_row(item: Document) -> str:
-    label = require_label(item, "tsv")
+def _require_tsv(item: Document, cells: Sequence[str]) -> None:
     require_line(item, item.text, "tsv")
-    if any(char in label for char in "\t\n\r") or "\t" in item.text:
+    if any(char in cell for cell in cells for char in "\t\n\r"):
         raise cannot_hold(item, "tsv", "a tab in the text, or a tab or line end in the label")
-    return f"{label}\t{item.text}"
 
 
 def write_csv(items: Iterable[Document], writing: Writing) -> Iterator[Piece]:
     """A header, which says for certain which column is which, and a row a document."""
-    rows = (_csv_row(item) for item in noting_spans(items, "csv", writing))
-    return one_file(chain([",".join(_HEADER)], rows))
+    rows = _rows(items, writing, "csv", _require_csv)
+    return one_file(",".join(map(_quoted, cells)) for cells in rows)
 
 
-def _csv_row(item: Document) -> str:
-    label = require_label(item, "csv")
+def _require_csv(item: Document, cells: Sequence[str]) -> None:
     if not item.text.strip():
         raise cannot_hold(item, "csv", "a blank text")
-    return f"{_quoted(label)},{_quoted(item.text)}"
+
+
+def _rows(
+    items: Iterable[Document],
+    writing: Writing,
+    format: str,
+    require: Callable[[Document, Sequence[str]], None],
+) -> Iterator[list[str]]:
+    """The cells of the header and of each document: label, other columns, text.
+
+    The other columns are those that the first document has; a document without one has an empty
+    cell there.
+    """
+    names: list[str] | None = None
+    for item in noting_spans(items, format, writing):
+        others = {name: value for name, value in item.extra if name not in (_LABEL, _TEXT)}
+        if names is None:
+            names = list(others)
+            yield [_LABEL, *names, _TEXT]
+        if any(name not in names for name in others):
+            writing.note(f"{format}: values that the first text does not have are left out")
+        label = "" if writing.blank_labels and not item.labels else require_label(item, format)
+        cells = [label, *(_cell(others.get(name, "")) for name in names), item.text]
+        require(item, cells)
+        yield cells
+    if names is None:
+        yield [_LABEL, _TEXT]
+
+
+def _cell(value: Any) -> str:
+    return value if isinstance(value, str) else "" if value is None else to_json(value)
 
 
 def _quoted(cell: str) -> str:

@@ -27,7 +27,8 @@ from tagkit.corpus.formats.json_records import (
 from tagkit.corpus.formats.options import Item, Reading
 from tagkit.corpus.formats.source import Source
 from tagkit.errors import shorten
-from tagkit.text.records import Document, Sentence, TextSpan
+from tagkit.text.json_text import require_plain
+from tagkit.text.records import Document, Extra, Sentence, TextSpan
 from tagkit.text.schemes import is_span_tag
 from tagkit.wording import listed
 
@@ -42,6 +43,9 @@ _SPANS = ("spans", "entities", "label", "labels")
 _START = ("start", "start_offset")
 _END = ("end", "end_offset")
 _CLASSES = ("label", "labels", "class", "category", "intent")
+# Keys that may be read as text or annotation. All others are kept as they are, so that what is
+# written with them is read as the same record.
+OWN_KEYS = frozenset((*_TOKENS, *_TAGS, *_TEXT, *_SPANS, *_CLASSES, "features"))
 # Prodigy keeps what its annotator refused.
 _REFUSED = ("reject", "ignore")
 
@@ -183,7 +187,22 @@ def _item(record: dict[str, Any], source: str, number: int, reading: Reading) ->
         name=str(name) if isinstance(name, (str, int)) else "",
         source=source,
         line=number,
+        extra=_extra(record, reading),
     )
+
+
+def _extra(record: Mapping[str, Any], reading: Reading) -> Extra:
+    if not reading.with_extra:
+        return ()
+    found = tuple((key, value) for key, value in record.items() if key not in OWN_KEYS)
+    for key, value in found:
+        # It is written again, and sent to workers: both walk through it by recursion.
+        if isinstance(value, (list, dict)):
+            try:
+                require_plain(value)
+            except ValueError as error:
+                raise _Bad(f"{shorten(key)}: {error}") from None
+    return found
 
 
 def _sentence(record: dict[str, Any], number: int, reading: Reading) -> Sentence:
@@ -208,7 +227,8 @@ def _sentence(record: dict[str, Any], number: int, reading: Reading) -> Sentence
                 f"features: expected those at {named}, found {len(features)} lists"
             ) from None
     text, places = text_of_tokens(record)
-    return Sentence(words, tags, features, labels, text, places, (number,) * len(words))
+    lines, extra = (number,) * len(words), _extra(record, reading)
+    return Sentence(words, tags, features, labels, text, places, lines, extra)
 
 
 def _features(columns: Any, length: int) -> tuple[tuple[str, ...], ...]:

@@ -1,18 +1,23 @@
-"""Sentences and documents -> JSON Lines, with the keys that `jsonl` reads first."""
+"""Sentences and documents -> JSON Lines, with the keys that `jsonl` reads first.
+
+What a record has beside its text and annotation, such as its id, stands around them: the id at the
+beginning, the rest at the end.
+"""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from tagkit.corpus.formats.jsonl import OWN_KEYS
 from tagkit.corpus.formats.options import Item
 from tagkit.corpus.formats.pieces import Piece, Writing, cannot_hold, one_file
 from tagkit.storage import replace_lone_surrogates
 from tagkit.text.json_text import to_json
-from tagkit.text.records import Document, Sentence, TextSpan
+from tagkit.text.records import Document, Extra, Sentence, TextSpan
 
 
 def write_jsonl_tokens(items: Iterable[Sentence], writing: Writing) -> Iterator[Piece]:
     """`{"tokens", "tags"}` of each sentence, with its features and label where it has some."""
-    return one_file(to_json(_tokens_record(item)) for item in _all_readable(items))
+    return one_file(_line(_tokens_record(item), item.extra) for item in _all_readable(items))
 
 
 def _all_readable(items: Iterable[Sentence]) -> Iterator[Sentence]:
@@ -46,7 +51,7 @@ def _tokens_record(item: Sentence) -> dict[str, Any]:
 
 def write_jsonl_spans(items: Iterable[Document], writing: Writing) -> Iterator[Piece]:
     """`{"text", "spans"}` of each document, with its tokens and label where it has some."""
-    return one_file(to_json(_spans_record(item)) for item in items)
+    return one_file(_line(_spans_record(item), item.extra) for item in items)
 
 
 def _spans_record(item: Document) -> dict[str, Any]:
@@ -67,7 +72,7 @@ def _spans_record(item: Document) -> dict[str, Any]:
 
 def write_jsonl_texts(items: Iterable[Document], writing: Writing) -> Iterator[Piece]:
     """`{"text", "label"}` of each document; `labels` where there are several."""
-    return one_file(to_json(_text_record(item, writing)) for item in items)
+    return one_file(_line(_text_record(item, writing), item.extra) for item in items)
 
 
 def _text_record(item: Document, writing: Writing) -> dict[str, Any]:
@@ -76,6 +81,21 @@ def _text_record(item: Document, writing: Writing) -> dict[str, Any]:
     if not item.labels or not item.text.strip():
         raise cannot_hold(item, "jsonl-texts", "a text without a class, or a blank one")
     return {"text": item.text, **_classes(item, "jsonl-texts")}
+
+
+def _line(record: dict[str, Any], extra: Extra) -> str:
+    return to_json(with_extra(record, extra))
+
+
+def with_extra(record: dict[str, Any], extra: Extra) -> dict[str, Any]:
+    """A record with the other names and values that its source has; its own ones are kept."""
+    if not extra:
+        return record
+    # A column of a table may be named "category": read again, it would be the class.
+    others = {key: value for key, value in extra if key not in OWN_KEYS}
+    first = {"id": others["id"]} if "id" in others else {}
+    # `others` first, whose values give way to those of the record; `record` decides on the order.
+    return {**first, **record, **others, **record, **first}
 
 
 def _classes(item: Item, format: str) -> dict[str, Any]:

@@ -30,11 +30,14 @@ class Writing:
         single: whether the output is to be one file (or one pair of files) where the format could
             also fill a folder with one a document.
         note: called with a sentence on what the format cannot hold and is therefore left out.
+        blank_labels: whether a table may have a text without a label, as a model that finds none
+            leaves it; a corpus to learn from may not.
     """
 
     plain: bool
     single: bool
     note: Callable[[str], None]
+    blank_labels: bool = False
 
 
 def one_file(lines: Iterable[str]) -> Iterator[Piece]:

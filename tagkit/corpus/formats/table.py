@@ -75,6 +75,8 @@ class Format:
         many_files: whether it fills a folder, or a pair of files.
         is_grid: whether each line is a token with its columns, so that every line can be kept.
         has_classes: whether a sentence or text of it may have a class as a whole.
+        has_named_columns: whether a header names its columns, so that records may have further
+            ones, such as a probability.
         family: a name in options that stands for several formats, whichever fits; empty for none.
     """
 
@@ -88,6 +90,7 @@ class Format:
     many_files: bool = False
     is_grid: bool = False
     has_classes: bool = False
+    has_named_columns: bool = False
     family: str = ""
 
     def records(self, source: Source, reading: Reading) -> Records:
@@ -135,10 +138,10 @@ _ALL = (
            Look(looks_like_slash, "every word has a tag after a slash", like_prose=True)),
     Format("csv", "comma-separated texts and classes", "classes", read_csv, write_csv, (".csv",),
            Look(looks_like_csv, "a header with the names of a text and a label"),
-           has_classes=True),
+           has_classes=True, has_named_columns=True),
     Format("tsv", "tab-separated texts and classes", "classes", read_tsv, write_tsv, (".tsv",),
            Look(looks_like_tsv, "columns separated by tabs, one of them texts of several words",
-                like_prose=True), has_classes=True),
+                like_prose=True), has_classes=True, has_named_columns=True),
     Format("folder", "a folder a class, a file a text", "classes", read_folder, write_folder,
            many_files=True, has_classes=True),
     # Without an ending: .txt is the name of corpora in every format, and says nothing.

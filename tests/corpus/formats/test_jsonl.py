@@ -8,13 +8,15 @@ from formats_help import Writer, documents, read, refusal, sentences, texts, wri
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tagkit.config import DataConfig
 from tagkit.corpus.formats.jsonl import kind_of_lines, read_jsonl
 from tagkit.corpus.formats.jsonl_writers import (
     write_jsonl_spans,
     write_jsonl_texts,
     write_jsonl_tokens,
 )
-from tagkit.corpus.formats.options import Item
+from tagkit.corpus.formats.options import Item, Reading
+from tagkit.corpus.formats.source import Source
 from tagkit.errors import DataError
 from tagkit.text.records import Document, Sentence, TextSpan
 
@@ -275,3 +277,14 @@ def test_classes_are_the_same_after_writing_and_reading(
     items = [Document(text, labels=tuple(labels)) for text, labels in rows]
     path = write(tmp_path_factory.mktemp("j"), "a", write_jsonl_texts, items)
     assert read(path, read_jsonl, format="jsonl-texts") == items
+
+
+def test_what_a_record_has_beside_its_annotation_is_kept_where_it_is_wanted(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"id": 1, "tokens": ["a"], "tags": ["O"], "meta": [1]}\n', encoding="utf-8")
+    source = Source(str(path), "utf-8")
+    (found,) = read_jsonl(source, Reading(DataConfig(), with_extra=True))
+    assert found.extra == (("id", 1), ("meta", [1]))
+    (bare,) = read(path, read_jsonl)
+    assert bare.extra == ()
+    assert (bare, hash(bare)) == (found, hash(found))

@@ -80,7 +80,7 @@ def test_other_columns_comments_and_keys_stay(tmp_path: Path) -> None:
     path = tmp_path / "a.conllu"
     path.write_text("\n".join([*lines, *good]) + "\n", encoding="utf-8")
     done = repair_file(str(path), DataConfig(tag_column="MISC.NER"))
-    assert done.lines[:5] == (*lines[:2], "1\tEU\t_\tX\t_\t_\t_\t_\t_\tA=1|NER=B-ORG", *lines[3:])
+    assert done.lines[:5] == (*lines[:2], "1\tEU\t_\tX\t_\t_\t_\t_\t_\tNER=B-ORG|A=1", *lines[3:])
 
 
 tokens = st.tuples(st.sampled_from(["a", "b\x85", "日"]),

@@ -102,10 +102,14 @@ def value_of(cell: str, key: str, absent: str) -> str:
 
 def with_value(cell: str, key: str, value: str | None) -> str:
     """The cell with another value for one key, or without the key for None; '_' of nothing."""
-    pairs = [pair for pair in cell.split("|") if pair != "_" and not pair.startswith(f"{key}=")]
-    if value is not None:
+    pairs = [pair for pair in cell.split("|") if pair != "_"]
+    found = [at for at, pair in enumerate(pairs) if pair.startswith(f"{key}=")]
+    if found and value is not None:
+        pairs[found[0]] = f"{key}={value}"  # where it was: a new order would be another cell
+    elif value is not None:
         pairs.append(f"{key}={value}")
-    return "|".join(pairs) or "_"
+    dropped = {*found[1:]} if value is not None else {*found}
+    return "|".join(pair for at, pair in enumerate(pairs) if at not in dropped) or "_"
 
 
 def find_layout(line: str, source: str, number: int, options: ColumnOptions) -> Layout:
@@ -129,7 +133,7 @@ def find_layout(line: str, source: str, number: int, options: ColumnOptions) -> 
         named = [(token, "token")]
         named += [(tag, "tag")] if options.with_tags else []
         named += [(feature, "feature") for feature in options.features or ()]
-        found = [_find(column, width, conllu, role) for column, role in named]
+        found = [find_column(column, width, conllu, role) for column, role in named]
     except ValueError as error:
         raise FormatError(source, number, str(error)) from None
     indices = [index for index, _ in found]
@@ -148,8 +152,18 @@ def find_layout(line: str, source: str, number: int, options: ColumnOptions) -> 
     )
 
 
-def _find(column: Column, width: int, conllu: bool, role: str) -> tuple[int, str]:
-    """Index of a column, and the key that is named in it, if any."""
+def find_column(column: Column, width: int, conllu: bool, role: str) -> tuple[int, str]:
+    """Index of a column, and the key that is named in it, if any.
+
+    Args:
+        column: index from 0, or from -1 at the end, or a CoNLL-U name.
+        width: number of columns of the file.
+        conllu: whether the file is CoNLL-U.
+        role: what the column is for, in messages.
+
+    Raises:
+        ValueError: there is no such column.
+    """
     if isinstance(column, str):
         if not conllu:
             raise ValueError(

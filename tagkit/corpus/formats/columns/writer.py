@@ -1,26 +1,14 @@
 """Tags -> column files: put into existing lines, or written as new ones."""
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from tagkit.corpus.formats.columns.layout import (
-    BLANK,
-    CONLLU_COLUMNS,
-    DOCSTART,
-    KEYED,
-    Layout,
-    is_cell,
-    split_line,
-    with_value,
-)
+from tagkit.corpus.formats.columns.filling import ColumnValues, filled
+from tagkit.corpus.formats.columns.layout import BLANK, DOCSTART, Layout, is_cell, split_line
 from tagkit.corpus.formats.columns.reader import Block
 from tagkit.corpus.formats.pieces import Piece, Writing, cannot_hold
 from tagkit.errors import shorten
 from tagkit.text.records import Sentence
 from tagkit.wording import plural
-
-_BETWEEN_TABS = re.compile(r"[^\t]+")
-_BETWEEN_BLANKS = re.compile(r"[^ \t]+")
 
 
 def append_column(block: Block, layout: Layout | None, values: Sequence[str]) -> Iterator[str]:
@@ -57,29 +45,10 @@ def _filler(line: str, layout: Layout) -> str | None:
 
 def replace_tags(block: Block, layout: Layout, tags: Sequence[str]) -> Iterator[str]:
     """The block's lines with other tags on its tokens; all else stays as it is."""
-    tag_of = dict(zip(block.rows, tags, strict=True))
-    for place, line in enumerate(block.lines):
-        if place not in tag_of or layout.tag is None:
-            yield line
-            continue
-        yield _with_cell(line, layout, layout.tag, tag_of[place])
-
-
-def _with_cell(line: str, layout: Layout, column: int, value: str) -> str:
-    """The line with another value in one column, and all between columns as it was."""
-    body = line.rstrip(BLANK)
-    cells = list((_BETWEEN_TABS if layout.tabs else _BETWEEN_BLANKS).finditer(body))
-    start, end = cells[column].span()
-    # Blanks around a cell between tabs belong to the layout of the file, not to the value.
-    cell = body[start:end]
-    start += len(cell) - len(cell.lstrip(BLANK))
-    end -= len(cell) - len(cell.rstrip(BLANK))
-    for index, key in layout.keys:
-        if index == layout.tag:
-            # The value of a word without the key is not written: the pair is left out.
-            absent = KEYED[CONLLU_COLUMNS[index]]
-            value = with_value(body[start:end], key, None if value == absent else value)
-    return f"{body[:start]}{value}{line[end:]}"
+    if layout.tag is None or not block.rows:
+        return iter(block.lines)
+    key = next((key for index, key in layout.keys if index == layout.tag), "")
+    return filled(block, layout.tabs, [ColumnValues(layout.tag, key, tags)])
 
 
 def write_columns(items: Iterable[Sentence], writing: Writing) -> Iterator[Piece]:

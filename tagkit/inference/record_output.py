@@ -1,0 +1,138 @@
+"""Predicted records -> a file, a pair of files or a folder, by the writer of their format."""
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from tagkit.corpus.formats.brat import PAIR
+from tagkit.corpus.formats.file_sets import files_of, pair_of, write_folder, write_pair
+from tagkit.corpus.formats.options import Item
+from tagkit.corpus.formats.pieces import Piece, Writing
+from tagkit.corpus.formats.table import FORMATS
+from tagkit.errors import DataError, FormatError
+from tagkit.inference.annotate import Output
+from tagkit.inference.style import Style
+from tagkit.storage.places import (
+    refuse_folder_of_input,
+    refuse_input,
+    require_new_folder,
+    require_place,
+)
+from tagkit.wording import Message, Setting
+
+
+def fills_files(format: str) -> bool:
+    """Whether a format fills a folder or a pair of files, rather than one file."""
+    return format in FORMATS and FORMATS[format].many_files
+
+
+def _is_pair(output: Path, format: str) -> bool:
+    # brat keeps a text and its annotation in two files; either name stands for the pair.
+    return fills_files(format) and FORMATS[format].endings[:1] == PAIR[1:] and output.suffix in PAIR
+
+
+def check_output(output: Path | None, format: str, inputs: Iterable[str]) -> None:
+    """Make sure that an output can be written, and that it is none of the inputs.
+
+    Args:
+        output: a file or a folder; None for standard output.
+        format: that is written.
+        inputs: paths of the inputs.
+
+    Raises:
+        DataError: the output is an input, or cannot be created.
+    """
+    if output is None:
+        if fills_files(format):
+            folder = Setting("output.dir")
+            raise DataError(Message(f"{format} fills files: name a folder with ", folder))
+        return
+    read = [file for path in inputs for file in files_of(path)]
+    if not fills_files(format):
+        refuse_input(output, read)
+    elif _is_pair(output, format):
+        for file in pair_of(output):
+            refuse_input(file, read)
+            require_place(file, replace=True)
+    else:  # folders are filled, never replaced
+        refuse_folder_of_input(output, read)
+        require_new_folder(output)
+
+
+def write_records(
+    outputs: Iterable[Output],
+    style: Style,
+    output: Path | None,
+    write: Callable[[str], None] | None,
+    note: Callable[[str], None],
+) -> None:
+    """Write the records of all windows, of one input or several, as one output.
+
+    Args:
+        outputs: of the windows, in order.
+        style: of the output, in a format that is written from records.
+        output: the folder, or one of the pair of files, of a format that fills such.
+        write: writes text to the file of any other format; None where a folder is filled.
+        note: called with a sentence on what the format cannot hold.
+
+    Raises:
+        DataError: an input cannot be read, or the output cannot be written.
+        FormatError: the format cannot hold a record.
+    """
+    single = output is not None and _is_pair(output, style.format)
+    if output is not None and write is None:
+        pieces = _pieces(outputs, style, single=single, note=note, on_window=lambda: None)
+        if single:
+            write_pair(output, pieces, replace=True)
+        else:
+            write_folder(output, pieces)
+        return
+    ready: list[str] = []
+
+    def flush() -> None:
+        if write:
+            write("".join(ready))
+        ready.clear()
+
+    for piece in _pieces(outputs, style, single=single, note=note, on_window=flush):
+        ready.append(piece.text)
+    flush()
+
+
+def _pieces(
+    outputs: Iterable[Output],
+    style: Style,
+    *,
+    single: bool,
+    note: Callable[[str], None],
+    on_window: Callable[[], None],
+) -> Iterator[Piece]:
+    """The pieces of an output.
+
+    `on_window` is called when all pieces of a window have been taken, before the next window is
+    asked for: whoever writes the input may be waiting for them.
+    """
+    format = style.row
+    assert format is not None
+    file = ""
+    noted: set[str] = set()
+
+    def items() -> Iterator[Item]:
+        nonlocal file
+        for output in outputs:
+            file = output.file
+            yield from output.items
+            on_window()
+
+    def note_once(text: str) -> None:
+        if text not in noted:
+            noted.add(text)
+            note(text)
+
+    writing = Writing(plain=not style.spans, single=single, note=note_once, blank_labels=True)
+    try:
+        yield from format.write(items(), writing)
+    except FormatError as error:
+        # A sentence does not know its file.
+        if error.source == "input":
+            raise FormatError(file, error.line, error.problem) from None
+        raise

@@ -1,0 +1,154 @@
+"""How predictions are written: which formats can hold them, and what goes where in these."""
+
+from dataclasses import dataclass
+from itertools import islice
+
+from tagkit.config import DataConfig
+from tagkit.corpus.dataset import LabelKinds
+from tagkit.corpus.formats.columns.layout import CONLLU, CONLLU_COLUMNS
+from tagkit.corpus.formats.conllu import KEY
+from tagkit.corpus.formats.table import FORMATS, Format
+from tagkit.errors import DataError
+from tagkit.text.records import Extra, LabelScore, TaggedText
+from tagkit.wording import Message, Setting
+
+COLUMNS, JSONL, AUTO = "columns", "jsonl", "auto"
+SHOW = "show"  # for people, not for programs
+# `render.py` writes these, with all that a model says; all others are written from records.
+RENDERED = (COLUMNS, CONLLU, JSONL)
+_NO_ANNOTATION = ("ID", "FORM")  # columns of CoNLL-U that say which word it is
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How predictions are written.
+
+    Attributes:
+        format: name of a row of `FORMATS`; "jsonl" for tokens, spans and classes in one object; or
+            "auto": CoNLL-U where the input is CoNLL-U and the model tags, else columns; or "show",
+            for people.
+        confidence: whether probabilities are written.
+        gives: the kinds of labels that the model predicts.
+        classes: names of the classes, where the model has a vocabulary of them.
+        multi_label: whether a text may have several classes.
+        top: number of classes to write, the most probable, each with its probability; 0 to write
+            the text's labels.
+        threshold: minimum probability of those `top` classes.
+        spans: whether the predicted tags mean spans.
+        column: of CoNLL-U that gets the predicted tags, such as UPOS or MISC.NER.
+    """
+
+    format: str
+    confidence: bool
+    gives: LabelKinds
+    classes: tuple[str, ...]
+    multi_label: bool
+    top: int
+    threshold: float
+    spans: bool = False
+    column: str = "UPOS"
+
+    @property
+    def row(self) -> Format | None:
+        """The format that is written from records; None for those that `render.py` writes."""
+        return None if self.format in (AUTO, SHOW, *RENDERED) else FORMATS[self.format]
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a text comes from.
+
+    Attributes:
+        file: name of the file.
+        line: number of the text's first line in the file, from 1.
+        offset: of the text's first code point in the file's text; None if the text is not a
+            substring of it.
+        name: of the text in its corpus; empty where it has none.
+        extra: what else its record has, such as an id.
+    """
+
+    file: str
+    line: int
+    offset: int | None = None
+    name: str = ""
+    extra: Extra = ()
+
+
+def selected(answer: TaggedText, style: Style) -> list[LabelScore]:
+    """The classes to be written, the most probable first."""
+    if not style.top:
+        return [score for score in answer.scores if score.label in answer.labels]
+    likely = (score for score in answer.scores if score.probability >= style.threshold)
+    return list(islice(likely, style.top))
+
+
+def formats_for(gives: LabelKinds, *, spans: bool, probabilities: bool) -> list[str]:
+    """Names of the formats that can hold what a model predicts.
+
+    Args:
+        gives: the kinds of labels that it predicts.
+        spans: whether its tags mean spans.
+        probabilities: whether those of labels are to be written too.
+    """
+    rows = (row for row in FORMATS.values() if row.name not in RENDERED)
+    # CoNLL-U has no line for a text without tags.
+    rendered = [name for name in RENDERED if name != CONLLU or gives.tags]
+    return rendered + [
+        row.name
+        for row in rows
+        if _holds(row, gives, spans=spans) and (row.has_named_columns or not probabilities)
+    ]
+
+
+def _holds(row: Format, gives: LabelKinds, *, spans: bool) -> bool:
+    if gives.classes and not row.has_classes:
+        return False
+    if row.holds == "spans":
+        return gives.tags and spans
+    # Tokens may have a class alone; texts with classes have no place for tags.
+    return row.holds == "tags" or (row.holds == "classes" and not gives.tags)
+
+
+def require_format(
+    name: str, gives: LabelKinds, *, spans: bool, confidence: bool, top: bool
+) -> None:
+    """Make sure that a format can hold what a model predicts.
+
+    Raises:
+        DataError: it cannot; the message names those that can.
+    """
+    fitting = formats_for(gives, spans=spans, probabilities=confidence or top)
+    if name in (AUTO, SHOW, *fitting):
+        return
+    if name in formats_for(gives, spans=spans, probabilities=False):
+        option = Setting("confidence", True) if confidence else Setting("top")
+        problem = Message(f"{name} has no place for the probabilities of ", option)
+    elif gives.tags and name in formats_for(gives, spans=True, probabilities=False):
+        problem = Message("this model predicts plain labels, which are no spans")
+    else:
+        does = "tags and classifies" if gives.tags and gives.classes else "classifies"
+        problem = Message(f"this model {does if gives.classes else 'tags'}")
+    first, *others = fitting
+    expected = ", ".join(["", *others[:-1]]) + f" or {others[-1]}"
+    setting = Setting("output_format", first)
+    raise DataError(Message(problem, ": expected ", setting, f"{expected}, found {name}"))
+
+
+def conllu_column(data: DataConfig, *, spans: bool) -> str:
+    """The column of CoNLL-U that gets the predicted tags: the one that the model was trained on.
+
+    A model of another kind of corpus fills what `convert` would: UPOS with plain labels, the key
+    NER of MISC with the tags of spans.
+
+    Args:
+        data: the resolved configuration of the model.
+        spans: whether its tags mean spans.
+    """
+    named = data.tag_column
+    if isinstance(named, int) and data.format == CONLLU:
+        named = CONLLU_COLUMNS[named % len(CONLLU_COLUMNS)]
+    if isinstance(named, str):
+        name, dot, key = named.partition(".")
+        if name.upper() in CONLLU_COLUMNS and name.upper() not in _NO_ANNOTATION:
+            return f"{name.upper()}{dot}{key}"
+    return f"MISC.{KEY}" if spans else "UPOS"

@@ -1,0 +1,83 @@
+"""Which formats hold what a model predicts, and which column of CoNLL-U it fills."""
+
+import pytest
+from kinds import BOTH, CLASSES, TAGS
+
+from tagkit.config import Column, DataConfig
+from tagkit.corpus.dataset import LabelKinds
+from tagkit.errors import DataError
+from tagkit.inference.style import conllu_column, formats_for, require_format
+
+OF_TAGS = {"columns", "conllu", "jsonl", "jsonl-tokens", "parallel", "slash"}
+OF_CLASSES = {
+    "columns", "jsonl", "jsonl-tokens", "jsonl-texts", "parallel", "trees", "fasttext", "trec",
+    "csv", "tsv", "folder",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("gives", "spans", "probabilities", "expected"),
+    [
+        (TAGS, False, False, OF_TAGS),
+        (TAGS, True, False, OF_TAGS | {"jsonl-spans", "brat"}),
+        (TAGS, True, True, {"columns", "conllu", "jsonl"}),
+        (CLASSES, False, False, OF_CLASSES),
+        (CLASSES, False, True, {"columns", "jsonl", "csv", "tsv"}),
+        (BOTH, True, False, OF_TAGS - {"slash"} | {"jsonl-spans"}),
+        (BOTH, False, False, OF_TAGS - {"slash"}),
+    ],
+)
+def test_a_format_holds_all_that_is_predicted_or_is_not_offered(
+    gives: LabelKinds, spans: bool, probabilities: bool, expected: set[str]
+) -> None:
+    found = formats_for(gives, spans=spans, probabilities=probabilities)
+    assert set(found) == expected
+    for name in ("auto", *expected):
+        require_format(name, gives, spans=spans, confidence=probabilities, top=False)
+
+
+@pytest.mark.parametrize(
+    ("name", "gives", "options", "problem"),
+    [
+        ("csv", TAGS, {"spans": True}, "this model tags: expected output_format=columns, conllu"),
+        ("text", TAGS, {}, "this model tags: "),
+        ("brat", TAGS, {}, "this model predicts plain labels, which are no spans: "),
+        ("brat", BOTH, {"spans": True}, "this model tags and classifies: "),
+        ("slash", CLASSES, {}, "this model classifies: "),
+        ("trec", CLASSES, {"top": True}, "trec has no place for the probabilities of top: "),
+        ("brat", TAGS, {"spans": True, "confidence": True},
+         "brat has no place for the probabilities of confidence=True: expected "
+         "output_format=columns, conllu or jsonl, found brat"),
+    ],
+)  # fmt: skip
+def test_a_format_that_cannot_hold_the_answer_is_refused_with_those_that_can(
+    name: str, gives: LabelKinds, options: dict[str, bool], problem: str
+) -> None:
+    given = {"spans": False, "confidence": False, "top": False, **options}
+    with pytest.raises(DataError) as caught:
+        require_format(name, gives, **given)
+    assert str(caught.value).startswith(problem)
+    assert str(caught.value).endswith(f", found {name}")
+
+
+@pytest.mark.parametrize(
+    ("named", "format", "spans", "expected"),
+    [
+        (None, "auto", False, "UPOS"),
+        (None, "auto", True, "MISC.NER"),
+        ("xpos", "auto", False, "XPOS"),
+        ("FEATS.Case", "auto", False, "FEATS.Case"),
+        ("misc.Entity", "auto", True, "MISC.Entity"),
+        ("XPOS", "auto", True, "XPOS"),
+        (5, "conllu", False, "FEATS"),
+        (-1, "conllu", False, "MISC"),
+        (3, "columns", False, "UPOS"),
+        (-1, "columns", True, "MISC.NER"),
+        ("FORM", "conllu", False, "UPOS"),
+    ],
+)
+def test_the_predicted_column_is_that_of_training_or_of_convert(
+    named: Column | None, format: str, spans: bool, expected: str
+) -> None:
+    data = DataConfig(tag_column=named, format=format)  # type: ignore[arg-type]
+    assert conllu_column(data, spans=spans) == expected
