@@ -9,8 +9,8 @@ from tagkit.corpus.formats.options import Item
 from tagkit.corpus.formats.pieces import Piece, Writing
 from tagkit.corpus.formats.table import FORMATS
 from tagkit.errors import DataError, FormatError
-from tagkit.inference.annotate import Output
 from tagkit.inference.style import Style
+from tagkit.inference.window import Output
 from tagkit.storage.places import (
     refuse_folder_of_input,
     refuse_input,

@@ -18,8 +18,8 @@ from tagkit.corpus.formats.recognition import find_format
 from tagkit.corpus.formats.source import Source
 from tagkit.corpus.formats.table import Format
 from tagkit.errors import DataError, FormatError
-from tagkit.inference.annotate import Blocks, Line, Lines, Output, Records, Window
 from tagkit.inference.style import AUTO, COLUMNS, JSONL, SHOW, Style
+from tagkit.inference.window import Blocks, Line, Lines, Output, Records, Window
 from tagkit.limits import WINDOW_WORDS
 from tagkit.text.records import Document
 from tagkit.wording import Message, Setting

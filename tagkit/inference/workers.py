@@ -9,8 +9,9 @@ from queue import SimpleQueue
 from typing import Self
 
 from tagkit.errors import DeviceError
-from tagkit.inference.annotate import Annotator, AnswerOptions, Output, Window
+from tagkit.inference.annotate import Annotator, AnswerOptions
 from tagkit.inference.predictor import load
+from tagkit.inference.window import Output, Window
 from tagkit.inference.worker_process import Worker
 from tagkit.models.device import set_threads
 

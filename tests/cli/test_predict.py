@@ -18,7 +18,7 @@ from tagkit.corpus.formats.table import FORMATS
 
 def test_every_format_of_the_table_can_be_asked_for() -> None:
     # The command names them itself, as reading the table would delay `--help`.
-    assert {*get_args(OutputFormat)} == {*FORMATS, "auto", "jsonl"} - {"text"}
+    assert {*get_args(OutputFormat)} == {*FORMATS, "auto", "jsonl", "show"} - {"text"}
 
 
 def test_raw_text_is_tagged_as_columns(tagkit: Program, model: Path) -> None:

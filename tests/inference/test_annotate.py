@@ -12,9 +12,10 @@ from tagkit.corpus.dataset import LabelKinds
 from tagkit.corpus.formats.columns.layout import column_options
 from tagkit.corpus.formats.columns.reader import ColumnReader
 from tagkit.errors import DataError
-from tagkit.inference.annotate import Annotator, AnswerOptions, Blocks, Line, Lines, Records
+from tagkit.inference.annotate import Annotator, AnswerOptions
 from tagkit.inference.inputs import Input, as_tagged, as_text
 from tagkit.inference.predictor import Predictor
+from tagkit.inference.window import Blocks, Line, Lines, Records
 from tagkit.text.records import Document, LabelScore, Prediction, Sentence, TaggedText
 
 

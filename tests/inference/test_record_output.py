@@ -8,9 +8,9 @@ from kinds import CLASSES, TAGS
 
 from tagkit.corpus.formats.options import Item
 from tagkit.errors import DataError, FormatError
-from tagkit.inference.annotate import Output
 from tagkit.inference.record_output import check_output, fills_files, write_records
 from tagkit.inference.style import Style
+from tagkit.inference.window import Output
 from tagkit.text.records import Document, Sentence
 
 

@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 
 from tagkit.corpus.formats.recognition import recognise_lines
 from tagkit.errors import DataError, DeviceError, FormatError
-from tagkit.inference.annotate import Annotator, AnswerOptions, Lines, Output, Window
+from tagkit.inference.annotate import Annotator, AnswerOptions
 from tagkit.inference.predictor import Predictor
 from tagkit.inference.stream import StreamOptions, _outputs, _windows, annotate_file
+from tagkit.inference.window import Lines, Output, Window
 from tagkit.inference.workers import SerialWorker, WorkerConfig, WorkerPool
 from tagkit.training.trainer import train
 

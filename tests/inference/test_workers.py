@@ -12,7 +12,8 @@ import pytest
 from tagkit.errors import DeviceError
 from tagkit.inference import worker_process as worker
 from tagkit.inference import workers
-from tagkit.inference.annotate import AnswerOptions, Line, Lines, Window
+from tagkit.inference.annotate import AnswerOptions
+from tagkit.inference.window import Line, Lines, Window
 from tagkit.inference.workers import WorkerConfig, WorkerPool
 
 OPTIONS = AnswerOptions("columns", False, 0, None, 4, None)

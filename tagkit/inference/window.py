@@ -1,0 +1,113 @@
+"""A window of input, which a worker gets, and the output for it, which it gives back."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from tagkit.corpus.formats.columns.layout import Layout
+from tagkit.corpus.formats.columns.reader import Block
+from tagkit.corpus.formats.options import Item
+from tagkit.errors import FormatError
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One text.
+
+    Attributes:
+        text: without its line end.
+        number: of the line in the file, from 1.
+        offset: of its first code point in the file's text.
+    """
+
+    text: str
+    number: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Lines of raw text.
+
+    Attributes:
+        file: name of the file.
+        lines: the texts; blank ones are written as blank lines.
+    """
+
+    file: str
+    lines: Sequence[Line]
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """Records of a corpus in any format.
+
+    Attributes:
+        file: name of the file, for records that do not name theirs.
+        items: the records.
+    """
+
+    file: str
+    items: Sequence[Item]
+
+
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """A part of a column file.
+
+    Attributes:
+        file: name of the file.
+        blocks: whole sentences, and the comments and blank lines between them.
+        layout: of the lines; None before the first sentence.
+        ends_last_line: whether the last line has a line end.
+    """
+
+    file: str
+    blocks: Sequence[Block]
+    layout: Layout | None
+    ends_last_line: bool = True
+
+
+Window = Lines | Records | Blocks
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A record whose prediction the format of the output cannot hold.
+
+    Attributes:
+        error: says why.
+        before: number of lines, or of records, of the output before it.
+    """
+
+    error: FormatError
+    before: int
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """The output for one window.
+
+    Attributes:
+        file: name of the input.
+        text: whole lines, in a format that `render.py` writes; the last one of a file of CoNLL-U
+            has a line end where the file's has one.
+        items: records for the writer of any other format.
+        longest: number of words in the longest sentence that was cut; 0 if none was.
+        tokens: number of tokens in the window.
+        refused: records of which `text` and `items` have nothing.
+    """
+
+    # Strings, numbers, records and errors alone: workers send it from one process to another.
+    file: str
+    text: str
+    items: tuple[Item, ...]
+    longest: int
+    tokens: int
+    refused: tuple[Refused, ...] = ()
+
+    def until_refused(self) -> "Output":
+        """What there is before the first record that was refused."""
+        before = self.refused[0].before
+        lines = self.text.split("\n")[:before]
+        text = "".join(f"{line}\n" for line in lines) if self.text else ""
+        return replace(self, text=text, items=self.items[:before])
