@@ -41,6 +41,7 @@ OPTION_FLAGS = {
 FLAGS = {
     **OPTION_FLAGS,
     "confidence": "--confidence",
+    "config": "--config",
     "fix": "--fix",
     "force": "--force",
     "max_length": "--max-length",

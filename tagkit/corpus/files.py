@@ -68,6 +68,7 @@ def read(
         with_tags=labels,
         all_features=all_features,
         with_text=True,
+        with_extra=True,
         note=note,
         on_error=on_error,
     )

@@ -98,7 +98,7 @@ def test_a_shell_gets_its_answer_without_torch() -> None:
     program = (
         "import os, sys\n"
         "os.environ |= {'_TAGKIT_COMPLETE': 'complete_bash', 'COMP_CWORD': '4',\n"
-        "               'COMP_WORDS': 'tagkit predict model --format s'}\n"
+        "               'COMP_WORDS': 'tagkit predict model --format sh'}\n"
         "sys.argv = ['tagkit']\n"
         "from tagkit.cli.main import main\n"
         "try:\n    main()\nexcept SystemExit as ended:\n    assert not ended.code\n"

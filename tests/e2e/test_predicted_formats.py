@@ -90,7 +90,7 @@ def converted(path: str, read_as: DataConfig, to: str, folder: Path) -> str:
 def predicted(model: Trained, path: str, source: str, format: str, folder: Path) -> str:
     """The path of what is predicted for a corpus, which is in the format `source`."""
     # Named, as words with slashes may be raw text.
-    reading = StreamOptions(source, "utf-8", 4096, silent, lambda _: None)
+    reading = StreamOptions(source, "utf-8", 4096, silent, lambda *_: None)
     options = AnswerOptions(format, False, 0, None, 32, None)
     annotator = Annotator(model.predictor, options)
     style = annotator.style
@@ -248,7 +248,7 @@ def test_only_the_predicted_column_of_conllu_is_another(
     path = tmp_path / "a.conllu"
     path.write_bytes(TREEBANK.encode())
     annotator = Annotator(other, AnswerOptions("auto", False, 0, None, 32, None))
-    reading = StreamOptions("auto", "utf-8", 4096, silent, lambda _: None)
+    reading = StreamOptions("auto", "utf-8", 4096, silent, lambda *_: None)
     windows = annotate_file(
         SerialWorker(annotator), other.config, annotator.style, str(path), reading
     )

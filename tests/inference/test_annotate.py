@@ -121,8 +121,8 @@ def test_what_was_written_before_a_refused_record_is_known_and_what_follows_it()
     assert found.text == "A\tX\n\nD\tX\ne\tO\n\n"
     (refused,) = found.refused
     assert str(refused.error).startswith("in.jsonl:7: a line of cells cannot hold the word 'b\\tc'")
-    assert found.until_refused() == "A\tX\n\n"
-    assert annotator(TAGS).annotate(Records("in.jsonl", items[1:])).until_refused() == ""
+    assert found.until_refused().text == "A\tX\n\n"
+    assert annotator(TAGS).annotate(Records("in.jsonl", items[1:])).until_refused().text == ""
 
 
 def test_the_longest_sentence_is_that_of_the_window_not_of_all_before() -> None:

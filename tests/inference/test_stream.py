@@ -112,7 +112,7 @@ class LateWorkers:
         self.outputs: list[Output] = []
 
     def submit(self, window: Window) -> Iterator[Output]:
-        self.outputs.append(Output(f"{len(self.outputs)}", 0, 1))
+        self.outputs.append(Output("x", f"{len(self.outputs)}", (), 0, 1))
         return iter(())
 
     def drain(self) -> Iterator[Output]:
