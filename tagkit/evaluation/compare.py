@@ -132,7 +132,7 @@ def _check_columns(name: str, lines: Sequence[str], data: DataConfig, pred_colum
         )
     gold, predicted = (
         _layout(name, lines, replace(options, tag=column, features=()))
-        for column in (data.tag_column, pred_column)
+        for column in (data.first_tag_column, pred_column)
     )
     # One column has several names (a number from either end, a key of CoNLL-U): compare places.
     if gold and predicted and (gold.tag, gold.keys) == (predicted.tag, predicted.keys):

@@ -87,6 +87,10 @@ def _appended(
             if sentence.words != block.sentence.words:
                 return None
             tags = _tags(predictor, split, prediction)
+            if prediction.columns:  # one more cell a column, as `tagkit predict` writes them
+                separator = "\t" if reader.layout is None or reader.layout.tabs else " "
+                values = (column.values for column in prediction.columns)
+                tags = [separator.join(cells) for cells in zip(*values, strict=True)]
         elif is_part:
             continue
         lines += append_column(block, reader.layout, tags)

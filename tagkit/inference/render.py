@@ -99,9 +99,22 @@ def answer_lines(answer: TaggedText, style: Style, origin: Origin) -> Iterator[s
         for sentence in answer.sentences:
             _check_words([token.text for token in sentence], answer, origin)
             for token in sentence:
-                probability = f"\t{token.probability:.4f}" if style.confidence else ""
-                yield f"{token.text}\t{token.tag}{probability}{suffix}"
+                cells = "\t".join(_tag_cells(token, style))
+                yield f"{token.text}\t{cells}{suffix}"
             yield ""  # a blank line ends a sentence
+
+
+def _tag_cells(token: TaggedToken, style: Style) -> Iterator[str]:
+    """The value of each tag column, each with its probability beside it where that is wanted."""
+    if token.tags is None:
+        yield str(token.tag)
+        if style.confidence:
+            yield f"{token.probability:.4f}"
+        return
+    for name, value in token.tags.items():
+        yield value
+        if token.probabilities is not None:
+            yield f"{token.probabilities[name]:.4f}"
 
 
 def class_cells(answer: TaggedText, style: Style, origin: Origin) -> list[str]:
@@ -172,11 +185,13 @@ def _classes(answer: TaggedText, style: Style) -> dict[str, Any]:
 def _without_none(part: TaggedToken | TextSpan) -> dict[str, Any]:
     """The values that are not None; probabilities rounded to six decimals."""
     # Six decimals are about the precision of float32.
-    return {
-        name: round(value, 6) if isinstance(value, float) else value
-        for name, value in asdict(part).items()
-        if value is not None
-    }
+    return {name: _rounded(value) for name, value in asdict(part).items() if value is not None}
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, dict):  # of each tag column
+        return {name: _rounded(each) for name, each in value.items()}
+    return round(value, 6) if isinstance(value, float) else value
 
 
 def _document(answer: TaggedText, origin: Origin) -> Document:

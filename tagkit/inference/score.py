@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from tagkit.config import DataConfig
 from tagkit.corpus.dataset import Split, with_label_notes
 from tagkit.corpus.splits import check_classes, read_split
+from tagkit.errors import DataError
 from tagkit.evaluation.compare import refuse_options_of_tags
 from tagkit.evaluation.report import Report
 from tagkit.inference.predictor import Predictor
 from tagkit.text.records import Prediction
+from tagkit.wording import Message, Setting, plural
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +120,11 @@ def gold_split(predictor: Predictor, path: str, data: DataConfig) -> Split:
         column: getattr(trained if getattr(data, column) is None else data, column)
         for column in columns
     }
+    given, wanted = data.model_copy(update=named).tag_columns, len(trained.tag_columns)
+    if len(given) != wanted:
+        expected = f"a list of {plural(wanted, 'column')}" if wanted else "one column"
+        what = f": expected {expected}, which the model predicts"
+        raise DataError(Message(Setting("data.tag_column"), what))
     named["feature_columns"] = trained.feature_columns
     # These are properties of the task, not of a file's layout: as in training.
     for option in ("tokenizer", "label_level", "tree_labels"):

@@ -3,9 +3,24 @@
 Offsets into a text count code points, as Python does; not bytes, nor UTF-16 units as JavaScript.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
+
+
+@dataclass(frozen=True, slots=True)
+class TagColumn:
+    """The values of one tag column, where a sentence has several.
+
+    Attributes:
+        name: as the configuration names it, such as "UPOS", "FEATS", "MISC.NER" or "-1".
+        values: one a word.
+        probabilities: of each value, 0 to 1; None where not asked for, and of gold values.
+    """
+
+    name: str
+    values: tuple[str, ...]
+    probabilities: tuple[float, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +35,7 @@ class Sentence:
         text: the untouched text that the words come from; None where it is not known.
         places: start and end of each word in `text`, in code points; empty without `text`.
         lines: number of each word's line in its file, from 1; empty where it comes from no file.
+        columns: every tag column where several are read, the first of which is `tags`; else empty.
     """
 
     # Tuples, so that sentences can be keys: duplicates are found by their words.
@@ -32,6 +48,7 @@ class Sentence:
     # A range where lines follow each other, which takes no memory for each word. Two sentences are
     # equal wherever they stand.
     lines: Sequence[int] = field(default=(), compare=False)
+    columns: tuple[TagColumn, ...] = ()
 
     def __len__(self) -> int:
         """Number of words."""
@@ -86,6 +103,7 @@ class Prediction:
         scores: every class with its probability, the likeliest first; empty without classes.
         attention: weight of each word in the vector that the class is predicted from, 0 to 1; None
             where the model pools in another way.
+        columns: every tag column of a model of several, the first of which is `tags`; else empty.
     """
 
     words: tuple[str, ...]
@@ -95,6 +113,7 @@ class Prediction:
     labels: tuple[str, ...] = ()
     scores: tuple[LabelScore, ...] = ()
     attention: tuple[float, ...] | None = None
+    columns: tuple[TagColumn, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +142,8 @@ class TaggedToken:
         tag: in the scheme of the training corpus; None of a model without tags.
         probability: of the tag, 0 to 1; None where it was not asked for.
         attention: as in `Prediction`.
+        tags: the value of each tag column by name, of a model of several; else None.
+        probabilities: of each of these, 0 to 1; None where not asked for.
     """
 
     text: str
@@ -131,6 +152,8 @@ class TaggedToken:
     tag: str | None
     probability: float | None = None
     attention: float | None = None
+    tags: Mapping[str, str] | None = None
+    probabilities: Mapping[str, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
