@@ -5,17 +5,20 @@ what a model does with new text (Jurafsky and Martin, "Sequence Labeling for Par
 Named Entities"; Chrupala 2008 for lemmas).
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass
 from itertools import chain
 from typing import Any
 
 from tagkit.evaluation.metrics import MEAN
-from tagkit.evaluation.scores import Labels, Score
+from tagkit.evaluation.scores import Counts, Labels, Score
 from tagkit.evaluation.tag_report import TagReport, make_tag_report
+from tagkit.text.feature_sets import attributes_of
 from tagkit.text.schemes import has_spans
 
 COLUMNS = "columns"  # the `kind` in JSON of a report on several columns
+FEATURES, LEMMAS = "features", "lemmas"  # likewise of one of them, which is none of tags
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +42,8 @@ class ColumnReport:
         unknown: accuracy on all others.
         tags: the report by label, of tags; None of other values.
         micro: over all parts of all values; None where values have no parts.
-        parts_of_values: scores of each part, such as the attribute Number; a token counts where it
-            has the attribute. Empty where values have no parts.
+        attributes: scores of each part, such as the attribute Number; a token counts where it has
+            the attribute. None where values have no parts.
     """
 
     name: str
@@ -154,6 +157,38 @@ def make_tag_column_report(
     tags = make_tag_report(gold, predicted, scheme, strict=strict, known=known)
     kind = "spans" if has_spans(scheme) else "tokens"
     return _report(name, kind, words, gold, predicted, forms, tags=tags)
+
+
+def make_features_report(
+    name: str, words: Labels, gold: Labels, predicted: Labels, forms: Set[str]
+) -> ColumnReport:
+    """A report on values with attributes, such as FEATS; arguments as of `make_tag_column_report`.
+
+    An attribute of a token is right if it has its gold value. What neither gold nor prediction has
+    counts nowhere, so that a rare attribute is not always right.
+    """
+    counts = Counts()
+    # A treebank has few distinct values, which are taken apart once.
+    pairs = Counter(_tokens(gold, predicted))
+    for (ours, theirs), number in pairs.items():
+        expected, found = attributes_of(ours), attributes_of(theirs)
+        for each in expected:
+            counts.gold[each] += number
+        for each, value in found.items():
+            counts.predicted[each] += number
+            if expected.get(each) == value:
+                counts.correct[each] += number
+    table = counts.table()
+    return _report(
+        name, FEATURES, words, gold, predicted, forms, micro=table.micro, attributes=table.types
+    )
+
+
+def make_lemma_report(
+    name: str, words: Labels, gold: Labels, predicted: Labels, forms: Set[str]
+) -> ColumnReport:
+    """A report on lemmas; arguments as of `make_tag_column_report`."""
+    return _report(name, LEMMAS, words, gold, predicted, forms)
 
 
 def _report(

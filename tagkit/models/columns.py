@@ -45,6 +45,12 @@ from tagkit.text.scheme_detection import count_steps, judge, scheme_of
 from tagkit.text.schemes import PLAIN, has_spans, to_spans
 from tagkit.text.windows import cut, join, windows
 
+# Metrics of every column, beside those of its codec.
+_OF_WORDS = {
+    "known_accuracy": "accuracy on known words",
+    "unknown_accuracy": "accuracy on unknown words",
+}
+
 
 class ColumnsTask(Task):
     """The values of several columns of each token."""
@@ -228,7 +234,7 @@ class ColumnsTask(Task):
         names = {
             column_key(str(column), key): f"{column} {name}"
             for column in config.data.tag_columns
-            for key, name in CODECS[codec_of(column)].metrics.items()
+            for key, name in {**CODECS[codec_of(column)].metrics, **_OF_WORDS}.items()
         }
         return find_column_criterion(config.train.metric, names, self.describe(config).measure)
 

@@ -136,7 +136,9 @@ def test_a_list_of_one_column_is_a_model_of_one_head(tmp_path: Path) -> None:
     assert report.measure == "accuracy"
 
 
-@pytest.mark.parametrize("metric", ["UPOS_accuracy", "MISC.NER_f1", "MISC.NER_macro_f1", "loss"])
+@pytest.mark.parametrize(
+    "metric", ["UPOS_accuracy", "MISC.NER_f1", "FEATS_f1", "LEMMA_unknown_accuracy", "loss"]
+)
 def test_the_metric_of_a_column_selects_the_best_epoch(tmp_path: Path, metric: str) -> None:
     trained = train(of_task(tmp_path, "columns", f"train.metric={metric}"))
     last = trained.epochs[-1]
@@ -148,7 +150,7 @@ def test_an_unknown_metric_is_answered_with_those_that_there_are(tmp_path: Path)
     config = of_task(tmp_path, "columns", "train.metric=accuracy", "data.tag_column=['UPOS']")
     expected = (
         "train.metric=accuracy: no such metric of this model; there are: auto, loss, UPOS_f1, "
-        "UPOS_accuracy, UPOS_macro_f1"
+        "UPOS_accuracy, UPOS_macro_f1, UPOS_known_accuracy, UPOS_unknown_accuracy"
     )
     with pytest.raises(DataError) as caught:
         prepare(config, CPU)

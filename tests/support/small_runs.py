@@ -16,7 +16,7 @@ TASKS: dict[str, Callable[[Path], dict[str, str]]] = {
     "columns": tiny.treebank,
 }
 # One of each codec, and tags of spans.
-COLUMNS = 'data.tag_column=["UPOS", "MISC.NER"]'
+COLUMNS = 'data.tag_column=["UPOS", "FEATS", "LEMMA", "MISC.NER"]'
 
 
 def of_task(folder: Path, task: str, *overrides: str) -> Config:

@@ -5,9 +5,15 @@ A codec is one module here and one row below. Its name is in the vocabulary of e
 
 from tagkit.config import Column
 from tagkit.models.codecs.codec import Codec
+from tagkit.models.codecs.features import FeatureCodec
+from tagkit.models.codecs.lemmas import LemmaCodec
 from tagkit.models.codecs.tags import TagCodec
 
-CODECS: dict[str, Codec] = {"tags": TagCodec()}
+CODECS: dict[str, Codec] = {
+    "tags": TagCodec(),
+    "features": FeatureCodec(),
+    "lemmas": LemmaCodec(),
+}
 
 
 def codec_of(column: Column) -> str:
