@@ -112,6 +112,14 @@ class ColumnsReport:
         """Name of the headline: that of a single column, or "mean"."""
         return self.columns[0].measure if len(self.columns) == 1 else MEAN
 
+    def by_label(self) -> dict[str, Mapping[str, Score]]:
+        """Scores of each label, or of each attribute, by the column's name; none of lemmas."""
+        tables = {
+            column.name: column.attributes if column.tags is None else column.tags.types
+            for column in self.columns
+        }
+        return {name: table for name, table in tables.items() if table is not None}
+
     def parts(self) -> dict[str, float]:
         """Every score by its name in history.jsonl: UPOS_accuracy, FEATS_f1."""
         return dict(chain.from_iterable(column.parts().items() for column in self.columns))

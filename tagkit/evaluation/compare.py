@@ -69,6 +69,9 @@ def compare_files(
     Raises:
         DataError: the files hold different tokens or sentences, or tags of different kinds.
     """
+    if data.tag_columns:
+        listed = Setting("data.tag_column")
+        raise DataError(Message(listed, ": expected one column, as files are compared by one"))
     source = source_of(gold_file, data)
     recognised = find_format(source, data.format)
     if recognised.note:

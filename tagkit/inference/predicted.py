@@ -119,6 +119,9 @@ def _in_columns(
         # The same cells at each token: gold classes, then predicted ones.
         for labels in (sentence.labels, prediction.labels) if with_classes else ():
             cells += ((",".join(labels) or _NO_CLASS,) * len(sentence),)
+        if prediction.columns:  # all gold columns, then all predicted ones
+            cells += tuple(column.values for column in (*sentence.columns, *prediction.columns))
+            return Sentence(sentence.words, cells[-1], cells[:-1])
         cells += (sentence.tags or (),)
         return Sentence(sentence.words, tuple(_tags(predictor, split, prediction)), cells)
 

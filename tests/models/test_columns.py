@@ -224,3 +224,24 @@ def test_two_names_of_one_column_are_refused(tmp_path: Path) -> None:
     config = tiny.small(tmp_path, "data.tag_column=[2, -1]")
     with pytest.raises(DataError, match="tag columns 2 and -1 are the same column"):
         prepare(config, CPU)
+
+
+def test_training_goes_on_from_a_model_of_the_same_columns(
+    trained: Trained, tmp_path: Path
+) -> None:
+    config = of_task(tmp_path, "columns", f"train.init_from={trained.folder}")
+    torch.manual_seed(9)
+    run = prepare(config, CPU)
+    ours, theirs = run.model.state_dict(), trained.predictor.model.state_dict()
+    assert {name for name in ours if not torch.equal(ours[name], theirs[name])} == set()
+    # In another order each head belongs to another column and begins anew; all else is kept.
+    order = 'data.tag_column=["LEMMA", "UPOS"]'
+    other = of_task(tmp_path, "columns", f"train.init_from={trained.folder}", order)
+    changed = prepare(other, CPU).model.state_dict()
+    for name, tensor in changed.items():
+        if name.startswith("heads."):
+            old = theirs.get(name, torch.empty(0))
+            same = tensor.shape == old.shape and torch.equal(tensor, old)
+            assert not same or name.endswith(".bias"), name  # biases begin at 0
+        else:
+            assert torch.equal(tensor, theirs[name]), name
