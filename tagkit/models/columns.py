@@ -111,12 +111,19 @@ class ColumnsTask(Task):
         """Embedding, encoder and a head for each column."""
         embed = build_embedding(config, vocabulary)
         encoder = build_encoder(config, embed.outputs)
+        inputs = encoder.outputs + embed.outputs
         # In the order of the columns, which is that in which weights are drawn.
         heads = [
-            CODECS[labels.codec].build(config, labels, encoder.outputs, data)
+            CODECS[labels.codec].build(config, labels, inputs, data)
             for labels in vocabulary.columns
         ]
-        return ColumnTagger(embed=embed, encoder=encoder, heads=heads, columns=vocabulary.columns)
+        return ColumnTagger(
+            embed=embed,
+            encoder=encoder,
+            heads=heads,
+            columns=vocabulary.columns,
+            dropout=config.encoder.locked_dropout,
+        )
 
     def check(
         self, config: Config, vocabulary: Vocabulary, config_file: Path, vocabulary_file: Path

@@ -14,6 +14,7 @@ from tagkit.evaluation.column_report import ColumnsReport
 from tagkit.inference.predictor import Predictor, load
 from tagkit.inference.score import score_model
 from tagkit.models.column_tagger import ColumnTagger
+from tagkit.nn.inference import CachedWords
 from tagkit.text.records import Sentence, Span
 from tagkit.text.schemes import to_spans
 from tagkit.training.setup import Prepared, prepare
@@ -47,7 +48,8 @@ def test_the_loss_is_the_sum_of_the_heads_losses(prepared: Prepared) -> None:
     assert isinstance(model, ColumnTagger)
     with torch.no_grad():
         total, count = model.eval()(batch)
-        states, mask = model.states(batch), batch.tokens.mask
+        words = CachedWords(model.vectors(batch.words), (), torch.empty(0), ())
+        states, mask = model.read(batch.tokens, words)[0], batch.tokens.mask
         parts = [
             head(states, mask, batch.target(name))[0]
             for head, name in zip(model.heads, names(prepared.config), strict=True)
