@@ -11,6 +11,7 @@ from tagkit.corpus.formats.options import Item
 from tagkit.errors import DataError, FormatError, shorten
 from tagkit.inference.predictor import Predictor
 from tagkit.inference.render import Origin, Style, answer_lines, class_cells
+from tagkit.inference.tag_cells import rows_of
 from tagkit.limits import MAX_LENGTH
 from tagkit.text.records import Document, Prediction, TaggedText
 from tagkit.wording import Message, Setting
@@ -219,7 +220,7 @@ class Annotator:
             raise FormatError(origin.file, origin.line, Message(f"{problem}; try ", remedy))
         suffix = "".join(f"{separator}{cell}" for cell in cells)
         if answer.columns:
-            return [f"{separator.join(row)}{suffix}" for row in _rows_of_columns(answer)]
+            return [f"{separator.join(row)}{suffix}" for row in rows_of(answer.columns)]
         if answer.probabilities is None:
             # The usual case without a copy of every tag.
             return [f"{tag}{suffix}" for tag in answer.tags] if suffix else answer.tags
@@ -251,13 +252,3 @@ def _origin(item: Item, file: str) -> Origin:
     if isinstance(item, Document):
         return Origin(item.source or file, item.line)
     return Origin(file, item.lines[0] if item.lines else 1)
-
-
-def _rows_of_columns(answer: Prediction) -> Iterator[Sequence[str]]:
-    """For each token the cells of all tag columns, each with its probability where there is one."""
-    cells: list[Sequence[str]] = []
-    for column in answer.columns:
-        cells.append(column.values)
-        if column.probabilities is not None:
-            cells.append([f"{probability:.4f}" for probability in column.probabilities])
-    return zip(*cells, strict=True)

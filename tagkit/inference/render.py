@@ -16,6 +16,7 @@ from tagkit.corpus.dataset import LabelKinds
 from tagkit.corpus.formats.columns.layout import DOCSTART, is_cell
 from tagkit.corpus.formats.pieces import cannot_hold, require_line
 from tagkit.errors import FormatError, shorten
+from tagkit.inference.tag_cells import tag_cells
 from tagkit.storage import replace_lone_surrogates
 from tagkit.text.json_text import to_json as dumps
 from tagkit.text.records import Document, LabelScore, TaggedText, TaggedToken, TextSpan
@@ -99,22 +100,9 @@ def answer_lines(answer: TaggedText, style: Style, origin: Origin) -> Iterator[s
         for sentence in answer.sentences:
             _check_words([token.text for token in sentence], answer, origin)
             for token in sentence:
-                cells = "\t".join(_tag_cells(token, style))
+                cells = "\t".join(tag_cells(token, confidence=style.confidence))
                 yield f"{token.text}\t{cells}{suffix}"
             yield ""  # a blank line ends a sentence
-
-
-def _tag_cells(token: TaggedToken, style: Style) -> Iterator[str]:
-    """The value of each tag column, each with its probability beside it where that is wanted."""
-    if token.tags is None:
-        yield str(token.tag)
-        if style.confidence:
-            yield f"{token.probability:.4f}"
-        return
-    for name, value in token.tags.items():
-        yield value
-        if token.probabilities is not None:
-            yield f"{token.probabilities[name]:.4f}"
 
 
 def class_cells(answer: TaggedText, style: Style, origin: Origin) -> list[str]:

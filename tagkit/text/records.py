@@ -34,8 +34,8 @@ class Sentence:
         labels: classes of the sentence as a whole; empty where the corpus has none.
         text: the untouched text that the words come from; None where it is not known.
         places: start and end of each word in `text`, in code points; empty without `text`.
-        lines: number of each word's line in its file, from 1; empty where it comes from no file.
         columns: every tag column where several are read, the first of which is `tags`; else empty.
+        lines: number of each word's line in its file, from 1; empty where it comes from no file.
     """
 
     # Tuples, so that sentences can be keys: duplicates are found by their words.
@@ -45,10 +45,10 @@ class Sentence:
     labels: tuple[str, ...] = ()
     text: str | None = None
     places: tuple[tuple[int, int], ...] = ()
+    columns: tuple[TagColumn, ...] = ()
     # A range where lines follow each other, which takes no memory for each word. Two sentences are
     # equal wherever they stand.
     lines: Sequence[int] = field(default=(), compare=False)
-    columns: tuple[TagColumn, ...] = ()
 
     def __len__(self) -> int:
         """Number of words."""

@@ -153,6 +153,7 @@ def find_layout(line: str, source: str, number: int, options: ColumnOptions) -> 
     try:
         if conllu and width != len(CONLLU_COLUMNS):
             raise ValueError(f"expected the 10 columns of CoNLL-U, found {width}")
+        tag_columns = _tag_columns(options, width) if options.with_tags else ()
         # CoNLL-2000 to 2003 have the word first and the tag last; of CoNLL-U, UPOS is usual.
         token = options.token if options.token is not None else ("FORM" if conllu else 0)
         tag = options.tag if options.tag is not None else ("UPOS" if conllu else -1)
@@ -160,7 +161,6 @@ def find_layout(line: str, source: str, number: int, options: ColumnOptions) -> 
         named += [(tag, "tag")] if options.with_tags else []
         named += [(feature, "feature") for feature in options.features or ()]
         found = [_find(column, width, conllu, role) for column, role in named]
-        tag_columns = _tag_columns(options, width) if options.with_tags else ()
     except ValueError as error:
         raise FormatError(source, number, str(error)) from None
     indices = [index for index, _ in found]
@@ -179,21 +179,6 @@ def find_layout(line: str, source: str, number: int, options: ColumnOptions) -> 
         keys=tuple((index, key) for index, key in found if key),
         columns=tag_columns,
     )
-
-
-def _tag_columns(options: ColumnOptions, width: int) -> tuple[NamedColumn, ...]:
-    """The places of several tag columns.
-
-    Raises:
-        ValueError: the file lacks one, or two of them are the same.
-    """
-    found: dict[tuple[int, str], NamedColumn] = {}
-    for column in options.tags:
-        place = _find(column, width, options.conllu, "tag")
-        if place in found:
-            raise ValueError(f"tag columns {found[place].name} and {column} are the same column")
-        found[place] = NamedColumn(str(column), *place)
-    return tuple(found.values())
 
 
 def _find(column: Column, width: int, conllu: bool, role: str) -> tuple[int, str]:
@@ -216,6 +201,21 @@ def _find(column: Column, width: int, conllu: bool, role: str) -> tuple[int, str
     if role == "tag" and width == 1:  # -1 would take the tokens themselves for tags
         raise ValueError("expected a token and a tag on each line, found one column")
     return column % width, ""
+
+
+def _tag_columns(options: ColumnOptions, width: int) -> tuple[NamedColumn, ...]:
+    """The places of several tag columns.
+
+    Raises:
+        ValueError: the file lacks one, or two of them are the same.
+    """
+    found: dict[tuple[int, str], NamedColumn] = {}
+    for column in options.tags:
+        place = _find(column, width, options.conllu, "tag")
+        if place in found:
+            raise ValueError(f"tag columns {found[place].name} and {column} are the same column")
+        found[place] = NamedColumn(str(column), *place)
+    return tuple(found.values())
 
 
 def is_conllu_id(cell: str) -> bool:
