@@ -19,6 +19,7 @@ import re
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cache
+from itertools import accumulate
 
 _WHOLE = "="
 _UPPER, _LOWER = "U", "L"
@@ -117,6 +118,8 @@ def _with_casing(text: str, casing: tuple[tuple[bool, int], ...]) -> str:
     size = len(text)
     # Places of a longer lemma may be beyond this one.
     starts = [min(size, place) if place >= 0 else max(0, size + place) for _, place in casing]
+    # Places counted from both ends may cross in a shorter lemma: no character belongs to two runs.
+    starts = list(accumulate(starts, max))
     parts = [text[: starts[0]]]
     for (is_upper, _), begin, end in zip(casing, starts, [*starts[1:], size], strict=True):
         part = text[begin : max(begin, end)]

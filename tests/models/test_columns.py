@@ -1,21 +1,31 @@
 """Several tag columns at once: laws of the network, for every codec, and the task's own rules."""
 
+from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pytest
 import tiny
 import torch
 from small_runs import of_task
+from vocabularies import NO_FEATURES
 
 from tagkit.config import Config, load_config
+from tagkit.corpus.splits import read_split
 from tagkit.errors import BundleError, ConfigError, DataError
 from tagkit.evaluation.column_report import ColumnsReport
+from tagkit.features.column_labels import ColumnLabels
 from tagkit.inference.predictor import Predictor, load
 from tagkit.inference.score import score_model
+from tagkit.models.bundle import load_bundle
 from tagkit.models.column_tagger import ColumnTagger
+from tagkit.models.columns import ColumnsTask
+from tagkit.models.model import Model
+from tagkit.models.task import ModelContext
+from tagkit.models.transfer import extend_vocabulary
 from tagkit.nn.inference import CachedWords
-from tagkit.text.records import Sentence, Span
+from tagkit.text.records import Prediction, Sentence, Span, TagColumn
 from tagkit.text.schemes import to_spans
 from tagkit.training.setup import Prepared, prepare
 from tagkit.training.trainer import Trained, train
@@ -247,3 +257,62 @@ def test_training_goes_on_from_a_model_of_the_same_columns(
             assert not same or name.endswith(".bias"), name  # biases begin at 0
         else:
             assert torch.equal(tensor, theirs[name]), name
+
+
+def test_the_labels_of_a_new_corpus_follow_those_of_the_same_column(trained: Trained) -> None:
+    base = load_bundle(trained.folder / "best")
+    upos, feats, *_ = base.vocabulary.columns
+    new = replace(
+        base.vocabulary,
+        columns=(
+            replace(upos, parts={"": ("ADJ", "VERB")}),
+            replace(feats, parts={"Gender": ("-", "=Fem")}),
+        ),
+    )
+    extended = extend_vocabulary(new, base.config, base)
+    assert extended.columns[0].parts == {"": (*upos.parts[""], "ADJ")}
+    # Rows of a head are in the order of the parts: with others none of them could be kept.
+    assert extended.columns[1].parts == {"Gender": ("-", "=Fem")}
+
+
+def test_in_training_the_vectors_beside_the_states_are_dropped(tmp_path: Path) -> None:
+    model = prepare(of_task(tmp_path, "columns", "encoder.locked_dropout=0.5"), CPU).model
+    assert isinstance(model, ColumnTagger)
+    states, inputs = torch.ones(2, 3, 4), torch.ones(2, 3, 50)
+    found = model.train()._beside(states, inputs)
+    assert torch.equal(found[:, :, :4], states)
+    assert set(found[:, :, 4:].unique().tolist()) == {0.0, 2.0}
+    assert torch.equal(model.eval()._beside(states, inputs), torch.cat((states, inputs), 2))
+
+
+def test_windows_are_joined_for_each_column_by_its_own_spans() -> None:
+    labels = [
+        ColumnLabels(name, "tags", "iob2", "iobes", {"": ("O", "B-X", "E-X")}) for name in "ab"
+    ]
+    vocabulary = replace(NO_FEATURES, tags=(), columns=tuple(labels))
+    config = load_config(overrides=['data.tag_column=["a", "b"]', "data.scheme=iob2"])
+    context = ModelContext(cast(Model, None), vocabulary, config, True)
+
+    def part(first: str, second: str) -> Prediction:
+        values = [tuple(tags.split()) for tags in (first, second)]
+        columns = tuple(TagColumn(n, v) for n, v in zip("AB", values, strict=True))
+        words = tuple("w" * len(values[0]))
+        return Prediction(words, values[0], to_spans(values[0]), columns=columns)
+
+    # Words 2 to 5 are in both windows; the seam is at word 4, unless a span is there: in the second
+    # column one covers words 3 and 4.
+    left = part("O O O O O O", "O O O B-X I-X O")
+    right = part("O O O O O O", "O B-X I-X O O O")
+    found = ColumnsTask().join(context, ("w",) * 8, [(0, left), (2, right)])
+    assert found.columns[0].values == ("O",) * 8
+    assert found.columns[1].values == ("O", "O", "O", "B-X", "I-X", "O", "O", "O")
+    assert found.spans == ()
+
+
+def test_lemmas_that_look_like_tags_of_spans_are_plain(tmp_path: Path) -> None:
+    file = tmp_path / "a.conllu"
+    file.write_text("1\tx\tB-X\tN\t_\t_\t0\t_\t_\t_\n2\ty\tI-X\tN\t_\t_\t0\t_\t_\t_\n\n")
+    data = load_config(overrides=['data.tag_column=["LEMMA", "UPOS"]']).data
+    assert read_split(str(file), data, ColumnsTask.needs, None).scheme == "labels"
+    one = load_config(overrides=["data.tag_column=LEMMA"]).data
+    assert read_split(str(file), one, ColumnsTask.needs, None).scheme == "iob2"

@@ -81,3 +81,13 @@ def test_other_texts_are_no_scripts(text: str) -> None:
     assert not is_script(text)
     with pytest.raises(ValueError, match="expected an edit script, found"):
         apply_script(text, "form")
+
+
+@given(form=st.text("abc", min_size=1, max_size=5), lemma=st.text("abABC", min_size=6, max_size=9))
+def test_the_casing_of_a_longer_lemma_loses_no_character_of_a_shorter_one(
+    form: str, lemma: str
+) -> None:
+    casing = edit_script(lemma, lemma).partition(";")[0]
+    found = apply_script(f"{casing};0;0;0;", form)
+    assert found is not None
+    assert found.lower() == form
