@@ -22,6 +22,7 @@ import torch
 from tagkit import __version__
 from tagkit.config import load_config
 from tagkit.evaluation.class_report import JointReport
+from tagkit.evaluation.column_report import ColumnsReport
 from tagkit.evaluation.report import Report
 from tagkit.training.callbacks import Epoch, Listener
 from tagkit.training.trainer import train
@@ -77,7 +78,9 @@ def run(path: Path, seed: int, threads: int, overrides: list[str]) -> dict[str, 
 
 
 def parts(report: Report | None) -> dict[str, float]:
-    """A joint report's figures by name; nothing of another."""
+    """Figures of a report on tags and classes, or on several columns, by name; else nothing."""
+    if isinstance(report, ColumnsReport):
+        return report.parts()
     if not isinstance(report, JointReport):
         return {}
     return {"tags": report.tags.headline, "classes": report.classes.headline, "whole": report.whole}

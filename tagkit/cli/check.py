@@ -6,7 +6,15 @@ from typing import Annotated, Any
 import typer
 
 from tagkit.cli.messages import show_lines
-from tagkit.cli.options import Encoding, InputFormat, Set, TagColumn, TokenColumn, column
+from tagkit.cli.options import (
+    Encoding,
+    InputFormat,
+    Set,
+    TagColumn,
+    TokenColumn,
+    column,
+    tag_columns,
+)
 from tagkit.text.json_text import to_json
 
 # \b keeps click from filling the lines.
@@ -54,7 +62,7 @@ def check_command(
     flags = {
         "data.format": input_format,
         "data.token_column": column(token_column),
-        "data.tag_column": column(tag_column),
+        "data.tag_column": tag_columns(tag_column),
         "data.encoding": encoding,
     }
     data = load_config(flags=flags, overrides=overrides or ()).data

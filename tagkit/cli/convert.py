@@ -13,6 +13,7 @@ from tagkit.cli.options import (
     TagColumn,
     TokenColumn,
     column,
+    tag_columns,
 )
 
 # \b keeps click from filling the lines.
@@ -73,7 +74,7 @@ def convert_command(
         "data.format": input_format,
         "data.on_misaligned": on_misaligned,
         "data.token_column": column(token_column),
-        "data.tag_column": column(tag_column),
+        "data.tag_column": tag_columns(tag_column),
         "data.encoding": encoding,
     }
     data = load_config(flags=flags, overrides=overrides or ()).data

@@ -16,6 +16,7 @@ from tagkit.cli.options import (
     Threads,
     TokenColumn,
     column,
+    tag_columns,
 )
 from tagkit.limits import BATCH_SIZE
 from tagkit.text.json_text import to_json
@@ -133,7 +134,7 @@ def eval_command(
         "data.format": input_format,
         "data.on_misaligned": on_misaligned,
         "data.token_column": column(token_column),
-        "data.tag_column": column(tag_column),
+        "data.tag_column": tag_columns(tag_column),
         "data.scheme": scheme,
         "data.encoding": encoding,
     }

@@ -54,7 +54,9 @@ Precision = Annotated[
 ]
 Threads = Annotated[int | None, typer.Option(min=0, metavar="N")]
 TokenColumn = Annotated[str | None, typer.Option(metavar="N|NAME", autocompletion=complete_column)]
-TagColumn = Annotated[str | None, typer.Option(metavar="N|NAME", autocompletion=complete_column)]
+TagColumn = Annotated[
+    str | None, typer.Option(metavar="N|NAME[,...]", autocompletion=complete_column)
+]
 
 
 Encoding = Annotated[str | None, typer.Option(metavar="NAME")]
@@ -89,3 +91,11 @@ def column(text: str | None) -> int | str | None:
     """A column as the configuration has it: a number, or a name."""
     # More digits than any number of columns has are no number: Python refuses 4,300 of them.
     return int(text) if text is not None and re.fullmatch(r"-?\d{1,9}", text) else text
+
+
+def tag_columns(text: str | None) -> int | str | tuple[int | str, ...] | None:
+    """A tag column, or the list of those that commas separate; "FEATS," is a list of one."""
+    if text is None or "," not in text:
+        return column(text)
+    found = (column(part.strip()) for part in text.removesuffix(",").split(","))
+    return tuple("" if part is None else part for part in found)

@@ -7,10 +7,11 @@ from tagkit.cli.terminal import DEFAULT_WIDTH
 from tagkit.evaluation.class_report import ClassReport, JointReport
 from tagkit.evaluation.report import Report, StoredHeadline, stored_headlines
 from tagkit.evaluation.report_text import MAX_LABELS, label_cell
-from tagkit.wording import listed, plural, plural_of, shortened
+from tagkit.wording import listed, plural, plural_of, shortened, visible
 
 if TYPE_CHECKING:  # their modules import torch
     from tagkit.cli.command_times import Measured
+    from tagkit.features.column_labels import ColumnLabels
     from tagkit.models.bundle import Bundle
 
 UNKNOWN = "?"  # where metadata.json has nothing that could be shown
@@ -138,6 +139,8 @@ def info_lines(name: str, bundle: "Bundle") -> Iterator[str]:
         f"vocabulary  {plural(len(vocabulary.words), 'trained word')}{beyond}, "
         f"{plural(len(vocabulary.chars), 'character')}"
     )
+    if vocabulary.columns:
+        yield f"columns     {columns_text(vocabulary.columns)}"
     for what in ("labels", "classes"):  # labels of spans are without their prefixes
         if names := metadata.get(what):
             shown = [_shown(each) for each in names] if isinstance(names, list) else [UNKNOWN]
@@ -153,6 +156,21 @@ def info_lines(name: str, bundle: "Bundle") -> Iterator[str]:
     for split, scores in _tables(metadata, "scores"):
         for headline in stored_headlines(scores):
             yield _headline_line(split, headline)
+
+
+# What the labels of a codec are called.
+_LABELS = {"tags": "tag", "features": "attribute", "lemmas": "edit script"}
+
+
+def columns_text(columns: "Sequence[ColumnLabels]") -> str:
+    """The columns of a model, each with the number of its labels."""
+    found = []
+    for column in columns:
+        # Of values with parts their number; of others the number of labels of the one part.
+        (*_, last) = column.parts.values()
+        count = len(column.parts) if column.codec == "features" else len(last)
+        found.append(f"{visible(column.name)} ({plural(count, _LABELS[column.codec])})")
+    return ", ".join(found)
 
 
 def _headline_line(split: str, headline: StoredHeadline) -> str:

@@ -24,6 +24,7 @@ from tagkit.cli.options import (
     TrainDevice,
     TrainFile,
     column,
+    tag_columns,
 )
 from tagkit.cli.signals import stop_on_signal
 from tagkit.errors import ConfigError
@@ -106,7 +107,7 @@ def train_command(
         "data.format": input_format,
         "data.on_misaligned": on_misaligned,
         "data.token_column": column(token_column),
-        "data.tag_column": column(tag_column),
+        "data.tag_column": tag_columns(tag_column),
         "data.encoding": encoding,
         "output.dir": output,
         "train.seed": seed,

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tagkit.cli.console import StepColumn, WithBar, note
 from tagkit.cli.messages import with_flags
+from tagkit.cli.reports import columns_text
 from tagkit.cli.terminal import DEFAULT_WIDTH, short_paths, width_of
 from tagkit.corpus.dataset import Split
 from tagkit.evaluation.criterion import AUTO, LOSS, scaled, score_text
@@ -194,7 +195,7 @@ def label_lines(trained: TrainedSeeds, width: int = DEFAULT_WIDTH) -> Iterator[s
     for kind, spreads in label_spreads(trained.scores).items():
         if not spreads:
             continue
-        what = "type" if kind == "types" else "class"
+        what = {"types": "type", "classes": "class"}.get(kind, f"{kind} label")
         yield ""
         yield f"each {what} on {split}, mean ± standard deviation of {len(trained.scores)} seeds:"
         yield ""
@@ -266,6 +267,8 @@ def _start_lines(
             f"       {plural(prepared.cut, 'training sentence')} over {config.data.max_length:,} "
             "tokens: cut into windows that overlap"
         )
+    if prepared.vocabulary.columns:
+        yield f"       {columns_text(prepared.vocabulary.columns)}"
     parameters = count_parameters(prepared.model)
     device = str(prepared.device)
     if device == "cpu":

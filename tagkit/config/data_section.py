@@ -2,11 +2,29 @@
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from tagkit.config.option import CLASSES, TAGS, Needs, Option, Section
-from tagkit.config.values import Column, Encoding, Format, Scheme, TrainScheme
+from tagkit.config.values import Column, Encoding, Format, Scheme, TagColumns, TrainScheme
 from tagkit.limits import MAX_LINE_CHARS
+
+
+def _distinct_columns(columns: TagColumns | None) -> TagColumns | None:
+    """A list of columns with names as they are shown; of one column nothing is changed."""
+    if not isinstance(columns, tuple):
+        return columns
+    named = tuple(canonical_column(column) for column in columns)
+    if not named or len(set(named)) < len(named):
+        raise ValueError("expected one column or more, each once")
+    return named
+
+
+def canonical_column(column: Column) -> Column:
+    """The column with a name of CoNLL-U in capitals: "feats.Case" is "FEATS.Case"."""
+    if isinstance(column, int):
+        return column
+    name, dot, key = column.partition(".")
+    return f"{name.upper()}{dot}{key}"
 
 
 class DataConfig(Section):
@@ -54,8 +72,14 @@ class DataConfig(Section):
             "FORM or 0",
         ),
     ] = None
+    # A list of one is not one column: FEATS is learnt as its parts, and "FEATS" as whole labels.
     tag_column: Annotated[
-        Column | None, Option("Column of the gold tags: a number or a name.", "UPOS or -1")
+        TagColumns | None,
+        AfterValidator(_distinct_columns),
+        Option(
+            "Column of the gold tags: a number or a name, or a list of several to learn together.",
+            "UPOS or -1",
+        ),
     ] = None
     # Part of the input of prediction from then on: the model wants the same columns.
     feature_columns: Annotated[
@@ -119,3 +143,13 @@ class DataConfig(Section):
             tasks=("tag",),
         ),
     ] = 512
+
+    @property
+    def tag_columns(self) -> tuple[Column, ...]:
+        """The columns that are learnt together; empty where one column is read as it is."""
+        return self.tag_column if isinstance(self.tag_column, tuple) else ()
+
+    @property
+    def first_tag_column(self) -> Column | None:
+        """The tag column, or the first of a list; None for that of the format."""
+        return self.tag_column[0] if isinstance(self.tag_column, tuple) else self.tag_column

@@ -34,6 +34,10 @@ FORMER_DEFAULTS: Mapping[str, Any] = MappingProxyType(
 )
 
 
+# A list of tag columns has a condition that one column does not have.
+_LIST_OF_COLUMNS = Option("Tag columns that are learnt together.", tasks=("tag",))
+
+
 class Config(Section):
     """The whole of tagkit.toml."""
 
@@ -64,6 +68,16 @@ class Config(Section):
                     raise ValueError(
                         f'{name} has no effect with task = "{self.task}"; {option.instead}'
                     )
+        if self.data.tag_columns:
+            if not _LIST_OF_COLUMNS.serves(self.task):
+                raise ValueError(
+                    "data.tag_column names a list of columns, which task = 'tag' learns; found "
+                    f"task = {self.task!r}"
+                )
+            if self.head.label_weights:
+                raise ValueError(
+                    "head.label_weights is for one tag column; data.tag_column names a list"
+                )
         # Twice the same seed is twice the same model, and one folder for both.
         if len(set(self.train.seeds)) < len(self.train.seeds):
             raise ValueError(f"train.seeds = {list(self.train.seeds)}: expected each once")

@@ -20,6 +20,8 @@ Format = Literal[
 CharCell = Literal[Cell, "none"]  # flattened by typing: the names of `Cell`, and "none"
 Pooling = Literal["last", "mean", "max", "mean+max", "attention"]
 Column = int | str  # a place, from 0 or from -1 backwards, or the name that a header gives it
+# One column, or a list of those that are learnt together, by one encoder.
+TagColumns = Column | tuple[Column, ...]
 
 # 1 is excluded: dropping everything trains nothing, and a running mean would never move.
 Probability = Annotated[float, Field(ge=0, lt=1)]

@@ -22,6 +22,7 @@ from tagkit.errors import DataError, FormatError, SpanErrors
 from tagkit.text.records import Document, Sentence
 from tagkit.text.scheme_detection import Detection, scheme_of
 from tagkit.text.schemes import DISPLAY, convert, has_spans
+from tagkit.wording import Message, Setting
 
 
 @dataclass(slots=True)
@@ -89,6 +90,9 @@ def convert_corpus(
     Raises:
         DataError: the corpus cannot be read.
     """
+    if data.tag_columns:
+        columns = Setting("data.tag_column")
+        raise DataError(Message(columns, ": expected one column, as formats have one tag a token"))
     note = _once(note)
     source = source_of(path, data)
     found = find_format(source, data.format)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from tagkit.config import Config, DataConfig
 from tagkit.corpus.alignment import to_sentences
 from tagkit.corpus.dataset import LabelKinds, Split, hold_out
-from tagkit.corpus.formats.columns.layout import Layout
+from tagkit.corpus.formats.columns.layout import NO_TAGS, Layout
 from tagkit.corpus.formats.options import Item, Reading, source_of
 from tagkit.corpus.formats.recognition import find_format
 from tagkit.corpus.formats.source import Source, is_pipe, source_name
@@ -18,7 +18,7 @@ from tagkit.corpus.formats.table import Format
 from tagkit.errors import DataError, FormatError, shorten
 from tagkit.text.records import Sentence
 from tagkit.text.scheme_detection import scheme_of
-from tagkit.text.schemes import convert, has_spans
+from tagkit.text.schemes import PLAIN, convert, has_spans
 from tagkit.text.windows import cut, windows, windows_between_spans
 from tagkit.wording import Message, Setting, listed
 
@@ -126,10 +126,15 @@ def read_split(
     sentences = tuple(_with_labels(to_sentences(records.items, reading), kinds, name))
     if not sentences:
         raise _holds_nothing(name, kinds)
+    named: str = data.scheme
+    if kinds.tags and data.tag_columns:
+        _require_columns(sentences, data, name, format)
+        if data.first_tag_column in NO_TAGS:  # a lemma may look like a tag of a span
+            named, expected = PLAIN, None
     return Split(
         path=name,
         sentences=sentences,
-        detection=scheme_of(sentences, name, data.scheme, expected) if kinds.tags else None,
+        detection=scheme_of(sentences, name, named, expected) if kinds.tags else None,
         notes=tuple(dict.fromkeys(notes)),  # each once, in order: readers repeat themselves
         layout=records.layout,
         format=format.name,
@@ -166,6 +171,21 @@ def split_of_records(
         raise _holds_nothing(name, kinds)
     detection = scheme_of(sentences, name, data.scheme, expected) if kinds.tags else None
     return Split(name, sentences, detection, tuple(dict.fromkeys(notes)))
+
+
+def _require_columns(
+    sentences: Sequence[Sentence], data: DataConfig, path: str, format: Format
+) -> None:
+    """Raise where sentences lack the tag columns that are read together."""
+    if any(len(sentence.columns) != len(data.tag_columns) for sentence in sentences):
+        columns = Setting("data.tag_column")
+        raise DataError(
+            Message(
+                f"{path}: expected a column file or CoNLL-U, as ",
+                columns,
+                f" names a list of columns; found {format.about} (read as {format.name})",
+            )
+        )
 
 
 def require_files(config: Config, what: str) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from tagkit.evaluation.column_report import ColumnsReport
 from tagkit.evaluation.metrics import (
     JOINT,
     MEAN,
@@ -126,8 +127,10 @@ class JointReport:
 
 
 def scores_by_label(report: Report) -> dict[str, Mapping[str, Score]]:
-    """Scores of each label, as "types" of tags and as "classes" of texts; none of other reports."""
+    """Scores of each label: "types" of tags, "classes" of texts, or by the name of a tag column."""
     match report:
+        case ColumnsReport():
+            return report.by_label()
         case TagReport():
             return {"types": report.types}
         case ClassReport():

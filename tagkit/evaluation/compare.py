@@ -82,6 +82,9 @@ def compare_files(
         DataError: the files hold different tokens, sentences or texts, or labels of different
             kinds.
     """
+    if data.tag_columns:
+        listed = Setting("data.tag_column")
+        raise DataError(Message(listed, ": expected one column, as files are compared by one"))
     if predicted_file is None:
         column = -1 if pred_column is None else pred_column
         return compare_columns(gold_file, data, column, strict, note)

@@ -36,7 +36,7 @@ def compare_columns(
         )  # fmt: skip
     lines = [line for piece in source.pieces() for line in piece]  # a pipe is read once
     # As conlleval and CRF++ have it: word, features, gold tag, predicted tag.
-    if data.tag_column is None:
+    if data.first_tag_column is None:
         data = data.model_copy(update={"tag_column": -2})
     _check_columns(source.name, lines, _as(found.format, data), pred_column)
     gold = list(_sentences(source.name, lines, _as(found.format, data)))
@@ -82,7 +82,7 @@ def _check_columns(name: str, lines: Sequence[str], data: DataConfig, pred_colum
         )
     gold, predicted = (
         _layout(name, lines, replace(options, tag=column, features=()))
-        for column in (data.tag_column, pred_column)
+        for column in (data.first_tag_column, pred_column)
     )
     # One column has several names (a number from either end, a key of CoNLL-U): compare places.
     if gold and predicted and (gold.tag, gold.keys) == (predicted.tag, predicted.keys):

@@ -102,6 +102,29 @@ def find_criterion(metric: str, kinds: Sequence[Kind], usual: str) -> Criterion:
     )
 
 
+def find_column_criterion(metric: str, names: Mapping[str, str], usual: str) -> Criterion:
+    """The criterion that `train.metric` names, of a model of several tag columns.
+
+    Args:
+        metric: value of the option.
+        names: of the columns' metrics, for people, by their names in history.jsonl.
+        usual: what the headline is called.
+
+    Raises:
+        DataError: there is no such metric.
+    """
+    if metric in (AUTO, LOSS):
+        return Criterion(metric, LOSS if metric == LOSS else usual, _headline)
+    if metric in names:
+        return Criterion(metric, names[metric], _part(metric))
+    raise DataError(
+        Message(
+            Setting("train.metric", clipped(metric)),
+            f": no such metric of this model; there are: {', '.join([AUTO, LOSS, *names])}",
+        )
+    )
+
+
 def names_of(kinds: Sequence[Kind]) -> list[str]:
     """What `train.metric` may be for a model that predicts these labels."""
     names = [AUTO, LOSS]

@@ -78,6 +78,12 @@ def stored_headlines(table: Mapping[str, Any]) -> Iterator[StoredHeadline]:
     # Of a task whose report is of a kind of its own, which no metric here is defined for.
     if "headline" in table:
         yield StoredHeadline(str(table.get("measure")), table["headline"], table.get("kind"))
+        # One of several tag columns has the headline of each.
+        columns = table.get("columns")
+        for name, column in columns.items() if isinstance(columns, dict) else ():
+            found = column if isinstance(column, dict) else {}
+            measure = f"{name} {found.get('measure')}"
+            yield StoredHeadline(measure, found.get("headline"), found.get("kind"))
         return
     # Before 0.2 a report had no `kind`; that of tags and classes alone had `whole`.
     if table.get("kind", JOINT if "whole" in table else None) == JOINT:

@@ -1,10 +1,12 @@
 """A report as lines of plain text: what `tagkit eval` prints, and `report.txt` of a run holds."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from tagkit.evaluation.class_report import ClassReport, JointReport
+from tagkit.evaluation.column_report import ColumnReport, ColumnsReport
 from tagkit.evaluation.metrics import Comparison, added_metrics
 from tagkit.evaluation.report import Report
+from tagkit.evaluation.scores import Score
 from tagkit.evaluation.tag_report import TagReport
 from tagkit.text.schemes import has_spans
 from tagkit.wording import clipped, listed, plural, shortened, visible
@@ -38,6 +40,10 @@ def report_lines(report: Report, width: int | None = None) -> Iterator[str]:
             yield ""
             yield from _class_lines(report.classes, width)
             yield f"whole texts right, tags and class: {report.whole:.4f}"
+        case ColumnsReport():
+            for column in report.columns:
+                yield from _column_lines(column, width)
+            yield from _column_table(report.columns)
         case _:  # a task with a report of its own need not add a case here
             for name, value in report.parts().items():
                 yield f"{name} {value:.4f}"
@@ -51,6 +57,36 @@ def _tag_lines(report: TagReport, width: int | None) -> Iterator[str]:
     yield f"{kind}, {report.mode}; token accuracy {report.accuracy:.4f} of {tokens}"
     yield from _added_lines(report.comparison)
     yield from _unknown_lines("labels", report.unknown)
+
+
+def _column_lines(report: ColumnReport, width: int | None) -> Iterator[str]:
+    """The scores of one of several columns by label, or by attribute; none of lemmas."""
+    if report.tags is None and not report.attributes:
+        return
+    yield visible(report.name)
+    yield ""
+    if report.tags is not None:
+        yield from _tag_lines(report.tags, width)
+    else:
+        averages = {"micro avg": report.micro} if report.micro else {}
+        yield from _table(report.attributes or {}, averages, width)
+        yield "attributes of tokens that have them"
+    yield ""
+
+
+def _column_table(columns: Sequence[ColumnReport]) -> Iterator[str]:
+    """Accuracy of whole values in each column."""
+    names = [label_cell(column.name) for column in columns]
+    first = max(map(len, names))
+    yield f"{'':<{first}}  accuracy  known words  unknown words  tokens"
+    for name, column in zip(names, columns, strict=True):
+        unknown = f"{column.unknown.accuracy:.4f}" if column.unknown.support else "-"
+        yield (
+            f"{name:<{first}}  {column.accuracy:>8.4f}  {column.known.accuracy:>11.4f}  "
+            f"{unknown:>13}  {column.tokens:>6,}"
+        )
+    total = max((column.unknown.support for column in columns), default=0)
+    yield f"accuracy of whole values; {plural(total, 'token')} of words that train lacks"
 
 
 def _class_lines(report: ClassReport, width: int | None) -> Iterator[str]:
@@ -68,15 +104,22 @@ def _added_lines(comparison: Comparison) -> Iterator[str]:
 
 
 def _score_lines(report: TagReport | ClassReport, width: int | None) -> Iterator[str]:
+    averages = {
+        "micro avg": report.micro,
+        "macro avg": report.macro,
+        "weighted avg": report.weighted,
+    }
+    yield from _table(report.types, averages, width)
+
+
+def _table(
+    types: Mapping[str, Score], means: Mapping[str, Score], width: int | None
+) -> Iterator[str]:
     # seqeval's layout. Rows, not a dictionary: a label may be called "micro avg".
     heads = "  precision  recall      f1  support"
     room = max(_MIN_LABEL, width - len(heads)) if width else _MAX_LABEL
-    rows = [(shortened(label_cell(label), room), score) for label, score in report.types.items()]
-    averages = [
-        ("micro avg", report.micro),
-        ("macro avg", report.macro),
-        ("weighted avg", report.weighted),
-    ]
+    rows = [(shortened(label_cell(label), room), score) for label, score in types.items()]
+    averages = list(means.items())
     first = max(len(label) for label, _ in (*rows, *averages))
     yield f"{'':<{first}}{heads}"
     for group in (rows, averages):  # a blank line after each

@@ -10,6 +10,7 @@ from typing import Any
 
 from tagkit.errors import DataError
 from tagkit.evaluation.class_report import ClassReport, JointReport
+from tagkit.evaluation.column_report import ColumnsReport
 from tagkit.evaluation.metrics import Kind
 from tagkit.evaluation.report import Report
 from tagkit.evaluation.scores import Counts, Labels, Score, ScoreTable
@@ -91,6 +92,9 @@ def verify_report(report: Report, name: str) -> Verification:
     """
     # Of both, the classes are left out, and `lines` says so.
     tags = report.tags if isinstance(report, JointReport) else report
+    if isinstance(report, ColumnsReport):  # the first column of spans, if there is one
+        spans = [column.tags for column in report.columns if column.kind == Kind.SPANS]
+        tags = next((each for each in spans if each is not None), report)
     if not isinstance(tags, TagReport) or tags.comparison.kind is not Kind.SPANS:
         found = "classes of texts" if isinstance(tags, ClassReport) else "plain labels"
         raise DataError(

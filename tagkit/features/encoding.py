@@ -126,8 +126,8 @@ class Target:
     """Gold labels of a corpus, one for each token or one for each sentence.
 
     Attributes:
-        values: (tokens,) int64 ids, the sentences one after another; or (sentences, ...) of any
-            type.
+        values: (tokens,) int64 ids, the sentences one after another, or (tokens, parts) of values
+            with several parts; or (sentences, ...) of any type.
         per: whether a value belongs to a token or to a sentence.
     """
 
@@ -298,8 +298,11 @@ def _groups(lengths: Ids) -> Iterator[tuple[int, int]]:
 
 
 def _padded(values: Ids, filled: npt.NDArray[np.bool_]) -> Tensor:
-    """Values, in order, where `filled` is True; `PAD_ID` elsewhere."""
+    """Values, in order, where `filled` is True; `PAD_ID` elsewhere.
+
+    A value may be one number or a row of numbers: (values, ...) -> (*filled.shape, ...).
+    """
     # Masked assignment goes row by row, just as `values` is ordered; no loop over sentences.
-    padded = np.full(filled.shape, PAD_ID, dtype=np.int64)
+    padded = np.full((*filled.shape, *values.shape[1:]), PAD_ID, dtype=np.int64)
     padded[filled] = values
     return torch.from_numpy(padded)

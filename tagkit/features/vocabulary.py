@@ -13,6 +13,8 @@ from typing import Any
 
 from tagkit.errors import shorten
 from tagkit.features.affixes import affixes_of
+from tagkit.features.column_labels import ColumnLabels, read_columns
+from tagkit.text.json_text import checked_strings, kind_of
 from tagkit.text.records import Sentence
 
 PAD_ID = 0  # the only definition: batches fill with it, embeddings zero its row
@@ -44,6 +46,9 @@ class Vocabulary:
         features: values of each feature column, each in the order of their ids, from `RESERVED` on.
         lowercase: whether words are looked up in lower case.
         normalize_digits: whether words are looked up with every digit as 0.
+        columns: labels of each tag column, in a model of several; it has no `tags`.
+        forms: distinct words of the training corpus as they are written, in such a model alone: its
+            scores tell known words from unknown ones.
     """
 
     words: tuple[str, ...]
@@ -56,6 +61,8 @@ class Vocabulary:
     features: tuple[tuple[str, ...], ...]
     lowercase: bool
     normalize_digits: bool
+    columns: tuple[ColumnLabels, ...] = ()
+    forms: tuple[str, ...] = ()
     # Derived, so neither saved nor compared.
     _word_ids: dict[str, int] = field(init=False, repr=False, compare=False)
     _vector_rows: dict[str, int] = field(init=False, repr=False, compare=False)
@@ -131,7 +138,11 @@ class Vocabulary:
         """Plain lists and values, for JSON."""
         # Not dataclasses.asdict, which would copy every word, and the tables of ids as well.
         names = [part.name for part in fields(self) if part.init]
-        return {name: getattr(self, name) for name in names}
+        found = {name: getattr(self, name) for name in names}
+        columns, forms = found.pop("columns"), found.pop("forms")
+        if columns:  # a model of one column is written as before there were several
+            found |= {"columns": [column.to_dict() for column in columns], "forms": forms}
+        return found
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "Vocabulary":
@@ -143,7 +154,7 @@ class Vocabulary:
             ValueError: a part repeats a string, or holds an empty string where none is allowed.
         """
         if not isinstance(values, dict):
-            raise TypeError(f"expected an object with lists of strings, found {_kind(values)}")
+            raise TypeError(f"expected an object with lists of strings, found {kind_of(values)}")
         vocabulary = cls(
             words=_strings(values, "words"),
             vector_words=_strings(values, "vector_words"),
@@ -156,6 +167,8 @@ class Vocabulary:
             features=_columns(values, "features"),
             lowercase=_bool(values, "lowercase"),
             normalize_digits=_bool(values, "normalize_digits"),
+            columns=read_columns(values.get("columns", [])),
+            forms=_strings(values, "forms") if "forms" in values else (),
         )
         vocabulary._check()
         return vocabulary
@@ -246,46 +259,16 @@ def _numbered(strings: Sequence[str], first: int) -> dict[str, int]:
 
 
 def _strings(values: dict[str, Any], name: str) -> tuple[str, ...]:
-    return _checked_strings(values[name], name)
-
-
-def _checked_strings(found: Any, name: str) -> tuple[str, ...]:
-    if not isinstance(found, (list, tuple)):
-        raise TypeError(f"{name}: expected a list of strings, found {_kind(found)}")
-    # One pass in C for each check: a vocabulary may have millions of words.
-    if set(map(type, found)) - {str}:
-        wrong = next(each for each in found if type(each) is not str)
-        raise TypeError(f"{name}: expected strings, found {_kind(wrong)}")
-    try:
-        "".join(found).encode()  # JSON can spell lone surrogates, which cannot be written again
-    except UnicodeEncodeError:
-        raise TypeError(f"{name}: expected text, found half of a surrogate pair") from None
-    return tuple(found)
+    return checked_strings(values[name], name)
 
 
 def _columns(values: dict[str, Any], name: str) -> tuple[tuple[str, ...], ...]:
     if not isinstance(values[name], (list, tuple)):
-        raise TypeError(f"{name}: expected a list of columns, found {_kind(values[name])}")
-    return tuple(_checked_strings(column, name) for column in values[name])
+        raise TypeError(f"{name}: expected a list of columns, found {kind_of(values[name])}")
+    return tuple(checked_strings(column, name) for column in values[name])
 
 
 def _bool(values: dict[str, Any], name: str) -> bool:
     if type(values[name]) is not bool:
-        raise TypeError(f"{name}: expected true or false, found {_kind(values[name])}")
+        raise TypeError(f"{name}: expected true or false, found {kind_of(values[name])}")
     return bool(values[name])
-
-
-def _kind(value: Any) -> str:
-    """The kind of a value, in JSON's terms."""
-    match value:
-        case None:
-            return "null"
-        case bool():  # before int, of which bool is a subclass
-            return "true" if value else "false"
-        case int() | float():
-            return "a number"
-        case str():
-            return "a string"
-        case dict():
-            return "an object"
-    return "a list"

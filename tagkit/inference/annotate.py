@@ -21,12 +21,13 @@ from tagkit.inference.style import (
     COLUMNS,
     Origin,
     Style,
-    conllu_column,
+    conllu_columns,
     require_format,
 )
+from tagkit.inference.tag_cells import rows_of
 from tagkit.inference.window import Blocks, Lines, Output, Records, Refused, Window
 from tagkit.limits import MAX_LENGTH
-from tagkit.text.records import Document, Prediction, Sentence, TaggedText
+from tagkit.text.records import Document, Prediction, Sentence, TagColumn, TaggedText
 from tagkit.text.schemes import has_spans
 from tagkit.wording import Message, Setting
 
@@ -83,6 +84,7 @@ def style_of(predictor: Predictor, options: AnswerOptions) -> Style:
         spans=spans,
         confidence=options.confidence,
         top=bool(options.top),
+        several=bool(data.tag_columns),
     )
     return Style(
         format=options.output_format,
@@ -94,7 +96,7 @@ def style_of(predictor: Predictor, options: AnswerOptions) -> Style:
         top=options.top,
         threshold=options.threshold or 0.0,
         spans=spans,
-        column=conllu_column(data, spans=spans),
+        columns=conllu_columns(data, spans=spans),
     )
 
 
@@ -212,10 +214,11 @@ class Annotator:
     def _filled(
         self, block: Block, window: Blocks, answer: Prediction, style: Style, origin: Origin
     ) -> Iterator[str]:
-        """The lines of a sentence of CoNLL-U with the predicted column."""
+        """The lines of a sentence of CoNLL-U with the predicted columns."""
         assert window.layout is not None  # there is a sentence
         cells = class_cells(_as_text(answer), style, origin)
-        values = column_values(answer.tags, answer.probabilities, cells, style.column)
+        columns = answer.columns or (TagColumn("", answer.tags, answer.probabilities),)
+        values = column_values(columns, cells, style.columns)
         yield from fill_columns(block, window.layout, values, window.file)
 
     def _columns(self, answer: Prediction, layout: Layout | None, origin: Origin) -> Sequence[str]:
@@ -229,6 +232,8 @@ class Annotator:
             remedy = Setting("output_format", "jsonl")
             raise FormatError(origin.file, origin.line, Message(f"{problem}; try ", remedy))
         suffix = "".join(f"{separator}{cell}" for cell in cells)
+        if answer.columns:
+            return [f"{separator.join(row)}{suffix}" for row in rows_of(answer.columns)]
         if answer.probabilities is None:
             # The usual case without a copy of every tag.
             return [f"{tag}{suffix}" for tag in answer.tags] if suffix else answer.tags

@@ -1,4 +1,4 @@
-"""Predictions as CoNLL-U: the predicted column is filled, and nothing else changes.
+"""Predictions as CoNLL-U: the predicted columns are filled, and nothing else changes.
 
     the model's column (UPOS, FEATS, MISC.NER, ...)   the tag
     MISC, key UPOSProb, NERProb, ...                  its probability, where that is wanted
@@ -19,7 +19,8 @@ from tagkit.corpus.formats.pieces import Writing
 from tagkit.errors import FormatError
 from tagkit.inference.answers import class_cells, sentences_of
 from tagkit.inference.style import Origin, Style
-from tagkit.text.records import TaggedText
+from tagkit.inference.tag_cells import columns_of
+from tagkit.text.records import TagColumn, TaggedText
 
 # Of lines that `write_conllu` writes.
 _LAYOUT = Layout(width=len(CONLLU_COLUMNS), conllu=True, token=1, tag=None, features=(), tabs=True)
@@ -28,30 +29,29 @@ _CLASS, _PROBABILITY = "Class", "Prob"  # keys of MISC, the second one after the
 
 
 def column_values(
-    tags: Sequence[str],
-    probabilities: Sequence[float] | None,
-    classes: Sequence[str],
-    column: str,
+    columns: Sequence[TagColumn], classes: Sequence[str], names: Sequence[str]
 ) -> Mapping[Column, Sequence[str]]:
     """Values of columns of CoNLL-U, one a word.
 
     Args:
-        tags: the predicted tags.
-        probabilities: of these; None where they are not written.
+        columns: the predicted tags, those of each tag column; with probabilities if these are
+            written.
         classes: cells of a class and its probability by turns, as `class_cells` has them.
-        column: that gets the tags.
+        names: of the columns of CoNLL-U that get the tags.
     """
-    values: dict[Column, Sequence[str]] = {column: tags}
-    if probabilities is not None:
-        # The name of a key, or of a column: MISC.NER gets NERProb, UPOS gets UPOSProb.
-        key = f"{column.rpartition('.')[2]}{_PROBABILITY}"
-        values[f"MISC.{key}"] = [f"{each:.4f}" for each in probabilities]
+    values: dict[Column, Sequence[str]] = {}
+    for name, column in zip(names, columns, strict=True):
+        values[name] = column.values
+        if column.probabilities is not None:
+            # The name of a key, or of a column: MISC.NER gets NERProb, UPOS gets UPOSProb.
+            key = f"{name.rpartition('.')[2]}{_PROBABILITY}"
+            values[f"MISC.{key}"] = [f"{each:.4f}" for each in column.probabilities]
     absent = KEYED["MISC"]
     for index, cell in enumerate(classes):
         number = f"{index // 2 + 1}" if index > 1 else ""
         key = f"{_CLASS}{number}{_PROBABILITY if index % 2 else ''}"
         # At the first word alone: a class is of the whole sentence.
-        values[f"MISC.{key}"] = [cell or absent, *[absent] * (len(tags) - 1)]
+        values[f"MISC.{key}"] = [cell or absent, *[absent] * (len(columns[0].values) - 1)]
     return values
 
 
@@ -68,13 +68,8 @@ def conllu_lines(answer: TaggedText, style: Style, origin: Origin) -> Iterator[s
             lines = tuple(piece.text.split("\n")[:-1])
             ids = (line.partition("\t")[0] for line in lines)
             rows = tuple(place for place, cell in enumerate(ids) if is_whole(cell))
-            probabilities = [token.probability or 0.0 for token in tokens]
-            values = column_values(
-                [token.tag or "_" for token in tokens],
-                probabilities if style.confidence else None,
-                classes,
-                style.column,
-            )
+            columns = columns_of(tokens, confidence=style.confidence)
+            values = column_values(columns, classes, style.columns)
             block = Block(lines, rows, None, origin.line)
             yield from fill_columns(block, _LAYOUT, values, origin.file)
     except FormatError as error:  # the lines are not those of the input

@@ -10,6 +10,7 @@ from tagkit.text.records import (
     Document,
     Prediction,
     Sentence,
+    TagColumn,
     TaggedText,
     TaggedToken,
     TextSpan,
@@ -134,12 +135,13 @@ def as_tagged(text: Text, predictions: Sequence[Prediction]) -> TaggedText:
             prediction.attention or nothing,
             strict=True,
         )
-        sentences.append(
-            tuple(
-                TaggedToken(word, start, end, tag, probability, attention)
-                for word, (start, end), tag, probability, attention in rows
-            )
-        )
+        tokens = [
+            TaggedToken(word, start, end, tag, probability, attention)
+            for word, (start, end), tag, probability, attention in rows
+        ]
+        if prediction.columns:
+            tokens = _with_columns(tokens, prediction.columns)
+        sentences.append(tuple(tokens))
         for span in prediction.spans:
             # `span.end` is exclusive: the last word is the one before it.
             start, end = places[span.start][0], places[span.end - 1][1]
@@ -149,3 +151,20 @@ def as_tagged(text: Text, predictions: Sequence[Prediction]) -> TaggedText:
     if len(predictions) != 1:  # a text that has classes is one sentence
         return tagged
     return replace(tagged, labels=predictions[0].labels, scores=predictions[0].scores)
+
+
+def _with_columns(tokens: Sequence[TaggedToken], columns: Sequence[TagColumn]) -> list[TaggedToken]:
+    """The tokens with their value in each column."""
+    names = [column.name for column in columns]
+    values = zip(*(column.values for column in columns), strict=True)
+    found = [
+        replace(token, tags=dict(zip(names, cells, strict=True)))
+        for token, cells in zip(tokens, values, strict=True)
+    ]
+    if any(column.probabilities is None for column in columns):
+        return found
+    probs = zip(*(column.probabilities or () for column in columns), strict=True)
+    return [
+        replace(token, probabilities=dict(zip(names, cells, strict=True)))
+        for token, cells in zip(found, probs, strict=True)
+    ]

@@ -88,6 +88,10 @@ def _appended(
             if sentence.words != block.sentence.words:
                 return None
             tags = _tags(predictor, split, prediction)
+            if prediction.columns:  # one more cell a column, as `tagkit predict` writes them
+                separator = "\t" if reader.layout is None or reader.layout.tabs else " "
+                values = (column.values for column in prediction.columns)
+                tags = [separator.join(cells) for cells in zip(*values, strict=True)]
         elif is_part:
             continue
         lines += append_column(block, reader.layout, tags)
@@ -116,6 +120,9 @@ def _in_columns(
         # The same cells at each token: gold classes, then predicted ones.
         for labels in (sentence.labels, prediction.labels) if with_classes else ():
             cells += ((",".join(labels) or _NO_CLASS,) * len(sentence),)
+        if prediction.columns:  # all gold columns, then all predicted ones
+            cells += tuple(column.values for column in (*sentence.columns, *prediction.columns))
+            return Sentence(sentence.words, cells[-1], cells[:-1])
         cells += (sentence.tags or (),)
         return Sentence(sentence.words, tuple(_tags(predictor, split, prediction)), cells)
 

@@ -22,6 +22,7 @@ from tagkit.inference.answers import cannot_hold_cells, class_cells
 from tagkit.inference.conllu_lines import conllu_lines
 from tagkit.inference.highlight import highlight
 from tagkit.inference.style import JSONL, SHOW, Origin, Style, selected
+from tagkit.inference.tag_cells import tag_cells
 from tagkit.storage import replace_lone_surrogates
 from tagkit.text.json_text import to_json as dumps
 from tagkit.text.records import TaggedText, TaggedToken, TextSpan
@@ -52,8 +53,8 @@ def answer_lines(answer: TaggedText, style: Style, origin: Origin) -> Iterator[s
         for sentence in answer.sentences:
             _check_words([token.text for token in sentence], answer, origin)
             for token in sentence:
-                probability = f"\t{token.probability:.4f}" if style.confidence else ""
-                yield f"{token.text}\t{token.tag}{probability}{suffix}"
+                cells = "\t".join(tag_cells(token, confidence=style.confidence))
+                yield f"{token.text}\t{cells}{suffix}"
             yield ""  # a blank line ends a sentence
 
 
@@ -89,11 +90,13 @@ def _classes(answer: TaggedText, style: Style) -> dict[str, Any]:
 def _without_none(part: TaggedToken | TextSpan) -> dict[str, Any]:
     """The values that are not None; probabilities rounded to six decimals."""
     # Six decimals are about the precision of float32.
-    return {
-        name: round(value, 6) if isinstance(value, float) else value
-        for name, value in asdict(part).items()
-        if value is not None
-    }
+    return {name: _rounded(value) for name, value in asdict(part).items() if value is not None}
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, dict):  # of each tag column
+        return {name: _rounded(each) for name, each in value.items()}
+    return round(value, 6) if isinstance(value, float) else value
 
 
 def _check_words(words: Sequence[str], answer: TaggedText, origin: Origin) -> None:

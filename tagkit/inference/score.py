@@ -11,10 +11,12 @@ from tagkit.corpus.answers import Answer, as_items
 from tagkit.corpus.dataset import Split, with_label_notes
 from tagkit.corpus.formats.options import Item
 from tagkit.corpus.splits import check_classes, read_split, split_of_records
+from tagkit.errors import DataError
 from tagkit.evaluation.compare import refuse_options_of_tags
 from tagkit.evaluation.report import Report
 from tagkit.inference.predictor import Predictor
 from tagkit.text.records import Prediction
+from tagkit.wording import Message, Setting, plural
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +157,11 @@ def _as_trained(predictor: Predictor, data: DataConfig) -> DataConfig:
         column: getattr(trained if getattr(data, column) is None else data, column)
         for column in columns
     }
+    given, wanted = data.model_copy(update=named).tag_columns, len(trained.tag_columns)
+    if len(given) != wanted:
+        expected = f"a list of {plural(wanted, 'column')}" if wanted else "one column"
+        what = f": expected {expected}, which the model predicts"
+        raise DataError(Message(Setting("data.tag_column"), what))
     named["feature_columns"] = trained.feature_columns
     # These are properties of the task, not of a file's layout: as in training.
     for option in ("tokenizer", "label_level", "tree_labels"):

@@ -22,7 +22,7 @@ from tagkit.features.vocabulary import Vocabulary
 from tagkit.inference.word_cache import WordCache
 from tagkit.limits import BATCH_SIZE, BATCH_TOKENS, MAX_LENGTH
 from tagkit.models.model import Model
-from tagkit.models.tagger import known_labels, tags_in
+from tagkit.models.tagger import tags_in
 from tagkit.models.task import ModelContext, PredictionOptions, SentenceBatch
 from tagkit.models.task_table import task_of
 from tagkit.text.records import Alternative, Prediction, Sentence
@@ -146,7 +146,7 @@ class SentencePredictor:
             # (start, prediction) of each window
             parts = [(start, next(found)) for start, _ in plan]
             whole = parts[0][1] if len(parts) == 1 else None
-            predictions.append(whole or self.task.join(self.config, sentence.words, parts))
+            predictions.append(whole or self.task.join(self._context, sentence.words, parts))
         return predictions
 
     def _decode(
@@ -265,7 +265,7 @@ class SentencePredictor:
 
     def labels(self) -> frozenset[str]:
         """Types of spans, or plain labels, that the model can predict; "" for tags without one."""
-        return known_labels(self._context)
+        return self.task.known_labels(self._context)
 
     def classes(self) -> frozenset[str]:
         """Classes of texts that the model can predict."""

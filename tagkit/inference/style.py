@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from itertools import islice
 
-from tagkit.config import DataConfig
+from tagkit.config import Column, DataConfig
 from tagkit.corpus.dataset import LabelKinds
 from tagkit.corpus.formats.columns.layout import CONLLU, CONLLU_COLUMNS
 from tagkit.corpus.formats.conllu import KEY
@@ -35,7 +35,8 @@ class Style:
             the text's labels.
         threshold: minimum probability of those `top` classes.
         spans: whether the predicted tags mean spans.
-        column: of CoNLL-U that gets the predicted tags, such as UPOS or MISC.NER.
+        columns: of CoNLL-U that get the predicted tags, such as UPOS or MISC.NER: one for each tag
+            column of the model.
     """
 
     format: str
@@ -46,7 +47,7 @@ class Style:
     top: int
     threshold: float
     spans: bool = False
-    column: str = "UPOS"
+    columns: tuple[str, ...] = ("UPOS",)
 
     @property
     def row(self) -> Format | None:
@@ -82,13 +83,16 @@ def selected(answer: TaggedText, style: Style) -> list[LabelScore]:
     return list(islice(likely, style.top))
 
 
-def formats_for(gives: LabelKinds, *, spans: bool, probabilities: bool) -> list[str]:
+def formats_for(
+    gives: LabelKinds, *, spans: bool, probabilities: bool, several: bool = False
+) -> list[str]:
     """Names of the formats that can hold what a model predicts.
 
     Args:
         gives: the kinds of labels that it predicts.
         spans: whether its tags mean spans.
         probabilities: whether those of labels are to be written too.
+        several: whether it predicts several tag columns, for which records have no place.
     """
     rows = (row for row in FORMATS.values() if row.name not in RENDERED)
     # CoNLL-U has no line for a text without tags.
@@ -96,7 +100,9 @@ def formats_for(gives: LabelKinds, *, spans: bool, probabilities: bool) -> list[
     return rendered + [
         row.name
         for row in rows
-        if _holds(row, gives, spans=spans) and (row.has_named_columns or not probabilities)
+        if not several
+        and _holds(row, gives, spans=spans)
+        and (row.has_named_columns or not probabilities)
     ]
 
 
@@ -110,17 +116,19 @@ def _holds(row: Format, gives: LabelKinds, *, spans: bool) -> bool:
 
 
 def require_format(
-    name: str, gives: LabelKinds, *, spans: bool, confidence: bool, top: bool
+    name: str, gives: LabelKinds, *, spans: bool, confidence: bool, top: bool, several: bool
 ) -> None:
     """Make sure that a format can hold what a model predicts.
 
     Raises:
         DataError: it cannot; the message names those that can.
     """
-    fitting = formats_for(gives, spans=spans, probabilities=confidence or top)
+    fitting = formats_for(gives, spans=spans, probabilities=confidence or top, several=several)
     if name in (AUTO, SHOW, *fitting):
         return
-    if name in formats_for(gives, spans=spans, probabilities=False):
+    if several:
+        problem = Message("this model predicts several tag columns")
+    elif name in formats_for(gives, spans=spans, probabilities=False):
         option = Setting("confidence", True) if confidence else Setting("top")
         problem = Message(f"{name} has no place for the probabilities of ", option)
     elif gives.tags and name in formats_for(gives, spans=True, probabilities=False):
@@ -134,21 +142,32 @@ def require_format(
     raise DataError(Message(problem, ": expected ", setting, f"{expected}, found {name}"))
 
 
-def conllu_column(data: DataConfig, *, spans: bool) -> str:
-    """The column of CoNLL-U that gets the predicted tags: the one that the model was trained on.
+def conllu_columns(data: DataConfig, *, spans: bool) -> tuple[str, ...]:
+    """The columns of CoNLL-U that get the predicted tags: those that the model was trained on.
 
     A model of another kind of corpus fills what `convert` would: UPOS with plain labels, the key
-    NER of MISC with the tags of spans.
+    NER of MISC with the tags of spans. Further columns without a name get the keys Tag2,
+    Tag3 and so on there.
 
     Args:
         data: the resolved configuration of the model.
         spans: whether its tags mean spans.
     """
-    named = data.tag_column
-    if isinstance(named, int) and data.format == CONLLU:
+    usual = f"MISC.{KEY}" if spans else "UPOS"
+    if not data.tag_columns:
+        return (_conllu_column(data.first_tag_column, data.format) or usual,)
+    return tuple(
+        _conllu_column(column, data.format) or (f"MISC.Tag{number}" if number > 1 else usual)
+        for number, column in enumerate(data.tag_columns, 1)
+    )
+
+
+def _conllu_column(named: Column | None, format: str) -> str | None:
+    """The column of this name, or of this number in CoNLL-U; None where it names none."""
+    if isinstance(named, int) and format == CONLLU:
         named = CONLLU_COLUMNS[named % len(CONLLU_COLUMNS)]
     if isinstance(named, str):
         name, dot, key = named.partition(".")
         if name.upper() in CONLLU_COLUMNS and name.upper() not in _NO_ANNOTATION:
             return f"{name.upper()}{dot}{key}"
-    return f"MISC.{KEY}" if spans else "UPOS"
+    return None

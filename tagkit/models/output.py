@@ -10,6 +10,25 @@ from tagkit.nn.crf.confidence import SpanConfidence
 
 
 @dataclass(frozen=True, slots=True)
+class ColumnOutput:
+    """Predictions for one of several tag columns, on the CPU.
+
+    Attributes:
+        ids: (batch, time) int64 labels, or (batch, time, parts) of values with several parts; 0 on
+            padding.
+        confidence: of paths of tags; None of other values, and unless it was requested.
+        scores: (batch, time, labels) of each label, where the best one may not fit the word; None
+            elsewhere.
+        probs: (batch, time) probability of the ids; None unless it was requested, and of tags.
+    """
+
+    ids: Tensor
+    confidence: SpanConfidence | None = None
+    scores: Tensor | None = None
+    probs: Tensor | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ModelOutput:
     """Predictions of a model for a batch, on the CPU.
 
@@ -19,6 +38,7 @@ class ModelOutput:
         class_probs: (batch, classes), 0 to 1; None from a model without classes.
         attention: (batch, time) weight of each token in the text's vector, 0 on padding; sums to 1
             over a text. None unless the pooling is attention.
+        columns: of each tag column, of a model of several.
     """
 
     # One record for all tasks: what a task does not predict stays None.
@@ -26,6 +46,7 @@ class ModelOutput:
     confidence: SpanConfidence | None = None
     class_probs: Tensor | None = None
     attention: Tensor | None = None
+    columns: tuple[ColumnOutput, ...] = ()
 
 
 def require_number(value: float) -> None:

@@ -5,10 +5,10 @@ corpus. The spans are the same in both.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
-from tagkit.config import training_scheme
 from tagkit.models.output import ModelOutput, require_number
 from tagkit.models.task import ModelContext
 from tagkit.nn.crf.chain import Chain
@@ -43,12 +43,25 @@ def tags_and_spans(
     context: ModelContext, path: Sequence[int]
 ) -> tuple[tuple[str, ...], tuple[Span, ...]]:
     """A path of tag ids as tags in the scheme of the training corpus, and its spans."""
-    tags = tuple(context.vocabulary.tags[number] for number in path)
-    if not has_spans(training_scheme(context.config)):
+    return spelled(context.vocabulary.tags, context.config.data.scheme, path)
+
+
+def spelled(
+    labels: Sequence[str], scheme: str, path: Sequence[int]
+) -> tuple[tuple[str, ...], tuple[Span, ...]]:
+    """A path of tag ids as tags in a scheme, and its spans.
+
+    Args:
+        labels: tags in the order of their ids, in a training scheme.
+        scheme: of the training corpus; `PLAIN` for plain labels, which mean no spans.
+        path: of ids.
+    """
+    tags = tuple(labels[number] for number in path)
+    if not has_spans(scheme):
         return tags, ()
     # The model predicts in the training scheme; users see the scheme of their own corpus.
     spans = to_spans(tags)
-    return from_spans(spans, len(tags), context.config.data.scheme), spans
+    return from_spans(spans, len(tags), scheme), spans
 
 
 def with_probabilities(prediction: Prediction, confidence: SpanConfidence, row: int) -> Prediction:
@@ -88,6 +101,16 @@ def tag_alternatives(
         lengths: number of words in each sentence.
         count: number of sequences; a short sentence may have fewer.
     """
+    return alternatives(partial(tags_and_spans, context), scores, lengths, count)
+
+
+def alternatives(
+    read: Callable[[Sequence[int]], tuple[tuple[str, ...], tuple[Span, ...]]],
+    scores: Chain,
+    lengths: Sequence[int],
+    count: int,
+) -> list[list[Alternative]]:
+    """As `tag_alternatives`; `read` gives the tags and spans of a path."""
     paths, path_scores = n_best(scores, count)  # (batch, count, time), (batch, count)
     # log P(path) = score - log Z; paths that do not exist score -inf. In float64, as the difference
     # of two large numbers loses digits.
@@ -97,7 +120,7 @@ def tag_alternatives(
         require_number(sum(probs[row]))
         found.append(
             [
-                Alternative(*tags_and_spans(context, path[:length]), probability)
+                Alternative(*read(path[:length]), probability)
                 for path, probability in zip(paths[row].tolist(), probs[row], strict=True)
                 if probability > 0
             ]

@@ -105,23 +105,38 @@ def build_tag_head(
     config: Config, vocabulary: Vocabulary, inputs: int, data: TrainingData | None
 ) -> Head:
     """The head that the configuration names, over `inputs` features of each token."""
-    kind = HEADS[config.head.kind]
-    bigrams = None
-    if data is not None and kind.uses_bigrams:  # otherwise the saved ones come with the weights
-        bigrams = estimate_bigrams(data.encoded.paths("tags"), len(vocabulary.tags))
-    head = kind(
-        TagSpace(
-            inputs=inputs,
-            tags=len(vocabulary.tags),
-            illegal=illegal_steps(vocabulary.tags, legal_scheme(config)),
-            bigrams=bigrams,
-            constrain_training=config.head.constrain == "train",
-        )
-    )
+    head = head_of_tags(config, vocabulary.tags, inputs, data, "tags")
     # Only the loss uses weights: a model that is loaded has none.
     if data is not None and config.head.label_weights:
         head.tag_weights = _tag_weights(config, vocabulary, data.path)
     return head
+
+
+def head_of_tags(
+    config: Config, tags: tuple[str, ...], inputs: int, data: TrainingData | None, target: str
+) -> Head:
+    """The head that the configuration names, of any tags.
+
+    Args:
+        config: its scheme is that of the tags.
+        tags: in the order of their ids.
+        inputs: features of each token.
+        data: the training corpus; None where weights are loaded next.
+        target: name of the tags among the corpus's targets.
+    """
+    kind = HEADS[config.head.kind]
+    bigrams = None
+    if data is not None and kind.uses_bigrams:  # otherwise the saved ones come with the weights
+        bigrams = estimate_bigrams(data.encoded.paths(target), len(tags))
+    return kind(
+        TagSpace(
+            inputs=inputs,
+            tags=len(tags),
+            illegal=illegal_steps(tags, legal_scheme(config)),
+            bigrams=bigrams,
+            constrain_training=config.head.constrain == "train",
+        )
+    )
 
 
 def _tag_weights(config: Config, vocabulary: Vocabulary, path: str) -> Tensor:
@@ -258,10 +273,14 @@ class TagTask(Task):
         return tag_predictions(context, output, batch.sentences)
 
     def join(
-        self, config: Config, words: tuple[str, ...], parts: Sequence[tuple[int, Prediction]]
+        self, context: ModelContext, words: tuple[str, ...], parts: Sequence[tuple[int, Prediction]]
     ) -> Prediction:
         """The tags of the windows, joined where no span is cut."""
-        return join(words, parts, config.data.scheme)
+        return join(words, parts, context.config.data.scheme)
+
+    def known_labels(self, context: ModelContext) -> frozenset[str]:
+        """Types of spans, or plain labels."""
+        return known_labels(context)
 
     @torch.inference_mode()
     def n_best(

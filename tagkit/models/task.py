@@ -38,6 +38,7 @@ from tagkit.evaluation.metrics import Kind
 from tagkit.evaluation.report import Report
 from tagkit.features.batch import Batch, Tokens
 from tagkit.features.bucketing import Ids, batches_at_random
+from tagkit.features.column_labels import ColumnLabels
 from tagkit.features.encoding import Encoded, Target
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.description import Description
@@ -53,10 +54,12 @@ class Labels:
     Attributes:
         tags: of tokens, in the training scheme.
         classes: of texts.
+        columns: of each tag column, where there are several; then there are no `tags`.
     """
 
     tags: tuple[str, ...] = ()
     classes: tuple[str, ...] = ()
+    columns: tuple[ColumnLabels, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,12 +253,12 @@ class Task(ABC):
         """
 
     def join(
-        self, config: Config, words: tuple[str, ...], parts: Sequence[tuple[int, Prediction]]
+        self, context: ModelContext, words: tuple[str, ...], parts: Sequence[tuple[int, Prediction]]
     ) -> Prediction:
         """One prediction for a sentence that was read in windows.
 
         Args:
-            config: of the model.
+            context: the model.
             words: of the whole sentence.
             parts: of each window the number of its first word in the sentence, and its prediction.
         """
@@ -275,6 +278,10 @@ class Task(ABC):
             count: how many; a short sentence may have fewer.
         """
         raise NotImplementedError("this task predicts no tags")
+
+    def known_labels(self, context: ModelContext) -> frozenset[str]:
+        """Types of spans, or plain labels, that the model can predict; "" of a bare prefix."""
+        return frozenset()  # this task predicts no tags
 
     @abstractmethod
     def score(

@@ -2,18 +2,22 @@
 
 from tagkit.config import Config
 from tagkit.models.classifier import ClassifyTask
+from tagkit.models.columns import ColumnsTask
 from tagkit.models.joint import JointTask
 from tagkit.models.tagger import TagTask
 from tagkit.models.task import Task
 
-# The keys are the values that the configuration allows for `task`. How to add one: see `task.py`.
+COLUMNS = "columns"  # the task "tag" where data.tag_column is a list
+# The other keys are the values that the configuration allows for `task`. How to add one: see
+# `task.py`.
 TASKS: dict[str, Task] = {
     "tag": TagTask(),
     "classify": ClassifyTask(),
     "both": JointTask(),
+    COLUMNS: ColumnsTask(),
 }
 
 
 def task_of(config: Config) -> Task:
     """The task of a configuration."""
-    return TASKS[config.task]
+    return TASKS[COLUMNS if config.data.tag_columns else config.task]

@@ -11,6 +11,7 @@ import torch
 
 from tagkit.config import Config, options_of, training_scheme
 from tagkit.errors import ConfigError
+from tagkit.features.column_labels import ColumnLabels
 from tagkit.features.vocabulary import PAD_ID, Vocabulary
 from tagkit.features.word_vectors import Vectors
 from tagkit.models.bundle import Bundle
@@ -83,7 +84,21 @@ def extend_vocabulary(vocabulary: Vocabulary, config: Config, base: Bundle) -> V
         tags=_united(old.tags, vocabulary.tags) if same_tags else vocabulary.tags,
         classes=_united(old.classes, vocabulary.classes) if vocabulary.classes else (),
         features=tuple(map(_united, old.features, vocabulary.features)),
+        columns=tuple(_extended(column, old.columns) for column in vocabulary.columns),
     )
+
+
+def _extended(column: ColumnLabels, old: Iterable[ColumnLabels]) -> ColumnLabels:
+    """The labels of a column after those of the same column of the base model.
+
+    Those of other parts are dropped, as the head's rows are in the order of the parts.
+    """
+    for other in old:
+        same = (other.name, other.codec, other.learnt) == (column.name, column.codec, column.learnt)
+        if same and [*other.parts] == [*column.parts]:
+            parts = {part: _united(other.parts[part], new) for part, new in column.parts.items()}
+            return replace(column, parts=parts)
+    return column
 
 
 @torch.no_grad()

@@ -133,3 +133,38 @@ def _int(text: str) -> int:
 
 def _refuse(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
+
+
+def checked_strings(found: Any, name: str) -> tuple[str, ...]:
+    """A list of strings, as JSON has it.
+
+    Raises:
+        TypeError: it is something else, or holds something else than text.
+    """
+    if not isinstance(found, (list, tuple)):
+        raise TypeError(f"{name}: expected a list of strings, found {kind_of(found)}")
+    # One pass in C for each check: a vocabulary may have millions of words.
+    if set(map(type, found)) - {str}:
+        wrong = next(each for each in found if type(each) is not str)
+        raise TypeError(f"{name}: expected strings, found {kind_of(wrong)}")
+    try:
+        "".join(found).encode()  # JSON can spell lone surrogates, which cannot be written again
+    except UnicodeEncodeError:
+        raise TypeError(f"{name}: expected text, found half of a surrogate pair") from None
+    return tuple(found)
+
+
+def kind_of(value: Any) -> str:
+    """The kind of a value, in JSON's terms."""
+    match value:
+        case None:
+            return "null"
+        case bool():  # before int, of which bool is a subclass
+            return "true" if value else "false"
+        case int() | float():
+            return "a number"
+        case str():
+            return "a string"
+        case dict():
+            return "an object"
+    return "a list"

@@ -3,7 +3,7 @@
 Offsets into a text count code points, as Python does; not bytes, nor UTF-16 units as JavaScript.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any
@@ -13,6 +13,21 @@ from tagkit.text.json_text import Record
 # Names and values of what a record has beside its text and annotation, in its order: an id, where
 # it comes from. The values are those of JSON.
 Extra = tuple[tuple[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TagColumn(Record):
+    """The values of one tag column, where a sentence has several.
+
+    Attributes:
+        name: as the configuration names it, such as "UPOS", "FEATS", "MISC.NER" or "-1".
+        values: one a word.
+        probabilities: of each value, 0 to 1; None where not asked for, and of gold values.
+    """
+
+    name: str
+    values: tuple[str, ...]
+    probabilities: tuple[float, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +41,7 @@ class Sentence(Record):
         labels: classes of the sentence as a whole; empty where the corpus has none.
         text: the untouched text that the words come from; None where it is not known.
         places: start and end of each word in `text`, in code points; empty without `text`.
+        columns: every tag column where several are read, the first of which is `tags`; else empty.
         lines: number of each word's line in its file, from 1; empty where it comes from no file.
         extra: what else its record has, such as an id; empty where that was not asked for.
     """
@@ -37,6 +53,7 @@ class Sentence(Record):
     labels: tuple[str, ...] = ()
     text: str | None = None
     places: tuple[tuple[int, int], ...] = ()
+    columns: tuple[TagColumn, ...] = ()
     # A range where lines follow each other, which takes no memory for each word. Two sentences are
     # equal wherever they stand.
     lines: Sequence[int] = field(default=(), compare=False)
@@ -95,6 +112,7 @@ class Prediction(Record):
         scores: every class with its probability, the likeliest first; empty without classes.
         attention: weight of each word in the vector that the class is predicted from, 0 to 1; None
             where the model pools in another way.
+        columns: every tag column of a model of several, the first of which is `tags`; else empty.
     """
 
     words: tuple[str, ...]
@@ -104,6 +122,7 @@ class Prediction(Record):
     labels: tuple[str, ...] = ()
     scores: tuple[LabelScore, ...] = ()
     attention: tuple[float, ...] | None = None
+    columns: tuple[TagColumn, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +154,8 @@ class TaggedToken(Record):
         tag: in the scheme of the training corpus; None of a model without tags.
         probability: of the tag, 0 to 1; None where it was not asked for.
         attention: as in `Prediction`.
+        tags: the value of each tag column by name, of a model of several; else None.
+        probabilities: of each of these, 0 to 1; None where not asked for.
     """
 
     text: str
@@ -143,6 +164,8 @@ class TaggedToken(Record):
     tag: str | None
     probability: float | None = None
     attention: float | None = None
+    tags: Mapping[str, str] | None = None
+    probabilities: Mapping[str, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from tagkit.text.records import Prediction, Sentence, Span
+from tagkit.text.records import Prediction, Sentence, Span, TagColumn
 from tagkit.text.schemes import from_spans, has_spans, stretches
 
 # Words that two windows share, at most. Half of it is context for the last word before a seam: more
@@ -40,6 +40,7 @@ def cut(sentence: Sentence, window: Window) -> Sentence:
         tags=None if sentence.tags is None else sentence.tags[part],
         features=tuple(column[part] for column in sentence.features),
         labels=sentence.labels,
+        columns=tuple(TagColumn(column.name, column.values[part]) for column in sentence.columns),
     )
 
 

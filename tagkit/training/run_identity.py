@@ -112,7 +112,10 @@ def facts_of(prepared: Prepared) -> dict[str, Any]:
             for name, split in splits.items()
             if split
         },
-        "labels": sorted(corpus.train.labels()) if corpus.scheme else [],
+        # Of several columns the vocabulary has the labels, and lemmas are not few.
+        "labels": sorted(corpus.train.labels())
+        if corpus.scheme and not prepared.vocabulary.columns
+        else [],
         "classes": sorted(corpus.train.classes()) if prepared.vocabulary.classes else [],
     }
 

@@ -27,7 +27,7 @@ class SeedScores(Record):
         test: likewise on test, or its headline where the metric is the loss; None without a test
             corpus.
         by_label: scores on test, or on dev without a test corpus, by "types" of spans (or plain
-            labels) and "classes" of texts, and then by label.
+            labels) and "classes" of texts, or by the name of a tag column, and then by label.
     """
 
     seed: int
@@ -62,7 +62,7 @@ def mean_and_deviation(values: Sequence[float]) -> tuple[float, float]:
 
 
 def label_spreads(scores: Sequence[SeedScores]) -> dict[str, list[LabelSpread]]:
-    """Mean and deviation of each label's scores, by "types" and "classes"."""
+    """Mean and deviation of each label's scores, by what the labels are of."""
     # A label that is in no gold answer is scored only by seeds that predict it, with 0: it counts
     # as 0 for the others too.
     none = Score(0.0, 0.0, 0.0, 0)

@@ -235,6 +235,9 @@ def _vocabulary(
         ),
         lowercase=options.lowercase,
         normalize_digits=options.normalize_digits,
+        columns=labels.columns,
+        # In the order of the corpus, which is the same in every process.
+        forms=tuple(dict.fromkeys(w for s in sentences for w in s.words)) if labels.columns else (),
     )
 
 

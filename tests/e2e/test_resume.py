@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tiny
 from marks import mostly_slow
 from runs import EPOCHS, STEPS, StopAt, digests, settings
 
@@ -60,6 +61,7 @@ OTHER_RUNS = [
     ["task=classify", "head.dropout=0.3"],
     ["train.average_decay=0", "train.precision=bf16"],
     ["train.batch_tokens=16", "train.warmup_steps=5"],
+    ['data.tag_column=["UPOS", "FEATS", "LEMMA", "MISC.NER"]'],
 ]
 
 
@@ -73,6 +75,8 @@ def test_every_optimizer_and_schedule_goes_on_as_it_was(
         (tmp_path / "t.tsv").write_text("label\ttext\n" + "\n".join(rows) + "\n")
         files = {f"data.{split}_file": str(tmp_path / "t.tsv") for split in ("train", "dev")}
         files["data.test_file"] = ""
+    if "UPOS" in overrides[0]:
+        files = tiny.treebank(tmp_path)
     found = []
     for name, after in (("whole", 10**6), ("stopped", 7)):
         folder = tmp_path / name

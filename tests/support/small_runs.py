@@ -13,13 +13,17 @@ TASKS: dict[str, Callable[[Path], dict[str, str]]] = {
     "tag": tiny.corpus,
     "classify": tiny.classified,
     "both": tiny.joint,
+    "columns": tiny.treebank,
 }
+# One of each codec, and tags of spans.
+COLUMNS = 'data.tag_column=["UPOS", "FEATS", "LEMMA", "MISC.NER"]'
 
 
 def of_task(folder: Path, task: str, *overrides: str) -> Config:
     """A small run of a task, without chance but for the order of the corpus."""
     small = ["embeddings.word_dim=8", "embeddings.char_dim=4", "embeddings.char_hidden=4",
              "encoder.hidden=8", "train.max_epochs=2", "train.batch_size=8", "train.device=cpu",
-             f"output.dir={folder / 'model'}", f"task={task}", *QUIET]  # fmt: skip
-    small += ["head.dropout=0"] if task != "tag" else []
+             f"output.dir={folder / 'model'}", *QUIET]  # fmt: skip
+    small += [COLUMNS] if task == "columns" else [f"task={task}"]
+    small += ["head.dropout=0"] if task in ("classify", "both") else []
     return load_config(overrides=[*small, *overrides], flags=TASKS[task](folder))

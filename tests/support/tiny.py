@@ -128,3 +128,34 @@ def joint(folder: Path) -> dict[str, str]:
         for file, content in (("seq.in", words), ("seq.out", tags), ("label", labels)):
             (part / file).write_text("\n".join(content) + "\n", encoding="utf-8")
     return {f"data.{name}_file": str(folder / name) for name in ("train", "dev", "test")}
+
+
+_LEMMAS = {"visits": "visit", "leaves": "leave", "likes": "like", "knows": "know"}
+
+
+def treebank_lines(count: int, seed: int) -> list[list[str]]:
+    """Sentences in CoNLL-U with lemmas, UPOS, FEATS and, in MISC, spans in IOB2."""
+    found = []
+    for sentence in lines(count, seed):
+        rows = [line.split("\t") for line in sentence]
+        cells = []
+        for number, (word, tag) in enumerate(rows, 1):
+            upos, feats = "PROPN", "Number=Sing" if tag[-3:] == "PER" else "Case=Acc|Number=Sing"
+            if word in _LEMMAS:
+                upos, feats = "VERB", "Number=Sing|Person=3"
+            elif word == ".":
+                upos, feats = "PUNCT", "_"
+            misc = "_" if tag == "O" else f"NER={tag}"
+            lemma = _LEMMAS.get(word, word)
+            row = [str(number), word, lemma, upos, "_", feats, "0", "_", "_", misc]
+            cells.append("\t".join(row))
+        found.append(cells)
+    return found
+
+
+def treebank(folder: Path) -> dict[str, str]:
+    """train, dev and test files in CoNLL-U; dotted names of the options that name them."""
+    return {
+        f"data.{name}_file": str(write(folder / f"{name}.conllu", treebank_lines(count, seed)))
+        for name, (count, seed) in _SPLITS.items()
+    }

@@ -228,7 +228,7 @@ def _sentence(record: dict[str, Any], number: int, reading: Reading) -> Sentence
             ) from None
     text, places = text_of_tokens(record)
     lines, extra = (number,) * len(words), _extra(record, reading)
-    return Sentence(words, tags, features, labels, text, places, lines, extra)
+    return Sentence(words, tags, features, labels, text, places, lines=lines, extra=extra)
 
 
 def _features(columns: Any, length: int) -> tuple[tuple[str, ...], ...]:

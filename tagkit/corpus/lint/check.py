@@ -2,9 +2,11 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import combinations
 
-from tagkit.config import DataConfig
+from tagkit.config import Column, DataConfig
+from tagkit.corpus.formats.columns.layout import NO_TAGS
 from tagkit.corpus.formats.options import silent
 from tagkit.corpus.lint.characters import check_characters, check_lengths
 from tagkit.corpus.lint.file_contents import ReadFile, line_number, read_file
@@ -40,6 +42,7 @@ def check_files(
         # Few tags may fit several schemes: as in training, that of train is preferred.
         scheme = reads[0].judged.scheme if reads and reads[0].judged else None
         reads.append(read_file(path, data, scheme))
+    further = [_further_columns(read, data) for read in reads]
     for read in reads:
         if read.recognised and (read.sentences or read.errors):
             note(read.recognised)
@@ -49,11 +52,41 @@ def check_files(
         for finding in _of_one(read, place == 0, data.encoding)
     ]
     findings += _of_several(reads)
+    for place, columns in enumerate(further):
+        for number, (column, read) in enumerate(columns):
+            found = [*check_tags(read), *check_labels(read, place == 0)]
+            if place and number < len(further[0]):
+                found += check_unknown_labels(further[0][number][1], read)
+            findings += [
+                replace(each, message=Message(f"column {column}: ", each.message)) for each in found
+            ]
     return CheckReport(
         files=tuple(_facts(read) for read in reads if read.sentences),
         # sorted() is stable: of one severity, findings keep the order of files and checks.
         findings=tuple(sorted(findings, key=lambda finding: _ORDER[finding.severity])),
     )
+
+
+def _further_columns(read: ReadFile, data: DataConfig) -> list[tuple[Column, ReadFile]]:
+    """The file with the tags of each further tag column, where several are read."""
+    return [
+        (
+            column,
+            replace(
+                read,
+                sentences=tuple(
+                    replace(sentence, tags=sentence.columns[place].values)
+                    for sentence in read.sentences
+                    if len(sentence.columns) == len(data.tag_columns)
+                ),
+                named_scheme="auto",
+                expected_scheme=None,
+            ),
+        )
+        for place, column in enumerate(data.tag_columns)
+        # Most lemmas are rare, and so are most values of FEATS: no mistakes of labels show there.
+        if place and column not in NO_TAGS
+    ]
 
 
 def _of_one(read: ReadFile, is_train: bool, encoding: str) -> Iterator[Finding]:

@@ -7,6 +7,7 @@ from functools import cached_property
 
 from tagkit.config import DataConfig
 from tagkit.corpus.alignment import to_sentences
+from tagkit.corpus.formats.columns.layout import NO_TAGS
 from tagkit.corpus.formats.decoding import ByteFacts
 from tagkit.corpus.formats.options import Reading, source_of
 from tagkit.corpus.formats.recognition import find_format
@@ -16,7 +17,7 @@ from tagkit.corpus.lint.line_ends import LineEnds
 from tagkit.errors import FormatError, TagkitError
 from tagkit.text.records import Document, Sentence, Span
 from tagkit.text.scheme_detection import Judgement, Step, count_steps, judge
-from tagkit.text.schemes import OUTSIDE, has_spans, to_spans
+from tagkit.text.schemes import OUTSIDE, PLAIN, has_spans, to_spans
 
 # Shown for a file that could not be opened, or whose format could not be recognised: column files
 # are the commonest. Nothing is read as it.
@@ -161,7 +162,10 @@ def read_file(path: str, data: DataConfig, expected_scheme: str | None = None) -
         errors=tuple(errors),
         notes=tuple(notes),
         refusal=refusal,
-        named_scheme=data.scheme,
+        # A lemma may look like a tag of a span.
+        named_scheme=PLAIN
+        if data.tag_columns[:1] and data.first_tag_column in NO_TAGS
+        else data.scheme,
         recognised=recognised,
         expected_scheme=expected_scheme,
         line_ends=line_ends,

@@ -1,13 +1,14 @@
 """What is wrong with the corpora and the vectors of a run, before its first step."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
 from tagkit.corpus.dataset import LabelKinds, Split
 from tagkit.corpus.repetition import is_long, shared_sentences
+from tagkit.features.column_labels import ColumnLabels
 from tagkit.features.vocabulary import count_surfaces
 from tagkit.text.records import Sentence
 from tagkit.text.scheme_detection import count_steps, illegal_count
@@ -63,15 +64,30 @@ def diagnose_corpus(prepared: Prepared) -> tuple[Finding, ...]:
     corpus, needs = prepared.corpus, prepared.task.needs
     splits = {"train": corpus.train, "dev": corpus.dev, "test": corpus.test}
     train, *scored = (
-        Part(name, split, _counts(split, needs)) for name, split in splits.items() if split
+        Part(name, split, _counts(split, needs, prepared.vocabulary.columns))
+        for name, split in splits.items()
+        if split
     )
     unit = prepared.task.describe(prepared.config).unit
     facts = Corpora(prepared, train, tuple(scored), unit)
     return tuple(finding for check in CORPUS_CHECKS for finding in check.findings(facts))
 
 
-def _counts(split: Split, needs: LabelKinds) -> dict[str, Counter[str]]:
+def _counts(
+    split: Split, needs: LabelKinds, columns: Sequence[ColumnLabels]
+) -> dict[str, Counter[str]]:
     counts: dict[str, Counter[str]] = {}
+    for place, column in enumerate(columns):
+        # Of other values, such as lemmas, most are rare and many are new.
+        if column.codec == "tags":
+            values = [sentence.columns[place].values for sentence in split.sentences]
+            counts[f"{column.name} label"] = (
+                _spans_of(values)
+                if has_spans(column.scheme)
+                else Counter(chain.from_iterable(values))
+            )
+    if columns:
+        return counts
     if needs.tags and has_spans(split.scheme):
         counts["label"] = count_spans(split.sentences)
     elif needs.tags:
@@ -83,10 +99,14 @@ def _counts(split: Split, needs: LabelKinds) -> dict[str, Counter[str]]:
 
 def count_spans(sentences: Iterable[Sentence]) -> Counter[str]:
     """Number of spans of each label; "_" of a bare prefix, as conlleval shows it."""
+    return _spans_of(sentence.tags or () for sentence in sentences)
+
+
+def _spans_of(sequences: Iterable[Sequence[str]]) -> Counter[str]:
     counts: Counter[str] = Counter()
     # Whether a span begins at a tag depends on the tag before it alone, and a corpus has millions
     # of such pairs, but few distinct ones.
-    for step, count in count_steps(sentence.tags or () for sentence in sentences).items():
+    for step, count in count_steps(sequences).items():
         for start, _, label in stretches(step):
             if start == 1:
                 counts[label or "_"] += count
@@ -100,7 +120,8 @@ def _listed(counts: Counter[str], names: list[str]) -> str:
 
 def _no_labels(corpora: Corpora) -> Iterator[Statement]:
     for part in corpora.scored:
-        if has_spans(part.split.scheme) and not part.counts["label"]:
+        # Those of the tags come first, and the scheme is that of the first tags.
+        if has_spans(part.split.scheme) and not next(iter(part.counts.values())):
             yield (
                 Message(f"every tag of {part.name} is O, so that scores on it mean nothing"),
                 Message("Check that it is the right file, and the right column of it (",

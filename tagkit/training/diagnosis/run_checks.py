@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tagkit.evaluation.class_report import ClassReport, JointReport
+from tagkit.evaluation.column_report import ColumnsReport
 from tagkit.evaluation.criterion import LOSS, rank, score_text
 from tagkit.evaluation.metrics import Kind
 from tagkit.evaluation.report import Report
@@ -63,6 +64,8 @@ def _parts(report: Report) -> list[TagReport | ClassReport]:
     """Reports of one kind of labels each; none of a report that is not of tags or classes."""
     if isinstance(report, JointReport):
         return [report.tags, report.classes]
+    if isinstance(report, ColumnsReport):
+        return [column.tags for column in report.columns if column.tags is not None]
     return [report] if isinstance(report, TagReport | ClassReport) else []
 
 
@@ -118,6 +121,8 @@ def _nothing_right(outcome: Outcome) -> Iterator[Statement]:
 
 
 def _hardly_found(outcome: Outcome) -> Iterator[Statement]:
+    if isinstance(outcome.dev, ColumnsReport):  # labels of several columns cannot be weighted
+        return
     for report in _parts(outcome.dev):
         if _single_answer(report) is not None:  # `_one_answer` says so
             continue

@@ -21,6 +21,8 @@ _ID = re.compile(r"[0-9]{1,9}(?:[-.][0-9]{1,9})?")
 # Columns of CoNLL-U that hold Key=Value pairs, and what a word without the key has: no value of a
 # feature ("_"), and O of what MISC holds, as tags of spans are written there.
 KEYED = {"FEATS": "_", "MISC": "O"}
+# Columns of CoNLL-U whose values are no tags: they are never those of spans.
+NO_TAGS = ("LEMMA", "FEATS")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,7 @@ class ColumnOptions:
         features: likewise; None for all columns that are neither token nor tag, but none of
             CoNLL-U.
         with_tags: whether tags are wanted.
+        tags: every tag column where several are read, the first of which is `tag`; else empty.
     """
 
     conllu: bool
@@ -42,6 +45,7 @@ class ColumnOptions:
     tag: Column | None
     features: tuple[Column, ...] | None
     with_tags: bool
+    tags: tuple[Column, ...] = ()
 
 
 def column_options(data: DataConfig, *, with_tags: bool) -> ColumnOptions:
@@ -49,10 +53,33 @@ def column_options(data: DataConfig, *, with_tags: bool) -> ColumnOptions:
     return ColumnOptions(
         conllu=data.format == CONLLU,
         token=data.token_column,
-        tag=data.tag_column,
+        tag=data.first_tag_column,
         features=data.feature_columns,
         with_tags=with_tags,
+        tags=data.tag_columns,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class NamedColumn:
+    """One of several tag columns.
+
+    Attributes:
+        name: as the configuration has it.
+        index: from 0.
+        key: of the pair in it whose value is wanted; empty for the whole cell.
+    """
+
+    name: str
+    index: int
+    key: str
+
+    def values(self, cells: Sequence[str]) -> tuple[str, ...]:
+        """What the cells say: themselves, or the value of the key."""
+        if not self.key:
+            return tuple(cells)
+        absent = KEYED[CONLLU_COLUMNS[self.index]]
+        return tuple(value_of(cell, self.key, absent) for cell in cells)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +94,7 @@ class Layout:
         features: indices of the feature columns.
         tabs: whether columns are separated by tabs.
         keys: (column, key) of each of token, tag and features that is the value of a key.
+        columns: every tag column where several are read, the first of which is `tag`; else empty.
     """
 
     width: int
@@ -76,12 +104,14 @@ class Layout:
     features: tuple[int, ...]
     tabs: bool
     keys: tuple[tuple[int, str], ...] = ()
+    columns: tuple[NamedColumn, ...] = ()
 
     @property
     def wanted(self) -> tuple[int, ...]:
         """Indices of the columns that are read."""
         tag = () if self.tag is None else (self.tag,)
-        return tuple({0: 0, self.token: 0, **dict.fromkeys((*tag, *self.features), 0)})
+        several = (column.index for column in self.columns)
+        return tuple({0: 0, self.token: 0, **dict.fromkeys((*tag, *several, *self.features), 0)})
 
     def values(self, column: int, cells: Sequence[str]) -> tuple[str, ...]:
         """What the cells of a column say: themselves, or the value of the key that was named."""
@@ -127,6 +157,7 @@ def find_layout(line: str, source: str, number: int, options: ColumnOptions) -> 
     try:
         if conllu and width != len(CONLLU_COLUMNS):
             raise ValueError(f"expected the 10 columns of CoNLL-U, found {width}")
+        tag_columns = _tag_columns(options, width) if options.with_tags else ()
         # CoNLL-2000 to 2003 have the word first and the tag last; of CoNLL-U, UPOS is usual.
         token = options.token if options.token is not None else ("FORM" if conllu else 0)
         tag = options.tag if options.tag is not None else ("UPOS" if conllu else -1)
@@ -140,7 +171,8 @@ def find_layout(line: str, source: str, number: int, options: ColumnOptions) -> 
     features = indices[len(indices) - len(options.features or ()) :]
     # Columns of CoNLL-U such as HEAD are no features of a word; they have to be named.
     if options.features is None and not conllu:
-        features = [index for index in range(width) if index not in indices]
+        tags = {column.index for column in tag_columns}
+        features = [index for index in range(width) if index not in {*indices, *tags}]
     return Layout(
         width=width,
         conllu=conllu,
@@ -149,6 +181,7 @@ def find_layout(line: str, source: str, number: int, options: ColumnOptions) -> 
         features=tuple(features),
         tabs=tabs,
         keys=tuple((index, key) for index, key in found if key),
+        columns=tag_columns,
     )
 
 
@@ -182,6 +215,21 @@ def find_column(column: Column, width: int, conllu: bool, role: str) -> tuple[in
     if role == "tag" and width == 1:  # -1 would take the tokens themselves for tags
         raise ValueError("expected a token and a tag on each line, found one column")
     return column % width, ""
+
+
+def _tag_columns(options: ColumnOptions, width: int) -> tuple[NamedColumn, ...]:
+    """The places of several tag columns.
+
+    Raises:
+        ValueError: the file lacks one, or two of them are the same.
+    """
+    found: dict[tuple[int, str], NamedColumn] = {}
+    for column in options.tags:
+        place = find_column(column, width, options.conllu, "tag")
+        if place in found:
+            raise ValueError(f"tag columns {found[place].name} and {column} are the same column")
+        found[place] = NamedColumn(str(column), *place)
+    return tuple(found.values())
 
 
 def is_conllu_id(cell: str) -> bool:

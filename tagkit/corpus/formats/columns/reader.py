@@ -27,7 +27,7 @@ from tagkit.corpus.formats.columns.layout import (
     split_line,
 )
 from tagkit.errors import FormatError, shorten
-from tagkit.text.records import Sentence
+from tagkit.text.records import Sentence, TagColumn
 from tagkit.wording import plural
 
 
@@ -179,6 +179,10 @@ class ColumnReader:
             tags=None if layout.tag is None else layout.values(layout.tag, columns[layout.tag]),
             features=tuple(layout.values(column, columns[column]) for column in layout.features),
             lines=numbers,
+            columns=tuple(
+                TagColumn(named.name, named.values(columns[named.index]))
+                for named in layout.columns
+            ),
         )
         return Block(lines, tuple(rows), sentence, first)
 

@@ -6,7 +6,7 @@ import pytest
 from column_files import conllu, options, pairs, read, refusal
 from formats_help import write
 
-from tagkit.corpus.formats.columns.layout import ColumnOptions, Layout
+from tagkit.corpus.formats.columns.layout import ColumnOptions, Layout, find_layout
 from tagkit.corpus.formats.columns.reader import ColumnReader
 from tagkit.corpus.formats.columns.writer import write_columns
 from tagkit.corpus.formats.recognition import recognise_lines
@@ -105,3 +105,26 @@ def test_columns_that_some_sentences_alone_have_are_refused(
     with pytest.raises(FormatError) as caught:
         write(tmp_path, "a", write_columns, [Sentence(("a",), ("O",)), second])
     assert caught.value.problem == f"columns cannot hold {problem}: 'b'. Try another format"
+
+
+def test_several_tag_columns_have_their_places_and_keys() -> None:
+    line = "1\tDogs\tdog\tNOUN\tNNS\tNumber=Plur\t0\troot\t_\tNER=B-X"
+    wanted = ("UPOS", "FEATS.Number", "FEATS", "MISC.NER")
+    found = find_layout(
+        line, "in", 1, ColumnOptions(True, None, "UPOS", (), with_tags=True, tags=wanted)
+    )
+    assert [(each.name, each.index, each.key) for each in found.columns] == [
+        ("UPOS", 3, ""), ("FEATS.Number", 5, "Number"), ("FEATS", 5, ""), ("MISC.NER", 9, "NER"),
+    ]  # fmt: skip
+    assert found.tag == 3
+    cells = {3: ["NOUN"], 5: ["Number=Plur"], 9: ["NER=B-X"]}
+    assert [each.values(cells[each.index]) for each in found.columns] == [
+        ("NOUN",), ("Plur",), ("Number=Plur",), ("B-X",),
+    ]  # fmt: skip
+    bare = ColumnOptions(True, None, "UPOS", (), with_tags=False, tags=wanted)
+    assert find_layout(line, "in", 1, bare).columns == ()
+
+
+def test_further_tag_columns_are_no_features() -> None:
+    options_ = ColumnOptions(False, None, 1, None, with_tags=True, tags=(1, -1))
+    assert find_layout("a b c d", "in", 1, options_).features == (2,)
