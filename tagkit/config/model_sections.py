@@ -190,6 +190,15 @@ class HeadConfig(Section):
             instead="classes of texts have head.class_weights",
         ),
     ] = Field(default_factory=dict)
+    # The encoder is shared: a column with many labels can drown the others.
+    column_weights: Annotated[
+        dict[str, Weight],
+        Option(
+            "Weights of the losses of tag columns, where data.tag_column is a list: "
+            "`{FEATS = 0.3}`.",
+            tasks=("tag",),
+        ),
+    ] = Field(default_factory=dict)
     # Encoder and embeddings are shared, so that either loss can drown the other.
     class_loss: Annotated[
         float,

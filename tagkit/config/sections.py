@@ -78,6 +78,13 @@ class Config(Section):
                 raise ValueError(
                     "head.label_weights is for one tag column; data.tag_column names a list"
                 )
+        columns = [str(column) for column in self.data.tag_columns]
+        for name in self.head.column_weights:
+            if name not in columns:
+                raise ValueError(
+                    f"head.column_weights names {shorten(name)}, which is none of the list "
+                    f"data.tag_column ({', '.join(columns) or 'there is no list'})"
+                )
         # Twice the same seed is twice the same model, and one folder for both.
         if len(set(self.train.seeds)) < len(self.train.seeds):
             raise ValueError(f"train.seeds = {list(self.train.seeds)}: expected each once")

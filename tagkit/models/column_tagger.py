@@ -35,6 +35,7 @@ class ColumnTagger(Model):
         heads: Sequence[nn.Module],
         columns: Sequence[ColumnLabels],
         dropout: float,
+        weights: Sequence[float],
     ) -> None:
         """A model with several heads.
 
@@ -44,12 +45,14 @@ class ColumnTagger(Model):
             heads: of the columns, made by their codecs, over states and vectors side by side.
             columns: the labels of each.
             dropout: of the vectors that the heads read, the same features at all tokens.
+            weights: of the columns' losses.
         """
         super().__init__(embed=embed, encoder=encoder)
         # By number: names of columns such as MISC.NER hold a dot, which names of modules may not.
         self.heads = nn.ModuleList(heads)
         self.columns = tuple(columns)
         self.dropout = LockedDropout(probability=dropout)
+        self.weights = tuple(weights)
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """As in `Model`, with the vectors of the tokens beside their states."""
@@ -70,11 +73,11 @@ class ColumnTagger(Model):
         return torch.cat((states.float(), self.dropout(inputs.float())), dim=2)
 
     def loss_of(self, states: Tensor, final: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
-        """The sum of the columns' losses; each token is one target."""
+        """The weighted sum of the columns' losses; each token is one target."""
         mask = batch.tokens.mask
         losses = [
-            head(states, mask, batch.target(labels.name))[0]
-            for head, labels in zip(self.heads, self.columns, strict=True)
+            weight * head(states, mask, batch.target(labels.name))[0]
+            for head, labels, weight in zip(self.heads, self.columns, self.weights, strict=True)
         ]
         return torch.stack(losses).sum(), mask.sum()
 

@@ -123,6 +123,9 @@ class ColumnsTask(Task):
             heads=heads,
             columns=vocabulary.columns,
             dropout=config.encoder.locked_dropout,
+            weights=[
+                config.head.column_weights.get(labels.name, 1.0) for labels in vocabulary.columns
+            ],
         )
 
     def check(

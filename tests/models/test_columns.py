@@ -68,6 +68,25 @@ def test_the_loss_is_the_sum_of_the_heads_losses(prepared: Prepared) -> None:
     assert int(count) == int(mask.sum())
 
 
+def test_the_loss_of_a_column_has_its_weight(prepared: Prepared, tmp_path: Path) -> None:
+    weights = "head.column_weights={FEATS=0.25, 'MISC.NER'=2.0}"
+    other = prepare(of_task(tmp_path, "columns", weights), CPU).model
+    other.load_state_dict(prepared.model.state_dict())
+    assert isinstance(other, ColumnTagger)
+    assert other.weights == (1.0, 0.25, 1.0, 2.0)
+    batch = prepared.encoded.batch(np.arange(5))
+    words = CachedWords(other.vectors(batch.words), (), torch.empty(0), ())
+    with torch.no_grad():
+        states, mask = other.eval().read(batch.tokens, words)[0], batch.tokens.mask
+        parts = [
+            head(states, mask, batch.target(name))[0]
+            for head, name in zip(other.heads, names(prepared.config), strict=True)
+        ]
+        total, _ = other(batch)
+    expected = parts[0] + parts[1] / 4 + parts[2] + 2 * parts[3]
+    torch.testing.assert_close(total, expected)
+
+
 def test_every_parameter_gets_a_gradient(prepared: Prepared) -> None:
     prepared.model.zero_grad()
     total, _ = prepared.model(prepared.encoded.batch(np.arange(20)))
@@ -177,6 +196,8 @@ def test_a_list_is_for_the_task_tag_without_weights_of_labels(tmp_path: Path) ->
         "data.tag_column names a list",
         ('data.tag_column=["UPOS", "upos"]',): 'data.tag_column = ["UPOS", "upos"]: expected one '
         "column or more, each once",
+        ("head.column_weights={XPOS=0.5}",): "head.column_weights names 'XPOS', which is none of "
+        "the list data.tag_column (UPOS, FEATS)",
         ("data.tag_column=[]",): "data.tag_column = []: expected one column or more, each once",
     }.items():
         with pytest.raises(ConfigError) as caught:
