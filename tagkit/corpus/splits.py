@@ -17,7 +17,7 @@ from tagkit.corpus.formats.source import Source, is_pipe, source_name
 from tagkit.corpus.formats.table import Format
 from tagkit.errors import DataError, FormatError, shorten
 from tagkit.text.records import Sentence
-from tagkit.text.scheme_detection import scheme_of
+from tagkit.text.scheme_detection import Detection, scheme_of
 from tagkit.text.schemes import PLAIN, convert, has_spans
 from tagkit.text.windows import cut, windows, windows_between_spans
 from tagkit.wording import Message, Setting, listed
@@ -126,15 +126,11 @@ def read_split(
     sentences = tuple(_with_labels(to_sentences(records.items, reading), kinds, name))
     if not sentences:
         raise _holds_nothing(name, kinds)
-    named: str = data.scheme
-    if kinds.tags and data.tag_columns:
-        _require_columns(sentences, data, name, format)
-        if data.first_tag_column in NO_TAGS:  # a lemma may look like a tag of a span
-            named, expected = PLAIN, None
+    found = f"{format.about} (read as {format.name})"
     return Split(
         path=name,
         sentences=sentences,
-        detection=scheme_of(sentences, name, named, expected) if kinds.tags else None,
+        detection=_scheme(sentences, data, name, expected, found) if kinds.tags else None,
         notes=tuple(dict.fromkeys(notes)),  # each once, in order: readers repeat themselves
         layout=records.layout,
         format=format.name,
@@ -169,23 +165,24 @@ def split_of_records(
     sentences = tuple(_with_labels(to_sentences(items, reading), kinds, name))
     if not sentences:
         raise _holds_nothing(name, kinds)
-    detection = scheme_of(sentences, name, data.scheme, expected) if kinds.tags else None
+    found = "records without them"
+    detection = _scheme(sentences, data, name, expected, found) if kinds.tags else None
     return Split(name, sentences, detection, tuple(dict.fromkeys(notes)))
 
 
-def _require_columns(
-    sentences: Sequence[Sentence], data: DataConfig, path: str, format: Format
-) -> None:
-    """Raise where sentences lack the tag columns that are read together."""
+def _scheme(
+    sentences: Sequence[Sentence], data: DataConfig, name: str, expected: str | None, found: str
+) -> Detection:
+    """The scheme of the tags, or of the first of several tag columns, which all sentences have."""
+    if not data.tag_columns:
+        return scheme_of(sentences, name, data.scheme, expected)
     if any(len(sentence.columns) != len(data.tag_columns) for sentence in sentences):
-        columns = Setting("data.tag_column")
-        raise DataError(
-            Message(
-                f"{path}: expected a column file or CoNLL-U, as ",
-                columns,
-                f" names a list of columns; found {format.about} (read as {format.name})",
-            )
-        )
+        listed = Setting("data.tag_column")
+        expects = f"{name}: expected a column file or CoNLL-U, as "
+        raise DataError(Message(expects, listed, f" names a list of columns; found {found}"))
+    if data.first_tag_column in NO_TAGS:  # a lemma may look like a tag of a span
+        return scheme_of(sentences, name, PLAIN, None)
+    return scheme_of(sentences, name, data.scheme, expected)
 
 
 def require_files(config: Config, what: str) -> None:

@@ -192,3 +192,45 @@ def test_a_list_is_read_from_tagkit_toml(tmp_path: Path) -> None:
     file.write_text('[data]\ntag_column = ["UPOS", "feats"]\n')
     assert load_config(file).data.tag_columns == ("UPOS", "FEATS")
     assert load_config(file, ["data.tag_column=UPOS"]).data.tag_columns == ()
+
+
+def test_conllu_comes_back_with_every_column_filled_and_nothing_else_changed(folder: Path) -> None:
+    source, output = folder / "test.conllu", folder / "out.conllu"
+    bare = [
+        "\t".join([*cells[:2], "_", "_", cells[4], "_", *cells[6:9], "SpaceAfter=No"])
+        if (cells := line.split("\t"))[1:]
+        else line
+        for line in source.read_text().splitlines()
+    ]
+    (folder / "bare.conllu").write_text("\n".join(["# sent_id = 1", *bare]) + "\n")
+    run("predict", folder / "model", folder / "bare.conllu", "-o", output)
+    found = output.read_text().splitlines()
+    assert found[0] == "# sent_id = 1"
+    report = json.loads(run("eval", folder / "model", source, "--json").stdout)["columns"]
+    for before, after in zip(bare, found[1:], strict=True):
+        ours, theirs = before.split("\t"), after.split("\t")
+        for place in {*range(len(ours))} - {2, 3, 5, 9}:
+            assert ours[place] == theirs[place]
+        assert len(ours) == 1 or theirs[9].startswith("SpaceAfter=No")
+    for name in COLUMNS.split(","):
+        compared = run("eval", "--gold", source, "--pred", output, "--tag-column", name,
+                       "--pred-column", name, "--json")  # fmt: skip
+        assert json.loads(compared.stdout)["accuracy"] == pytest.approx(report[name]["accuracy"])
+
+
+def test_raw_text_becomes_conllu_with_every_column(folder: Path) -> None:
+    (folder / "raw.txt").write_text("Ada visits New York .\n")
+    options = ["--format", "conllu", "--confidence"]
+    lines = run("predict", folder / "model", folder / "raw.txt", *options).stdout.splitlines()
+    cells = next(line for line in lines if line.startswith("2\t")).split("\t")
+    assert cells[1:6] == ["visits", "visit", "VERB", "_", "Number=Sing|Person=3"]
+    keys = {pair.partition("=")[0] for pair in cells[9].split("|")}
+    assert keys == {"UPOSProb", "FEATSProb", "LEMMAProb", "NERProb"}
+
+
+def test_formats_of_one_tag_a_token_are_refused(folder: Path) -> None:
+    refused = run("predict", folder / "model", folder / "raw.txt", "--format", "slash", ok=False)
+    assert str(refused.exception) == (
+        "this model predicts several tag columns: expected output_format=columns, conllu or jsonl, "
+        "found slash"
+    )

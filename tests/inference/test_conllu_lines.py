@@ -8,7 +8,7 @@ from kinds import BOTH, TAGS
 from tagkit.errors import FormatError
 from tagkit.inference.conllu_lines import column_values, conllu_lines
 from tagkit.inference.style import Origin, Style
-from tagkit.text.records import LabelScore, TaggedText, TaggedToken
+from tagkit.text.records import LabelScore, TagColumn, TaggedText, TaggedToken
 
 ORIGIN = Origin("in.txt", 7, extra=(("id", 3),))
 
@@ -16,7 +16,7 @@ ORIGIN = Origin("in.txt", 7, extra=(("id", 3),))
 def style(column: str = "UPOS", **changes: object) -> Style:
     options: dict[str, object] = {
         "format": "conllu", "confidence": False, "gives": TAGS, "classes": (),
-        "multi_label": False, "top": 0, "threshold": 0.0, "column": column,
+        "multi_label": False, "top": 0, "threshold": 0.0, "columns": (column,),
     }  # fmt: skip
     return Style(**{**options, **changes})  # type: ignore[arg-type]
 
@@ -63,8 +63,8 @@ def test_probabilities_and_classes_are_keys_of_misc() -> None:
     ("column", "key"), [("UPOS", "UPOSProb"), ("FEATS.Case", "CaseProb"), ("MISC", "MISCProb")]
 )
 def test_a_probability_has_the_name_of_its_column(column: str, key: str) -> None:
-    assert column_values(["A", "B"], [0.5, 0.25], [], column) == {
-        column: ["A", "B"], f"MISC.{key}": ["0.5000", "0.2500"],
+    assert column_values([TagColumn("", ("A", "B"), (0.5, 0.25))], [], [column]) == {
+        column: ("A", "B"), f"MISC.{key}": ["0.5000", "0.2500"],
     }  # fmt: skip
 
 
@@ -78,8 +78,8 @@ def test_a_probability_has_the_name_of_its_column(column: str, key: str) -> None
     ],
 )  # fmt: skip
 def test_a_class_stands_at_the_first_word(cells: Sequence[str], expected: dict[str, str]) -> None:
-    found = column_values(["A", "B"], None, cells, "UPOS")
-    assert found == {"UPOS": ["A", "B"]} | {
+    found = column_values([TagColumn("", ("A", "B"))], cells, ["UPOS"])
+    assert found == {"UPOS": ("A", "B")} | {
         f"MISC.{key}": [value, "O"] for key, value in expected.items()
     }
 

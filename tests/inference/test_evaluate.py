@@ -58,12 +58,15 @@ def test_reports_and_results_of_every_task_are_what_json_gives_back(
     config = of_task(tmp_path, task, "train.max_epochs=1")
     trained = train(config)
     assert isinstance(trained, Trained)
-    gold = list(tagkit.read(config.data.test_file))
+    gold = list(tagkit.read(config.data.test_file, tag_column=config.data.tag_column))
     report = tagkit.evaluate(gold, model=trained.predictor)
     answers = list(trained.predictor.stream(gold, confidence=True))
     compared = tagkit.evaluate(gold, answers)
-    assert compared.to_dict().keys() == report.to_dict().keys()
-    assert compared.parts() == report.parts()
+    if task == "columns":  # records are compared by the first column alone
+        assert compared.headline == report.parts()["UPOS_accuracy"]
+    else:
+        assert compared.to_dict().keys() == report.to_dict().keys()
+        assert compared.parts() == report.parts()
     one = answers[0]
     for result in (trained, report, one, gold[0], trained.best, *one.spans, *one.scores):
         table = result.to_dict()

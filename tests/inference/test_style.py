@@ -6,7 +6,7 @@ from kinds import BOTH, CLASSES, TAGS
 from tagkit.config import Column, DataConfig
 from tagkit.corpus.dataset import LabelKinds
 from tagkit.errors import DataError
-from tagkit.inference.style import conllu_column, formats_for, require_format
+from tagkit.inference.style import conllu_columns, formats_for, require_format
 
 OF_TAGS = {"columns", "conllu", "jsonl", "jsonl-tokens", "parallel", "slash"}
 OF_CLASSES = {
@@ -32,8 +32,8 @@ def test_a_format_holds_all_that_is_predicted_or_is_not_offered(
 ) -> None:
     found = formats_for(gives, spans=spans, probabilities=probabilities)
     assert set(found) == expected
-    for name in ("auto", *expected):
-        require_format(name, gives, spans=spans, confidence=probabilities, top=False)
+    for name in ("auto", "show", *expected):
+        require_format(name, gives, spans=spans, confidence=probabilities, top=False, several=False)
 
 
 @pytest.mark.parametrize(
@@ -48,12 +48,14 @@ def test_a_format_holds_all_that_is_predicted_or_is_not_offered(
         ("brat", TAGS, {"spans": True, "confidence": True},
          "brat has no place for the probabilities of confidence=True: expected "
          "output_format=columns, conllu or jsonl, found brat"),
+        ("slash", TAGS, {"several": True},
+         "this model predicts several tag columns: expected output_format=columns, conllu or "),
     ],
 )  # fmt: skip
 def test_a_format_that_cannot_hold_the_answer_is_refused_with_those_that_can(
     name: str, gives: LabelKinds, options: dict[str, bool], problem: str
 ) -> None:
-    given = {"spans": False, "confidence": False, "top": False, **options}
+    given = {"spans": False, "confidence": False, "top": False, "several": False, **options}
     with pytest.raises(DataError) as caught:
         require_format(name, gives, **given)
     assert str(caught.value).startswith(problem)
@@ -80,4 +82,11 @@ def test_the_predicted_column_is_that_of_training_or_of_convert(
     named: Column | None, format: str, spans: bool, expected: str
 ) -> None:
     data = DataConfig(tag_column=named, format=format)  # type: ignore[arg-type]
-    assert conllu_column(data, spans=spans) == expected
+    assert conllu_columns(data, spans=spans) == (expected,)
+
+
+def test_each_of_several_columns_is_filled_under_a_name_of_its_own() -> None:
+    named = DataConfig(tag_column=("UPOS", "FEATS", "misc.Entity"))
+    assert conllu_columns(named, spans=False) == ("UPOS", "FEATS", "MISC.Entity")
+    numbered = DataConfig(tag_column=(1, 2, 3), format="columns")
+    assert conllu_columns(numbered, spans=True) == ("MISC.NER", "MISC.Tag2", "MISC.Tag3")
