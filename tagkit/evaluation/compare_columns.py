@@ -85,7 +85,7 @@ def _check_columns(name: str, lines: Sequence[str], data: DataConfig, pred_colum
         for column in (data.first_tag_column, pred_column)
     )
     # One column has several names (a number from either end, a key of CoNLL-U): compare places.
-    if gold and predicted and (gold.tag, gold.keys) == (predicted.tag, predicted.keys):
+    if gold and predicted and (gold.tag, gold.tag_key) == (predicted.tag, predicted.tag_key):
         raise DataError(
             Message(
                 f"{name}: expected gold and predicted tags in two columns, found both in column "
