@@ -14,6 +14,7 @@ with classes have the predictions in place of the gold labels: `gold_text` has t
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from tagkit.config import Column
 from tagkit.corpus.alignment import to_document
 from tagkit.corpus.dataset import Split
 from tagkit.corpus.formats.columns.filling import fill_columns
@@ -150,7 +151,9 @@ def _with_predictions(
         columns = [column.values for column in prediction.columns]
         columns = columns or [tuple(_tags(predictor, split, prediction))]
         if layout.conllu:
-            values = dict(zip(_gold_columns(layout), columns, strict=True))
+            values: dict[Column, Sequence[str]] = dict(
+                zip(_gold_columns(layout), columns, strict=True)
+            )
             yield from fill_columns(block, layout, values, split.path)
         else:
             separator = "\t" if layout.tabs else " "
@@ -158,7 +161,7 @@ def _with_predictions(
             yield from append_column(block, layout, cells)
 
 
-def _gold_columns(layout: Layout) -> Iterator[str]:
+def _gold_columns(layout: Layout) -> Iterator[Column]:
     """Names of the columns of CoNLL-U that the gold tags are in."""
     assert layout.tag is not None  # it was read with tags
     places = [(each.index, each.key) for each in layout.columns]
