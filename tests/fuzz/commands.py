@@ -8,10 +8,12 @@ import sys
 from functools import cache
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, get_args
 from unittest import mock
 
 import typer.main
+
+from tagkit.cli.predict import OutputFormat
 
 from .case import Case, LawBroken, require
 from .configs import _statement
@@ -28,7 +30,10 @@ _TRAINING = [
     "--set", "embeddings.char_hidden=4", "--device", "cpu", "--quiet",
 ]  # fmt: skip
 _FORMATS = ("auto", "jsonl", "xml", *SAMPLES)
-_COLUMNS = ("0", "1", "-1", "-2", "99", "FORM", "MISC.NER", "XPOS", "--", "²", "9" * 30, "", "x")
+_COLUMNS = (
+    "0", "1", "-1", "-2", "99", "FORM", "MISC.NER", "XPOS", "--", "²", "9" * 30, "", "x",
+    "UPOS,FEATS", "UPOS,FEATS,LEMMA,MISC.NER", "UPOS,upos", "0,-1", "1,", ",", "FEATS,FEATS.Case",
+)  # fmt: skip
 
 
 def command_case(rng: Random) -> Case:
@@ -44,7 +49,7 @@ def command_case(rng: Random) -> Case:
         names.append(strange)
     kind = rng.choice(_KINDS)
     if kind in ("predict", "eval", "info", "train"):
-        files |= model_files()
+        files |= model_files(several=rng.random() < 0.3)
     words = _COMMANDS[kind](rng, names)
     if rng.random() < 0.15:
         words.insert(rng.randrange(len(words) + 1), odd(rng).replace("\0", ""))
@@ -144,7 +149,9 @@ def _predict(rng: Random, names: list[str]) -> list[str]:
     if rng.random() < 0.4:
         words += ["-o", rng.choice(("out/tagged", "out/tagged.gz", "out", "out/no/where"))]
     if rng.random() < 0.4:
-        words += ["--format", rng.choice(("columns", "jsonl", "tsv", "x"))]
+        words += ["--format", rng.choice((*get_args(OutputFormat), "x"))]
+    if rng.random() < 0.3:
+        words += ["--on-bad-record", rng.choice(("skip", "skip", "skip", "error", "x"))]
     if rng.random() < 0.3:
         words += rng.choice((["--confidence"], ["--top", "3"], ["--threshold", "0.5"],
                              ["--max-length", "2"],
