@@ -6,6 +6,7 @@ import io
 import re
 import sys
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 from typing import Any, get_args
@@ -24,6 +25,7 @@ from .readers import corpus_case
 from .samples import SAMPLES
 
 OUTPUTS = ("out",)
+_NAMES_OUTPUT = ("-o", "--output", "--fix")
 _KEEP = b"do not touch\n"
 _TRAINING = [
     "--set", "train.max_epochs=1", "--set", "encoder.hidden=4", "--set", "embeddings.word_dim=4",
@@ -56,7 +58,8 @@ def command_case(rng: Random) -> Case:
     if rng.random() < 0.05:
         words.append(rng.choice(("--help", "-h", "--version", "--no-such", "-x", "--json=1", "-")))
     # Nothing outside the folder may be named as an output, whatever the words have become.
-    if any(text in ("-o", "--output", "--fix") for text in words) and "out" not in " ".join(words):
+    outputs = [after for text, after in pairwise((*words, "")) if text in _NAMES_OUTPUT]
+    if any(not after.startswith("out") for after in outputs):
         words = ["--help"]
     words = [text.replace("\0", "") for text in words]
     return Case(files, {"words": words, "stdin": rng.choice((*case.files,))})
