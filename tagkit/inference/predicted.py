@@ -75,7 +75,7 @@ def gold_text(predictor: Predictor, split: Split, file: str) -> str | None:
     if not predictor.task.gives.tags:
         format = _format_of_texts(split) or FORMATS["jsonl-texts"]
         documents = [_document(sentence, split) for sentence in split.sentences]
-        return "".join(piece.text for piece in format.write(documents, _WRITING))
+        return "".join(piece.text for piece in format.write(documents, _writing(predictor)))
     found = _lines_of(predictor, split, file)
     if not found or not found.layout.conllu:
         return None
@@ -206,7 +206,11 @@ def _in_format_of_texts(
         _document(replace(sentence, labels=prediction.labels), split)
         for sentence, prediction in zip(split.sentences, predictions, strict=True)
     )
-    return (piece.text for piece in format.write(documents, _WRITING))
+    return (piece.text for piece in format.write(documents, _writing(predictor)))
+
+
+def _writing(predictor: Predictor) -> Writing:
+    return replace(_WRITING, several_classes=predictor.config.head.several_classes)
 
 
 def _format_of_texts(split: Split) -> Format | None:
