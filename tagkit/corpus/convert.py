@@ -178,7 +178,8 @@ def _pieces_of(job: _Job, items: Sequence[Item], converted: Converted) -> Iterat
         written = iter(items)
     else:
         written = _as_documents(job, items, plain=plain)
-    writing = Writing(plain, job.single, job.reading.note)
+    several = _may_have_several_classes(items)
+    writing = Writing(plain, job.single, job.reading.note, several_classes=several)
     yield from job.target.write(_counted(written, converted), writing)
 
 
@@ -234,9 +235,10 @@ def _as_documents(job: _Job, items: Sequence[Item], *, plain: bool) -> Iterator[
     # Formats of classes have no place for spans anyway, which is reported.
     if problems and target.holds == "spans":
         raise SpanErrors(problems, "Keep one of each two")
+    several = _may_have_several_classes(items)
     for item in items:
         if isinstance(item, Document):
-            yield _with_class(job, item)
+            yield _with_class(job, item, several)
             continue
         if plain and target.holds == "spans":
             raise DataError(
@@ -247,19 +249,31 @@ def _as_documents(job: _Job, items: Sequence[Item], *, plain: bool) -> Iterator[
             note(f"{target.name} has no place for tags: they are left out")
         if item.features:
             note(f"{target.name} has no place for feature columns: they are left out")
-        document = _with_class(job, to_document(item, plain=plain, source=job.source.name))
+        document = to_document(item, plain=plain, source=job.source.name)
+        document = _with_class(job, document, several)
         # A reader of brat finds the tokens of a text by itself; jsonl-spans can name them.
         keeps_tokens = target.name == "jsonl-spans"
         yield document if keeps_tokens else replace(document, tokens=None)
 
 
-def _with_class(job: _Job, document: Document) -> Document:
+def _may_have_several_classes(items: Sequence[Item]) -> bool:
+    """Whether texts may have several classes, and so none: one of them has several."""
+    return any(len(item.labels) > 1 for item in items)
+
+
+def _with_class(job: _Job, document: Document, several: bool) -> Document:
     """The document.
+
+    Args:
+        job: what is converted.
+        document: with its classes.
+        several: whether it may have several of them, and so none.
 
     Raises:
         FormatError: the target needs a class for each text, and it has none.
     """
-    if job.target.holds == "classes" and not document.labels:
+    none_fits = several and job.target.name == "jsonl-texts"  # other formats cannot say none
+    if job.target.holds == "classes" and not (document.labels or none_fits):
         raise FormatError(
             document.source or job.source.name,
             document.line,

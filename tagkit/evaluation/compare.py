@@ -26,7 +26,7 @@ from tagkit.evaluation.labelled_file import (
     find_format_of_predictions,
     read_labelled,
 )
-from tagkit.evaluation.pairing import paired_texts, require_same_tokens
+from tagkit.evaluation.pairing import paired_texts, predicted_tags, require_same_tokens
 from tagkit.evaluation.spans import well_formed_spans
 from tagkit.evaluation.tag_report import TagReport, make_tag_report
 from tagkit.text.scheme_detection import scheme_of
@@ -205,22 +205,16 @@ def _paired_tags(
     if ours is not None and theirs is not None:
         require_same_tokens(gold.name, ours, predicted.name, theirs)
     scheme = "iob2" if ours is None else scheme_of(ours, gold.name, data.scheme).scheme
+    found: Sequence[Sequence[str]] = ()
     if theirs is not None:
-        # Predicted tags may be in another scheme than gold, but must be of the same kind. Tags that
-        # look like those of spans are plain labels where the user says so.
-        named = PLAIN if data.scheme == PLAIN else "auto"
-        scheme_of(theirs, predicted.name, named, scheme)
+        found = predicted_tags(theirs, predicted.name, data, scheme, strict=strict)
     elif not has_spans(scheme):
         raise DataError(
             f"{predicted.name}: expected a tag for each token, as in {gold.name}, found spans of "
             "characters"
         )
     if ours is not None and theirs is not None:
-        return _Tags(
-            [sentence.tags or () for sentence in ours],
-            [sentence.tags or () for sentence in theirs],
-            scheme,
-        )
+        return _Tags([sentence.tags or () for sentence in ours], found, scheme)
     if data.scheme == PLAIN:
         raise DataError(
             Message(f"{gold.name}: holds spans of characters: ", Setting("data.scheme", PLAIN),

@@ -10,10 +10,10 @@ from tagkit.corpus.formats.options import source_of
 from tagkit.corpus.formats.recognition import find_format
 from tagkit.corpus.formats.table import Format
 from tagkit.errors import DataError
+from tagkit.evaluation.pairing import predicted_tags
 from tagkit.evaluation.tag_report import TagReport, make_tag_report
 from tagkit.text.records import Sentence
 from tagkit.text.scheme_detection import scheme_of
-from tagkit.text.schemes import PLAIN
 from tagkit.wording import Message, Setting, plural
 
 
@@ -45,14 +45,9 @@ def compare_columns(
     columns = data.model_copy(update={"tag_column": pred_column})
     predicted = list(_sentences(source.name, lines, _as(found.format, columns)))
     scheme = scheme_of(gold, source.name, data.scheme).scheme
-    named = PLAIN if data.scheme == PLAIN else "auto"
-    scheme_of(predicted, source.name, named, scheme)
-    return make_tag_report(
-        [sentence.tags or () for sentence in gold],
-        [sentence.tags or () for sentence in predicted],
-        scheme,
-        strict=strict,
-    )
+    found_tags = predicted_tags(predicted, source.name, data, scheme, strict=strict)
+    gold_tags = [sentence.tags or () for sentence in gold]
+    return make_tag_report(gold_tags, found_tags, scheme, strict=strict)
 
 
 def _as(format: Format, data: DataConfig) -> DataConfig:
@@ -85,7 +80,7 @@ def _check_columns(name: str, lines: Sequence[str], data: DataConfig, pred_colum
         for column in (data.first_tag_column, pred_column)
     )
     # One column has several names (a number from either end, a key of CoNLL-U): compare places.
-    if gold and predicted and (gold.tag, gold.keys) == (predicted.tag, predicted.keys):
+    if gold and predicted and (gold.tag, gold.tag_key) == (predicted.tag, predicted.tag_key):
         raise DataError(
             Message(
                 f"{name}: expected gold and predicted tags in two columns, found both in column "

@@ -4,10 +4,13 @@ from collections import defaultdict, deque
 from collections.abc import Iterable, Sequence
 from itertools import chain, repeat, zip_longest
 
+from tagkit.config import DataConfig
 from tagkit.corpus.formats.options import Item
 from tagkit.errors import DataError, FormatError, shorten
 from tagkit.evaluation.labelled_file import LabelledFile
 from tagkit.text.records import Document, Sentence
+from tagkit.text.scheme_detection import scheme_of
+from tagkit.text.schemes import PLAIN, convert
 
 _Word = tuple[str, int]  # and its line; "" and 0 at the end of a sentence
 _END: _Word = ("", 0)
@@ -41,6 +44,31 @@ def _words(sentence: Sentence) -> Iterable[_Word]:
 
 def _shown(word: _Word) -> str:
     return shorten(word[0]) if word[1] else "the end of the sentence"
+
+
+def predicted_tags(
+    sentences: Sequence[Sentence], name: str, data: DataConfig, scheme: str, *, strict: bool
+) -> list[Sequence[str]]:
+    """The predicted tags of sentences, in the scheme of the gold ones.
+
+    Args:
+        sentences: with predictions, perhaps in another scheme.
+        name: of their file, for messages.
+        data: says whether tags are plain labels, even if they look like those of spans.
+        scheme: of the gold tags.
+        strict: whether tags count as they are, in the scheme of the gold ones alone.
+
+    Raises:
+        FormatError: most tags are those of a span scheme, and some are not.
+        DataError: the tags are plain labels where gold has spans, or the reverse.
+    """
+    named = PLAIN if data.scheme == PLAIN else "auto"
+    found = scheme_of(sentences, name, named, scheme).scheme
+    # The same spans, but the accuracy of tokens compares tags. Strict mode must not see tags that
+    # `convert` has made well-formed.
+    as_they_are = strict or found == scheme
+    tags = (sentence.tags or () for sentence in sentences)
+    return [each if as_they_are else convert(each, scheme) for each in tags]
 
 
 def paired_texts(

@@ -1,21 +1,24 @@
-"""A scored corpus with the predictions beside its gold labels: `dev.pred` and `test.pred` of a run.
+"""A scored corpus with a model's predictions: `dev.pred` and `test.pred` of a run.
 
-    column files          their lines with the predicted tag appended, as `tagkit predict` writes
+    CoNLL-U               its lines, the predicted columns filled, as `tagkit predict` writes them
+    other column files    their lines with the predicted tag appended, likewise
     other tagged corpora  word, feature columns, classes, gold tag and predicted tag in columns
     texts with classes    the format of the corpus, with the predicted classes
     what these cannot hold, and corpora in folders: JSON Lines as `tagkit predict` writes them
 
 Predictions are those that the corpus was scored with. Words and gold labels come from memory; a
-column file is read again for its comments and other columns only if it is a file.
+column file is read again for its comments and other columns only if it is a file. CoNLL-U and texts
+with classes have the predictions in place of the gold labels: `gold_text` has these.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
-from tagkit.config import DataConfig
+from tagkit.config import Column
 from tagkit.corpus.alignment import to_document
 from tagkit.corpus.dataset import Split
-from tagkit.corpus.formats.columns.layout import column_options
+from tagkit.corpus.formats.columns.filling import fill_columns
+from tagkit.corpus.formats.columns.layout import CONLLU_COLUMNS, Layout, column_options
 from tagkit.corpus.formats.columns.reader import Block, ColumnReader
 from tagkit.corpus.formats.columns.writer import append_column, write_columns
 from tagkit.corpus.formats.options import silent, source_of
@@ -49,63 +52,125 @@ def predicted_text(
         file: that the corpus was read from, perhaps as a part of it.
     """
     gives_tags = predictor.task.gives.tags
-    if gives_tags and split.layout is not None:
-        lines = _appended(predictor, split, predictions, file)
-        if lines is not None:
-            return "".join(f"{line}\n" for line in lines)
-    write = _in_columns if gives_tags else _in_format_of_texts
     try:
+        if gives_tags and (found := _lines_of(predictor, split, file)):
+            return found.text(_with_predictions(found, predictor, split, predictions))
+        write = _in_columns if gives_tags else _in_format_of_texts
         return "".join(write(predictor, split, predictions))
     except FormatError:  # JSON holds what a line of cells cannot, such as a tab
         return "".join(_as_json(predictor, split, predictions))
 
 
-def _appended(
-    predictor: Predictor, split: Split, predictions: Sequence[Prediction], file: str
-) -> list[str] | None:
-    """The corpus's lines with the predicted tags; None where the file does not hold it any more."""
-    if is_pipe(file):
+def gold_text(predictor: Predictor, split: Split, file: str) -> str | None:
+    """The content of a file with a corpus's gold labels.
+
+    Args:
+        predictor: the model.
+        split: the corpus.
+        file: that it was read from, perhaps as a part of it.
+
+    Returns:
+        None where `predicted_text` has them beside the predictions.
+    """
+    if not predictor.task.gives.tags:
+        format = _format_of_texts(split) or FORMATS["jsonl-texts"]
+        documents = [_document(sentence, split) for sentence in split.sentences]
+        return "".join(piece.text for piece in format.write(documents, _writing(predictor)))
+    found = _lines_of(predictor, split, file)
+    if not found or not found.layout.conllu:
+        return None
+    return found.text(line for block, _ in found.blocks for line in block.lines)
+
+
+@dataclass(frozen=True, slots=True)
+class _Lines:
+    """The lines of a corpus in a column file.
+
+    Attributes:
+        layout: of the file.
+        blocks: each with the index of its sentence in the corpus; None of lines between sentences.
+        is_ended: whether the last line has a line end.
+    """
+
+    layout: Layout
+    blocks: Sequence[tuple[Block, int | None]]
+    is_ended: bool
+
+    def text(self, lines: Iterable[str]) -> str:
+        """The content of a file with these lines, which ends as the corpus does if it is CoNLL-U.
+
+        `tagkit predict` does the same.
+        """
+        text = "".join(f"{line}\n" for line in lines)
+        return text if self.is_ended or not self.layout.conllu else text.removesuffix("\n")
+
+
+def _lines_of(predictor: Predictor, split: Split, file: str) -> _Lines | None:
+    """The corpus's lines; None where the file does not hold it any more, or has no columns."""
+    if split.layout is None or is_pipe(file):
         return None
     data = predictor.config.data.model_copy(update={"format": split.format})
-    # A sentence is known by its first line: a part that was split off is not in one piece.
-    found = {
-        sentence.lines[0]: (sentence, prediction)
-        for sentence, prediction in zip(split.sentences, predictions, strict=True)
-    }
-    lines: list[str] = []
     try:
-        reader, blocks = _blocks(file, data)
+        source = source_of(file, data)
+        reader = ColumnReader(source.name, column_options(data, with_tags=True))
+        blocks = list(reader.blocks(source.pieces()))
     except DataError:  # removed, or another file by now
         return None
+    # A sentence is known by its first line: a part that was split off is not in one piece.
+    indices = {sentence.lines[0]: index for index, sentence in enumerate(split.sentences)}
     # Of a part of a file only its own sentences, without what stands between them.
-    is_part = sum(block.sentence is not None for block in blocks) > len(found)
+    is_part = sum(block.sentence is not None for block in blocks) > len(indices)
+    found: list[tuple[Block, int | None]] = []
     for block in blocks:
-        tags: Sequence[str] = ()
+        index = None
         if block.sentence is not None:
-            sentence, prediction = found.pop(block.sentence.lines[0], (None, None))
-            if sentence is None or prediction is None:
-                continue
-            if sentence.words != block.sentence.words:
+            index = indices.pop(block.sentence.lines[0], None)
+            if index is not None and split.sentences[index].words != block.sentence.words:
                 return None
-            tags = _tags(predictor, split, prediction)
-            if prediction.columns:  # one more cell a column, as `tagkit predict` writes them
-                separator = "\t" if reader.layout is None or reader.layout.tabs else " "
-                values = (column.values for column in prediction.columns)
-                tags = [separator.join(cells) for cells in zip(*values, strict=True)]
-        elif is_part:
+        if index is not None or (block.sentence is None and not is_part):
+            found.append((block, index))
+    if indices or reader.layout is None:
+        return None
+    return _Lines(reader.layout, found, is_part or source.facts.ends_last_line)
+
+
+def _with_predictions(
+    found: _Lines, predictor: Predictor, split: Split, predictions: Sequence[Prediction]
+) -> Iterator[str]:
+    """The lines of CoNLL-U with the predicted columns filled, others with a cell more for each.
+
+    Raises:
+        FormatError: a column cannot hold a prediction.
+    """
+    layout = found.layout
+    for block, index in found.blocks:
+        if index is None:
+            yield from block.lines if layout.conllu else append_column(block, layout, ())
             continue
-        lines += append_column(block, reader.layout, tags)
-    return None if found else lines
+        prediction = predictions[index]
+        columns = [column.values for column in prediction.columns]
+        columns = columns or [tuple(_tags(predictor, split, prediction))]
+        if layout.conllu:
+            values: dict[Column, Sequence[str]] = dict(
+                zip(_gold_columns(layout), columns, strict=True)
+            )
+            yield from fill_columns(block, layout, values, split.path)
+        else:
+            separator = "\t" if layout.tabs else " "
+            cells = [separator.join(row) for row in zip(*columns, strict=True)]
+            yield from append_column(block, layout, cells)
 
 
-def _blocks(file: str, data: DataConfig) -> tuple[ColumnReader, list[Block]]:
-    source = source_of(file, data)
-    reader = ColumnReader(source.name, column_options(data, with_tags=True))
-    return reader, list(reader.blocks(source.pieces()))
+def _gold_columns(layout: Layout) -> Iterator[Column]:
+    """Names of the columns of CoNLL-U that the gold tags are in."""
+    assert layout.tag is not None  # it was read with tags
+    places = [(each.index, each.key) for each in layout.columns]
+    for index, key in places or [(layout.tag, layout.tag_key)]:
+        yield f"{CONLLU_COLUMNS[index]}.{key}" if key else CONLLU_COLUMNS[index]
 
 
 def _tags(predictor: Predictor, split: Split, prediction: Prediction) -> Sequence[str]:
-    """The predicted tags in the scheme of the gold ones beside them."""
+    """The predicted tags in the scheme of the gold ones."""
     return predictor.tags_in(prediction, split.scheme or PLAIN)
 
 
@@ -141,14 +206,11 @@ def _in_format_of_texts(
         _document(replace(sentence, labels=prediction.labels), split)
         for sentence, prediction in zip(split.sentences, predictions, strict=True)
     )
-    return (piece.text for piece in format.write(documents, _WRITING))
+    return (piece.text for piece in format.write(documents, _writing(predictor)))
 
 
-def gold_text(split: Split) -> str:
-    """The content of a file with a corpus of texts and its own classes, in its format or JSON."""
-    format = _format_of_texts(split) or FORMATS["jsonl-texts"]
-    documents = [_document(sentence, split) for sentence in split.sentences]
-    return "".join(piece.text for piece in format.write(documents, _WRITING))
+def _writing(predictor: Predictor) -> Writing:
+    return replace(_WRITING, several_classes=predictor.config.head.several_classes)
 
 
 def _format_of_texts(split: Split) -> Format | None:

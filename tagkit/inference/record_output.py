@@ -128,7 +128,13 @@ def _pieces(
             noted.add(text)
             note(text)
 
-    writing = Writing(plain=not style.spans, single=single, note=note_once, blank_labels=True)
+    writing = Writing(
+        plain=not style.spans,
+        single=single,
+        note=note_once,
+        blank_labels=True,
+        several_classes=style.multi_label,
+    )
     try:
         yield from format.write(items(), writing)
     except FormatError as error:

@@ -1,7 +1,7 @@
 """What a run keeps of its best model besides the model: predictions and reports on dev and test.
 
 dev.pred, test.pred    the corpora with the predictions (`inference.predicted`)
-dev.gold               the classes of a dev corpus that was split off, which no other file holds
+dev.gold               the gold labels of a dev corpus that was split off, if dev.pred lacks them
 report.txt             the reports as `tagkit eval` prints them
 report.json            the same as JSON, by split
 """
@@ -41,8 +41,10 @@ def results(predictor: Predictor, dev: Annotated, test: Annotated | None) -> dic
         for name, each in splits.items()
         if each
     }
-    if not data.dev_file and not predictor.task.gives.tags:  # tags stand beside the predicted ones
-        found[GOLD] = gold_text(dev.split)
+    if not data.dev_file:
+        gold = gold_text(predictor, dev.split, data.train_file)
+        if gold is not None:
+            found[GOLD] = gold
     found[REPORT_TEXT] = "".join(f"{line}\n" for line in _text_lines(splits))
     found[REPORT_JSON] = to_json(scores_of(dev, test)) + "\n"
     return {name: encoded(text, first=True) for name, text in found.items()}

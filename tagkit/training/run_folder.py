@@ -6,7 +6,7 @@
     train.log          one line per event, with the time
     curves.svg         loss and dev score, where matplotlib is installed
     dev.pred test.pred the corpora with the best model's predictions
-    dev.gold           a classifier's dev corpus, where it was split off
+    dev.gold           the gold labels of a dev corpus that was split off, if dev.pred lacks them
     report.txt .json   reports on dev and test
     tensorboard/       with train.tracker = "tensorboard"
     tagkit-run.json    the names of all these files: see `tagkit.training.manifest`

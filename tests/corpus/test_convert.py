@@ -104,6 +104,16 @@ def test_texts_without_classes_are_refused_where_classes_are_wanted(tmp_path: Pa
         convert(tmp_path, "a B-X\nb O\n", "fasttext")
 
 
+def test_a_corpus_of_several_classes_may_have_texts_of_none(tmp_path: Path) -> None:
+    several = '{"text": "b", "labels": ["x", "y"]}\n{"text": "a", "labels": []}\n'
+    assert convert(tmp_path, several, "jsonl", name="in.jsonl")[0] == several
+    with pytest.raises(DataError, match=r"in.jsonl:2: fasttext needs a class for each text"):
+        convert(tmp_path, several, "fasttext", name="in.jsonl")
+    one = '{"text": "a", "label": "x"}\n{"text": "b", "labels": []}\n'
+    with pytest.raises(DataError, match=r"in.jsonl:2: jsonl-texts needs a class for each text"):
+        convert(tmp_path, one, "jsonl", name="in.jsonl")
+
+
 def test_classes_go_from_any_format_to_any_other(tmp_path: Path) -> None:
     rows = [("hello there", "greeting"), ("book a flight", "book")]
     written = "".join(f"__label__{label} {text}\n" for text, label in rows)

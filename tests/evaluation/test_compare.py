@@ -56,6 +56,43 @@ def test_predictions_in_another_scheme_are_compared_as_spans(tmp_path: Path) -> 
     assert compare(gold, predicted).micro == Score(1.0, 1.0, 1.0, 2)
 
 
+# X over the first two words, X over the third, Y over the fifth.
+SAME_SPANS = {
+    "iob1": "I-X I-X B-X O I-Y O",
+    "iob2": "B-X I-X B-X O B-Y O",
+    "iobes": "B-X E-X S-X O S-Y O",
+    "bilou": "B-X L-X U-X O U-Y O",
+}
+
+
+@pytest.mark.parametrize("theirs", SAME_SPANS)
+@pytest.mark.parametrize("ours", SAME_SPANS)
+def test_the_accuracy_of_tokens_is_that_in_the_scheme_of_gold(
+    tmp_path: Path, ours: str, theirs: str
+) -> None:
+    gold, found = SAME_SPANS[ours].split(), SAME_SPANS[theirs].split()
+    words = "abcdef"
+
+    def scored(predicted: list[str]) -> tuple[float, float]:
+        path = write(tmp_path, "pred", "".join(map("{} {}\n".format, words, predicted)))
+        report = compare(write(tmp_path, "gold", "".join(map("{} {}\n".format, words, gold))), path)
+        both = "".join(map("{} {} {}\n".format, words, gold, predicted))
+        assert compare(write(tmp_path, "both", both), None) == report
+        return report.accuracy, report.micro.f1
+
+    assert scored(found) == (1.0, 1.0)
+    # Without the span of Y, one token of six is wrong.
+    assert scored([*found[:4], "O", "O"]) == (5 / 6, 0.8)
+
+
+def test_strict_mode_counts_tags_as_they_are(tmp_path: Path) -> None:
+    gold = write(tmp_path, "gold", "a B-X\nb I-X\nc O\nd O\n")
+    predicted = write(tmp_path, "pred", "a I-X\nb I-X\nc O\nd O\n")
+    report = compare(gold, predicted, strict=True)
+    assert (report.accuracy, report.micro.f1) == (0.75, 0.0)
+    assert compare(gold, predicted).micro.f1 == 1.0
+
+
 def test_predictions_of_nothing_at_all_are_predictions(tmp_path: Path) -> None:
     gold = write(tmp_path, "gold", "a B-X\nb E-X\n")
     predicted = write(tmp_path, "pred", "a O\nb O\n")

@@ -6,12 +6,15 @@ import io
 import re
 import sys
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, get_args
 from unittest import mock
 
 import typer.main
+
+from tagkit.cli.predict import OutputFormat
 
 from .case import Case, LawBroken, require
 from .configs import _statement
@@ -22,13 +25,17 @@ from .readers import corpus_case
 from .samples import SAMPLES
 
 OUTPUTS = ("out",)
+_NAMES_OUTPUT = ("-o", "--output", "--fix")
 _KEEP = b"do not touch\n"
 _TRAINING = [
     "--set", "train.max_epochs=1", "--set", "encoder.hidden=4", "--set", "embeddings.word_dim=4",
     "--set", "embeddings.char_hidden=4", "--device", "cpu", "--quiet",
 ]  # fmt: skip
 _FORMATS = ("auto", "jsonl", "xml", *SAMPLES)
-_COLUMNS = ("0", "1", "-1", "-2", "99", "FORM", "MISC.NER", "XPOS", "--", "²", "9" * 30, "", "x")
+_COLUMNS = (
+    "0", "1", "-1", "-2", "99", "FORM", "MISC.NER", "XPOS", "--", "²", "9" * 30, "", "x",
+    "UPOS,FEATS", "UPOS,FEATS,LEMMA,MISC.NER", "UPOS,upos", "0,-1", "1,", ",", "FEATS,FEATS.Case",
+)  # fmt: skip
 
 
 def command_case(rng: Random) -> Case:
@@ -44,14 +51,15 @@ def command_case(rng: Random) -> Case:
         names.append(strange)
     kind = rng.choice(_KINDS)
     if kind in ("predict", "eval", "info", "train"):
-        files |= model_files()
+        files |= model_files(several=rng.random() < 0.3)
     words = _COMMANDS[kind](rng, names)
     if rng.random() < 0.15:
         words.insert(rng.randrange(len(words) + 1), odd(rng).replace("\0", ""))
     if rng.random() < 0.05:
         words.append(rng.choice(("--help", "-h", "--version", "--no-such", "-x", "--json=1", "-")))
     # Nothing outside the folder may be named as an output, whatever the words have become.
-    if any(text in ("-o", "--output", "--fix") for text in words) and "out" not in " ".join(words):
+    outputs = [after for text, after in pairwise((*words, "")) if text in _NAMES_OUTPUT]
+    if any(not after.startswith("out") for after in outputs):
         words = ["--help"]
     words = [text.replace("\0", "") for text in words]
     return Case(files, {"words": words, "stdin": rng.choice((*case.files,))})
@@ -144,7 +152,9 @@ def _predict(rng: Random, names: list[str]) -> list[str]:
     if rng.random() < 0.4:
         words += ["-o", rng.choice(("out/tagged", "out/tagged.gz", "out", "out/no/where"))]
     if rng.random() < 0.4:
-        words += ["--format", rng.choice(("columns", "jsonl", "tsv", "x"))]
+        words += ["--format", rng.choice((*get_args(OutputFormat), "x"))]
+    if rng.random() < 0.3:
+        words += ["--on-bad-record", rng.choice(("skip", "skip", "skip", "error", "x"))]
     if rng.random() < 0.3:
         words += rng.choice((["--confidence"], ["--top", "3"], ["--threshold", "0.5"],
                              ["--max-length", "2"],

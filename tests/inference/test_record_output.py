@@ -1,6 +1,7 @@
 """Records of windows -> one output, by the writer of their format."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,13 @@ def test_a_sentence_that_cannot_be_written_is_named_with_its_file() -> None:
     outputs = [window(sentence("a"), file="one"), window(sentence("a b"), file="two")]
     with pytest.raises(FormatError, match=r"^two:4: slash cannot hold white space inside a word"):
         write_records(outputs, style("slash"), None, lambda _: None, lambda _: None)
+
+
+def test_a_model_of_several_classes_may_find_none() -> None:
+    written: list[str] = []
+    several = replace(style("jsonl-texts"), gives=CLASSES, multi_label=True)
+    write_records([window(Document("x"))], several, None, written.append, written.append)
+    assert "".join(written) == '{"text": "x", "labels": []}\n'
 
 
 def test_a_folder_or_a_pair_is_filled(tmp_path: Path) -> None:

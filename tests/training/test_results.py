@@ -10,8 +10,10 @@ from small_runs import of_task
 from typer.testing import CliRunner
 
 from tagkit.cli.main import app
-from tagkit.config import DataConfig, with_options
+from tagkit.config import Config, DataConfig, with_options
+from tagkit.corpus.formats.columns.layout import CONLLU_COLUMNS
 from tagkit.errors import CheckpointError
+from tagkit.evaluation.column_report import ColumnsReport
 from tagkit.evaluation.compare import compare_files
 from tagkit.evaluation.report_text import report_lines
 from tagkit.evaluation.tag_report import TagReport
@@ -25,6 +27,7 @@ from tagkit.training.trainer import train
 
 USUAL = {*RESULTS} - {GOLD}  # which only some runs write
 NO_DEV = {"data.dev_file": "", "data.test_file": ""}
+BARE = "\t".join("_" * 8)  # the other columns of a line of CoNLL-U that is no word
 
 
 def scored(path: Path, pred: Path | None = None) -> dict[str, object]:
@@ -70,6 +73,66 @@ def test_of_a_part_that_was_split_off_in_the_format_of_train(tmp_path: Path) -> 
     assert json.loads((trained.folder / "report.json").read_text("utf-8"))["test"] is None
 
 
+def of_treebank(folder: Path, **options: object) -> Config:
+    """A run on treebanks with comments, ranges and empty nodes; dev lacks its last line end."""
+    files = tiny.treebank(folder)
+    for file in files.values():
+        sentences = Path(file).read_text("utf-8").removesuffix("\n\n").split("\n\n")
+        text = "\n\n".join(
+            f"# sent_id = {number}\n1-2\tau\t{BARE}\n{lines}\n3.1\tit\t{BARE}"
+            for number, lines in enumerate(sentences)
+        )
+        end = "" if "dev" in file else "\n\n"
+        Path(file).write_text(f"# by hand\n\n{text}{end}", encoding="utf-8", newline="")
+    config = tiny.config(folder, "train.max_epochs=1", "encoder.hidden=4", "train.lr=0.002")
+    return with_options(config, {**files, **options})
+
+
+@pytest.mark.parametrize("column", ["UPOS", "FEATS", "MISC.NER"])
+def test_of_conllu_as_conllu_with_the_predicted_column_filled(tmp_path: Path, column: str) -> None:
+    trained = train(of_treebank(tmp_path, **{"data.tag_column": column}))
+    data = DataConfig(tag_column=column)
+    assert trained.test is not None
+    for name, report in (("dev", trained.dev), ("test", trained.test)):
+        file, pred = tmp_path / f"{name}.conllu", trained.folder / f"{name}.pred"
+        found = compare_files(str(file), str(pred), data, None, False)
+        assert found.to_dict() | {"unknown": {}} == report.to_dict() | {"unknown": {}}
+        assert found.headline < 1
+        at = CONLLU_COLUMNS.index(column.partition(".")[0])
+        gold, lines = (path.read_text("utf-8").split("\n") for path in (file, pred))
+        assert [without(line, at) for line in gold] == [without(line, at) for line in lines]
+        assert all(line.count("\t") in (0, 9) for line in lines)
+        runner = CliRunner()
+        given = ["predict", str(trained.folder), str(file), "-o", str(tmp_path / "p")]
+        assert runner.invoke(app, given).exit_code == 0
+        assert pred.read_bytes() == (tmp_path / "p").read_bytes()
+    assert not (trained.folder / GOLD).exists()
+
+
+def without(line: str, column: int) -> list[str]:
+    cells = line.split("\t")
+    return cells[:column] + cells[column + 1 :]
+
+
+def test_of_conllu_that_was_split_off_the_gold_lines_are_beside_them(tmp_path: Path) -> None:
+    columns = ["UPOS", "LEMMA", "MISC.NER"]
+    trained = train(of_treebank(tmp_path, **{"data.tag_column": columns}, **NO_DEV))
+    gold, pred = trained.folder / GOLD, trained.folder / "dev.pred"
+    source = (tmp_path / "train.conllu").read_text("utf-8").split("\n\n")
+    parts = gold.read_text("utf-8").split("\n\n")
+    assert parts.pop() == ""
+    assert [part for part in source if part in parts] == parts  # each as it was, in their order
+    assert isinstance(trained.dev, ColumnsReport)
+    assert [column.name for column in trained.dev.columns] == columns
+    for column in trained.dev.columns:
+        data = DataConfig(tag_column=column.name)
+        found = compare_files(str(gold), str(pred), data, None, False)
+        assert (found.headline, len(parts)) == (column.headline, found.sentences)
+        assert found.headline < 1
+    given = ["eval", "--gold", str(gold), "--pred", str(pred), "--tag-column", "LEMMA"]
+    assert CliRunner().invoke(app, given).exit_code == 0
+
+
 @pytest.mark.parametrize("gone", ["removed", "pipe"])
 def test_of_a_corpus_that_cannot_be_read_again_from_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gone: str
@@ -113,6 +176,18 @@ def test_of_texts_that_were_split_off_the_gold_classes_are_beside_them(
     assert found == trained.dev.to_dict() | {"unknown": {}}
     first = (trained.folder / "dev.gold").read_text("utf-8")
     assert first.startswith("label\ttext\n" if form == "tsv" else '{"')
+
+
+def test_of_texts_of_several_classes_that_were_split_off_some_have_none(tmp_path: Path) -> None:
+    config = of_task(tmp_path, "classify", "data.dev_fraction=0.5")
+    rows = ['{"text": "hot tea", "labels": ["a", "b"]}', '{"text": "rock", "labels": []}'] * 10
+    (tmp_path / "all.jsonl").write_text("\n".join(rows), encoding="utf-8")
+    files = {"data.train_file": str(tmp_path / "all.jsonl"), **NO_DEV}
+    trained = train(with_options(config, files))
+    gold = (trained.folder / "dev.gold").read_text("utf-8").splitlines()
+    assert {*gold} == {*rows}
+    found = scored(trained.folder / "dev.gold", trained.folder / "dev.pred")
+    assert found == trained.dev.to_dict() | {"unknown": {}}
 
 
 def test_gold_labels_that_stand_elsewhere_are_not_written_again(tmp_path: Path) -> None:

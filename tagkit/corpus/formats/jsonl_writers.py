@@ -71,16 +71,17 @@ def _spans_record(item: Document) -> dict[str, Any]:
 
 
 def write_jsonl_texts(items: Iterable[Document], writing: Writing) -> Iterator[Piece]:
-    """`{"text", "label"}` of each document; `labels` where there are several."""
+    """`{"text", "label"}` of each document; `labels` where there are several or none of them."""
     return one_file(_line(_text_record(item, writing), item.extra) for item in items)
 
 
 def _text_record(item: Document, writing: Writing) -> dict[str, Any]:
     if item.spans:
         writing.note("jsonl-texts holds classes of texts: spans are left out")
-    if not item.labels or not item.text.strip():
+    if not (item.labels or writing.several_classes) or not item.text.strip():
         raise cannot_hold(item, "jsonl-texts", "a text without a class, or a blank one")
-    return {"text": item.text, **_classes(item, "jsonl-texts")}
+    # An empty list says that a text is known to have none of several classes.
+    return {"text": item.text, **(_classes(item, "jsonl-texts") or {"labels": []})}
 
 
 def _line(record: dict[str, Any], extra: Extra) -> str:

@@ -32,12 +32,14 @@ class Writing:
         note: called with a sentence on what the format cannot hold and is therefore left out.
         blank_labels: whether a table may have a text without a label, as a model that finds none
             leaves it; a corpus to learn from may not.
+        several_classes: whether a text may have several classes, and so none of them.
     """
 
     plain: bool
     single: bool
     note: Callable[[str], None]
     blank_labels: bool = False
+    several_classes: bool = False
 
 
 def one_file(lines: Iterable[str]) -> Iterator[Piece]:

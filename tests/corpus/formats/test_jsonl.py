@@ -17,7 +17,7 @@ from tagkit.corpus.formats.jsonl_writers import (
 )
 from tagkit.corpus.formats.options import Item, Reading
 from tagkit.corpus.formats.source import Source
-from tagkit.errors import DataError
+from tagkit.errors import DataError, FormatError
 from tagkit.text.records import Document, Sentence, TextSpan
 
 
@@ -277,6 +277,24 @@ def test_classes_are_the_same_after_writing_and_reading(
     items = [Document(text, labels=tuple(labels)) for text, labels in rows]
     path = write(tmp_path_factory.mktemp("j"), "a", write_jsonl_texts, items)
     assert read(path, read_jsonl, format="jsonl-texts") == items
+
+
+def test_a_text_without_a_class_is_one_of_none_where_texts_have_several(tmp_path: Path) -> None:
+    items = [
+        Document("tea", labels=("hot", "wet")),
+        Document("rock"),
+        Document("ice", labels=("x",)),
+    ]
+    path = write(tmp_path, "a", write_jsonl_texts, items, several_classes=True)
+    assert Path(path).read_text("utf-8").splitlines()[1:] == [
+        '{"text": "rock", "labels": []}', '{"text": "ice", "label": "x"}',
+    ]  # fmt: skip
+    assert read(path, read_jsonl, format="jsonl-texts") == items
+    with pytest.raises(FormatError) as caught:
+        write(tmp_path, "b", write_jsonl_texts, items[1:])
+    assert caught.value.problem == (
+        "jsonl-texts cannot hold a text without a class, or a blank one: 'rock'. Try another format"
+    )
 
 
 def test_what_a_record_has_beside_its_annotation_is_kept_where_it_is_wanted(tmp_path: Path) -> None:

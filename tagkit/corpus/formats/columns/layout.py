@@ -76,10 +76,7 @@ class NamedColumn:
 
     def values(self, cells: Sequence[str]) -> tuple[str, ...]:
         """What the cells say: themselves, or the value of the key."""
-        if not self.key:
-            return tuple(cells)
-        absent = KEYED[CONLLU_COLUMNS[self.index]]
-        return tuple(value_of(cell, self.key, absent) for cell in cells)
+        return values_of(cells, self.index, self.key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +90,8 @@ class Layout:
         tag: index of the tag's column; None where tags are not wanted.
         features: indices of the feature columns.
         tabs: whether columns are separated by tabs.
-        keys: (column, key) of each of token, tag and features that is the value of a key.
+        tag_key: of the pair in the tag's column whose value is the tag; empty for the whole cell.
+        feature_keys: likewise, one for each of `features`; two may be of one column.
         columns: every tag column where several are read, the first of which is `tag`; else empty.
     """
 
@@ -103,7 +101,8 @@ class Layout:
     tag: int | None
     features: tuple[int, ...]
     tabs: bool
-    keys: tuple[tuple[int, str], ...] = ()
+    tag_key: str = ""
+    feature_keys: tuple[str, ...] = ()
     columns: tuple[NamedColumn, ...] = ()
 
     @property
@@ -113,13 +112,13 @@ class Layout:
         several = (column.index for column in self.columns)
         return tuple({0: 0, self.token: 0, **dict.fromkeys((*tag, *several, *self.features), 0)})
 
-    def values(self, column: int, cells: Sequence[str]) -> tuple[str, ...]:
-        """What the cells of a column say: themselves, or the value of the key that was named."""
-        for keyed, key in self.keys:
-            if keyed == column:
-                absent = KEYED[CONLLU_COLUMNS[column]]
-                return tuple(value_of(cell, key, absent) for cell in cells)
+
+def values_of(cells: Sequence[str], column: int, key: str) -> tuple[str, ...]:
+    """What the cells of a column say: themselves, or the value of a key of CoNLL-U."""
+    if not key:
         return tuple(cells)
+    absent = KEYED[CONLLU_COLUMNS[column]]
+    return tuple(value_of(cell, key, absent) for cell in cells)
 
 
 def value_of(cell: str, key: str, absent: str) -> str:
@@ -167,20 +166,21 @@ def find_layout(line: str, source: str, number: int, options: ColumnOptions) -> 
         found = [find_column(column, width, conllu, role) for column, role in named]
     except ValueError as error:
         raise FormatError(source, number, str(error)) from None
-    indices = [index for index, _ in found]
-    features = indices[len(indices) - len(options.features or ()) :]
+    first_feature = len(found) - len(options.features or ())
+    features = found[first_feature:]
     # Columns of CoNLL-U such as HEAD are no features of a word; they have to be named.
     if options.features is None and not conllu:
-        tags = {column.index for column in tag_columns}
-        features = [index for index in range(width) if index not in {*indices, *tags}]
+        others = {index for index, _ in found} | {column.index for column in tag_columns}
+        features = [(index, "") for index in range(width) if index not in others]
     return Layout(
         width=width,
         conllu=conllu,
-        token=indices[0],
-        tag=indices[1] if options.with_tags else None,
-        features=tuple(features),
+        token=found[0][0],
+        tag=found[1][0] if options.with_tags else None,
+        features=tuple(index for index, _ in features),
         tabs=tabs,
-        keys=tuple((index, key) for index, key in found if key),
+        tag_key=found[1][1] if options.with_tags else "",
+        feature_keys=tuple(key for _, key in features),
         columns=tag_columns,
     )
 

@@ -25,6 +25,7 @@ from tagkit.corpus.formats.columns.layout import (
     is_conllu_id,
     is_docstart,
     split_line,
+    values_of,
 )
 from tagkit.errors import FormatError, shorten
 from tagkit.text.records import Sentence, TagColumn
@@ -176,8 +177,15 @@ class ColumnReader:
             numbers = [first + place for place in rows]
         sentence = Sentence(
             words=tuple(columns[layout.token]),
-            tags=None if layout.tag is None else layout.values(layout.tag, columns[layout.tag]),
-            features=tuple(layout.values(column, columns[column]) for column in layout.features),
+            tags=(
+                None
+                if layout.tag is None
+                else values_of(columns[layout.tag], layout.tag, layout.tag_key)
+            ),
+            features=tuple(
+                values_of(columns[column], column, key)
+                for column, key in zip(layout.features, layout.feature_keys, strict=True)
+            ),
             lines=numbers,
             columns=tuple(
                 TagColumn(named.name, named.values(columns[named.index]))

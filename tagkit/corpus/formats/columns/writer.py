@@ -47,8 +47,7 @@ def replace_tags(block: Block, layout: Layout, tags: Sequence[str]) -> Iterator[
     """The block's lines with other tags on its tokens; all else stays as it is."""
     if layout.tag is None or not block.rows:
         return iter(block.lines)
-    key = next((key for index, key in layout.keys if index == layout.tag), "")
-    return filled(block, layout.tabs, [ColumnValues(layout.tag, key, tags)])
+    return filled(block, layout.tabs, [ColumnValues(layout.tag, layout.tag_key, tags)])
 
 
 def write_columns(items: Iterable[Sentence], writing: Writing) -> Iterator[Piece]:

@@ -53,7 +53,7 @@ def test_the_layout_of_a_file_is_that_of_its_first_token(tmp_path: Path) -> None
     path = tmp_path / "a.conll"
     path.write_text("# note\n\na\tX\tO\n", encoding="utf-8")
     assert layout_of(path, options(features=(1,))) == Layout(
-        width=3, conllu=False, token=0, tag=2, features=(1,), tabs=True
+        width=3, conllu=False, token=0, tag=2, features=(1,), tabs=True, feature_keys=("",)
     )
     path.write_text(conllu("1 a X"), encoding="utf-8")
     assert layout_of(path, options("conllu", with_tags=False)) == Layout(

@@ -169,6 +169,18 @@ def test_the_columns_of_conllu_are_read_by_name() -> None:
         assert by_name == by_index
 
 
+def test_each_key_of_a_column_of_conllu_is_a_feature_or_a_tag_of_its_own() -> None:
+    text = "1\tDogs\t_\tNOUN\t_\tCase=Nom|Number=Plur\t_\t_\t_\t_\n"
+    features = ("FEATS.Number", "FEATS", "FEATS.Case", "FEATS.Tense")
+    (found,) = read(text, options("conllu", tag="FEATS.Case", features=features))
+    assert found.tags == ("Nom",)
+    assert found.features == (("Plur",), ("Case=Nom|Number=Plur",), ("Nom",), ("_",))
+    (whole,) = read(text, options("conllu", tag="FEATS", features=("FEATS.Case",)))
+    assert (whole.tags, whole.features) == (("Case=Nom|Number=Plur",), (("Nom",),))
+    (without,) = read(text, options("conllu", features=features, with_tags=False))
+    assert without.features == found.features
+
+
 def test_multiword_ranges_and_empty_nodes_are_no_tokens() -> None:
     text = conllu("1-2 dont _", "1 do AUX", "2 nt PART", "2.1 it PRON", "3 go VERB", "")
     assert pairs(text, options("conllu")) == ["do/AUX nt/PART go/VERB"]
