@@ -70,13 +70,6 @@ def as_sentences(answer: Answer) -> Iterator[Sentence]:
         yield _sentence(tokens, answer.text[begin:end], begin, answer.labels)
 
 
-def as_sequence(answer: Answer) -> Sentence:
-    """All tokens of a text with their tags as one sentence."""
-    if isinstance(answer, Prediction):
-        return next(as_sentences(answer))
-    return _sentence(answer.tokens, answer.text, 0, answer.labels)
-
-
 def _sentence(
     tokens: tuple[TaggedToken, ...], text: str, begin: int, labels: tuple[str, ...]
 ) -> Sentence:
