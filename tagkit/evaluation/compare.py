@@ -51,15 +51,6 @@ def refuse_options_of_tags(because: str, data: DataConfig, strict: bool) -> None
             raise DataError(Message(f"{because}: ", option, " is for spans"))
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """The line, word and tag of a token."""
-
-    line: int
-    word: str
-    tag: str
-
-
 def compare_files(
     gold_file: str,
     predicted_file: str | None,

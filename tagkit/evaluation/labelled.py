@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tagkit.config import DataConfig
-from tagkit.corpus.answers import Answer, as_document, as_sentences
+from tagkit.corpus.answers import Answer, as_document, as_sentences, column_names
 from tagkit.corpus.formats.options import Item, Reading
 from tagkit.corpus.formats.recognition import Found, find_format
 from tagkit.corpus.formats.source import Source
@@ -43,9 +43,8 @@ class Labelled:
 
     @property
     def column_names(self) -> tuple[str, ...]:
-        """Names of the tag columns of the first sentence that has several; else none."""
-        several = (item.columns for item in self.items if isinstance(item, Sentence))
-        return next((tuple(one.name for one in found) for found in several if found), ())
+        """Names of the tag columns where there are several; else none."""
+        return next(filter(None, map(column_names, self.items)), ())
 
     @property
     def holds(self) -> str:
