@@ -41,9 +41,15 @@ class PartialOutput:
     To be entered before the output is opened.
     """
 
-    def __init__(self, output: Path | None) -> None:
-        """`output` is the file that is written; None for standard output."""
+    def __init__(self, output: Path | None, *, skips: bool) -> None:
+        """What is written, and how.
+
+        Args:
+            output: the file; None for standard output.
+            skips: whether records that cannot be used are skipped already.
+        """
         self._output = output
+        self._skips = skips
         self._kept: Path | None = None
         self._lines = 0
 
@@ -74,7 +80,7 @@ class PartialOutput:
             f"{self._kept}: has what was predicted before the error, {plural(self._lines, 'line')}"
         )
         parts: list[str | Setting] = [f"{kept}; {self._output} was not written"]
-        if isinstance(error, FormatError):
+        if isinstance(error, FormatError) and not self._skips:
             option = Setting("on_bad_record", "skip")
             parts += [". ", option, " leaves out records that cannot be used, and lists them"]
         error.add_line(Message(*parts))

@@ -126,7 +126,10 @@ def predict_command(
     from tagkit.storage.places import refuse_inside
 
     data = load_config(flags={"data.format": input_format, "data.encoding": encoding}).data
-    options = AnswerOptions(output_format, confidence, top, threshold, batch_size, max_length)
+    skips = on_bad_record == "skip"
+    options = AnswerOptions(
+        output_format, confidence, top, threshold, batch_size, max_length, checked=skips
+    )
     paths = files or ["-"]
     if output == Path("-"):  # as for inputs; a file of this name is ./-
         output = None
@@ -140,7 +143,7 @@ def predict_command(
         # A folder is made when it is written.
         write = None
         if not fills_files(output_format):
-            partial = stack.enter_context(PartialOutput(output))
+            partial = stack.enter_context(PartialOutput(output, skips=skips))
             opened = stack.enter_context(open_output(output, on_partial=partial.keep))
             write = partial.counting(opened)
         each = set_threads(threads)
@@ -172,7 +175,7 @@ def predict_command(
             max_length=max_length or MAX_LENGTH,
             note=(lambda _: None) if quiet else note,
             progress=shown.add if shown else lambda *_: None,
-            on_bad_record=skipped.add if on_bad_record == "skip" else None,
+            on_bad_record=skipped.add if skips else None,
         )
 
         def started(path: str, size: int) -> str:

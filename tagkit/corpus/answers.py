@@ -20,6 +20,13 @@ def holds_sentences(records: Sequence[Item | Answer]) -> bool:
     )
 
 
+def column_names(record: Item | Answer) -> tuple[str, ...]:
+    """Names of the tag columns of a record that has several; else none."""
+    if isinstance(record, TaggedText):
+        return next((tuple(token.tags) for token in record.tokens if token.tags), ())
+    return () if isinstance(record, Document) else tuple(each.name for each in record.columns)
+
+
 def _is_plain(answer: TaggedText) -> bool:
     """Whether some tag is a plain label, such as a part of speech, and no part of a span."""
     return not all(is_span_tag(token.tag) for token in answer.tokens if token.tag is not None)
@@ -68,13 +75,6 @@ def as_sentences(answer: Answer) -> Iterator[Sentence]:
         begin = starts[number] if number else 0
         end = starts[number + 1] if number + 1 < len(starts) else len(answer.text)
         yield _sentence(tokens, answer.text[begin:end], begin, answer.labels)
-
-
-def as_sequence(answer: Answer) -> Sentence:
-    """All tokens of a text with their tags as one sentence."""
-    if isinstance(answer, Prediction):
-        return next(as_sentences(answer))
-    return _sentence(answer.tokens, answer.text, 0, answer.labels)
 
 
 def _sentence(

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from tagkit.config import DataConfig
 from tagkit.corpus.alignment import overlaps, to_document, to_sentences
-from tagkit.corpus.answers import Answer, as_items, holds_sentences
+from tagkit.corpus.answers import Answer, as_items, column_names, holds_sentences
 from tagkit.corpus.formats.columns.layout import CONLLU, column_options
 from tagkit.corpus.formats.columns.reader import ColumnReader
 from tagkit.corpus.formats.columns.writer import replace_tags
@@ -132,6 +132,10 @@ def convert_records(
     like = format_like(given)
     target = choose_target(like)
     items = list(as_items(given, split="tags" in (like.holds, target.holds)))
+    first, *others = next(filter(None, map(column_names, given)), ("",))
+    if others:
+        note(f"tags of {first} are written; those of {', '.join(others)} are left out, as formats "
+             "have one tag a token")  # fmt: skip
     # A source that is never opened: messages name it.
     source = Source("records", "utf-8")
     reading = Reading(DataConfig(), all_features=True, with_text=True, note=_once(note))

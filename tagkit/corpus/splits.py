@@ -143,8 +143,6 @@ def split_of_records(
     kinds: LabelKinds,
     expected: str | None,
     name: str,
-    *,
-    whole: bool = False,
 ) -> Split:
     """A corpus of records that a program has.
 
@@ -154,14 +152,14 @@ def split_of_records(
         kinds: as for `read_split`.
         expected: as for `read_split`.
         name: what messages call it.
-        whole: whether each document is one sequence, also without classes.
 
     Raises:
         DataError: there are none, their spans do not fit tokens, or they lack such labels.
     """
     notes: list[str] = []
-    with_tags, whole = kinds.tags or kinds.classes, whole or kinds.classes
-    reading = Reading(data, with_tags=with_tags, whole=whole, note=notes.append)
+    reading = Reading(
+        data, with_tags=kinds.tags or kinds.classes, whole=kinds.classes, note=notes.append
+    )
     sentences = tuple(_with_labels(to_sentences(items, reading), kinds, name))
     if not sentences:
         raise _holds_nothing(name, kinds)

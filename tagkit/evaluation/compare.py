@@ -1,10 +1,14 @@
-"""Comparison of files: predicted tags or classes in one, gold ones in another or beside them."""
+"""Comparison of predicted tags or classes with gold ones, in files or in records of a program.
 
-from collections.abc import Callable, Sequence
+Each side becomes `Labelled`, and from there on they are compared in one way.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from tagkit.config import Column, DataConfig
+from tagkit.corpus.answers import Answer
 from tagkit.corpus.formats.columns.layout import CONLLU
 from tagkit.corpus.formats.options import Item, silent, source_of
 from tagkit.errors import DataError
@@ -20,10 +24,11 @@ from tagkit.evaluation.class_report import (
     whole_accuracy,
 )
 from tagkit.evaluation.compare_columns import compare_columns
-from tagkit.evaluation.labelled_file import (
-    LabelledFile,
+from tagkit.evaluation.labelled import (
+    Labelled,
     find_format_of_gold,
     find_format_of_predictions,
+    labelled_records,
     read_labelled,
 )
 from tagkit.evaluation.pairing import paired_texts, predicted_tags, require_same_tokens
@@ -44,15 +49,6 @@ def refuse_options_of_tags(because: str, data: DataConfig, strict: bool) -> None
     for option, is_given in given.items():
         if is_given:
             raise DataError(Message(f"{because}: ", option, " is for spans"))
-
-
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """The line, word and tag of a token."""
-
-    line: int
-    word: str
-    tag: str
 
 
 def compare_files(
@@ -89,6 +85,39 @@ def compare_files(
         column = -1 if pred_column is None else pred_column
         return compare_columns(gold_file, data, column, strict, note)
     gold, predicted = _read_both(gold_file, predicted_file, data, pred_column, note)
+    return _compare(gold, predicted, data, strict, note)
+
+
+def compare_records(
+    gold: Iterable[Item | Answer],
+    predicted: Iterable[Item | Answer],
+    data: DataConfig,
+    strict: bool,
+    note: Callable[[str], None] = silent,
+) -> TagReport | ClassReport | JointReport:
+    """A report as `compare_files` makes it, on records of a program.
+
+    Args:
+        gold: sentences, documents, or answers of a model.
+        predicted: of the same texts, in the same order.
+        data: how texts without tokens are tokenised; scheme of the gold tags.
+        strict: count well-formed spans only.
+        note: called with a sentence on labels that are not scored.
+
+    Raises:
+        DataError: the records hold different words, or labels of different kinds.
+    """
+    sides = labelled_records(gold, "gold"), labelled_records(predicted, "pred")
+    names = sides[0].column_names
+    if len(names) > 1:
+        note(f"gold: has several tag columns; {names[0]}, the first of them, is scored")
+    return _compare(*sides, data, strict, note)
+
+
+def _compare(
+    gold: Labelled, predicted: Labelled, data: DataConfig, strict: bool, note: Callable[[str], None]
+) -> TagReport | ClassReport | JointReport:
+    """The report on all labels that both have."""
     tags = gold.has_tags and predicted.has_tags
     classes = gold.has_classes and predicted.has_classes
     # JSON Lines of texts with classes may have an empty list of spans in every record.
@@ -120,7 +149,7 @@ def _read_both(
     data: DataConfig,
     pred_column: Column | None,
     note: Callable[[str], None],
-) -> tuple[LabelledFile, LabelledFile]:
+) -> tuple[Labelled, Labelled]:
     """The two files, each in its own format."""
     sources = source_of(gold_file, data), source_of(predicted_file, data)
     found = find_format_of_gold(sources[0], data), find_format_of_predictions(sources[1], data)
@@ -147,14 +176,14 @@ def _read_both(
 
 
 def _report_on_tags(
-    gold: LabelledFile, predicted: LabelledFile, data: DataConfig, strict: bool
+    gold: Labelled, predicted: Labelled, data: DataConfig, strict: bool
 ) -> TagReport:
     tags = _paired_tags(gold, predicted, data, strict)
     return make_tag_report(tags.gold, tags.predicted, tags.scheme, strict=strict)
 
 
 def _report_on_both(
-    gold: LabelledFile, predicted: LabelledFile, data: DataConfig, strict: bool
+    gold: Labelled, predicted: Labelled, data: DataConfig, strict: bool
 ) -> JointReport:
     """Both reports, and the share of texts that are right as a whole."""
     texts, found = paired_texts(gold, predicted)
@@ -193,8 +222,8 @@ class _Tags:
 
 
 def _paired_tags(
-    gold: LabelledFile,
-    predicted: LabelledFile,
+    gold: Labelled,
+    predicted: Labelled,
     data: DataConfig,
     strict: bool,
     *,

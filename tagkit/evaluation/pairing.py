@@ -1,4 +1,4 @@
-"""Two files of the same tokens or the same texts, record by record."""
+"""Gold records and predicted ones of the same tokens or the same texts, one by one."""
 
 from collections import defaultdict, deque
 from collections.abc import Iterable, Sequence
@@ -7,7 +7,7 @@ from itertools import chain, repeat, zip_longest
 from tagkit.config import DataConfig
 from tagkit.corpus.formats.options import Item
 from tagkit.errors import DataError, FormatError, shorten
-from tagkit.evaluation.labelled_file import LabelledFile
+from tagkit.evaluation.labelled import Labelled
 from tagkit.text.records import Document, Sentence
 from tagkit.text.scheme_detection import scheme_of
 from tagkit.text.schemes import PLAIN, convert
@@ -71,9 +71,7 @@ def predicted_tags(
     return [each if as_they_are else convert(each, scheme) for each in tags]
 
 
-def paired_texts(
-    gold: LabelledFile, predicted: LabelledFile
-) -> tuple[Sequence[Item], Sequence[Item]]:
+def paired_texts(gold: Labelled, predicted: Labelled) -> tuple[Sequence[Item], Sequence[Item]]:
     """The records of two files of the same texts, in the order of the gold ones.
 
     A text is known by its characters without white space: texts of tokens have more of it than
@@ -87,8 +85,7 @@ def paired_texts(
         if not file.items:
             raise DataError(f"{file.name}: holds no text")
     found: Sequence[Item | None] = predicted.items
-    # The order of a folder of classes is that of its labels, which differ between the files.
-    if "folder" in (gold.format.name, predicted.format.name):
+    if not (gold.is_ordered and predicted.is_ordered):
         found = _in_order_of(gold.items, predicted.items)
     pairs: list[Item] = []
     for ours, theirs in zip_longest(gold.items, found):

@@ -11,8 +11,9 @@ from tagkit.corpus.formats.columns.reader import Block
 from tagkit.corpus.formats.columns.writer import append_column
 from tagkit.corpus.formats.conllu import with_text
 from tagkit.corpus.formats.options import Item
+from tagkit.corpus.formats.table import Format
 from tagkit.errors import DataError, FormatError, shorten
-from tagkit.inference.answers import class_cells, to_items
+from tagkit.inference.answers import class_cells, require_written, to_items
 from tagkit.inference.conllu_lines import column_values
 from tagkit.inference.predictor import Predictor
 from tagkit.inference.render import answer_lines
@@ -48,6 +49,9 @@ class AnswerOptions:
         batch_size: maximum number of sentences in a batch.
         max_length: maximum number of words in a sentence before it is read in windows; None for
             the default.
+        checked: whether each record is written once on trial, where its format is written from
+            records: those that it cannot hold are then `Output.refused`, and its writer, which
+            would end with the first of them, never gets them.
     """
 
     output_format: str
@@ -56,6 +60,7 @@ class AnswerOptions:
     threshold: float | None
     batch_size: int
     max_length: int | None
+    checked: bool = False
 
 
 def style_of(predictor: Predictor, options: AnswerOptions) -> Style:
@@ -139,7 +144,7 @@ class Annotator:
         if style.row is not None:
             for answer, origin in self._answers(window):
                 if answer is not None:
-                    yield from self._whole(to_items(answer, style.row, style, origin))
+                    yield from self._whole(self._items(answer, style.row, origin))
             return
         if style.format == AUTO:
             style = replace(style, format=CONLLU if self._fills(window) else COLUMNS)
@@ -152,6 +157,13 @@ class Annotator:
                 yield ""
             else:
                 yield from self._whole(answer_lines(answer, style, origin))
+
+    def _items(self, answer: TaggedText, format: Format, origin: Origin) -> Iterator[Item]:
+        """The records of a text."""
+        items = [*to_items(answer, format, self.style, origin)]
+        if self.options.checked:
+            require_written(items, format, self.style, origin)
+        yield from items
 
     def _whole(self, parts: Iterator[_Part]) -> Sequence[_Part]:
         """The parts of a record: all of them or, where the format cannot hold it, none."""

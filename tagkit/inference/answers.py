@@ -1,10 +1,10 @@
 """Predictions for a text -> records, which the writers of the formats take."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
-from tagkit.corpus.formats.options import Item
-from tagkit.corpus.formats.pieces import cannot_hold
+from tagkit.corpus.formats.options import Item, silent
+from tagkit.corpus.formats.pieces import Writing, cannot_hold
 from tagkit.corpus.formats.table import Format
 from tagkit.errors import FormatError, shorten
 from tagkit.inference.style import Origin, Style, selected
@@ -40,6 +40,30 @@ def to_items(answer: TaggedText, format: Format, style: Style, origin: Origin) -
         line=origin.line,
         extra=extra,
     )
+
+
+def writing_of(style: Style, *, single: bool, note: Callable[[str], None]) -> Writing:
+    """The options of the writer of the style's format; `single` and `note` are two of them."""
+    return Writing(
+        plain=not style.spans,
+        single=single,
+        note=note,
+        blank_labels=True,
+        several_classes=style.multi_label,
+    )
+
+
+def require_written(items: Sequence[Item], format: Format, style: Style, origin: Origin) -> None:
+    """Make sure that the format can hold a record, by writing it to nowhere.
+
+    Raises:
+        FormatError: it cannot.
+    """
+    try:
+        for _ in format.write(iter(items), writing_of(style, single=True, note=silent)):
+            pass
+    except FormatError as error:  # a sentence does not know its file
+        raise FormatError(origin.file, error.line, error.problem) from None
 
 
 def sentences_of(

@@ -8,8 +8,7 @@ from tagkit.config import Column
 from tagkit.corpus.files import data_options, path_text, read
 from tagkit.corpus.formats.options import silent
 from tagkit.errors import DataError
-from tagkit.evaluation.compare import compare_files
-from tagkit.evaluation.compare_records import compare_records
+from tagkit.evaluation.compare import compare_files, compare_records
 from tagkit.evaluation.report import Report
 from tagkit.limits import BATCH_SIZE
 from tagkit.text.records import Document, Prediction, Sentence, TaggedText
@@ -26,7 +25,7 @@ def evaluate(
     pred: str | Path | Records | None = None,
     *,
     model: "Predictor | str | Path | None" = None,
-    pred_column: Column = -1,
+    pred_column: Column | None = None,
     strict: bool = False,
     batch_size: int = BATCH_SIZE,
     device: str = "auto",
@@ -40,7 +39,8 @@ def evaluate(
         pred: the same file or records with predicted ones, such as the answers of a model; None
             where a model predicts, or for a column file that holds both gold and predicted tags.
         model: a model, or its folder, which predicts for `gold`.
-        pred_column: of the predicted tags in a column file.
+        pred_column: of the predicted tags in a column file; None for the last one, and of CoNLL-U
+            for that of the gold tags.
         strict: count well-formed spans only.
         batch_size: of the model, as for `predict`.
         device: of a model that is given by its folder, as for `load`.
@@ -64,19 +64,24 @@ def evaluate(
         predictor = model if isinstance(model, Predictor) else load(model, device)
         if isinstance(gold, str | Path):
             return score_model(predictor, str(gold), data, strict, batch_size, note)
-        records = _records(gold, "gold", options)
+        records = _records(gold, "gold", options, note)
         return score_records(predictor, records, data, strict, batch_size, note)
     if isinstance(gold, str | Path) and (pred is None or isinstance(pred, str | Path)):
         other = None if pred is None else path_text(pred, "pred")
         return compare_files(str(gold), other, data, pred_column, strict, note)
     if pred is None:
         raise DataError("expected a model or pred beside the gold records, found neither")
-    ours, theirs = _records(gold, "gold", options), _records(pred, "pred", options)
-    return compare_records(ours, theirs, data, strict)
+    ours, theirs = (
+        _records(each, name, options, note) for each, name in ((gold, "gold"), (pred, "pred"))
+    )
+    return compare_records(ours, theirs, data, strict, note)
 
 
 def _records(
-    given: str | Path | Records, name: str, options: dict[str, Any]
+    given: str | Path | Records,
+    name: str,
+    options: dict[str, Any],
+    note: Callable[[str], None],
 ) -> Iterable[Sentence | Document | Prediction | TaggedText]:
     """The records, read from a file where one is given.
 
@@ -84,7 +89,7 @@ def _records(
         DataError: it is neither a file nor records.
     """
     if isinstance(given, str | Path):
-        return read(given, **options)
+        return read(given, note=note, **options)
     if isinstance(given, bytes) or not isinstance(given, Iterable):
         raise DataError(f"{name}: expected a file or records, found {clipped(repr(given))}")
     return given

@@ -6,9 +6,10 @@ from pathlib import Path
 from tagkit.corpus.formats.brat import PAIR
 from tagkit.corpus.formats.file_sets import files_of, pair_of, write_folder, write_pair
 from tagkit.corpus.formats.options import Item
-from tagkit.corpus.formats.pieces import Piece, Writing
+from tagkit.corpus.formats.pieces import Piece
 from tagkit.corpus.formats.table import FORMATS
-from tagkit.errors import DataError, FormatError
+from tagkit.errors import DataError, FormatError, TagkitError
+from tagkit.inference.answers import writing_of
 from tagkit.inference.style import Style
 from tagkit.inference.window import Output
 from tagkit.storage.places import (
@@ -93,8 +94,12 @@ def write_records(
             write("".join(ready))
         ready.clear()
 
-    for piece in _pieces(outputs, style, single=single, note=note, on_window=flush):
-        ready.append(piece.text)
+    try:
+        for piece in _pieces(outputs, style, single=single, note=note, on_window=flush):
+            ready.append(piece.text)
+    except TagkitError:  # what was predicted before it is not lost
+        flush()
+        raise
     flush()
 
 
@@ -128,13 +133,7 @@ def _pieces(
             noted.add(text)
             note(text)
 
-    writing = Writing(
-        plain=not style.spans,
-        single=single,
-        note=note_once,
-        blank_labels=True,
-        several_classes=style.multi_label,
-    )
+    writing = writing_of(style, single=single, note=note_once)
     try:
         yield from format.write(items(), writing)
     except FormatError as error:

@@ -148,6 +148,73 @@ def test_a_record_that_the_output_cannot_hold_is_skipped_too(
     assert (ended.code, ended.out) == (1, "Ada\tB-PER\n\n")
 
 
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("format", ["slash", "parallel"])
+def test_a_record_that_the_writer_of_a_format_refuses_is_skipped(
+    tagkit: Program, model: Path, tmp_path: Path, format: str, workers: int
+) -> None:
+    path, out = tmp_path / "in.jsonl", tmp_path / "out"
+    records = [["Ada"], ["Ben", "a b"], ["Rome"]]
+    path.write_text("".join(f"{json.dumps({'tokens': each})}\n" for each in records), "utf-8")
+    ended = tagkit("predict", model, path, "--quiet", "--on-bad-record", "skip", "--format", format,
+                   "-o", out, "--workers", workers)  # fmt: skip
+    assert ended.code == 0, ended.err
+    warned, count = ended.err.splitlines()
+    assert warned.startswith(f"warning: {path}:2: {format} cannot hold ")
+    assert warned.endswith("; skipped")
+    assert count == "warning: 1 record was skipped"
+    files = [out] if out.is_file() else sorted(out.iterdir())
+    written = " ".join(each.read_text("utf-8").replace("\n", " ") for each in files)
+    assert written.split() == {
+        "slash": ["Ada/B-PER", "Rome/B-LOC"], "parallel": ["Ada", "Rome", "B-PER", "B-LOC"],
+    }[format]  # fmt: skip
+
+
+def test_a_broken_document_of_brat_is_left_out_as_a_whole(
+    tagkit: Program, model: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "corpus"
+    folder.mkdir()
+    documents = {"a": ("Ada", ""), "b": ("Ben", "T1\tPER x\tBen\nT2\tPER 0 9\tBen\n"),
+                 "c": (" ", ""), "d": ("Rome", "T1\tLOC 0 4\tRome\n")}  # fmt: skip
+    for name, contents in documents.items():
+        for ending, content in zip((".txt", ".ann"), contents, strict=True):
+            (folder / f"{name}{ending}").write_text(content, "utf-8")
+    (folder / "e.ann").write_text("", "utf-8")
+    ended = tagkit("predict", model, folder, "--quiet", "--on-bad-record", "skip")
+    assert (ended.code, ended.out) == (0, "Ada\tB-PER\n\nRome\tB-LOC\n\n")
+    assert ended.err.splitlines() == [
+        f"warning: {folder}/b.ann:1: expected T1<TAB>LABEL START END<TAB>TEXT, found 'T1\\tPER "
+        "x\\tBen'; skipped",
+        f"warning: {folder}/c.txt:1: expected a text, found a blank file; skipped",
+        f"warning: {folder}/e.ann:1: expected its text in {folder}/e.txt, found no such file; "
+        "skipped",
+        "warning: 3 records were skipped",
+    ]
+
+
+def test_what_a_writer_had_before_the_record_that_it_refuses_is_kept(
+    tagkit: Program, intents: Path, tmp_path: Path
+) -> None:
+    path, out = tmp_path / "in.csv", tmp_path / "out.tsv"
+    path.write_text('text,label\nhi you,greet\n"a\nb",greet\nso long,leave\n', "utf-8")
+    options = ["--format", "tsv", "--quiet", "-o", out]
+    ended = tagkit("predict", intents / "model", path, *options)
+    reason = f"{path}:3: tsv cannot hold a line end in the text: 'a\\nb'. Try another format"
+    assert ended.err.splitlines() == [
+        f"error: {reason}",
+        f"error: {out}.partial: has what was predicted before the error, 2 lines; {out} was not "
+        "written. --on-bad-record skip leaves out records that cannot be used, and lists them",
+    ]
+    partial = (tmp_path / "out.tsv.partial").read_text("utf-8").splitlines()
+    assert [line.split("\t")[1] for line in partial] == ["text", "hi you"]
+    skipped = tagkit("predict", intents / "model", path, *options, "--on-bad-record", "skip")
+    assert skipped.err == f"warning: {reason}; skipped\nwarning: 1 record was skipped\n"
+    assert [line.split("\t")[1] for line in out.read_text("utf-8").splitlines()] == [
+        "text", "hi you", "so long",
+    ]  # fmt: skip
+
+
 def test_more_bad_records_than_anybody_reads_are_counted(
     tagkit: Program, model: Path, tmp_path: Path
 ) -> None:

@@ -15,6 +15,7 @@ from tagkit.text.records import (
     Prediction,
     Sentence,
     Span,
+    TagColumn,
     TaggedText,
     TaggedToken,
     TextSpan,
@@ -69,6 +70,22 @@ def test_what_was_written_is_read_again(
         for each in found
     ]  # fmt: skip
     assert bare == records
+
+
+def test_that_tags_of_several_columns_are_left_out_is_said(tmp_path: Path) -> None:
+    columns = (TagColumn("UPOS", ("PROPN",)), TagColumn("LEMMA", ("Ada",)))
+    token = TaggedToken("Ada", 0, 3, "PROPN", tags={"UPOS": "PROPN", "LEMMA": "Ada"})
+    for number, record in enumerate(
+        (Sentence(("Ada",), ("PROPN",), columns=columns), TaggedText("Ada", ((token,),), ()))
+    ):
+        notes: list[str] = []
+        path = tmp_path / f"{number}.conll"
+        tagkit.write([record], path, note=notes.append)
+        assert path.read_text("utf-8") == "Ada\tPROPN\n\n"
+        assert (
+            "tags of UPOS are written; those of LEMMA are left out, as formats have one tag a token"
+            in notes
+        )
 
 
 def test_records_are_read_as_they_are_taken_and_a_missing_file_is_named_at_once(

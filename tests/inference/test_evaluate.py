@@ -51,6 +51,43 @@ def test_documents_are_scored_by_their_spans(folder: Path, model: Predictor) -> 
     assert tagkit.evaluate(gold, gold).headline == 1
 
 
+def test_the_predicted_column_of_conllu_is_found_as_eval_finds_it(tmp_path: Path) -> None:
+    gold, found = tmp_path / "gold.conllu", tmp_path / "found.conllu"
+    row = "\t_" * 5
+    gold.write_text(f"1\tAda\t_\tPROPN\t_{row}\n2\tleft\t_\tVERB\t_{row}\n\n", "utf-8")
+    found.write_text(gold.read_text("utf-8").replace("VERB", "NOUN"), "utf-8")
+    for options in ({}, {"tag_column": "UPOS"}):
+        assert tagkit.evaluate(gold, found, **options).headline == 0.5
+    assert tagkit.evaluate(gold, gold, pred_column="UPOS").headline == 1
+
+
+def test_records_are_compared_as_files_of_them_are(tmp_path: Path) -> None:
+    text, other = "To NewYork now", "So long"
+    span, part = (tagkit.TextSpan(text[3:end], 3, end, "LOC") for end in (10, 6))
+    spans = [tagkit.Document(text, spans=(span,)), tagkit.Document(other, spans=())]
+    # A span inside a token: what counts are characters.
+    parts = [tagkit.Document(text, spans=(part,)), tagkit.Document(other, spans=())]
+    tags = [tagkit.Sentence(("To", "NewYork", "now"), ("O", "B-LOC", "O")),
+            tagkit.Sentence(("So", "long"), ("O", "O"))]  # fmt: skip
+    classes = [tagkit.Document(text, labels=("go",)), tagkit.Document(other, labels=("leave",))]
+    # A text of which nothing was likely enough: still of one class a text.
+    unsure = [classes[0], tagkit.Document(other, labels=())]
+    for gold, found, headline in (
+        (spans, parts, 0), (tags, spans, 1), (spans, tags, 1), (classes, unsure, 0.5),
+    ):  # fmt: skip
+        paths = tmp_path / "gold.jsonl", tmp_path / "found.jsonl"
+        for records, path in zip((gold, found), paths, strict=True):
+            lines = ({"tokens": each.words, "tags": each.tags} if isinstance(each, tagkit.Sentence)
+                     else {"text": each.text, "labels": each.labels} if each.spans is None
+                     else {"text": each.text, "spans": [[s.start, s.end, s.label]
+                                                        for s in each.spans]}
+                     for each in records)  # fmt: skip
+            path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), "utf-8")
+        report = tagkit.evaluate(gold, found)
+        assert report.headline == headline
+        assert report == tagkit.evaluate(*paths)
+
+
 @pytest.mark.parametrize("task", list(TASKS))
 def test_reports_and_results_of_every_task_are_what_json_gives_back(
     task: str, tmp_path: Path
@@ -62,7 +99,10 @@ def test_reports_and_results_of_every_task_are_what_json_gives_back(
     report = tagkit.evaluate(gold, model=trained.predictor)
     answers = list(trained.predictor.stream(gold, confidence=True))
     compared = tagkit.evaluate(gold, answers)
-    if task == "columns":  # records are compared by the first column alone
+    if task == "columns":  # records are compared by the first column alone, which a note says
+        notes: list[str] = []
+        tagkit.evaluate(gold, answers, note=notes.append)
+        assert notes == ["gold: has several tag columns; UPOS, the first of them, is scored"]
         assert compared.headline == report.parts()["UPOS_accuracy"]
     else:
         assert compared.to_dict().keys() == report.to_dict().keys()
@@ -80,11 +120,10 @@ def test_what_cannot_be_compared_is_refused(folder: Path, model: Predictor) -> N
     other = [tagkit.Sentence(("Ben", "left"), ("B-PER", "O"))]
     texts = [tagkit.Document("Ada left", labels=("leave",))]
     for arguments, said in (
-        ((gold, other), "pred: record 1: expected 'Ada left', as in gold, found 'Ben left'"),
-        ((gold, gold * 2),
-         "pred: record 2: expected the end of the records, as in gold, found 'Ada left'"),
-        ((gold, texts), "expected tags or classes in both gold and pred, found tags in gold and "
-         "classes in pred"),
+        ((gold, other), "pred:1: expected 'Ada' as on gold:1, found 'Ben'"),
+        ((gold, gold * 2), "pred:2: expected the end of the sentence, found 'Ada'"),
+        ((texts, texts * 2), "pred:1: expected the end of the file, found 'Ada left'"),
+        ((gold, texts), "pred: expected tags as in gold, found classes"),
         ((gold, [3]), "pred: expected a Sentence, a Document, or a model's answer, found 3"),
         (([], gold), "gold: expected at least one record, found none"),
         ((gold, 3), "pred: expected a file or records, found 3"),
@@ -95,7 +134,7 @@ def test_what_cannot_be_compared_is_refused(folder: Path, model: Predictor) -> N
         assert str(refused.value) == said
     with pytest.raises(DataError, match=r"^expected either model or pred, found both"):
         tagkit.evaluate(gold, gold, model=model)
-    with pytest.raises(DataError, match="the records hold classes of texts: strict is for spans"):
+    with pytest.raises(DataError, match=r"^gold holds classes of texts: strict is for spans$"):
         tagkit.evaluate(texts, texts, strict=True)
     with pytest.raises(ConfigError, match=r"unknown option data\.shceme; did you mean data\.sch"):
         tagkit.evaluate(gold, gold, shceme="iob2")

@@ -9,7 +9,7 @@ recognised by the texts that .ann repeats, and converted.
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -85,22 +85,29 @@ def read_brat(source: Source, reading: Reading) -> Iterator[Document]:
         raise DataError(f"{path}: expected a file NAME.ann beside NAME.txt, found none")
     others: Counter[str] = Counter()
     for file in files:
-        yield _document(file, reading, others)
+        document = _document(file, reading, others)
+        if document is not None:
+            yield document
     if others:
         found = ", ".join(f"{name} ({count:,})" for name, count in others.items())
         reading.note(f"{path}: only spans are read; skipped: {found}")
 
 
-def _document(file: Path, reading: Reading, others: Counter[str]) -> Document:
+def _document(file: Path, reading: Reading, others: Counter[str]) -> Document | None:
+    """A text with its spans; None where it is refused."""
     encoding = reading.data.encoding
     beside = [file.with_name(f"{_stem(file)}{TEXT}{gz}") for gz in ("", PACKED)]
     text_file = next((p for p in beside if os.path.isfile(p)), None)
     if text_file is None:
-        raise DataError(f"{file}: expected its text in {beside[0]}, found no such file")
+        reading.refuse(str(file), 1, f"expected its text in {beside[0]}, found no such file")
+        return None
     facts = ByteFacts(encoding)
     text = read_text(str(text_file), encoding, reading.data.max_line_chars, facts)
     if not text.strip():
-        raise DataError(f"{text_file}: expected a text, found a blank file")
+        reading.refuse(str(text_file), 1, "expected a text, found a blank file")
+        return None
+    refused: list[FormatError] = []
+    reading = _noting(reading, refused)
     marks = list(_marks(file, reading, others))
     place = _counting(text, facts.has_mark, marks)
     found: list[tuple[TextSpan, int]] = []
@@ -108,6 +115,9 @@ def _document(file: Path, reading: Reading, others: Counter[str]) -> Document:
         span = _span(text, mark, place, str(file), reading)
         if span is not None:
             found.append((span, mark.line))
+    # A corpus without a line of it is still one to be checked; a text to be predicted is left out.
+    if refused and not reading.with_tags:
+        return None
     # brat numbers spans as they were drawn; everything here takes them in the order of the text.
     found.sort(key=lambda pair: (pair[0].start, pair[0].end))
     return Document(
@@ -117,6 +127,23 @@ def _document(file: Path, reading: Reading, others: Counter[str]) -> Document:
         source=str(file),
         span_lines=tuple(line for _, line in found),
     )
+
+
+def _noting(reading: Reading, refused: list[FormatError]) -> Reading:
+    """The options, for one document whose refused lines are appended to `refused`.
+
+    Where tags are not wanted, only the first one is reported: a document is one record.
+    """
+    report = reading.on_error
+    if report is None:
+        return reading
+
+    def on_error(error: FormatError) -> None:
+        if reading.with_tags or not refused:
+            report(error)
+        refused.append(error)
+
+    return replace(reading, on_error=on_error)
 
 
 def _marks(file: Path, reading: Reading, others: Counter[str]) -> Iterator[_Mark]:

@@ -135,10 +135,12 @@ def test_a_span_in_pieces_is_made_one_or_dropped_as_the_option_says(tmp_path: Pa
 
 def test_a_pair_that_is_not_whole_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.ann").write_text("", encoding="utf-8")
-    with pytest.raises(DataError, match=r"a.ann: expected its text in .*a.txt, found no such file"):
+    with pytest.raises(
+        DataError, match=r"a.ann:1: expected its text in .*a.txt, found no such file"
+    ):
         read(tmp_path / "a.ann", read_brat)
     (tmp_path / "a.txt").write_text(" \n", encoding="utf-8")
-    with pytest.raises(DataError, match=r"a.txt: expected a text, found a blank file"):
+    with pytest.raises(DataError, match=r"a.txt:1: expected a text, found a blank file"):
         read(tmp_path / "a.ann", read_brat)
     with pytest.raises(DataError, match=r"expected a file NAME.ann beside NAME.txt, found none"):
         read(tmp_path / "b.txt", read_brat)

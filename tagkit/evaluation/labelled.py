@@ -1,45 +1,64 @@
-"""A file of gold labels or of predictions, in any format: its records and what they hold."""
+"""Records with gold labels or predictions, of a file in any format or of a program."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from tagkit.config import DataConfig
+from tagkit.corpus.answers import Answer, as_document, as_sentences, column_names
 from tagkit.corpus.formats.options import Item, Reading
 from tagkit.corpus.formats.recognition import Found, find_format
 from tagkit.corpus.formats.source import Source
 from tagkit.corpus.formats.table import Format, by_name
 from tagkit.errors import DataError, FormatError
-from tagkit.text.records import Document, Sentence
+from tagkit.text.records import Document, Prediction, Sentence, TaggedText
+from tagkit.wording import clipped
 
 
 @dataclass(frozen=True, slots=True)
-class LabelledFile:
-    """The records of a file.
+class Labelled:
+    """Records with labels.
 
     Attributes:
-        name: of the file.
-        format: that it was read in.
-        items: its records, all of them sentences or all of them documents.
-        has_tags: whether they have tags or spans.
-        has_classes: whether they have classes, one of them at least.
+        name: of their file; "gold" or "pred" for records of a program.
+        items: the records; those of a file are all sentences or all documents.
+        is_ordered: whether their order is that of the corpus.
     """
 
     name: str
-    format: Format
     items: Sequence[Item]
-    has_tags: bool
-    has_classes: bool
+    is_ordered: bool = True
+
+    @property
+    def has_tags(self) -> bool:
+        """Whether they have tags or spans, one of them at least."""
+        return any(
+            (item.spans if isinstance(item, Document) else item.tags) is not None
+            for item in self.items
+        )
+
+    @property
+    def has_classes(self) -> bool:
+        """Whether they have classes, one of them at least."""
+        return any(item.labels for item in self.items)
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """Names of the tag columns where there are several; else none."""
+        return next(filter(None, map(column_names, self.items)), ())
 
     @property
     def holds(self) -> str:
-        """What it holds, in a few words, for people."""
-        tags = "spans" if self.format.holds == "spans" else "tags"
+        """What they hold, in a few words, for people."""
+        has_spans = any(
+            isinstance(item, Document) and item.spans is not None for item in self.items
+        )
+        tags = "spans" if has_spans else "tags"
         kinds = [(self.has_tags, tags), (self.has_classes, "classes")]
         return " and ".join(kind for is_there, kind in kinds if is_there) or "no labels"
 
     @property
     def is_bare(self) -> bool:
-        """Whether its records are documents, and none of them has a span."""
+        """Whether they are documents, and none of them has a span."""
         return all(isinstance(item, Document) and not item.spans for item in self.items)
 
     @property
@@ -107,7 +126,7 @@ def read_labelled(
     *,
     predicted: bool,
     with_text: bool,
-) -> LabelledFile:
+) -> Labelled:
     """The records of a file with their labels.
 
     Args:
@@ -129,14 +148,43 @@ def read_labelled(
     optional = predicted and format.name == "jsonl-texts"
     reading = Reading(data, with_tags=not optional, with_text=with_text, note=note)
     items = tuple(format.records(source, reading).items)
-    return LabelledFile(
-        name=source.name,
-        format=format,
-        items=items,
-        has_tags=any(_has_tags(item) for item in items),
-        has_classes=any(item.labels for item in items),
+    # A folder of classes is in the order of its labels, which differ between gold and predictions.
+    return Labelled(source.name, items, is_ordered=format.name != "folder")
+
+
+def labelled_records(records: Iterable[Item | Answer], name: str) -> Labelled:
+    """Records of a program, in which the number of a record stands for a line that it lacks.
+
+    Raises:
+        DataError: something is no record, or there are none.
+    """
+    items = tuple(
+        item for number, record in enumerate(records, 1) for item in _items_of(record, number, name)
     )
+    if not items:
+        raise DataError(f"{name}: expected at least one record, found none")
+    return Labelled(name, items)
 
 
-def _has_tags(item: Item) -> bool:
-    return (item.spans if isinstance(item, Document) else item.tags) is not None
+def _items_of(record: Item | Answer, number: int, name: str) -> Iterator[Item]:
+    """A record as it is; an answer as its sentences.
+
+    Raises:
+        DataError: it is no record.
+    """
+    items: Iterable[Item]
+    if isinstance(record, Sentence | Document):
+        items = [record]
+    elif isinstance(record, Prediction | TaggedText):
+        items = as_sentences(record)
+        if isinstance(record, TaggedText) and not record.sentences:
+            items = [as_document(record)]  # a blank text is one record all the same
+    else:
+        raise DataError(
+            f"{name}: expected a Sentence, a Document, or a model's answer, found "
+            f"{clipped(repr(record))}"
+        )
+    for item in items:
+        if isinstance(item, Sentence) and not item.lines:
+            item = replace(item, lines=(number,) * len(item))
+        yield item
