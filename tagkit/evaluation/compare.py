@@ -84,11 +84,15 @@ def compare_files(
     """
     if data.tag_columns:
         listed = Setting("data.tag_column")
-        raise DataError(Message(listed, ": expected one column, as files are compared by one"))
+        raise DataError(
+            Message(listed, ": expected one column, as files are compared by one column at a time")
+        )
     if predicted_file is None:
         column = -1 if pred_column is None else pred_column
         return compare_columns(gold_file, data, column, strict, note)
     gold, predicted = _read_both(gold_file, predicted_file, data, pred_column, note)
+    if gold.sentences is None and gold.items and not predicted.items:
+        raise DataError(f"{predicted.name}: expected the records of {gold.name}, found none")
     tags = gold.has_tags and predicted.has_tags
     classes = gold.has_classes and predicted.has_classes
     # JSON Lines of texts with classes may have an empty list of spans in every record.
