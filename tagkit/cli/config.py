@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from tagkit.cli.completion import complete_part
-from tagkit.cli.options import DevFile, Set, Task, TestFile, TrainFile
+from tagkit.cli.completion import complete_part, values_of
+from tagkit.cli.options import DevFile, Set, TestFile, TrainFile
 
 # \b (a backspace, on a line of its own) keeps click from joining the lines below it.
 EXAMPLES = """\b
@@ -36,7 +36,15 @@ def config_command(
     train: TrainFile = None,
     dev: DevFile = None,
     test: TestFile = None,
-    task: Task = None,
+    task: Annotated[
+        str | None,
+        typer.Option(
+            help="What to learn: tag (tokens), classify (texts) or both.",
+            metavar="TASK",
+            show_default="the task that the corpus is for",
+            autocompletion=values_of("task"),
+        ),
+    ] = None,
     vectors: Annotated[str | None, typer.Option(metavar="FILE")] = None,
     overrides: Set = None,
 ) -> None:

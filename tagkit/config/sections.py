@@ -80,10 +80,14 @@ class Config(Section):
                 )
         columns = [str(column) for column in self.data.tag_columns]
         for name in self.head.column_weights:
+            if not columns:
+                raise ValueError(
+                    "head.column_weights is for several tag columns; data.tag_column is no list"
+                )
             if name not in columns:
                 raise ValueError(
-                    f"head.column_weights names {shorten(name)}, which is none of the list "
-                    f"data.tag_column ({', '.join(columns) or 'there is no list'})"
+                    f"head.column_weights names {shorten(name)}, which is not in the list "
+                    f"data.tag_column ({', '.join(columns)})"
                 )
         # Twice the same seed is twice the same model, and one folder for both.
         if len(set(self.train.seeds)) < len(self.train.seeds):

@@ -80,7 +80,9 @@ def compare_files(
     """
     if data.tag_columns:
         listed = Setting("data.tag_column")
-        raise DataError(Message(listed, ": expected one column, as files are compared by one"))
+        raise DataError(
+            Message(listed, ": expected one column, as files are compared by one column at a time")
+        )
     if predicted_file is None:
         column = -1 if pred_column is None else pred_column
         return compare_columns(gold_file, data, column, strict, note)
@@ -118,6 +120,8 @@ def _compare(
     gold: Labelled, predicted: Labelled, data: DataConfig, strict: bool, note: Callable[[str], None]
 ) -> TagReport | ClassReport | JointReport:
     """The report on all labels that both have."""
+    if gold.sentences is None and gold.items and not predicted.items:
+        raise DataError(f"{predicted.name}: expected the records of {gold.name}, found none")
     tags = gold.has_tags and predicted.has_tags
     classes = gold.has_classes and predicted.has_classes
     # JSON Lines of texts with classes may have an empty list of spans in every record.

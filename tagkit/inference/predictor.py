@@ -11,7 +11,7 @@ from typing import Any, overload
 
 from tagkit.errors import BundleError, DataError
 from tagkit.inference.inputs import Input, Text, as_tagged, as_text, inputs_of, is_one
-from tagkit.inference.sentence_predictor import SentencePredictor, ignore
+from tagkit.inference.sentence_predictor import SentencePredictor, check_count, ignore
 from tagkit.inference.text_alternatives import alternatives_of_text
 from tagkit.inference.text_windows import windows_of
 from tagkit.limits import BATCH_SIZE, MAX_LENGTH, WINDOW_WORDS
@@ -169,8 +169,7 @@ class Predictor(SentencePredictor):
             raise DataError(f"inputs: expected several, found one {kind}: `predict` answers one")
         # Checked here, and not when the first answer is taken, which may be elsewhere.
         several = inputs_of(inputs)
-        if window_words < 1:
-            raise DataError(f"window_words: expected at least 1, found {window_words}")
+        check_count("window_words", window_words)
         options: dict[str, Any] = {
             "batch_size": batch_size,
             "confidence": confidence,

@@ -159,9 +159,7 @@ def _as_trained(predictor: Predictor, data: DataConfig) -> DataConfig:
     }
     given, wanted = data.model_copy(update=named).tag_columns, len(trained.tag_columns)
     if len(given) != wanted:
-        expected = f"a list of {plural(wanted, 'column')}" if wanted else "one column"
-        what = f": expected {expected}, which the model predicts"
-        raise DataError(Message(Setting("data.tag_column"), what))
+        raise DataError(Message(Setting("data.tag_column"), _other_columns(trained, data)))
     named["feature_columns"] = trained.feature_columns
     # These are properties of the task, not of a file's layout: as in training.
     for option in ("tokenizer", "label_level", "tree_labels"):
@@ -179,3 +177,14 @@ def _checked(predictor: Predictor, split: Split) -> Split:
     if predictor.task.needs.classes:
         check_classes(split, several=config.head.several_classes)
     return with_label_notes(split, predictor.labels(), predictor.classes(), "the model")
+
+
+def _other_columns(trained: DataConfig, data: DataConfig) -> str:
+    """That a model does not predict as many columns as were named."""
+    if not trained.tag_columns:
+        return ": expected one column, which the model predicts"
+    *others, last = map(str, trained.tag_columns)
+    names = f"{', '.join(others)} and {last}" if others else last
+    found = ", ".join(map(str, data.tag_columns or (data.tag_column,)))
+    expected = f"a list of {plural(len(trained.tag_columns), 'column')}"
+    return f": expected {expected}, as the model predicts {names}; found {found}"

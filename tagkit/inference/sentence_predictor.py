@@ -25,6 +25,7 @@ from tagkit.models.model import Model
 from tagkit.models.tagger import tags_in
 from tagkit.models.task import ModelContext, PredictionOptions, SentenceBatch
 from tagkit.models.task_table import task_of
+from tagkit.nn.inference import PRECISIONS
 from tagkit.text.records import Alternative, Prediction, Sentence
 from tagkit.text.windows import cut, windows
 from tagkit.wording import clipped
@@ -32,6 +33,24 @@ from tagkit.wording import clipped
 
 def ignore(_: int) -> None:
     """The default of `on_long`; does nothing."""
+
+
+def check_count(name: str, value: Any, least: int = 1) -> None:
+    """Refuse a value that is no whole number, or one below `least`.
+
+    Raises:
+        DataError: it is refused; the message has the parameter's name.
+    """
+    # True is an int too, and 1 is not what it was meant for.
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        found = clipped(repr(value))
+        raise DataError(f"{name}: expected a whole number, at least {least}, found {found}")
+
+
+def _check_probability(name: str, value: Any) -> None:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not 0 <= value <= 1:
+        raise DataError(f"{name}: expected a number from 0 to 1, found {clipped(repr(value))}")
 
 
 _process = os.getpid()  # that has imported this module, or has seen that it is another one
@@ -71,8 +90,12 @@ class SentencePredictor:
             precision: of the encoder's recurrent products: "fp32", "bf16" or "int8".
 
         Raises:
-            DeviceError: the device does not support the precision.
+            DeviceError: the device does not support the precision, or there is no such one.
         """
+        if precision not in PRECISIONS:
+            *others, last = PRECISIONS
+            known = f"{', '.join(others)} or {last}"
+            raise DeviceError(f"precision {clipped(repr(precision))}: expected {known}")
         # Only the cached inference on a CPU has products of other precisions.
         if precision != "fp32" and device.type != "cpu":
             raise DeviceError(f"device {device}: expected precision fp32, found {precision}")
@@ -123,7 +146,14 @@ class SentencePredictor:
             threshold: minimum class probability for a label; None for the configured one, or, if
                 each text has one class, for the most probable class whatever its probability.
             on_long: called with the number of words of each longer sentence.
+
+        Raises:
+            DataError: a number is out of its range.
         """
+        check_count("batch_size", batch_size)
+        check_count("max_length", max_length)
+        if threshold is not None:
+            _check_probability("threshold", threshold)
         if not sentences:
             return []
         # A class belongs to the whole text, so nothing is cut and nothing is "long".
@@ -221,8 +251,8 @@ class SentencePredictor:
         """
         if not self.task.gives.tags:
             raise DataError("this model classifies texts: it has no sequences of tags")
-        if not isinstance(count, int) or count < 1:
-            raise DataError(f"count: expected at least 1, found {clipped(repr(count))}")
+        check_count("count", count)
+        check_count("batch_size", batch_size)
         # Not in windows: sequences of several windows could not be joined with exact probabilities.
         context, found = self._context, dict[int, list[Alternative]]()
         for indices, batch in self._batches(sentences, batch_size):

@@ -32,7 +32,9 @@ class Description:
     @property
     def architecture(self) -> str:
         """Encoder and heads, such as "BiLSTM with CRF"."""
-        return f"{self.encoder} with {' and '.join(self.heads)}"
+        *others, last = self.heads
+        heads = f"{', '.join(others)} and {last}" if others else last
+        return f"{self.encoder} with {heads}"
 
 
 def encoder_name(config: Config) -> str:

@@ -13,8 +13,8 @@ def choose_device(name: str) -> torch.device:
         DeviceError: there is no device of this name.
     """
     # Checked by our own rule first: torch accepts many more names, and its errors are long.
-    if not is_device(name):
-        raise DeviceError(f"device {shorten(name)}: expected {DEVICES}")
+    if not isinstance(name, str) or not is_device(name):
+        raise DeviceError(f"device {shorten(str(name))}: expected {DEVICES}")
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
     device = torch.device(name)

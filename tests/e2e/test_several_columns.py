@@ -91,7 +91,7 @@ def test_rare_labels_are_named_with_their_column_and_lemmas_are_none(folder: Pat
 
 def test_info_has_the_columns_and_the_score_of_each(folder: Path) -> None:
     said = run("info", folder / "model").stdout
-    assert "CRF of UPOS and softmax of FEATS and softmax of LEMMA and CRF of MISC.NER" in said
+    assert "CRF of UPOS, softmax of FEATS, softmax of LEMMA and CRF of MISC.NER" in said
     assert "columns     UPOS (3 tags), FEATS (3 attributes), LEMMA (3 edit scripts)" in said
     assert "\nlabels" not in said
     for line in ("test mean", "test UPOS accuracy", "test LEMMA accuracy", "test MISC.NER F1"):
@@ -107,11 +107,12 @@ def test_eval_scores_each_column_and_a_column_is_compared_by_itself(folder: Path
     assert "unknown words" in run("eval", folder / "model", file).stdout
     refused = run("eval", folder / "model", file, "--tag-column", "UPOS", ok=False)
     assert str(refused.exception) == (
-        "data.tag_column: expected a list of 4 columns, which the model predicts"
+        "data.tag_column: expected a list of 4 columns, as the model predicts UPOS, FEATS, LEMMA "
+        "and MISC.NER; found UPOS"
     )
     refused = run("eval", "--gold", file, "--pred", file, "--tag-column", COLUMNS, ok=False)
     assert str(refused.exception) == (
-        "data.tag_column: expected one column, as files are compared by one"
+        "data.tag_column: expected one column, as files are compared by one column at a time"
     )
 
 

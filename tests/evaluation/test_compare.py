@@ -167,3 +167,11 @@ def test_a_real_corpus_agrees_with_itself(corpora: Path) -> None:
     report = compare(path, path)
     assert report.micro == Score(1.0, 1.0, 1.0, 5_648)
     assert (report.scheme, report.sentences, report.tokens) == ("IOB1", 3_453, 46_435)
+
+
+def test_predictions_without_any_record_are_refused_as_that(tmp_path: Path) -> None:
+    gold = write(tmp_path, "gold.jsonl", '{"text": "Oslo", "spans": []}\n')
+    empty = write(tmp_path, "empty.jsonl", "")
+    with pytest.raises(DataError) as caught:
+        compare(gold, empty)
+    assert str(caught.value) == f"{empty}: expected the records of {gold}, found none"

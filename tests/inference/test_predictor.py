@@ -130,7 +130,9 @@ def test_a_sentence_without_words_and_a_count_below_one_are_refused(predictor: P
     with pytest.raises(DataError, match=expected):
         predictor.n_best(sentences, 2)
     for count in (0, "two"):
-        with pytest.raises(DataError, match=rf"^count: expected at least 1, found {count!r}$"):
+        with pytest.raises(
+            DataError, match=rf"^count: expected a whole number, at least 1, found {count!r}$"
+        ):
             predictor.n_best(sentences[:1], count)
 
 
@@ -261,7 +263,9 @@ def test_a_stream_that_fails_answers_what_came_before(plain: Predictor) -> None:
 def test_a_stream_of_one_text_or_without_a_window_is_refused_at_once(plain: Predictor) -> None:
     with pytest.raises(DataError, match=r"^inputs: expected several, found one str: `predict` ans"):
         plain.stream("Ada visits Rome .")
-    with pytest.raises(DataError, match=r"^window_words: expected at least 1, found 0$"):
+    with pytest.raises(
+        DataError, match=r"^window_words: expected a whole number, at least 1, found 0$"
+    ):
         plain.stream(["Ada"], window_words=0)
 
 
@@ -294,3 +298,39 @@ def test_a_predictor_answers_the_same_in_other_processes(plain: Predictor, metho
     finally:
         torch.set_num_threads(threads)
     assert found == [expected] * 2
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "problem"),
+    [
+        ("batch_size", 0, "batch_size: expected a whole number, at least 1, found 0"),
+        ("batch_size", "8", "batch_size: expected a whole number, at least 1, found '8'"),
+        ("max_length", 0, "max_length: expected a whole number, at least 1, found 0"),
+        ("max_length", "a", "max_length: expected a whole number, at least 1, found 'a'"),
+        ("threshold", 2, "threshold: expected a number from 0 to 1, found 2"),
+        ("threshold", "a", "threshold: expected a number from 0 to 1, found 'a'"),
+    ],
+)
+def test_an_option_of_another_type_or_out_of_range_is_refused_by_its_name(
+    predictor: Predictor, option: str, value: object, problem: str
+) -> None:
+    with pytest.raises(DataError) as caught:
+        predictor.predict([sentence("Ada")], **{option: value})  # type: ignore[arg-type]
+    assert str(caught.value) == problem
+
+
+def test_a_count_or_a_window_of_another_type_is_refused_by_its_name(predictor: Predictor) -> None:
+    for value in (True, 2.5, "2", None):
+        with pytest.raises(DataError, match=r"^count: expected a whole number, at least 1, found"):
+            predictor.n_best([sentence("Ada")], value)  # type: ignore[arg-type]
+        with pytest.raises(DataError, match=r"^window_words: expected a whole number, at least 1"):
+            predictor.stream([sentence("Ada")], window_words=value)  # type: ignore[arg-type]
+
+
+def test_a_device_or_a_precision_that_there_is_not_is_refused(folder: Path) -> None:
+    with pytest.raises(
+        DeviceError, match=r"^device '3': expected 'auto', 'cpu', 'cuda' or 'cuda:N'"
+    ):
+        tagkit.load(folder, device=3)  # type: ignore[arg-type]
+    with pytest.raises(DeviceError, match=r"^precision 'fp8': expected fp32, bf16 or int8$"):
+        tagkit.load(folder, device="cpu", precision="fp8")

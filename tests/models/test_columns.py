@@ -196,7 +196,7 @@ def test_a_list_is_for_the_task_tag_without_weights_of_labels(tmp_path: Path) ->
         "data.tag_column names a list",
         ('data.tag_column=["UPOS", "upos"]',): 'data.tag_column = ["UPOS", "upos"]: expected one '
         "column or more, each once",
-        ("head.column_weights={XPOS=0.5}",): "head.column_weights names 'XPOS', which is none of "
+        ("head.column_weights={XPOS=0.5}",): "head.column_weights names 'XPOS', which is not in "
         "the list data.tag_column (UPOS, FEATS)",
         ("data.tag_column=[]",): "data.tag_column = []: expected one column or more, each once",
     }.items():
@@ -337,3 +337,10 @@ def test_lemmas_that_look_like_tags_of_spans_are_plain(tmp_path: Path) -> None:
     assert read_split(str(file), data, ColumnsTask.needs, None).scheme == "labels"
     one = load_config(overrides=["data.tag_column=LEMMA"]).data
     assert read_split(str(file), one, ColumnsTask.needs, None).scheme == "iob2"
+
+
+def test_weights_of_columns_are_for_a_list_of_them() -> None:
+    with pytest.raises(ConfigError) as caught:
+        load_config(overrides=["data.tag_column=UPOS", "head.column_weights={UPOS=0.5}"])
+    problem = "head.column_weights is for several tag columns; data.tag_column is no list"
+    assert problem in str(caught.value)

@@ -7,6 +7,7 @@ n best paths to the tags before it, since what follows adds the same to all of t
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from tagkit.nn.crf.chain import Chain, in_double
 
@@ -26,6 +27,9 @@ def n_best(chain: Chain, count: int) -> tuple[Tensor, Tensor]:
     chain = in_double(chain)
     mask = chain.mask
     batch, time, tags = chain.emissions.shape
+    # Ranks that no path can have cost no memory: there are tags ** time paths, which is more than
+    # any count from 64 tokens on, as there are 2 tags or more.
+    asked, count = count, min(count, tags ** min(time, 64))
     # (batch, tags, rank), best rank first: at the first token there is one way to each tag, and
     # ranks without a way hold minus infinity.
     score = chain.emissions.new_full((batch, tags, count), -torch.inf)
@@ -55,4 +59,6 @@ def n_best(chain: Chain, count: int) -> tuple[Tensor, Tensor]:
         place = torch.where(mask[:, t + 1, None], pointers[t][row, tag, rank], place)
         paths.append(place // count)
     # `time` of (batch, count) -> (batch, count, time), first token first
-    return torch.stack(paths[::-1], dim=2).masked_fill(~mask.unsqueeze(1), 0), total
+    best = torch.stack(paths[::-1], dim=2).masked_fill(~mask.unsqueeze(1), 0)
+    missing = asked - count
+    return pad(best, (0, 0, 0, missing)), pad(total, (0, missing), value=-torch.inf)

@@ -74,3 +74,13 @@ def test_the_first_path_is_viterbis_and_all_paths_make_up_the_partition() -> Non
     total = torch.logsumexp(scores, dim=1)
     torch.testing.assert_close(total.float(), log_partition(chain))
     assert scores[1].isfinite().sum() == 9
+
+
+def test_more_paths_than_there_are_cost_no_memory_and_are_minus_infinity() -> None:
+    chain = drawn(3, [3, 2], tags=3, forbidden=0.0)
+    few, few_scores = n_best(chain, 27)
+    many, many_scores = n_best(chain, 10**5)
+    assert many.shape == (2, 10**5, 3)
+    assert torch.equal(many[:, :27], few)
+    assert torch.equal(many_scores[:, :27], few_scores)
+    assert bool((many_scores[:, 27:] == -torch.inf).all())

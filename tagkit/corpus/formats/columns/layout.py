@@ -203,7 +203,7 @@ def find_column(column: Column, width: int, conllu: bool, role: str) -> tuple[in
                 f"{role} column {shorten(column)}: expected a number, as this is no CoNLL-U file"
             )
         name, dot, key = column.partition(".")
-        if name.upper() not in CONLLU_COLUMNS or (dot and name.upper() not in KEYED):
+        if name.upper() not in CONLLU_COLUMNS or (dot and (name.upper() not in KEYED or not key)):
             names = ", ".join((*CONLLU_COLUMNS, *(f"{name}.Key" for name in KEYED)))
             raise ValueError(f"{role} column {shorten(column)}: expected one of {names}")
         return CONLLU_COLUMNS.index(name.upper()), key

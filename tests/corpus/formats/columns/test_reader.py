@@ -287,6 +287,12 @@ def test_other_encodings_are_read(tmp_path: Path) -> None:
             "2: tag column 'POS': expected one of ID, FORM, LEMMA, UPOS, XPOS, FEATS, HEAD, "
             "DEPREL, DEPS, MISC, FEATS.Key, MISC.Key",
         ),
+        (
+            conllu("1 a X"),
+            options("conllu", tag="FEATS."),
+            "1: tag column 'FEATS.': expected one of ID, FORM, LEMMA, UPOS, XPOS, FEATS, HEAD, "
+            "DEPREL, DEPS, MISC, FEATS.Key, MISC.Key",
+        ),
         ("a\tO\n", options("conllu"), "1: expected the 10 columns of CoNLL-U, found 2"),
         (
             conllu("1 a X", "x b X"),
