@@ -34,6 +34,7 @@ from tagkit.evaluation.labelled import (
 from tagkit.evaluation.pairing import paired_texts, predicted_tags, require_same_tokens
 from tagkit.evaluation.spans import well_formed_spans
 from tagkit.evaluation.tag_report import TagReport, make_tag_report
+from tagkit.text.records import Sentence
 from tagkit.text.scheme_detection import scheme_of
 from tagkit.text.schemes import PLAIN, has_spans, stretches
 from tagkit.wording import Message, Setting
@@ -120,7 +121,7 @@ def _compare(
     gold: Labelled, predicted: Labelled, data: DataConfig, strict: bool, note: Callable[[str], None]
 ) -> TagReport | ClassReport | JointReport:
     """The report on all labels that both have."""
-    if gold.sentences is None and gold.items and not predicted.items:
+    if gold.items and not (isinstance(gold.items[0], Sentence) or predicted.items):
         raise DataError(f"{predicted.name}: expected the records of {gold.name}, found none")
     tags = gold.has_tags and predicted.has_tags
     classes = gold.has_classes and predicted.has_classes

@@ -519,6 +519,7 @@ def test_several_workers_and_fewer_bits_give_the_same_tags(tagkit: Program, mode
         assert (ended.code, ended.out) == (0, expected.out)
 
 
+@pytest.mark.slow
 def test_labels_are_shown_in_the_text(tagkit: Program, model: Path) -> None:
     text = b"Ada Miller visits New York.\n\nBen leaves \x1b[31mOslo.\n"
     ended = tagkit("predict", model, "--format", "show", "-q", stdin=text)

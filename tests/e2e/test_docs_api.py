@@ -46,6 +46,7 @@ def examples(page: str) -> str:
     return "\n".join(kept)
 
 
+@pytest.mark.slow  # trains the model of the examples
 def test_the_examples_give_what_the_page_shows(
     workplace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
