@@ -511,6 +511,7 @@ def test_a_model_of_both_writes_the_class_behind_each_tag(tagkit: Program, tmp_p
     )
 
 
+@pytest.mark.slow
 def test_several_workers_and_fewer_bits_give_the_same_tags(tagkit: Program, model: Path) -> None:
     stdin = b"Ada visits Cape Town .\nEve leaves Rome .\n" * 30
     expected = tagkit("predict", model, stdin=stdin)

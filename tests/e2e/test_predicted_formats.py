@@ -241,6 +241,7 @@ TREEBANK = """\
     [("UPOS", 3), ("XPOS", 4), ("FEATS", 5), ("LEMMA", 2), ("DEPREL", 7), ("MISC.NER", 9),
      ("FEATS.A", 5), ("MISC.New", 9)],
 )  # fmt: skip
+@pytest.mark.slow
 def test_only_the_predicted_column_of_conllu_is_another(
     models: dict[str, Trained], column: str, index: int, tmp_path: Path, tagkit: Program
 ) -> None:

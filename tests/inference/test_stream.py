@@ -224,6 +224,7 @@ def test_several_processes_write_what_one_writes(
     assert "".join(together) == alone
 
 
+@pytest.mark.slow
 def test_a_mistake_that_a_worker_meets_is_reported_as_in_one_process(
     predictor: Predictor, tmp_path: Path
 ) -> None:

@@ -49,6 +49,7 @@ def test_fewer_than_one_worker_are_refused(count: int) -> None:
     assert str(caught.value) == f"workers: expected at least 1, found {count}"
 
 
+@pytest.mark.slow
 def test_answers_come_in_the_order_of_the_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "_build_annotator", repeat)
     found: list[object] = []

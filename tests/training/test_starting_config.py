@@ -105,6 +105,7 @@ def test_of_the_vectors_one_tells_their_dimension(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(("task", "ending"), [("tag", "conll"), ("classify", "tsv")])
+@pytest.mark.slow
 def test_it_trains_the_model_that_the_corpus_trains_without_it(
     folder: Path, task: str, ending: str
 ) -> None:
