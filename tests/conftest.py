@@ -25,6 +25,15 @@ settings.load_profile("tagkit")
 CORPORA = Path(__file__).parents[2] / "shared" / "data"
 
 
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip what needs a GPU where there is none."""
+    if item.get_closest_marker("cuda"):
+        import torch  # not above: most tests need no torch
+
+        if not torch.cuda.is_available():
+            pytest.skip("needs a GPU")
+
+
 @pytest.fixture(scope="session", autouse=True)
 def default_signals() -> Iterator[None]:
     """Commands that tests start end by signals also where the tests themselves ignore them.

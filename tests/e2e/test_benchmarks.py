@@ -177,3 +177,59 @@ def test_the_plot_has_a_panel_a_corpus_and_a_line_a_system(script: Any, tmp_path
     ):
         assert svg.count(text) == 1
     assert len(svg) < 16_000
+
+
+def test_a_ratio_over_its_bound_is_measured_again_and_then_fails(
+    script: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    module = script("guard")
+    ours, theirs = iter([3.0] * 3 + [1.1] * 3 + [5.0] * 20), iter([1.0] * 40)
+
+    def pair(folder: Path) -> Any:
+        return ours.__next__, theirs.__next__
+
+    guards = tuple(module.Guard(name, f"a {name}", 1.0, pair) for name in ("first", "second"))
+    monkeypatch.setattr(module, "GUARDS", guards)
+    monkeypatch.setattr(sys, "argv", ["guard.py"])
+    with pytest.raises(SystemExit, match=r"^slower than recorded: second$"):
+        module.main()
+    assert capsys.readouterr().out.splitlines()[2:] == [
+        "| a first | 1.10 | 1.00 | 1.20 |  |",
+        "| a second | 5.00 | 1.00 | 1.20 | over the bound |",
+    ]
+
+
+def test_the_yardstick_of_scoring_finds_the_f1_of_the_report(script: Any, tmp_path: Path) -> None:
+    module = script("guard")
+    gold = module.column_file(tmp_path, 40, seed=3)
+    assert gold.read_text("utf-8") == module.column_file.__wrapped__(
+        tmp_path, 40, seed=3
+    ).read_text("utf-8")
+    ours, theirs = module.evaluation_of(tmp_path, gold)
+    assert ours() == pytest.approx(theirs())
+
+
+@pytest.mark.slow
+def test_the_figures_of_a_gpu_can_be_taken_on_a_cpu(
+    script: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = script("gpu")
+    for name, value in (
+        ("LARGE", ("encoder.hidden=8", "encoder.layers=2")),
+        ("BATCHES", (4,)),
+        ("CHAINS", ((2, 3, 4),)),
+    ):
+        monkeypatch.setattr(module, name, value)
+    path = tmp_path / "figures.jsonl"
+    monkeypatch.setattr(
+        sys, "argv", ["gpu.py", "--device", "cpu", "--sentences", "12", "-o", str(path)]
+    )
+    module.main()
+    rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    assert [row.pop("subject") for row in rows] == [
+        "equality", "training", "training", "decoding", "decoding", "chains", "large", "large",
+    ]  # fmt: skip
+    assert rows[0]["tags that differ"] == 0
+    assert all(
+        value > 0 for row in rows[1:] for value in row.values() if value not in ("fp32", "bf16")
+    )

@@ -231,7 +231,7 @@ def test_a_folder_that_is_no_model_is_refused(tmp_path: Path) -> None:
         load_bundle(tmp_path)
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.cuda
 def test_a_model_trained_on_a_gpu_predicts_the_same_on_a_cpu(tmp_path: Path) -> None:
     trained = train(tiny.config(tmp_path, "train.device=cuda", "train.max_epochs=2"))
     assert trained.predictor.device.type == "cuda"

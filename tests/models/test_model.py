@@ -215,7 +215,7 @@ def test_a_batch_without_tags_has_no_loss() -> None:
         tagger()(batch)
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.cuda
 @pytest.mark.parametrize("head", HEADS)
 def test_a_gpu_gives_the_loss_and_the_paths_of_a_cpu(head: str) -> None:
     model, batch = tagger(head).eval(), encoded().batch(range(10))

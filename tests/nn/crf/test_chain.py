@@ -360,7 +360,7 @@ def test_a_sentence_without_a_path_has_no_probability_and_spoils_no_other() -> N
     assert paths[int(best[1, 0])] == max(paths.values())
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.cuda
 @pytest.mark.parametrize("forbid", [0.0, 0.3])
 def test_a_gpu_gives_the_numbers_of_a_cpu(forbid: float) -> None:
     chain = random_chain([9, 4, 1, 9], 5, seed=2, forbid=forbid)

@@ -50,7 +50,7 @@ def test_pairs_of_matrices_give_the_sum_and_the_gradient_of_steps(
         torch.testing.assert_close(found.nan_to_num(0), expected.nan_to_num(0))
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.cuda
 def test_a_gpu_gives_the_sum_and_the_gradient_of_a_cpu() -> None:
     chain = drawn(1, [30, 7, 1], 5, 0.2, 2.0)
     parts = (chain.emissions, chain.transitions, chain.start, chain.end, chain.mask)

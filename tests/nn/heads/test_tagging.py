@@ -128,7 +128,7 @@ def test_a_sentence_never_begins_with_i_where_all_words_stand_in_spans(kind: str
     assert paths[:, 1:].any()
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.cuda
 @pytest.mark.parametrize("scheme", sorted(TAGS))
 @pytest.mark.parametrize("kind", HEADS)
 def test_a_gpu_gives_the_losses_paths_and_gradients_of_a_cpu(
