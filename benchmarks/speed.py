@@ -119,7 +119,8 @@ def ours(limit: int, home: str) -> dict[str, float]:
         dev = Path(folder) / "dev.conll"
         dev.write_text("\n\n".join(lines[:10]) + "\n", encoding="utf-8")
         flags = {"data.train_file": str(part), "data.dev_file": str(dev), "output.dir": home,
-                 "train.threads": torch.get_num_threads(), "train.device": "cpu"}  # fmt: skip
+                 "train.threads": torch.get_num_threads(), "train.workers": 1,
+                 "train.device": "cpu"}  # fmt: skip
         listener = Speed()
         train(load_config(overrides=SIZES, flags=flags), listener)
         predictor = load(home, device="cpu")

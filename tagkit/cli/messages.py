@@ -30,6 +30,7 @@ OPTION_FLAGS = {
     "train.seeds": "--seeds",
     "train.device": "--device",
     "train.threads": "--threads",
+    "train.workers": "--workers",
     "train.init_from": "--init-from",
     "train.metric": "--metric",
     "train.max_minutes": "--max-minutes",

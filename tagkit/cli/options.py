@@ -53,6 +53,8 @@ Precision = Annotated[
     typer.Option(help="Precision of the recurrent layers on a CPU; fewer bits are faster."),
 ]
 Threads = Annotated[int | None, typer.Option(min=0, metavar="N")]
+# Of training; `predict` has a number of processes.
+TrainWorkers = Annotated[str | None, typer.Option("--workers", metavar="auto|1|2")]
 TokenColumn = Annotated[str | None, typer.Option(metavar="N|NAME", autocompletion=complete_column)]
 TagColumn = Annotated[
     str | None, typer.Option(metavar="N|NAME[,...]", autocompletion=complete_column)

@@ -94,7 +94,9 @@ def predict_command(
     workers: Annotated[
         int,
         typer.Option(
-            min=1, help="Number of worker processes, each with a copy of the model.", metavar="N"
+            min=1,
+            help="Number of processes that predict, each with a copy of the model.",
+            metavar="N",
         ),
     ] = 1,
     on_bad_record: Annotated[
@@ -160,7 +162,7 @@ def predict_command(
         if workers > 1:
             config = WorkerConfig(model, device, precision, each, options)
             # On the stack after the output: the processes are gone before the output is committed.
-            pool = stack.enter_context(WorkerPool(workers, config))
+            pool = stack.enter_context(WorkerPool(workers, config, annotator.annotate))
         sizes = [os.path.getsize(path) if is_regular(path) else 0 for path in paths]
         # Text that is typed or printed on the same terminal would be mixed with the line.
         typed = "-" in paths and is_terminal(sys.stdin)

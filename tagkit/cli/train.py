@@ -23,6 +23,7 @@ from tagkit.cli.options import (
     TokenColumn,
     TrainDevice,
     TrainFile,
+    TrainWorkers,
     column,
     tag_columns,
 )
@@ -68,6 +69,7 @@ def train_command(
     ] = None,
     device: TrainDevice = None,
     threads: Threads = None,
+    workers: TrainWorkers = None,
     init_from: Annotated[
         str | None,
         typer.Option(metavar="MODEL"),
@@ -115,6 +117,7 @@ def train_command(
         "train.seeds": seeds.split(",") if seeds is not None else None,
         "train.device": device,
         "train.threads": threads,
+        "train.workers": workers,
         "train.init_from": init_from,
         "train.metric": metric,
         "train.max_minutes": max_minutes,

@@ -19,6 +19,7 @@ from tagkit.cli.options import (
     Threads,
     TrainDevice,
     TrainFile,
+    TrainWorkers,
 )
 from tagkit.cli.signals import stop_on_signal
 from tagkit.errors import ConfigError
@@ -78,6 +79,7 @@ def tune_command(
     seed: Seed = None,
     device: TrainDevice = None,
     threads: Threads = None,
+    workers: TrainWorkers = None,
     metric: Metric = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the search in DIR.")] = False,
     quiet: Quiet = False,
@@ -101,6 +103,7 @@ def tune_command(
         "train.seed": seed,
         "train.device": device,
         "train.threads": threads,
+        "train.workers": workers,
         "train.metric": metric,
         "train.max_minutes": max_minutes,
     }

@@ -162,6 +162,17 @@ class TrainConfig(Section):
         Field(ge=0, le=1024),
         Option("CPU threads; 0 for all cores.", resume=True, resume_search=True, tune=False),
     ] = 1
+    # The weights do not depend on it, not in the last bit: see `nn/second_thread.py`.
+    workers: Annotated[
+        Auto | Annotated[int, Field(ge=1, le=2)],
+        Option(
+            "Directions of a layer computed at the same time on a CPU, 1 or 2; auto: 2 where there "
+            "are enough cores.",
+            resume=True,
+            resume_search=True,
+            tune=False,
+        ),
+    ] = "auto"
 
 
 class OutputConfig(Section):

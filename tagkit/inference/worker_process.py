@@ -87,8 +87,7 @@ class Worker(Generic[Request, Answer]):
             DeviceError: the worker could not start in time or at all, or has ended.
             RuntimeError: the function raised another error, whose traceback this has.
         """
-        if not self._ready:
-            self._wait_until_ready()
+        self.wait_until_ready()
         try:
             self._connection.send(request)
             kind, value = self._connection.recv()
@@ -103,7 +102,14 @@ class Worker(Generic[Request, Answer]):
         found: Answer = value
         return found
 
-    def _wait_until_ready(self) -> None:
+    def wait_until_ready(self) -> None:
+        """Return when the function is built.
+
+        Raises:
+            DeviceError: the worker could not start in time or at all, or has ended.
+        """
+        if self._ready:
+            return
         try:
             if not self._connection.poll(START_LIMIT_S):
                 self.kill()

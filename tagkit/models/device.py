@@ -1,5 +1,7 @@
 """Device selection: a CPU or a GPU, and the number of CPU threads."""
 
+from typing import Literal
+
 import torch
 
 from tagkit.config import DEVICES, default_threads, is_device
@@ -42,3 +44,16 @@ def set_threads(count: int | None) -> int:
     # Sums are split among threads, so the last bits of every result depend on the number.
     torch.set_num_threads(count)
     return count
+
+
+def choose_workers(wanted: int | Literal["auto"], threads: int, processes: int) -> int:
+    """How many directions of a layer are computed at the same time.
+
+    Args:
+        wanted: as the configuration says; "auto": 2 where each has cores of its own.
+        threads: of torch, which each of them uses.
+        processes: that train together, perhaps all of them on this machine.
+    """
+    if wanted != "auto":
+        return wanted
+    return 2 if default_threads() >= 2 * threads * processes else 1

@@ -27,6 +27,7 @@ from torch.utils.checkpoint import checkpoint
 from tagkit.nn.cells import CELLS
 from tagkit.nn.dropout import LockedDropout, WordDropout
 from tagkit.nn.padding import reverse_each, zero_padding
+from tagkit.nn.second_thread import read_both
 
 MERGES = ("concat", "sum", "mean", "product")
 
@@ -138,12 +139,17 @@ class RecurrentLayer(nn.Module):
         """States of both directions, each in its own reading order."""
         # A NaN on padding would turn the weights' gradient NaN even where its own gradient is 0.
         inputs = zero_padding(inputs, mask)
+        forwards, backwards, segment = self.forwards, self.backwards, self.segment
         # On padding the recurrence continues from the last token; `merged_states` zeroes it there.
-        ahead = _states(self.forwards, inputs, self.segment)
-        if self.backwards is None:
-            return ahead, None
-        # (batch, time, inputs) -> (batch, time, hidden), last token first
-        return ahead, _states(self.backwards, reverse_each(inputs, mask), self.segment)
+        if backwards is None:
+            return _states(forwards, inputs, segment), None
+        # (batch, time, inputs) -> two of (batch, time, hidden), the second last token first
+        return read_both(
+            lambda own: _states(forwards, own, segment),
+            lambda own: _states(backwards, reverse_each(own, mask), segment),
+            inputs,
+            (list(forwards.parameters()), list(backwards.parameters())),
+        )
 
 
 class Encoder(nn.Module):

@@ -4,6 +4,7 @@ import math
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,8 @@ from tagkit.features.bucketing import Ids
 from tagkit.inference.predictor import Predictor
 from tagkit.inference.score import annotated
 from tagkit.limits import BATCH_SIZE
-from tagkit.models.device import choose_device, set_threads
+from tagkit.models.device import choose_device, choose_workers, set_threads
+from tagkit.nn.second_thread import second_thread
 from tagkit.text.json_text import plain
 from tagkit.training.callbacks import Epoch, Listener
 from tagkit.training.dev_loss import refuse_undefined_loss
@@ -233,6 +235,7 @@ def train(
     if config.train.precision == "fp16" and device.type == "cpu":
         raise DeviceError("train.precision = 'fp16' needs a GPU; bf16 works on a CPU too")
     processes = processes_of(device, config.train.tracker, path)
+    workers = choose_workers(config.train.workers, threads, processes.count)
     listener = listener if listener and processes.is_first else Listener()
     folder = RunFolder(path, writes=processes.is_first)
     notes: list[str] = []  # until there is a log to write them to
@@ -257,12 +260,12 @@ def train(
         findings = diagnose_corpus(prepared)
         for finding in findings:
             logged.on_finding(finding)
-        logged.on_start(prepared, threads)
+        logged.on_start(prepared, threads * workers)
         folder.claim_tracked(config.train.tracker)
         if budget.is_limited and processes.is_first:
             load_matplotlib()  # now, as its import may take seconds that are hard to foresee
         run = Run(state, folder, facts, identified, logged, budget, stop)
-        with processes.tracking(TRACKED):
+        with processes.tracking(TRACKED), second_thread() if workers > 1 else nullcontext():
             if checkpoint:
                 state.restore(checkpoint)
             else:

@@ -9,8 +9,10 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,7 @@ from runs import EPOCHS, STEPS, StopAt, digests, settings
 from tagkit.errors import BundleError, CheckpointError, ConfigError, Interrupted, TagkitError
 from tagkit.inference.predictor import load
 from tagkit.storage import whole_folder
+from tagkit.training.callbacks import Step
 from tagkit.training.run_identity import identity
 from tagkit.training.trainer import Trained, train
 
@@ -52,6 +55,25 @@ def test_a_run_that_is_stopped_ends_with_the_weights_of_one_that_was_not(
     trained = to_the_end(tmp_path, after=after)
     assert [epoch.number for epoch in trained.epochs] == [1, 2, 3]
     assert digests(tmp_path) == undisturbed
+
+
+def test_the_weights_do_not_depend_on_the_number_of_workers(
+    tmp_path: Path, undisturbed: list[str]
+) -> None:
+    threads: dict[int, set[str]] = {1: set(), 2: set()}
+    for workers, found in threads.items():  # a run may be resumed with another number
+
+        class Threads(StopAt):
+            def on_step(self, step: Step, found: set[str] = found) -> None:
+                found |= {thread.name.split("_")[0] for thread in threading.enumerate()}
+                super().on_step(step)
+
+        config = settings(tmp_path, f"train.workers={workers}")
+        with suppress(Interrupted):
+            listener = Threads(11)
+            train(config, listener, resume=True, stop=listener.stop if workers == 1 else None)
+    assert digests(tmp_path) == undisturbed
+    assert "second" in threads[2] - threads[1]
 
 
 OTHER_RUNS = [

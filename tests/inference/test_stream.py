@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tagkit.corpus.formats.recognition import recognise_lines
-from tagkit.errors import DataError, DeviceError, FormatError
+from tagkit.errors import DataError, FormatError
 from tagkit.inference.annotate import Annotator, AnswerOptions
 from tagkit.inference.predictor import Predictor
 from tagkit.inference.stream import StreamOptions, _outputs, _windows, annotate_file
@@ -53,9 +53,9 @@ def tag(predictor: Predictor, path: Path, settings: AnswerOptions) -> Iterator[s
 
 def tag_together(predictor: Predictor, path: Path, settings: AnswerOptions) -> Iterator[str]:
     config = WorkerConfig(Path(predictor.config.output.dir), "cpu", "fp32", 1, settings)
-    style = Annotator(predictor, settings).style
-    with WorkerPool(2, config) as pool:
-        for window in annotate_file(pool, predictor.config, style, str(path), READING):
+    annotator = Annotator(predictor, settings)
+    with WorkerPool(2, config, annotator.annotate) as pool:
+        for window in annotate_file(pool, predictor.config, annotator.style, str(path), READING):
             yield window.text
 
 
@@ -237,15 +237,3 @@ def test_a_mistake_that_a_worker_meets_is_reported_as_in_one_process(
         problems.append(str(caught.value))
     assert problems[0] == problems[1]
     assert problems[0].startswith(f"{path}:2: expected a text, found")
-
-
-def test_a_worker_that_dies_is_reported(predictor: Predictor, tmp_path: Path) -> None:
-    path = tmp_path / "a.txt"
-    path.write_text("Ada visits Rome.\n", encoding="utf-8")
-    config = WorkerConfig(tmp_path / "no model", "cpu", "fp32", 1, options())
-    style = Annotator(predictor, options()).style
-    with (
-        WorkerPool(2, config) as pool,
-        pytest.raises(DeviceError, match=r"not start: .*no model"),
-    ):
-        list(annotate_file(pool, predictor.config, style, str(path), READING))

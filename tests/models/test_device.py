@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from tagkit.errors import DeviceError
-from tagkit.models.device import choose_device, set_threads
+from tagkit.models.device import choose_device, choose_workers, set_threads
 
 
 @pytest.fixture
@@ -60,3 +60,16 @@ def test_one_thread_is_used_unless_another_number_is_asked_for(threads: int) -> 
     assert (set_threads(3), torch.get_num_threads()) == (3, 3)
     assert (set_threads(None), torch.get_num_threads()) == (1, 1)
     assert set_threads(0) == torch.get_num_threads() >= 1
+
+
+@pytest.mark.parametrize(
+    ("cores", "threads", "processes", "expected"),
+    [(1, 1, 1, 1), (2, 1, 1, 2), (8, 1, 1, 2), (2, 2, 1, 1), (3, 2, 1, 1), (4, 2, 1, 2),
+     (2, 1, 2, 1), (4, 1, 2, 2)],
+)  # fmt: skip
+def test_there_are_two_workers_where_each_has_cores_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, cores: int, threads: int, processes: int, expected: int
+) -> None:
+    monkeypatch.setattr("tagkit.models.device.default_threads", lambda: cores)
+    assert choose_workers("auto", threads, processes) == expected
+    assert [choose_workers(count, threads, processes) for count in (1, 2)] == [1, 2]
