@@ -212,8 +212,10 @@ class SentencePredictor:
         # table.
         row_of = cache.rows(indexed.distinct)
         table = cache.table()
-        # Without this, dropout would make predictions random during training.
-        self.model.eval()
+        # Without this, dropout would make predictions random during training. Only if needed:
+        # `eval` visits every module, which takes a tenth of the time of one sentence.
+        if self.model.training:
+            self.model.eval()
         for indices in batches_in_order(indexed.lengths, batch_size, BATCH_TOKENS):
             tokens = indexed.tokens(indices, row_of).to(self.device)
             yield indices, SentenceBatch([sentences[i] for i in indices], tokens, table)
