@@ -29,8 +29,8 @@ from tagkit.nn.packing import Packing, pack
 from tagkit.nn.padding import reverse_each
 from tagkit.nn.products import PRODUCTS
 
-# Sequences x hidden units from which on torch's steps are faster than NumPy's: 16 sentences with 200
-# units, or 64 words with 50.
+# Sequences x hidden units from which on torch's steps are faster than NumPy's: 16 sentences of 200
+# units, or 64 words of 50.
 _LARGE_STEP = 3200
 
 PRECISIONS = tuple(PRODUCTS)

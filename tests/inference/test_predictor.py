@@ -1,5 +1,6 @@
 """Text and sentences -> predictions, in order, in windows, in another process."""
 
+import gc
 import itertools
 import math
 import multiprocessing
@@ -90,6 +91,18 @@ def test_predictions_are_in_the_order_of_the_sentences_whatever_the_batches(
     assert [prediction.words for prediction in found] == [line.words for line in lines]
     alone = [predictor.annotate([s], batch_size=1, confidence=False)[0].tags for s in lines]
     assert [prediction.tags for prediction in found] == alone
+
+
+def test_no_garbage_is_searched_for_while_sentences_are_predicted(plain: Predictor) -> None:
+    texts = ["Ada visits Rome ."] * 400  # more objects than the collector waits for
+    found = []
+    gc.callbacks.append(lambda phase, _: found.append(phase))
+    try:
+        plain.predict(texts)
+        assert not found
+    finally:
+        gc.callbacks.pop()
+    assert gc.isenabled()
 
 
 def test_a_long_sentence_is_reported_and_read_in_windows_and_keeps_all_its_words(

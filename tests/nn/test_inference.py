@@ -8,11 +8,11 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from tagkit.nn import inference
 from tagkit.nn.cells import CELLS
 from tagkit.nn.cells.cell import Cell, Floats, StepInputs, keep_order, sum_biases
 from tagkit.nn.embedding import CharEncoder
 from tagkit.nn.encoder import MERGES, Encoder, RecurrentLayer
-from tagkit.nn import inference
 from tagkit.nn.inference import (
     layer_reader,
     layer_readers,
