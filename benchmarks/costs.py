@@ -31,7 +31,7 @@ import torch
 
 from tagkit.config import load_config
 from tagkit.corpus.files import read
-from tagkit.features.bucketing import batches_at_random, batches_in_order, padding_share
+from tagkit.features.bucketing import batches_at_random, batches_with_little_padding, padding_share
 from tagkit.inference.predictor import load
 from tagkit.limits import BATCH_SIZE
 from tagkit.models.task_table import task_of
@@ -69,7 +69,7 @@ def padding() -> None:
     # Prediction sorts what it reads at a time: windows of some 20,000 words.
     area = 0.0
     for window in np.array_split(lengths, round(lengths.sum() / 20_000)):
-        batches = batches_in_order(window, BATCH_SIZE, 16_384)
+        batches = batches_with_little_padding(window, BATCH_SIZE, 16_384)
         area += window.sum() / (1 - padding_share(window, batches))
     share = 1 - lengths.sum() / area
     print(f"prediction, batches of {BATCH_SIZE}: {100 * share:.1f} %")

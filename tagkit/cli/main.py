@@ -79,6 +79,9 @@ def main() -> None:
     # Threads that wait by spinning take the cores from whatever else runs: with two busy cores
     # training was three times as fast with this. torch's OpenMP reads it when torch is imported.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    # The modules of torch are 190,000 objects. With Python's own threshold the collector searches
+    # them again and again while they are imported, which is a tenth of the start.
+    gc.set_threshold(50_000, *gc.get_threshold()[1:])
     # At the end Python would search all of torch's objects for garbage, for a second or more.
     atexit.register(gc.freeze)
     prepare_streams()

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, overload
 
 from tagkit.errors import BundleError, DataError
+from tagkit.inference.collection import without_collection
 from tagkit.inference.inputs import Input, Text, as_tagged, as_text, inputs_of, is_one
 from tagkit.inference.sentence_predictor import SentencePredictor, check_count, ignore
 from tagkit.inference.text_alternatives import alternatives_of_text
@@ -89,6 +90,7 @@ class Predictor(SentencePredictor):
         on_long: Callable[[int], None] = ...,
     ) -> list[TaggedText]: ...
 
+    @without_collection()
     def predict(
         self,
         inputs: str | Sentence | Document | Iterable[Input],

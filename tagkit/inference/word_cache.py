@@ -15,7 +15,7 @@ from tagkit.features.bucketing import Ids
 from tagkit.features.encoding import encode_words
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.model import Model
-from tagkit.nn.inference import CachedWords, layer_readers
+from tagkit.nn.inference import CachedWords, CharReader, layer_readers
 
 _MAX_BYTES = 64 * 2**20  # of the cached rows, vectors and projections together
 _MAX_CHARS = 16 * 2**20  # of all cached words, which are the keys of a dict
@@ -38,8 +38,11 @@ class WordCache:
         self._readers = layer_readers(model.encoder, precision) if device.type == "cpu" else []
         self._reader = self._readers[0] if self._readers else None
         self._features: tuple[Tensor, ...] = ()
+        self._char_reader: CharReader | None = None
         if self._reader is not None:
             self._features = self._projected_features()
+            chars = model.embed.chars
+            self._char_reader = chars.reader() if chars is not None else None
         self._rows: dict[str, int] = {}
         self._chars = 0  # number of characters in all cached words
         # (rows, features) and (rows, outputs); memory is allocated with the first words
@@ -81,9 +84,11 @@ class WordCache:
         encoded = encode_words(words, self._vocabulary, chars=chars)
         batch, position = encoded.words(np.arange(len(words)))
         # The trainer predicts on dev between epochs: without this, dropout would be cached.
-        self._model.eval()
+        if self._model.training:
+            self._model.eval()
         # The network reads words by length; back into the order of `words`.
-        vectors = self._model.vectors(batch.to(self._device))[torch.from_numpy(position)]
+        by_length = self._model.vectors(batch.to(self._device), self._char_reader)
+        vectors = by_length[torch.from_numpy(position)]
         begin = len(self._rows)
         self._rows.update(zip(words, range(begin, begin + len(words)), strict=True))
         self._vectors = _with_rows(self._vectors, vectors, begin, self._limit())

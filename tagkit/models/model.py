@@ -19,7 +19,7 @@ from tagkit.features.vocabulary import RESERVED, Vocabulary
 from tagkit.models.output import ModelOutput
 from tagkit.nn.embedding import AffixEmbedding, CharEncoder, TokenEmbedding, WordEmbedding
 from tagkit.nn.encoder import Encoder
-from tagkit.nn.inference import SMALLEST_BATCH, CachedWords, read_cached
+from tagkit.nn.inference import CachedWords, CharReader, read_cached
 
 
 class Model(nn.Module, ABC):
@@ -75,10 +75,10 @@ class Model(nn.Module, ABC):
         with torch.autocast(states.device.type, enabled=False):
             return self.loss_of(states.float(), final.float(), batch)
 
-    def vectors(self, words: Words) -> Tensor:
-        """(words, features) vectors of distinct words."""
+    def vectors(self, words: Words, char_reader: CharReader | None = None) -> Tensor:
+        """(words, features) vectors of distinct words; `char_reader` is that of prediction."""
         return self.embed.vectors(
-            words.word_ids, words.vector_rows, words.char_ids, words.affix_ids
+            words.word_ids, words.vector_rows, words.char_ids, words.affix_ids, char_reader
         )
 
     def states(self, batch: Batch) -> Tensor:
@@ -99,10 +99,9 @@ class Model(nn.Module, ABC):
         return self.output_of(states, final, tokens.mask, confidence=confidence)
 
     def read(self, tokens: Tokens, words: CachedWords) -> tuple[Tensor, Tensor]:
-        """Hidden and final states, with cached input projections where that is faster."""
+        """Hidden and final states, on a CPU with cached input projections."""
         readers = words.readers
-        # In small batches the fused kernel of torch is faster; it has no precision but fp32.
-        if readers and (len(tokens.mask) >= SMALLEST_BATCH or readers[0].precision != "fp32"):
+        if readers:
             # Words first, then each feature column: their projections add up to the input of
             # the first layer, as W [a; b] = W_a a + W_b b.
             projected = (words.projected, *words.features)

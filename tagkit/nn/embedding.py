@@ -7,13 +7,12 @@ each feature column, side by side.
 
 import math
 from collections.abc import Sequence
-from functools import partial
 
 import torch
 from torch import Tensor, nn
 
 from tagkit.nn.encoder import RecurrentLayer
-from tagkit.nn.inference import SMALLEST_BATCH, RowReader, layer_reader, read_layer_cached
+from tagkit.nn.inference import CharReader
 
 
 class RowUpdatedEmbedding(nn.Embedding):
@@ -106,23 +105,14 @@ class CharEncoder(nn.Module):
         Returns:
             (all words, outputs), group after group.
         """
-        encode = self._encode
-        # Characters repeat even more than words: a table of a hundred rows replaces the input
-        # product of every character of every word.
         if not self.training and not torch.is_grad_enabled() and not char_ids[0].is_cuda:
-            reader = layer_reader(self.layer, "fp32")
-            # (chars, dim) -> (chars, directions x gates x hidden)
-            table = reader.project(self.embedding.weight, 0)
-            encode = partial(self._encode_cached, reader, table)
+            return self.reader().read(char_ids)
         # each (words of a group, outputs) -> (all words, outputs)
-        return torch.cat([encode(group) for group in char_ids])
+        return torch.cat([self._encode(group) for group in char_ids])
 
-    def _encode_cached(self, reader: RowReader, table: Tensor, char_ids: Tensor) -> Tensor:
-        """As `_encode`, from the characters' projected rows."""
-        if len(char_ids) < SMALLEST_BATCH:
-            return self._encode(char_ids)
-        # (words, chars) row numbers -> (words, outputs): of the two results the final states
-        return read_layer_cached(self.layer, reader, [table], [char_ids], char_ids != 0)[1]
+    def reader(self) -> CharReader:
+        """Cached inference with the weights as they are now, for words on the CPU."""
+        return CharReader(self.layer, self.embedding.weight)
 
     def _encode(self, char_ids: Tensor) -> Tensor:
         # (words, chars) -> (words, chars, dim) -> (words, outputs): a word is a sequence of its
@@ -184,6 +174,7 @@ class TokenEmbedding(nn.Module):
         vector_rows: Tensor,
         char_ids: Sequence[Tensor],
         affix_ids: Tensor,
+        char_reader: CharReader | None,
     ) -> Tensor:
         """Vectors of distinct words: embedding, characters and affixes.
 
@@ -192,13 +183,14 @@ class TokenEmbedding(nn.Module):
             vector_rows: (words,) int64, 0 of none.
             char_ids: the words' characters, as `CharEncoder` takes them.
             affix_ids: (words, affixes) int64, 0 for unknown ones.
+            char_reader: of `self.chars`, which reads the characters in its place; None without.
 
         Returns:
             (words, dim of words, characters and affixes).
         """
         parts: list[Tensor] = [self.words(word_ids, vector_rows)]
         if self.chars is not None:
-            parts.append(self.chars(char_ids))
+            parts.append(char_reader.read(char_ids) if char_reader else self.chars(char_ids))
         if self.affixes is not None:
             parts.append(self.affixes(affix_ids))
         # (words, dim), (words, outputs of the characters) and (words, dim of affixes), side by side

@@ -4,7 +4,12 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tagkit.features.bucketing import batches_at_random, batches_in_order, padding_share
+from tagkit.features.bucketing import (
+    batches_at_random,
+    batches_in_order,
+    batches_with_little_padding,
+    padding_share,
+)
 
 lengths = st.lists(st.integers(1, 60), min_size=1, max_size=200).map(np.array)
 
@@ -15,15 +20,17 @@ def test_batches_hold_every_sentence_once_and_keep_to_their_limits(
 ) -> None:
     shuffled = batches_at_random(found, size, tokens, np.random.default_rng(seed))
     ordered = batches_in_order(found, size, tokens)
-    for batches in (shuffled, ordered):
+    padded_little = batches_with_little_padding(found, size, tokens or 10**6)
+    for batches in (shuffled, ordered, padded_little):
         assert sorted(i for batch in batches for i in batch) == list(range(len(found)))
         for batch in batches:
             area = len(batch) * found[batch].max()
             assert not tokens or area <= tokens or len(batch) == 1
-    assert all(len(batch) <= size for batch in ordered)
     assert tokens or all(len(batch) <= size for batch in shuffled)
-    longest = [int(found[batch].max()) for batch in ordered]
-    assert longest == sorted(longest)
+    for batches in (ordered, padded_little):
+        assert all(len(batch) <= size for batch in batches)
+        longest = [int(found[batch].max()) for batch in batches]
+        assert longest == sorted(longest)
 
 
 def test_batches_at_random_are_those_of_the_generator_and_pad_little() -> None:
@@ -41,6 +48,20 @@ def test_batches_at_random_are_those_of_the_generator_and_pad_little() -> None:
     sizes = [len(batch) for batch in by_tokens]
     assert max(sizes) > 100  # short sentences
     assert min(sizes) < 20  # long ones
+
+
+def test_batches_of_a_window_pad_little_and_are_not_smaller_than_that_needs() -> None:
+    found = np.random.default_rng(1).integers(1, 60, 800)
+    batches = batches_with_little_padding(found, 128, 16_384)
+    assert padding_share(found, batches) < 0.05 < padding_share(found, [np.arange(800)])
+    assert padding_share(found, batches_in_order(found, 128, 16_384)) > 0.09
+    assert min(len(batch) for batch in batches[:-1]) >= 24
+    same = np.full(300, 7)
+    assert [len(batch) for batch in batches_with_little_padding(same, 128, 16_384)] == [
+        128,
+        128,
+        44,
+    ]
 
 
 def test_a_token_budget_pads_little_whatever_the_number_of_sentences_says() -> None:

@@ -1,5 +1,6 @@
 """Text and sentences -> predictions, in order, in windows, in another process."""
 
+import gc
 import itertools
 import math
 import multiprocessing
@@ -90,6 +91,15 @@ def test_predictions_are_in_the_order_of_the_sentences_whatever_the_batches(
     assert [prediction.words for prediction in found] == [line.words for line in lines]
     alone = [predictor.annotate([s], batch_size=1, confidence=False)[0].tags for s in lines]
     assert [prediction.tags for prediction in found] == alone
+
+
+def test_no_garbage_is_searched_for_while_sentences_are_predicted(plain: Predictor) -> None:
+    found: list[bool] = []
+    plain.predict(
+        ["Ada visits Rome ."], max_length=2, on_long=lambda _: found.append(gc.isenabled())
+    )
+    assert found == [False]
+    assert gc.isenabled()
 
 
 def test_a_long_sentence_is_reported_and_read_in_windows_and_keeps_all_its_words(

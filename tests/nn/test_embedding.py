@@ -98,7 +98,7 @@ def test_words_characters_and_features_stand_side_by_side() -> None:
     features = [torch.tensor([[1, 2]]), torch.tensor([[4, 0]])]
     nothing = torch.zeros_like(word_ids)
     affix_ids = torch.tensor([[1, 0, 3], [0, 0, 0]])
-    found = embed(embed.vectors(word_ids, nothing, char_ids, affix_ids), rows, features)
+    found = embed(embed.vectors(word_ids, nothing, char_ids, affix_ids, None), rows, features)
     assert embed.chars is not None
     spelt = embed.chars(char_ids)
     expected = [
@@ -111,7 +111,7 @@ def test_words_characters_and_features_stand_side_by_side() -> None:
     torch.testing.assert_close(found, torch.cat(expected, dim=2))
     assert found.shape[2] == embed.outputs
     plain = TokenEmbedding(words=words, chars=None, affixes=None, features=[], dim=2)
-    vectors = plain.vectors(word_ids, nothing, [], torch.zeros(2, 0, dtype=torch.int64))
+    vectors = plain.vectors(word_ids, nothing, [], torch.zeros(2, 0, dtype=torch.int64), None)
     torch.testing.assert_close(plain(vectors, rows, []), words.trained(word_ids[rows]))
 
 

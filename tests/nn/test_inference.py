@@ -1,17 +1,19 @@
 """Cached inference gives the states of torch's layers, for every cell of the table."""
 
+from collections.abc import Sequence
 from functools import partial
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
 
+from tagkit.nn import inference
 from tagkit.nn.cells import CELLS
-from tagkit.nn.cells.cell import Cell, StepInputs, keep_order, sum_biases
+from tagkit.nn.cells.cell import Cell, Floats, StepInputs, keep_order, sum_biases
 from tagkit.nn.embedding import CharEncoder
 from tagkit.nn.encoder import MERGES, Encoder, RecurrentLayer
 from tagkit.nn.inference import (
-    SMALLEST_BATCH,
     layer_reader,
     layer_readers,
     read_cached,
@@ -41,6 +43,13 @@ def layer(cell: str, *, bidirectional: bool = True, merge: str = "concat") -> Re
     return made
 
 
+@pytest.fixture(params=[0, 10**9], ids=["steps of torch", "packed in NumPy"])
+def each_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both ways of reading in fp32, for batches of any size."""
+    monkeypatch.setattr(inference, "_LARGE_STEP", request.param)
+
+
+@pytest.mark.usefixtures("each_way")
 @pytest.mark.parametrize("both", [True, False])
 @pytest.mark.parametrize("cell", sorted(CELLS))
 @torch.no_grad()
@@ -56,22 +65,32 @@ def test_states_are_those_of_reading_the_rows_as_inputs(cell: str, both: bool) -
         torch.testing.assert_close(mine, theirs)
 
 
+def test_few_sequences_with_few_units_are_read_in_numpy() -> None:
+    reader = layer_reader(layer("lstm"), "fp32")  # of 4 units
+    assert reader.packs(1)
+    assert reader.packs(799)
+    assert not reader.packs(800)
+    assert not layer_reader(layer("lstm"), "bf16").packs(1)
+
+
+@pytest.mark.usefixtures("each_way")
 @pytest.mark.parametrize("merge", MERGES)
 @pytest.mark.parametrize("layers", [1, 3])
 @torch.no_grad()
-def test_an_encoder_reads_rows_with_its_lowest_layer_alone(layers: int, merge: str) -> None:
+def test_an_encoder_reads_rows_as_it_reads_inputs(layers: int, merge: str) -> None:
     torch.manual_seed(3)
     encoder = Encoder(
         cell="lstm", inputs=3, hidden=4, layers=layers, bidirectional=True, merge=merge, segment=0,
         dropout=0.5, locked_dropout=0.5, word_dropout=0.5,
     ).eval()  # fmt: skip
     words, of_word = drawn(7, 3), rows(7, 4)
-    (reader,) = layer_readers(encoder, "fp32")
-    found = read_cached(encoder, [reader], [reader.project(words, 0)], [of_word], MASK)
+    readers = layer_readers(encoder, "fp32")
+    found = read_cached(encoder, readers, [readers[0].project(words, 0)], [of_word], MASK)
     for mine, theirs in zip(found, encoder.read(words[of_word], MASK), strict=True):
         torch.testing.assert_close(mine, theirs)
 
 
+@pytest.mark.usefixtures("each_way")
 @torch.no_grad()
 def test_extreme_inputs_saturate_as_those_of_torch_do() -> None:
     for cell in CELLS:
@@ -82,12 +101,13 @@ def test_extreme_inputs_saturate_as_those_of_torch_do() -> None:
         torch.testing.assert_close(states, ours(words[of_word], MASK))
 
 
+@pytest.mark.usefixtures("each_way")
 @pytest.mark.parametrize("cell", sorted(CELLS))
 def test_characters_are_read_in_prediction_as_they_are_in_training(cell: str) -> None:
     torch.manual_seed(1)
     encoder = CharEncoder(chars=9, dim=4, cell=cell, hidden=3, dropout=0.0)
     groups = []
-    for width, words in ((3, SMALLEST_BATCH + 2), (6, SMALLEST_BATCH - 1), (9, SMALLEST_BATCH)):
+    for width, words in ((3, 18), (6, 1), (9, 16)):
         ids = torch.randint(2, 9, (words, width), generator=torch.Generator().manual_seed(width))
         lengths = torch.randint(
             1, width + 1, (words, 1), generator=torch.Generator().manual_seed(1)
@@ -135,9 +155,20 @@ def read_relu(inputs: StepInputs, recurrent: Product, _: Tensor) -> Tensor:
     return states
 
 
+def read_relu_packed(
+    inputs: Floats, sizes: Sequence[int], recurrent: Floats, _: Floats, states: Floats
+) -> None:
+    before, start = np.zeros_like(states[: sizes[0]]), 0
+    for size in sizes:
+        state = inputs[start : start + size] + before[:size] @ recurrent
+        before = np.maximum(state, 0, out=states[start : start + size])
+        start += size
+
+
 RELU = Cell(
-    name="relu RNN", network=partial(nn.RNN, nonlinearity="relu"), gates=1, 
+    name="relu RNN", network=partial(nn.RNN, nonlinearity="relu"), gates=1,
     bounded=False, forget_gate=None, arrange=keep_order, biases=sum_biases, read=read_relu,
+    read_packed=read_relu_packed,
 )  # fmt: skip
 
 

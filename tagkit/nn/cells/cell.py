@@ -3,10 +3,14 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
 from tagkit.nn.products import Product
+
+Floats = npt.NDArray[np.float32]
 
 
 class StepInputs:
@@ -78,6 +82,10 @@ class Cell:
             the last argument of `read`.
         read: the recurrence over cached input projections, the recurrent product, and the second
             of `biases`, (directions, 1, its size) -> states (time, directions, batch, hidden).
+        read_packed: the same in NumPy, for one direction of few sequences packed as in
+            `nn/packing.py`. Its arguments: input projections (tokens, gates x hidden), the number
+            of sequences at each step, recurrent weights (hidden, gates x hidden), the second of
+            `biases` (its size,), and states (tokens, hidden), which are filled in.
     """
 
     name: str
@@ -88,6 +96,7 @@ class Cell:
     arrange: Callable[[Tensor], Tensor]
     biases: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
     read: Callable[[StepInputs, Product, Tensor], Tensor]
+    read_packed: Callable[[Floats, Sequence[int], Floats, Floats, Floats], None]
 
     def build(self, inputs: int, hidden: int) -> nn.RNNBase:
         """A network of one direction with fresh weights.

@@ -6,10 +6,13 @@ Jurafsky and Martin, "RNNs and LSTMs", eqs. 13.1-13.3; Goodfellow et al. 2016, e
 (whose U and W are exchanged).
 """
 
+from collections.abc import Sequence
+
+import numpy as np
 import torch
 from torch import Tensor, nn
 
-from tagkit.nn.cells.cell import Cell, StepInputs, keep_order, sum_biases
+from tagkit.nn.cells.cell import Cell, Floats, StepInputs, keep_order, sum_biases
 from tagkit.nn.products import Product
 
 
@@ -26,6 +29,20 @@ def read(inputs: StepInputs, recurrent: Product, _: Tensor) -> Tensor:
     return states
 
 
+def read_packed(
+    inputs: Floats, sizes: Sequence[int], recurrent: Floats, _: Floats, states: Floats
+) -> None:
+    """States, as `Cell.read_packed` describes it."""
+    before = np.zeros_like(states[: sizes[0]])  # h[-1]
+    start = 0
+    for size in sizes:
+        step = slice(start, start + size)
+        # (size, hidden) @ (hidden, hidden) -> (size, hidden)
+        state = np.dot(before[:size], recurrent, out=states[step])
+        np.tanh(np.add(state, inputs[step], out=state), out=state)
+        before, start = state, step.stop
+
+
 ELMAN = Cell(
     name="Elman RNN",
     network=nn.RNN,
@@ -35,4 +52,5 @@ ELMAN = Cell(
     arrange=keep_order,
     biases=sum_biases,
     read=read,
+    read_packed=read_packed,
 )

@@ -8,10 +8,13 @@
 Jurafsky and Martin, "RNNs and LSTMs", eqs. 13.20-13.27; Goodfellow et al. 2016, eqs. 10.40-10.44.
 """
 
+from collections.abc import Sequence
+
+import numpy as np
 import torch
 from torch import Tensor, nn
 
-from tagkit.nn.cells.cell import Cell, StepInputs, sum_biases
+from tagkit.nn.cells.cell import Cell, Floats, StepInputs, sum_biases
 from tagkit.nn.products import Product
 
 
@@ -50,6 +53,40 @@ def read(inputs: StepInputs, recurrent: Product, _: Tensor) -> Tensor:
     return states
 
 
+def read_packed(
+    inputs: Floats, sizes: Sequence[int], recurrent: Floats, _: Floats, states: Floats
+) -> None:
+    """States, as `Cell.read_packed` describes it."""
+    hidden = states.shape[1]
+    gates = np.empty((sizes[0], 4 * hidden), states.dtype)
+    memory = np.zeros((sizes[0], hidden), states.dtype)  # c
+    squashed = np.empty_like(memory)  # tanh(c)
+    before = np.zeros_like(memory)  # h[-1]
+    start = rows = 0
+    for size in sizes:
+        if size != rows:  # the shortest sequences have ended; they are the last rows
+            rows = size
+            gates, memory, squashed = gates[:rows], memory[:rows], squashed[:rows]
+            sigmoids = gates[:, : 3 * hidden]
+            # (rows, 4 x hidden) -> four of (rows, hidden)
+            entry, forget, out, new = (
+                gates[:, first : first + hidden] for first in range(0, 4 * hidden, hidden)
+            )
+        step = slice(start, start + size)
+        # (size, hidden) @ (hidden, 4 x hidden) -> (size, 4 x hidden)
+        np.dot(before[:size], recurrent, out=gates)
+        np.add(gates, inputs[step], out=gates)
+        # One tanh for all four: sigmoid(a) = (1 + tanh(a / 2)) / 2, and the rows of g are doubled.
+        np.tanh(np.multiply(gates, 0.5, out=gates), out=gates)
+        np.add(np.multiply(sigmoids, 0.5, out=sigmoids), 0.5, out=sigmoids)
+        # c[t] = f * c[t-1] + i * g
+        np.multiply(memory, forget, out=memory)
+        np.add(memory, np.multiply(entry, new, out=new), out=memory)
+        # h[t] = o * tanh(c[t])
+        before = np.multiply(np.tanh(memory, out=squashed), out, out=states[step])
+        start = step.stop
+
+
 LSTM = Cell(
     name="LSTM",
     network=nn.LSTM,
@@ -59,4 +96,5 @@ LSTM = Cell(
     arrange=arrange,
     biases=sum_biases,
     read=read,
+    read_packed=read_packed,
 )

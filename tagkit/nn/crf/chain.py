@@ -192,6 +192,8 @@ def viterbi(chain: Chain) -> tuple[Tensor, Tensor]:
     chain.check()
     # The mask decides what the loop below does, so it is needed on the CPU in any case.
     mask = chain.mask.cpu()
+    if len(mask) == 1 and bool(mask.all()):
+        return _viterbi_one(chain)
     # For each time, whether all sentences have a token there.
     whole = mask.all(0).tolist()
     # On a GPU each of these small steps would cost a kernel launch, so all scores are copied to the
@@ -223,6 +225,35 @@ def viterbi(chain: Chain) -> tuple[Tensor, Tensor]:
     paths = _trace(scores, transitions, last, mask, whole)
     device = chain.mask.device
     return torch.from_numpy(paths).to(device), total.to(device)
+
+
+def _viterbi_one(chain: Chain) -> tuple[Tensor, Tensor]:
+    """As `viterbi`, for one sentence without padding, in NumPy: the same sums, in the same order.
+
+    NumPy's calls cost a quarter of torch's, and for one sentence the calls are all there is.
+    """
+    # (time, tags), (before, after), (tags,), (tags,)
+    scores, transitions, start, end = (
+        part.detach().to("cpu", torch.float64).numpy()
+        for part in (chain.emissions[0], chain.transitions, chain.start, chain.end)
+    )
+    scores = scores.copy()
+    before, *rows = scores
+    before += start
+    ways = np.empty_like(transitions)
+    for row in rows:
+        # (before, 1) + (before, after) -> maximum over `before`: (after,)
+        row += np.add(before[:, None], transitions, out=ways).max(0)
+        before = row
+    ending = before + end
+    tag = int(ending.argmax())
+    path, total = [tag], ending[tag]
+    arriving = np.ascontiguousarray(transitions.T)  # (after, before)
+    for row in scores[-2::-1]:
+        tag = int((row + arriving[tag]).argmax())
+        path.append(tag)
+    device = chain.mask.device
+    return torch.tensor([path[::-1]], device=device), torch.tensor([total], device=device)
 
 
 def _trace(

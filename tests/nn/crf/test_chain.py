@@ -95,6 +95,22 @@ def test_partition_best_path_and_marginals_equal_enumeration(chain: Chain) -> No
 
 
 @given(chains)
+def test_a_sentence_has_the_same_best_path_and_score_alone_bit_for_bit(chain: Chain) -> None:
+    best, best_score = viterbi(chain)
+    for row, length in enumerate(chain.mask.sum(1).tolist()):
+        alone = Chain(
+            chain.emissions[row : row + 1, :length],
+            chain.transitions,
+            chain.start,
+            chain.end,
+            chain.mask[row : row + 1, :length],
+        )
+        path, path_total = viterbi(alone)
+        assert torch.equal(path[0], best[row, :length])
+        assert torch.equal(path_total[0], best_score[row])
+
+
+@given(chains)
 def test_steps_multiply_to_the_probability_of_a_whole_path(chain: Chain) -> None:
     best, _ = viterbi(chain)
     messages = forward_backward(chain)
