@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from tagkit.nn.crf.chain import Chain, forward_backward, step_log_probs
+from tagkit.nn.crf.chain import Chain
+from tagkit.nn.crf.forward_backward import forward_backward, step_log_probs
 
 
 @dataclass(frozen=True, slots=True)

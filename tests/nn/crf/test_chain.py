@@ -13,19 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from tagkit.nn.crf import partition as module
-from tagkit.nn.crf.chain import (
-    Chain,
-    forward_backward,
-    in_double,
-    marginals,
-    path_score,
-    step_log_probs,
-    viterbi,
-)
+from tagkit.nn.crf import forward_backward as forward_backward_module
+from tagkit.nn.crf import partition, scaled
+from tagkit.nn.crf.chain import Chain, in_double, path_score, viterbi
 from tagkit.nn.crf.confidence import span_confidence
+from tagkit.nn.crf.forward_backward import forward_backward, marginals, step_log_probs
 from tagkit.nn.crf.n_best import n_best
 from tagkit.nn.crf.partition import log_partition
+from tagkit.nn.crf.tree_partition import tree_partition
 from tagkit.nn.crf.weighted_loss import weighted_loss
 
 
@@ -197,11 +192,11 @@ def road(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str
 
 def take(road: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if road == "scaled products":
-        monkeypatch.setattr(module, "_SAFE_SPREAD", 300.0)
-        monkeypatch.setattr(module, "_log_counts", None)
+        monkeypatch.setattr(partition, "log_messages", None)
+        monkeypatch.setattr(forward_backward_module, "log_messages", None)
     else:
-        monkeypatch.setattr(module, "_SAFE_SPREAD", -1.0)
-        monkeypatch.setattr(module, "_scaled_forward", None)
+        monkeypatch.setattr(scaled, "SAFE_SPREAD", -1.0)
+        monkeypatch.setattr(partition, "scaled_counts", None)
 
 
 def value_and_gradients(chain: Chain, weights: list[float]) -> list[Tensor]:
@@ -254,8 +249,7 @@ def test_the_gradient_is_the_derivative(road: str) -> None:
     ]
     # A forbidden step, added as heads add it; a difference of infinities would be NaN.
     forbidden = torch.zeros(3, 3, dtype=torch.float64)
-    if road == "sums of exponentials":  # scaled products are for chains that forbid nothing
-        forbidden[1, 2] = -torch.inf
+    forbidden[1, 2] = -torch.inf
 
     def total(emissions: Tensor, transitions: Tensor, start: Tensor, end: Tensor) -> Tensor:
         return log_partition(Chain(emissions, transitions + forbidden, start, end, chain.mask))
@@ -392,7 +386,7 @@ HOLE = torch.tensor([[True, True, True], [True, False, True]])
 MESSAGES = forward_backward(valid())
 DOORS = {
     "log_partition": log_partition,
-    "tree_partition": module.tree_partition,
+    "tree_partition": tree_partition,
     "forward_backward": forward_backward,
     "marginals": marginals,
     "viterbi": viterbi,

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from tagkit.nn.crf.chain import Chain
-from tagkit.nn.crf.partition import log_partition, tree_partition
+from tagkit.nn.crf.partition import log_partition
+from tagkit.nn.crf.tree_partition import tree_partition
 
 
 def drawn(seed: int, lengths: list[int], tags: int, forbidden: float, scale: float) -> Chain:
