@@ -182,7 +182,7 @@ def best_prefixes(chain: Chain) -> BestPrefixes:
     scores = emissions.permute(1, 2, 0).clone(memory_format=torch.contiguous_format)
     tags, batch = len(start), len(mask)
     # (before, after, 1), which broadcasts over sentences; as many `after` at once as have room.
-    groups = transitions.unsqueeze(2).split(max(1, _BYTES // (8 * tags * batch)), dim=1)
+    groups = torch.split(transitions.unsqueeze(2), max(1, _BYTES // (8 * tags * batch)), dim=1)
     # (before, group, batch), one array for all steps: allocating this size each time would be slow.
     ways = [emissions.new_empty(*groups[0].shape[:2], batch)] * (len(groups) - 1)
     ways.append(emissions.new_empty(*groups[-1].shape[:2], batch))

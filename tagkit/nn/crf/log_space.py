@@ -1,11 +1,15 @@
-"""Forward-backward in logarithms: slower than scaled products, and exact for scores of any size."""
+"""Forward-backward in logarithms (Rabiner 1989, eqs. 19-21 and 24-25).
+
+Exact for scores of any size, and slower than scaled products (`scaled.py`), whose place it takes
+where float64 cannot hold them.
+"""
 
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from tagkit.nn.crf.chain import NEVER, Chain
+from tagkit.nn.crf.chain import NEVER, Chain, check_tag_ids, in_double
 from tagkit.nn.padding import zero_padding
 
 # Sums over pairs of tags are computed for as many sentences at once as this many bytes hold.
@@ -32,8 +36,43 @@ def sentences_at_once(tags: int) -> int:
     return max(1, _BYTES // (8 * tags * tags))
 
 
+def forward_backward(chain: Chain) -> Messages:
+    """Messages of the forward-backward algorithm."""
+    chain.check()
+    return log_messages(in_double(chain))
+
+
+def marginals(chain: Chain) -> Tensor:
+    """Probability of each tag at each token, (batch, time, tags); zeros on padding."""
+    messages = forward_backward(chain)
+    # p(y[t] | x) = alpha beta / Z (Rabiner 1989, eq. 27): (batch, time, tags) - (batch, 1, 1)
+    log_probs = messages.alpha + messages.beta - messages.log_partition[:, None, None]
+    return zero_padding(log_probs.exp(), chain.mask)
+
+
+def step_log_probs(chain: Chain, messages: Messages, tag_ids: Tensor) -> Tensor:
+    """Log of P(next tag | this tag, sentence) for the steps out of each token of a path.
+
+    Args:
+        chain: the scores.
+        messages: of the same chain.
+        tag_ids: (batch, time) int64, the path.
+
+    Returns:
+        (batch, time - 1, tags) for each next tag.
+    """
+    chain.check()
+    check_tag_ids(tag_ids, chain.mask)
+    here = tag_ids[:, :-1]  # (batch, time - 1), the tags i that steps leave
+    # p(j | i, x) = exp(w[i, j] + e[t, j] + beta[t, j]) / exp(beta[t-1, i]); the row of each i is
+    # fetched from (before, after): (batch, time - 1) -> (batch, time - 1, after)
+    stepped = chain.transitions.double()[here] + chain.emissions[:, 1:] + messages.beta[:, 1:]
+    total = messages.beta[:, :-1].gather(2, here.unsqueeze(2))  # (batch, time - 1, 1)
+    return stepped - total
+
+
 def log_messages(chain: Chain) -> Messages:
-    """Messages of a chain of `in_double`."""
+    """As `forward_backward`, for a chain of `in_double`."""
     emissions, mask = chain.emissions, chain.mask
     transitions, start, end = (
         # A row of which all is minus infinity would give inf - inf = NaN in `logsumexp`.
@@ -63,7 +102,7 @@ def log_messages(chain: Chain) -> Messages:
 def log_step(scores: Tensor, steps: Tensor) -> Tensor:
     """(batch, tags) and (tags, tags other) -> (batch, tags other), log of the sum over `tags`."""
     # (group, tags, 1) + (tags, other) -> (group, tags, other) -> (group, other)
-    groups = scores.split(sentences_at_once(len(steps)))
+    groups = torch.split(scores, sentences_at_once(len(steps)))
     return torch.cat([torch.logsumexp(group.unsqueeze(2) + steps, dim=1) for group in groups])
 
 
@@ -76,7 +115,7 @@ def log_counts(chain: Chain, messages: Messages, grad: Tensor) -> tuple[Tensor, 
     unary = (messages.alpha + messages.beta - log_z).exp() * weight
     steps = torch.zeros_like(chain.transitions)
     transitions = chain.transitions.clamp(min=NEVER)
-    for rows in torch.arange(len(grad)).split(sentences_at_once(len(steps))):
+    for rows in torch.split(torch.arange(len(grad)), sentences_at_once(len(steps))):
         for t in range(1, chain.mask.shape[1]):
             # (rows, before, 1) + (before, after) + (rows, 1, after) -> (rows, before, after)
             arriving = chain.emissions[rows, t] + messages.beta[rows, t] - log_z[rows, 0]

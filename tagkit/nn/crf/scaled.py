@@ -66,23 +66,21 @@ class Scores:
         """Whether a step is forbidden."""
         return any(np.isneginf(part).any() for part in (self.transitions, self.start, self.end))
 
-    def spreads(self) -> Array:
-        """(batch,) largest difference of two tags that one allowed step of a sentence can make.
+    def factors(self) -> tuple[Array, Array, Array]:
+        """Emissions as factors, and how far apart the scores of each sentence are.
 
-        In nats; NaN or infinite where a score is.
-        """
-        # (time, batch, tags) -> (time, batch) -> (batch,)
-        emitted = (self.emissions.max(2) - self.emissions.min(2)).max(0)
-        steps = sum(_spread(part) for part in (self.transitions, self.start, self.end))
-        return np.asarray(emitted + steps)
-
-    def factors(self) -> tuple[Array, Array]:
-        """exp(emission - the token's highest), (time, batch, tags), and the highest, (time, batch).
-
-        The largest score is taken out before the exponential, so that none overflows.
+        Returns:
+            (time, batch, tags) exp(emission - the token's highest), so that none overflows,
+            (time, batch) the highest, and
+            (batch,) the largest difference of two tags that one allowed step can make, in nats; NaN
+            or infinite where a score is.
         """
         highest = self.emissions.max(2)
-        return np.exp(self.emissions - highest[:, :, None]), highest
+        emitted = self.emissions - highest[:, :, None]  # at most 0, so the lowest is the spread
+        steps = sum(_spread(part) for part in (self.transitions, self.start, self.end))
+        # (time, batch, tags) -> (batch,)
+        spreads = steps - emitted.min((0, 2))
+        return np.exp(emitted, out=emitted), highest, spreads
 
 
 def _spread(scores: Array) -> float:
@@ -96,8 +94,7 @@ def lost(probs: Array) -> Flags:
 
     Zeros are those of forbidden steps, and exact, as long as this has never been so.
     """
-    found: Flags = ((probs < _SMALLEST) & (probs > 0)).any((0, 2))
-    return found
+    return np.asarray(((probs < _SMALLEST) & (probs > 0)).any((0, 2)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,14 +146,13 @@ def scaled_forward(scores: Scores) -> Scaled | None:
     time, batch, tags = scores.emissions.shape
     whole = [bool(here.all()) for here in mask]  # for each time, whether no sentence has ended
     with np.errstate(all="ignore"):  # what is not finite is found at the end
-        spreads = scores.spreads()
-        safe = spreads < SAFE_SPREAD  # a NaN is not
-        if not safe.any():
-            return None
         # The largest score of each kind is taken out before the exponential, so that none
         # overflows, and comes back in `log_total`.
         # (time, batch, tags), (before, after) and (tags,), each with 1 as its largest value.
-        emitted, highest = scores.factors()
+        emitted, highest, spreads = scores.factors()
+        safe = spreads < SAFE_SPREAD  # a NaN is not
+        if not safe.any():
+            return None
         stepped = np.exp(scores.transitions - scores.transitions.max())
         ended = np.exp(scores.end - scores.end.max())
         # Between two scalings alpha shrinks by at most exp(-spread) a step.

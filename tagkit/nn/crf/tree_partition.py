@@ -42,7 +42,9 @@ def tree_partition(chain: Chain) -> Tensor:
     elif stretch < _FEWEST:
         alpha = _in_turn(alpha, transitions, emissions, mask)
     else:
-        for scores, here in zip(emissions.split(stretch, 1), mask.split(stretch, 1), strict=True):
+        for scores, here in zip(
+            torch.split(emissions, stretch, dim=1), torch.split(mask, stretch, dim=1), strict=True
+        ):
             alpha = checkpoint(_in_pairs, alpha, transitions, scores, here, use_reentrant=False)
     # (batch, tags) + (tags,), then sum out the last tag -> (batch,)
     return torch.logsumexp(alpha + end, dim=1).to(chain.emissions.dtype)

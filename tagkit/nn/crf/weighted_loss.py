@@ -98,7 +98,7 @@ def _factors(scores: Scores, tag_ids: npt.NDArray[np.int64]) -> _Factors:
     gold = np.where(mask, tag_ids.T, 0)
     row = np.arange(batch)
     with np.errstate(all="ignore"):  # what is not finite is found at the end
-        emitted, _ = scores.factors()
+        emitted, _, spreads = scores.factors()
         stepped = np.exp(scores.transitions - scores.transitions.max())
         backwards = np.ascontiguousarray(stepped.T)
         beta, arriving = np.empty((time, batch, tags)), np.zeros((time, batch, tags))
@@ -126,7 +126,7 @@ def _factors(scores: Scores, tag_ids: npt.NDArray[np.int64]) -> _Factors:
         taken = stepped[before, after] * arriving[step, row, after]
         left = beta[step - 1, row, before]
         log_probs[1:] = np.where(mask[1:], np.log(taken) - np.log(left), 0)
-        safe = (scores.spreads() < SAFE_SPREAD) & np.isfinite(log_probs).all(0)
+        safe = (spreads < SAFE_SPREAD) & np.isfinite(log_probs).all(0)
         if scores.constrained:
             safe &= ~lost(beta)
             # No probability comes to a tag that no path leaves, so any divisor will do.
