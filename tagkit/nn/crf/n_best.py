@@ -44,7 +44,8 @@ def n_best(chain: Chain, count: int) -> tuple[Tensor, Tensor]:
     origins: list[_Ids] = []  # of each ending the rank of the one that it makes longer
     for t in range(time - 1, 0, -1):
         ranks = tag.shape[1]
-        # Each tag before each ending: (batch, rank, before) + (batch, rank, 1) + (batch, 1, before).
+        # Each tag before each ending,
+        # (batch, rank, before) + (batch, rank, 1) + (batch, 1, before).
         # NumPy's `take` costs half of an index.
         ways = prefixes.arriving.take(tag, axis=0)
         ways += (rest + emissions[t].take(row * tags + tag))[:, :, None]

@@ -36,7 +36,8 @@ def tree_partition(chain: Chain) -> Tensor:
     batch, time, tags = emissions.shape
     alpha = start + emissions[:, 0]  # (batch, tags) at the first token
     emissions, mask = emissions[:, 1:], chain.mask[:, 1:]
-    stretch = _BYTES // (8 * batch * tags * tags)  # how many steps' matrices there is room for
+    # How many steps' matrices there is room for; an even number, as an odd one gets a partner.
+    stretch = _BYTES // (8 * batch * tags * tags) // 2 * 2
     if time - 1 <= stretch:
         alpha = _in_pairs(alpha, transitions, emissions, mask)
     elif stretch < _FEWEST:

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
+from tagkit.nn.crf import chain as chain_module
 from tagkit.nn.crf import partition, scaled
 from tagkit.nn.crf.chain import Chain, in_double, path_score, viterbi
 from tagkit.nn.crf.confidence import span_confidence
@@ -365,6 +366,18 @@ def test_a_gpu_gives_the_numbers_of_a_cpu(forbid: float) -> None:
         torch.testing.assert_close(found.cpu(), expected)
     torch.testing.assert_close(marginals(there).cpu(), marginals(chain))
     assert torch.equal(viterbi(there)[0].cpu(), viterbi(chain)[0])
+
+
+def test_the_best_path_is_the_same_for_any_number_of_tags_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    chain = random_chain([9, 4, 1], 7, seed=4, forbid=0.2)
+    path, total = viterbi(chain)
+    for tags_at_once in (1, 2, 3, 7):
+        monkeypatch.setattr(chain_module, "_BYTES", 8 * 3 * 7 * tags_at_once)
+        other_path, other_total = viterbi(chain)
+        assert torch.equal(path, other_path)
+        assert torch.equal(total, other_total)
 
 
 # The public door: what cannot be scored is refused.
