@@ -71,20 +71,12 @@ def list_viterbi(chain: Chain, length: int, count: int) -> list[tuple[float, tup
     emissions = chain.emissions[0].double()
     lists = [[(float(chain.start[tag] + emissions[0, tag]), (tag,))] for tag in tags]
     for t in range(1, length):
-        lists = [
-            sorted(
-                (
-                    (
-                        score + float(chain.transitions[path[-1], tag] + emissions[t, tag]),
-                        (*path, tag),
-                    )
-                    for ways in lists
-                    for score, path in ways
-                ),
-                reverse=True,
-            )[:count]
-            for tag in tags
-        ]
+        before = [way for ways in lists for way in ways]
+        lists = []
+        for tag in tags:
+            step = (chain.transitions[:, tag] + emissions[t, tag]).tolist()
+            ways = [(score + step[path[-1]], (*path, tag)) for score, path in before]
+            lists.append(sorted(ways, reverse=True)[:count])
     ended = [(s + float(chain.end[p[-1]]), p) for ways in lists for s, p in ways]
     return sorted(ended, reverse=True)[:count]
 
