@@ -23,8 +23,8 @@ from tagkit.nn.padding import check_mask, zero_padding
 
 # Stands for minus infinity where a difference of two infinities would be NaN.
 NEVER = -1e12
-# Viterbi adds up pairs of tags for as many tags at once as this many bytes hold: a core's cache.
-_BYTES = 2**20
+# Viterbi adds up pairs of tags for as many tags at once as this many bytes hold: a part of a cache.
+_BYTES = 2**22
 
 
 @dataclass(frozen=True, slots=True)
