@@ -13,7 +13,7 @@ from tagkit.features.encoding import encode
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.inference.predictor import Predictor
 from tagkit.models.task_table import task_of
-from tagkit.nn.crf.chain import marginals
+from tagkit.nn.crf.log_space import marginals
 from tagkit.nn.heads import HEADS
 from tagkit.nn.heads.tagging import StepScores
 from tagkit.text.records import Sentence

@@ -1,11 +1,10 @@
-"""Linear chains of tags: path scores, forward-backward, marginals, best path.
+"""Linear chains of tags: path scores and the best path.
 
 The score of a path y through emissions e and transitions w is
     start[y0] + sum over t of e[t, y[t]] + sum over t > 0 of w[y[t-1], y[t]] + end[y[last]]
 (Lafferty et al. 2001; Jurafsky and Martin, "Sequence Labeling for Parts of Speech and Named
-Entities", section on CRFs). Log-partition and marginals are the forward-backward algorithm
-(Rabiner 1989, eqs. 19-21 and 24-25), the best path the Viterbi algorithm (eqs. 32-35; Jurafsky and
-Martin, the same chapter, figure "Viterbi algorithm").
+Entities", section on CRFs). The best path is found by the Viterbi algorithm (Rabiner 1989,
+eqs. 32-35; Jurafsky and Martin, the same chapter, figure "Viterbi algorithm").
 
 A forbidden step is a transition (or start, or end) of minus infinity.
 
@@ -13,7 +12,7 @@ Every public function checks a chain that it is passed; `checked` chains, which 
 taken as they are.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +23,8 @@ from tagkit.nn.padding import check_mask, zero_padding
 
 # Stands for minus infinity where a difference of two infinities would be NaN.
 NEVER = -1e12
+# Viterbi adds up pairs of tags for as many tags at once as this many bytes hold: a part of a cache.
+_BYTES = 2**22
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,10 @@ class Chain:
             raise _wrong_steps("end", self.end, (tags,))
         check_mask(self.mask, batch, time)
 
+    def rows(self, chosen: Tensor) -> "Chain":
+        """The sentences for which `chosen`, (batch,) bool, is True."""
+        return replace(self, emissions=self.emissions[chosen], mask=self.mask[chosen])
+
     def cpu(self) -> "Chain":
         """The same scores on the CPU, where small steps cost no launches."""
         return Chain(
@@ -89,21 +94,6 @@ class Chain:
 def _wrong_steps(name: str, scores: Tensor, expected: tuple[int, ...]) -> ValueError:
     found = tuple(scores.shape)
     return ValueError(f"{name}: expected shape {expected} for {expected[0]} tags, found {found}")
-
-
-@dataclass(frozen=True, slots=True)
-class Messages:
-    """Forward and backward messages of each token, in logarithms, float64.
-
-    Attributes:
-        alpha: (batch, time, tags) log sum over all paths up to this tag, which is included.
-        beta: (batch, time, tags) log sum over all paths after this tag, which is excluded.
-        log_partition: (batch,) log sum of all paths.
-    """
-
-    alpha: Tensor
-    beta: Tensor
-    log_partition: Tensor
 
 
 def check_tag_ids(tag_ids: Tensor, mask: Tensor) -> None:
@@ -148,52 +138,37 @@ def path_score(chain: Chain, tag_ids: Tensor) -> Tensor:
     )
 
 
-def forward_backward(chain: Chain) -> Messages:
-    """Messages of the forward-backward algorithm in logarithms: exact for scores of any size."""
-    chain.check()
-    return log_messages(in_double(chain))
+@dataclass(frozen=True, slots=True)
+class BestPrefixes:
+    """Scores of the best beginnings of paths, on the CPU, float64: the forward pass of Viterbi.
 
-
-def marginals(chain: Chain) -> Tensor:
-    """Probability of each tag at each token, (batch, time, tags); zeros on padding."""
-    messages = forward_backward(chain)
-    # p(y[t] | x) = alpha beta / Z (Rabiner 1989, eq. 27): (batch, time, tags) - (batch, 1, 1)
-    log_probs = messages.alpha + messages.beta - messages.log_partition[:, None, None]
-    return zero_padding(log_probs.exp(), chain.mask)
-
-
-def step_log_probs(chain: Chain, messages: Messages, tag_ids: Tensor) -> Tensor:
-    """Log of P(next tag | this tag, sentence) for the steps out of each token of a path.
-
-    Args:
-        chain: the scores.
-        messages: of the same chain.
-        tag_ids: (batch, time) int64, the path.
-
-    Returns:
-        (batch, time - 1, tags) for each next tag.
+    Attributes:
+        scores: (time, batch, tags) of the best path up to this tag, which is included; on padding
+            those of the sentence's last token.
+        arriving: (after, before) score of each step.
+        end: (tags,) score of ending with a tag.
+        mask: (batch, time) bool.
+        whole: for each time, whether all sentences have a token there.
     """
-    chain.check()
-    check_tag_ids(tag_ids, chain.mask)
-    here = tag_ids[:, :-1]  # (batch, time - 1), the tags i that steps leave
-    # p(j | i, x) = exp(w[i, j] + e[t, j] + beta[t, j]) / exp(beta[t-1, i]); the row of each i is
-    # fetched from (before, after): (batch, time - 1) -> (batch, time - 1, after)
-    stepped = chain.transitions.double()[here] + chain.emissions[:, 1:] + messages.beta[:, 1:]
-    total = messages.beta[:, :-1].gather(2, here.unsqueeze(2))  # (batch, time - 1, 1)
-    return stepped - total
+
+    scores: npt.NDArray[np.float64]
+    arriving: npt.NDArray[np.float64]
+    end: npt.NDArray[np.float64]
+    mask: npt.NDArray[np.bool_]
+    whole: list[bool]
+
+    def at_end(self) -> npt.NDArray[np.float64]:
+        """(batch, tags) score of the best whole path that ends with each tag (Rabiner, eq. 34)."""
+        # Scores stay as they were on padding, so the last row is that of each sentence's last
+        # token: (batch, tags) + (tags,)
+        ended: npt.NDArray[np.float64] = self.scores[-1] + self.end
+        return ended
 
 
-def viterbi(chain: Chain) -> tuple[Tensor, Tensor]:
-    """The best path of each sentence and its score.
-
-    Returns:
-        (batch, time) int64, 0 on padding, and (batch,) float64.
-    """
-    chain.check()
+def best_prefixes(chain: Chain) -> BestPrefixes:
+    """The forward pass of the Viterbi algorithm, for a chain that is valid."""
     # The mask decides what the loop below does, so it is needed on the CPU in any case.
     mask = chain.mask.cpu()
-    if len(mask) == 1 and bool(mask.all()):
-        return _viterbi_one(chain)
     # For each time, whether all sentences have a token there.
     whole = mask.all(0).tolist()
     # On a GPU each of these small steps would cost a kernel launch, so all scores are copied to the
@@ -205,26 +180,53 @@ def viterbi(chain: Chain) -> tuple[Tensor, Tensor]:
     # Tags first, sentences last: the maximum over `before` is found along whole rows.
     # (batch, time, tags) -> (time, tags, batch)
     scores = emissions.permute(1, 2, 0).clone(memory_format=torch.contiguous_format)
-    steps = transitions.unsqueeze(2)  # (before, after, 1), which broadcasts over sentences
-    # (before, after, batch), one array for all steps: allocating this size each time would be slow.
-    ways = emissions.new_empty(len(start), len(start), len(mask))
+    tags, batch = len(start), len(mask)
+    # (before, after, 1), which broadcasts over sentences; as many `after` at once as have room.
+    groups = torch.split(transitions.unsqueeze(2), max(1, _BYTES // (8 * tags * batch)), dim=1)
+    # (before, group, batch), one array for all steps: allocating this size each time would be slow.
+    ways = [emissions.new_empty(*groups[0].shape[:2], batch)] * (len(groups) - 1)
+    ways.append(emissions.new_empty(*groups[-1].shape[:2], batch))
     # Rabiner's delta, eq. 32a at the first token, in logarithms: each row is (tags, batch).
     before, *rows = scores.unbind(0)
     before += start.unsqueeze(1)  # (tags, batch) + (tags, 1), in place: row 0 of `scores`
     for t, row in enumerate(rows, 1):
-        # (before, 1, batch) + (before, after, 1) -> maximum over `before`: (after, batch).
+        # (before, 1, batch) + (before, group, 1) -> maximum over `before`: (group, batch).
         # Rabiner's eq. 33a, but no back pointers (eq. 33b) are kept: `_trace` finds the tag before
         # again, for one tag instead of all, and a maximum without its index is faster to compute.
-        row += torch.add(before.unsqueeze(1), steps, out=ways).amax(0)
+        leaving = before.unsqueeze(1)
+        best = [
+            torch.add(leaving, steps, out=way).amax(0)
+            for steps, way in zip(groups, ways, strict=True)
+        ]
+        row += best[0] if len(best) == 1 else torch.cat(best)
         if not whole[t]:  # on padding, where there may be a NaN, the score stays as it was
             torch.where(mask[:, t], row, before, out=row)
         before = row
-    # Termination (eq. 34). Scores stay as they were on padding, so this row is that of each
-    # sentence's last token: (tags, batch) + (tags, 1) -> maximum over tags: (batch,), twice.
-    total, last = (before + end.unsqueeze(1)).max(0)
-    paths = _trace(scores, transitions, last, mask, whole)
+    return BestPrefixes(
+        # (time, tags, batch) -> (time, batch, tags), and (before, after) -> (after, before): the
+        # tags before come last, so that one sentence's candidates lie side by side.
+        scores.transpose(1, 2).contiguous().numpy(),
+        transitions.t().contiguous().numpy(),
+        end.numpy(),
+        mask.numpy(),
+        whole,
+    )
+
+
+def viterbi(chain: Chain) -> tuple[Tensor, Tensor]:
+    """The best path of each sentence and its score.
+
+    Returns:
+        (batch, time) int64, 0 on padding, and (batch,) float64.
+    """
+    chain.check()
+    if len(chain.mask) == 1 and bool(chain.mask.all()):
+        return _viterbi_one(chain)
+    prefixes = best_prefixes(chain)
+    ended = prefixes.at_end()
     device = chain.mask.device
-    return torch.from_numpy(paths).to(device), total.to(device)
+    paths = torch.from_numpy(_trace(prefixes, ended.argmax(1)))
+    return paths.to(device), torch.from_numpy(ended.max(1)).to(device)
 
 
 def _viterbi_one(chain: Chain) -> tuple[Tensor, Tensor]:
@@ -256,34 +258,20 @@ def _viterbi_one(chain: Chain) -> tuple[Tensor, Tensor]:
     return torch.tensor([path[::-1]], device=device), torch.tensor([total], device=device)
 
 
-def _trace(
-    scores: Tensor, transitions: Tensor, last: Tensor, mask: Tensor, whole: list[bool]
-) -> npt.NDArray[np.int64]:
-    """Paths from the best scores of their beginnings, traced back from the last tags.
+def _trace(prefixes: BestPrefixes, tag: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Paths traced back from the last tags, (batch,); (batch, time).
 
     NumPy calls cost a quarter of torch's, which is what counts for arrays of this size.
-
-    Args:
-        scores: (time, tags, batch).
-        transitions: (before, after).
-        last: (batch,) the last tags.
-        mask: (batch, time).
-        whole: for each time, whether all sentences have a token there.
     """
-    # (time, tags, batch) -> (time, batch, tags), and (before, after) -> (after, before): the tags
-    # before come last, so that one sentence's candidates lie side by side.
-    behind = scores.transpose(1, 2).contiguous().numpy()
-    arriving = transitions.t().contiguous().numpy()
-    there = mask.numpy()
-    tag = last.numpy()
+    there = prefixes.mask
     paths = np.zeros(there.shape, dtype=np.int64)
     # Back over whole columns, from the last tag, which stays until the trace comes to a sentence's
     # last real token: there its own trace begins.
     paths[:, -1] = tag
-    for t in range(len(behind) - 2, -1, -1):
+    for t in range(there.shape[1] - 2, -1, -1):
         # Eq. 35: (batch, before) + the row of each sentence's tag, (batch, before) -> (batch,)
-        earlier = (behind[t] + arriving[tag]).argmax(1)
-        tag = earlier if whole[t + 1] else np.where(there[:, t + 1], earlier, tag)
+        earlier = (prefixes.scores[t] + prefixes.arriving[tag]).argmax(1)
+        tag = earlier if prefixes.whole[t + 1] else np.where(there[:, t + 1], earlier, tag)
         paths[:, t] = tag
     paths[~there] = 0
     return paths
@@ -300,35 +288,3 @@ def in_double(chain: Chain) -> Chain:
         chain.mask,
         checked=True,
     )
-
-
-# Sums of exponentials, for scores of any size.
-
-
-def log_messages(chain: Chain) -> Messages:
-    """As `forward_backward`, for a chain of `in_double`."""
-    emissions, mask = chain.emissions, chain.mask
-    transitions, start, end = (
-        # A row of which all is minus infinity would give inf - inf = NaN in `logsumexp`.
-        scores.clamp(min=NEVER)
-        for scores in (chain.transitions, chain.start, chain.end)
-    )
-    _, time, _ = emissions.shape
-    # Forward (Rabiner 1989, eqs. 19 and 20), each (batch, tags).
-    alphas = [start + emissions[:, 0]]
-    for t in range(1, time):
-        # (batch, before, 1) + (before, after) -> (batch, before, after), then sum out `before`
-        stepped = torch.logsumexp(alphas[-1].unsqueeze(2) + transitions, dim=1) + emissions[:, t]
-        # On padding alpha stays as it was: the last one is that of each sentence's last token.
-        alphas.append(torch.where(mask[:, t].unsqueeze(1), stepped, alphas[-1]))
-    # Backward (eqs. 24 and 25, with the end's scores for their ones).
-    betas = [end.expand_as(alphas[-1])]  # (tags,) -> (batch, tags), from the last token back
-    for t in range(time - 1, 0, -1):
-        # (batch, 1, after) + (before, after) -> (batch, before, after), then sum out `after`
-        ahead = (emissions[:, t] + betas[-1]).unsqueeze(1)
-        stepped = torch.logsumexp(ahead + transitions, dim=2)
-        betas.append(torch.where(mask[:, t].unsqueeze(1), stepped, betas[-1]))
-    # Termination (eq. 21): (batch, tags) + (tags,), then sum out the last tag -> (batch,)
-    log_partition = torch.logsumexp(alphas[-1] + end, dim=1)
-    # `time` of (batch, tags) -> (batch, time, tags)
-    return Messages(torch.stack(alphas, 1), torch.stack(betas[::-1], 1), log_partition)

@@ -11,10 +11,16 @@ which is exact, as a chain is a Markov chain given x (Lafferty et al. 2001). Cul
 
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from tagkit.nn.crf.chain import Chain, forward_backward, step_log_probs
+from tagkit.nn.crf.chain import Chain, check_tag_ids
+from tagkit.nn.crf.log_space import forward_backward, step_log_probs
+from tagkit.nn.crf.scaled import Scaled, Scores, lost, scaled_backward, scaled_forward
+
+_Ids = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,26 +51,89 @@ def span_confidence(chain: Chain, tag_ids: Tensor, continuation: Tensor) -> Span
         continuation: (tags,) id of the tag that continues each tag's span, or -1 where the tag
             itself says where its span ends.
     """
+    chain.check()
+    check_tag_ids(tag_ids, chain.mask)
+    next_ids = continuation[tag_ids[:, :-1]]  # (tags,) at (batch, time - 1) -> (batch, time - 1)
+    # An id must be valid even where nothing continues a span: that value is masked below.
+    factors = _factors(chain, tag_ids, next_ids.clamp(min=0))
+    # Steps between two real tokens whose first has a tag that can be continued.
+    within = chain.mask[:, 1:] & (next_ids >= 0)
+    continued = factors.continued.exp().masked_fill(~within, 0)
+    nothing = torch.zeros_like(factors.here[:, :1])  # (batch, 1): no token follows the last one
+    return SpanConfidence(
+        # Rounding can put a certain tag a little above 1.
+        probs=factors.here.exp().clamp(max=1),
+        # (batch, 1) and (batch, time - 1) -> (batch, time); below in the other order
+        step_log_probs=torch.cat((factors.here[:, :1], factors.taken), dim=1),
+        continuation_prob=torch.cat((continued, nothing), 1).clamp(max=1),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Factors:
+    """Logarithms of probabilities along a path; of any value on padding.
+
+    Attributes:
+        here: (batch, time) P(tag).
+        taken: (batch, time - 1) P(the path's next tag | tag).
+        continued: (batch, time - 1) P(another given tag next | tag).
+    """
+
+    here: Tensor
+    taken: Tensor
+    continued: Tensor
+
+
+def _factors(chain: Chain, tag_ids: Tensor, next_ids: Tensor) -> _Factors:
+    """For sentences that scaled products are right for with these, for the others in logarithms."""
+    scores = None if chain.emissions.is_cuda else Scores.of(chain)
+    scaled = None if scores is None else scaled_forward(scores)
+    if scores is None or scaled is None:
+        return _log_factors(chain, tag_ids, next_ids)
+    found, safe = _scaled_factors(scores, scaled, tag_ids.numpy().T, next_ids.numpy().T)
+    if not safe.all():
+        exact = _log_factors(chain.rows(~safe), tag_ids[~safe], next_ids[~safe])
+        for part, replacement in (
+            (found.here, exact.here), (found.taken, exact.taken),
+            (found.continued, exact.continued),
+        ):  # fmt: skip
+            part[~safe] = replacement
+    return found
+
+
+def _scaled_factors(
+    scores: Scores, scaled: Scaled, tag_ids: _Ids, next_ids: _Ids
+) -> tuple[_Factors, Tensor]:
+    """For paths (time, batch); also for which sentences they are right, (batch,) bool."""
+    with np.errstate(all="ignore"):  # sentences that are not safe
+        beta, incoming = scaled_backward(scaled)
+        tokens = np.arange(len(beta))[:, None]
+        row = np.arange(beta.shape[1])
+        betas = beta[tokens, row, tag_ids]  # (time, batch)
+        # p(y[t] | x) = alpha beta (Rabiner 1989, eq. 27)
+        here = np.log(scaled.alpha[tokens, row, tag_ids] * betas)
+        before = tag_ids[:-1]
+        # p(j | i, x) = w[i, j] e[t, j] beta[t, j] / beta[t-1, i]: each (time - 1, batch)
+        taken, continued = (
+            np.log(scaled.stepped[before, after] * incoming[tokens[1:], row, after] / betas[:-1])
+            for after in (tag_ids[1:], next_ids)
+        )
+        safe = scaled.safe & np.isfinite(here).all(0)
+        if scores.constrained:
+            safe &= ~lost(beta)
+    parts = (torch.from_numpy(part).t() for part in (here, taken, continued))
+    return _Factors(*parts), torch.from_numpy(safe)
+
+
+def _log_factors(chain: Chain, tag_ids: Tensor, next_ids: Tensor) -> _Factors:
+    """As `_scaled_factors`, for scores of any size."""
     messages = forward_backward(chain)
     chosen = tag_ids.unsqueeze(2)  # (batch, time, 1), as `gather` needs it
     # log p(y[t] | x) = alpha + beta - log Z at the path's own tags (Rabiner 1989, eq. 27):
     # (batch, time, tags) at (batch, time, 1) -> (batch, time)
-    log_probs = (messages.alpha.gather(2, chosen) + messages.beta.gather(2, chosen)).squeeze(
-        2
-    ) - messages.log_partition.unsqueeze(1)
+    both = messages.alpha.gather(2, chosen) + messages.beta.gather(2, chosen)
     steps = step_log_probs(chain, messages, tag_ids)  # (batch, time - 1, next tag)
-    # log p(y[t] | y[t-1], x) of the path's own steps
-    taken = steps.gather(2, tag_ids[:, 1:].unsqueeze(2)).squeeze(2)  # (batch, time - 1)
-    next_id = continuation[tag_ids[:, :-1]]  # (tags,) at (batch, time - 1) -> (batch, time - 1)
-    # `gather` needs a valid id even where there is none: that value is masked below.
-    continued = steps.gather(2, next_id.clamp(min=0).unsqueeze(2)).squeeze(2).exp()
-    # Steps between two real tokens whose first has a tag that can be continued.
-    within = chain.mask[:, 1:] & (next_id >= 0)
-    nothing = torch.zeros_like(log_probs[:, :1])  # (batch, 1): no token follows the last one
-    return SpanConfidence(
-        # Rounding can put a certain tag a little above 1.
-        probs=log_probs.exp().clamp(max=1),
-        # (batch, 1) and (batch, time - 1) -> (batch, time); below in the other order
-        step_log_probs=torch.cat((log_probs[:, :1], taken), dim=1),
-        continuation_prob=torch.cat((continued.masked_fill(~within, 0), nothing), 1).clamp(max=1),
+    taken, continued = (
+        steps.gather(2, after.unsqueeze(2)).squeeze(2) for after in (tag_ids[:, 1:], next_ids)
     )
+    return _Factors(both.squeeze(2) - messages.log_partition.unsqueeze(1), taken, continued)

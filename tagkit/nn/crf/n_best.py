@@ -1,15 +1,22 @@
-"""The n best paths of a chain, exactly: list Viterbi.
+"""The n best paths of a chain, exactly: Viterbi forwards, then the n best endings backwards.
 
-Every tag at every token keeps the n best ways to it, not the best one alone, with the place of each
-in the list of the tag before (Seshadri and Sundberg 1994). The n best paths to a tag go through the
-n best paths to the tags before it, since what follows adds the same to all of them.
+The forward pass gives, for each tag, the score of the best beginning of a path up to it. An ending
+is worth the score of the best path that ends like this, which is the sum of the two (Soong and
+Huang 1991, who search such endings one by one). At each token only the n best endings can be those
+of the n best paths: an ending that is not among them has n others before it, and each of these
+belongs to a path that is better than any with this ending.
 """
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from tagkit.nn.crf.chain import Chain, in_double
+from tagkit.nn.crf.chain import Chain, best_prefixes
+
+_Ids = npt.NDArray[np.int64]
+_Scores = npt.NDArray[np.float64]
 
 
 def n_best(chain: Chain, count: int) -> tuple[Tensor, Tensor]:
@@ -24,41 +31,63 @@ def n_best(chain: Chain, count: int) -> tuple[Tensor, Tensor]:
         (batch, count, time) int64, 0 on padding, and (batch, count) float64.
     """
     chain.check()
-    chain = in_double(chain)
-    mask = chain.mask
-    batch, time, tags = chain.emissions.shape
-    # Ranks that no path can have cost no memory: there are tags ** time paths, which is more than
-    # any count from 64 tokens on, as there are 2 tags or more.
-    asked, count = count, min(count, tags ** min(time, 64))
-    # (batch, tags, rank), best rank first: at the first token there is one way to each tag, and
-    # ranks without a way hold minus infinity.
-    score = chain.emissions.new_full((batch, tags, count), -torch.inf)
-    score[:, :, 0] = chain.start + chain.emissions[:, 0]  # (tags,) + (batch, tags)
-    arriving = chain.transitions.t().unsqueeze(2)  # (after, before, 1)
-    pointers = []
-    for t in range(1, time):
-        # (batch, 1, before, rank) + (after, before, 1) -> (batch, after, before x rank): all ways
-        # to each `after`, of which the best `count` are kept with their places.
-        ways = (score.unsqueeze(1) + arriving).flatten(2)
-        best, way = ways.topk(count, dim=2)
-        here = mask[:, t, None, None]  # on padding scores stay as they were
-        score = torch.where(here, best + chain.emissions[:, t].unsqueeze(2), score)
-        pointers.append(way)  # (batch, after, rank): before x count + rank before
-    # (batch, tags, rank) + (tags, 1) -> (batch, tags x rank) -> (batch, count)
-    ended = (score + chain.end.unsqueeze(1)).flatten(1)
-    total, place = ended.topk(count, dim=1)
+    prefixes = best_prefixes(chain)
+    time, batch, tags = prefixes.scores.shape
+    # (batch, time, tags) -> (time, batch x tags); a tag's place there is that of its sentence + tag
+    emissions = chain.emissions.detach().cpu().double().transpose(0, 1).reshape(time, -1).numpy()
+    row = np.arange(batch)[:, None]  # beside tag and rank, (batch, rank)
+    # The endings of one tag, (batch, rank), the best one first: their first tags, the score of what
+    # follows these, and that of the best whole path.
+    total, tag = _best(prefixes.at_end(), count)
+    rest = prefixes.end[tag]
+    first_tags: list[_Ids] = [tag]
+    origins: list[_Ids] = []  # of each ending the rank of the one that it makes longer
+    for t in range(time - 1, 0, -1):
+        ranks = tag.shape[1]
+        # Each tag before each ending,
+        # (batch, rank, before) + (batch, rank, 1) + (batch, 1, before).
+        # NumPy's `take` costs half of an index.
+        ways = prefixes.arriving.take(tag, axis=0)
+        ways += (rest + emissions[t].take(row * tags + tag))[:, :, None]
+        whole = ways + prefixes.scores[t - 1][:, None, :]
+        best, place = _best(whole.reshape(batch, -1), count)
+        origin = place // tags
+        before = place - tags * origin
+        following = ways.take(row * (ranks * tags) + place)
+        if not prefixes.whole[t]:
+            # Where there is no token, endings stay as they were, in their ranks; further ranks hold
+            # minus infinity.
+            here = prefixes.mask[:, t, None]
+            missing = ((0, 0), (0, best.shape[1] - ranks))
+            best = np.where(here, best, np.pad(total, missing, constant_values=-np.inf))
+            following = np.where(here, following, np.pad(rest, missing, constant_values=-np.inf))
+            before = np.where(here, before, np.pad(tag, missing))
+            origin = np.where(here, origin, np.minimum(np.arange(best.shape[1]), ranks - 1))
+        total, tag, rest = best, before, following
+        first_tags.append(tag)
+        origins.append(origin)
+    return _paths(first_tags[::-1], origins[::-1], chain.mask, total, count)
 
-    # Back along the pointers: a place is tag x count + rank, as `way` is.
-    paths = [place // count]
-    for t in range(time - 2, -1, -1):
-        tag, rank = place // count, place % count
-        # (batch, 1), beside tag and rank, (batch, count)
-        row = torch.arange(batch, device=place.device).unsqueeze(1)
-        # pointers[t] belongs to the step from t to t + 1, which a sentence takes if it has a token
-        # there; until then its place stays as it is.
-        place = torch.where(mask[:, t + 1, None], pointers[t][row, tag, rank], place)
-        paths.append(place // count)
-    # `time` of (batch, count) -> (batch, count, time), first token first
-    best = torch.stack(paths[::-1], dim=2).masked_fill(~mask.unsqueeze(1), 0)
-    missing = asked - count
-    return pad(best, (0, 0, 0, missing)), pad(total, (0, missing), value=-torch.inf)
+
+def _best(scores: _Scores, count: int) -> tuple[_Scores, _Ids]:
+    """The highest of each row, at most `count`, and their places, the highest first."""
+    best, place = torch.from_numpy(scores).topk(min(count, scores.shape[1]), dim=1)
+    return best.numpy(), place.numpy()
+
+
+def _paths(
+    first_tags: list[_Ids], origins: list[_Ids], mask: Tensor, total: _Scores, count: int
+) -> tuple[Tensor, Tensor]:
+    """Whole paths from the first tags of endings, for each time, and where each was made from."""
+    batch, kept = total.shape
+    row = np.arange(batch)[:, None]
+    rank = np.broadcast_to(np.arange(kept), (batch, kept))
+    paths = np.empty((batch, kept, len(first_tags)), dtype=np.int64)
+    paths[:, :, 0] = first_tags[0]
+    for t, origin in enumerate(origins, 1):
+        rank = origin[row, rank]
+        paths[:, :, t] = first_tags[t][row, rank]
+    missing = (0, count - kept)
+    best = torch.from_numpy(paths).to(mask.device).masked_fill(~mask.unsqueeze(1), 0)
+    scores = torch.from_numpy(total).to(mask.device)
+    return pad(best, (0, 0, *missing)), pad(scores, missing, value=-torch.inf)

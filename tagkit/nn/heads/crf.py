@@ -40,14 +40,12 @@ class CrfHead(Head):
 
         Where tags have weights, the sum of `weighted_loss.py`.
         """
-        # Not `_chain`: without minus infinity for forbidden steps `log_partition` can use scaled
-        # products, which are faster.
         steps = self._steps()
         emissions = self.linear(states)  # (batch, time, inputs) -> (batch, time, tags)
         chain = Chain(emissions, steps.transitions, steps.start, steps.end, mask, checked=True)
         # The gold path is scored without constraints: a corpus may break its own scheme, and one
         # such step would make the loss infinite.
-        allowed = self._chain(states, mask) if self.constrain_training else chain
+        allowed = self._constrained(emissions, mask, steps) if self.constrain_training else chain
         if self.tag_weights is not None:
             # (batch,) -> a sum over sentences, and the number of tokens
             return weighted_loss(allowed, targets, self.tag_weights).sum(), mask.sum()

@@ -13,19 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from tagkit.nn.crf import partition as module
-from tagkit.nn.crf.chain import (
-    Chain,
-    forward_backward,
-    in_double,
-    marginals,
-    path_score,
-    step_log_probs,
-    viterbi,
-)
+from tagkit.nn.crf import chain as chain_module
+from tagkit.nn.crf import partition, scaled
+from tagkit.nn.crf.chain import Chain, in_double, path_score, viterbi
 from tagkit.nn.crf.confidence import span_confidence
+from tagkit.nn.crf.log_space import forward_backward, marginals, step_log_probs
 from tagkit.nn.crf.n_best import n_best
 from tagkit.nn.crf.partition import log_partition
+from tagkit.nn.crf.tree_partition import tree_partition
 from tagkit.nn.crf.weighted_loss import weighted_loss
 
 
@@ -213,11 +208,10 @@ def road(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str
 
 def take(road: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if road == "scaled products":
-        monkeypatch.setattr(module, "_SAFE_SPREAD", 300.0)
-        monkeypatch.setattr(module, "_log_counts", None)
+        monkeypatch.setattr(partition, "log_messages", None)
     else:
-        monkeypatch.setattr(module, "_SAFE_SPREAD", -1.0)
-        monkeypatch.setattr(module, "_scaled_forward", None)
+        monkeypatch.setattr(scaled, "SAFE_SPREAD", -1.0)
+        monkeypatch.setattr(partition, "scaled_counts", None)
 
 
 def value_and_gradients(chain: Chain, weights: list[float]) -> list[Tensor]:
@@ -238,8 +232,8 @@ def test_scaled_products_equal_sums_of_exponentials(chain: Chain) -> None:
             if road == "sums of exponentials":  # the other is taken where it is safe
                 take(road, patch)
             found[road] = value_and_gradients(chain, weights)
-    for scaled, exact in zip(*found.values(), strict=True):
-        torch.testing.assert_close(scaled, exact)
+    for product, exact in zip(*found.values(), strict=True):
+        torch.testing.assert_close(product, exact)
 
 
 def test_the_gradient_is_the_expected_count_of_each_emission_and_step(road: str) -> None:
@@ -270,8 +264,7 @@ def test_the_gradient_is_the_derivative(road: str) -> None:
     ]
     # A forbidden step, added as heads add it; a difference of infinities would be NaN.
     forbidden = torch.zeros(3, 3, dtype=torch.float64)
-    if road == "sums of exponentials":  # scaled products are for chains that forbid nothing
-        forbidden[1, 2] = -torch.inf
+    forbidden[1, 2] = -torch.inf
 
     def total(emissions: Tensor, transitions: Tensor, start: Tensor, end: Tensor) -> Tensor:
         return log_partition(Chain(emissions, transitions + forbidden, start, end, chain.mask))
@@ -391,6 +384,18 @@ def test_a_gpu_gives_the_numbers_of_a_cpu(forbid: float) -> None:
     assert torch.equal(viterbi(there)[0].cpu(), viterbi(chain)[0])
 
 
+def test_the_best_path_is_the_same_for_any_number_of_tags_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    chain = random_chain([9, 4, 1], 7, seed=4, forbid=0.2)
+    path, total = viterbi(chain)
+    for tags_at_once in (1, 2, 3, 7):
+        monkeypatch.setattr(chain_module, "_BYTES", 8 * 3 * 7 * tags_at_once)
+        other_path, other_total = viterbi(chain)
+        assert torch.equal(path, other_path)
+        assert torch.equal(total, other_total)
+
+
 # The public door: what cannot be scored is refused.
 
 
@@ -408,7 +413,7 @@ HOLE = torch.tensor([[True, True, True], [True, False, True]])
 MESSAGES = forward_backward(valid())
 DOORS = {
     "log_partition": log_partition,
-    "tree_partition": module.tree_partition,
+    "tree_partition": tree_partition,
     "forward_backward": forward_backward,
     "marginals": marginals,
     "viterbi": viterbi,

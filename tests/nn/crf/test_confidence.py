@@ -6,6 +6,7 @@ import math
 import pytest
 import torch
 
+from tagkit.nn.crf import confidence as module
 from tagkit.nn.crf.chain import Chain, viterbi
 from tagkit.nn.crf.confidence import span_confidence
 
@@ -57,6 +58,20 @@ def test_each_factor_is_a_ratio_of_sums_over_paths(seed: int) -> None:
             if t + 1 < length and tags[t]:
                 continued = mass({**here, t + 1: 2}) / mass(here)
             assert float(found.continuation_prob[row, t]) == pytest.approx(continued)
+
+
+@pytest.mark.parametrize("extreme", [1.0, 1e4])
+def test_with_forbidden_steps_scaled_products_and_logarithms_agree(extreme: float) -> None:
+    chain = drawn(7)
+    chain.emissions[1] *= extreme  # of one sentence of two
+    chain.start[2] = chain.transitions[0, 2] = -torch.inf
+    best, _ = viterbi(chain)
+    following = torch.tensor([1, 0, 2])[best[:, :-1]]
+    found, exact = (take(chain, best, following) for take in (module._factors, module._log_factors))
+    for part in ("here", "taken", "continued"):
+        mask = MASK if part == "here" else MASK[:, 1:]
+        one, other = (getattr(factors, part)[mask].exp() for factors in (found, exact))
+        torch.testing.assert_close(one, other)
 
 
 def test_where_tags_say_where_spans_end_nothing_continues() -> None:

@@ -65,6 +65,31 @@ def test_the_paths_are_the_best_of_all(
             assert not paths[row, rank, length:].any()
 
 
+def list_viterbi(chain: Chain, length: int, count: int) -> list[tuple[float, tuple[int, ...]]]:
+    """The n best paths of a sentence, each tag keeping the n best ways to it."""
+    tags = range(len(chain.start))
+    emissions = chain.emissions[0].double()
+    lists = [[(float(chain.start[tag] + emissions[0, tag]), (tag,))] for tag in tags]
+    for t in range(1, length):
+        before = [way for ways in lists for way in ways]
+        lists = []
+        for tag in tags:
+            step = (chain.transitions[:, tag] + emissions[t, tag]).tolist()
+            ways = [(score + step[path[-1]], (*path, tag)) for score, path in before]
+            lists.append(sorted(ways, reverse=True)[:count])
+    ended = [(s + float(chain.end[p[-1]]), p) for ways in lists for s, p in ways]
+    return sorted(ended, reverse=True)[:count]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_long_sentences_have_the_paths_of_list_viterbi(seed: int) -> None:
+    chain = drawn(seed, [14], 6, 0.3)
+    paths, scores = n_best(chain, 12)
+    expected = list_viterbi(chain, 14, 12)
+    torch.testing.assert_close(scores[0].float(), torch.tensor([score for score, _ in expected]))
+    assert [tuple(path) for path in paths[0].tolist()] == [path for _, path in expected]
+
+
 def test_the_first_path_is_viterbis_and_all_paths_make_up_the_partition() -> None:
     chain = drawn(1, [3, 2], 3, 0.0)
     paths, scores = n_best(chain, 27)

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from tagkit.config import load_config
 from tagkit.errors import ConfigError, DataError
+from tagkit.nn.crf import weighted_loss as module
 from tagkit.nn.crf.chain import Chain, path_score
 from tagkit.nn.crf.partition import log_partition
 from tagkit.nn.crf.weighted_loss import weighted_loss
@@ -104,6 +105,58 @@ def test_gradients_are_right_and_finite_with_forbidden_steps() -> None:
     assert torch.isfinite(found).all()
     (gradient,) = torch.autograd.grad(found.sum(), scores.emissions)
     assert torch.isfinite(gradient).all()
+
+
+def forbidding(seed: int) -> tuple[Chain, Tensor, Tensor]:
+    """A chain with forbidden steps, gold paths without one, and weights."""
+    scores, gold = chain(seed)
+    scores.transitions.data[1, 2] = scores.start.data[1] = scores.end.data[2] = -torch.inf
+    gold = torch.tensor([[0, 2, 1, 0], [2, 1, 0, 0]])
+    return scores, gold, torch.tensor([0.5, 3.0, 1.25], dtype=torch.float64)
+
+
+def value_and_gradients(chain: Chain, gold: Tensor, weights: Tensor) -> list[Tensor]:
+    found = weighted_loss(chain, gold, weights)
+    parts = (chain.emissions, chain.transitions, chain.start, chain.end)
+    return [found, *torch.autograd.grad(found @ torch.tensor([1.0, -2.0]).double(), parts)]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_with_forbidden_steps_scaled_products_and_logarithms_agree(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = forbidding(seed)
+    monkeypatch.setattr(module, "_log_loss", None)
+    found = value_and_gradients(*given)
+    for row in range(2):
+        expected = enumerated(*given, row)
+        assert float(found[0][row].detach()) == pytest.approx(expected)
+    monkeypatch.undo()
+    monkeypatch.setattr(module, "SAFE_SPREAD", -1.0)
+    monkeypatch.setattr(module, "_scaled_loss", None)
+    for one, other in zip(found, value_and_gradients(*given), strict=True):
+        torch.testing.assert_close(one, other)
+
+
+@pytest.mark.parametrize("row", [0, 1])
+def test_a_sentence_of_extreme_scores_is_computed_in_logarithms_in_its_place(
+    row: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scores, gold, weights = forbidding(4)
+    scores.emissions.data[row] *= 1e4
+    sizes = []
+    in_logarithms = module._log_loss
+
+    def counted(chain: Chain, *others: Tensor) -> Tensor:
+        sizes.append(len(chain.mask))
+        return in_logarithms(chain, *others)
+
+    monkeypatch.setattr(module, "_log_loss", counted)
+    found = value_and_gradients(scores, gold, weights)
+    assert sizes == [1]
+    monkeypatch.setattr(module, "SAFE_SPREAD", -1.0)
+    for one, other in zip(found, value_and_gradients(scores, gold, weights), strict=True):
+        torch.testing.assert_close(one, other)
 
 
 def test_padding_even_nan_never_leaks() -> None:

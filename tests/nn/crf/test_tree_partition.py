@@ -1,13 +1,18 @@
 """The log-partition as a product of matrices in pairs: the same as step by step."""
 
+from typing import Any
+
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
 
+from tagkit.nn.crf import tree_partition as module
 from tagkit.nn.crf.chain import Chain
-from tagkit.nn.crf.partition import log_partition, tree_partition
+from tagkit.nn.crf.partition import log_partition
+from tagkit.nn.crf.tree_partition import tree_partition
 
 
 def drawn(seed: int, lengths: list[int], tags: int, forbidden: float, scale: float) -> Chain:
@@ -48,6 +53,52 @@ def test_pairs_of_matrices_give_the_sum_and_the_gradient_of_steps(
     ours, theirs = (value_and_gradients(way, chain) for way in (tree_partition, log_partition))
     for found, expected in zip(ours, theirs, strict=True):
         torch.testing.assert_close(found.nan_to_num(0), expected.nan_to_num(0))
+
+
+class Largest(TorchDispatchMode):
+    """Remembers the bytes of the largest tensor that was computed."""
+
+    bytes = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        found = func(*args, **(kwargs or {}))
+        for part in found if isinstance(found, (tuple, list)) else (found,):
+            if isinstance(part, Tensor):
+                self.bytes = max(self.bytes, part.untyped_storage().nbytes())
+        return found
+
+
+BATCH, TIME, TAGS = 3, 60, 9
+STEP = 8 * BATCH * TAGS * TAGS  # bytes of one step's matrices
+
+
+# 31 is odd: the last matrix would get a partner for which there is no room.
+@pytest.mark.parametrize("steps", [59, 31, 16, 8])
+def test_stretches_of_any_length_give_the_same_within_their_bound(
+    steps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chain = drawn(2, [TIME, 41, 1], TAGS, 0.2, 1.0)
+    expected = value_and_gradients(log_partition, chain)
+    monkeypatch.setattr(module, "_BYTES", STEP * steps)
+    monkeypatch.setattr(module, "_in_turn", None)
+    with Largest() as largest:
+        # 59 matrices are odd too, so they take two stretches.
+        found = value_and_gradients(tree_partition, chain)
+    assert STEP * 4 < largest.bytes <= STEP * steps
+    for one, other in zip(found, expected, strict=True):
+        torch.testing.assert_close(one.nan_to_num(0), other.nan_to_num(0))
+
+
+def test_where_few_matrices_have_room_none_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    chain = drawn(3, [TIME, 41, 1], TAGS, 0.2, 1.0)
+    expected = value_and_gradients(log_partition, chain)
+    monkeypatch.setattr(module, "_BYTES", STEP * 7)
+    monkeypatch.setattr(module, "_in_pairs", None)
+    with Largest() as largest:
+        found = value_and_gradients(tree_partition, chain)
+    assert largest.bytes == 8 * BATCH * TIME * TAGS  # the emissions
+    for one, other in zip(found, expected, strict=True):
+        torch.testing.assert_close(one.nan_to_num(0), other.nan_to_num(0))
 
 
 @pytest.mark.cuda
