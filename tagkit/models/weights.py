@@ -27,7 +27,6 @@ from tagkit.models.task_table import task_of
 from tagkit.models.tensor_file import DTYPES, MAX_HEADER_BYTES, are_counts
 from tagkit.text.json_text import from_json
 
-
 # Together with all functions of nn.init these draw random weights.
 _RANDOM_FILLS = (Tensor.normal_, Tensor.uniform_)
 
