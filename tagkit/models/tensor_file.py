@@ -168,7 +168,7 @@ def _digest_if_equal(path: Path, tensors: Mapping[str, Tensor]) -> str | None:
 
 
 def _as_in_file(tensor: Tensor) -> Tensor:
-    """The tensor with the memory that the file has; itself on most machines, if it is on the CPU."""
+    """The tensor with the bytes of the file, on the CPU; mostly the tensor itself."""
     found = tensor.detach().cpu().contiguous()
     return found if sys.byteorder == "little" else torch.from_numpy(found.numpy().byteswap())
 
