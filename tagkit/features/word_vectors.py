@@ -27,6 +27,7 @@ Matrix = npt.NDArray[np.float32]
 MAX_DIM = 100_000  # numbers in a vector; published vectors have at most a few thousand
 MAX_LINE_BYTES = 8 * 2**20  # more than a word and MAX_DIM numbers need
 MAX_WORD_BYTES = 2**16  # in the binary format, which has no lines
+_MIN_GROWTH = 1024  # rows by which the matrix of a file of unknown length grows, at least
 _DEFLATE_RATIO = 1032  # deflate compresses at most 1032 : 1 (zlib's technical details)
 _HEADER = re.compile(rb"\s*(\d+)\s+(\d+)\s*")  # number of vectors, dimension
 _WORD_LISTS = (".txt", ".vocab", ".words")  # endings of the list of words next to an .npy file
@@ -100,19 +101,29 @@ def _why_no_file(path: Path) -> str:
 
 
 def _collect(path: Path, pairs: Iterator[tuple[str, Matrix]], limit: int) -> Vectors:
-    rows: dict[str, Matrix] = {}
+    words: dict[str, None] = {}  # distinct, in order
+    matrix: Matrix = np.empty((0, 0), np.float32)
     for word, row in pairs:
-        rows.setdefault(word, row)  # the first vector of a word counts, as in gensim
-        if limit and len(rows) == limit:
+        if word in words:  # the first vector of a word counts, as in gensim
+            continue
+        if len(words) == len(matrix):
+            # Grown in place, where the system can move pages (mremap(2)): a list of rows that is
+            # stacked at the end would be in memory twice.
+            more = max(_MIN_GROWTH, len(matrix) // 8)
+            matrix.resize((len(matrix) + more, len(row)), refcheck=False)
+        matrix[len(words)] = row
+        words[word] = None
+        if limit and len(words) == limit:
             break
-    if not rows:
+    if not words:
         raise VectorsError(f"{path}: holds no word vectors")
-    matrix = np.stack(list(rows.values())).astype(np.float32, copy=False)
-    if not np.isfinite(matrix).all():
+    matrix.resize((len(words), matrix.shape[1]), refcheck=False)
+    # Both are NaN if any number is. Unlike isfinite() of the matrix this needs no memory.
+    if not np.isfinite((matrix.min(), matrix.max())).all():
         # The first row with a number that is not finite.
-        word = list(rows)[int(np.flatnonzero(~np.isfinite(matrix).all(1))[0])]
+        word = list(words)[int(np.flatnonzero(~np.isfinite(matrix).all(1))[0])]
         raise VectorsError(f"{path}: the vector of {shorten(word)} is not finite")
-    return Vectors(tuple(rows), matrix)
+    return Vectors(tuple(words), matrix)
 
 
 def _open(path: Path) -> BinaryIO:

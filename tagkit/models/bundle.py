@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import save
 from torch import Tensor
 
 from tagkit import __version__
@@ -33,6 +32,7 @@ from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.agreement import check_affixes
 from tagkit.models.model import Model
 from tagkit.models.task_table import task_of
+from tagkit.models.tensor_file import write_tensors
 from tagkit.models.weights import (
     build_without_weights,
     check_header,
@@ -124,28 +124,26 @@ def save_bundle(
     Raises:
         BundleError: it cannot be written.
     """
-    # safetensors refuses tensors that are not contiguous. Serialised in memory, not to a file, as
-    # the digests are needed before the first byte is written.
-    weights = {name: tensor.cpu().contiguous() for name, tensor in model.state_dict().items()}
-    parts = {
-        WEIGHTS: save(weights),
+    texts = {
         CONFIG: to_toml(config).encode(),
         VOCABULARY: to_json(vocabulary.to_dict(), indent=0).encode(),
     }
-    metadata = {
-        # First, and never renamed: a version that cannot read the rest must find it.
-        "format_version": FORMAT_VERSION,
-        "tagkit": __version__,
-        "torch": torch.__version__,
-        "python": platform.python_version(),
-        "parameters": count_parameters(model),
-        "sha256": {name: digest_of_bytes(content) for name, content in parts.items()},
-        **facts,
-    }
-    parts[METADATA] = (to_json(metadata, indent=2) + "\n").encode()
     try:
         with whole_folder(folder) as temporary:
-            for name, content in parts.items():
+            digests = {WEIGHTS: write_tensors(temporary / WEIGHTS, model.state_dict())}
+            digests |= {name: digest_of_bytes(content) for name, content in texts.items()}
+            metadata = {
+                # First, and never renamed: a version that cannot read the rest must find it.
+                "format_version": FORMAT_VERSION,
+                "tagkit": __version__,
+                "torch": torch.__version__,
+                "python": platform.python_version(),
+                "parameters": count_parameters(model),
+                "sha256": digests,
+                **facts,
+            }
+            texts[METADATA] = (to_json(metadata, indent=2) + "\n").encode()
+            for name, content in texts.items():
                 (temporary / name).write_bytes(content)
     except OSError as error:
         raise BundleError(f"{folder}: cannot be written: {error.strerror or error}") from None

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -24,10 +24,8 @@ from tagkit.errors import BundleError, shorten
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.model import Model
 from tagkit.models.task_table import task_of
+from tagkit.models.tensor_file import DTYPES, MAX_HEADER_BYTES, are_counts
 from tagkit.text.json_text import from_json
-
-MAX_HEADER_BYTES = 16 * 2**20  # a model has some hundred tensors of some hundred bytes each
-_DTYPES = {torch.float32: "F32", torch.int64: "I64"}  # dtypes of models -> names in safetensors
 
 # Together with all functions of nn.init these draw random weights.
 _RANDOM_FILLS = (Tensor.normal_, Tensor.uniform_)
@@ -196,22 +194,17 @@ def _check_tensor(found: Any, tensor: Tensor, where: str) -> None:
     if not isinstance(found, dict):
         raise BundleError(f"{where}: expected an object in the header, found {_shown(found)}")
     dtype, shape = found.get("dtype"), found.get("shape")
-    if dtype != _DTYPES[tensor.dtype]:
+    if dtype != DTYPES[tensor.dtype]:
         raise BundleError(
-            f"{where}: expected numbers of type {_DTYPES[tensor.dtype]}, found {_shown(dtype)}"
+            f"{where}: expected numbers of type {DTYPES[tensor.dtype]}, found {_shown(dtype)}"
         )
-    if not _are_ints(shape) or tuple(shape) != tuple(tensor.shape):
-        text = _shown(tuple(shape) if _are_ints(shape) else shape)
+    if not are_counts(shape) or tuple(shape) != tuple(tensor.shape):
+        text = _shown(tuple(shape) if are_counts(shape) else shape)
         raise BundleError(f"{where}: expected shape {tuple(tensor.shape)}, found {text}")
     offsets = found.get("data_offsets")
     size = tensor.numel() * tensor.element_size()
-    if not _are_ints(offsets) or len(offsets) != 2 or offsets[1] - offsets[0] != size:
+    if not are_counts(offsets) or len(offsets) != 2 or offsets[1] - offsets[0] != size:
         raise BundleError(f"{where}: expected {size:,} bytes of data, found {_shown(offsets)}")
-
-
-def _are_ints(value: Any) -> TypeGuard[list[int]]:
-    # `type(each) is int`: JSON's true would pass isinstance, as bool is an int.
-    return isinstance(value, list) and all(type(each) is int and each >= 0 for each in value)
 
 
 def _shown(value: Any) -> str:

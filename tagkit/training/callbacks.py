@@ -79,6 +79,21 @@ class Step:
     limit_s: float
 
 
+@dataclass(frozen=True, slots=True)
+class Save:
+    """A model or a checkpoint that was written.
+
+    Attributes:
+        what: "best model", "last model" or "checkpoint".
+        step: number of steps since the run began.
+        seconds: during which training waited.
+    """
+
+    what: str
+    step: int
+    seconds: float
+
+
 class Listener:
     """Callbacks of a training run; these do nothing."""
 
@@ -93,6 +108,9 @@ class Listener:
 
     def on_epoch(self, epoch: Epoch) -> None:
         """Called when an epoch is done and scored."""
+
+    def on_save(self, save: Save) -> None:
+        """Called when a model or a checkpoint is written."""
 
     def on_note(self, text: str) -> None:
         """Called with a message for the user, one sentence."""
@@ -109,6 +127,9 @@ class TrainLog(Listener):
         self.path = folder / LOG
         self.listener = listener
         self._criterion: Criterion | None = None  # until the run has started
+        # Of this process, which may have resumed the run.
+        self._saves = 0
+        self._saving_s = 0.0
 
     def on_seed(self, seed: int, number: int, count: int) -> None:
         """Pass it on; each seed has a log of its own."""
@@ -150,6 +171,16 @@ class TrainLog(Listener):
             f"{', best so far' if epoch.is_best else ''}"
         )
         self.listener.on_epoch(epoch)
+
+    def on_save(self, save: Save) -> None:
+        """Write how long training waited for it."""
+        self._saves += 1
+        self._saving_s += save.seconds
+        self.write(
+            f"saved the {save.what} after step {save.step} in {save.seconds:.2f} s "
+            f"({plural(self._saves, 'save')} so far, {self._saving_s:.2f} s)"
+        )
+        self.listener.on_save(save)
 
     def on_note(self, text: str) -> None:
         """Write the sentence."""

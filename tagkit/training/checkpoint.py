@@ -2,7 +2,13 @@
 
     checkpoints/step-00000120/
         tensors.safetensors    weights, moments, running means, states of random generators
-        state.json             everything else, with digests of both; written last
+        best.safetensors       weights of the best epoch, once there is one
+        state.json             everything else, with digests of all three; written last
+
+No tensor is stored twice. Of tensors that are equal, such as weights and their running means before
+the first step, one is stored, and the others are listed by name (`same` in state.json). The best
+epoch's weights, which stay the same over many checkpoints, are one file with a name in each of them
+(a hard link), where the file system has links.
 
 A checkpoint is a folder that is written under a temporary name and renamed (`tagkit.storage`). It
 is used only if both digests are right and the run can restore it: of several, the newest for which
@@ -19,24 +25,31 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from safetensors import SafetensorError
-from safetensors.torch import load, save
 from torch import Tensor
 
 from tagkit import __version__
-from tagkit.errors import CheckpointError, shorten
-from tagkit.storage import cannot_write, digest_of_bytes, whole_folder
+from tagkit.errors import CheckpointError, DataError, shorten
+from tagkit.models.tensor_file import bytes_of, link_or_write, read_tensors, write_tensors
+from tagkit.storage import cannot_write, digest_of, digest_of_bytes, whole_folder
 from tagkit.wording import FORCE, Message
 
-FORMAT_VERSION = 1
-_TENSORS, _STATE = CHECKPOINT_FILES = ("tensors.safetensors", "state.json")
+# 2: equal tensors are stored once, and the best epoch's weights in a file of their own.
+FORMAT_VERSION = 2
+_TENSORS, _BEST_WEIGHTS, _STATE = CHECKPOINT_FILES = (
+    "tensors.safetensors",
+    "best.safetensors",
+    "state.json",
+)
+BEST = "best."  # prefix of the names of the best epoch's weights, which their file does not have
+# Smaller tensors are not worth a line in state.json.
+_MIN_SHARED_BYTES = 4096
 _PREFIX = "step-"
 _NAME = re.compile(rf"{_PREFIX}([0-9]+)")
 _MAX_NAMED = 3  # damaged checkpoints in a message
 # What reading, parsing and restoring of arbitrary bytes raises. MemoryError and OverflowError come
 # from absurd sizes in a header, RecursionError from deeply nested JSON.
 _DAMAGE = (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError,
-           MemoryError, SafetensorError)  # fmt: skip
+           MemoryError, DataError)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +58,7 @@ class Checkpoint:
 
     Attributes:
         step: number of steps done.
-        tensors: by name.
+        tensors: by name. Those that were read may share their memory: `restore` copies them.
         state: values of JSON.
         sound: whether a run may go back to it after steps that were not finite: its own last step
             was finite, and every run of this configuration saves a checkpoint at this step. Where
@@ -79,28 +92,73 @@ def save_checkpoint(
     Raises:
         CheckpointError: it cannot be written; the existing ones are unchanged.
     """
-    # safetensors refuses tensors that are not contiguous, such as a transposed weight.
-    tensors = save({name: tensor.cpu().contiguous() for name, tensor in checkpoint.tensors.items()})
+    best, rest, same = _stored_once(checkpoint.tensors)
     body = {
         "step": checkpoint.step,
         "sound": checkpoint.sound,
         "state": dict(checkpoint.state),
+        "same": same,
     }
-    record = {
-        "format_version": FORMAT_VERSION,
-        "tagkit": __version__,
-        "sha256": {"tensors": digest_of_bytes(tensors), "body": _digest(body)},
-        "body": body,
-    }
+    earlier = [place / _BEST_WEIGHTS for place in _places(folder)]
     try:
         with whole_folder(folder / checkpoint_name(checkpoint.step)) as place:
-            (place / _TENSORS).write_bytes(tensors)
+            digests = {"tensors": write_tensors(place / _TENSORS, rest), "body": _digest(body)}
+            if best:
+                digests["best"] = link_or_write(place / _BEST_WEIGHTS, best, earlier)
+            record = {
+                "format_version": FORMAT_VERSION,
+                "tagkit": __version__,
+                "sha256": digests,
+                "body": body,
+            }
             (place / _STATE).write_text(json.dumps(record), encoding="utf-8")
         # Old ones go after the new one is complete: on a full disk there is always one to resume
         # from. It needs room for one more than are kept.
         _prune(folder, keep, is_ours)
     except OSError as error:
         raise cannot_write(folder, error) from None
+
+
+def _stored_once(
+    tensors: Mapping[str, Tensor],
+) -> tuple[dict[str, Tensor], dict[str, Tensor], dict[str, str]]:
+    """The best epoch's weights without their prefix, all other tensors, and names of equal ones.
+
+    Returns:
+        The weights; the others, each content once; name -> that of the equal tensor that is stored.
+    """
+    best = {n.removeprefix(BEST): tensor for n, tensor in tensors.items() if n.startswith(BEST)}
+    stored: dict[str, Tensor] = {}
+    same: dict[str, str] = {}
+    alike: dict[tuple[object, ...], list[str]] = {}  # kind -> names of stored tensors
+    # The best ones first, as they cannot be left out: their file is shared with other checkpoints.
+    for name in sorted(tensors, key=lambda name: not name.startswith(BEST)):
+        tensor = tensors[name]
+        if tensor.numel() * tensor.element_size() >= _MIN_SHARED_BYTES:
+            others = alike.setdefault((tensor.dtype, tensor.shape), [])
+            equal = None
+            if not name.startswith(BEST):
+                equal = next((n for n in others if _are_equal(tensors[n], tensor)), None)
+            if equal is not None:
+                same[name] = equal
+                continue
+            others.append(name)
+        if not name.startswith(BEST):
+            stored[name] = tensor
+    return best, stored, same
+
+
+def _are_equal(left: Tensor, right: Tensor) -> bool:
+    """Whether two tensors have the same bytes: 0 and -0, or NaN, are compared as bytes too."""
+    if left.device.type != "cpu" or not (left.is_contiguous() and right.is_contiguous()):
+        left, right = left.cpu().contiguous(), right.cpu().contiguous()
+    # Most pairs differ in their first block; comparing all of two large tensors takes longer.
+    ours, theirs = bytes_of(left), bytes_of(right)
+    block = 2**16
+    return all(
+        ours[begin : begin + block] == theirs[begin : begin + block]
+        for begin in range(0, len(ours), block)
+    )
 
 
 def newest_checkpoint(
@@ -156,10 +214,11 @@ def remove_after(folder: Path, step: int, is_ours: Callable[[str], bool]) -> Non
 def is_whole(place: Path) -> bool:
     """Whether a folder is a checkpoint with the right digests."""
     try:
-        _read(place)
+        record = _record(place)
+        files = _files_of(record)
+        return all(digest_of(place / name) == digest for name, digest in files.items())
     except (*_DAMAGE, CheckpointError):
         return False
-    return True
 
 
 def _read(place: Path) -> Checkpoint:
@@ -169,7 +228,28 @@ def _read(place: Path) -> Checkpoint:
         ValueError: they are not. Other errors of `_DAMAGE`: the files are no checkpoint at all.
         CheckpointError: a later version of tagkit wrote it.
     """
-    record = json.loads((place / _STATE).read_text(encoding="utf-8"))
+    record = _record(place)
+    body = record["body"]
+    step, sound, state = body["step"], body["sound"], body["state"]
+    if type(step) is not int or step != _number(place):
+        raise ValueError(f"{_STATE} has another step than its folder's name")
+    if not isinstance(sound, bool) or not isinstance(state, dict):
+        raise ValueError(f"{_STATE} holds no state of a run")
+    tensors: dict[str, Tensor] = {}
+    for name, digest in _files_of(record).items():
+        prefix = BEST if name == _BEST_WEIGHTS else ""
+        read = _read_verified(place / name, digest)
+        tensors |= {f"{prefix}{key}": tensor for key, tensor in read.items()}
+    for name, equal in body.get("same", {}).items():  # version 1 has none
+        if equal not in tensors:
+            raise ValueError(f"tensor {shorten(str(equal))} is missing")
+        tensors.setdefault(name, tensors[equal])
+    return Checkpoint(step, tensors, state, sound)
+
+
+def _record(place: Path) -> dict[str, Any]:
+    """The content of state.json, whose own digest is right."""
+    record: dict[str, Any] = json.loads((place / _STATE).read_text(encoding="utf-8"))
     version = record["format_version"]
     if type(version) is not int:  # isinstance would accept JSON's true as 1
         raise ValueError(f"{_STATE} has no format version")
@@ -178,20 +258,32 @@ def _read(place: Path) -> Checkpoint:
             f"{place}: made by tagkit {_version(record)}; this is tagkit {__version__}. "
             "Upgrade tagkit to resume it"
         )
-    # Both files are in memory before anything is parsed further, so that what is checked is what is
-    # used, even if the files change meanwhile.
-    body = record["body"]
-    tensors = (place / _TENSORS).read_bytes()
-    if record["sha256"]["body"] != _digest(body):
+    if record["sha256"]["body"] != _digest(record["body"]):
         raise ValueError(f"{_STATE} was altered")
-    if record["sha256"]["tensors"] != digest_of_bytes(tensors):
-        raise ValueError(f"{_TENSORS} was cut short or altered")
-    step, sound, state = body["step"], body["sound"], body["state"]
-    if type(step) is not int or step != _number(place):
-        raise ValueError(f"{_STATE} has another step than its folder's name")
-    if not isinstance(sound, bool) or not isinstance(state, dict):
-        raise ValueError(f"{_STATE} holds no state of a run")
-    return Checkpoint(step, load(tensors), state, sound)
+    return record
+
+
+def _files_of(record: Mapping[str, Any]) -> dict[str, str]:
+    """The files of tensors of a checkpoint, and the digest of each."""
+    digests = record["sha256"]
+    files = {_TENSORS: digests["tensors"]}
+    return files | {_BEST_WEIGHTS: digests["best"]} if "best" in digests else files
+
+
+def _read_verified(path: Path, digest: str) -> dict[str, Tensor]:
+    """The tensors of a file whose digest is right."""
+    try:
+        # Hashed while it is read, so that what is checked is what is used, even if the file changes
+        # meanwhile.
+        tensors, found = read_tensors(path)
+    except ValueError:
+        # A wrong digest explains a bad header, and is the more helpful message.
+        if digest_of(path) == digest:
+            raise ValueError(f"{path.name} cannot be read") from None
+        found = None
+    if found != digest:
+        raise ValueError(f"{path.name} was cut short or altered")
+    return tensors
 
 
 def _version(record: Mapping[str, object]) -> str:
@@ -218,8 +310,6 @@ def _in_words(error: BaseException) -> str:
         if text.startswith("Exceeds the limit"):
             return f"{_STATE} holds a number with too many digits"
         return text if len(text) <= 200 else f"{text[:200]}..."
-    if isinstance(error, SafetensorError):
-        return f"{_TENSORS} cannot be read"
     return f"{_STATE} holds no state of a run"
 
 

@@ -12,6 +12,8 @@ import torch
 from torch import Tensor
 from torch.optim.swa_utils import get_ema_multi_avg_fn
 
+_ROWS_AT_ONCE = 4096
+
 
 def decay_at(step: int, decay: float) -> float:
     """The factor d of the mean at a step, counted from 1; it rises to `decay`.
@@ -62,9 +64,15 @@ def swapped(pairs: Iterable[tuple[Tensor, Tensor]]) -> Iterator[None]:
 
 @torch.no_grad()
 def _swap(pairs: Iterable[tuple[Tensor, Tensor]]) -> None:
-    # Values are exchanged, not tensors: the optimizer refers to the model's parameters. Only one
-    # tensor at a time is in memory twice.
-    for left, right in pairs:
-        kept = left.detach().clone()
-        left.copy_(right)
-        right.copy_(kept)
+    # Values are exchanged, not tensors: the optimizer refers to the model's parameters. Only a few
+    # rows at a time are in memory twice.
+    for whole, other in pairs:
+        for left, right in zip(_parts(whole), _parts(other), strict=True):
+            kept = left.clone()
+            left.copy_(right)
+            right.copy_(kept)
+
+
+def _parts(tensor: Tensor) -> tuple[Tensor, ...]:
+    """The tensor in groups of rows, which share its memory."""
+    return torch.split(tensor.detach(), _ROWS_AT_ONCE) if tensor.dim() else (tensor.detach(),)

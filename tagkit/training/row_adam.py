@@ -29,6 +29,7 @@ from torch import Tensor
 _BETA1, _BETA2, _EPSILON = 0.9, 0.999, 1e-8  # the defaults of torch.optim.Adam
 # Steps after which all rows are brought up to date: it bounds the number of sums.
 _SWEEP = 512
+_ROWS_AT_ONCE = 4096
 
 
 class RowAdam:
@@ -119,7 +120,9 @@ class RowAdam:
 
     def read_all(self) -> None:
         """Bring all rows up to date."""
-        self.read(torch.arange(len(self.table)))
+        # A few at a time: `read` makes half a dozen copies of the rows that it is given.
+        for rows in torch.arange(len(self.table)).split(_ROWS_AT_ONCE):
+            self.read(rows)
         self.last.zero_()
         # No gradient has come: the direction's epsilon is still that of the last step.
         epsilon = float(self.sums[3, self.clock])

@@ -12,7 +12,7 @@ from tagkit.evaluation.criterion import rank
 from tagkit.inference.predictor import Predictor
 from tagkit.inference.score import dev_scores
 from tagkit.limits import BATCH_SIZE
-from tagkit.training.callbacks import Epoch, Listener, Step
+from tagkit.training.callbacks import Epoch, Listener, Save, Step
 from tagkit.training.dev_cost import DevCost
 from tagkit.training.dev_loss import NO_LOSS, DevLoss
 from tagkit.training.run_folder import RunFolder
@@ -200,7 +200,7 @@ class Run:
         self.folder.save_checkpoint(state.checkpoint({"run": self.identity}, sound=sound))
         self.budget.saved()
         self.processes.barrier()
-        self.budget.checkpoint_s = time.perf_counter() - began
+        self.budget.checkpoint_s = self._saved("checkpoint", began)
 
     def roll_back(self) -> None:
         """Go back to the newest sound checkpoint, with half the learning rate.
@@ -248,7 +248,13 @@ class Run:
         began = time.perf_counter()
         facts = {**self.facts, "epoch": epoch.number, "dev_score": epoch.score, **more}
         self.folder.save_model(name, self.prepared, facts)
-        self.budget.model_s = time.perf_counter() - began
+        self.budget.model_s = self._saved(f"{name} model", began)
+
+    def _saved(self, what: str, began: float) -> float:
+        """Report what was saved; the seconds since `began`."""
+        seconds = time.perf_counter() - began
+        self.listener.on_save(Save(what, self.state.step, seconds))
+        return seconds
 
     def _time_is_over(self) -> bool:
         return self.budget.is_over(self._closing_s())

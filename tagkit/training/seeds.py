@@ -21,7 +21,7 @@ from tagkit.models.bundle import copy_bundle
 from tagkit.models.task_table import task_of
 from tagkit.storage import cannot_write
 from tagkit.text.json_text import plain
-from tagkit.training.callbacks import Epoch, Listener, Step
+from tagkit.training.callbacks import Epoch, Listener, Save, Step
 from tagkit.training.diagnosis.finding import Finding
 from tagkit.training.launcher import is_first
 from tagkit.training.run_files import BEST, CHECKPOINTS
@@ -60,6 +60,10 @@ class SeedListener(Listener):
     def on_epoch(self, epoch: Epoch) -> None:
         """Pass it on."""
         self.listener.on_epoch(epoch)
+
+    def on_save(self, save: Save) -> None:
+        """Pass it on."""
+        self.listener.on_save(save)
 
     def on_note(self, text: str) -> None:
         """Pass it on."""

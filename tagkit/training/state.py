@@ -12,7 +12,7 @@ from tagkit.config import fixed
 from tagkit.evaluation.criterion import rank
 from tagkit.features.bucketing import Ids
 from tagkit.training.callbacks import Epoch
-from tagkit.training.checkpoint import Checkpoint
+from tagkit.training.checkpoint import BEST, Checkpoint
 from tagkit.training.distributed import Processes
 from tagkit.training.lr_schedule import Schedule
 from tagkit.training.micro_batches import MicroBatches
@@ -145,9 +145,10 @@ class RunState:
         """Add an epoch to the history; if it is the best, keep the weights as they are now."""
         self.epochs.append(epoch)
         if epoch.is_best:
-            named = self.prepared.model.named_parameters()
-            # detach alone would share memory with the weights, which the next step changes.
-            self.best_weights = {name: weights.detach().clone() for name, weights in named}
+            self.best_weights.clear()  # before the new ones are made: they need the same memory
+            for name, weights in self.prepared.model.named_parameters():
+                # detach alone would share memory with the weights, which the next step changes.
+                self.best_weights[name] = weights.detach().clone()
 
     def end_epoch(self, score: float) -> None:
         """Pass dev's score to the schedule, and begin the next epoch."""
@@ -168,7 +169,7 @@ class RunState:
         """
         tensors = {
             **self.optimizer.tensors(),
-            **{f"best.{name}": tensor for name, tensor in self.best_weights.items()},
+            **{f"{BEST}{name}": tensor for name, tensor in self.best_weights.items()},
             **self.micro_batches.tensors(),
             **self._carried(),
         }
@@ -204,7 +205,7 @@ class RunState:
         carried = {name.removeprefix(_CARRIED): tensors[name] for name in self._carried()}
         self.prepared.task.restore(self.prepared.model, carried)
         names = [name for name, _ in self.prepared.model.named_parameters()]
-        self.best_weights = {name: tensors[f"best.{name}"] for name in names if record.epochs}
+        self.best_weights = {name: tensors[f"{BEST}{name}"] for name in names if record.epochs}
         self.epochs = [Epoch(**epoch.model_dump()) for epoch in record.epochs]
         self.position = Position(**record.position.model_dump())
         self.schedule.restore(record.schedule.model_dump())
@@ -235,5 +236,5 @@ class RunState:
         check_tensors(tensors, self._carried())
         if record.epochs:
             named = self.prepared.model.named_parameters()
-            check_tensors(tensors, {f"best.{name}": weights for name, weights in named})
+            check_tensors(tensors, {f"{BEST}{name}": weights for name, weights in named})
         return record

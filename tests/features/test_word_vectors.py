@@ -1,6 +1,7 @@
 """Files of word vectors, whole and broken."""
 
 import gzip
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
@@ -318,3 +319,19 @@ def test_the_real_glove_vectors_are_read(corpora: Path) -> None:
         return float(row[a] @ row[b] / np.linalg.norm(row[a]) / np.linalg.norm(row[b]))
 
     assert cosine("paris", "france") > cosine("paris", "monday") + 0.2
+
+
+def test_the_matrix_is_in_memory_once_while_a_file_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "vectors.bin"
+    matrix = np.arange(40_000 * 50, dtype="<f4").reshape(40_000, 50)
+    rows = (b"%d %s" % (number, row.tobytes()) for number, row in enumerate(matrix))
+    path.write_bytes(b"40000 50\n" + b"".join(rows))
+    tracemalloc.start()
+    try:
+        found = load_vectors(path)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert (found.matrix == matrix).all()
+    # Words and their dictionary take 6 MB. A list of rows and its stack would take 16 MB and more.
+    assert matrix.nbytes <= peak < 2 * matrix.nbytes

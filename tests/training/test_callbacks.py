@@ -57,6 +57,9 @@ class Anything:
     def __rmul__(self, other: object) -> "Anything":
         return self
 
+    def __radd__(self, other: object) -> float:
+        return 0.0
+
     def __len__(self) -> int:
         return 0
 

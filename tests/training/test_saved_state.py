@@ -26,12 +26,26 @@ from tagkit.training.state import Position
 
 
 def forge_tensors(place: Path, change: Callable[[dict[str, torch.Tensor]], object]) -> None:
-    tensors = load((place / "tensors.safetensors").read_bytes())
+    """Change the tensors of a checkpoint, and have the right digests of them."""
+    files = {"tensors": place / "tensors.safetensors", "best": place / "best.safetensors"}
+    tensors = load(files["tensors"].read_bytes())
+    if files["best"].exists():
+        best = load(files["best"].read_bytes())
+        tensors |= {f"best.{name}": tensor for name, tensor in best.items()}
     change(tensors)
-    content = save(tensors)
-    (place / "tensors.safetensors").write_bytes(content)
     record = json.loads((place / "state.json").read_text())
-    record["sha256"]["tensors"] = digest(content)
+    for key, path in files.items():
+        if path.exists():
+            content = save(
+                {
+                    name.removeprefix("best."): tensor
+                    for name, tensor in tensors.items()
+                    if name.startswith("best.") == (key == "best")
+                }
+            )
+            path.unlink()  # other checkpoints may have the same file
+            path.write_bytes(content)
+            record["sha256"][key] = digest(content)
     (place / "state.json").write_text(json.dumps(record))
 
 

@@ -1,0 +1,221 @@
+"""Tensors <-> a file in the safetensors format, one tensor at a time.
+
+A safetensors file is eight bytes with the length of its header, the header in JSON (name -> dtype,
+shape, data_offsets), and the data. `safetensors.torch.save` makes two copies of all tensors before
+the first byte is written. Here each tensor is written from its own memory, read into its own
+memory, and hashed on the way; the bytes of the file are the same.
+"""
+
+import hashlib
+import json
+import math
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from io import BufferedReader
+from pathlib import Path
+from typing import Any, TypeGuard
+
+import torch
+from torch import Tensor
+
+from tagkit.text.json_text import from_json
+
+MAX_HEADER_BYTES = 16 * 2**20  # a model has some hundred tensors of some hundred bytes each
+# Names in the format, in the order of the data: the widest first, so that each tensor is aligned.
+DTYPES = {
+    torch.int64: "I64",
+    torch.float64: "F64",
+    torch.float32: "F32",
+    torch.int32: "I32",
+    torch.bfloat16: "BF16",
+    torch.float16: "F16",
+    torch.int16: "I16",
+    torch.int8: "I8",
+    torch.uint8: "U8",
+    torch.bool: "BOOL",
+}
+_BY_NAME = {name: dtype for dtype, name in DTYPES.items()}
+_ORDER = {dtype: number for number, dtype in enumerate(DTYPES)}
+_BLOCK = 2**20  # bytes that are compared at a time
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A tensor in the header of a file.
+
+    Attributes:
+        name: of the tensor.
+        dtype: of its numbers.
+        shape: of the tensor.
+        size: of its data in bytes.
+    """
+
+    name: str
+    dtype: torch.dtype
+    shape: tuple[int, ...]
+    size: int
+
+
+def bytes_of(tensor: Tensor) -> memoryview:
+    """The memory of a contiguous tensor on the CPU, as bytes."""
+    # (any shape) -> (numbers,) -> (bytes,): views of the same memory
+    content: Any = tensor.detach().reshape(-1).view(torch.uint8).numpy()
+    return memoryview(content)
+
+
+def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> str:
+    """Write a new file; its SHA-256 in hexadecimal.
+
+    Args:
+        path: of the file.
+        tensors: by name. One on a GPU, or one that is not contiguous, is copied alone.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    names = sorted(tensors, key=lambda name: (_ORDER[tensors[name].dtype], name))
+    header: dict[str, Any] = {}
+    end = 0
+    for name in names:
+        tensor = tensors[name]
+        begin, end = end, end + tensor.numel() * tensor.element_size()
+        header[name] = {
+            "dtype": DTYPES[tensor.dtype],
+            "shape": list(tensor.shape),
+            "data_offsets": [begin, end],
+        }
+    text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
+    text += b" " * (-len(text) % 8)  # so that the data are aligned
+    digest = hashlib.sha256()
+    with path.open("xb") as file:
+        for part in (len(text).to_bytes(8, "little"), text):
+            file.write(part)
+            digest.update(part)
+        for name in names:
+            content = bytes_of(_as_in_file(tensors[name]))
+            file.write(content)
+            digest.update(content)
+    return digest.hexdigest()
+
+
+def read_tensors(path: Path) -> tuple[dict[str, Tensor], str]:
+    """The tensors of a file, and its SHA-256 in hexadecimal.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: it is no safetensors file, or it ends early.
+    """
+    digest = hashlib.sha256()
+    tensors: dict[str, Tensor] = {}
+    with path.open("rb") as file:
+        raw, entries = _read_entries(file, path)
+        digest.update(raw)
+        for entry in entries:
+            tensor = torch.empty(entry.shape, dtype=entry.dtype)
+            content = bytes_of(tensor)
+            if file.readinto(content) != len(content):
+                raise ValueError(f"{path.name} was cut short while it was read")
+            digest.update(content)
+            tensors[entry.name] = _as_in_file(tensor)  # swapping twice gives it back
+    return tensors, digest.hexdigest()
+
+
+def link_or_write(path: Path, tensors: Mapping[str, Tensor], candidates: Iterable[Path]) -> str:
+    """Write a new file, or make it a second name of one that holds the same; its SHA-256.
+
+    Args:
+        path: of the file.
+        tensors: by name.
+        candidates: files that may hold these tensors, bit for bit, and others besides. None is
+            ever written to: files are replaced by a rename, which leaves the other name as it is.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    for candidate in candidates:
+        with suppress(OSError):  # it is not there, or the file system has no hard links
+            os.link(candidate, path)
+            # Through the new name, which nobody else replaces meanwhile.
+            if found := _digest_if_equal(path, tensors):
+                return found
+        path.unlink(missing_ok=True)
+    return write_tensors(path, tensors)
+
+
+def _digest_if_equal(path: Path, tensors: Mapping[str, Tensor]) -> str | None:
+    """The SHA-256 of a file that holds these tensors; else None. It is read block by block."""
+    with path.open("rb") as file:
+        try:
+            raw, entries = _read_entries(file, path)
+        except ValueError:
+            return None
+        kinds = {entry.name: (entry.dtype, entry.shape) for entry in entries}
+        if any(kinds.get(name) != (t.dtype, tuple(t.shape)) for name, t in tensors.items()):
+            return None
+        digest = hashlib.sha256(raw)
+        for entry in entries:
+            wanted = tensors.get(entry.name)
+            content = None if wanted is None else bytes_of(_as_in_file(wanted))
+            for begin in range(0, entry.size, _BLOCK):
+                block = file.read(min(_BLOCK, entry.size - begin))
+                if content is not None and content[begin : begin + _BLOCK] != block:
+                    return None
+                digest.update(block)
+    return digest.hexdigest()
+
+
+def _as_in_file(tensor: Tensor) -> Tensor:
+    """The tensor with the bytes of the file, on the CPU; mostly the tensor itself."""
+    found = tensor.detach().cpu().contiguous()
+    return found if sys.byteorder == "little" else torch.from_numpy(found.numpy().byteswap())
+
+
+def _read_entries(file: BufferedReader, path: Path) -> tuple[bytes, list[Entry]]:
+    """The bytes of the header, and its tensors in the order of their data.
+
+    No memory is taken for a size that the file does not have.
+    """
+    size = path.stat().st_size
+    start = file.read(8)
+    length = int.from_bytes(start, "little")  # unsigned, up to 2**64: nothing is read before the if
+    if len(start) < 8 or length > min(MAX_HEADER_BYTES, size - 8):
+        raise ValueError(f"{path.name} has no header")
+    raw = file.read(length)
+    found = from_json(raw)
+    if not isinstance(found, dict):
+        raise ValueError(f"{path.name} has no header")
+    found.pop("__metadata__", None)  # strings that other programs may add; not a tensor
+    entries = list(_entries(found, path.name))
+    if 8 + length + sum(entry.size for entry in entries) != size:
+        raise ValueError(f"{path.name} has another size than its header says")
+    return start + raw, entries
+
+
+def _entries(header: Mapping[str, Any], source: str) -> Iterator[Entry]:
+    """Checked entries of a header, in the order of their data, which has no gaps."""
+    rows: list[tuple[int, int, Entry]] = []
+    for name, found in header.items():
+        row = found if isinstance(found, dict) else {}
+        dtype = _BY_NAME.get(str(row.get("dtype")))
+        shape, offsets = row.get("shape"), row.get("data_offsets")
+        if dtype is None or not are_counts(shape) or not are_counts(offsets) or len(offsets) != 2:
+            raise ValueError(f"{source} has an entry that is no tensor")
+        size = offsets[1] - offsets[0]
+        if math.prod(shape) * dtype.itemsize != size:
+            raise ValueError(f"{source} has a tensor of another size than its shape")
+        rows.append((offsets[0], offsets[1], Entry(name, dtype, tuple(shape), size)))
+    end = 0
+    for begin, after, entry in sorted(rows, key=lambda row: row[:2]):
+        if begin != end:
+            raise ValueError(f"{source} has a gap between its tensors")
+        end = after
+        yield entry
+
+
+def are_counts(value: Any) -> TypeGuard[list[int]]:
+    """Whether a value of JSON is a list of integers, none below 0."""
+    # `type(each) is int`: JSON's true would pass isinstance, as bool is an int.
+    return isinstance(value, list) and all(type(each) is int and each >= 0 for each in value)
