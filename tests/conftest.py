@@ -3,7 +3,6 @@
 import os
 import signal
 import stat
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path

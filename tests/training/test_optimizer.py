@@ -136,7 +136,7 @@ def test_weights_and_state_are_those_of_torch_bit_for_bit(kind: str) -> None:
     torch.manual_seed(2)
     weights = [torch.randn(7, 5), torch.randn(5)]
     left, right = ([w.clone().requires_grad_() for w in weights] for _ in range(2))
-    settings = TrainConfig.model_validate({"optimizer": kind, "weight_decay": 0.01})
+    settings = TrainConfig.model_validate({"optimizer": kind, "lr": 0.01, "weight_decay": 0.01})
     ours = make_optimizer(settings, left)
     options = dict(ours.defaults)  # those of torch, but for what the configuration names
     names = inspect.signature(TORCH[kind]).parameters
@@ -168,7 +168,7 @@ def test_an_optimizer_steps_and_is_restored_without_the_compiler_of_torch() -> N
         "for kind in OPTIMIZERS:\n"
         "    weight = torch.ones(3, requires_grad=True)\n"
         "    weight.grad = torch.ones(3)\n"
-        "    optimizer = make_optimizer(TrainConfig(optimizer=kind), [weight])\n"
+        "    optimizer = make_optimizer(TrainConfig(optimizer=kind, lr=0.01), [weight])\n"
         "    optimizer.step()\n"
         "    optimizer.load_state_dict(optimizer.state_dict())\n"
         "    assert not {'torch._dynamo', 'sympy'} & set(sys.modules), kind\n"
