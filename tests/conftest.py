@@ -3,7 +3,6 @@
 import os
 import signal
 import stat
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -50,35 +49,6 @@ def default_signals() -> Iterator[None]:
     yield
     for number in ignored:
         signal.signal(number, signal.SIG_IGN)
-
-
-@pytest.fixture(scope="session", autouse=True)
-def one_picture() -> Iterator[None]:
-    """The first run of a process draws its curves; the others write the same picture again.
-
-    Matplotlib takes longer to draw two curves than a tiny model to learn. The drawing is proved in
-    tests/training/test_plots.py, which calls it directly.
-    """
-    # Not imported here: most tests need no torch, and this module would bring it.
-    run_folder = sys.modules.get("tagkit.training.run_folder")
-    if run_folder is None:
-        yield
-        return
-    from tagkit.storage import write_whole
-
-    draw, pictures = run_folder.write_curves, []
-
-    def draw_once(folder: Path, *run: object) -> bool:
-        place = folder / "curves.svg"
-        if pictures:
-            write_whole(place, pictures[0])
-        elif draw(folder, *run):
-            pictures.append(place.read_bytes())
-        return bool(pictures)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(run_folder, "write_curves", draw_once)
-        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -46,8 +46,8 @@ class WordCache:
         self._rows: dict[str, int] = {}
         self._chars = 0  # number of characters in all cached words
         # (rows, features) and (rows, outputs); memory is allocated with the first words
-        self._vectors = torch.empty(0)
-        self._projected = torch.empty(0)
+        self._vectors = torch.empty(0, device=device)
+        self._projected = torch.empty(0, device=device)
 
     def rows(self, words: Sequence[str]) -> Ids:
         """The row of each of these distinct words, which are added to the cache if they are new.
@@ -90,11 +90,16 @@ class WordCache:
         by_length = self._model.vectors(batch.to(self._device), self._char_reader)
         vectors = by_length[torch.from_numpy(position)]
         begin = len(self._rows)
-        self._rows.update(zip(words, range(begin, begin + len(words)), strict=True))
-        self._vectors = _with_rows(self._vectors, vectors, begin, self._limit())
+        end = begin + len(words)
+        self._rows.update(zip(words, range(begin, end), strict=True))
+        size = max(end, self._limit())
+        self._vectors = _with_room(self._vectors, end, (size, vectors.shape[1]))
+        self._vectors[begin:end] = vectors
         if self._reader is not None:
-            projected = self._reader.project(vectors, 0)
-            self._projected = _with_rows(self._projected, projected, begin, self._limit())
+            shape = size, self._reader.outputs
+            self._projected = _with_room(self._projected, end, shape)
+            # Straight into the table: the largest tensor of a prediction is not in memory twice.
+            self._reader.project(vectors, 0, out=self._projected[begin:end])
 
     @torch.inference_mode()
     def _projected_features(self) -> tuple[Tensor, ...]:
@@ -110,16 +115,12 @@ class WordCache:
         return tuple(tables)
 
 
-def _with_rows(table: Tensor, rows: Tensor, begin: int, limit: int) -> Tensor:
-    """The table with these rows from `begin` on; a new table if it is too small.
+def _with_room(table: Tensor, end: int, shape: tuple[int, int]) -> Tensor:
+    """The table, or a new one of this shape if it has fewer than `end` rows.
 
-    A table is allocated with `limit` rows, and with more only if one call brings more distinct
-    words than that, for which the cache has been emptied: so no rows are ever copied.
+    A table is allocated with as many rows as the cache may have, and with more only if one call
+    brings more distinct words than that, for which the cache has been emptied: so no rows are ever
+    copied.
     """
-    end = begin + len(rows)
-    if end > len(table):
-        assert begin == 0
-        # The system provides memory on the first write, so rows that are never used cost nothing.
-        table = rows.new_empty(max(end, limit), rows.shape[1])
-    table[begin:end] = rows
-    return table
+    # The system provides memory on the first write, so rows that are never used cost nothing.
+    return table if end <= len(table) else table.new_empty(shape)

@@ -71,7 +71,7 @@ class RowReader:
         self.directions = len(directions)
         self.outputs = self._weight.shape[1]  # directions x gates x hidden
 
-    def project(self, vectors: Tensor, first: int) -> Tensor:
+    def project(self, vectors: Tensor, first: int, out: Tensor | None = None) -> Tensor:
         """The part of the input products that comes from some of the inputs.
 
         The bias is in the part with the first input: in a sum of parts it is once.
@@ -79,6 +79,7 @@ class RowReader:
         Args:
             vectors: (rows, width) values of the inputs `first` to `first + width - 1`.
             first: number of the first of these inputs.
+            out: (rows, outputs) where the result is written; None for a new tensor.
 
         Returns:
             (rows, outputs).
@@ -86,7 +87,9 @@ class RowReader:
         # The weights of these inputs alone, (width, outputs).
         weight = self._weight[first : first + vectors.shape[1]]
         # (rows, width) @ (width, outputs) -> (rows, outputs)
-        return vectors @ weight if first else torch.addmm(self._bias, vectors, weight)
+        if first:
+            return torch.mm(vectors, weight, out=out)
+        return torch.addmm(self._bias, vectors, weight, out=out)
 
     def read(
         self, projected: Sequence[Tensor], rows: Sequence[Tensor], reversed_rows: Sequence[Tensor]

@@ -1,22 +1,29 @@
 """The processes that train one model together: usually one alone, more with `accelerate launch`.
 
-Accelerate finds the other processes and connects them. Each holds the whole model, reads its share
+Accelerate finds the other processes and connects them; it also writes for TensorBoard. A process
+alone without a tracker does not import it. Each holds the whole model, reads its share
 of every batch, and adds its gradients to those of the others (data parallelism: Goodfellow, Bengio
 and Courville, section 12.1.3).
 """
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import torch
-from accelerate import Accelerator
-from accelerate.state import is_initialized
-from accelerate.utils import is_tensorboard_available
 from torch import Tensor
 
 from tagkit.errors import ConfigError
 from tagkit.storage import cannot_write
+
+if TYPE_CHECKING:
+    from accelerate import Accelerator
+
+# One of them is set where torchrun, accelerate or MPI has started the processes.
+_PROCESS_COUNTS = ("WORLD_SIZE", "PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE")
 
 
 def processes_of(
@@ -33,11 +40,16 @@ def processes_of(
         ConfigError: the tracker is not installed.
     """
     # Without this check Accelerate would train without a tracker, and say so at debug level only.
-    if tracker != "none" and not is_tensorboard_available():
+    if tracker != "none" and not has_tensorboard():
         raise ConfigError(
             f"train.tracker = {tracker!r}",
             ["it is not installed; pip install 'tagkit[tensorboard]'"],
         )
+    if tracker == "none" and not any(name in os.environ for name in _PROCESS_COUNTS):
+        return Processes(None)
+    from accelerate import Accelerator
+    from accelerate.state import is_initialized
+
     # Accelerate keeps device and precision for the whole program, which may train again with other
     # ones. So only the first run names a device, which decides how processes are connected (and is
     # of no use to a process without others); precision is left to torch: see `precision`.
@@ -53,6 +65,11 @@ def processes_of(
     )
 
 
+def has_tensorboard() -> bool:
+    """Whether the writer of TensorBoard's files is installed, in either of its packages."""
+    return any(find_spec(name) for name in ("tensorboard", "tensorboardX"))
+
+
 class Processes:
     """All processes of a run, as one of them sees them.
 
@@ -60,11 +77,11 @@ class Processes:
     the others wait for it forever. So what depends on a clock or a signal is decided together.
     """
 
-    def __init__(self, accelerator: Accelerator) -> None:
-        """`accelerator` of this process."""
-        self.accelerator = accelerator
-        self.count: int = accelerator.num_processes
-        self.rank: int = accelerator.process_index
+    def __init__(self, accelerator: "Accelerator | None") -> None:
+        """`accelerator` of this process; None for a process alone without a tracker."""
+        self.accelerator: Any = accelerator
+        self.count: int = accelerator.num_processes if accelerator else 1
+        self.rank: int = accelerator.process_index if accelerator else 0
 
     @property
     def is_first(self) -> bool:
@@ -114,6 +131,9 @@ class Processes:
         Raises:
             CheckpointError: it cannot write.
         """
+        if self.accelerator is None:
+            yield
+            return
         try:
             self.accelerator.init_trackers(name)
             try:
@@ -127,7 +147,8 @@ class Processes:
 
     def log(self, values: Mapping[str, float], step: int) -> None:
         """Send values to the tracker, if there is one."""
-        self.accelerator.log(dict(values), step=step)
+        if self.accelerator is not None:
+            self.accelerator.log(dict(values), step=step)
 
     def _sum(self, tensor: Tensor) -> Tensor:
         summed: Tensor = self.accelerator.reduce(tensor.to(self.accelerator.device), "sum")

@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from inspect import unwrap
 from typing import Any
 
 import torch
@@ -22,11 +23,29 @@ from tagkit.training.ema import WeightAverage, swapped
 from tagkit.training.precision import loss_scaler
 from tagkit.training.row_adam import RowAdam
 
-OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
-    "adam": torch.optim.Adam,
-    "adamw": torch.optim.AdamW,
-    "nadam": torch.optim.NAdam,
-    "sgd": torch.optim.SGD,
+
+def _without_compiler(
+    optimizer: type[torch.optim.Optimizer],
+) -> Callable[..., torch.optim.Optimizer]:
+    """The same optimizer, whose methods do not import `torch._dynamo`.
+
+    torch wraps these methods so that torch.compile, which is not used here, leaves them out. Only
+    the wrappers import it: more than a second, and 70 MB with sympy. Where a version of torch wraps
+    a method in nothing, `unwrap` returns the method itself.
+    """
+    own: dict[str, Any] = {
+        name: unwrap(getattr(optimizer, name))
+        for name in ("add_param_group", "state_dict", "load_state_dict")
+    }
+    own["step"] = torch.no_grad()(unwrap(optimizer.step))  # the wrapper has turned gradients off
+    return type(optimizer.__name__, (optimizer,), own)
+
+
+OPTIMIZERS = {
+    "adam": _without_compiler(torch.optim.Adam),
+    "adamw": _without_compiler(torch.optim.AdamW),
+    "nadam": _without_compiler(torch.optim.NAdam),
+    "sgd": _without_compiler(torch.optim.SGD),
 }
 
 

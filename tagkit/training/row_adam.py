@@ -121,8 +121,8 @@ class RowAdam:
     def read_all(self) -> None:
         """Bring all rows up to date."""
         # A few at a time: `read` makes half a dozen copies of the rows that it is given.
-        for rows in torch.arange(len(self.table)).split(_ROWS_AT_ONCE):
-            self.read(rows)
+        for begin in range(0, len(self.table), _ROWS_AT_ONCE):
+            self.read(torch.arange(begin, min(begin + _ROWS_AT_ONCE, len(self.table))))
         self.last.zero_()
         # No gradient has come: the direction's epsilon is still that of the last step.
         epsilon = float(self.sums[3, self.clock])

@@ -21,6 +21,7 @@ from tagkit.storage import digest_of
 from tagkit.training.artifact import FileArtifact, FolderArtifact
 from tagkit.training.callbacks import CURVES, HISTORY, LOG
 from tagkit.training.checkpoint import CHECKPOINT_FILES, is_whole
+from tagkit.training.plots import LOSS_LABEL, SCORE_LABEL
 
 BEST, LAST = MODELS = ("best", "last")
 MODEL_FILES = (WEIGHTS, CONFIG, VOCABULARY, METADATA)
@@ -64,15 +65,14 @@ def _is_log(path: Path) -> bool:
     return started
 
 
-_CURVE_LABELS = (b"loss (nats)", b"training loss (nats)")
-
-
 def _is_curves(path: Path) -> bool:
-    # matplotlib writes each text that it draws as a comment beside its glyphs.
-    content = path.read_bytes()
-    # Version 0.1 drew the loss on train alone.
-    has_loss = any(b"<!-- " + each + b" -->" in content for each in _CURVE_LABELS)
-    return has_loss and b"<!-- dev score -->" in content
+    content = path.read_text(encoding="utf-8")
+    if f">{LOSS_LABEL}</text>" in content and f">{SCORE_LABEL}</text>" in content:
+        return True
+    # Earlier versions drew with matplotlib, which writes each text as a comment beside its glyphs.
+    # The first one drew the loss on train alone.
+    has_loss = any(f"<!-- {each}loss (nats) -->" in content for each in ("", "training "))
+    return has_loss and "<!-- dev score -->" in content
 
 
 def _is_report(path: Path) -> bool:

@@ -4,7 +4,7 @@
     checkpoints/       states to resume from
     history.jsonl      one line per evaluation
     train.log          one line per event, with the time
-    curves.svg         loss and dev score, where matplotlib is installed
+    curves.svg         loss and dev score as a picture
     dev.pred test.pred the corpora with the best model's predictions
     dev.gold           the gold labels of a dev corpus that was split off, if dev.pred lacks them
     report.txt .json   reports on dev and test

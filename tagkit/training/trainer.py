@@ -29,7 +29,6 @@ from tagkit.training.diagnosis.finding import Finding
 from tagkit.training.diagnosis.run_checks import Outcome, diagnose_run
 from tagkit.training.distributed import processes_of
 from tagkit.training.micro_batches import oom_as_error
-from tagkit.training.plots import load_matplotlib
 from tagkit.training.precision import autocast
 from tagkit.training.results import results, scores_of
 from tagkit.training.run import MAX_NONFINITE, Action, Ending, Run
@@ -262,8 +261,6 @@ def train(
             logged.on_finding(finding)
         logged.on_start(prepared, threads * workers)
         folder.claim_tracked(config.train.tracker)
-        if budget.is_limited and processes.is_first:
-            load_matplotlib()  # now, as its import may take seconds that are hard to foresee
         run = Run(state, folder, facts, identified, logged, budget, stop)
         with processes.tracking(TRACKED), second_thread() if workers > 1 else nullcontext():
             if checkpoint:

@@ -1,5 +1,6 @@
 """The program as a whole: help, version, usage, what it imports."""
 
+import os
 import re
 import statistics
 import subprocess
@@ -70,6 +71,20 @@ def test_commands_have_the_names_that_other_toolkits_give_them(
     [
         (["convert", "test.conll", "test.jsonl", "--to", "jsonl-spans"], ["torch"]),
         (["check", "test.conll"], ["torch"]),
+        (
+            [
+                "train",
+                "--train",
+                "train.conll",
+                "--dev",
+                "dev.conll",
+                "-o",
+                "lean",
+                "--set",
+                "train.max_epochs=2",
+            ],
+            ["accelerate", "matplotlib", "seqeval", "sklearn", "sympy", "torch._dynamo"],
+        ),
         (["predict", "model", "test.conll"], ["accelerate", "sklearn", "seqeval"]),
         (["eval", "model", "test.conll"], ["accelerate", "sklearn", "seqeval"]),
         (["eval", "--gold", "test.conll", "--pred", "test.conll"], ["torch", "seqeval"]),
@@ -87,6 +102,31 @@ def test_a_command_imports_no_more_than_it_needs(
     subprocess.run(
         [sys.executable, "-c", program], cwd=home, check=True, capture_output=True, timeout=120
     )
+
+
+@pytest.mark.parametrize(
+    ("of_user", "found"),
+    [
+        ({}, ("32", None)),
+        ({"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "7"}, ("7", None)),
+        ({"DNNL_PRIMITIVE_CACHE_CAPACITY": "7"}, (None, "7")),  # the name of earlier versions
+    ],
+)
+def test_a_command_keeps_few_kernels_unless_the_user_says_how_many(
+    tagkit: Program,
+    monkeypatch: pytest.MonkeyPatch,
+    of_user: dict[str, str],
+    found: tuple[str | None, str | None],
+) -> None:
+    names = ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "DNNL_PRIMITIVE_CACHE_CAPACITY")
+    # Set first, so that monkeypatch undoes what the command sets.
+    for name in names:
+        monkeypatch.setenv(name, "")
+        monkeypatch.delenv(name)
+    for name, value in of_user.items():
+        monkeypatch.setenv(name, value)
+    assert tagkit("--version").code == 0
+    assert tuple(map(os.environ.get, names)) == found
 
 
 @pytest.mark.parametrize(

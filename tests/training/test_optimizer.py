@@ -1,5 +1,8 @@
 """What a step does to the weights."""
 
+import inspect
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -9,9 +12,10 @@ import torch
 from small_runs import QUIET
 from steps import take_step
 
+from tagkit.config import TrainConfig
 from tagkit.models.device import choose_device
 from tagkit.training import optimizer as module
-from tagkit.training.optimizer import ModelOptimizer
+from tagkit.training.optimizer import ModelOptimizer, make_optimizer
 from tagkit.training.setup import Prepared, prepare
 
 
@@ -123,6 +127,53 @@ def test_fp16_finds_its_scale_and_then_makes_the_steps_of_fp32(
 
 
 CPU = torch.device("cpu")
+TORCH = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW, "nadam": torch.optim.NAdam,
+         "sgd": torch.optim.SGD}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", sorted(TORCH))
+def test_weights_and_state_are_those_of_torch_bit_for_bit(kind: str) -> None:
+    torch.manual_seed(2)
+    weights = [torch.randn(7, 5), torch.randn(5)]
+    left, right = ([w.clone().requires_grad_() for w in weights] for _ in range(2))
+    settings = TrainConfig.model_validate({"optimizer": kind, "lr": 0.01, "weight_decay": 0.01})
+    ours = make_optimizer(settings, left)
+    options = dict(ours.defaults)  # those of torch, but for what the configuration names
+    names = inspect.signature(TORCH[kind]).parameters
+    theirs = TORCH[kind](right, **{name: options[name] for name in options if name in names})
+    for _ in range(5):
+        for one, other in zip(left, right, strict=True):
+            one.grad = torch.randn_like(one)
+            other.grad = one.grad.clone()
+        ours.step()
+        theirs.step()
+        # Within a step as here: torch's wrappers, which ours leave out, also turn gradients off.
+        assert not any(w.grad_fn for w in left)
+    assert all(map(torch.equal, left, right))
+    found, expected = ours.state_dict(), theirs.state_dict()
+    assert found["param_groups"] == expected["param_groups"]
+    for number, state in expected["state"].items():
+        assert state.keys() == found["state"][number].keys()
+        for name, value in state.items():
+            both = (value, found["state"][number][name])
+            assert both == (None, None) or torch.equal(*map(torch.as_tensor, both))
+    assert found["state"].keys() == expected["state"].keys()
+
+
+def test_an_optimizer_steps_and_is_restored_without_the_compiler_of_torch() -> None:
+    program = (
+        "import sys, torch\n"
+        "from tagkit.config import TrainConfig\n"
+        "from tagkit.training.optimizer import OPTIMIZERS, make_optimizer\n"
+        "for kind in OPTIMIZERS:\n"
+        "    weight = torch.ones(3, requires_grad=True)\n"
+        "    weight.grad = torch.ones(3)\n"
+        "    optimizer = make_optimizer(TrainConfig(optimizer=kind, lr=0.01), [weight])\n"
+        "    optimizer.step()\n"
+        "    optimizer.load_state_dict(optimizer.state_dict())\n"
+        "    assert not {'torch._dynamo', 'sympy'} & set(sys.modules), kind\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
 
 
 @pytest.mark.parametrize("decay", [0.0, 0.1])

@@ -1,20 +1,20 @@
 """What is left of a run to look at: curves, bars, TensorBoard's events."""
 
-import os
-import re
-import subprocess
-import sys
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 import tiny
 
 from tagkit.cli.train_progress import curves, sparkline
 from tagkit.errors import ConfigError
-from tagkit.evaluation.criterion import AUTO, find_criterion
+from tagkit.evaluation.criterion import AUTO, Criterion, find_criterion
 from tagkit.evaluation.metrics import Kind
 from tagkit.training.callbacks import Epoch
-from tagkit.training.plots import load_matplotlib, write_curves
+from tagkit.training.plots import write_curves
+from tagkit.training.run_files import FILES
 from tagkit.training.trainer import train
 
 
@@ -44,67 +44,79 @@ def test_curves_in_the_terminal_go_from_the_first_epoch_to_the_last() -> None:
     assert list(curves(EPOCHS[:1], "dev F1", AUTO)) == []
 
 
-def test_a_picture_has_a_point_an_epoch_and_is_the_same_each_time(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    assert write_curves(tmp_path, EPOCHS, F1)
-    picture = (tmp_path / "curves.svg").read_text()
-    assert picture.startswith("<?xml")
-    paths = re.findall(r'<path d="(M [^"]*)" clip-path', picture)
-    assert [path.count("L") for path in paths[:2]] == [2, 2]  # three points a curve
-    assert [path.name for path in tmp_path.iterdir()] == ["curves.svg"]
+SVG = "{http://www.w3.org/2000/svg}"
 
 
-def drawn_by_a_process(folder: Path, home: Path) -> subprocess.CompletedProcess[str]:
-    """A new process, whose home is given, draws a picture."""
-    program = (
-        "import os, sys; from pathlib import Path; "
-        "from test_plots import EPOCHS, F1, write_curves; "
-        "assert write_curves(Path(sys.argv[1]), EPOCHS, F1); print('MPLCONFIGDIR' in os.environ)"
+def drawn(folder: Path, epochs: Sequence[Epoch], criterion: Criterion = F1) -> ElementTree.Element:
+    write_curves(folder, epochs, criterion)
+    assert [path.name for path in folder.iterdir()] == ["curves.svg"]
+    return ElementTree.parse(folder / "curves.svg").getroot()
+
+
+def places(curve: ElementTree.Element) -> list[tuple[float, float]]:
+    pairs = (point.split(",") for point in curve.attrib["points"].split())
+    return [(float(x), float(y)) for x, y in pairs]
+
+
+def test_a_picture_has_the_loss_and_the_score_of_each_epoch(tmp_path: Path) -> None:
+    root = drawn(tmp_path, EPOCHS)
+    # The space around the points is a twentieth of the area, 320 by 215, at each side. SVG counts y
+    # from the top. Losses are 8, 4 and 1; scores 50, 75 and 60.
+    left, middle, right, top, height = 81.0, 225.0, 369.0, 45.75, 193.5
+    loss, score = map(places, root.iter(f"{SVG}polyline"))
+    assert [x for x, _ in loss] == [x for x, _ in score] == [left, middle, right]
+    assert [y for _, y in loss] == pytest.approx(
+        [top, top + 4 / 7 * height, top + height], abs=0.06
     )
-    unset = ("MPLCONFIGDIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME")
-    environment = {name: value for name, value in os.environ.items() if name not in unset}
-    paths = [str(Path(__file__).parent), *sys.path]
-    scratch = folder / "scratch"
-    scratch.mkdir(exist_ok=True)
-    return subprocess.run(
-        [sys.executable, "-c", program, str(folder)], capture_output=True, text=True,
-        env={**environment, "HOME": str(home), "TMPDIR": str(scratch),
-             "PYTHONPATH": os.pathsep.join(paths)},
-    )  # fmt: skip
+    assert [y for _, y in score] == pytest.approx([top + height, top, top + 0.6 * height], abs=0.06)
+    titles = [title.text for title in root.iter(f"{SVG}title")]
+    assert titles == [
+        "epoch 1, train: 8", "epoch 2, train: 4", "epoch 3, train: 1", "best epoch: 2",
+        "epoch 1, dev: 50", "epoch 2, dev: 75", "epoch 3, dev: 60",
+    ]  # fmt: skip
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="Matplotlib's cache lies elsewhere")
-def test_the_list_of_fonts_is_made_once(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    home = tmp_path / "home"
-    home.mkdir()
-    written = []
-    for _ in range(2):
-        drawn = drawn_by_a_process(tmp_path, home)
-        assert (drawn.returncode, drawn.stdout, drawn.stderr) == (0, "False\n", "")
-        (fonts,) = (home / ".cache" / "matplotlib").glob("fontlist-*.json")
-        written.append(fonts.stat().st_mtime_ns)
-    assert written[0] == written[1]
-    assert list((tmp_path / "scratch").iterdir()) == []
+def test_a_picture_has_axes_with_round_numbers(tmp_path: Path) -> None:
+    texts = [text.text for text in drawn(tmp_path, EPOCHS).iter(f"{SVG}text")]
+    losses = ["2", "4", "6", "8"]
+    scores = ["50", "55", "60", "65", "70", "75"]
+    assert texts == [
+        "loss", "1", "2", "3", *losses, "epoch", "loss (nats)",
+        "dev F1", "1", "2", "3", *scores, "epoch", "dev score",
+    ]  # fmt: skip
 
 
-@pytest.mark.slow
-def test_without_a_home_nothing_is_left_and_nothing_said(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    drawn = drawn_by_a_process(tmp_path, tmp_path / "missing")
-    assert (drawn.returncode, drawn.stdout, drawn.stderr) == (0, "False\n", "")
-    assert {path.name for path in tmp_path.iterdir()} == {"scratch", "curves.svg"}
-    assert list((tmp_path / "scratch").iterdir()) == []
+def test_the_loss_on_dev_is_a_second_curve_with_a_legend(tmp_path: Path) -> None:
+    epochs = [replace(each, dev_loss=0.5 * each.loss) for each in EPOCHS]
+    root = drawn(tmp_path, epochs)
+    assert len(list(root.iter(f"{SVG}polyline"))) == 3
+    assert [text.text for text in root.iter(f"{SVG}text")][10:13] == ["train", "dev", "dev F1"]
+    # An epoch without one leaves it out, as a curve with a gap would be read as a line.
+    root = drawn(tmp_path, [*epochs[:2], EPOCHS[2]])
+    assert len(list(root.iter(f"{SVG}polyline"))) == 2
 
 
-def test_without_matplotlib_there_is_no_picture(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    assert not write_curves(tmp_path, EPOCHS, F1)
-    assert not load_matplotlib()
-    assert list(tmp_path.iterdir()) == []
+def test_one_epoch_and_equal_values_are_drawn_in_the_middle(tmp_path: Path) -> None:
+    curves = [places(curve) for curve in drawn(tmp_path, EPOCHS[:1]).iter(f"{SVG}polyline")]
+    assert curves == [[(225.0, 142.5)], [(225.0, 142.5)]]
+
+
+def test_a_label_with_a_character_of_markup_is_shown_as_it_is(tmp_path: Path) -> None:
+    root = drawn(tmp_path, EPOCHS, replace(F1, name="F1 of <R&D>"))
+    assert "dev F1 of <R&D>" in [text.text for text in root.iter(f"{SVG}text")]
+
+
+def test_a_picture_of_a_run_is_recognised_and_another_is_not(tmp_path: Path) -> None:
+    drawn(tmp_path, EPOCHS)
+    picture = tmp_path / "curves.svg"
+    (curves,) = [each for each in FILES if each.name == "curves.svg"]
+    assert curves.proof(picture)
+    earlier = "<svg><!-- {} --><!-- dev score --></svg>"
+    for text in (earlier.format("loss (nats)"), earlier.format("training loss (nats)")):
+        picture.write_text(text)
+        assert curves.proof(picture)
+    picture.write_text("<svg><text>loss</text></svg>")
+    assert not curves.proof(picture)
 
 
 def test_tensorboard_is_told_of_each_epoch(tmp_path: Path) -> None:
@@ -122,6 +134,6 @@ def test_tensorboard_is_told_of_each_epoch(tmp_path: Path) -> None:
 def test_a_tracker_that_is_not_installed_is_an_error_that_says_how(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tagkit.training.distributed.is_tensorboard_available", lambda: False)
+    monkeypatch.setattr("tagkit.training.distributed.has_tensorboard", lambda: False)
     with pytest.raises(ConfigError, match=r"not installed; pip install 'tagkit\[tensorboard\]'"):
         train(tiny.config(tmp_path, "train.tracker=tensorboard"))

@@ -377,7 +377,6 @@ def test_a_manifest_that_cannot_be_read_is_refused(
 
 
 def test_a_picture_that_a_user_drew_is_left_as_it_is(corpus: Path, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
     notes: list[str] = []
 
     class Draws(Listener):

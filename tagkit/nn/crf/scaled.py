@@ -144,7 +144,9 @@ def scaled_forward(scores: Scores) -> Scaled | None:
     """The forward pass; None if it is right for none of the sentences."""
     mask = scores.mask
     time, batch, tags = scores.emissions.shape
-    whole = mask.all(1).tolist()  # for each time, whether no sentence has ended
+    whole: list[bool] = np.all(
+        mask, axis=1
+    ).tolist()  # for each time, whether no sentence has ended
     with np.errstate(all="ignore"):  # what is not finite is found at the end
         # The largest score of each kind is taken out before the exponential, so that none
         # overflows, and comes back in `log_total`.
@@ -201,7 +203,7 @@ def scaled_backward(scaled: Scaled) -> tuple[Array, Array]:
     """
     mask = scaled.mask
     time, batch, tags = scaled.alpha.shape
-    whole = mask.all(1).tolist()
+    whole: list[bool] = np.all(mask, axis=1).tolist()
     beta = np.empty((time, batch, tags))
     # At its last token a sentence's beta is `ended`, scaled so that alpha @ beta is 1.
     # (tags,) / (batch, 1) -> (batch, tags)
