@@ -142,7 +142,9 @@ def eval_command(
     if gold:  # no model and so no torch, which takes seconds to import
         from tagkit.evaluation.compare import compare_files
 
-        report: Report = compare_files(gold, pred, data, column(pred_column), strict, note)
+        report: Report = compare_files(
+            gold, pred, data, column(pred_column), strict, note, keep_labels=verify
+        )
     else:
         from tagkit.inference.predictor import load
         from tagkit.inference.score import score_model

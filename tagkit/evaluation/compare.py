@@ -26,14 +26,15 @@ from tagkit.evaluation.class_report import (
 from tagkit.evaluation.compare_columns import compare_columns
 from tagkit.evaluation.labelled import (
     Labelled,
+    LabelledFile,
     find_format_of_gold,
     find_format_of_predictions,
     labelled_records,
-    read_labelled,
 )
 from tagkit.evaluation.pairing import paired_texts, predicted_tags, require_same_tokens
 from tagkit.evaluation.spans import well_formed_spans
 from tagkit.evaluation.tag_report import TagReport, make_tag_report
+from tagkit.evaluation.tag_tally import score_sentences
 from tagkit.text.records import Sentence
 from tagkit.text.scheme_detection import scheme_of
 from tagkit.text.schemes import PLAIN, has_spans, stretches
@@ -59,8 +60,12 @@ def compare_files(
     pred_column: Column | None,
     strict: bool,
     note: Callable[[str], None] = silent,
+    *,
+    keep_labels: bool = False,
 ) -> TagReport | ClassReport | JointReport:
     """A report on predicted tags or spans, on predicted classes, or on both.
+
+    Files with a tag for each token are read side by side, and no more than counts are kept of them.
 
     Args:
         gold_file: file with gold tags, spans or classes, in any format; tags of a column file are
@@ -74,6 +79,7 @@ def compare_files(
             that `data` names, or UPOS.
         strict: count well-formed spans only.
         note: called with a sentence on the format that a file was recognised as.
+        keep_labels: keep all tags in the report, for `verify_report`.
 
     Raises:
         DataError: the files hold different tokens, sentences or texts, or labels of different
@@ -86,9 +92,11 @@ def compare_files(
         )
     if predicted_file is None:
         column = -1 if pred_column is None else pred_column
-        return compare_columns(gold_file, data, column, strict, note)
-    gold, predicted = _read_both(gold_file, predicted_file, data, pred_column, note)
-    return _compare(gold, predicted, data, strict, note)
+        return compare_columns(gold_file, data, column, strict, note, keep_labels=keep_labels)
+    gold, predicted = _both_files(gold_file, predicted_file, data, pred_column, note)
+    if gold.has_only_tags and predicted.has_only_tags and not keep_labels:
+        return _compare_tags(gold, predicted, data, strict)
+    return _compare(gold.read(), predicted.read(), data, strict, note)
 
 
 def compare_records(
@@ -148,13 +156,28 @@ def _compare(
     return _report_on_both(gold, predicted, data, strict)
 
 
-def _read_both(
+def _compare_tags(
+    gold: LabelledFile, predicted: LabelledFile, data: DataConfig, strict: bool
+) -> TagReport:
+    """The report on two files of sentences with tags, which are read side by side."""
+    names = gold.source.name, predicted.source.name
+    sides = (
+        (item for item in file.records() if isinstance(item, Sentence))
+        for file in (gold, predicted)
+    )
+    report = score_sentences(names, sides, data, strict=strict)
+    if report is None:
+        raise DataError(f"{names[0]}: holds no sentence")
+    return report
+
+
+def _both_files(
     gold_file: str,
     predicted_file: str,
     data: DataConfig,
     pred_column: Column | None,
     note: Callable[[str], None],
-) -> tuple[Labelled, Labelled]:
+) -> tuple[LabelledFile, LabelledFile]:
     """The two files, each in its own format."""
     sources = source_of(gold_file, data), source_of(predicted_file, data)
     found = find_format_of_gold(sources[0], data), find_format_of_predictions(sources[1], data)
@@ -171,13 +194,12 @@ def _read_both(
                 data = data.model_copy(update={"tag_column": None})
     # Tokens are compared as they are; a text is needed where the other side has no tokens.
     with_text = any(format.holds != "tags" for format in formats)
-    gold = read_labelled(sources[0], formats[0], data, note, predicted=False, with_text=with_text)
     # The two files may have different columns in front of the tag.
     beside = data.model_copy(update={"tag_column": pred_column})
-    predicted = read_labelled(
-        sources[1], formats[1], beside, note, predicted=True, with_text=with_text
+    return (
+        LabelledFile(sources[0], formats[0], data, False, with_text, note),
+        LabelledFile(sources[1], formats[1], beside, True, with_text, note),
     )
-    return gold, predicted
 
 
 def _report_on_tags(

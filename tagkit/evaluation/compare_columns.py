@@ -1,26 +1,41 @@
 """Comparison of two columns of one file: gold tags and, beside them, predicted ones."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from tagkit.config import Column, DataConfig
 from tagkit.corpus.formats.columns.layout import ColumnOptions, Layout, column_options
 from tagkit.corpus.formats.columns.reader import ColumnReader
 from tagkit.corpus.formats.options import source_of
 from tagkit.corpus.formats.recognition import find_format
+from tagkit.corpus.formats.source import Source
 from tagkit.corpus.formats.table import Format
 from tagkit.errors import DataError
 from tagkit.evaluation.pairing import predicted_tags
 from tagkit.evaluation.tag_report import TagReport, make_tag_report
+from tagkit.evaluation.tag_tally import TagTally
 from tagkit.text.records import Sentence
 from tagkit.text.scheme_detection import scheme_of
 from tagkit.wording import Message, Setting, plural
 
+# Gold and predicted tags of a sentence, and the numbers of its lines.
+_Tags = tuple[tuple[str, ...], tuple[str, ...], Sequence[int]]
+
 
 def compare_columns(
-    path: str, data: DataConfig, pred_column: Column, strict: bool, note: Callable[[str], None]
+    path: str,
+    data: DataConfig,
+    pred_column: Column,
+    strict: bool,
+    note: Callable[[str], None],
+    *,
+    keep_labels: bool,
 ) -> TagReport:
-    """The report on a column file with gold tags and predicted ones."""
+    """The report on a column file with gold tags and predicted ones.
+
+    The arguments are those of `compare_files`.
+    """
     source = source_of(path, data)
     found = find_format(source, data.format)
     if found.note:
@@ -34,20 +49,38 @@ def compare_columns(
             Message(f"{source.name}: holds {holds}; name a file with the {wanted} with ",
                     Setting("pred"))
         )  # fmt: skip
-    lines = [line for piece in source.pieces() for line in piece]  # a pipe is read once
     # As conlleval and CRF++ have it: word, features, gold tag, predicted tag.
     if data.first_tag_column is None:
         data = data.model_copy(update={"tag_column": -2})
-    _check_columns(source.name, lines, _as(found.format, data), pred_column)
-    gold = list(_sentences(source.name, lines, _as(found.format, data)))
-    if not gold:
+    data = _as(found.format, data)
+    pieces = _checked(source, data, pred_column)
+    tags = _tags(source.name, pieces, data, pred_column)
+    report = (_kept if keep_labels else _counted)(source.name, tags, data, strict)
+    if report is None:
         raise DataError(f"{source.name}: holds no sentence")
-    columns = data.model_copy(update={"tag_column": pred_column})
-    predicted = list(_sentences(source.name, lines, _as(found.format, columns)))
-    scheme = scheme_of(gold, source.name, data.scheme).scheme
-    found_tags = predicted_tags(predicted, source.name, data, scheme, strict=strict)
-    gold_tags = [sentence.tags or () for sentence in gold]
-    return make_tag_report(gold_tags, found_tags, scheme, strict=strict)
+    return report
+
+
+def _counted(name: str, tags: Iterable[_Tags], data: DataConfig, strict: bool) -> TagReport | None:
+    """The report, of which no more than counts are kept; None of no sentence."""
+    tally = TagTally(name, name, strict=strict)
+    for gold, predicted, lines in tags:
+        tally.add(gold, predicted, lines, lines)
+    return tally.report(data)
+
+
+def _kept(name: str, tags: Iterable[_Tags], data: DataConfig, strict: bool) -> TagReport | None:
+    """The report with all tags; None of no sentence."""
+    gold, predicted = [], []
+    for ours, theirs, lines in tags:
+        words = ("",) * len(lines)  # tags are compared, and each line has both
+        gold.append(Sentence(words, ours, lines=lines))
+        predicted.append(Sentence(words, theirs, lines=lines))
+    if not gold:
+        return None
+    scheme = scheme_of(gold, name, data.scheme).scheme
+    found = predicted_tags(predicted, name, data, scheme, strict=strict)
+    return make_tag_report([each.tags or () for each in gold], found, scheme, strict=strict)
 
 
 def _as(format: Format, data: DataConfig) -> DataConfig:
@@ -58,15 +91,22 @@ def _as(format: Format, data: DataConfig) -> DataConfig:
     return data.model_copy(update={"format": name})
 
 
-def _check_columns(name: str, lines: Sequence[str], data: DataConfig, pred_column: Column) -> None:
-    """Raise where a file cannot hold words, gold tags and predicted ones.
+def _checked(source: Source, data: DataConfig, pred_column: Column) -> Iterator[Sequence[str]]:
+    """The lines of a file that can hold words, gold tags and predicted ones.
 
     Raises:
         DataError: it has fewer than three columns, or the gold tags are the predicted ones.
     """
-    options = column_options(data, with_tags=True)
+    name, options = source.name, column_options(data, with_tags=True)
+    pieces = source.pieces()
     # With columns that every file has, so that the width is found whatever columns are named.
-    found = _layout(name, lines, replace(options, token=0, tag=-1, features=()))
+    every = replace(options, token=0, tag=-1, features=())
+    beginning: list[Sequence[str]] = []
+    found = None
+    for lines in pieces:  # a pipe is read once: what has been looked at is kept
+        beginning.append(lines)
+        if found := _layout(name, beginning, every):
+            break
     if found is not None and found.width < 3:
         raise DataError(
             Message(
@@ -76,7 +116,7 @@ def _check_columns(name: str, lines: Sequence[str], data: DataConfig, pred_colum
             )
         )
     gold, predicted = (
-        _layout(name, lines, replace(options, tag=column, features=()))
+        _layout(name, beginning, replace(options, tag=column, features=()))
         for column in (data.first_tag_column, pred_column)
     )
     # One column has several names (a number from either end, a key of CoNLL-U): compare places.
@@ -90,17 +130,26 @@ def _check_columns(name: str, lines: Sequence[str], data: DataConfig, pred_colum
                 Setting("pred_column"),
             )
         )
+    return chain(beginning, pieces)
 
 
-def _layout(name: str, lines: Sequence[str], options: ColumnOptions) -> Layout | None:
+def _layout(name: str, pieces: Iterable[Sequence[str]], options: ColumnOptions) -> Layout | None:
     """The columns of a file, found in its first sentence; None where it holds no sentence."""
     reader = ColumnReader(name, options)
-    for _ in reader.blocks([lines]):
+    for _ in reader.blocks(pieces):
         if reader.layout:
             break
     return reader.layout
 
 
-def _sentences(name: str, lines: Sequence[str], data: DataConfig) -> Iterator[Sentence]:
-    reader = ColumnReader(name, replace(column_options(data, with_tags=True), features=()))
-    return (block.sentence for block in reader.blocks([lines]) if block.sentence)
+def _tags(
+    name: str, pieces: Iterable[Sequence[str]], data: DataConfig, pred_column: Column
+) -> Iterator[_Tags]:
+    """Gold and predicted tags of each sentence."""
+    options = column_options(data, with_tags=True)
+    assert options.tag is not None  # columns are counted from the end where none is named
+    reader = ColumnReader(name, replace(options, features=(), tags=(options.tag, pred_column)))
+    for block in reader.blocks(pieces):
+        if block.sentence is not None:
+            gold, predicted = block.sentence.columns
+            yield gold.values, predicted.values, block.sentence.lines

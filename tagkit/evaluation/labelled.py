@@ -118,38 +118,52 @@ def _unless_text(found: Found, source: Source) -> Found:
     return Found(by_name("columns")[0], found.note)
 
 
-def read_labelled(
-    source: Source,
-    format: Format,
-    data: DataConfig,
-    note: Callable[[str], None],
-    *,
-    predicted: bool,
-    with_text: bool,
-) -> Labelled:
-    """The records of a file with their labels.
+@dataclass(frozen=True, slots=True)
+class LabelledFile:
+    """A file with gold labels or predictions, which has not been read yet.
 
-    Args:
+    Attributes:
         source: the file.
         format: that it is in.
         data: how it is read.
-        note: called with a sentence on what the records cannot hold.
         predicted: whether it holds predictions, of which a text may have none.
         with_text: whether the text that a sentence's words come from is wanted.
-
-    Raises:
-        DataError: it cannot be read.
-        FormatError: a line of it cannot be.
+        note: called with a sentence on what the records cannot hold.
     """
-    # Feature columns are the input of a model, and no part of what is scored.
-    data = data.model_copy(update={"feature_columns": ()})
-    # A record of predictions without a class is one for which none was likely enough. Readers ask
-    # for a class only where labels are wanted; that of JSON Lines takes the classes that are there.
-    optional = predicted and format.name == "jsonl-texts"
-    reading = Reading(data, with_tags=not optional, with_text=with_text, note=note)
-    items = tuple(format.records(source, reading).items)
-    # A folder of classes is in the order of its labels, which differ between gold and predictions.
-    return Labelled(source.name, items, is_ordered=format.name != "folder")
+
+    source: Source
+    format: Format
+    data: DataConfig
+    predicted: bool
+    with_text: bool
+    note: Callable[[str], None]
+
+    @property
+    def has_only_tags(self) -> bool:
+        """Whether its records are sentences with tags, none of which can have a class."""
+        return self.format.holds == "tags" and not self.format.has_classes
+
+    def records(self) -> Iterator[Item]:
+        """The records, as they are read.
+
+        Raises:
+            DataError: it cannot be read.
+            FormatError: a line of it cannot be.
+        """
+        # Feature columns are the input of a model, and no part of what is scored.
+        data = self.data.model_copy(update={"feature_columns": ()})
+        # A record of predictions without a class is one for which none was likely enough. Readers
+        # ask for a class only where labels are wanted; that of JSON Lines takes those there are.
+        optional = self.predicted and self.format.name == "jsonl-texts"
+        reading = Reading(data, with_tags=not optional, with_text=self.with_text, note=self.note)
+        return self.format.records(self.source, reading).items
+
+    def read(self) -> Labelled:
+        """All of it; raises what `records` does."""
+        # A folder of classes is in the order of its labels, which differ between gold and
+        # predictions.
+        is_ordered = self.format.name != "folder"
+        return Labelled(self.source.name, tuple(self.records()), is_ordered=is_ordered)
 
 
 def labelled_records(records: Iterable[Item | Answer], name: str) -> Labelled:

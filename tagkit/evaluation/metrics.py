@@ -37,7 +37,8 @@ class Comparison:
 
     Attributes:
         kind: what the labels are.
-        gold: the tags of each sentence, or the classes of each text.
+        gold: the tags of each sentence, or the classes of each text; empty of files that were
+            counted as they were read.
         predicted: as long as `gold`.
         accuracy: share of tokens whose tag is right, or of texts whose classes all are.
         table: scores by label.

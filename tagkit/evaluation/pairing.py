@@ -1,7 +1,7 @@
 """Gold records and predicted ones of the same tokens or the same texts, one by one."""
 
 from collections import defaultdict, deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, repeat, zip_longest
 
 from tagkit.config import DataConfig
@@ -24,18 +24,38 @@ def require_same_tokens(
     Raises:
         FormatError: there is one; with the file and line of both.
     """
+    for _ in same_tokens(gold_name, gold, beside, predicted):
+        pass
+
+
+def same_tokens(
+    gold_name: str, gold: Iterable[Sentence], beside: str, predicted: Iterable[Sentence]
+) -> Iterator[tuple[Sentence, Sentence]]:
+    """Gold and predicted sentences side by side, as they are read.
+
+    Raises:
+        FormatError: a token or sentence that only one of the files has; with the file and line of
+            both.
+    """
     none = Sentence(())
-    last_line = predicted[-1].lines[-1] if predicted else 1
+    last_line = 1
     for ours, theirs in zip_longest(gold, predicted, fillvalue=none):
-        if ours.words == theirs.words:
-            continue
-        for wanted, found in zip_longest(_words(ours), _words(theirs), fillvalue=_END):
-            if wanted[0] != found[0]:
-                # At the end of a sentence or file there is no line: the one before it is named.
-                line = found[1] or (theirs.lines[-1] if theirs.lines else last_line)
-                place = f" as on {gold_name}:{wanted[1]}" if wanted[1] else ""
-                raise FormatError(beside, line, f"expected {_shown(wanted)}{place}, found "
-                                  f"{_shown(found)}")  # fmt: skip
+        if ours.words != theirs.words:
+            raise _difference(gold_name, ours, beside, theirs, last_line)
+        last_line = theirs.lines[-1] if theirs.lines else 1
+        yield ours, theirs
+
+
+def _difference(
+    gold_name: str, ours: Sentence, beside: str, theirs: Sentence, last_line: int
+) -> FormatError:
+    """The error of the first token that differs; `last_line` is that before the predicted one."""
+    pairs = zip_longest(_words(ours), _words(theirs), fillvalue=_END)
+    wanted, found = next((one, other) for one, other in pairs if one[0] != other[0])
+    # At the end of a sentence or file there is no line: the one before it is named.
+    line = found[1] or (theirs.lines[-1] if theirs.lines else last_line)
+    place = f" as on {gold_name}:{wanted[1]}" if wanted[1] else ""
+    return FormatError(beside, line, f"expected {_shown(wanted)}{place}, found {_shown(found)}")
 
 
 def _words(sentence: Sentence) -> Iterable[_Word]:

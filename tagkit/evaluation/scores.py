@@ -51,6 +51,16 @@ class Counts:
     predicted: Counter[str] = field(default_factory=Counter)
     correct: Counter[str] = field(default_factory=Counter)
 
+    def add(self, counts: "Counts", times: int = 1) -> None:
+        """Count all of these decisions too, each of them several times."""
+        for ours, theirs in (
+            (self.gold, counts.gold),
+            (self.predicted, counts.predicted),
+            (self.correct, counts.correct),
+        ):
+            for label, number in theirs.items():
+                ours[label] += number * times
+
     def table(self) -> ScoreTable:
         """The scores that follow from these numbers."""
         labels = sorted(self.gold.keys() | self.predicted.keys())

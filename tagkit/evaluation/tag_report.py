@@ -5,7 +5,8 @@ scheme; a report always says which. Plain labels are scored token by token. The 
 seqeval's in both modes (`evaluation.verify` compares them).
 """
 
-from collections.abc import Collection, Mapping
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -13,15 +14,16 @@ from typing import Any
 from tagkit.evaluation.metrics import Comparison, Kind, headline_metric, history_values
 from tagkit.evaluation.report import report_dict
 from tagkit.evaluation.scores import (
+    Counts,
     Labels,
     Score,
-    ScoreTable,
     count_spans,
     count_tokens,
     token_accuracy,
 )
 from tagkit.evaluation.spans import well_formed_spans
-from tagkit.text.schemes import DISPLAY, has_spans, stretches
+from tagkit.evaluation.tag_pieces import Piece, TagPieces
+from tagkit.text.schemes import DISPLAY, convert, has_spans, stretches
 
 # As reports show them, and as metadata.json has them: never to be renamed.
 CONLLEVAL = "conlleval-compatible"
@@ -98,10 +100,73 @@ def make_tag_report(
         known: labels that the model can predict, "" of a bare prefix; None where that is not
             known.
     """
-    kind, mode = Kind.SPANS, STRICT if strict else CONLLEVAL
+    mode = _mode(scheme, strict=strict)
+    counts = _counts(gold, predicted, scheme, mode)
+    # Of plain labels it is their micro recall, which has been counted already.
+    accuracy = None if mode == TOKENS else token_accuracy(gold, predicted)
+    tokens = sum(map(len, gold))
+    return _report(scheme, mode, counts, len(gold), tokens, accuracy, known, gold, predicted)
+
+
+def make_pieces_report(
+    pieces: TagPieces, scheme: str, *, strict: bool, converted: bool
+) -> TagReport:
+    """The report of `make_tag_report` on tags that were reduced to pieces; they are not kept.
+
+    Args:
+        pieces: of a corpus.
+        scheme: of the gold tags, one of `schemes.SCHEMES`.
+        strict: as the pieces are.
+        converted: whether predicted tags are in another scheme, and compared in that of gold.
+    """
+    mode = _mode(scheme, strict=strict)
+    counts, tokens = Counts(), Counts()
+    for times, gold, predicted in _by_times(pieces, scheme if converted else None):
+        counts.add(_counts(gold, predicted, scheme, mode), times)
+        if mode != TOKENS:
+            tokens.add(count_tokens(gold, predicted), times)
+    right = tokens.correct.total()
+    accuracy = None if mode == TOKENS else right / pieces.tokens if pieces.tokens else 0.0
+    return _report(scheme, mode, counts, pieces.sentences, pieces.tokens, accuracy)
+
+
+def _by_times(pieces: TagPieces, target: str | None) -> Iterator[tuple[int, Labels, Labels]]:
+    """Gold and predicted tags of the pieces that occur equally often."""
+    groups: dict[int, list[Piece]] = defaultdict(list)
+    for piece in pieces.pieces():
+        groups[piece.times].append(piece)
+    for times, group in groups.items():
+        predicted = [
+            # With the tag before, as it decides what a span of IOB1 begins with.
+            piece.predicted
+            if target is None
+            else convert((piece.before[1], *piece.predicted), target)[1:]
+            for piece in group
+        ]
+        yield times, [piece.gold for piece in group], predicted
+
+
+def _mode(scheme: str, *, strict: bool) -> str:
     if not has_spans(scheme):
-        kind, mode = Kind.TOKENS, TOKENS
-    table = _table(gold, predicted, scheme, mode)
+        return TOKENS
+    return STRICT if strict else CONLLEVAL
+
+
+def _report(
+    scheme: str,
+    mode: str,
+    counts: Counts,
+    sentences: int,
+    tokens: int,
+    accuracy: float | None,
+    known: Collection[str] | None = None,
+    gold: Labels = (),
+    predicted: Labels = (),
+) -> TagReport:
+    """The report that follows from counts; an `accuracy` of None is the micro recall."""
+    kind = Kind.TOKENS if mode == TOKENS else Kind.SPANS
+    table = counts.table()
+    accuracy = table.micro.recall if accuracy is None else accuracy
     # Of plain labels "" is no bare prefix; a tag is never empty.
     bare = name_of_bare(table.types) if kind is Kind.SPANS else ""
     # Only what gold holds: a label that the model alone knows is an error of precision, not a gap.
@@ -110,14 +175,11 @@ def make_tag_report(
         for label, score in table.types.items()
         if known is not None and label not in known and score.support
     }
-    # Of plain labels it is their micro recall, which has been counted already.
-    plain = kind is Kind.TOKENS
-    accuracy = table.micro.recall if plain else token_accuracy(gold, predicted)
     return TagReport(
         scheme=DISPLAY[scheme],
         mode=mode,
-        sentences=len(gold),
-        tokens=sum(len(tags) for tags in gold),
+        sentences=sentences,
+        tokens=tokens,
         accuracy=accuracy,
         # Sorted again: "" came first, and its name "_" need not.
         types=dict(sorted((label or bare, score) for label, score in table.types.items())),
@@ -137,9 +199,9 @@ def name_of_bare(labels: Collection[str]) -> str:
     return name
 
 
-def _table(gold: Labels, predicted: Labels, scheme: str, mode: str) -> ScoreTable:
+def _counts(gold: Labels, predicted: Labels, scheme: str, mode: str) -> Counts:
     if mode == TOKENS:
-        return count_tokens(gold, predicted).table()
+        return count_tokens(gold, predicted)
     # Strict mode drops the ill-formed spans of a sentence and keeps its others.
     spans_of = partial(well_formed_spans, scheme=scheme) if mode == STRICT else stretches
-    return count_spans(gold, predicted, spans_of).table()
+    return count_spans(gold, predicted, spans_of)

@@ -101,6 +101,8 @@ def verify_report(report: Report, name: str) -> Verification:
             f"{name}: expected tags of spans, found {found}: seqeval verifies scores of spans only"
         )
     gold, predicted = tags.comparison.gold, tags.comparison.predicted
+    if len(gold) != tags.sentences:
+        raise ValueError("expected a report with its labels: compare_files(..., keep_labels=True)")
     scheme = _SCHEMES[tags.scheme]
     found_in: list[Disagreement] = []
     for mode in (CONLLEVAL, STRICT):
