@@ -12,8 +12,10 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
-from tagkit.nn.encoder import RecurrentLayer
+from tagkit.nn.cells import CELLS
+from tagkit.nn.encoder import RecurrentLayer, merge_directions
 from tagkit.nn.inference import SMALLEST_BATCH, RowReader, layer_reader, read_layer_cached
+from tagkit.nn.packing import Packing
 
 
 class RowUpdatedEmbedding(nn.Embedding):
@@ -106,6 +108,8 @@ class CharEncoder(nn.Module):
         Returns:
             (all words, outputs), group after group.
         """
+        if self._trains_packed(char_ids[0]):
+            return self._encode_packed(char_ids)
         encode = self._encode
         # Characters repeat even more than words: a table of a hundred rows replaces the input
         # product of every character of every word.
@@ -116,6 +120,31 @@ class CharEncoder(nn.Module):
             encode = partial(self._encode_cached, reader, table)
         # each (words of a group, outputs) -> (all words, outputs)
         return torch.cat([encode(group) for group in char_ids])
+
+    def _trains_packed(self, char_ids: Tensor) -> bool:
+        """Whether a gradient will be asked for that packed words have sooner than padded ones."""
+        # Autocast knows torch's own networks alone, and a GPU has kernels for these of any shape.
+        return (
+            CELLS[self.layer.cell].packed is not None
+            and torch.is_grad_enabled()
+            and char_ids.device.type == "cpu"
+            and not torch.is_autocast_enabled("cpu")
+        )
+
+    def _encode_packed(self, char_ids: Sequence[Tensor]) -> Tensor:
+        """As `_encode`, of all groups at once, without padding: (all words, outputs)."""
+        packed = CELLS[self.layer.cell].packed
+        assert packed is not None and self.layer.backwards is not None
+        # (words, chars) of each group -> (words,) lengths and, word after word, (chars,) ids
+        filled = [group != 0 for group in char_ids]
+        ids = torch.cat([group[real] for group, real in zip(char_ids, filled, strict=True)])
+        packing = Packing.of(torch.cat([real.sum(1) for real in filled]).numpy())
+        # (chars,) -> (chars, dim) -> (directions, chars, hidden)
+        inputs = self.dropout(self.embedding(ids[packing.tokens]))
+        states = packed(inputs, packing, (self.layer.forwards, self.layer.backwards))
+        # Each direction is in its own reading order, so both end at a word's last step.
+        ahead, back = states.index_select(1, packing.last)  # (words, hidden) each
+        return merge_directions(ahead, back, self.layer.merge)
 
     def _encode_cached(self, reader: RowReader, table: Tensor, char_ids: Tensor) -> Tensor:
         """As `_encode`, from the characters' projected rows."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from tagkit.nn.packing import Packing
 from tagkit.nn.products import Product
 
 
@@ -78,6 +79,8 @@ class Cell:
             the last argument of `read`.
         read: the recurrence over cached input projections, the recurrent product, and the second
             of `biases`, (directions, 1, its size) -> states (time, directions, batch, hidden).
+        packed: states over packed sequences in training, (tokens, inputs) and the networks of
+            both directions -> (directions, tokens, hidden); None where torch's network is used.
     """
 
     name: str
@@ -88,6 +91,7 @@ class Cell:
     arrange: Callable[[Tensor], Tensor]
     biases: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
     read: Callable[[StepInputs, Product, Tensor], Tensor]
+    packed: Callable[[Tensor, Packing, Sequence[nn.RNNBase]], Tensor] | None
 
     def build(self, inputs: int, hidden: int) -> nn.RNNBase:
         """A network of one direction with fresh weights.

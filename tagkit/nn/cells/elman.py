@@ -35,4 +35,5 @@ ELMAN = Cell(
     arrange=keep_order,
     biases=sum_biases,
     read=read,
+    packed=None,
 )

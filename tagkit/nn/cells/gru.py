@@ -63,4 +63,5 @@ GRU = Cell(
     arrange=keep_order,
     biases=biases,
     read=read,
+    packed=None,
 )

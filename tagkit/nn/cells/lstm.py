@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from tagkit.nn.cells.cell import Cell, StepInputs, sum_biases
+from tagkit.nn.cells.packed_lstm import packed_states
 from tagkit.nn.products import Product
 
 
@@ -59,4 +60,5 @@ LSTM = Cell(
     arrange=arrange,
     biases=sum_biases,
     read=read,
+    packed=packed_states,
 )
