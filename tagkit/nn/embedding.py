@@ -134,7 +134,8 @@ class CharEncoder(nn.Module):
     def _encode_packed(self, char_ids: Sequence[Tensor]) -> Tensor:
         """As `_encode`, of all groups at once, without padding: (all words, outputs)."""
         packed = CELLS[self.layer.cell].packed
-        assert packed is not None and self.layer.backwards is not None
+        assert packed is not None
+        assert self.layer.backwards is not None
         # (words, chars) of each group -> (words,) lengths and, word after word, (chars,) ids
         filled = [group != 0 for group in char_ids]
         ids = torch.cat([group[real] for group, real in zip(char_ids, filled, strict=True)])

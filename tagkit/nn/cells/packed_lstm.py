@@ -137,7 +137,9 @@ class _PackedLSTM(torch.autograd.Function):
         d_bias = slope.sum(1)
         for rows in (d_w, d_u, d_bias):
             _of_new(rows).mul_(2)
-        by_direction = (part for parts in zip(d_w, d_u, d_bias, d_bias, strict=True) for part in parts)
+        by_direction = (
+            part for parts in zip(d_w, d_u, d_bias, d_bias, strict=True) for part in parts
+        )
         return d_inputs, None, *by_direction
 
 
