@@ -122,13 +122,12 @@ class CharEncoder(nn.Module):
         return torch.cat([encode(group) for group in char_ids])
 
     def _trains_packed(self, char_ids: Tensor) -> bool:
-        """Whether a gradient will be asked for that packed words have sooner than padded ones."""
-        # Autocast knows torch's own networks alone, and a GPU has kernels for these of any shape.
+        """Whether to read packed words: in training, where that is faster."""
+        # A GPU has kernels of torch's own networks for any shape.
         return (
             CELLS[self.layer.cell].packed is not None
             and torch.is_grad_enabled()
             and char_ids.device.type == "cpu"
-            and not torch.is_autocast_enabled("cpu")
         )
 
     def _encode_packed(self, char_ids: Sequence[Tensor]) -> Tensor:
@@ -142,7 +141,9 @@ class CharEncoder(nn.Module):
         packing = Packing.of(torch.cat([real.sum(1) for real in filled]).numpy())
         # (chars,) -> (chars, dim) -> (directions, chars, hidden)
         inputs = self.dropout(self.embedding(ids[packing.tokens]))
-        states = packed(inputs, packing, (self.layer.forwards, self.layer.backwards))
+        # In bf16 products this small gain nothing, and the casts take as long as they do.
+        with torch.autocast("cpu", enabled=False):
+            states = packed(inputs, packing, (self.layer.forwards, self.layer.backwards))
         # Each direction is in its own reading order, so both end at a word's last step.
         ahead, back = states.index_select(1, packing.last)  # (words, hidden) each
         return merge_directions(ahead, back, self.layer.merge)
