@@ -66,8 +66,10 @@ class _PackedLSTM(torch.autograd.Function):
         transposed = u.transpose(1, 2)
         before: tuple[Tensor, Tensor] | None = None  # h and c of the step before
         # Views of each step, all made at once: one by one they would cost as much as the sums.
-        parts = (gates, *gates.split(hidden, dim=2), memory, squashed, states)
-        for step in zip(*(part.split(packing.counts, dim=1) for part in parts), strict=True):
+        parts = (gates, *torch.split(gates, hidden, dim=2), memory, squashed, states)
+        for step in zip(
+            *(part.split_with_sizes(packing.counts, dim=1) for part in parts), strict=True
+        ):
             all_gates, entry, forget, new, out, c, tanh_c, h = step
             running = h.shape[1]  # number of sequences that have not ended
             if before:
@@ -95,8 +97,8 @@ class _PackedLSTM(torch.autograd.Function):
         # What each gate's gradient is multiplied by, for all steps at once, (..., 4 x hidden):
         # s - s^2 is the derivative of the sigmoid.
         slope = torch.addcmul(gates, gates, gates, value=-1)
-        entry, forget, new, out = gates.split(hidden, dim=2)
-        of_entry, of_forget, of_new, of_out = slope.split(hidden, dim=2)
+        entry, forget, new, out = torch.split(gates, hidden, dim=2)
+        of_entry, of_forget, of_new, of_out = torch.split(slope, hidden, dim=2)
         of_entry.mul_(new)
         of_forget[:, :first] = 0  # c[-1]
         of_forget[:, first:].mul_(memory.index_select(1, packing.before))
@@ -111,7 +113,9 @@ class _PackedLSTM(torch.autograd.Function):
         d_memory = torch.zeros_like(d_state)
         by_gate = slope.view(directions, tokens, 4, hidden)
         parts = (grad, of_memory, forget, slope, by_gate[:, :, :3], of_out)
-        steps = list(zip(*(part.split(packing.counts, dim=1) for part in parts), strict=True))
+        steps = list(
+            zip(*(part.split_with_sizes(packing.counts, dim=1) for part in parts), strict=True)
+        )
         for t in range(len(steps) - 1, -1, -1):
             d_above, by_memory, forgotten, d_sums, of_three, of_last = steps[t]
             running = d_above.shape[1]
