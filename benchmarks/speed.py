@@ -30,8 +30,8 @@ import torch
 DATA = Path("../shared/data/conll2000")
 TRAIN, TEST = DATA / "train.txt", DATA / "test.txt"
 SIZES = [
-    "encoder.hidden=100", "embeddings.char_hidden=25", "train.max_epochs=1", "train.patience=0",
-    "train.lr=0.003",
+    "encoder.hidden=100", "embeddings.char_hidden=25", "embeddings.affix_dim=0",
+    "train.batch_size=32", "train.max_epochs=1", "train.patience=0", "train.lr=0.003",
 ]  # fmt: skip
 FIGURES = ("train", "decode_first", "decode", "peak_mb", "command")
 

@@ -11,8 +11,10 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from tagkit.nn.encoder import RecurrentLayer
+from tagkit.nn.cells import CELLS
+from tagkit.nn.encoder import RecurrentLayer, merge_directions
 from tagkit.nn.inference import CharReader
+from tagkit.nn.packing import Packing
 
 
 class RowUpdatedEmbedding(nn.Embedding):
@@ -105,6 +107,8 @@ class CharEncoder(nn.Module):
         Returns:
             (all words, outputs), group after group.
         """
+        if self._trains_packed(char_ids[0]):
+            return self._encode_packed(char_ids)
         if not self.training and not torch.is_grad_enabled() and not char_ids[0].is_cuda:
             return self.reader().read(char_ids)
         # each (words of a group, outputs) -> (all words, outputs)
@@ -113,6 +117,33 @@ class CharEncoder(nn.Module):
     def reader(self) -> CharReader:
         """Cached inference with the weights as they are now, for words on the CPU."""
         return CharReader(self.layer, self.embedding.weight)
+
+    def _trains_packed(self, char_ids: Tensor) -> bool:
+        """Whether to read packed words: in training, where that is faster."""
+        # A GPU has kernels of torch's own networks for any shape.
+        return (
+            CELLS[self.layer.cell].train_packed is not None
+            and torch.is_grad_enabled()
+            and char_ids.device.type == "cpu"
+        )
+
+    def _encode_packed(self, char_ids: Sequence[Tensor]) -> Tensor:
+        """As `_encode`, of all groups at once, without padding: (all words, outputs)."""
+        packed = CELLS[self.layer.cell].train_packed
+        assert packed is not None
+        assert self.layer.backwards is not None
+        # (words, chars) of each group -> (words,) lengths and, word after word, (chars,) ids
+        filled = [group != 0 for group in char_ids]
+        ids = torch.cat([group[real] for group, real in zip(char_ids, filled, strict=True)])
+        packing = Packing.of(torch.cat([real.sum(1) for real in filled]).numpy())
+        # (chars,) -> (chars, dim) -> (directions, chars, hidden)
+        inputs = self.dropout(self.embedding(ids[packing.tokens]))
+        # In bf16 products this small gain nothing, and the casts take as long as they do.
+        with torch.autocast("cpu", enabled=False):
+            states = packed(inputs, packing, (self.layer.forwards, self.layer.backwards))
+        # Each direction is in its own reading order, so both end at a word's last step.
+        ahead, back = states.index_select(1, packing.last)  # (words, hidden) each
+        return merge_directions(ahead, back, self.layer.merge)
 
     def _encode(self, char_ids: Tensor) -> Tensor:
         # (words, chars) -> (words, chars, dim) -> (words, outputs): a word is a sequence of its

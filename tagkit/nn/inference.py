@@ -25,7 +25,7 @@ from torch import Tensor, nn
 from tagkit.nn.cells import CELLS
 from tagkit.nn.cells.cell import Floats, StepInputs
 from tagkit.nn.encoder import Encoder, RecurrentLayer, merge_directions
-from tagkit.nn.packing import Packing, pack
+from tagkit.nn.packing import PaddedPlaces
 from tagkit.nn.padding import reverse_each
 from tagkit.nn.products import PRODUCTS
 
@@ -126,14 +126,14 @@ class RowReader:
         return self.precision == "fp32" and sequences * hidden < _LARGE_STEP
 
     def read_packed(
-        self, projected: Sequence[Tensor], rows: Sequence[Tensor], packing: Packing
+        self, projected: Sequence[Tensor], rows: Sequence[Tensor], places: PaddedPlaces
     ) -> Floats:
         """States of few sequences, in the order of their tokens; in fp32 alone.
 
         Args:
             projected: tables from `project`, whose rows are added.
             rows: (batch, time) int64 for each table, which row each token reads.
-            packing: of the batch.
+            places: of the batch's tokens.
 
         Returns:
             (batch, time, directions, hidden), 0 on padding. Those of the backward direction have
@@ -144,13 +144,13 @@ class RowReader:
         _, hidden, width = weights.shape
         batch, time = rows[0].shape
         found = np.zeros((batch * time, self.directions, hidden), weights.dtype)
-        states = np.empty((len(packing.ahead), hidden), weights.dtype)
+        states = np.empty((len(places.ahead), hidden), weights.dtype)
         # One direction after the other: the weights of one fit into the processor's cache.
-        for direction, places in enumerate((packing.ahead, packing.back)[: self.directions]):
+        for direction, reading in enumerate((places.ahead, places.back)[: self.directions]):
             columns = slice(direction * width, (direction + 1) * width)
             # Words first, then each feature column: (rows, width) at (tokens,) -> (tokens, width)
             inputs, *others = (
-                table.numpy()[:, columns][ids.numpy().ravel()[places]]
+                table.numpy()[:, columns][ids.numpy().ravel()[reading]]
                 for table, ids in zip(projected, rows, strict=True)
             )
             for other in others:
@@ -158,9 +158,9 @@ class RowReader:
             # Weights that are far out of range overflow without a warning in torch too.
             with np.errstate(all="ignore"):
                 self._read_packed(
-                    inputs, packing.sizes, weights[direction], biases[direction, 0], states
+                    inputs, places.counts, weights[direction], biases[direction, 0], states
                 )
-            found[places, direction] = states
+            found[reading, direction] = states
         return found.reshape(batch, time, self.directions, hidden)
 
 
@@ -256,7 +256,7 @@ def _read_layer_packed(
 ) -> tuple[Tensor, Tensor]:
     """As `read_layer_cached`, for few sequences."""
     there = mask.numpy()
-    found = reader.read_packed(projected, rows, pack(there))
+    found = reader.read_packed(projected, rows, PaddedPlaces.of(there))
     # Forwards the last token's state has read the whole sequence, backwards the first one's:
     # (batch, time, directions, hidden) -> (batch, directions, hidden)
     final = found[:, 0].copy()

@@ -4,45 +4,100 @@ At step t come the tokens number t of all sequences that have one: of sequences 
 
     a0 b0 c0  a1 b1  a2
 
-A recurrence then computes nothing for padding, and its rows at a step are the first ones of the
-step before. torch's own packed sequences have this order too.
+A recurrence then computes nothing for padding, and the sequences which are still being read are
+always the first rows of a step. torch's PackedSequence has the same order; these also read each
+sequence backwards.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import torch
+from torch import Tensor
 
 Ids = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
 class Packing:
+    """Packed sequences that are read and trained without padding.
+
+    Attributes:
+        counts: number of sequences that are read at each step; never rises.
+        tokens: (tokens,) which token each packed one is, counted sequence after sequence.
+        mirrored: (tokens,) where the token is packed that a backward reader reads in its place.
+        before: (tokens after the first step,) where the token before it is packed.
+        last: (sequences,) where each sequence's last token is packed.
+    """
+
+    counts: list[int]
+    tokens: Tensor
+    mirrored: Tensor
+    before: Tensor
+    last: Tensor
+
+    @classmethod
+    def of(cls, lengths: Ids) -> "Packing":
+        """The packing of sequences of these lengths, each at least 1."""
+        order = _Order.of(lengths)
+        steps, rows, counts = order.steps, order.rows, order.counts
+        descending = lengths[order.longest_first]
+        starts = np.cumsum(counts) - counts  # (time,) where each step begins
+        later = slice(int(counts[0]), None)
+        last = np.empty_like(order.longest_first)
+        last[order.longest_first] = starts[descending - 1] + np.arange(len(lengths))
+        firsts = (np.cumsum(lengths) - lengths)[order.longest_first]  # of sequence after sequence
+        return cls(
+            counts.tolist(),
+            torch.from_numpy(firsts[rows] + steps),
+            torch.from_numpy(starts[descending[rows] - 1 - steps] + rows),
+            torch.from_numpy(starts[steps[later] - 1] + rows[later]),
+            torch.from_numpy(last),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PaddedPlaces:
     """Where the tokens of a padded batch are in packed order.
 
     Attributes:
-        sizes: number of sequences at each step; none is larger than the one before.
+        counts: number of sequences that are read at each step; never rises.
         ahead: (tokens,) place of each token in the padded batch laid out flat, (batch x time,).
         back: the same with each sequence reversed within its length.
     """
 
-    sizes: list[int]
+    counts: list[int]
     ahead: Ids
     back: Ids
 
+    @classmethod
+    def of(cls, mask: npt.NDArray[np.bool_]) -> "PaddedPlaces":
+        """The places of a batch: `mask` is (batch, time), True on real tokens, on the left."""
+        lengths = mask.sum(1)
+        order = _Order.of(lengths)
+        chosen = order.longest_first[order.rows]
+        first = chosen * mask.shape[1]  # (tokens,) place of the sequence's first token
+        return cls(
+            order.counts.tolist(),
+            first + order.steps,
+            first + lengths[chosen] - 1 - order.steps,
+        )
 
-def pack(mask: npt.NDArray[np.bool_]) -> Packing:
-    """The packing of a batch.
 
-    Args:
-        mask: (batch, time) bool, True on real tokens, which are on the left.
-    """
-    time = mask.shape[1]
-    lengths = mask.sum(1)
-    order = np.argsort(-lengths, kind="stable")  # the longest first
-    # (time, 1) < (batch,) -> (time, batch): a row for each step
-    steps, rows = np.nonzero(np.arange(time)[:, None] < lengths[order])
-    chosen = order[rows]
-    first = chosen * time  # place of each token's sentence
-    sizes = np.bincount(steps).tolist()
-    return Packing(sizes, first + steps, first + lengths[chosen] - 1 - steps)
+@dataclass(frozen=True, slots=True)
+class _Order:
+    """Packed order: the step of each token, and its sequence, counted from the longest on."""
+
+    longest_first: Ids  # (sequences,)
+    counts: Ids  # (time,)
+    steps: Ids  # (tokens,)
+    rows: Ids  # (tokens,)
+
+    @classmethod
+    def of(cls, lengths: Ids) -> "_Order":
+        longest_first = np.argsort(-lengths, kind="stable")
+        # (time, 1) < (sequences,) -> (time, sequences): True where a sequence has a token.
+        filled = np.arange(int(lengths.max(initial=0)))[:, None] < lengths[longest_first]
+        steps, rows = filled.nonzero()
+        return cls(longest_first, filled.sum(1), steps, rows)

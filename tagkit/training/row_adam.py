@@ -63,9 +63,9 @@ class RowAdam:
         moved, lag, kept, epsilon = (
             torch.from_numpy(self.sums[:, last.numpy()]).float().unsqueeze(2)
         )
-        weights, first, second = self.table[rows], self.first[rows], self.second[rows]
+        weights, first, second, mean = self._rows(rows)
         direction = first / second.sqrt().add_(epsilon)
-        self.mean[rows] = kept * self.mean[rows] + (1 - kept) * weights - lag * direction
+        self.mean[rows] = kept * mean + (1 - kept) * weights - lag * direction
         self.table[rows] = weights - moved * direction
         self.first[rows] = first * (_BETA1**age).unsqueeze(1)
         self.second[rows] = second * (_BETA2**age).unsqueeze(1)
@@ -86,12 +86,12 @@ class RowAdam:
         # numbers, rate and epsilon, instead of into all moments (Kingma and Ba 2015, section 2).
         corrected = math.sqrt(1 - _BETA2**self.steps)
         rate = lr * corrected / (1 - _BETA1**self.steps)
-        first = torch.lerp(self.first[rows], gradients, 1 - _BETA1)
-        second = torch.lerp(self.second[rows], gradients * gradients, 1 - _BETA2)
-        direction = first / second.sqrt().add_(_EPSILON * corrected)
-        weights = self.table[rows] - rate * direction
+        weights, first, second, mean = self._rows(rows)
+        first.lerp_(gradients, 1 - _BETA1)
+        second.lerp_(gradients * gradients, 1 - _BETA2)
+        weights -= rate * (first / second.sqrt().add_(_EPSILON * corrected))
         self.first[rows], self.second[rows], self.table[rows] = first, second, weights
-        self.mean[rows] = torch.lerp(self.mean[rows], weights, 1 - decay)
+        self.mean[rows] = mean.lerp_(weights, 1 - decay)
         self._add_step(rate, decay)
         self._begin_sums(_EPSILON * corrected)
         self.last[rows] = self.clock
@@ -128,6 +128,12 @@ class RowAdam:
         epsilon = float(self.sums[3, self.clock])
         self.clock = 0
         self._begin_sums(epsilon)
+
+    def _rows(self, rows: Tensor) -> list[Tensor]:
+        """Copies of these rows of the weights, their two moments and their mean."""
+        # Indexing with [rows] takes four times as long as this.
+        parts = (self.table, self.first, self.second, self.mean)
+        return [part.index_select(0, rows) for part in parts]
 
     def _add_step(self, rate: float, decay: float) -> None:
         """Add this step to the sums of all earlier ones."""

@@ -5,6 +5,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from tagkit.nn.cells import CELLS
 from tagkit.nn.embedding import AffixEmbedding, CharEncoder, TokenEmbedding, WordEmbedding
 
 
@@ -148,3 +149,18 @@ def test_an_affix_changes_its_own_words_alone() -> None:
         embedding.table.weight[1] += 1
     assert (embedding(ids) != before).any(dim=1).tolist() == [True, False, False]
     assert embedding(torch.empty(0, 3, dtype=torch.int64)).shape == (0, 3)
+
+
+@pytest.mark.parametrize("cell", CELLS)
+def test_words_in_training_have_the_vectors_of_words_in_prediction(cell: str) -> None:
+    # Training reads packed words where the cell can, prediction reads padded ones.
+    torch.manual_seed(1)
+    encoder = CharEncoder(chars=9, dim=3, cell=cell, hidden=2, dropout=0.0)
+    groups = [torch.tensor([[1, 0], [2, 3]]), torch.tensor([[4, 5, 6, 7], [8, 1, 1, 0]])]
+    with torch.no_grad():
+        predicted = encoder.eval()(groups)
+    encoder.train()
+    torch.testing.assert_close(encoder(groups), predicted)
+    # A word's vector does not depend on the words beside it.
+    alone = torch.cat([encoder([group[[row]]]) for group in groups for row in range(2)])
+    torch.testing.assert_close(alone, predicted)

@@ -8,6 +8,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
+from tagkit.nn.packing import Packing
 from tagkit.nn.products import Product
 
 Floats = npt.NDArray[np.float32]
@@ -86,6 +87,8 @@ class Cell:
             `nn/packing.py`. Its arguments: input projections (tokens, gates x hidden), the number
             of sequences at each step, recurrent weights (hidden, gates x hidden), the second of
             `biases` (its size,), and states (tokens, hidden), which are filled in.
+        train_packed: states over packed sequences in training, (tokens, inputs) and the networks of
+            both directions -> (directions, tokens, hidden); None where torch's network is used.
     """
 
     name: str
@@ -97,6 +100,7 @@ class Cell:
     biases: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
     read: Callable[[StepInputs, Product, Tensor], Tensor]
     read_packed: Callable[[Floats, Sequence[int], Floats, Floats, Floats], None]
+    train_packed: Callable[[Tensor, Packing, Sequence[nn.RNNBase]], Tensor] | None
 
     def build(self, inputs: int, hidden: int) -> nn.RNNBase:
         """A network of one direction with fresh weights.

@@ -53,4 +53,5 @@ ELMAN = Cell(
     biases=sum_biases,
     read=read,
     read_packed=read_packed,
+    train_packed=None,
 )

@@ -95,4 +95,5 @@ GRU = Cell(
     biases=biases,
     read=read,
     read_packed=read_packed,
+    train_packed=None,
 )

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from tagkit.nn.cells.cell import Cell, Floats, StepInputs, sum_biases
+from tagkit.nn.cells.packed_lstm import packed_states
 from tagkit.nn.products import Product
 
 
@@ -97,4 +98,5 @@ LSTM = Cell(
     biases=sum_biases,
     read=read,
     read_packed=read_packed,
+    train_packed=packed_states,
 )

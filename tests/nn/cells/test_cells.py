@@ -50,6 +50,7 @@ def test_a_cell_has_as_many_gates_as_its_weights(cell: Cell) -> None:
 def test_recurrent_gates_begin_orthogonal_forget_gates_open_and_all_other_biases_at_zero(
     cell: Cell,
 ) -> None:
+    torch.manual_seed(1)
     network = cell.build(INPUTS, HIDDEN)
     for gate in network.get_parameter("weight_hh_l0").chunk(cell.gates):
         torch.testing.assert_close(gate @ gate.t(), torch.eye(HIDDEN))

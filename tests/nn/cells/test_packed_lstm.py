@@ -1,0 +1,61 @@
+"""The LSTM over packed sequences against torch's, and its gradient against differences."""
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from tagkit.nn.cells.packed_lstm import packed_states
+from tagkit.nn.packing import Packing
+
+LENGTHS = [[1], [3, 1, 4, 1], [2, 2, 2], [5, 1]]
+
+
+def networks(directions: int) -> list[nn.LSTM]:
+    torch.manual_seed(1)
+    return [nn.LSTM(3, 2).double() for _ in range(directions)]
+
+
+def reference(inputs: Tensor, lengths: list[int], layers: list[nn.LSTM]) -> Tensor:
+    """Each sequence by itself, sequence after sequence, in each direction's reading order."""
+    directions = []
+    for number, layer in enumerate(layers):
+        parts = [part.flip(0) if number else part for part in inputs.split(lengths)]
+        directions.append(torch.cat([layer(part)[0] for part in parts]))
+    return torch.stack(directions)
+
+
+@pytest.mark.parametrize("directions", [1, 2])
+@pytest.mark.parametrize("lengths", LENGTHS)
+def test_states_and_gradients_are_those_of_torchs_lstm_sequence_by_sequence(
+    lengths: list[int], directions: int
+) -> None:
+    layers, packing = networks(directions), Packing.of(np.array(lengths))
+    weights = [weight for layer in layers for weight in layer.parameters()]
+    inputs = torch.randn(sum(lengths), 3, dtype=torch.float64, requires_grad=True)
+    states = packed_states(inputs[packing.tokens], packing, layers)
+    expected = reference(inputs, lengths, layers)[:, packing.tokens]
+    torch.testing.assert_close(states, expected)
+    above = torch.randn_like(states)
+    found = torch.autograd.grad((states * above).sum(), [inputs, *weights])
+    wanted = torch.autograd.grad((expected * above).sum(), [inputs, *weights])
+    torch.testing.assert_close(found, wanted)
+
+
+def test_gradients_are_those_of_finite_differences() -> None:
+    layers, packing = networks(2), Packing.of(np.array([2, 4, 1]))
+    inputs = torch.randn(7, 3, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(lambda given: packed_states(given, packing, layers), inputs)
+
+
+def test_states_stay_finite_and_saturated_where_sums_are_large() -> None:
+    layers, packing = networks(1), Packing.of(np.array([3]))
+    with torch.no_grad():
+        for weight in layers[0].parameters():
+            weight.mul_(1e4)
+    inputs = torch.randn(3, 3, dtype=torch.float64, requires_grad=True)
+    states = packed_states(inputs, packing, layers)
+    states.sum().backward()
+    assert states.abs().max() <= 1
+    assert inputs.grad is not None
+    assert inputs.grad.isfinite().all()
