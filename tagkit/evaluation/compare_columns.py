@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from tagkit.config import Column, DataConfig
+from tagkit.corpus.expected_labels import other_column
 from tagkit.corpus.formats.columns.layout import ColumnOptions, Layout, column_options
 from tagkit.corpus.formats.columns.reader import ColumnReader
 from tagkit.corpus.formats.options import source_of
@@ -39,12 +40,15 @@ def compare_columns(
     if data.first_tag_column is None:
         data = data.model_copy(update={"tag_column": -2})
     _check_columns(source.name, lines, _as(found.format, data), pred_column)
-    gold = list(_sentences(source.name, lines, _as(found.format, data)))
+    reader = _reader(source.name, _as(found.format, data))
+    gold = list(_sentences(reader, lines))
     if not gold:
         raise DataError(f"{source.name}: holds no sentence")
+    reader.require_keys()
     columns = data.model_copy(update={"tag_column": pred_column})
-    predicted = list(_sentences(source.name, lines, _as(found.format, columns)))
-    scheme = scheme_of(gold, source.name, data.scheme).scheme
+    predicted = list(_sentences(_reader(source.name, _as(found.format, columns)), lines))
+    remedy = other_column("columns", data)
+    scheme = scheme_of(gold, source.name, data.scheme, remedy=remedy).scheme
     found_tags = predicted_tags(predicted, source.name, data, scheme, strict=strict)
     gold_tags = [sentence.tags or () for sentence in gold]
     return make_tag_report(gold_tags, found_tags, scheme, strict=strict)
@@ -101,6 +105,9 @@ def _layout(name: str, lines: Sequence[str], options: ColumnOptions) -> Layout |
     return reader.layout
 
 
-def _sentences(name: str, lines: Sequence[str], data: DataConfig) -> Iterator[Sentence]:
-    reader = ColumnReader(name, replace(column_options(data, with_tags=True), features=()))
+def _reader(name: str, data: DataConfig) -> ColumnReader:
+    return ColumnReader(name, replace(column_options(data, with_tags=True), features=()))
+
+
+def _sentences(reader: ColumnReader, lines: Sequence[str]) -> Iterator[Sentence]:
     return (block.sentence for block in reader.blocks([lines]) if block.sentence)

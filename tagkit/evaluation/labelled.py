@@ -22,11 +22,13 @@ class Labelled:
         name: of their file; "gold" or "pred" for records of a program.
         items: the records; those of a file are all sentences or all documents.
         is_ordered: whether their order is that of the corpus.
+        format: of their file; empty for records of a program.
     """
 
     name: str
     items: Sequence[Item]
     is_ordered: bool = True
+    format: str = ""
 
     @property
     def has_tags(self) -> bool:
@@ -146,10 +148,17 @@ def read_labelled(
     # A record of predictions without a class is one for which none was likely enough. Readers ask
     # for a class only where labels are wanted; that of JSON Lines takes the classes that are there.
     optional = predicted and format.name == "jsonl-texts"
-    reading = Reading(data, with_tags=not optional, with_text=with_text, note=note)
+    reading = Reading(
+        data,
+        with_tags=not optional,
+        with_text=with_text,
+        # Predictions in which nothing was found have no such key.
+        require_keys=not predicted,
+        note=note,
+    )
     items = tuple(format.records(source, reading).items)
     # A folder of classes is in the order of its labels, which differ between gold and predictions.
-    return Labelled(source.name, items, is_ordered=format.name != "folder")
+    return Labelled(source.name, items, is_ordered=format.name != "folder", format=format.name)
 
 
 def labelled_records(records: Iterable[Item | Answer], name: str) -> Labelled:

@@ -25,6 +25,7 @@ from tagkit.text.schemes import (
     is_span_tag,
     may_follow,
 )
+from tagkit.wording import Message
 
 Step = tuple[str, str]  # a tag, and the one that follows it
 
@@ -141,7 +142,11 @@ def judge(steps: Counter[Step], named: str = "auto", expected: str | None = None
 
 
 def scheme_of(
-    sentences: Sequence[Sentence], path: str, named: str = "auto", expected: str | None = None
+    sentences: Sequence[Sentence],
+    path: str,
+    named: str = "auto",
+    expected: str | None = None,
+    remedy: str = "",
 ) -> Detection:
     """The scheme of a corpus whose tags can be learnt, scored or converted.
 
@@ -150,6 +155,7 @@ def scheme_of(
         path: of their file, for messages.
         named: a scheme (data.scheme), or "auto".
         expected: as for `judge`.
+        remedy: the end of a message on tags that are not the expected ones.
 
     Raises:
         FormatError: most tags are those of a span scheme, and some are not.
@@ -164,7 +170,8 @@ def scheme_of(
     is_plain = judged.looks_plain or not has_spans(judged.scheme)
     if wanted is not None and has_spans(wanted) == is_plain:
         found = PLAIN if is_plain else judged.scheme
-        raise DataError(f"{path}: expected tags in the scheme {wanted}, found {found}")
+        problem = f"{path}: expected tags in the scheme {wanted}, found {found}"
+        raise DataError(Message(problem, remedy))
     return judged.detection
 
 

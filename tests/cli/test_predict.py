@@ -465,12 +465,12 @@ def test_a_table_of_classes_keeps_the_columns_of_its_input(tagkit: Program, inte
         (
             ["--format", "tsv"],
             "this model tags: expected --format columns, conllu, jsonl, jsonl-tokens, jsonl-spans, "
-            "brat, parallel or slash, found tsv",
+            "brat, parallel, slash or show, found tsv",
         ),
         (
             ["--format", "slash", "--confidence"],
             "slash has no place for the probabilities of "
-            "--confidence: expected --format columns, conllu or jsonl, found slash",
+            "--confidence: expected --format columns, conllu, jsonl or show, found slash",
         ),
         (["--format", "brat"], "brat fills files: name a folder with -o"),
     ],

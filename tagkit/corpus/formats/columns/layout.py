@@ -112,6 +112,12 @@ class Layout:
         several = (column.index for column in self.columns)
         return tuple({0: 0, self.token: 0, **dict.fromkeys((*tag, *several, *self.features), 0)})
 
+    @property
+    def tag_keys(self) -> tuple[tuple[int, str], ...]:
+        """Column and key of each tag column that is the value of a key."""
+        places = [(self.tag, self.tag_key), *((each.index, each.key) for each in self.columns)]
+        return tuple((column, key) for column, key in places if column is not None and key)
+
 
 def values_of(cells: Sequence[str], column: int, key: str) -> tuple[str, ...]:
     """What the cells of a column say: themselves, or the value of a key of CoNLL-U."""

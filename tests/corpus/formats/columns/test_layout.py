@@ -114,7 +114,8 @@ def test_several_tag_columns_have_their_places_and_keys() -> None:
         line, "in", 1, ColumnOptions(True, None, "UPOS", (), with_tags=True, tags=wanted)
     )
     assert [(each.name, each.index, each.key) for each in found.columns] == [
-        ("UPOS", 3, ""), ("FEATS.Number", 5, "Number"), ("FEATS.Case", 5, "Case"), ("MISC.NER", 9, "NER"),
+        ("UPOS", 3, ""), ("FEATS.Number", 5, "Number"), ("FEATS.Case", 5, "Case"),
+        ("MISC.NER", 9, "NER"),
     ]  # fmt: skip
     assert found.tag == 3
     cells = {3: ["NOUN"], 5: ["Case=Nom|Number=Plur"], 9: ["NER=B-X"]}
