@@ -17,12 +17,13 @@ def column_counts(split: Split) -> str:
     parts = []
     for name, values in columns.items():
         seen = {value for column in values for value in column.values}
-        scheme = None
         if name in NO_TAGS:  # a lemma may look like a tag of a span
-            count = plural(len(seen), "value")
-        else:
-            scheme = judge(count_steps(column.values for column in values)).scheme
+            parts.append(f"{name} {plural(len(seen), 'value')}")
+            continue
+        scheme = judge(count_steps(column.values for column in values)).scheme
+        if has_spans(scheme):
             types = {value.partition("-")[2] for value in seen - {OUTSIDE}}
-            count = plural(len(types), "type") if has_spans(scheme) else plural(len(seen), "label")
-        parts.append(f"{name} {count}{f' ({DISPLAY[scheme]})' if has_spans(scheme) else ''}")
+            parts.append(f"{name} {plural(len(types), 'type')} ({DISPLAY[scheme]})")
+        else:
+            parts.append(f"{name} {plural(len(seen), 'label')}")
     return ", ".join(parts)
