@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # The same examples in every run: a red build is one that somebody has made red.
-settings.register_profile("tagkit", derandomize=True, deadline=None)
+# tests/e2e/test_laws.py runs the slow profile.
+settings.register_profile("tagkit", derandomize=True, deadline=None, max_examples=50)
+settings.register_profile("tagkit-slow", settings.get_profile("tagkit"), max_examples=100)
 settings.load_profile("tagkit")
 
 CORPORA = Path(__file__).parents[2] / "shared" / "data"

@@ -73,14 +73,18 @@ class PartialOutput:
     def __exit__(
         self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None
     ) -> None:
-        """Add what was kept to the message of the error."""
-        if self._kept is None or not isinstance(error, TagkitError):
+        """Add what was kept, and how to go on, to the message of the error."""
+        if not isinstance(error, TagkitError):
             return
-        kept = (
-            f"{self._kept}: has what was predicted before the error, {plural(self._lines, 'line')}"
-        )
-        parts: list[str | Setting] = [f"{kept}; {self._output} was not written"]
+        parts: list[str | Setting] = []
+        if self._kept is not None:
+            parts += [
+                f"{self._kept}: has what was predicted before the error, "
+                f"{plural(self._lines, 'line')}; {self._output} was not written"
+            ]
         if isinstance(error, FormatError) and not self._skips:
+            parts += [". "] if parts else []
             option = Setting("on_bad_record", "skip")
-            parts += [". ", option, " leaves out records that cannot be used, and lists them"]
-        error.add_line(Message(*parts))
+            parts += [option, " leaves out records that cannot be used, and lists them"]
+        if parts:
+            error.add_line(Message(*parts))

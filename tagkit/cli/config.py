@@ -7,6 +7,7 @@ import typer
 
 from tagkit.cli.completion import complete_part, values_of
 from tagkit.cli.options import DevFile, Set, TestFile, TrainFile
+from tagkit.wording import shown_name
 
 # \b (a backspace, on a line of its own) keeps click from joining the lines below it.
 EXAMPLES = """\b
@@ -73,7 +74,10 @@ def config_command(
         show_lines(lines)
         return
     if part is not None:
-        raise typer.BadParameter("PART is for a list of options, --train for a file: name one")
+        raise typer.BadParameter(
+            f"expected either {shown_name(part)}, to list options, or --train "
+            f"{shown_name(train)}, to write a complete configuration; found both"
+        )
     from tagkit.config import load_config, refuse_without_effect, with_options
 
     flags = {

@@ -8,6 +8,7 @@ from tagkit.cli.console import StepColumn, WithBar, note
 from tagkit.cli.messages import with_flags
 from tagkit.cli.reports import columns_text
 from tagkit.cli.terminal import DEFAULT_WIDTH, short_paths, width_of
+from tagkit.corpus.column_counts import column_counts
 from tagkit.corpus.dataset import Split
 from tagkit.evaluation.criterion import AUTO, LOSS, scaled, score_text
 from tagkit.evaluation.report_text import label_cell, report_lines
@@ -298,7 +299,10 @@ def _notes(splits: Mapping[str, Split | None]) -> dict[str, list[str]]:
 def _split_facts(split: Split, with_classes: bool) -> tuple[str, str, str]:
     """Sentences, tokens, and what there is to be learnt."""
     kinds = []
-    if split.detection:
+    of_columns = column_counts(split)
+    if of_columns:
+        kinds.append(of_columns)
+    elif split.detection:
         plain = not has_spans(split.scheme)
         kinds.append(
             f"plain, {plural(len(split.labels()), 'label')}"

@@ -4,17 +4,16 @@ Nothing here knows what task a model has. `LabelKinds` says which labels a corpu
 that is all that reading depends on.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tagkit.config import Config, DataConfig
 from tagkit.corpus.alignment import to_sentences
 from tagkit.corpus.dataset import LabelKinds, Split, hold_out
+from tagkit.corpus.expected_labels import format_with_labels, holds_nothing, other_column
 from tagkit.corpus.formats.columns.layout import NO_TAGS, Layout
 from tagkit.corpus.formats.options import Item, Reading, source_of
-from tagkit.corpus.formats.recognition import find_format
 from tagkit.corpus.formats.source import Source, is_pipe, source_name
-from tagkit.corpus.formats.table import Format
 from tagkit.errors import DataError, FormatError, shorten
 from tagkit.text.records import Sentence
 from tagkit.text.scheme_detection import Detection, scheme_of
@@ -99,6 +98,8 @@ def read_split(
     kinds: LabelKinds,
     expected: str | None,
     source: Source | None = None,
+    *,
+    of_model: bool = False,
 ) -> Split:
     """One corpus file, in any format.
 
@@ -109,6 +110,7 @@ def read_split(
             unless there are tags: then they stay, and a dev part is held out evenly over them.
         expected: the scheme that its tags are in, unless another fits them better.
         source: the file, where its beginning has been looked at already.
+        of_model: whether a model that is there already needs these labels.
 
     Raises:
         DataError: it cannot be read, is empty, or its format has no such labels.
@@ -117,20 +119,28 @@ def read_split(
     name = source_name(path)
     notes: list[str] = []
     source = source or source_of(path, data)
-    format = _format_of(source, data, kinds, notes.append)
+    format = format_with_labels(source, data, kinds, notes.append, of_model=of_model)
     # A class is of a whole text, which is then one sequence of tokens, however many sentences.
     reading = Reading(
-        data, with_tags=kinds.tags or kinds.classes, whole=kinds.classes, note=notes.append
+        data,
+        with_tags=kinds.tags or kinds.classes,
+        require_keys=kinds.tags,
+        whole=kinds.classes,
+        note=notes.append,
     )
     records = format.records(source, reading)
     sentences = tuple(_with_labels(to_sentences(records.items, reading), kinds, name))
     if not sentences:
-        raise _holds_nothing(name, kinds)
-    found = f"{format.about} (read as {format.name})"
+        raise holds_nothing(name, kinds)
+    detection = None
+    if kinds.tags:
+        found = f"{format.about} (read as {format.name})"
+        remedy = other_column(format.name, data)
+        detection = _scheme(sentences, data, name, expected, found, remedy)
     return Split(
         path=name,
         sentences=sentences,
-        detection=_scheme(sentences, data, name, expected, found) if kinds.tags else None,
+        detection=detection,
         notes=tuple(dict.fromkeys(notes)),  # each once, in order: readers repeat themselves
         layout=records.layout,
         format=format.name,
@@ -162,25 +172,30 @@ def split_of_records(
     )
     sentences = tuple(_with_labels(to_sentences(items, reading), kinds, name))
     if not sentences:
-        raise _holds_nothing(name, kinds)
+        raise holds_nothing(name, kinds)
     found = "records without them"
     detection = _scheme(sentences, data, name, expected, found) if kinds.tags else None
     return Split(name, sentences, detection, tuple(dict.fromkeys(notes)))
 
 
 def _scheme(
-    sentences: Sequence[Sentence], data: DataConfig, name: str, expected: str | None, found: str
+    sentences: Sequence[Sentence],
+    data: DataConfig,
+    name: str,
+    expected: str | None,
+    found: str,
+    remedy: str = "",
 ) -> Detection:
     """The scheme of the tags, or of the first of several tag columns, which all sentences have."""
     if not data.tag_columns:
-        return scheme_of(sentences, name, data.scheme, expected)
+        return scheme_of(sentences, name, data.scheme, expected, remedy)
     if any(len(sentence.columns) != len(data.tag_columns) for sentence in sentences):
         listed = Setting("data.tag_column")
         expects = f"{name}: expected a column file or CoNLL-U, as "
         raise DataError(Message(expects, listed, f" names a list of columns; found {found}"))
     if data.first_tag_column in NO_TAGS:  # a lemma may look like a tag of a span
         return scheme_of(sentences, name, PLAIN, None)
-    return scheme_of(sentences, name, data.scheme, expected)
+    return scheme_of(sentences, name, data.scheme, expected, remedy)
 
 
 def require_files(config: Config, what: str) -> None:
@@ -279,49 +294,6 @@ def for_training(
     return pieces
 
 
-def _holds_nothing(name: str, kinds: LabelKinds) -> DataError:
-    return DataError(f"{name}: holds no {'text' if kinds.classes else 'sentence'}")
-
-
-def _is_blank(source: Source) -> bool:
-    return not any(line.strip() for lines in source.pieces() for line in lines)
-
-
-def _format_of(
-    source: Source, data: DataConfig, kinds: LabelKinds, note: Callable[[str], None]
-) -> Format:
-    """The format of a corpus; a note says what it was recognised as.
-
-    Raises:
-        DataError: the source is blank, or files of its format never have labels of these kinds.
-    """
-    found = find_format(source, data.format)
-    format = found.format
-    lacks_tags = kinds.tags and format.holds not in ("tags", "spans")
-    if lacks_tags or (kinds.classes and not kinds.tags and not format.has_classes):
-        # A file without a word looks like raw text; that it is empty is the better message.
-        if format.holds == "text" and not source.is_folder() and _is_blank(source):
-            raise _holds_nothing(source.name, kinds)
-        found_instead = f"{source.name}: expected {_WANTED[kinds]}, found {format.about}"
-        remedy = _remedy(source, format, kinds)
-        raise DataError(Message(f"{found_instead} (read as {format.name}; ", remedy, ")"))
-    if found.note:
-        note(found.note)
-    return format
-
-
-def _remedy(source: Source, format: Format, kinds: LabelKinds) -> Message:
-    """What to do about a format without the labels that were expected."""
-    remedy = Message(Setting("data.format"), " chooses another format")
-    if kinds.tags and not kinds.classes and format.holds == "classes":
-        return Message(Setting("task", "classify"), " trains on classes; ", remedy)
-    if kinds.tags and not kinds.classes and format.holds == "text" and not source.is_folder():
-        # A column file with one broken line may look like raw text.
-        columns = Setting("data.format", "columns")
-        return Message(columns, " names the first line that does not fit; ", remedy)
-    return remedy
-
-
 def _with_labels(sentences: Iterable[Sentence], kinds: LabelKinds, path: str) -> Iterator[Sentence]:
     """The sentences without tags and classes that were not asked for.
 
@@ -338,11 +310,3 @@ def _with_labels(sentences: Iterable[Sentence], kinds: LabelKinds, path: str) ->
             yield sentence  # as it is: most corpora of texts have nothing to leave out
         else:
             yield replace(sentence, tags=None, labels=sentence.labels if kinds.classes else ())
-
-
-# What a corpus must be, by the kinds of its labels; any corpus will do where none are asked for.
-_WANTED = {
-    LabelKinds(tags=True, classes=False): "tokens with tags or texts with spans",
-    LabelKinds(tags=False, classes=True): "texts with classes",
-    LabelKinds(tags=True, classes=True): "tokens with tags and a class of the whole",
-}

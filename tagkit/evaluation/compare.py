@@ -9,8 +9,11 @@ from functools import partial
 
 from tagkit.config import Column, DataConfig
 from tagkit.corpus.answers import Answer
+from tagkit.corpus.expected_labels import other_column
 from tagkit.corpus.formats.columns.layout import CONLLU
 from tagkit.corpus.formats.options import Item, silent, source_of
+from tagkit.corpus.formats.source import Source
+from tagkit.corpus.formats.table import Format
 from tagkit.errors import DataError
 from tagkit.evaluation.characters import (
     characters_of,
@@ -165,7 +168,8 @@ def _compare_tags(
         (item for item in file.records() if isinstance(item, Sentence))
         for file in (gold, predicted)
     )
-    report = score_sentences(names, sides, data, strict=strict)
+    remedy = other_column(gold.format.name, data)
+    report = score_sentences(names, sides, data, strict=strict, remedy=remedy)
     if report is None:
         raise DataError(f"{names[0]}: holds no sentence")
     return report
@@ -185,6 +189,7 @@ def _both_files(
         if each.note:
             note(each.note)
     formats = [each.format for each in found]
+    _refuse_columns(sources, formats, data, pred_column)
     if pred_column is None:
         pred_column = -1
         if formats[1].name == CONLLU:
@@ -200,6 +205,33 @@ def _both_files(
         LabelledFile(sources[0], formats[0], data, False, with_text, note),
         LabelledFile(sources[1], formats[1], beside, True, with_text, note),
     )
+
+
+def _refuse_columns(
+    sources: tuple[Source, Source],
+    formats: Sequence[Format],
+    data: DataConfig,
+    pred_column: Column | None,
+) -> None:
+    """Refuse a column of files that have none, where it would have no effect.
+
+    Raises:
+        DataError: one is named.
+    """
+    gold, predicted = formats
+    # Of the gold tags; in CoNLL-U the predicted ones are in the column of the same name.
+    named = predicted.name == CONLLU and pred_column is None and isinstance(data.tag_column, str)
+    readers = {
+        Setting("data.token_column"): (data.token_column, gold.is_grid or predicted.is_grid),
+        Setting("data.tag_column"): (data.tag_column, gold.is_grid or named),
+        Setting("pred_column"): (pred_column, predicted.is_grid),
+    }
+    for option, (column, is_read) in readers.items():
+        if column is not None and not is_read:
+            file = 1 if option.name == "pred_column" else 0
+            format = formats[file]
+            holds = f"{sources[file].name}: holds {format.about} (read as {format.name}): "
+            raise DataError(Message(holds, option, " is for column files and CoNLL-U"))
 
 
 def _report_on_tags(
@@ -260,7 +292,10 @@ def _paired_tags(
     ours, theirs = gold.sentences, predicted.sentences
     if ours is not None and theirs is not None:
         require_same_tokens(gold.name, ours, predicted.name, theirs)
-    scheme = "iob2" if ours is None else scheme_of(ours, gold.name, data.scheme).scheme
+    scheme = "iob2"
+    if ours is not None:
+        remedy = other_column(gold.format, data)
+        scheme = scheme_of(ours, gold.name, data.scheme, remedy=remedy).scheme
     found: Sequence[Sequence[str]] = ()
     if theirs is not None:
         found = predicted_tags(theirs, predicted.name, data, scheme, strict=strict)

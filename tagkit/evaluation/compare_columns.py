@@ -5,6 +5,7 @@ from dataclasses import replace
 from itertools import chain
 
 from tagkit.config import Column, DataConfig
+from tagkit.corpus.expected_labels import other_column
 from tagkit.corpus.formats.columns.layout import ColumnOptions, Layout, column_options
 from tagkit.corpus.formats.columns.reader import ColumnReader
 from tagkit.corpus.formats.options import source_of
@@ -66,7 +67,7 @@ def _counted(name: str, tags: Iterable[_Tags], data: DataConfig, strict: bool) -
     tally = TagTally(name, name, strict=strict)
     for gold, predicted, lines in tags:
         tally.add(gold, predicted, lines, lines)
-    return tally.report(data)
+    return tally.report(data, other_column("columns", data))
 
 
 def _kept(name: str, tags: Iterable[_Tags], data: DataConfig, strict: bool) -> TagReport | None:
@@ -78,7 +79,8 @@ def _kept(name: str, tags: Iterable[_Tags], data: DataConfig, strict: bool) -> T
         predicted.append(Sentence(words, theirs, lines=lines))
     if not gold:
         return None
-    scheme = scheme_of(gold, name, data.scheme).scheme
+    remedy = other_column("columns", data)
+    scheme = scheme_of(gold, name, data.scheme, remedy=remedy).scheme
     found = predicted_tags(predicted, name, data, scheme, strict=strict)
     return make_tag_report([each.tags or () for each in gold], found, scheme, strict=strict)
 
@@ -153,3 +155,6 @@ def _tags(
         if block.sentence is not None:
             gold, predicted = block.sentence.columns
             yield gold.values, predicted.values, block.sentence.lines
+    if reader.layout is not None:
+        # Predictions in which nothing was found have no such key; gold labels have.
+        reader.require_keys(reader.layout.columns[0])

@@ -22,11 +22,13 @@ class Labelled:
         name: of their file; "gold" or "pred" for records of a program.
         items: the records; those of a file are all sentences or all documents.
         is_ordered: whether their order is that of the corpus.
+        format: of their file; empty for records of a program.
     """
 
     name: str
     items: Sequence[Item]
     is_ordered: bool = True
+    format: str = ""
 
     @property
     def has_tags(self) -> bool:
@@ -155,7 +157,14 @@ class LabelledFile:
         # A record of predictions without a class is one for which none was likely enough. Readers
         # ask for a class only where labels are wanted; that of JSON Lines takes those there are.
         optional = self.predicted and self.format.name == "jsonl-texts"
-        reading = Reading(data, with_tags=not optional, with_text=self.with_text, note=self.note)
+        reading = Reading(
+            data,
+            with_tags=not optional,
+            with_text=self.with_text,
+            # Predictions in which nothing was found have no such key.
+            require_keys=not self.predicted,
+            note=self.note,
+        )
         return self.format.records(self.source, reading).items
 
     def read(self) -> Labelled:
@@ -163,7 +172,8 @@ class LabelledFile:
         # A folder of classes is in the order of its labels, which differ between gold and
         # predictions.
         is_ordered = self.format.name != "folder"
-        return Labelled(self.source.name, tuple(self.records()), is_ordered=is_ordered)
+        name, format = self.source.name, self.format.name
+        return Labelled(name, tuple(self.records()), is_ordered=is_ordered, format=format)
 
 
 def labelled_records(records: Iterable[Item | Answer], name: str) -> Labelled:

@@ -101,11 +101,12 @@ class TagTally:
         if self._waiting >= _TOKENS:
             self._count()
 
-    def report(self, data: DataConfig) -> TagReport | None:
+    def report(self, data: DataConfig, remedy: str) -> TagReport | None:
         """The report on all sentences so far; None of none.
 
         Args:
             data: names the scheme of the gold tags, perhaps.
+            remedy: the end of a message on gold tags that are not of this scheme.
 
         Raises:
             FormatError: most tags of a side are those of a span scheme, and some are not.
@@ -115,9 +116,9 @@ class TagTally:
         if not self._pieces.sentences:
             return None
         (gold, predicted), (ours, theirs) = self._sides, self._pieces.steps()
-        scheme = scheme_of_steps(ours, gold.name, data.scheme, None, gold.line_of).scheme
+        scheme = scheme_of_steps(ours, gold.name, data.scheme, None, gold.line_of, remedy).scheme
         named = PLAIN if data.scheme == PLAIN else "auto"
-        found = scheme_of_steps(theirs, predicted.name, named, scheme, predicted.line_of).scheme
+        found = scheme_of_steps(theirs, predicted.name, named, scheme, predicted.line_of, "").scheme
         # The same spans, but the accuracy of tokens compares tags. Strict mode must not see tags
         # that were made well-formed.
         converted = found != scheme and not self._strict
@@ -139,6 +140,7 @@ def score_sentences(
     data: DataConfig,
     *,
     strict: bool,
+    remedy: str,
 ) -> TagReport | None:
     """The report on sentences of two files, which are read side by side; None of no sentence.
 
@@ -147,6 +149,7 @@ def score_sentences(
         sides: gold sentences and predicted ones.
         data: as for `TagTally.report`.
         strict: count well-formed spans only.
+        remedy: as for `TagTally.report`.
 
     Raises:
         DataError: the files hold different tokens, or tags of different kinds.
@@ -155,4 +158,4 @@ def score_sentences(
     gold, predicted = sides
     for ours, theirs in same_tokens(names[0], gold, names[1], predicted):
         tally.add(ours.tags, theirs.tags, ours.lines, theirs.lines)
-    return tally.report(data)
+    return tally.report(data, remedy)

@@ -1,5 +1,6 @@
 """`tagkit.evaluate`: the scores of a model, or of predictions, in files or in records."""
 
+import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -55,6 +56,8 @@ def evaluate(
         ConfigError: an option is unknown or has a wrong value.
     """
     data = data_options(options)
+    _refuse_model(gold, "gold")
+    _refuse_model(pred, "pred")
     if model is not None:
         if pred is not None:
             raise DataError("expected either model or pred, found both: a model predicts itself")
@@ -93,3 +96,18 @@ def _records(
     if isinstance(given, bytes) or not isinstance(given, Iterable):
         raise DataError(f"{name}: expected a file or records, found {clipped(repr(given))}")
     return given
+
+
+def _refuse_model(given: Any, name: str) -> None:
+    """Refuse a model in the place of a file or of records.
+
+    Raises:
+        DataError: it is one.
+    """
+    # What is a Predictor has imported its module; nothing else needs torch, which takes seconds.
+    module = sys.modules.get("tagkit.inference.predictor")
+    if module is not None and isinstance(given, module.Predictor):
+        raise DataError(
+            f"{name}: expected a file or records, found a model: give it by name, as in "
+            "evaluate(gold, model=...)"
+        )

@@ -116,7 +116,8 @@ def gold_split(predictor: Predictor, path: str, data: DataConfig) -> Split:
     """
     trained = predictor.config.data
     # The scheme of training is expected; another is taken if it fits the file's tags better.
-    split = read_split(path, _as_trained(predictor, data), predictor.task.needs, trained.scheme)
+    read_as, needs = _as_trained(predictor, data), predictor.task.needs
+    split = read_split(path, read_as, needs, trained.scheme, of_model=True)
     return _checked(predictor, split)
 
 

@@ -150,12 +150,15 @@ class SentencePredictor:
             on_long: called with the number of words of each longer sentence.
 
         Raises:
-            DataError: a number is out of its range.
+            DataError: a number is out of its range, or `on_long` is no function.
         """
         check_count("batch_size", batch_size)
         check_count("max_length", max_length)
         if threshold is not None:
             _check_probability("threshold", threshold)
+        if not callable(on_long):
+            found = clipped(repr(on_long))
+            raise DataError(f"on_long: expected a function that takes a number, found {found}")
         if not sentences:
             return []
         # A class belongs to the whole text, so nothing is cut and nothing is "long".

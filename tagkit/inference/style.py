@@ -137,7 +137,7 @@ def require_format(
         does = "tags and classifies" if gives.tags and gives.classes else "classifies"
         problem = Message(f"this model {does if gives.classes else 'tags'}")
     first, *others = fitting
-    expected = ", ".join(["", *others[:-1]]) + f" or {others[-1]}"
+    expected = ", ".join(["", *others]) + f" or {SHOW}"
     setting = Setting("output_format", first)
     raise DataError(Message(problem, ": expected ", setting, f"{expected}, found {name}"))
 

@@ -44,7 +44,9 @@ def require_new_folder(path: Path) -> None:
         if status(path) is None:
             require_folder(path)
         elif not path.is_dir() or any(path.iterdir()):
-            raise DataError(f"{path}: is there already. Remove it, or name another folder")
+            raise DataError(
+                f"{path}: exists already; name another folder, or remove this one first"
+            )
 
 
 def refuse_input(output: Path, inputs: Iterable[Path]) -> None:

@@ -25,6 +25,7 @@ from tagkit.text.schemes import (
     is_span_tag,
     may_follow,
 )
+from tagkit.wording import Message
 
 Step = tuple[str, str]  # a tag, and the one that follows it
 
@@ -140,7 +141,11 @@ def judge(steps: Counter[Step], named: str = "auto", expected: str | None = None
 
 
 def scheme_of(
-    sentences: Sequence[Sentence], path: str, named: str = "auto", expected: str | None = None
+    sentences: Sequence[Sentence],
+    path: str,
+    named: str = "auto",
+    expected: str | None = None,
+    remedy: str = "",
 ) -> Detection:
     """The scheme of a corpus whose tags can be learnt, scored or converted.
 
@@ -149,6 +154,7 @@ def scheme_of(
         path: of their file, for messages.
         named: a scheme (data.scheme), or "auto".
         expected: as for `judge`.
+        remedy: the end of a message on tags that are not the expected ones.
 
     Raises:
         FormatError: most tags are those of a span scheme, and some are not.
@@ -157,7 +163,9 @@ def scheme_of(
     if named == PLAIN:  # which any tags are: there is nothing to count
         return Detection(PLAIN, 0, 0)
     steps = count_steps(sentence.tags or () for sentence in sentences)
-    return scheme_of_steps(steps, path, named, expected, lambda tag: _line_of(tag, sentences))
+    return scheme_of_steps(
+        steps, path, named, expected, lambda tag: _line_of(tag, sentences), remedy
+    )
 
 
 def scheme_of_steps(
@@ -166,6 +174,7 @@ def scheme_of_steps(
     named: str,
     expected: str | None,
     line_of: Callable[[str], int],
+    remedy: str,
 ) -> Detection:
     """As `scheme_of`, for a corpus of which the steps have been counted.
 
@@ -176,6 +185,7 @@ def scheme_of_steps(
         expected: as for `judge`.
         line_of: finds the first line with a tag that is none of a span scheme; called with the
             lowest of these tags.
+        remedy: as for `scheme_of`.
 
     Raises:
         FormatError: as for `scheme_of`.
@@ -191,7 +201,8 @@ def scheme_of_steps(
     is_plain = judged.looks_plain or not has_spans(judged.scheme)
     if wanted is not None and has_spans(wanted) == is_plain:
         found = PLAIN if is_plain else judged.scheme
-        raise DataError(f"{path}: expected tags in the scheme {wanted}, found {found}")
+        problem = f"{path}: expected tags in the scheme {wanted}, found {found}"
+        raise DataError(Message(problem, remedy))
     return judged.detection
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from tagkit.config import Config, option_values, with_options
 from tagkit.config.description import commented_toml, toml_text
+from tagkit.corpus.column_counts import column_counts
 from tagkit.corpus.dataset import Split
 from tagkit.corpus.formats.columns.layout import CONLLU_COLUMNS
 from tagkit.corpus.formats.options import source_of
@@ -76,7 +77,10 @@ def _corpora(resolved: Resolved) -> Iterator[str]:
 def _counts(split: Split, resolved: Resolved) -> str:
     unit = resolved.task.describe(resolved.config).unit
     parts = [plural(len(split.sentences), unit), plural(split.tokens, "token")]
-    if split.detection:
+    of_columns = column_counts(split)
+    if of_columns:
+        parts.append(of_columns)
+    elif split.detection:
         is_plain = not has_spans(split.scheme)
         labels = plural(len(split.labels()), "label" if is_plain else "type")
         parts += ["plain labels" if is_plain else str(split.detection), labels]

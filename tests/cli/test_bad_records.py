@@ -76,7 +76,10 @@ def test_without_skipping_what_was_predicted_before_the_error_is_kept_beside_the
     ]  # fmt: skip
     printed = tagkit("predict", model, path, "--quiet", "--format", "jsonl")
     assert printed.out == kept.read_text("utf-8")
-    assert printed.err == f"error: {path}:50: {next(iter(REASONS.values()))}\n"
+    assert printed.err.splitlines() == [
+        f"error: {path}:50: {next(iter(REASONS.values()))}",
+        "error: --on-bad-record skip leaves out records that cannot be used, and lists them",
+    ]
 
 
 def test_an_error_of_a_later_input_keeps_the_predictions_of_the_earlier_ones(
@@ -98,7 +101,8 @@ def test_nothing_is_kept_of_an_output_that_is_empty(
 ) -> None:
     path = export(tmp_path, 3, 1)
     for name in ("out.jsonl", "out.jsonl.gz"):
-        assert tagkit("predict", model, path, "-o", tmp_path / name).code == 1
+        ended = tagkit("predict", model, path, "-o", tmp_path / name, "--quiet")
+        assert (ended.code, ended.err.count("--on-bad-record skip leaves out")) == (1, 1)
     assert os.listdir(tmp_path) == ["export.jsonl"]
 
 

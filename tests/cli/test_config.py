@@ -82,7 +82,7 @@ def test_the_task_is_that_of_the_corpus_unless_it_is_named(
     [
         (["--dev", "x"], "--dev needs --train"),
         (["encoder", "--set", "a=b"], "--set needs --train"),
-        (["encoder", "--train", "x"], "PART is for a list of options, --train for a file"),
+        (["encoder", "--train", "x"], "expected either encoder, to list options, or"),
     ],
 )
 def test_what_would_have_no_effect_is_wrong_usage(

@@ -401,7 +401,7 @@ def test_a_folder_or_a_pair_of_files_is_written(tagkit: Program, model: Path) ->
     }  # fmt: skip
     ended = tagkit("predict", model, "--format", "brat", "-o", "brat", stdin=stdin)
     assert (ended.code, ended.err.split("\n")[0]) == (
-        1, "error: brat: is there already. Remove it, or name another folder",
+        1, "error: brat: exists already; name another folder, or remove this one first",
     )  # fmt: skip
     tagkit("predict", model, "--format", "brat", "-o", "one.ann", stdin=stdin)
     assert Path("one.txt").read_text("utf-8") == "Ada visits Rome.\nBen left.\n"
@@ -465,12 +465,12 @@ def test_a_table_of_classes_keeps_the_columns_of_its_input(tagkit: Program, inte
         (
             ["--format", "tsv"],
             "this model tags: expected --format columns, conllu, jsonl, jsonl-tokens, jsonl-spans, "
-            "brat, parallel or slash, found tsv",
+            "brat, parallel, slash or show, found tsv",
         ),
         (
             ["--format", "slash", "--confidence"],
             "slash has no place for the probabilities of "
-            "--confidence: expected --format columns, conllu or jsonl, found slash",
+            "--confidence: expected --format columns, conllu, jsonl or show, found slash",
         ),
         (["--format", "brat"], "brat fills files: name a folder with -o"),
     ],

@@ -71,7 +71,10 @@ TO_JSON = "from tagkit.text import json_text; call, json_text.to_json = json_tex
             marks=pytest.mark.slow,
         ),
         # While the first worker is being started.
-        ("predict model test.conll -o tagged --workers 2", SPAWN, "SIGTERM"),
+        pytest.param(
+            "predict model test.conll -o tagged --workers 2", SPAWN, "SIGTERM",
+            marks=pytest.mark.slow,
+        ),
         pytest.param(
             "predict model test.conll -o tagged --workers 2", SPAWN, "SIGHUP",
             marks=pytest.mark.slow,

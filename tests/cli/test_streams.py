@@ -5,6 +5,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from marks import mostly_slow
+
+PROBLEMS = {"/dev/full": "No space left on device", "&-": "it is closed"}
 
 
 def test_a_reader_that_goes_away_is_no_error_message(model: Path) -> None:
@@ -21,25 +24,30 @@ def test_a_reader_that_goes_away_is_no_error_message(model: Path) -> None:
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
 @pytest.mark.parametrize(
-    "command",
-    [
-        "predict model train.conll",
-        pytest.param("info model", marks=pytest.mark.slow),
-        pytest.param("info model --json", marks=pytest.mark.slow),
-        pytest.param("eval model test.conll", marks=pytest.mark.slow),
-        pytest.param("eval --gold test.conll --pred test.conll --json", marks=pytest.mark.slow),
-        pytest.param("benchmark model test.conll --rounds 1", marks=pytest.mark.slow),
-        pytest.param("benchmark model test.conll --rounds 1 --json", marks=pytest.mark.slow),
-    ],
-)
-def test_a_full_disk_behind_standard_output_is_one_line(model: Path, command: str) -> None:
+    ("command", "target"),
+    mostly_slow(
+        # Of the first two one imports torch, which takes seconds, and one does not.
+        [("predict model train.conll", "/dev/full"),
+         ("eval --gold test.conll --pred test.conll --json", "&-"),
+         ("predict model train.conll", "&-"),
+         ("eval --gold test.conll --pred test.conll --json", "/dev/full"),
+         *((command, target)
+           for command in ("info model", "info model --json", "eval model test.conll",
+                           "benchmark model test.conll --rounds 1",
+                           "benchmark model test.conll --rounds 1 --json")
+           for target in PROBLEMS)],
+        always=2,
+    ),
+)  # fmt: skip
+def test_a_full_disk_behind_standard_output_is_one_line(
+    model: Path, command: str, target: str
+) -> None:
     program = f"{sys.executable} -c 'from tagkit.cli.main import main; main()' {command}"
-    for target, problem in (("/dev/full", "No space left on device"), ("&-", "it is closed")):
-        ended = subprocess.run(
-            f"{program} >{target}", shell=True, capture_output=True, text=True, timeout=120
-        )
-        assert ended.returncode == 1
-        last = ended.stderr.splitlines()[-1]
-        assert last == f"error: standard output: cannot be written: {problem}"
-        assert "Traceback" not in ended.stderr
-        assert "Exception ignored" not in ended.stderr
+    ended = subprocess.run(
+        f"{program} >{target}", shell=True, capture_output=True, text=True, timeout=120
+    )
+    assert ended.returncode == 1
+    last = ended.stderr.splitlines()[-1]
+    assert last == f"error: standard output: cannot be written: {PROBLEMS[target]}"
+    assert "Traceback" not in ended.stderr
+    assert "Exception ignored" not in ended.stderr

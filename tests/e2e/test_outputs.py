@@ -306,7 +306,10 @@ def test_a_folder_is_never_replaced() -> None:
     )  # an empty one is filled
     before = sorted(os.listdir("brat"))
     ended = tagkit("convert", "train.conll", "brat", "--to=brat", "--force")
-    assert ended.stderr == "error: brat: is there already. Remove it, or name another folder\n"
+    assert (
+        ended.stderr
+        == "error: brat: exists already; name another folder, or remove this one first\n"
+    )
     assert sorted(os.listdir("brat")) == before == ["00001.ann", "00001.txt", "00002.ann",
                                                     "00002.txt"]  # fmt: skip
 

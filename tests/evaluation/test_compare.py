@@ -175,3 +175,40 @@ def test_predictions_without_any_record_are_refused_as_that(tmp_path: Path) -> N
     with pytest.raises(DataError) as caught:
         compare(gold, empty)
     assert str(caught.value) == f"{empty}: expected the records of {gold}, found none"
+
+
+SPANS = '{"text": "Ada left", "spans": [[0, 3, "PER"]]}\n'
+UNREAD = "holds JSON Lines of texts and spans of characters (read as jsonl-spans): "
+
+
+@pytest.mark.parametrize("option", ["data.tag_column", "data.token_column", "pred_column"])
+def test_a_column_of_files_without_columns_is_refused(tmp_path: Path, option: str) -> None:
+    gold, predicted = (write(tmp_path, name, SPANS) for name in ("gold.jsonl", "pred.jsonl"))
+    given, column = ([], 1) if option == "pred_column" else ([f"{option}=1"], None)
+    with pytest.raises(DataError) as caught:
+        compare(gold, predicted, *given, column=column)
+    file = predicted if option == "pred_column" else gold
+    assert str(caught.value) == f"{file}: {UNREAD}{option} is for column files and CoNLL-U"
+
+
+def test_a_named_column_of_conllu_beside_spans_is_that_of_the_predictions(tmp_path: Path) -> None:
+    gold = write(tmp_path, "gold.jsonl", SPANS)
+    row = "\t_" * 5
+    treebank = f"1\tAda\t_\t_\t_{row[:-2]}\tNER=B-PER\n2\tleft\t_\t_\t_{row}\n\n"
+    predicted = write(tmp_path, "pred.conllu", treebank)
+    assert compare(gold, predicted, "data.tag_column=MISC.NER").micro.f1 == 1
+
+
+def test_a_key_that_no_gold_token_has_is_refused_and_one_without_predictions_is_not(
+    tmp_path: Path,
+) -> None:
+    row = "\t_" * 5
+    bare = f"1\tAda\t_\tPROPN\t_{row}\n\n"
+    tagged = bare.replace("\t_\n", "\tNER=B-PER\n")
+    gold, none = write(tmp_path, "gold.conllu", tagged), write(tmp_path, "none.conllu", bare)
+    assert compare(gold, none, "data.tag_column=MISC.NER").micro == Score(0.0, 0.0, 0.0, 1)
+    missing = "no token has the key NER in the column MISC, which data.tag_column=MISC.NER names"
+    for other in (gold, None):
+        with pytest.raises(DataError) as caught:
+            compare(none, other, "data.tag_column=MISC.NER", column=None if other else "UPOS")
+        assert str(caught.value) == f"{none}: {missing}; found no key"

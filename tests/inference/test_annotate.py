@@ -147,7 +147,7 @@ def test_the_options_reach_the_model() -> None:
             TAGS,
             {"output_format": "tsv"},
             "this model tags: expected output_format=columns, conllu, jsonl, jsonl-tokens, "
-            "parallel or slash, found tsv$",
+            "parallel, slash or show, found tsv$",
         ),
         (
             TAGS,
@@ -158,26 +158,26 @@ def test_the_options_reach_the_model() -> None:
             TAGS,
             {"output_format": "slash", "confidence": True},
             "slash has no place for the probabilities of confidence=True: expected "
-            "output_format=columns, conllu or jsonl, found slash$",
+            "output_format=columns, conllu, jsonl or show, found slash$",
         ),
         (
             CLASSES,
             {"output_format": "fasttext", "top": 2},
             "fasttext has no place for the probabilities of top: expected output_format=columns, "
-            "jsonl, csv or tsv, found fasttext$",
+            "jsonl, csv, tsv or show, found fasttext$",
         ),
         (
             CLASSES,
             {"output_format": "conllu"},
             "this model classifies: expected output_format=columns, jsonl, jsonl-tokens, "
-            "jsonl-texts, parallel, trees, fasttext, trec, csv, tsv or folder, found conllu$",
+            "jsonl-texts, parallel, trees, fasttext, trec, csv, tsv, folder or show, found conllu$",
         ),
         (CLASSES, {"max_length": 5}, "this model classifies: "),
         (
             BOTH,
             {"output_format": "slash"},
             "this model tags and classifies: expected output_format=columns, conllu, jsonl, "
-            "jsonl-tokens or parallel, found slash$",
+            "jsonl-tokens, parallel or show, found slash$",
         ),
     ],
 )

@@ -138,3 +138,18 @@ def test_what_cannot_be_compared_is_refused(folder: Path, model: Predictor) -> N
         tagkit.evaluate(texts, texts, strict=True)
     with pytest.raises(ConfigError, match=r"unknown option data\.shceme; did you mean data\.sch"):
         tagkit.evaluate(gold, gold, shceme="iob2")
+
+
+def test_a_model_in_the_place_of_a_file_is_refused_with_the_name_of_its_parameter(
+    folder: Path, model: Predictor
+) -> None:
+    path = folder / "test.conll"
+    gold = list(tagkit.read(path))
+    for name, given in (("gold", (model, path)), ("gold", (model,)), ("pred", (path, model)),
+                        ("pred", (gold, model))):  # fmt: skip
+        with pytest.raises(DataError) as caught:
+            tagkit.evaluate(*given)  # type: ignore[arg-type]
+        assert str(caught.value) == (
+            f"{name}: expected a file or records, found a model: give it by name, as in "
+            "evaluate(gold, model=...)"
+        )

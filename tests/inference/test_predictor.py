@@ -319,6 +319,7 @@ def test_a_predictor_answers_the_same_in_other_processes(plain: Predictor, metho
         ("max_length", "a", "max_length: expected a whole number, at least 1, found 'a'"),
         ("threshold", 2, "threshold: expected a number from 0 to 1, found 2"),
         ("threshold", "a", "threshold: expected a number from 0 to 1, found 'a'"),
+        ("on_long", 3, "on_long: expected a function that takes a number, found 3"),
     ],
 )
 def test_an_option_of_another_type_or_out_of_range_is_refused_by_its_name(

@@ -83,7 +83,7 @@ def test_an_output_is_no_input_and_nothing_that_is_there(tmp_path: Path) -> None
         (None, "parallel", "parallel fills files: name a folder with output.dir"),
         (other, "jsonl", "is an input"),
         (other.with_suffix(".ann"), "brat", "is an input"),
-        (corpus, "folder", "is there already"),
+        (corpus, "folder", "exists already; name another folder"),
         (tmp_path / "missing" / "new", "folder", "missing"),
     ]
     for output, format, problem in refused:

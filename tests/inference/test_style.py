@@ -47,9 +47,10 @@ def test_a_format_holds_all_that_is_predicted_or_is_not_offered(
         ("trec", CLASSES, {"top": True}, "trec has no place for the probabilities of top: "),
         ("brat", TAGS, {"spans": True, "confidence": True},
          "brat has no place for the probabilities of confidence=True: expected "
-         "output_format=columns, conllu or jsonl, found brat"),
+         "output_format=columns, conllu, jsonl or show, found brat"),
         ("slash", TAGS, {"several": True},
-         "this model predicts several tag columns: expected output_format=columns, conllu or "),
+         "this model predicts several tag columns: expected output_format=columns, conllu, jsonl "
+         "or show, "),
     ],
 )  # fmt: skip
 def test_a_format_that_cannot_hold_the_answer_is_refused_with_those_that_can(

@@ -18,6 +18,10 @@ def data(*overrides: str) -> DataConfig:
 
 
 def compare(
-    gold: str, predicted: str | None, *overrides: str, column: int | str = -1, strict: bool = False
+    gold: str,
+    predicted: str | None,
+    *overrides: str,
+    column: int | str | None = None,
+    strict: bool = False,
 ) -> TagReport:
     return compare_files(gold, predicted, data(*overrides), column, strict)

@@ -95,6 +95,15 @@ def test_columns_of_conllu_have_their_names(folder: Path) -> None:
     assert said(text, "constrain") == '# For this corpus: "none".'  # plain labels
 
 
+def test_each_of_several_columns_is_counted(folder: Path) -> None:
+    tiny.treebank(folder)
+    listed = 'data.tag_column=["UPOS", "MISC.NER"]'
+    text = starting_config(
+        load_config(None, [f"data.train_file={folder / 'train.conllu'}", listed])
+    )
+    assert "tokens, UPOS 3 labels, MISC.NER 2 types (IOB2)" in text.replace("\n# ", " ")
+
+
 def test_of_the_vectors_one_tells_their_dimension(folder: Path) -> None:
     vectors = folder / "vectors.txt"
     vectors.write_text("ada 1 2 3\nrome 3 4 5\noslo 1 x 2\n", "utf-8")  # the last one is not read

@@ -35,6 +35,8 @@ class Reading:
         with_refused: whether records that an annotator refused are wanted: they are no examples to
             learn from, but texts to predict.
         with_extra: whether what records have beside text and annotation, such as an id, is wanted.
+        require_keys: whether a key of a tag column, such as NER of MISC, must be there for some
+            token: gold labels of which there is none are a misspelt key.
         whole: whether a document is one sequence of tokens, however many sentences it has.
         note: called with a sentence on what the records cannot hold.
         on_error: called with each line that cannot be read, which is then skipped; where it is
@@ -48,6 +50,7 @@ class Reading:
     with_text: bool = False
     with_refused: bool = False
     with_extra: bool = False
+    require_keys: bool = False
     whole: bool = False
     note: Callable[[str], None] = silent
     on_error: Callable[[FormatError], None] | None = None

@@ -150,7 +150,7 @@ def read_file(path: str, data: DataConfig, expected_scheme: str | None = None) -
         # Before the first line is taken, so that none is missed.
         if format.is_grid:  # the lines of other formats are not shown to people one by one
             source.watch(line_ends.see)
-        reading = Reading(data, note=notes.append, on_error=errors.append)
+        reading = Reading(data, require_keys=True, note=notes.append, on_error=errors.append)
         # Sentences that were read before a refusal are checked all the same.
         sentences.extend(_sentences(source, format, reading))
     except TagkitError as error:

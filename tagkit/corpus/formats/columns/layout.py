@@ -112,6 +112,12 @@ class Layout:
         several = (column.index for column in self.columns)
         return tuple({0: 0, self.token: 0, **dict.fromkeys((*tag, *several, *self.features), 0)})
 
+    @property
+    def tag_keys(self) -> tuple[tuple[int, str], ...]:
+        """Column and key of each tag column that is the value of a key."""
+        places = [(self.tag, self.tag_key), *((each.index, each.key) for each in self.columns)]
+        return tuple((column, key) for column, key in places if column is not None and key)
+
 
 def values_of(cells: Sequence[str], column: int, key: str) -> tuple[str, ...]:
     """What the cells of a column say: themselves, or the value of a key of CoNLL-U."""
@@ -206,6 +212,11 @@ def find_column(column: Column, width: int, conllu: bool, role: str) -> tuple[in
         if name.upper() not in CONLLU_COLUMNS or (dot and (name.upper() not in KEYED or not key)):
             names = ", ".join((*CONLLU_COLUMNS, *(f"{name}.Key" for name in KEYED)))
             raise ValueError(f"{role} column {shorten(column)}: expected one of {names}")
+        if key and role == "token":
+            raise ValueError(
+                f"token column {shorten(column)}: expected a column without a key, such as FORM: "
+                "tokens are whole cells"
+            )
         return CONLLU_COLUMNS.index(name.upper()), key
     if not -width <= column < width:
         raise ValueError(
@@ -221,13 +232,20 @@ def _tag_columns(options: ColumnOptions, width: int) -> tuple[NamedColumn, ...]:
     """The places of several tag columns.
 
     Raises:
-        ValueError: the file lacks one, or two of them are the same.
+        ValueError: the file lacks one, or two of them are the same or share a cell.
     """
     found: dict[tuple[int, str], NamedColumn] = {}
     for column in options.tags:
         place = find_column(column, width, options.conllu, "tag")
         if place in found:
             raise ValueError(f"tag columns {found[place].name} and {column} are the same column")
+        for (index, key), other in found.items():
+            # FEATS has the value of FEATS.Number in it: written back, both would fill one cell.
+            if index == place[0] and "" in (key, place[1]):
+                raise ValueError(
+                    f"tag columns {other.name} and {column} are the same cell, as a whole and by "
+                    "key: expected either of them"
+                )
         found[place] = NamedColumn(str(column), *place)
     return tuple(found.values())
 

@@ -18,18 +18,20 @@ from dataclasses import dataclass
 
 from tagkit.corpus.formats.columns.layout import (
     BLANK,
+    CONLLU_COLUMNS,
     DOCSTART,
     ColumnOptions,
     Layout,
+    NamedColumn,
     find_layout,
     is_conllu_id,
     is_docstart,
     split_line,
     values_of,
 )
-from tagkit.errors import FormatError, shorten
+from tagkit.errors import DataError, FormatError, shorten
 from tagkit.text.records import Sentence, TagColumn
-from tagkit.wording import plural
+from tagkit.wording import Message, Setting, listed, plural
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,7 @@ class Block:
 
 # What the fast way for CoNLL-U cannot read: empty cells, blanks at the edges of cells or lines.
 _ODD_IN_CONLLU = ("\r", "\t\t", " \t", "\t ", "\n ", "\n\t", " \n", "\t\n", DOCSTART)
+_OTHER_KEYS = 100  # number of keys that are kept for a message, roughly
 # Places of a block's tokens among its lines, and the cells of the columns that are wanted.
 _Table = tuple[Sequence[int], Mapping[int, Sequence[str]]]
 
@@ -80,6 +83,8 @@ class ColumnReader:
         self._held: list[str] = []  # lines before the first one that shows the columns
         self._lines: list[str] = []  # of the block that has begun
         self._number = 0  # of lines in blocks that are done
+        # Keys of the tag columns that no token has had so far, each with the others of its column.
+        self._missing_keys: dict[tuple[int, str], dict[str, None]] = {}
 
     def feed(self, lines: Iterable[str]) -> Iterator[Block]:
         """Blocks that these lines complete.
@@ -116,6 +121,34 @@ class ColumnReader:
             yield from self._blocks_without_layout(held) if self.layout is None else self.feed(held)
         if self._lines:
             yield self._block()
+
+    def require_keys(self, only: NamedColumn | None = None) -> None:
+        """Make sure, at the end of a file, that each key of a tag column was there for some token.
+
+        Args:
+            only: the column to look at; None for all.
+
+        Raises:
+            DataError: one was not, so that each tag is the one of a token without it.
+        """
+        for (column, key), others in self._missing_keys.items():
+            if only is not None and (column, key) != (only.index, only.key):
+                continue
+            name = CONLLU_COLUMNS[column]
+            found = f"the keys {listed(list(others), 5)}" if others else "no key"
+            option = Setting("data.tag_column", f"{name}.{key}")
+            problem = f"{self.source}: no token has the key {key} in the column {name}, which "
+            raise DataError(Message(problem, option, f" names; found {found}"))
+
+    def _look_for_keys(self, columns: Mapping[int, Sequence[str]]) -> None:
+        """Cross off the keys that these tokens have."""
+        for (column, key), others in tuple(self._missing_keys.items()):
+            pairs = "|".join(columns[column]).split("|")
+            found = dict.fromkeys(pair.partition("=")[0] for pair in pairs if "=" in pair)
+            if key in found:
+                del self._missing_keys[column, key]
+            elif len(others) < _OTHER_KEYS:
+                others.update(found)
 
     def _find_layout(self, lines: Iterable[str]) -> Iterator[str]:
         """All lines, once the file's columns are known: only then is known what a # means."""
@@ -156,6 +189,7 @@ class ColumnReader:
         self._layout_line = number
         self.layout = find_layout(line, self.source, number, self.options)
         self._wanted = self.layout.wanted
+        self._missing_keys = {place: {} for place in self.layout.tag_keys}
 
     def _block(self) -> Block:
         """The lines that have gathered, as a block."""
@@ -175,6 +209,8 @@ class ColumnReader:
         numbers: Sequence[int] = range(first + rows[0], first + rows[-1] + 1)
         if len(numbers) != len(rows):  # other lines stand between its tokens
             numbers = [first + place for place in rows]
+        if self._missing_keys:  # in nearly every file until the first sentence alone
+            self._look_for_keys(columns)
         sentence = Sentence(
             words=tuple(columns[layout.token]),
             tags=(

@@ -26,13 +26,20 @@ def read_columns(source: Source, reading: Reading) -> Records:
     if first is None or first.sentence is None:
         return Records(iter(()), reader.layout)
     layout = reader.layout
+    ending = _required_keys(reader) if reading.require_keys else iter(())
     if reading.with_text and layout is not None and layout.conllu:
         following = (block for block in blocks if block.sentence is not None)
         with_texts = _with_texts(chain([first], following), source, reading, tabs=layout.tabs)
-        return Records(with_texts, layout)
+        return Records(chain(with_texts, ending), layout)
     # Every iterator that a sentence passes through costs time, so there is one.
     sentences = (block.sentence for block in blocks if block.sentence is not None)
-    return Records(chain([first.sentence], sentences), layout)
+    return Records(chain([first.sentence], sentences, ending), layout)
+
+
+def _required_keys(reader: ColumnReader) -> Iterator[Sentence]:
+    """No sentence; asked for one at the end of a file, it makes sure of the keys there."""
+    reader.require_keys()
+    yield from ()
 
 
 def _with_texts(

@@ -109,17 +109,18 @@ def test_columns_that_some_sentences_alone_have_are_refused(
 
 def test_several_tag_columns_have_their_places_and_keys() -> None:
     line = "1\tDogs\tdog\tNOUN\tNNS\tNumber=Plur\t0\troot\t_\tNER=B-X"
-    wanted = ("UPOS", "FEATS.Number", "FEATS", "MISC.NER")
+    wanted = ("UPOS", "FEATS.Number", "FEATS.Case", "MISC.NER")
     found = find_layout(
         line, "in", 1, ColumnOptions(True, None, "UPOS", (), with_tags=True, tags=wanted)
     )
     assert [(each.name, each.index, each.key) for each in found.columns] == [
-        ("UPOS", 3, ""), ("FEATS.Number", 5, "Number"), ("FEATS", 5, ""), ("MISC.NER", 9, "NER"),
+        ("UPOS", 3, ""), ("FEATS.Number", 5, "Number"), ("FEATS.Case", 5, "Case"),
+        ("MISC.NER", 9, "NER"),
     ]  # fmt: skip
     assert found.tag == 3
-    cells = {3: ["NOUN"], 5: ["Number=Plur"], 9: ["NER=B-X"]}
+    cells = {3: ["NOUN"], 5: ["Case=Nom|Number=Plur"], 9: ["NER=B-X"]}
     assert [each.values(cells[each.index]) for each in found.columns] == [
-        ("NOUN",), ("Plur",), ("Number=Plur",), ("B-X",),
+        ("NOUN",), ("Plur",), ("Nom",), ("B-X",),
     ]  # fmt: skip
     bare = ColumnOptions(True, None, "UPOS", (), with_tags=False, tags=wanted)
     assert find_layout(line, "in", 1, bare).columns == ()
@@ -128,3 +129,25 @@ def test_several_tag_columns_have_their_places_and_keys() -> None:
 def test_further_tag_columns_are_no_features() -> None:
     options_ = ColumnOptions(False, None, 1, None, with_tags=True, tags=(1, -1))
     assert find_layout("a b c d", "in", 1, options_).features == (2,)
+
+
+@pytest.mark.parametrize("tags", [("FEATS", "FEATS.Number"), ("UPOS", "MISC.NER", "MISC")])
+def test_a_cell_and_a_key_in_it_are_not_two_tag_columns(tags: tuple[str, ...]) -> None:
+    options_ = ColumnOptions(True, None, tags[0], (), with_tags=True, tags=tags)
+    line = "1\tDogs\tdog\tNOUN\tNNS\tNumber=Plur\t0\troot\t_\tNER=B-X"
+    with pytest.raises(FormatError) as caught:
+        find_layout(line, "in", 1, options_)
+    assert str(caught.value) == (
+        f"in:1: tag columns {tags[-2]} and {tags[-1]} are the same cell, as a whole and by key: "
+        "expected either of them"
+    )
+
+
+def test_a_token_column_has_no_key() -> None:
+    line = "1\tDogs\tdog\tNOUN\tNNS\tNumber=Plur\t0\troot\t_\tNorm=dogs"
+    with pytest.raises(FormatError) as caught:
+        find_layout(line, "in", 1, ColumnOptions(True, "MISC.Norm", None, (), with_tags=False))
+    assert str(caught.value) == (
+        "in:1: token column 'MISC.Norm': expected a column without a key, such as FORM: tokens are "
+        "whole cells"
+    )
