@@ -346,18 +346,18 @@ def test_predicted_files_are_compared_with_gold_ones(tmp_path: Path) -> None:
     found = tmp_path / "found.jsonl"
     found.write_text('{"text": "x y", "label": "a"}\n{"text": "z", "label": "a"}\n', "utf-8")
     data = load_config().data
-    report = compare_files(gold, str(found), data, -1, False)
+    report = compare_files(gold, str(found), data, None, False)
     assert isinstance(report, ClassReport)
     assert report.confusion == {"a": {"a": 1}, "b": {"a": 1}}
     found.write_text('{"text": "x y", "label": "a"}\n{"text": "w", "label": "a"}\n', "utf-8")
     with pytest.raises(FormatError) as caught:
-        compare_files(gold, str(found), data, -1, False)
+        compare_files(gold, str(found), data, None, False)
     assert str(caught.value) == f"{found}:2: expected 'z' as on {gold}:3, found 'w'"
     found.write_text('{"text": "x y", "label": "a"}\n', "utf-8")
     with pytest.raises(FormatError, match="found the end of the file"):
-        compare_files(gold, str(found), data, -1, False)
+        compare_files(gold, str(found), data, None, False)
     with pytest.raises(DataError, match="name a file with the predicted classes with pred"):
-        compare_files(gold, None, data, -1, False)
+        compare_files(gold, None, data, None, False)
 
 
 def test_a_classifier_has_no_spans_to_be_strict_about(classifier: Trained, tmp_path: Path) -> None:
@@ -368,7 +368,7 @@ def test_a_classifier_has_no_spans_to_be_strict_about(classifier: Trained, tmp_p
     with pytest.raises(DataError, match=r"this model classifies texts: data.scheme is for spans"):
         score_model(classifier.predictor, path, named, False, 8, lambda _: None)
     with pytest.raises(DataError, match=r"train.tsv holds classes of texts: strict is for spans"):
-        compare_files(path, path, load_config().data, -1, True)
+        compare_files(path, path, load_config().data, None, True)
     with pytest.raises(DataError, match="it has no sequences of tags"):
         classifier.predictor.n_best([tagkit.Sentence(("hello",))], 2)
 

@@ -68,19 +68,19 @@ def test_gold_and_predicted_tags_of_a_pipe_are_read_at_once(
 ) -> None:
     both = "Ada\tB-PER\tO\nOslo\tB-LOC\tB-LOC\n\n"
     feed(monkeypatch, both)
-    report = compare_files("-", None, DataConfig(), -1, False)
+    report = compare_files("-", None, DataConfig(), None, False)
     path = tmp_path / "both.conll"
     path.write_text(both, encoding="utf-8")
-    assert report == compare_files(str(path), None, DataConfig(), -1, False)
+    assert report == compare_files(str(path), None, DataConfig(), None, False)
     feed(monkeypatch, both)
-    assert compare_files("-", str(path), DataConfig(tag_column=1), -1, False) == report
+    assert compare_files("-", str(path), DataConfig(tag_column=1), None, False) == report
 
 
 def test_classes_of_a_pipe_are_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "pred.tsv"
     path.write_text("label\ttext\npos\tgood film\nneg\tbad film\n", encoding="utf-8")
     feed(monkeypatch, path.read_text("utf-8"))
-    assert compare_files("-", str(path), DataConfig(), -1, False).headline == 1.0
+    assert compare_files("-", str(path), DataConfig(), None, False).headline == 1.0
 
 
 def test_standard_input_is_one_input_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,7 +32,7 @@ BARE = "\t".join("_" * 8)  # the other columns of a line of CoNLL-U that is no w
 
 def scored(path: Path, pred: Path | None = None) -> dict[str, object]:
     """What `tagkit eval --gold` says of a file."""
-    report = compare_files(str(path), pred and str(pred), DataConfig(), -1, False)
+    report = compare_files(str(path), pred and str(pred), DataConfig(), None, False)
     return report.to_dict() | {"unknown": {}}
 
 
