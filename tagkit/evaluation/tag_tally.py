@@ -101,7 +101,7 @@ class TagTally:
         if self._waiting >= _TOKENS:
             self._count()
 
-    def report(self, data: DataConfig, remedy: str) -> TagReport | None:
+    def report(self, data: DataConfig, remedy: str = "") -> TagReport | None:
         """The report on all sentences so far; None of none.
 
         Args:
@@ -140,7 +140,7 @@ def score_sentences(
     data: DataConfig,
     *,
     strict: bool,
-    remedy: str,
+    remedy: str = "",
 ) -> TagReport | None:
     """The report on sentences of two files, which are read side by side; None of no sentence.
 

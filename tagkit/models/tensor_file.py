@@ -1,7 +1,7 @@
 """Tensors <-> a file in the safetensors format, one tensor at a time.
 
 A safetensors file is eight bytes with the length of its header, the header in JSON (name -> dtype,
-shape, data_offsets), and the data. `safetensors.torch.save` makes two copies of all tensors before
+shape, data_offsets), and the data. safetensors' own writer makes two copies of all tensors before
 the first byte is written. Here each tensor is written from its own memory, read into its own
 memory, and hashed on the way; the bytes of the file are the same.
 """

@@ -28,9 +28,10 @@ from typing import Any
 from torch import Tensor
 
 from tagkit import __version__
-from tagkit.errors import CheckpointError, DataError, shorten
+from tagkit.errors import CheckpointError, shorten
 from tagkit.models.tensor_file import bytes_of, link_or_write, read_tensors, write_tensors
 from tagkit.storage import cannot_write, digest_of, digest_of_bytes, whole_folder
+from tagkit.training.damage import DAMAGE, in_words
 from tagkit.wording import FORCE, Message
 
 # 2: equal tensors are stored once, and the best epoch's weights in a file of their own.
@@ -46,10 +47,6 @@ _MIN_SHARED_BYTES = 4096
 _PREFIX = "step-"
 _NAME = re.compile(rf"{_PREFIX}([0-9]+)")
 _MAX_NAMED = 3  # damaged checkpoints in a message
-# What reading, parsing and restoring of arbitrary bytes raises. MemoryError and OverflowError come
-# from absurd sizes in a header, RecursionError from deeply nested JSON.
-_DAMAGE = (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError,
-           MemoryError, DataError)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,8 +184,8 @@ def newest_checkpoint(
             if checkpoint.sound or not sound:
                 check(checkpoint)
                 return checkpoint
-        except _DAMAGE as error:
-            problem = f"damaged ({_in_words(error)})"
+        except DAMAGE as error:
+            problem = f"damaged ({in_words(error, _STATE)})"
             damaged.append(f"{place.name}: {problem}")
             note(f"{place}: {problem}; it is skipped")
     if places and not sound:
@@ -217,7 +214,7 @@ def is_whole(place: Path) -> bool:
         record = _record(place)
         files = _files_of(record)
         return all(digest_of(place / name) == digest for name, digest in files.items())
-    except (*_DAMAGE, CheckpointError):
+    except (*DAMAGE, CheckpointError):
         return False
 
 
@@ -225,7 +222,7 @@ def _read(place: Path) -> Checkpoint:
     """A checkpoint whose digests are right.
 
     Raises:
-        ValueError: they are not. Other errors of `_DAMAGE`: the files are no checkpoint at all.
+        ValueError: they are not. Other errors of `DAMAGE`: the files are no checkpoint at all.
         CheckpointError: a later version of tagkit wrote it.
     """
     record = _record(place)
@@ -291,28 +288,6 @@ def _version(record: Mapping[str, object]) -> str:
     return shorten(str(record.get("tagkit")), 40).strip("'\"")
 
 
-def _in_words(error: BaseException) -> str:
-    """What is wrong with a checkpoint, not in the words of Python or of a library."""
-    if isinstance(error, OSError):
-        name = Path(str(error.filename)).name if error.filename else ""
-        return f"{name}: {error.strerror}".removeprefix(": ")
-    if isinstance(error, RecursionError):
-        return f"{_STATE} is nested too deep"
-    if isinstance(error, json.JSONDecodeError):
-        return f"{_STATE} is not JSON"
-    if isinstance(error, KeyError):
-        return f"{_STATE} lacks {shorten(str(error.args[0]))}"
-    if isinstance(error, UnicodeDecodeError):
-        return f"{_STATE} is not UTF-8"
-    if type(error) is ValueError:
-        text = str(error)
-        # Python converts at most 4,300 digits to an int (CVE-2020-10735), and says so in its words.
-        if text.startswith("Exceeds the limit"):
-            return f"{_STATE} holds a number with too many digits"
-        return text if len(text) <= 200 else f"{text[:200]}..."
-    return f"{_STATE} holds no state of a run"
-
-
 def _digest(body: Mapping[str, Any]) -> str:
     # Of the parsed body rather than of the file: the digest is in the same file. JSON gives floats
     # back exactly (shortest form that round-trips), so the text made from the parsed body is equal.
@@ -350,7 +325,7 @@ def _prune(folder: Path, keep: int, is_ours: Callable[[str], bool]) -> None:
         try:
             record = json.loads((place / _STATE).read_text(encoding="utf-8"))
             sound = bool(record["body"]["sound"])
-        except _DAMAGE:
+        except DAMAGE:
             sound = False
         if number >= keep and (kept_sound or not sound) and is_ours(place.name):
             _remove(place)

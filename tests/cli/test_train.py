@@ -17,13 +17,13 @@ def test_train_shows_corpora_epochs_report_and_the_next_command(
 ) -> None:
     ended = tagkit(
         "train", "--train", "train.conll", "--dev", "dev.conll", "--test", "test.conll",
-        "--output", "other", "--threads", 1, "--seed", 3, *SMALL,
+        "--output", "other", "--workers", 1, "--seed", 3, *SMALL,
     )  # fmt: skip
     assert (ended.code, ended.out) == (0, "")
     assert re.search(r"^train  train\.conll +80 sentences +\d+ tokens  IOB2, 2 types$", ended.err,
                      re.MULTILINE)  # fmt: skip
     assert "% of its entities never seen in train" in ended.err
-    assert re.search(r"^model  BiLSTM with CRF, [\d,]+ parameters, on cpu \(1 threads?\)$",
+    assert re.search(r"^model  BiLSTM with CRF, [\d,]+ parameters, on cpu \(1 thread\)$",
                      ended.err, re.MULTILINE)  # fmt: skip
     assert re.search(r"^epoch +loss +dev loss +dev F1 +lr +tokens/s$", ended.err, re.MULTILINE)
     assert (

@@ -47,7 +47,7 @@ class Findings(Listener):
         self.heard.append(finding)
 
 
-TRAIN = ["train", "--train", "train.conll", "--dev", "dev.conll", "-o", "m", "--threads", "1"]
+TRAIN = ["train", "--train", "train.conll", "--dev", "dev.conll", "-o", "m", "--workers", "1"]
 # Where there is no terminal, lines are whole.
 USELESS = """
 warning: the model predicts O for every token of dev, so that it finds no span: \

@@ -5,7 +5,8 @@ import itertools
 import math
 import multiprocessing
 import pickle
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -114,7 +115,10 @@ def test_a_long_sentence_is_reported_and_read_in_windows_and_keeps_all_its_words
     assert [prediction.words for prediction in found] == [short.words, long.words]
     assert [len(prediction.tags) for prediction in found] == [len(short), len(long)]
     assert len(found[1].probabilities or ()) == len(long)
-    assert found[0] == predictor.annotate([short], batch_size=4, confidence=True)[0]
+    # Few sentences are read in NumPy, more of them in torch: the sums are rounded differently.
+    alone = predictor.annotate([short], batch_size=4, confidence=True)[0]
+    assert found[0].tags == alone.tags
+    assert found[0].probabilities == pytest.approx(alone.probabilities, abs=1e-5)
 
 
 def test_nothing_gives_nothing(predictor: Predictor) -> None:
@@ -229,6 +233,21 @@ def test_what_is_no_input_is_refused_with_what_was_expected(
         assert str(refused.value) == f"{expected} {several[0]!r}"
 
 
+def probabilities(answers: Sequence[TaggedText]) -> list[float]:
+    return [token.probability or 0 for answer in answers for token in answer.tokens] + [
+        span.probability or 0 for answer in answers for span in answer.spans
+    ]
+
+
+def without_probabilities(answer: TaggedText) -> TaggedText:
+    sentences = tuple(
+        tuple(replace(token, probability=None) for token in sentence)
+        for sentence in answer.sentences
+    )
+    spans = tuple(replace(span, probability=None) for span in answer.spans)
+    return replace(answer, sentences=sentences, spans=spans)
+
+
 def test_a_stream_answers_as_predict_does_in_order(plain: Predictor) -> None:
     inputs = [
         "Ada visits Rome .", "", ["Ben", "leaves", "Lima", "."],
@@ -236,7 +255,12 @@ def test_a_stream_answers_as_predict_does_in_order(plain: Predictor) -> None:
     ]  # fmt: skip
     expected = plain.predict(inputs, confidence=True)
     for words in (1, 9, 20_000):
-        assert list(plain.stream(inputs, confidence=True, window_words=words)) == expected
+        found = list(plain.stream(inputs, confidence=True, window_words=words))
+        # Few sentences are read in NumPy, more of them in torch: the sums are rounded differently.
+        assert probabilities(found) == pytest.approx(probabilities(expected), abs=1e-5)
+        assert [without_probabilities(each) for each in found] == [
+            without_probabilities(each) for each in expected
+        ]
 
 
 def test_a_stream_takes_no_more_than_a_window_of_its_inputs(plain: Predictor) -> None:

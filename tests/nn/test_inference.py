@@ -168,7 +168,7 @@ def read_relu_packed(
 RELU = Cell(
     name="relu RNN", network=partial(nn.RNN, nonlinearity="relu"), gates=1,
     bounded=False, forget_gate=None, arrange=keep_order, biases=sum_biases, read=read_relu,
-    read_packed=read_relu_packed,
+    read_packed=read_relu_packed, train_packed=None,
 )  # fmt: skip
 
 

@@ -141,9 +141,9 @@ class _PackedLSTM(torch.autograd.Function):
         d_bias = slope.sum(1)
         for rows in (d_w, d_u, d_bias):
             _of_new(rows).mul_(2)
-        by_direction = (
-            part for parts in zip(d_w, d_u, d_bias, d_bias, strict=True) for part in parts
-        )
+        # A copy: torch makes what it is given the parameters' gradients, and adds to it in place.
+        of_biases = d_bias, d_bias.clone()
+        by_direction = (part for parts in zip(d_w, d_u, *of_biases, strict=True) for part in parts)
         return d_inputs, None, *by_direction
 
 

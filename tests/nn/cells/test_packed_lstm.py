@@ -59,3 +59,14 @@ def test_states_stay_finite_and_saturated_where_sums_are_large() -> None:
     assert states.abs().max() <= 1
     assert inputs.grad is not None
     assert inputs.grad.isfinite().all()
+
+
+def test_gradients_of_several_batches_add_up() -> None:
+    # torch adds to what it was given in place: no two parameters may have been given the same.
+    layers, packing = networks(2), Packing.of(np.array([3, 1]))
+    for _ in range(2):
+        packed_states(torch.ones(4, 3, dtype=torch.float64), packing, layers).sum().backward()
+    twice = [weight.grad for layer in layers for weight in layer.parameters()]
+    packed = packed_states(torch.ones(4, 3, dtype=torch.float64), packing, layers).sum()
+    once = torch.autograd.grad(packed, [w for layer in layers for w in layer.parameters()])
+    torch.testing.assert_close(twice, [2 * gradient for gradient in once])
