@@ -80,26 +80,38 @@ class WordCache:
 
     @torch.inference_mode()
     def _add(self, words: Sequence[str]) -> None:
-        chars = self._model.embed.chars is not None
-        encoded = encode_words(words, self._vocabulary, chars=chars)
-        batch, position = encoded.words(np.arange(len(words)))
         # The trainer predicts on dev between epochs: without this, dropout would be cached.
         if self._model.training:
             self._model.eval()
-        # The network reads words by length; back into the order of `words`.
-        by_length = self._model.vectors(batch.to(self._device), self._char_reader)
-        vectors = by_length[torch.from_numpy(position)]
         begin = len(self._rows)
         end = begin + len(words)
-        self._rows.update(zip(words, range(begin, end), strict=True))
         size = max(end, self._limit())
-        self._vectors = _with_room(self._vectors, end, (size, vectors.shape[1]))
-        self._vectors[begin:end] = vectors
+        self._vectors = _with_room(self._vectors, end, (size, self._model.embed.vector_size))
+        vectors = self._vectors[begin:end]
+        self._encode(words, vectors)
+        self._rows.update(zip(words, range(begin, end), strict=True))
         if self._reader is not None:
             shape = size, self._reader.outputs
             self._projected = _with_room(self._projected, end, shape)
             # Straight into the table: the largest tensor of a prediction is not in memory twice.
             self._reader.project(vectors, 0, out=self._projected[begin:end])
+
+    def _encode(self, words: Sequence[str], vectors: Tensor) -> None:
+        """Fill in the vectors of distinct words, (words, features)."""
+        embed, reader = self._model.embed, self._char_reader
+        encoded = encode_words(words, self._vocabulary, chars=embed.chars is not None)
+        if reader is not None and reader.packs(len(words)):
+            # Neither sorted nor padded: for the new words of a sentence that would be half the work.
+            word_ids, vector_rows, affix_ids = map(
+                torch.from_numpy, (encoded.word_ids, encoded.vector_rows, encoded.affix_ids)
+            )
+            spelt = reader.read_few(encoded.chars, encoded.char_counts)
+            embed.joined(word_ids, vector_rows, spelt, affix_ids, out=vectors)
+            return
+        batch, position = encoded.words(np.arange(len(words)))
+        by_length = self._model.vectors(batch.to(self._device), reader)
+        # The network reads words by length; back into the order of `words`.
+        torch.index_select(by_length, 0, torch.from_numpy(position).to(self._device), out=vectors)
 
     @torch.inference_mode()
     def _projected_features(self) -> tuple[Tensor, ...]:
