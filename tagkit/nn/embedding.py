@@ -219,36 +219,13 @@ class TokenEmbedding(nn.Module):
         Returns:
             (words, dim of words, characters and affixes).
         """
-        spelt = None
-        if self.chars is not None:
-            spelt = char_reader.read(char_ids) if char_reader else self.chars(char_ids)
-        return self.joined(word_ids, vector_rows, spelt, affix_ids)
-
-    def joined(
-        self,
-        word_ids: Tensor,
-        vector_rows: Tensor,
-        spelt: Tensor | None,
-        affix_ids: Tensor,
-        out: Tensor | None = None,
-    ) -> Tensor:
-        """As `vectors`, of words whose characters have been read.
-
-        Args:
-            word_ids: (words,) int64.
-            vector_rows: (words,) int64, 0 of none.
-            spelt: (words, outputs of the characters); None in a model that reads none.
-            affix_ids: (words, affixes) int64, 0 for unknown ones.
-            out: (words, dim of words, characters and affixes) where the result is written; None for
-                a new tensor.
-        """
         parts: list[Tensor] = [self.words(word_ids, vector_rows)]
-        if spelt is not None:
-            parts.append(spelt)
+        if self.chars is not None:
+            parts.append(char_reader.read(char_ids) if char_reader else self.chars(char_ids))
         if self.affixes is not None:
             parts.append(self.affixes(affix_ids))
         # (words, dim), (words, outputs of the characters) and (words, dim of affixes), side by side
-        return torch.cat(parts, dim=1, out=out) if len(parts) > 1 or out is not None else parts[0]
+        return torch.cat(parts, dim=1) if len(parts) > 1 else parts[0]
 
     def forward(self, vectors: Tensor, rows: Tensor, feature_ids: Sequence[Tensor]) -> Tensor:
         """Vectors of all tokens, from those of distinct words.

@@ -94,6 +94,11 @@ class RowReader:
             return torch.mm(vectors, weight, out=out)
         return torch.addmm(self._bias, vectors, weight, out=out)
 
+    def project_few(self, vectors: Floats, out: Floats) -> None:
+        """As `project`, of few rows and from the first input on, in NumPy."""
+        np.dot(vectors, self._weight.numpy()[: vectors.shape[1]], out=out)
+        np.add(out, self._bias.numpy(), out=out)
+
     def read(
         self, projected: Sequence[Tensor], rows: Sequence[Tensor], reversed_rows: Sequence[Tensor]
     ) -> list[Tensor]:
@@ -188,7 +193,7 @@ class CharReader:
         """Whether `read_few` is faster than `read` for so many words."""
         return self._reader.packs(words)
 
-    def read_few(self, chars: Ids, counts: Ids) -> Tensor:
+    def read_few(self, chars: Ids, counts: Ids) -> Floats:
         """Vectors of few words, (words, outputs).
 
         Args:
@@ -197,8 +202,8 @@ class CharReader:
         """
         places = Places.of(counts, np.cumsum(counts) - counts)
         packed = self._reader.read_packed([self._table], [chars], places)
-        # (words, directions, hidden) final states -> (words, outputs)
-        return _merged(torch.from_numpy(packed[places.last]), self._layer)
+        # (words, directions, hidden), the final states -> (words, outputs)
+        return _merged(packed[places.last], self._layer).numpy()
 
     def read(self, char_ids: Sequence[Tensor]) -> Tensor:
         """Vectors of words, (all words, outputs); arguments as in `CharEncoder.forward`."""
@@ -280,22 +285,21 @@ def _read_layer_packed(
     batch, time = mask.shape
     places = Places.of(lengths, np.arange(batch) * time)
     packed = reader.read_packed(projected, [ids.numpy().ravel() for ids in rows], places)
-    _, directions, hidden = packed.shape
-    states = np.zeros((batch * time, directions, hidden), packed.dtype)
+    directions = packed.shape[1]
+    # (batch x time, directions, hidden)
+    states = np.zeros((batch * time, *packed.shape[1:]), packed.dtype)
     for direction in range(directions):
         states[places.tokens[:, direction], direction] = packed[:, direction]
-    # (batch x time, directions, hidden) -> (batch, time, directions, hidden)
-    states = states.reshape(batch, time, directions, hidden)
     # Each direction is in its own reading order, so both end at a sequence's last step.
-    final = torch.from_numpy(packed[places.last])  # (batch, directions, hidden)
-    return _merged(torch.from_numpy(states), layer), _merged(final, layer)
+    final = _merged(packed[places.last], layer)  # (batch, outputs)
+    return _merged(states, layer).view(batch, time, -1), final
 
 
-def _merged(states: Tensor, layer: RecurrentLayer) -> Tensor:
-    """(..., directions, hidden) -> (..., outputs); zeros on padding stay zeros."""
-    if states.shape[-2] == 1 or layer.merge == "concat":
-        return states.flatten(-2)  # they are side by side already
-    ahead, back = states.unbind(-2)
+def _merged(states: Floats, layer: RecurrentLayer) -> Tensor:
+    """(rows, directions, hidden) -> (rows, outputs); zeros on padding stay zeros."""
+    if states.shape[1] == 1 or layer.merge == "concat":
+        return torch.from_numpy(states.reshape(len(states), -1))  # they are side by side already
+    ahead, back = torch.from_numpy(states).unbind(1)
     return merge_directions(ahead, back, layer.merge)
 
 

@@ -132,7 +132,7 @@ def test_few_words_are_read_without_padding_in_their_own_order(
     expected = torch.cat([encoder([torch.tensor([word])]) for word in words])
     counts = np.array([len(word) for word in words])
     found = encoder.reader().read_few(np.concatenate(words), counts)
-    torch.testing.assert_close(found, expected)
+    torch.testing.assert_close(torch.from_numpy(found), expected)
 
 
 @pytest.mark.parametrize("layers", [1, 2])
