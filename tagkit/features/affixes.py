@@ -5,8 +5,10 @@ and Martin, "Sequence Labeling for Parts of Speech and Named Entities", section 
 taggers). The network over the characters can learn them, but not from a few hundred sentences.
 """
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from functools import lru_cache
 
 _PREFIXES = (1, 2, 3)  # lengths in characters
 _SUFFIXES = (1, 2, 3, 4)  # endings carry more grammar than beginnings in most written languages
@@ -16,17 +18,17 @@ _MIN_WORDS = 2
 _MAX_AFFIXES = 20_000
 
 
-def affixes_of(word: str) -> Iterator[str]:
+def affixes_of(word: str) -> list[str]:
     """A word's prefixes ("un-"), suffixes ("-ing") and shape ("=Xx"), always equally many.
 
     Affixes are in lower case; those as long as the word or longer are empty.
     """
     lower = word.lower()
-    for length in _PREFIXES:
-        yield f"{lower[:length]}-" if length < len(lower) else ""
-    for length in _SUFFIXES:
-        yield f"-{lower[-length:]}" if length < len(lower) else ""
-    yield f"={word_shape(word)}"
+    size = len(lower)
+    affixes = [f"{lower[:length]}-" if length < size else "" for length in _PREFIXES]
+    affixes += [f"-{lower[-length:]}" if length < size else "" for length in _SUFFIXES]
+    affixes.append(f"={word_shape(word)}")
+    return affixes
 
 
 AFFIXES_PER_WORD = len(_PREFIXES) + len(_SUFFIXES) + 1
@@ -38,12 +40,13 @@ def word_shape(word: str) -> str:
     X stands for upper case, x for lower case, 0 for digits, a for letters of scripts without case;
     other characters stand for themselves.
     """
-    shape = ""
-    for char in word:
-        kind = _kind(char)
-        if not shape.endswith(kind * 2):
-            shape += kind
-    return shape
+    return _shortened(word.translate(_KINDS))
+
+
+@lru_cache(4096)
+def _shortened(kinds: str) -> str:
+    # Words have few shapes beside their lengths, and finding one again takes a thirtieth.
+    return _REPEATED.sub(r"\1\1", kinds)
 
 
 def _kind(char: str) -> str:
@@ -54,6 +57,18 @@ def _kind(char: str) -> str:
     if char.isdigit():
         return "0"
     return "a" if char.isalpha() else char
+
+
+class _Kinds(dict[int, str]):
+    """The kind of each character by its code point, found where the character is first met."""
+
+    def __missing__(self, code: int) -> str:
+        self[code] = _kind(chr(code))
+        return self[code]
+
+
+_KINDS = _Kinds()
+_REPEATED = re.compile(r"(.)\1{2,}", re.DOTALL)  # any character three times or more
 
 
 def frequent_affixes(words: Iterable[str]) -> tuple[str, ...]:

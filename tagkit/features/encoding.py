@@ -7,6 +7,7 @@ however often the word occurs there.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Any, Literal
 
 import numpy as np
@@ -34,25 +35,28 @@ class EncodedWords:
     Attributes:
         word_ids: (words,).
         vector_rows: (words,) row of each word's pretrained vector, 0 without one.
-        chars: ids of each word's characters; empty if the model reads no characters.
+        chars: ids of the characters of all words, word after word; empty if the model reads none.
+        char_counts: (words,) number of each word's characters; (0,) if the model reads none.
         affix_ids: (words, affixes) ids of each word's prefixes, suffixes and shape; (words, 0) if
             the model reads none.
     """
 
     word_ids: Ids
     vector_rows: Ids
-    chars: list[Ids]
+    chars: Ids
+    char_counts: Ids
     affix_ids: Ids
 
     @cached_property
-    def _lengths(self) -> Ids:
-        return np.array([len(chars) for chars in self.chars], dtype=np.int64)
+    def _char_starts(self) -> Ids:
+        # (words,) index of each word's first character among those of all words.
+        return np.cumsum(self.char_counts) - self.char_counts
 
     def words(self, numbers: Ids) -> tuple[Words, Ids]:
         """The words of these numbers, the shortest first, and the position of each of `numbers`."""
-        if not self.chars:
+        if not len(self.char_counts):
             return self._words(numbers, ()), np.arange(len(numbers))
-        lengths = self._lengths[numbers]
+        lengths = self.char_counts[numbers]
         by_length = np.argsort(lengths, kind="stable")
         # `position` is the inverse of the permutation `by_length`.
         position = np.empty_like(by_length)
@@ -61,9 +65,11 @@ class EncodedWords:
         groups = []
         for start, end in _groups(widths):
             # (chars of the longest word) < (words, 1) -> (words, chars). The last word is longest.
-            filled = np.arange(int(widths[end - 1])) < widths[start:end, None]
-            chars = np.concatenate([self.chars[i] for i in ordered[start:end]])
-            groups.append(_padded(chars, filled))
+            steps = np.arange(int(widths[end - 1]))
+            filled = steps < widths[start:end, None]
+            # (words, 1) + (chars,) -> (words, chars) -> (chars of the group,), word after word
+            places = (self._char_starts[ordered[start:end], None] + steps)[filled]
+            groups.append(_padded(self.chars[places], filled))
         return self._words(ordered, tuple(groups)), position
 
     def _words(self, numbers: Ids, char_ids: tuple[Tensor, ...]) -> Words:
@@ -211,15 +217,15 @@ def index(sentences: Sequence[Sentence], vocabulary: Vocabulary) -> Indexed:
 
 def encode_words(words: Sequence[str], vocabulary: Vocabulary, *, chars: bool) -> EncodedWords:
     """Words as ids; with `chars` their characters too."""
+    spelt = [vocabulary.char_ids(word) for word in words] if chars else []
     return EncodedWords(
         word_ids=np.array([vocabulary.word_id(word) for word in words], dtype=np.int64),
         vector_rows=np.array([vocabulary.vector_row(word) for word in words], dtype=np.int64)
         if vocabulary.vector_words
         else np.zeros(len(words), dtype=np.int64),
-        # No word is empty, and unknown characters have an id too, so no array is empty.
-        chars=[np.array(vocabulary.char_ids(word), dtype=np.int64) for word in words]
-        if chars
-        else [],
+        chars=np.fromiter(chain.from_iterable(spelt), np.int64),
+        # No word is empty, and unknown characters have an id too, so no count is 0.
+        char_counts=np.fromiter(map(len, spelt), np.int64),
         affix_ids=_affix_ids(words, vocabulary),
     )
 

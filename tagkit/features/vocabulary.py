@@ -216,8 +216,10 @@ def first_known(word: str, lookup: Callable[[str], int | None]) -> int | None:
     The word in lower case comes before the word without digits; None if no form is found.
     """
     # Vectors differ in what they were trained on: some have no capitals, some 0 for every digit.
-    lower = word.lower()
-    for form in (word, lower, word.translate(_DIGITS), lower.translate(_DIGITS)):
+    forms: tuple[str, ...] = (word, word.lower())
+    if not word.isalpha():  # letters alone hold no digit
+        forms += (word.translate(_DIGITS), forms[1].translate(_DIGITS))
+    for form in forms:
         found = lookup(form)
         if found is not None:
             return found

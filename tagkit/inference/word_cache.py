@@ -14,6 +14,7 @@ from torch import Tensor
 from tagkit.features.bucketing import Ids
 from tagkit.features.encoding import encode_words
 from tagkit.features.vocabulary import Vocabulary
+from tagkit.inference.word_reader import WordReader
 from tagkit.models.model import Model
 from tagkit.nn.inference import CachedWords, CharReader, layer_readers
 
@@ -39,10 +40,12 @@ class WordCache:
         self._reader = self._readers[0] if self._readers else None
         self._features: tuple[Tensor, ...] = ()
         self._char_reader: CharReader | None = None
+        self._words: WordReader | None = None  # of few words
         if self._reader is not None:
             self._features = self._projected_features()
             chars = model.embed.chars
             self._char_reader = chars.reader() if chars is not None else None
+            self._words = WordReader(model.embed, self._char_reader, self._reader)
         self._rows: dict[str, int] = {}
         self._chars = 0  # number of characters in all cached words
         # (rows, features) and (rows, outputs); memory is allocated with the first words
@@ -80,26 +83,32 @@ class WordCache:
 
     @torch.inference_mode()
     def _add(self, words: Sequence[str]) -> None:
-        chars = self._model.embed.chars is not None
-        encoded = encode_words(words, self._vocabulary, chars=chars)
-        batch, position = encoded.words(np.arange(len(words)))
         # The trainer predicts on dev between epochs: without this, dropout would be cached.
         if self._model.training:
             self._model.eval()
-        # The network reads words by length; back into the order of `words`.
-        by_length = self._model.vectors(batch.to(self._device), self._char_reader)
-        vectors = by_length[torch.from_numpy(position)]
+        embed = self._model.embed
         begin = len(self._rows)
         end = begin + len(words)
-        self._rows.update(zip(words, range(begin, end), strict=True))
         size = max(end, self._limit())
-        self._vectors = _with_room(self._vectors, end, (size, vectors.shape[1]))
-        self._vectors[begin:end] = vectors
+        self._vectors = _with_room(self._vectors, end, (size, embed.vector_size))
         if self._reader is not None:
             shape = size, self._reader.outputs
             self._projected = _with_room(self._projected, end, shape)
-            # Straight into the table: the largest tensor of a prediction is not in memory twice.
-            self._reader.project(vectors, 0, out=self._projected[begin:end])
+        encoded = encode_words(words, self._vocabulary, chars=embed.chars is not None)
+        # Straight into the tables: the largest tensors of a prediction are not in memory twice.
+        vectors, projected = self._vectors[begin:end], self._projected[begin:end]
+        if self._words is not None and self._words.takes(len(words)):
+            # Neither sorted nor padded: of the new words of a sentence that would be half the work.
+            self._words.read(encoded, vectors, projected)
+        else:
+            batch, position = encoded.words(np.arange(len(words)))
+            by_length = self._model.vectors(batch.to(self._device), self._char_reader)
+            # The network reads words by length; back into the order of `words`.
+            places = torch.from_numpy(position).to(self._device)
+            torch.index_select(by_length, 0, places, out=vectors)
+            if self._reader is not None:
+                self._reader.project(vectors, 0, out=projected)
+        self._rows.update(zip(words, range(begin, end), strict=True))
 
     @torch.inference_mode()
     def _projected_features(self) -> tuple[Tensor, ...]:

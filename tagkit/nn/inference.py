@@ -25,13 +25,16 @@ from torch import Tensor, nn
 from tagkit.nn.cells import CELLS
 from tagkit.nn.cells.cell import Floats, StepInputs
 from tagkit.nn.encoder import Encoder, RecurrentLayer, merge_directions
-from tagkit.nn.packing import PaddedPlaces
+from tagkit.nn.packing import Ids, Places
 from tagkit.nn.padding import reverse_each
 from tagkit.nn.products import PRODUCTS
 
 # Sequences x hidden units from which on torch's steps are faster than NumPy's: 16 sentences of 200
 # units, or 64 words of 50.
 _LARGE_STEP = 3200
+# Recurrent weights of a layer up to which both directions are read at once: half of the second
+# cache of many processors.
+_CACHED_BYTES = 2**19
 
 PRECISIONS = tuple(PRODUCTS)
 
@@ -91,6 +94,11 @@ class RowReader:
             return torch.mm(vectors, weight, out=out)
         return torch.addmm(self._bias, vectors, weight, out=out)
 
+    def project_few(self, vectors: Floats, out: Floats) -> None:
+        """As `project`, of few rows and from the first input on, in NumPy."""
+        np.dot(vectors, self._weight.numpy()[: vectors.shape[1]], out=out)
+        np.add(out, self._bias.numpy(), out=out)
+
     def read(
         self, projected: Sequence[Tensor], rows: Sequence[Tensor], reversed_rows: Sequence[Tensor]
     ) -> list[Tensor]:
@@ -126,31 +134,34 @@ class RowReader:
         return self.precision == "fp32" and sequences * hidden < _LARGE_STEP
 
     def read_packed(
-        self, projected: Sequence[Tensor], rows: Sequence[Tensor], places: PaddedPlaces
+        self, projected: Sequence[Tensor], rows: Sequence[Ids], places: Places
     ) -> Floats:
-        """States of few sequences, in the order of their tokens; in fp32 alone.
+        """States of few sequences, each direction in its own reading order; in fp32 alone.
 
         Args:
             projected: tables from `project`, whose rows are added.
-            rows: (batch, time) int64 for each table, which row each token reads.
-            places: of the batch's tokens.
+            rows: (tokens,) for each table, which row each token reads.
+            places: of the tokens that are read; others may be padding.
 
         Returns:
-            (batch, time, directions, hidden), 0 on padding. Those of the backward direction have
-            read this token and all after it.
+            (tokens read, directions, hidden), packed.
         """
         weights = self._recurrent.weights.numpy()  # (directions, hidden, gates x hidden)
-        biases = self._hidden_bias.numpy()  # (directions, 1, hidden or 0)
-        _, hidden, width = weights.shape
-        batch, time = rows[0].shape
-        found = np.zeros((batch * time, self.directions, hidden), weights.dtype)
-        states = np.empty((len(places.ahead), hidden), weights.dtype)
-        # One direction after the other: the weights of one fit into the processor's cache.
-        for direction, reading in enumerate((places.ahead, places.back)[: self.directions]):
-            columns = slice(direction * width, (direction + 1) * width)
-            # Words first, then each feature column: (rows, width) at (tokens,) -> (tokens, width)
+        biases = self._hidden_bias.numpy()[:, 0]  # (directions, hidden or 0)
+        directions, hidden, width = weights.shape
+        read = places.tokens[:, :directions]
+        states = np.empty((len(read), directions, hidden), weights.dtype)
+        # Small weights of both directions at once, in half as many calls. Of large ones those of
+        # one direction fit into the processor's cache.
+        at_once = directions if weights.nbytes <= _CACHED_BYTES else 1
+        for first in range(0, directions, at_once):
+            part = slice(first, first + at_once)
+            # Words first, then each feature column. (rows, directions x width) is read as (rows x
+            # directions, width): row r of direction d is row r x directions + d of that.
             inputs, *others = (
-                table.numpy()[:, columns][ids.numpy().ravel()[reading]]
+                table.numpy()
+                .reshape(-1, width)
+                .take(ids[read[:, part]] * directions + np.arange(directions)[part], 0)
                 for table, ids in zip(projected, rows, strict=True)
             )
             for other in others:
@@ -158,10 +169,9 @@ class RowReader:
             # Weights that are far out of range overflow without a warning in torch too.
             with np.errstate(all="ignore"):
                 self._read_packed(
-                    inputs, places.counts, weights[direction], biases[direction, 0], states
+                    inputs, places.counts, weights[part], biases[part], states[:, part]
                 )
-            found[reading, direction] = states
-        return found.reshape(batch, time, self.directions, hidden)
+        return states
 
 
 class CharReader:
@@ -178,6 +188,22 @@ class CharReader:
         self._reader = layer_reader(layer, "fp32")
         # (chars, dim) -> (chars, directions x gates x hidden)
         self._table = self._reader.project(vectors, 0)
+
+    def packs(self, words: int) -> bool:
+        """Whether `read_few` is faster than `read` for so many words."""
+        return self._reader.packs(words)
+
+    def read_few(self, chars: Ids, counts: Ids) -> Floats:
+        """Vectors of few words, (words, outputs).
+
+        Args:
+            chars: ids of the characters of all words, word after word.
+            counts: (words,) number of characters in each.
+        """
+        places = Places.of(counts, np.cumsum(counts) - counts)
+        packed = self._reader.read_packed([self._table], [chars], places)
+        # (words, directions, hidden), the final states -> (words, outputs)
+        return _merged(packed[places.last], self._layer).numpy()
 
     def read(self, char_ids: Sequence[Tensor]) -> Tensor:
         """Vectors of words, (all words, outputs); arguments as in `CharEncoder.forward`."""
@@ -255,20 +281,25 @@ def _read_layer_packed(
     mask: Tensor,
 ) -> tuple[Tensor, Tensor]:
     """As `read_layer_cached`, for few sequences."""
-    there = mask.numpy()
-    found = reader.read_packed(projected, rows, PaddedPlaces.of(there))
-    # Forwards the last token's state has read the whole sequence, backwards the first one's:
-    # (batch, time, directions, hidden) -> (batch, directions, hidden)
-    final = found[:, 0].copy()
-    final[:, 0] = found[np.arange(len(there)), there.sum(1) - 1, 0]
-    return _merged(torch.from_numpy(found), layer), _merged(torch.from_numpy(final), layer)
+    lengths = mask.numpy().sum(1)
+    batch, time = mask.shape
+    places = Places.of(lengths, np.arange(batch) * time)
+    packed = reader.read_packed(projected, [ids.numpy().ravel() for ids in rows], places)
+    directions = packed.shape[1]
+    # (batch x time, directions, hidden)
+    states = np.zeros((batch * time, *packed.shape[1:]), packed.dtype)
+    for direction in range(directions):
+        states[places.tokens[:, direction], direction] = packed[:, direction]
+    # Each direction is in its own reading order, so both end at a sequence's last step.
+    final = _merged(packed[places.last], layer)  # (batch, outputs)
+    return _merged(states, layer).view(batch, time, -1), final
 
 
-def _merged(states: Tensor, layer: RecurrentLayer) -> Tensor:
-    """(..., directions, hidden) -> (..., outputs); zeros on padding stay zeros."""
-    if states.shape[-2] == 1 or layer.merge == "concat":
-        return states.flatten(-2)  # they are side by side already
-    ahead, back = states.unbind(-2)
+def _merged(states: Floats, layer: RecurrentLayer) -> Tensor:
+    """(rows, directions, hidden) -> (rows, outputs); zeros on padding stay zeros."""
+    if states.shape[1] == 1 or layer.merge == "concat":
+        return torch.from_numpy(states.reshape(len(states), -1))  # they are side by side already
+    ahead, back = torch.from_numpy(states).unbind(1)
     return merge_directions(ahead, back, layer.merge)
 
 

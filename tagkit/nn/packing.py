@@ -45,44 +45,44 @@ class Packing:
         descending = lengths[order.longest_first]
         starts = np.cumsum(counts) - counts  # (time,) where each step begins
         later = slice(int(counts[0]), None)
-        last = np.empty_like(order.longest_first)
-        last[order.longest_first] = starts[descending - 1] + np.arange(len(lengths))
         firsts = (np.cumsum(lengths) - lengths)[order.longest_first]  # of sequence after sequence
         return cls(
             counts.tolist(),
             torch.from_numpy(firsts[rows] + steps),
             torch.from_numpy(starts[descending[rows] - 1 - steps] + rows),
             torch.from_numpy(starts[steps[later] - 1] + rows[later]),
-            torch.from_numpy(last),
+            torch.from_numpy(order.last(lengths)),
         )
 
 
 @dataclass(frozen=True, slots=True)
-class PaddedPlaces:
-    """Where the tokens of a padded batch are in packed order.
+class Places:
+    """Where the tokens of sequences are that are read in packed order, and not copied into it.
 
     Attributes:
         counts: number of sequences that are read at each step; never rises.
-        ahead: (tokens,) place of each token in the padded batch laid out flat, (batch x time,).
-        back: the same with each sequence reversed within its length.
+        tokens: (tokens, 2) place of each packed token: column 0 for reading forwards, column 1 the
+            same with each sequence reversed within its length.
+        last: (sequences,) where each sequence's last token is packed.
     """
 
     counts: list[int]
-    ahead: Ids
-    back: Ids
+    tokens: Ids
+    last: Ids
 
     @classmethod
-    def of(cls, mask: npt.NDArray[np.bool_]) -> "PaddedPlaces":
-        """The places of a batch: `mask` is (batch, time), True on real tokens, on the left."""
-        lengths = mask.sum(1)
+    def of(cls, lengths: Ids, firsts: Ids) -> "Places":
+        """The places of sequences of these lengths, each at least 1.
+
+        Args:
+            lengths: (sequences,).
+            firsts: (sequences,) place of each sequence's first token; the others follow it.
+        """
         order = _Order.of(lengths)
         chosen = order.longest_first[order.rows]
-        first = chosen * mask.shape[1]  # (tokens,) place of the sequence's first token
-        return cls(
-            order.counts.tolist(),
-            first + order.steps,
-            first + lengths[chosen] - 1 - order.steps,
-        )
+        first, steps = firsts[chosen], order.steps
+        back = first + lengths[chosen] - 1 - steps
+        return cls(order.counts.tolist(), np.stack((first + steps, back), 1), order.last(lengths))
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,3 +101,11 @@ class _Order:
         filled = np.arange(int(lengths.max(initial=0)))[:, None] < lengths[longest_first]
         steps, rows = filled.nonzero()
         return cls(longest_first, filled.sum(1), steps, rows)
+
+    def last(self, lengths: Ids) -> Ids:
+        """(sequences,) where the last token of each is packed."""
+        starts = np.cumsum(self.counts) - self.counts  # (time,) where each step begins
+        last = np.empty_like(self.longest_first)
+        descending = lengths[self.longest_first]
+        last[self.longest_first] = starts[descending - 1] + np.arange(len(lengths))
+        return last

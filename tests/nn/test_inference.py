@@ -119,6 +119,23 @@ def test_characters_are_read_in_prediction_as_they_are_in_training(cell: str) ->
         torch.testing.assert_close(encoder.eval()(groups), expected)
 
 
+@pytest.mark.parametrize("at_once", [0, 10**9], ids=["one direction", "both directions"])
+@pytest.mark.parametrize("cell", sorted(CELLS))
+@torch.no_grad()
+def test_few_words_are_read_without_padding_in_their_own_order(
+    cell: str, at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inference, "_CACHED_BYTES", at_once)
+    torch.manual_seed(1)
+    encoder = CharEncoder(chars=9, dim=4, cell=cell, hidden=3, dropout=0.0).eval()
+    words = [[2, 3, 4], [5], [8, 7, 6, 5, 4], [2, 2, 3], [3, 8]]
+    with torch.enable_grad():  # as in training, not by a reader
+        expected = torch.cat([encoder([torch.tensor([word])]) for word in words])
+    counts = np.array([len(word) for word in words])
+    found = encoder.reader().read_few(np.concatenate(words), counts)
+    torch.testing.assert_close(torch.from_numpy(found), expected)
+
+
 @pytest.mark.parametrize("layers", [1, 2])
 @pytest.mark.parametrize("cell", sorted(CELLS))
 @pytest.mark.parametrize(("precision", "error"), [("bf16", 0.05), ("int8", 0.05)])
@@ -160,7 +177,8 @@ def read_relu_packed(
 ) -> None:
     before, start = np.zeros_like(states[: sizes[0]]), 0
     for size in sizes:
-        state = inputs[start : start + size] + before[:size] @ recurrent
+        product = (before[:size].swapaxes(0, 1) @ recurrent).swapaxes(0, 1)
+        state = inputs[start : start + size] + product
         before = np.maximum(state, 0, out=states[start : start + size])
         start += size
 

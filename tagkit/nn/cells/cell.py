@@ -13,6 +13,9 @@ from tagkit.nn.products import Product
 
 Floats = npt.NDArray[np.float32]
 
+# An array, as a call of NumPy with a number first makes one of it: a third of a small product.
+HALF = np.array(0.5, np.float32)
+
 
 class StepInputs:
     """Cached input projections of each step: sums of rows of tables, computed step by step.
@@ -83,10 +86,11 @@ class Cell:
             the last argument of `read`.
         read: the recurrence over cached input projections, the recurrent product, and the second
             of `biases`, (directions, 1, its size) -> states (time, directions, batch, hidden).
-        read_packed: the same in NumPy, for one direction of few sequences packed as in
-            `nn/packing.py`. Its arguments: input projections (tokens, gates x hidden), the number
-            of sequences at each step, recurrent weights (hidden, gates x hidden), the second of
-            `biases` (its size,), and states (tokens, hidden), which are filled in.
+        read_packed: the same in NumPy, for few sequences packed as in `nn/packing.py`. Its
+            arguments: input projections (tokens, directions, gates x hidden), each direction in its
+            own reading order, the number of sequences at each step, recurrent weights (directions,
+            hidden, gates x hidden), the second of `biases` (directions, its size), and states
+            (tokens, directions, hidden), which are filled in.
         train_packed: states over packed sequences in training, (tokens, inputs) and the networks of
             both directions -> (directions, tokens, hidden); None where torch's network is used.
     """

@@ -37,8 +37,9 @@ def read_packed(
     start = 0
     for size in sizes:
         step = slice(start, start + size)
-        # (size, hidden) @ (hidden, hidden) -> (size, hidden)
-        state = np.dot(before[:size], recurrent, out=states[step])
+        state = states[step]  # (size, directions, hidden)
+        # (directions, size, hidden) @ (directions, hidden, hidden)
+        np.matmul(before[:size].swapaxes(0, 1), recurrent, out=state.swapaxes(0, 1))
         np.tanh(np.add(state, inputs[step], out=state), out=state)
         before, start = state, step.stop
 

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from tagkit.nn.cells.cell import Cell, Floats, StepInputs, keep_order
+from tagkit.nn.cells.cell import HALF, Cell, Floats, StepInputs, keep_order
 from tagkit.nn.products import Product
 
 
@@ -60,25 +60,25 @@ def read(inputs: StepInputs, recurrent: Product, hidden_bias: Tensor) -> Tensor:
 def read_packed(
     inputs: Floats, sizes: Sequence[int], recurrent: Floats, hidden_bias: Floats, states: Floats
 ) -> None:
-    """States, as `Cell.read_packed` describes it; `hidden_bias` is b'_n, (hidden,)."""
-    hidden = states.shape[1]
-    product = np.empty((sizes[0], 3 * hidden), states.dtype)  # U h[t-1]
-    before = np.zeros((sizes[0], hidden), states.dtype)  # h[-1]
+    """States, as `Cell.read_packed` describes it; `hidden_bias` is b'_n, (directions, hidden)."""
+    _, directions, hidden = states.shape
+    product = np.empty((sizes[0], directions, 3 * hidden), states.dtype)  # U h[t-1]
+    before = np.zeros((sizes[0], directions, hidden), states.dtype)  # h[-1]
     start = 0
     for size in sizes:
         given, state = inputs[start : start + size], states[start : start + size]
         before, product = before[:size], product[:size]
-        # (size, hidden) @ (hidden, 3 x hidden) -> (size, 3 x hidden)
-        np.dot(before, recurrent, out=product)
-        gates, inner = product[:, : 2 * hidden], product[:, 2 * hidden :]
-        np.add(gates, given[:, : 2 * hidden], out=gates)
+        # (directions, size, hidden) @ (directions, hidden, 3 x hidden)
+        np.matmul(before.swapaxes(0, 1), recurrent, out=product.swapaxes(0, 1))
+        gates, inner = product[..., : 2 * hidden], product[..., 2 * hidden :]
+        np.add(gates, given[..., : 2 * hidden], out=gates)
         # sigmoid(a) = (1 + tanh(a / 2)) / 2: NumPy has no sigmoid.
-        np.tanh(np.multiply(gates, 0.5, out=gates), out=gates)
-        np.add(np.multiply(gates, 0.5, out=gates), 0.5, out=gates)
-        reset, update = gates[:, :hidden], gates[:, hidden:]
+        np.tanh(np.multiply(gates, HALF, out=gates), out=gates)
+        np.add(np.multiply(gates, HALF, out=gates), HALF, out=gates)
+        reset, update = gates[..., :hidden], gates[..., hidden:]
         # n = tanh(W_n x[t] + b_n + r * (U_n h[t-1] + b'_n))
         np.multiply(np.add(inner, hidden_bias, out=inner), reset, out=inner)
-        new = np.tanh(np.add(inner, given[:, 2 * hidden :], out=inner), out=inner)
+        new = np.tanh(np.add(inner, given[..., 2 * hidden :], out=inner), out=inner)
         # n + z (h[t-1] - n), which is (1 - z) n + z h[t-1] with one product instead of two
         np.multiply(np.subtract(before, new, out=state), update, out=state)
         np.add(state, new, out=state)

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from tagkit.nn.cells.cell import Cell, Floats, StepInputs, sum_biases
+from tagkit.nn.cells.cell import HALF, Cell, Floats, StepInputs, sum_biases
 from tagkit.nn.cells.packed_lstm import packed_states
 from tagkit.nn.products import Product
 
@@ -58,9 +58,9 @@ def read_packed(
     inputs: Floats, sizes: Sequence[int], recurrent: Floats, _: Floats, states: Floats
 ) -> None:
     """States, as `Cell.read_packed` describes it."""
-    hidden = states.shape[1]
-    gates = np.empty((sizes[0], 4 * hidden), states.dtype)
-    memory = np.zeros((sizes[0], hidden), states.dtype)  # c
+    _, directions, hidden = states.shape
+    gates = np.empty((sizes[0], directions, 4 * hidden), states.dtype)
+    memory = np.zeros((sizes[0], directions, hidden), states.dtype)  # c
     squashed = np.empty_like(memory)  # tanh(c)
     before = np.zeros_like(memory)  # h[-1]
     start = rows = 0
@@ -68,18 +68,19 @@ def read_packed(
         if size != rows:  # the shortest sequences have ended; they are the last rows
             rows = size
             gates, memory, squashed = gates[:rows], memory[:rows], squashed[:rows]
-            sigmoids = gates[:, : 3 * hidden]
-            # (rows, 4 x hidden) -> four of (rows, hidden)
+            products = gates.swapaxes(0, 1)
+            sigmoids = gates[..., : 3 * hidden]
+            # (rows, directions, 4 x hidden) -> four of (rows, directions, hidden)
             entry, forget, out, new = (
-                gates[:, first : first + hidden] for first in range(0, 4 * hidden, hidden)
+                gates[..., first : first + hidden] for first in range(0, 4 * hidden, hidden)
             )
         step = slice(start, start + size)
-        # (size, hidden) @ (hidden, 4 x hidden) -> (size, 4 x hidden)
-        np.dot(before[:size], recurrent, out=gates)
+        # (directions, size, hidden) @ (directions, hidden, 4 x hidden)
+        np.matmul(before[:size].swapaxes(0, 1), recurrent, out=products)
         np.add(gates, inputs[step], out=gates)
         # One tanh for all four: sigmoid(a) = (1 + tanh(a / 2)) / 2, and the rows of g are doubled.
-        np.tanh(np.multiply(gates, 0.5, out=gates), out=gates)
-        np.add(np.multiply(sigmoids, 0.5, out=sigmoids), 0.5, out=sigmoids)
+        np.tanh(np.multiply(gates, HALF, out=gates), out=gates)
+        np.add(np.multiply(sigmoids, HALF, out=sigmoids), HALF, out=sigmoids)
         # c[t] = f * c[t-1] + i * g
         np.multiply(memory, forget, out=memory)
         np.add(memory, np.multiply(entry, new, out=new), out=memory)
