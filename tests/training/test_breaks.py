@@ -128,7 +128,7 @@ BREAKS = [
     Break("training/run", "self._rank(score) > self._rank", "self._rank(score) >= self._rank",
           "trainer::test_of_epochs_that_score"),
     Break("trainer", "    state.load_best()\n", "", "trainer::test_of_epochs_that_score"),
-    Break("state", "weights.detach().clone()", "weights.detach()",
+    Break("state", "self.best_place, self.best_weights = place, {}", "pass",
           "trainer::test_of_epochs_that_score"),
     Break("trainer", '    with state.optimizer.averaged():\n        run.save_model("last"',
           '    if True:\n        run.save_model("last"', "trainer::test_last_and_best_are"),
