@@ -58,7 +58,7 @@ class RowAdam:
             rows: (rows,) int64, each once.
         """
         # A few at a time: the formulas make half a dozen copies of the rows that they are given.
-        for part in rows.split(_ROWS_AT_ONCE):
+        for part in torch.split(rows, _ROWS_AT_ONCE):
             self._read(part)
 
     def _read(self, rows: Tensor) -> None:
@@ -91,8 +91,8 @@ class RowAdam:
         # numbers, rate and epsilon, instead of into all moments (Kingma and Ba 2015, section 2).
         corrected = math.sqrt(1 - _BETA2**self.steps)
         rate = lr * corrected / (1 - _BETA1**self.steps)
-        parts = zip(rows.split(_ROWS_AT_ONCE), gradients.split(_ROWS_AT_ONCE), strict=True)
-        for some, gradient in parts:
+        parts = (torch.split(each, _ROWS_AT_ONCE) for each in (rows, gradients))
+        for some, gradient in zip(*parts, strict=True):
             weights, first, second, mean = self._rows(some)
             first.lerp_(gradient, 1 - _BETA1)
             second.lerp_(gradient * gradient, 1 - _BETA2)
