@@ -7,6 +7,7 @@ however often the word occurs there.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Any, Literal
 
 import numpy as np
@@ -226,11 +227,9 @@ def encode_words(words: Sequence[str], vocabulary: Vocabulary, *, chars: bool) -
 
 def _affix_ids(words: Sequence[str], vocabulary: Vocabulary) -> npt.NDArray[np.int32]:
     width = AFFIXES_PER_WORD if vocabulary.affixes else 0
-    # Row by row into the array: lists of a million words take more memory than it.
-    found = np.zeros((len(words), width), dtype=np.int32)
-    for row, word in enumerate(words if width else ()):
-        found[row] = vocabulary.affix_ids(word)
-    return found
+    # Word by word into the array: lists of a million words take more memory than it.
+    ids = chain.from_iterable(map(vocabulary.affix_ids, words if width else ()))
+    return np.fromiter(ids, np.int32, len(words) * width).reshape(len(words), width)
 
 
 def encode(

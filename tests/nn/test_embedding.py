@@ -166,3 +166,9 @@ def test_words_in_training_have_the_vectors_of_words_in_prediction(cell: str) ->
     # A word's vector does not depend on the words beside it.
     alone = torch.cat([encoder([group[[row]]]) for group in groups for row in range(2)])
     torch.testing.assert_close(alone, predicted)
+
+
+def test_vectors_take_no_memory_before_they_are_placed() -> None:
+    words = WordEmbedding(words=4, dim=3, vectors=10**9)
+    assert words.vectors.shape == (10**9 + 1, 3)
+    assert words.vectors.untyped_storage().nbytes() == 3 * 4
