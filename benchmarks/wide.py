@@ -35,8 +35,8 @@ LOADS = {
     "start of the interpreter, numpy and the reader": "pass",
     "tagkit, text": "load_vectors(Path('v.txt'))",
     "tagkit, word2vec binary": "load_vectors(Path('v.bin'))",
-    "tagkit, .npy with words": "load_vectors(Path('v.npy'))",
-    "numpy.load of the .npy": "np.load('v.npy')",
+    "tagkit, .npy with words": "load_vectors(Path('matrix.npy'))",
+    "numpy.load of the .npy": "np.load('matrix.npy')",
     "numpy.loadtxt of a twentieth": "np.loadtxt('part.txt', np.float32, usecols=range(1, dim + 1))",
 }
 LOAD = """
@@ -133,7 +133,7 @@ def vectors(count: int, dim: int, folder: Path) -> None:
     measure(
         "train on 5,000 tokens with the .npy",
         [*TAGKIT, "train", "--train", "train.conll", "--dev", "train.conll", "-o", "run", *SMALL,
-         "--set", "embeddings.vectors=v.npy"], folder,
+         "--set", "embeddings.vectors=matrix.npy"], folder,
     )  # fmt: skip
 
 
@@ -144,9 +144,10 @@ def write_vectors(count: int, dim: int, folder: Path) -> None:
     with (
         (folder / "v.txt").open("w") as text,
         (folder / "part.txt").open("w") as part,
-        (folder / "v.words").open("w") as names,
+        # Not v.words: the reader takes v.txt for the words of v.npy, whole lines of numbers.
+        (folder / "matrix.words").open("w") as names,
         (folder / "v.bin").open("wb") as binary,
-        (folder / "v.npy").open("wb") as matrix,
+        (folder / "matrix.npy").open("wb") as matrix,
     ):
         shape = {"descr": "<f4", "fortran_order": False, "shape": (count, dim)}
         np.lib.format.write_array_header_1_0(matrix, shape)

@@ -67,6 +67,19 @@ def bytes_of(tensor: Tensor) -> memoryview:
     return memoryview(content)
 
 
+def are_equal(left: Tensor, right: Tensor) -> bool:
+    """Whether two tensors have the same bytes: 0 and -0, or NaN, are compared as bytes too."""
+    if left.device.type != "cpu" or not (left.is_contiguous() and right.is_contiguous()):
+        left, right = left.cpu().contiguous(), right.cpu().contiguous()
+    # Most pairs differ in their first block; comparing all of two large tensors takes longer.
+    ours, theirs = bytes_of(left), bytes_of(right)
+    block = 2**16
+    return all(
+        ours[begin : begin + block] == theirs[begin : begin + block]
+        for begin in range(0, len(ours), block)
+    )
+
+
 def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> str:
     """Write a new file; its SHA-256 in hexadecimal.
 

@@ -30,7 +30,7 @@ from torch import Tensor
 from tagkit import __version__
 from tagkit.errors import CheckpointError, shorten
 from tagkit.models.tensor_file import (
-    bytes_of,
+    are_equal,
     link_or_copy,
     link_or_write,
     read_into,
@@ -148,7 +148,7 @@ def _stored_once(
             others = alike.setdefault((tensor.dtype, tensor.shape), [])
             equal = None
             if not name.startswith(BEST):
-                equal = next((n for n in others if _are_equal(tensors[n], tensor)), None)
+                equal = next((n for n in others if are_equal(tensors[n], tensor)), None)
             if equal is not None:
                 same[name] = equal
                 continue
@@ -156,19 +156,6 @@ def _stored_once(
         if not name.startswith(BEST):
             stored[name] = tensor
     return best, stored, same
-
-
-def _are_equal(left: Tensor, right: Tensor) -> bool:
-    """Whether two tensors have the same bytes: 0 and -0, or NaN, are compared as bytes too."""
-    if left.device.type != "cpu" or not (left.is_contiguous() and right.is_contiguous()):
-        left, right = left.cpu().contiguous(), right.cpu().contiguous()
-    # Most pairs differ in their first block; comparing all of two large tensors takes longer.
-    ours, theirs = bytes_of(left), bytes_of(right)
-    block = 2**16
-    return all(
-        ours[begin : begin + block] == theirs[begin : begin + block]
-        for begin in range(0, len(ours), block)
-    )
 
 
 def newest_checkpoint(
