@@ -9,10 +9,11 @@ memory. Words: a corpus in which each of `--count` words occurs once; one epoch 
 wide batches and a small network (its table of words has the default size), what that leaves on the
 disk, how long training waited for each save, and the use of the model. Vectors: reading a matrix
 from text, word2vec's binary form and .npy, beside `numpy.load` and, on a twentieth of the rows,
-`numpy.loadtxt`. Sentences: a file of one sentence of each length.
+`numpy.loadtxt`; training with it. Sentences: a file of one sentence of each length.
 """
 
 import argparse
+import multiprocessing
 import os
 import subprocess
 import sys
@@ -34,8 +35,8 @@ LOADS = {
     "start of the interpreter, numpy and the reader": "pass",
     "tagkit, text": "load_vectors(Path('v.txt'))",
     "tagkit, word2vec binary": "load_vectors(Path('v.bin'))",
-    "tagkit, .npy with words": "load_vectors(Path('v.npy'))",
-    "numpy.load of the .npy": "np.load('v.npy')",
+    "tagkit, .npy with words": "load_vectors(Path('matrix.npy'))",
+    "numpy.load of the .npy": "np.load('matrix.npy')",
     "numpy.loadtxt of a twentieth": "np.loadtxt('part.txt', np.float32, usecols=range(1, dim + 1))",
 }
 LOAD = """
@@ -116,17 +117,38 @@ def words(count: int, folder: Path) -> None:
 
 
 def vectors(count: int, dim: int, folder: Path) -> None:
-    """Read the same vectors in each format."""
+    """Read the same vectors in each format, and train with them on a small corpus."""
+    # In a process of its own: on Linux a process begins with the peak memory of the one that
+    # starts it, so the one that measures has to stay small.
+    writer = multiprocessing.get_context("spawn").Process(
+        target=write_vectors, args=(count, dim, folder)
+    )
+    writer.start()
+    writer.join()
+    write_corpus(folder / "train.conll", 5000, WORDS_PER_SENTENCE)
+    print(f"{count:,} vectors of {dim} numbers: a matrix of {count * dim * 4 / 1e6:,.0f} MB")
+    header()
+    for name, statement in LOADS.items():
+        measure(name, [sys.executable, "-c", LOAD.format(statement), str(dim)], folder)
+    measure(
+        "train on 5,000 tokens with the .npy",
+        [*TAGKIT, "train", "--train", "train.conll", "--dev", "train.conll", "-o", "run", *SMALL,
+         "--set", "embeddings.vectors=matrix.npy"], folder,
+    )  # fmt: skip
+
+
+def write_vectors(count: int, dim: int, folder: Path) -> None:
+    """The same vectors in each format."""
     drawn = np.random.default_rng(1).normal(size=(DRAWN, dim)).round(5).astype(np.float32)
     lines = [" ".join(f"{number:.5f}" for number in row) for row in drawn]
     with (
         (folder / "v.txt").open("w") as text,
         (folder / "part.txt").open("w") as part,
-        (folder / "v.words").open("w") as names,
+        # Not v.words: the reader takes v.txt for the words of v.npy, whole lines of numbers.
+        (folder / "matrix.words").open("w") as names,
         (folder / "v.bin").open("wb") as binary,
-        (folder / "v.npy").open("wb") as matrix,
+        (folder / "matrix.npy").open("wb") as matrix,
     ):
-        # Row by row: on Linux a process begins with the peak memory of the one that starts it.
         shape = {"descr": "<f4", "fortran_order": False, "shape": (count, dim)}
         np.lib.format.write_array_header_1_0(matrix, shape)
         binary.write(f"{count} {dim}\n".encode())
@@ -138,10 +160,6 @@ def vectors(count: int, dim: int, folder: Path) -> None:
             names.write(f"{word(number)}\n")
             matrix.write(drawn[number % DRAWN].tobytes())
             binary.write(f"{word(number)} ".encode() + drawn[number % DRAWN].tobytes())
-    print(f"{count:,} vectors of {dim} numbers: a matrix of {count * dim * 4 / 1e6:,.0f} MB")
-    header()
-    for name, statement in LOADS.items():
-        measure(name, [sys.executable, "-c", LOAD.format(statement), str(dim)], folder)
 
 
 def sentences(lengths: Sequence[int], folder: Path) -> None:

@@ -38,14 +38,14 @@ class EncodedWords:
         chars: ids of the characters of all words, word after word; empty if the model reads none.
         char_counts: (words,) number of each word's characters; (0,) if the model reads none.
         affix_ids: (words, affixes) ids of each word's prefixes, suffixes and shape; (words, 0) if
-            the model reads none.
+            the model reads none. int32: they are the largest array of a corpus of rare words.
     """
 
     word_ids: Ids
     vector_rows: Ids
     chars: Ids
     char_counts: Ids
-    affix_ids: Ids
+    affix_ids: npt.NDArray[np.int32]
 
     @cached_property
     def _char_starts(self) -> Ids:
@@ -74,7 +74,7 @@ class EncodedWords:
 
     def _words(self, numbers: Ids, char_ids: tuple[Tensor, ...]) -> Words:
         word_ids, rows = self.word_ids[numbers], self.vector_rows[numbers]
-        affixes = torch.from_numpy(self.affix_ids[numbers])
+        affixes = torch.from_numpy(self.affix_ids[numbers].astype(np.int64))
         return Words(torch.from_numpy(word_ids), torch.from_numpy(rows), char_ids, affixes)
 
 
@@ -230,11 +230,11 @@ def encode_words(words: Sequence[str], vocabulary: Vocabulary, *, chars: bool) -
     )
 
 
-def _affix_ids(words: Sequence[str], vocabulary: Vocabulary) -> Ids:
+def _affix_ids(words: Sequence[str], vocabulary: Vocabulary) -> npt.NDArray[np.int32]:
     width = AFFIXES_PER_WORD if vocabulary.affixes else 0
-    rows = [vocabulary.affix_ids(word) for word in words] if width else []
-    # Without words np.array([]) would be (0,), not (0, width).
-    return np.array(rows, dtype=np.int64).reshape(len(words), width)
+    # Word by word into the array: lists of a million words take more memory than it.
+    ids = chain.from_iterable(map(vocabulary.affix_ids, words if width else ()))
+    return np.fromiter(ids, np.int32, len(words) * width).reshape(len(words), width)
 
 
 def encode(

@@ -205,9 +205,10 @@ class Vocabulary:
 
 def word_key(word: str, lowercase: bool, normalize_digits: bool) -> str:
     """The form of a word that has a trained embedding."""
-    if lowercase:
-        word = word.lower()
-    return word.translate(_DIGITS) if normalize_digits else word
+    key = word.lower() if lowercase else word
+    key = key.translate(_DIGITS) if normalize_digits else key
+    # Both give a new string, also where nothing changes: of a million words these are 60 MB.
+    return word if key == word else key
 
 
 def first_known(word: str, lookup: Callable[[str], int | None]) -> int | None:

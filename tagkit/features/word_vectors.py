@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +30,7 @@ MAX_WORD_BYTES = 2**16  # in the binary format, which has no lines
 _MIN_GROWTH = 1024  # rows by which the matrix of a file of unknown length grows, at least
 _DEFLATE_RATIO = 1032  # deflate compresses at most 1032 : 1 (zlib's technical details)
 _HEADER = re.compile(rb"\s*(\d+)\s+(\d+)\s*")  # number of vectors, dimension
+_MAPPED_ROWS = 4096  # of a .npy matrix at a time
 _WORD_LISTS = (".txt", ".vocab", ".words")  # endings of the list of words next to an .npy file
 
 
@@ -39,16 +40,22 @@ class Vectors:
 
     Attributes:
         words: distinct, in the file's order.
-        matrix: (words, dim) float32.
+        table: (words + 1, dim) float32, row 0 all zeros: it is that of no word. A model takes the
+            table as it is, so that its vectors are in memory once.
     """
 
     words: tuple[str, ...]
-    matrix: Matrix
+    table: Matrix
+
+    @property
+    def matrix(self) -> Matrix:
+        """(words, dim) float32; it shares the table's memory."""
+        return self.table[1:]
 
     @property
     def dim(self) -> int:
         """Length of a vector."""
-        return int(self.matrix.shape[1])
+        return int(self.table.shape[1])
 
 
 def load_vectors(path: Path, limit: int = 0) -> Vectors:
@@ -102,28 +109,28 @@ def _why_no_file(path: Path) -> str:
 
 def _collect(path: Path, pairs: Iterator[tuple[str, Matrix]], limit: int) -> Vectors:
     words: dict[str, None] = {}  # distinct, in order
-    matrix: Matrix = np.empty((0, 0), np.float32)
+    table: Matrix = np.empty((0, 0), np.float32)
     for word, row in pairs:
         if word in words:  # the first vector of a word counts, as in gensim
             continue
-        if len(words) == len(matrix):
+        if len(words) + 1 >= len(table):  # of an empty table not even row 0 is there
             # Grown in place, where the system can move pages (mremap(2)): a list of rows that is
             # stacked at the end would be in memory twice.
-            more = max(_MIN_GROWTH, len(matrix) // 8)
-            matrix.resize((len(matrix) + more, len(row)), refcheck=False)
-        matrix[len(words)] = row
+            more = max(_MIN_GROWTH, len(table) // 8)
+            table.resize((len(table) + more, len(row)), refcheck=False)  # with zeros
         words[word] = None
+        table[len(words)] = row
         if limit and len(words) == limit:
             break
     if not words:
         raise VectorsError(f"{path}: holds no word vectors")
-    matrix.resize((len(words), matrix.shape[1]), refcheck=False)
+    table.resize((len(words) + 1, table.shape[1]), refcheck=False)
     # Both are NaN if any number is. Unlike isfinite() of the matrix this needs no memory.
-    if not np.isfinite((matrix.min(), matrix.max())).all():
+    if not np.isfinite((table.min(), table.max())).all():
         # The first row with a number that is not finite.
-        word = list(words)[int(np.flatnonzero(~np.isfinite(matrix).all(1))[0])]
+        word = list(words)[int(np.flatnonzero(~np.isfinite(table).all(1))[0]) - 1]
         raise VectorsError(f"{path}: the vector of {shorten(word)} is not finite")
-    return Vectors(tuple(words), matrix)
+    return Vectors(tuple(words), table)
 
 
 def _open(path: Path) -> BinaryIO:
@@ -261,11 +268,19 @@ def _read_npy(path: Path) -> Iterator[tuple[str, Matrix]]:
         raise VectorsError(
             f"{path}: expected vectors of 1 to {MAX_DIM:,} numbers, found shape {matrix.shape}"
         )
-    # The matrix is mapped, not read: with a limit only the first rows come into memory.
     with found.open(encoding="utf-8", errors="replace") as words:
-        for row in matrix:
+        for row in _mapped_rows(path, matrix):
             word = words.readline(MAX_LINE_BYTES).removesuffix("\n")
             yield word, np.asarray(row, dtype=np.float32)
+
+
+def _mapped_rows(path: Path, matrix: "np.memmap[Any, Any]") -> Iterator[npt.NDArray[Any]]:
+    """The rows of a mapped matrix; with a limit only the first ones come into memory."""
+    order: Literal["C", "F"] = "C" if matrix.flags.c_contiguous else "F"
+    for begin in range(0, len(matrix), _MAPPED_ROWS):
+        # Mapped anew: pages that were read stay in memory as long as their mapping does.
+        block = np.memmap(path, matrix.dtype, "r", matrix.offset, matrix.shape, order)
+        yield from block[begin : begin + _MAPPED_ROWS]
 
 
 def _count_lines(path: Path) -> int:

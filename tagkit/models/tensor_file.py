@@ -10,6 +10,7 @@ import hashlib
 import json
 import math
 import os
+import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -64,6 +65,19 @@ def bytes_of(tensor: Tensor) -> memoryview:
     # (any shape) -> (numbers,) -> (bytes,): views of the same memory
     content: Any = tensor.detach().reshape(-1).view(torch.uint8).numpy()
     return memoryview(content)
+
+
+def are_equal(left: Tensor, right: Tensor) -> bool:
+    """Whether two tensors have the same bytes: 0 and -0, or NaN, are compared as bytes too."""
+    if left.device.type != "cpu" or not (left.is_contiguous() and right.is_contiguous()):
+        left, right = left.cpu().contiguous(), right.cpu().contiguous()
+    # Most pairs differ in their first block; comparing all of two large tensors takes longer.
+    ours, theirs = bytes_of(left), bytes_of(right)
+    block = 2**16
+    return all(
+        ours[begin : begin + block] == theirs[begin : begin + block]
+        for begin in range(0, len(ours), block)
+    )
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> str:
@@ -121,6 +135,47 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], str]:
             digest.update(content)
             tensors[entry.name] = _as_in_file(tensor)  # swapping twice gives it back
     return tensors, digest.hexdigest()
+
+
+def read_into(path: Path, tensors: Mapping[str, Tensor]) -> str:
+    """Fill tensors with those of a file, which has the same names; its SHA-256 in hexadecimal.
+
+    No memory is needed for tensors on the CPU: each is read into its own.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: it is no file of such tensors, or it ends early; some may be filled.
+    """
+    with path.open("rb") as file:
+        raw, entries = _read_entries(file, path)
+        kinds = {name: (tensor.dtype, tuple(tensor.shape)) for name, tensor in tensors.items()}
+        if {entry.name: (entry.dtype, entry.shape) for entry in entries} != kinds:
+            raise ValueError(f"{path.name} holds other tensors")
+        digest = hashlib.sha256(raw)
+        for entry in entries:
+            wanted = tensors[entry.name].detach()
+            direct = wanted.device.type == "cpu" and wanted.is_contiguous()
+            tensor = wanted if direct else torch.empty(entry.shape, dtype=entry.dtype)
+            content = bytes_of(tensor)
+            if file.readinto(content) != len(content):
+                raise ValueError(f"{path.name} was cut short while it was read")
+            digest.update(content)
+            found = _as_in_file(tensor)  # swapping twice gives it back
+            if found is not wanted:
+                wanted.copy_(found)
+    return digest.hexdigest()
+
+
+def link_or_copy(path: Path, source: Path) -> None:
+    """Make a new file a second name of `source`, or a copy where there are no hard links.
+
+    Raises:
+        OSError: it can be neither.
+    """
+    try:
+        os.link(source, path)
+    except OSError:
+        shutil.copyfile(source, path)
 
 
 def link_or_write(path: Path, tensors: Mapping[str, Tensor], candidates: Iterable[Path]) -> str:

@@ -64,8 +64,7 @@ def pretrained_vectors(base: Bundle) -> Vectors | None:
     """The pretrained vectors in the base model; None if it has none."""
     if not base.vocabulary.vector_words:
         return None
-    # Row 0 is that of words without a vector, and is not one of the vectors.
-    return Vectors(base.vocabulary.vector_words, base.model.embed.words.vectors[1:].numpy())
+    return Vectors(base.vocabulary.vector_words, base.model.embed.words.vectors.numpy())
 
 
 def extend_vocabulary(vocabulary: Vocabulary, config: Config, base: Bundle) -> Vocabulary:

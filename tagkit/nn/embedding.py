@@ -53,7 +53,8 @@ class WordEmbedding(nn.Module):
         self.trained = _embedding(words, dim, RowUpdatedEmbedding)
         # Row 0, all zeros, is that of words without a pretrained vector. A buffer, not a parameter:
         # no optimizer passes over its many rows, and weight decay cannot reach them.
-        self.register_buffer("vectors", torch.zeros(vectors + 1, dim))
+        # Until they are placed or loaded, one row of zeros is all rows, and takes no memory.
+        self.register_buffer("vectors", torch.zeros(1, dim).expand(vectors + 1, dim))
         self.outputs = dim
 
     def forward(self, word_ids: Tensor, vector_rows: Tensor) -> Tensor:
@@ -77,10 +78,11 @@ class WordEmbedding(nn.Module):
         """Set pretrained vectors, and begin the trained ones beside them at zero.
 
         Args:
-            vectors: (vectors, dim).
+            vectors: (vectors + 1, dim), row 0 all zeros. Not copied: they are the model's from now
+                on.
             rows: (words,) int64, the row of each trained word's pretrained vector, 0 of none.
         """
-        self.vectors[1:] = vectors  # row 0 stays zero: it is that of no vector
+        self.vectors = vectors
         # (words,) bool selects rows of (words, dim)
         self.trained.weight[rows > 0] = 0
 

@@ -29,7 +29,14 @@ from torch import Tensor
 
 from tagkit import __version__
 from tagkit.errors import CheckpointError, shorten
-from tagkit.models.tensor_file import bytes_of, link_or_write, read_tensors, write_tensors
+from tagkit.models.tensor_file import (
+    are_equal,
+    link_or_copy,
+    link_or_write,
+    read_into,
+    read_tensors,
+    write_tensors,
+)
 from tagkit.storage import cannot_write, digest_of, digest_of_bytes, whole_folder
 from tagkit.training.damage import DAMAGE, in_words
 from tagkit.wording import FORCE, Message
@@ -61,12 +68,15 @@ class Checkpoint:
             was finite, and every run of this configuration saves a checkpoint at this step. Where
             other checkpoints are depends on the clock, or on when the run was stopped; if a run
             went back to one of those, its weights would depend on that too.
+        best: the folder of an earlier checkpoint, or of this one, that has the best epoch's weights
+            in a file; None if none has. They need not be among `tensors` then.
     """
 
     step: int
     tensors: Mapping[str, Tensor]
     state: Mapping[str, Any]
     sound: bool
+    best: Path | None = None
 
 
 def checkpoint_name(step: int) -> str:
@@ -100,7 +110,10 @@ def save_checkpoint(
     try:
         with whole_folder(folder / checkpoint_name(checkpoint.step)) as place:
             digests = {"tensors": write_tensors(place / _TENSORS, rest), "body": _digest(body)}
-            if best:
+            if checkpoint.best:
+                digests["best"] = _files_of(_record(checkpoint.best))[_BEST_WEIGHTS]
+                link_or_copy(place / _BEST_WEIGHTS, checkpoint.best / _BEST_WEIGHTS)
+            elif best:
                 digests["best"] = link_or_write(place / _BEST_WEIGHTS, best, earlier)
             record = {
                 "format_version": FORMAT_VERSION,
@@ -135,7 +148,7 @@ def _stored_once(
             others = alike.setdefault((tensor.dtype, tensor.shape), [])
             equal = None
             if not name.startswith(BEST):
-                equal = next((n for n in others if _are_equal(tensors[n], tensor)), None)
+                equal = next((n for n in others if are_equal(tensors[n], tensor)), None)
             if equal is not None:
                 same[name] = equal
                 continue
@@ -143,19 +156,6 @@ def _stored_once(
         if not name.startswith(BEST):
             stored[name] = tensor
     return best, stored, same
-
-
-def _are_equal(left: Tensor, right: Tensor) -> bool:
-    """Whether two tensors have the same bytes: 0 and -0, or NaN, are compared as bytes too."""
-    if left.device.type != "cpu" or not (left.is_contiguous() and right.is_contiguous()):
-        left, right = left.cpu().contiguous(), right.cpu().contiguous()
-    # Most pairs differ in their first block; comparing all of two large tensors takes longer.
-    ours, theirs = bytes_of(left), bytes_of(right)
-    block = 2**16
-    return all(
-        ours[begin : begin + block] == theirs[begin : begin + block]
-        for begin in range(0, len(ours), block)
-    )
 
 
 def newest_checkpoint(
@@ -201,6 +201,23 @@ def newest_checkpoint(
     return None
 
 
+def read_best_weights(place: Path, weights: Mapping[str, Tensor]) -> None:
+    """Fill tensors with the best epoch's weights, which a checkpoint has in a file.
+
+    Raises:
+        CheckpointError: the file is damaged.
+    """
+    try:
+        digest = _files_of(_record(place))[_BEST_WEIGHTS]
+        if read_into(place / _BEST_WEIGHTS, weights) != digest:
+            raise ValueError(f"{_BEST_WEIGHTS} was cut short or altered")
+    except DAMAGE as error:
+        raise CheckpointError(
+            f"{place}: damaged ({in_words(error, _STATE)}): expected the best epoch's weights; the "
+            "run cannot end with them"
+        ) from None
+
+
 def remove_after(folder: Path, step: int, is_ours: Callable[[str], bool]) -> None:
     """Remove this run's checkpoints after a step to which it has gone back."""
     for place in _places(folder):
@@ -233,7 +250,8 @@ def _read(place: Path) -> Checkpoint:
     if not isinstance(sound, bool) or not isinstance(state, dict):
         raise ValueError(f"{_STATE} holds no state of a run")
     tensors: dict[str, Tensor] = {}
-    for name, digest in _files_of(record).items():
+    files = _files_of(record)
+    for name, digest in files.items():
         prefix = BEST if name == _BEST_WEIGHTS else ""
         read = _read_verified(place / name, digest)
         tensors |= {f"{prefix}{key}": tensor for key, tensor in read.items()}
@@ -241,7 +259,7 @@ def _read(place: Path) -> Checkpoint:
         if equal not in tensors:
             raise ValueError(f"tensor {shorten(str(equal))} is missing")
         tensors.setdefault(name, tensors[equal])
-    return Checkpoint(step, tensors, state, sound)
+    return Checkpoint(step, tensors, state, sound, place if _BEST_WEIGHTS in files else None)
 
 
 def _record(place: Path) -> dict[str, Any]:

@@ -255,6 +255,22 @@ class ModelOptimizer:
         self.generator.set_state(tensors["dice"])
         self.average.steps = int(tensors["steps"])
 
+    def averages(self) -> dict[str, Tensor]:
+        """The weights that the model has within `averaged`, by name; they share its memory.
+
+        The next step changes them.
+        """
+        found = {name: p.detach() for name, p in self.model.named_parameters()}
+        if self.settings.average_decay:
+            found |= zip(self.dense, self.average.means, strict=True)
+        if self.rows:
+            found |= {
+                name: self.rows.mean
+                for name, parameter in self.model.named_parameters()
+                if parameter is self.rows.table
+            }
+        return found
+
     @contextmanager
     def averaged(self) -> Iterator[None]:
         """Within this context the model has the moving average as its weights."""

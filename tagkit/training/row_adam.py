@@ -57,6 +57,11 @@ class RowAdam:
         Args:
             rows: (rows,) int64, each once.
         """
+        # A few at a time: the formulas make half a dozen copies of the rows that they are given.
+        for part in torch.split(rows, _ROWS_AT_ONCE):
+            self._read(part)
+
+    def _read(self, rows: Tensor) -> None:
         last = self.last[rows]  # (rows,)
         age = self.clock - last
         # Four times (rows, 1): rows that were last read at the same step have the same sums.
@@ -86,12 +91,14 @@ class RowAdam:
         # numbers, rate and epsilon, instead of into all moments (Kingma and Ba 2015, section 2).
         corrected = math.sqrt(1 - _BETA2**self.steps)
         rate = lr * corrected / (1 - _BETA1**self.steps)
-        weights, first, second, mean = self._rows(rows)
-        first.lerp_(gradients, 1 - _BETA1)
-        second.lerp_(gradients * gradients, 1 - _BETA2)
-        weights -= rate * (first / second.sqrt().add_(_EPSILON * corrected))
-        self.first[rows], self.second[rows], self.table[rows] = first, second, weights
-        self.mean[rows] = mean.lerp_(weights, 1 - decay)
+        parts = (torch.split(each, _ROWS_AT_ONCE) for each in (rows, gradients))
+        for some, gradient in zip(*parts, strict=True):
+            weights, first, second, mean = self._rows(some)
+            first.lerp_(gradient, 1 - _BETA1)
+            second.lerp_(gradient * gradient, 1 - _BETA2)
+            weights -= rate * (first / second.sqrt().add_(_EPSILON * corrected))
+            self.first[some], self.second[some], self.table[some] = first, second, weights
+            self.mean[some] = mean.lerp_(weights, 1 - decay)
         self._add_step(rate, decay)
         self._begin_sums(_EPSILON * corrected)
         self.last[rows] = self.clock
@@ -120,9 +127,7 @@ class RowAdam:
 
     def read_all(self) -> None:
         """Bring all rows up to date."""
-        # A few at a time: `read` makes half a dozen copies of the rows that it is given.
-        for begin in range(0, len(self.table), _ROWS_AT_ONCE):
-            self.read(torch.arange(begin, min(begin + _ROWS_AT_ONCE, len(self.table))))
+        self.read(torch.arange(len(self.table)))
         self.last.zero_()
         # No gradient has come: the direction's epsilon is still that of the last step.
         epsilon = float(self.sums[3, self.clock])

@@ -197,9 +197,10 @@ class Run:
         began, state = time.perf_counter(), self.state
         on_schedule = not state.position.done or self.budget.is_due(state.step)
         sound = on_schedule and not state.consecutive_nonfinite
-        self.folder.save_checkpoint(state.checkpoint({"run": self.identity}, sound=sound))
+        place = self.folder.save_checkpoint(state.checkpoint({"run": self.identity}, sound=sound))
         self.budget.saved()
         self.processes.barrier()
+        state.saved(place)  # after the barrier: the first process has written it
         self.budget.checkpoint_s = self._saved("checkpoint", began)
 
     def roll_back(self) -> None:

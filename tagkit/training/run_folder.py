@@ -37,13 +37,13 @@ from tagkit.models.bundle import save_bundle
 from tagkit.storage import cannot_write, write_whole
 from tagkit.storage.lock import locked
 from tagkit.training.callbacks import CURVES, HISTORY, LOG, Epoch, Listener, TrainLog, write_history
-from tagkit.training.checkpoint import Checkpoint
+from tagkit.training.checkpoint import Checkpoint, checkpoint_name
 from tagkit.training.manifest import Manifest
 from tagkit.training.plots import write_curves
 from tagkit.training.run_checkpoints import RunCheckpoints, checkpoint_to_resume, resumed_config
 from tagkit.training.run_cleanup import clear, refuse_to_lose, repair
 from tagkit.training.run_contents import Contents, contents_of
-from tagkit.training.run_files import MODEL_FILES, MODELS, TRACKED
+from tagkit.training.run_files import CHECKPOINTS, MODEL_FILES, MODELS, TRACKED
 from tagkit.training.setup import Prepared
 from tagkit.wording import ANOTHER_OR_FORCE, Message
 
@@ -144,14 +144,15 @@ class RunFolder:
             self.clear()
         return checkpoint
 
-    def save_checkpoint(self, checkpoint: Checkpoint) -> None:
-        """Add a checkpoint, and remove old ones.
+    def save_checkpoint(self, checkpoint: Checkpoint) -> Path:
+        """Add a checkpoint, and remove old ones; the folder that the first process writes.
 
         Raises:
             CheckpointError: it cannot be written.
         """
         if self.writes:
             RunCheckpoints(self.path, self.manifest).save(checkpoint)
+        return self.path / CHECKPOINTS / checkpoint_name(checkpoint.step)
 
     def sound_checkpoint(
         self, check: Callable[[Checkpoint], None], note: Callable[[str], None]

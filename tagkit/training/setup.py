@@ -243,7 +243,7 @@ def _vocabulary(
 
 def _place_vectors(model: Model, vocabulary: Vocabulary, vectors: Vectors) -> None:
     rows = [0] * RESERVED + [vocabulary.vector_row(word) for word in vocabulary.words]
-    model.embed.words.place(torch.from_numpy(vectors.matrix), torch.tensor(rows))
+    model.embed.words.place(torch.from_numpy(vectors.table), torch.tensor(rows))
 
 
 def _covered(vocabulary: Vocabulary, counts: Counter[str]) -> tuple[int, int]:

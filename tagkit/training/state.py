@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from tagkit.config import fixed
 from tagkit.evaluation.criterion import rank
 from tagkit.features.bucketing import Ids
 from tagkit.training.callbacks import Epoch
-from tagkit.training.checkpoint import BEST, Checkpoint
+from tagkit.training.checkpoint import BEST, Checkpoint, read_best_weights
 from tagkit.training.distributed import Processes
 from tagkit.training.lr_schedule import Schedule
 from tagkit.training.micro_batches import MicroBatches
@@ -86,7 +87,10 @@ class RunState:
         self.position = Position(self.shuffler.bit_generator.state)
         self.schedule = Schedule(settings)
         self.epochs: list[Epoch] = []
-        # Not read back from `best`, which may be of an epoch that a rollback has undone.
+        # Of the best epoch: the folder of a checkpoint that has its weights, or, until that is
+        # saved, the weights themselves. A copy in memory would be as large as the model. Not read
+        # back from `best`, which may be of an epoch that a rollback has undone.
+        self.best_place: Path | None = None
         self.best_weights: dict[str, Tensor] = {}
         self.step = 0
         self.skipped = 0  # steps that were not finite
@@ -142,13 +146,18 @@ class RunState:
             self.skipped += 1
 
     def add_epoch(self, epoch: Epoch) -> None:
-        """Add an epoch to the history; if it is the best, keep the weights as they are now."""
+        """Add an epoch to the history; if it is the best, its weights are the averages.
+
+        The next step changes these, so a checkpoint has to be saved before it.
+        """
         self.epochs.append(epoch)
         if epoch.is_best:
-            self.best_weights.clear()  # before the new ones are made: they need the same memory
-            for name, weights in self.prepared.model.named_parameters():
-                # detach alone would share memory with the weights, which the next step changes.
-                self.best_weights[name] = weights.detach().clone()
+            self.best_place, self.best_weights = None, self.optimizer.averages()
+
+    def saved(self, place: Path) -> None:
+        """Take note of a checkpoint of this state, which has the best epoch's weights, if any."""
+        if self.epochs:
+            self.best_place, self.best_weights = place, {}
 
     def end_epoch(self, score: float) -> None:
         """Pass dev's score to the schedule, and begin the next epoch."""
@@ -158,9 +167,16 @@ class RunState:
 
     @torch.no_grad()
     def load_best(self) -> None:
-        """Give the model the weights of the best epoch."""
-        for name, parameter in self.prepared.model.named_parameters():
-            parameter.copy_(self.best_weights[name])
+        """Give the model the weights of the best epoch.
+
+        Raises:
+            CheckpointError: the checkpoint that has them is damaged.
+        """
+        parameters = dict(self.prepared.model.named_parameters())
+        if self.best_place:
+            read_best_weights(self.best_place, parameters)
+        for name, weights in self.best_weights.items():
+            parameters[name].copy_(weights)
 
     def checkpoint(self, more: Mapping[str, Any], *, sound: bool) -> Checkpoint:
         """The state as it is saved, and `more` values.
@@ -182,7 +198,7 @@ class RunState:
             "returns": self.rollbacks,
             **more,
         }
-        return Checkpoint(self.step, tensors, state, sound)
+        return Checkpoint(self.step, tensors, state, sound, self.best_place)
 
     def check(self, checkpoint: Checkpoint) -> None:
         """Check whether `restore` can restore a checkpoint; changes nothing.
@@ -205,7 +221,9 @@ class RunState:
         carried = {name.removeprefix(_CARRIED): tensors[name] for name in self._carried()}
         self.prepared.task.restore(self.prepared.model, carried)
         names = [name for name, _ in self.prepared.model.named_parameters()]
-        self.best_weights = {name: tensors[f"{BEST}{name}"] for name in names if record.epochs}
+        self.best_place, self.best_weights = checkpoint.best, {}
+        if record.epochs and not checkpoint.best:  # of version 1, which has no file of them
+            self.best_weights = {name: tensors[f"{BEST}{name}"] for name in names}
         self.epochs = [Epoch(**epoch.model_dump()) for epoch in record.epochs]
         self.position = Position(**record.position.model_dump())
         self.schedule.restore(record.schedule.model_dump())

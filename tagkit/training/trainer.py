@@ -265,6 +265,7 @@ def train(
         with processes.tracking(TRACKED), second_thread() if workers > 1 else nullcontext():
             if checkpoint:
                 state.restore(checkpoint)
+                del checkpoint  # its tensors: as large as all that the run has in memory
             else:
                 run.checkpoint()  # of step 0, so that there is always one to go back to
             return _finish(run, training_loop(run), findings)

@@ -169,3 +169,9 @@ def test_a_part_that_is_missing_or_something_else_is_no_vocabulary() -> None:
         Vocabulary.from_dict({name: value for name, value in values.items() if name != "chars"})
     with pytest.raises(TypeError):
         Vocabulary.from_dict({**values, "words": 3})
+
+
+def test_a_word_that_its_key_equals_is_in_memory_once() -> None:
+    word, other = "".join(["ab", "c"]), "Abc"
+    assert word_key(word, True, True) is word
+    assert word_key(other, True, True) == "abc"

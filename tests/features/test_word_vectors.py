@@ -4,6 +4,7 @@ import gzip
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -335,3 +336,17 @@ def test_the_matrix_is_in_memory_once_while_a_file_is_read(tmp_path: Path) -> No
     assert (found.matrix == matrix).all()
     # Words and their dictionary take 6 MB. A list of rows and its stack would take 16 MB and more.
     assert matrix.nbytes <= peak < 2 * matrix.nbytes
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_a_matrix_is_mapped_a_few_rows_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, order: Literal["C", "F"]
+) -> None:
+    monkeypatch.setattr("tagkit.features.word_vectors._MAPPED_ROWS", 3)
+    np.save(tmp_path / "v.npy", np.asarray(MATRIX, order=order))
+    (tmp_path / "v.txt").write_text("\n".join(WORDS), encoding="utf-8", newline="")
+    found = load_vectors(tmp_path / "v.npy")
+    assert np.array_equal(found.matrix, MATRIX)
+    assert np.shares_memory(found.matrix, found.table)
+    assert not found.table[0].any()  # of no word
+    assert len(found.table) == len(WORDS) + 1

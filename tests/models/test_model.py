@@ -61,7 +61,8 @@ def tagger(head: str = "crf", *overrides: str) -> Model:
                    "embeddings.char_hidden=6", *overrides]
     )  # fmt: skip
     model = build(config, VOCABULARY, TrainingData(encoded(), "train"))
-    model.embed.words.place(torch.randn(2, 8), torch.tensor([0, 0, 1, 0, 0, 0, 0, 0, 0]))
+    vectors = torch.cat([torch.zeros(1, 8), torch.randn(2, 8)])
+    model.embed.words.place(vectors, torch.tensor([0, 0, 1, 0, 0, 0, 0, 0, 0]))
     return model
 
 

@@ -11,7 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import load_file, save
 
-from tagkit.models.tensor_file import DTYPES, link_or_write, read_tensors, write_tensors
+from tagkit.models.tensor_file import (
+    DTYPES,
+    link_or_copy,
+    link_or_write,
+    read_into,
+    read_tensors,
+    write_tensors,
+)
 
 
 def some() -> dict[str, torch.Tensor]:
@@ -132,3 +139,32 @@ def test_a_damaged_file_is_refused_before_memory_is_taken(
     (tmp_path / "a").write_bytes(content)
     with pytest.raises(ValueError, match=f"^{problem}$"):
         read_tensors(tmp_path / "a")
+
+
+def test_tensors_are_filled_from_a_file_in_their_own_memory(tmp_path: Path) -> None:
+    digest = write_tensors(tmp_path / "a", some())
+    tensors = {name: torch.zeros_like(tensor) for name, tensor in some().items()}
+    assert not tensors["transposed"].is_contiguous()
+    assert read_into(tmp_path / "a", tensors) == digest
+    assert write_tensors(tmp_path / "b", tensors) == digest
+    for change in (_of_another_name, _of_another_shape):
+        change(tensors)
+        with pytest.raises(ValueError, match=r"^a holds other tensors$"):
+            read_into(tmp_path / "a", tensors)
+        tensors = some()
+
+
+def test_without_hard_links_a_file_is_copied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a").write_bytes(b"content")
+    link_or_copy(tmp_path / "b", tmp_path / "a")
+    assert (tmp_path / "b").samefile(tmp_path / "a")
+
+    def refuse(*_: object) -> None:
+        raise OSError
+
+    monkeypatch.setattr("os.link", refuse)
+    link_or_copy(tmp_path / "c", tmp_path / "a")
+    assert (tmp_path / "c").read_bytes() == b"content"
+    assert not (tmp_path / "c").samefile(tmp_path / "a")

@@ -14,7 +14,9 @@ def words_with_vectors() -> tuple[WordEmbedding, Tensor]:
     words = WordEmbedding(words=5, dim=3, vectors=2)
     vectors = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
     # Of the trained words 2 to 4 the third has vector 1, the fourth none, the fifth vector 2.
-    words.place(vectors, torch.tensor([0, 0, 1, 0, 2]))
+    table = torch.cat([torch.zeros(1, 3), vectors])  # row 0 is that of no vector
+    words.place(table, torch.tensor([0, 0, 1, 0, 2]))
+    assert words.vectors is table  # not a copy, which would need its memory again
     return words, vectors
 
 
@@ -164,3 +166,9 @@ def test_words_in_training_have_the_vectors_of_words_in_prediction(cell: str) ->
     # A word's vector does not depend on the words beside it.
     alone = torch.cat([encoder([group[[row]]]) for group in groups for row in range(2)])
     torch.testing.assert_close(alone, predicted)
+
+
+def test_vectors_take_no_memory_before_they_are_placed() -> None:
+    words = WordEmbedding(words=4, dim=3, vectors=10**9)
+    assert words.vectors.shape == (10**9 + 1, 3)
+    assert words.vectors.untyped_storage().nbytes() == 3 * 4

@@ -91,3 +91,15 @@ def test_reading_twice_is_reading_once() -> None:
     lazy.read(torch.arange(ROWS))
     for tensor, old in zip((lazy.table, lazy.first, lazy.second, lazy.mean), before, strict=True):
         assert torch.equal(tensor, old)
+
+
+def test_rows_in_small_groups_end_as_all_at_once_bit_for_bit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = []
+    for group in (5, 4096):
+        monkeypatch.setattr(module, "_ROWS_AT_ONCE", group)
+        _, lazy = walk(60, 4, 1.0)
+        found.append((lazy.table, lazy.first, lazy.second, lazy.mean))
+    for one, other in zip(*found, strict=True):
+        assert torch.equal(one, other)

@@ -1,5 +1,6 @@
 """Training: the loop's promises."""
 
+import gc
 import hashlib
 import math
 from itertools import pairwise
@@ -17,13 +18,13 @@ from steps import loop_steps
 from torch import Tensor
 
 from tagkit.config import TrainConfig, load_config
-from tagkit.errors import DataError, DeviceError, Interrupted
+from tagkit.errors import CheckpointError, DataError, DeviceError, Interrupted
 from tagkit.features import bucketing as buckets
 from tagkit.inference.predictor import load
 from tagkit.inference.score import DevScores
 from tagkit.models.model import Model
 from tagkit.text.scheme_detection import illegal_count
-from tagkit.training.callbacks import Epoch, Listener
+from tagkit.training.callbacks import Epoch, Listener, Save, Step
 from tagkit.training.checkpoint import newest_checkpoint
 from tagkit.training.distributed import processes_of
 from tagkit.training.lr_schedule import Schedule
@@ -519,3 +520,61 @@ def test_a_steps_gradient_is_that_of_its_loss_over_the_targets_of_an_average_ste
     for p, old, gradient in zip(run.model.parameters(), before, expected, strict=True):
         step = gradient.to_dense() * len(plan) / targets
         torch.testing.assert_close(old - p.detach(), step, rtol=1e-4, atol=1e-6)
+
+
+class CountTables(StopAt):
+    """Counts the tensors in memory that are as large as the table of words, whenever it is told."""
+
+    def __init__(self, *steps: int) -> None:
+        super().__init__(*steps)
+        self.counts: set[int] = set()
+
+    def on_start(self, prepared: Prepared, threads: int) -> None:
+        self.shape = prepared.model.embed.words.trained.weight.shape
+
+    def on_step(self, step: Step) -> None:
+        super().on_step(step)
+        self._count()
+
+    def on_epoch(self, epoch: Epoch) -> None:
+        super().on_epoch(epoch)
+        self._count()
+
+    def on_save(self, save: Save) -> None:
+        self._count()
+
+    def _count(self) -> None:
+        gc.collect()
+        # Not isinstance, which would look at attributes of objects of all kinds.
+        tensors = [t for t in gc.get_objects() if type(t) in (Tensor, torch.nn.Parameter)]
+        # Those that share their memory count once.
+        self.counts.add(len({t.data_ptr() for t in tensors if t.shape == self.shape}))
+
+
+def test_a_run_has_its_table_of_words_in_memory_four_times_resumed_or_not(tmp_path: Path) -> None:
+    config = tiny.config(tmp_path, "train.max_epochs=3")
+    listener = CountTables(4)
+    with pytest.raises(Interrupted):
+        train(config, listener, stop=listener.stop)
+    resumed = CountTables()
+    train(config, resumed, resume=True)
+    assert len(resumed.epochs) >= 2
+    # Weights, two moments, running mean: no second copy of the best epoch's weights, nor of what
+    # was read from the checkpoint.
+    assert listener.counts == resumed.counts == {4}
+
+
+def test_of_a_damaged_checkpoint_the_best_weights_are_refused(tmp_path: Path) -> None:
+    class Damages(Listener):
+        def on_save(self, save: Save) -> None:
+            if save.what == "last model":  # saved just before the best weights are read back
+                for path in tmp_path.glob("*/checkpoints/*/best.safetensors"):
+                    content = path.read_bytes()
+                    path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+
+    with pytest.raises(CheckpointError) as caught:
+        train(tiny.config(tmp_path, "train.max_epochs=1"), Damages())
+    assert str(caught.value).endswith(
+        ": damaged (best.safetensors was cut short or altered): expected the best epoch's weights; "
+        "the run cannot end with them"
+    )
