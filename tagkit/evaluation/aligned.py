@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tagkit.evaluation.scores import Labels
+from tagkit.text.records import Sentence
 from tagkit.text.schemes import Stretch
 
 
@@ -15,40 +16,42 @@ class Aligned:
         words: its tokens.
         gold: (start, end, label) of each gold span, in order, none overlapping another.
         predicted: the same of predicted spans.
-        line: of its first token in the gold file, from 1; 0 where it is not known.
+        lines: number of each token's line in the gold file, from 1; empty where not known.
     """
 
     words: Sequence[str]
     gold: Sequence[Stretch]
     predicted: Sequence[Stretch]
-    line: int = 0
+    lines: Sequence[int] = ()
 
     def text(self, span: Stretch) -> str:
         """The words of a span, with blanks between them."""
         return " ".join(self.words[span[0] : span[1]])
 
+    def line_of(self, token: int) -> int:
+        """The line of a token in the gold file, from 1; 0 where it is not known."""
+        return self.lines[token] if self.lines else 0
+
 
 def align(
-    words: Iterable[Sequence[str]],
+    sentences: Iterable[Sentence],
     gold: Labels,
     predicted: Labels,
     spans_of: Callable[[Sequence[str]], list[Stretch]],
-    lines: Iterable[int] | None = None,
 ) -> Iterator[Aligned]:
     """The spans of gold and predicted tags.
 
     Args:
-        words: of each sentence.
-        gold: its gold tags.
-        predicted: its predicted tags.
+        sentences: with words and lines.
+        gold: the gold tags of each.
+        predicted: the predicted tags.
         spans_of: finds the spans of a sentence's tags, as conlleval does or in strict mode.
-        lines: of each sentence's first token; None where it is not known.
     """
-    numbers = lines if lines is not None else (0 for _ in gold)
-    for each, ours, theirs, line in zip(words, gold, predicted, numbers, strict=True):
+    for sentence, ours, theirs in zip(sentences, gold, predicted, strict=True):
         found = tuple(spans_of(ours))
         # Most sentences of a good tagger are right: their spans are found once.
-        yield Aligned(each, found, found if theirs == ours else tuple(spans_of(theirs)), line)
+        others = found if theirs == ours else tuple(spans_of(theirs))
+        yield Aligned(sentence.words, found, others, sentence.lines)
 
 
 def overlap(one: Stretch, other: Stretch) -> int:

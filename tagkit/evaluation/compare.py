@@ -9,11 +9,13 @@ from functools import partial
 
 from tagkit.config import Column, DataConfig
 from tagkit.corpus.answers import Answer
+from tagkit.corpus.dataset import LabelKinds, Split
 from tagkit.corpus.expected_labels import other_column
 from tagkit.corpus.formats.columns.layout import CONLLU
 from tagkit.corpus.formats.options import Item, silent, source_of
 from tagkit.corpus.formats.source import Source
 from tagkit.corpus.formats.table import Format
+from tagkit.corpus.splits import read_split
 from tagkit.errors import DataError
 from tagkit.evaluation.characters import (
     characters_of,
@@ -36,7 +38,7 @@ from tagkit.evaluation.labelled import (
 )
 from tagkit.evaluation.pairing import paired_texts, predicted_tags, require_same_tokens
 from tagkit.evaluation.spans import well_formed_spans
-from tagkit.evaluation.tag_report import TagReport, make_tag_report
+from tagkit.evaluation.tag_report import TagReport, make_tag_report, with_sentences
 from tagkit.evaluation.tag_tally import score_sentences
 from tagkit.text.records import Sentence
 from tagkit.text.scheme_detection import scheme_of
@@ -82,7 +84,7 @@ def compare_files(
             that `data` names, or UPOS.
         strict: count well-formed spans only.
         note: called with a sentence on the format that a file was recognised as.
-        keep_labels: keep all tags in the report, for `verify_report`.
+        keep_labels: keep all tags and words in the report, for `verify_report` and `analyse`.
 
     Raises:
         DataError: the files hold different tokens, sentences or texts, or labels of different
@@ -100,6 +102,23 @@ def compare_files(
     if gold.has_only_tags and predicted.has_only_tags and not keep_labels:
         return _compare_tags(gold, predicted, data, strict)
     return _compare(gold.read(), predicted.read(), data, strict, note)
+
+
+def read_training(path: str, data: DataConfig, note: Callable[[str], None]) -> Split:
+    """The training corpus of a system, for its scores on what that has and lacks.
+
+    Args:
+        path: of the file, in any format.
+        data: how the gold file is read; the training corpus is read likewise.
+        note: called with each remark on the corpus, a sentence.
+
+    Raises:
+        DataError: it cannot be read, or has no tags.
+    """
+    split = read_split(path, data, LabelKinds(tags=True, classes=False), None)
+    for text in split.notes:
+        note(text)
+    return split
 
 
 def compare_records(
@@ -237,8 +256,12 @@ def _refuse_columns(
 def _report_on_tags(
     gold: Labelled, predicted: Labelled, data: DataConfig, strict: bool
 ) -> TagReport:
-    tags = _paired_tags(gold, predicted, data, strict)
-    return make_tag_report(tags.gold, tags.predicted, tags.scheme, strict=strict)
+    return _tag_report(_paired_tags(gold, predicted, data, strict), gold.name, strict)
+
+
+def _tag_report(tags: "_Tags", name: str, strict: bool) -> TagReport:
+    report = make_tag_report(tags.gold, tags.predicted, tags.scheme, strict=strict)
+    return with_sentences(report, tags.sentences, name)
 
 
 def _report_on_both(
@@ -255,7 +278,7 @@ def _report_on_both(
         plain=not has_spans(tags.scheme),
     )
     return JointReport(
-        make_tag_report(tags.gold, tags.predicted, tags.scheme, strict=strict),
+        _tag_report(tags, gold.name, strict),
         _report_on_classes(texts, found),
         whole,
     )
@@ -273,11 +296,12 @@ def _report_on_classes(gold: Sequence[Item], predicted: Sequence[Item]) -> Class
 
 @dataclass(frozen=True, slots=True)
 class _Tags:
-    """Gold and predicted tags of the same tokens, a sequence for each sentence."""
+    """Gold and predicted tags of the same sentences."""
 
     gold: Sequence[Sequence[str]]
     predicted: Sequence[Sequence[str]]
     scheme: str
+    sentences: Sequence[Sentence]
 
 
 def _paired_tags(
@@ -305,7 +329,7 @@ def _paired_tags(
             "characters"
         )
     if ours is not None and theirs is not None:
-        return _Tags([sentence.tags or () for sentence in ours], found, scheme)
+        return _Tags([sentence.tags or () for sentence in ours], found, scheme, ours)
     if data.scheme == PLAIN:
         raise DataError(
             Message(f"{gold.name}: holds spans of characters: ", Setting("data.scheme", PLAIN),
@@ -325,4 +349,5 @@ def _paired_tags(
         if sides[0].text == sides[1].text:
             break
     require_same_characters(sides[0], sides[1])
-    return _Tags(*tags_by_characters(sides[0], sides[1], scheme, by_record=by_record), scheme)
+    pieces = tags_by_characters(sides[0], sides[1], scheme, by_record=by_record)
+    return _Tags(pieces.gold, pieces.predicted, scheme, pieces.sentences)

@@ -42,6 +42,25 @@ class Error(Record):
 
 
 @dataclass(frozen=True, slots=True)
+class Example(Record):
+    """An error with the sentence that it is in.
+
+    Attributes:
+        gold: the gold spans in it.
+        predicted: the predicted spans in it.
+        words: of the whole sentence.
+        line: of the first word of these spans in the gold file, from 1; 0 where it is not known.
+        sentence: number of the sentence, from 0.
+    """
+
+    gold: tuple[Stretch, ...]
+    predicted: tuple[Stretch, ...]
+    words: tuple[str, ...]
+    line: int
+    sentence: int
+
+
+@dataclass(frozen=True, slots=True)
 class KindOfError(Record):
     """How often a kind of error occurs, and what it costs.
 
@@ -53,7 +72,7 @@ class KindOfError(Record):
 
     count: int
     gain: float
-    examples: tuple[Error, ...]
+    examples: tuple[Example, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +171,7 @@ def error_report(sentences: Iterable[Aligned], examples: int = 5) -> ErrorReport
     predicted_in: Counter[str] = Counter()
     types: Counter[str] = Counter()
     confusion: Counter[tuple[str, str]] = Counter()
-    kept: dict[str, list[Error]] = defaultdict(list)
+    kept: dict[str, list[Example]] = defaultdict(list)
     for number, sentence in enumerate(sentences):
         gold += len(sentence.gold)
         predicted += len(sentence.predicted)
@@ -163,7 +182,7 @@ def error_report(sentences: Iterable[Aligned], examples: int = 5) -> ErrorReport
             gold_in[error.kind] += len(error.gold)
             predicted_in[error.kind] += len(error.predicted)
             if len(kept[error.kind]) < examples:
-                kept[error.kind].append(error)
+                kept[error.kind].append(_example(error, sentence))
             types.update(label for _, _, label in error.gold or error.predicted)
             if len(error.gold) <= 1 and len(error.predicted) <= 1:
                 labels = [spans[0][2] if spans else NOTHING
@@ -188,6 +207,11 @@ def error_report(sentences: Iterable[Aligned], examples: int = 5) -> ErrorReport
         [(*labels, count) for labels, count in ordered],
         counts.total(),
     )
+
+
+def _example(error: Error, sentence: Aligned) -> Example:
+    line = sentence.line_of(min((*error.gold, *error.predicted))[0])
+    return Example(error.gold, error.predicted, tuple(sentence.words), line, error.sentence)
 
 
 def _f1(correct: int, predicted: int, gold: int) -> float:
