@@ -180,7 +180,8 @@ def eval_command(
         return
     seen: Split | None = None
     if gold:  # no model and so no torch, which takes seconds to import
-        from tagkit.evaluation.compare import compare_files, read_training
+        from tagkit.evaluation.analysis import read_training
+        from tagkit.evaluation.compare import compare_files
 
         found_in = pred[0] if pred else None
         keep = verify or bool(names)

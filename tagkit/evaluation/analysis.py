@@ -4,11 +4,13 @@ Each analysis is a function in a module of its own; `analyse` runs those that ar
 report that has kept its tags, and returns a record, which `tagkit eval` prints.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tagkit.corpus.dataset import Split
+from tagkit.config import DataConfig
+from tagkit.corpus.dataset import LabelKinds, Split
+from tagkit.corpus.splits import read_split
 from tagkit.errors import DataError
 from tagkit.evaluation.aligned import Aligned
 from tagkit.evaluation.by_sentence import aligned_sentences, parts_of, sentence_counts
@@ -114,6 +116,23 @@ def analyse(report: Report, names: Collection[str], train: Split | None = None) 
         if "interval" in names
         else None,
     )
+
+
+def read_training(path: str, data: DataConfig, note: Callable[[str], None]) -> Split:
+    """The training corpus of a system, for its scores on what that has and lacks.
+
+    Args:
+        path: of the file, in any format.
+        data: how the gold file is read; the training corpus is read likewise.
+        note: called with each remark on the corpus, a sentence.
+
+    Raises:
+        DataError: it cannot be read, or has no tags.
+    """
+    split = read_split(path, data, LabelKinds(tags=True, classes=False), None)
+    for text in split.notes:
+        note(text)
+    return split
 
 
 def possible(report: Report, train: Split | None = None) -> list[str]:

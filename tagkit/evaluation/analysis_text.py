@@ -89,8 +89,8 @@ def _error_lines(errors: ErrorReport, name: str, room: int) -> Iterator[str]:
         return
     yield ""
     types = list(errors.types.items())[:_ROWS]
-    rows = [(label_cell(label), f"{count:,}") for label, count in types]
-    yield from _table("worst types", ("errors",), rows, room)
+    worst = [(label_cell(label), f"{count:,}") for label, count in types]
+    yield from _table("worst types", ("errors",), worst, room)
     yield from _left_out(len(errors.types))
     if errors.confusion:
         yield ""
@@ -203,8 +203,8 @@ def _system_lines(systems: Sequence[System], names: Sequence[str], room: int) ->
     heads = [f"({number})" for number in range(1, len(systems) + 1)]
     rows = []
     for label in labels:
-        found = [system.report.types.get(label) for system in systems]
-        rows.append([label_cell(label), *(f"{each.f1:.4f}" if each else "-" for each in found)])
+        scores = [system.report.types.get(label) for system in systems]
+        rows.append([label_cell(label), *(f"{each.f1:.4f}" if each else "-" for each in scores)])
     yield from _table("F1 by type", heads, rows, room)
     for head, name in zip(heads, names, strict=True):
         yield f"{head} {name}"

@@ -9,13 +9,11 @@ from functools import partial
 
 from tagkit.config import Column, DataConfig
 from tagkit.corpus.answers import Answer
-from tagkit.corpus.dataset import LabelKinds, Split
 from tagkit.corpus.expected_labels import other_column
 from tagkit.corpus.formats.columns.layout import CONLLU
 from tagkit.corpus.formats.options import Item, silent, source_of
 from tagkit.corpus.formats.source import Source
 from tagkit.corpus.formats.table import Format
-from tagkit.corpus.splits import read_split
 from tagkit.errors import DataError
 from tagkit.evaluation.characters import (
     characters_of,
@@ -102,23 +100,6 @@ def compare_files(
     if gold.has_only_tags and predicted.has_only_tags and not keep_labels:
         return _compare_tags(gold, predicted, data, strict)
     return _compare(gold.read(), predicted.read(), data, strict, note)
-
-
-def read_training(path: str, data: DataConfig, note: Callable[[str], None]) -> Split:
-    """The training corpus of a system, for its scores on what that has and lacks.
-
-    Args:
-        path: of the file, in any format.
-        data: how the gold file is read; the training corpus is read likewise.
-        note: called with each remark on the corpus, a sentence.
-
-    Raises:
-        DataError: it cannot be read, or has no tags.
-    """
-    split = read_split(path, data, LabelKinds(tags=True, classes=False), None)
-    for text in split.notes:
-        note(text)
-    return split
 
 
 def compare_records(

@@ -10,9 +10,11 @@ gold or predicted, is in one slice of each division:
     unseen                   none of its words is
 """
 
+from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 from tagkit.evaluation.aligned import Aligned
 from tagkit.evaluation.scores import Counts, Labels, Score
@@ -121,18 +123,18 @@ def _scores(
     return {name: found[name] for name in order if name in found}
 
 
-def _ranges(bounds: Sequence[int], lowest: str = "") -> list[str]:
+@cache
+def _ranges(bounds: tuple[int, ...], lowest: str = "") -> list[str]:
     """Names of the ranges that end at the bounds, and of the last one, which has no end."""
     starts = [1, *(bound + 1 for bound in bounds)]
     names = [str(a) if a == b else f"{a} to {b}" for a, b in zip(starts, bounds, strict=False)]
     return [lowest] * bool(lowest) + [*names, f"{starts[-1]:,} or more"]
 
 
-def _range(value: int, bounds: Sequence[int], lowest: str = "") -> str:
+def _range(value: int, bounds: tuple[int, ...], lowest: str = "") -> str:
     if lowest and not value:
         return lowest
-    names = _ranges(bounds)
-    return next((name for name, end in zip(names, bounds, strict=False) if value <= end), names[-1])
+    return _ranges(bounds)[bisect_left(bounds, value)]
 
 
 @dataclass(frozen=True, slots=True)
