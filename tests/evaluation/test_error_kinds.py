@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tagkit.evaluation.aligned import Aligned, overlap
-from tagkit.evaluation.error_kinds import KINDS, NOTHING, Error, error_report, find_errors
+from tagkit.evaluation.error_kinds import KINDS, NOTHING, error_report, find_errors
 from tagkit.text.schemes import Stretch
 
 WORDS = tuple(f"w{number}" for number in range(40))
@@ -113,8 +113,14 @@ def test_a_report_has_types_confusion_and_the_first_examples() -> None:
     assert report.types == {"A": 4, "B": 1, "C": 1}
     assert report.confusion == [("A", "B", 2), (NOTHING, "C", 1), ("A", "C", 1), ("B", NOTHING, 1)]
     assert (report.errors, report.kinds["type"].count) == (6, 3)
-    assert report.kinds["type"].examples == (
-        Error("type", ((0, 1, "A"),), ((0, 1, "B"),), 0),
-        Error("type", ((0, 1, "A"),), ((0, 1, "B"),), 1),
+    assert report.kinds["type"].examples == tuple(
+        Example(((0, 1, "A"),), ((0, 1, "B"),), tuple(corpus[0].words), 0, number)
+        for number in (0, 1)
     )
     assert report.to_dict()["kinds"]["boundary"]["count"] == 1
+
+
+def test_an_example_names_the_line_where_its_first_span_begins() -> None:
+    words = ("In", "New", "York", "City")
+    found = error_report([Aligned(words, [(2, 4, "A")], [(1, 3, "A")], [5, 6, 8, 9])])
+    assert found.kinds["boundary"].examples[0].line == 6

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from tagkit.evaluation.aligned import Aligned, align
 from tagkit.evaluation.matching import MEASURES, match, pairs, surface_score
 from tagkit.evaluation.scores import count_spans
+from tagkit.text.records import Sentence
 from tagkit.text.schemes import Stretch, stretches
 
 WORDS = tuple("abcdefghijkl")
@@ -114,8 +115,10 @@ def test_a_surface_form_counts_once() -> None:
 
 def test_spans_are_aligned_as_conlleval_finds_them() -> None:
     gold, predicted = [("B-X", "I-X", "O"), ("O",)], [("B-X", "O", "I-X"), ("O",)]
-    first, second = align([("a", "b", "c"), ("d",)], gold, predicted, stretches, [1, 5])
-    assert first == Aligned(("a", "b", "c"), ((0, 2, "X"),), ((0, 1, "X"), (2, 3, "X")), 1)
-    assert (first.text((0, 2, "X")), second.line) == ("a b", 5)
+    sentences = [Sentence(("a", "b", "c"), lines=range(1, 4)), Sentence(("d",))]
+    first, second = align(sentences, gold, predicted, stretches)
+    spans = ((0, 2, "X"),), ((0, 1, "X"), (2, 3, "X"))
+    assert first == Aligned(("a", "b", "c"), *spans, range(1, 4))
+    assert (first.text((0, 2, "X")), first.line_of(2), second.line_of(0)) == ("a b", 3, 0)
     counts = count_spans(gold, predicted, stretches).table().micro
     assert match([first, second]).micro["strict"].f1 == counts.f1
