@@ -14,6 +14,7 @@ from tagkit.wording import plural, shortened, shown_name, visible
 
 _WIDTH = 80  # of a file
 _ROWS = 10  # of a table that could have one for each type
+_MIN_NAME = 12  # characters of a name, also on a narrow terminal
 _CONTEXT = 4  # words on either side of an example
 _SCORE_HEADS = ("precision", "recall", "f1")
 
@@ -57,6 +58,8 @@ def systems_lines(
     """
     for part, each in systems.parts.items():
         if part:
+            if part != next(iter(systems.parts)):
+                yield ""
             yield part
             yield ""
         yield from _system_lines(each, names, width or _WIDTH)
@@ -217,7 +220,7 @@ def _table(
     lines = [(title, *heads), *rows]
     widths = [max(len(line[index]) for line in lines) for index in range(len(lines[0]))]
     others = sum(width + 2 for width in widths[1:])
-    first = max(12, min(widths[0], room - others))
+    first = min(widths[0], max(_MIN_NAME, room - others))
     for name, *cells in lines:
         right = "".join(f"  {cell:>{width}}" for cell, width in zip(cells, widths[1:], strict=True))
         yield f"{shortened(name, first):<{first}}{right}".rstrip()

@@ -6,7 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tagkit.evaluation.aligned import Aligned, overlap
-from tagkit.evaluation.error_kinds import KINDS, NOTHING, error_report, find_errors
+from tagkit.evaluation.error_kinds import (
+    KINDS,
+    NOTHING,
+    Example,
+    error_report,
+    find_errors,
+)
 from tagkit.text.schemes import Stretch
 
 WORDS = tuple(f"w{number}" for number in range(40))

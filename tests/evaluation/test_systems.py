@@ -61,6 +61,5 @@ def test_tags_and_classes_are_compared_apart() -> None:
     found = [Sentence(("Rome",), ("B-X",), labels=("b",))]
     both = [(name, tagkit.evaluate(gold, each)) for name, each in (("a", gold), ("b", found))]
     parts = compare_systems(both).parts
-    assert {part: [each.report.headline for each in systems] for part, systems in parts.items()} == {
-        "tags": [1, 1], "classes": [1, 0],
-    }  # fmt: skip
+    headlines = {name: [each.report.headline for each in part] for name, part in parts.items()}
+    assert headlines == {"tags": [1, 1], "classes": [1, 0]}
