@@ -147,14 +147,11 @@ def test_eval_refuses_an_analysis_without_a_meaning(
     train = tmp_path / "train.conll"
     train.write_text("a\tDT\n", encoding="utf-8")
     ended = tagkit("eval", "--gold", pos, "--slices", "--train", train, "--interval")
-    assert (
-        ended.out.endswith(
-            "\naccuracy 0.5000, 95 % interval 0.0000 to 1.0000\n\n"
-            "words in training  accuracy  tokens\n"
-            "known words          1.0000       1\n"
-            "unknown words        0.0000       1\n"
-        )
-        or "accuracy 0.5000, 95 % interval 0.5000 to 0.5000" in ended.out
+    assert ended.out.endswith(
+        "\naccuracy 0.5000, 95 % interval 0.5000 to 0.5000\n\n"
+        "words in training  accuracy  tokens\n"
+        "known words          1.0000       1\n"
+        "unknown words        0.0000       1\n"
     )
     ended = tagkit("eval", "--gold", pos, "--train", train)
     assert (ended.code, ended.err.splitlines()[-1].endswith("--train is for --slices")) == (2, True)
@@ -167,7 +164,6 @@ def test_eval_compares_several_systems_whatever_their_files_look_like(
     tagkit: Program, tmp_path: Path
 ) -> None:
     gold, worse, right = (tmp_path / name for name in ("gold.conll", "a.conll", "b.conll"))
-    gold.write_text("Ada\tB-PER\n\nNew\tB-LOC\nYork\tI-LOC\n" * 20, encoding="utf-8")
     worse.write_text("Ada B-PER\n\nNew B-LOC\nYork O\n\n" * 20, encoding="utf-8")
     right.write_bytes(b"Ada S-PER\r\n\r\nNew B-LOC\r\nYork E-LOC\r\n\r\n" * 20)
     gold.write_text("Ada\tB-PER\n\nNew\tB-LOC\nYork\tI-LOC\n\n" * 20, encoding="utf-8")
@@ -177,7 +173,7 @@ def test_eval_compares_several_systems_whatever_their_files_look_like(
     assert re.search(r"^a\.conll +0\.5000  0\.\d{4} to 0\.\d{4}$", ended.out, re.M)
     assert re.search(r"^b\.conll +1\.0000 .* \+0\.5000 .* <0\.001$", ended.out, re.M)
     assert re.search(r"^a\.conll +0\.5000 .* \+0\.0000 .* 1\.000$", ended.out, re.M)
-    assert "\nLOC           0.0000  1.0000  0.0000\n" in ended.out
+    assert "\nLOC         0.0000  1.0000  0.0000\n" in ended.out
     assert ended.err.count("gold.conll: read as columns") == 1
     found = json.loads(tagkit(*command, "--json").out)
     assert [each["report"]["micro"]["f1"] for each in found["systems"]] == [0.5, 1, 0.5]
