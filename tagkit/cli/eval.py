@@ -164,7 +164,8 @@ def eval_command(
     names = [name for name, is_asked in asked.items() if is_asked]
     if train is not None and not slices:
         raise typer.BadParameter("--train is for --slices")
-    _refuse_for_systems(gold, pred or [], [*names, *["verify"] * verify])
+    for_one = [*names, "verify"] if verify else names
+    _refuse_for_systems(gold, pred or [], for_one)
     # None leaves a key as it is; with a model the missing ones are those of its training.
     flags = {
         "data.format": input_format,
