@@ -25,8 +25,8 @@ a classifier has nn/heads/classification.py in place of a tagger's head. docs/ex
 where a cell, a head, a metric, a format, a task or a command is added.
 
 The functions of the library do what the commands do: `train`, `load(path).predict` and `stream`,
-`evaluate`, `convert`, and `read` and `write` beside them; docs/api.md describes each public name.
-The public names are resolved when they are first used: importing tagkit imports no torch.
+`evaluate`, `analyse`, `convert`, and `read` and `write` beside them; docs/api.md describes each
+public name. These names are resolved when they are first used: importing tagkit imports no torch.
 """
 
 from importlib import import_module
@@ -39,6 +39,7 @@ _PUBLIC = {
     "load": "tagkit.inference.predictor",
     "Predictor": "tagkit.inference.predictor",
     "evaluate": "tagkit.inference.evaluate",
+    "analyse": "tagkit.inference.evaluate",
     "read": "tagkit.corpus.files",
     "write": "tagkit.corpus.files",
     "convert": "tagkit.corpus.files",
@@ -65,6 +66,7 @@ _PUBLIC = {
     "ClassReport": "tagkit.evaluation.class_report",
     "JointReport": "tagkit.evaluation.class_report",
     "Score": "tagkit.evaluation.scores",
+    "Analysis": "tagkit.evaluation.analysis",
     "TagkitError": "tagkit.errors",
     "ConfigError": "tagkit.errors",
     "DataError": "tagkit.errors",

@@ -42,10 +42,13 @@ OPTION_FLAGS = {
 FLAGS = {
     **OPTION_FLAGS,
     "confidence": "--confidence",
+    "errors": "--errors",
     "config": "--config",
     "fix": "--fix",
     "force": "--force",
+    "interval": "--interval",
     "max_length": "--max-length",
+    "measures": "--measures",
     "on_bad_record": "--on-bad-record",
     "output_format": "--format",
     "overrides": "--set",
@@ -54,11 +57,13 @@ FLAGS = {
     "pred_column": "--pred-column",
     "resume": "--resume",
     "scheme": "--scheme",
+    "slices": "--slices",
     "spaces": "--search",
     "strict": "--strict",
     "threshold": "--threshold",
     "to": "--to",
     "top": "--top",
+    "train": "--train",
     "workers": "--workers",
 }
 # Those of the command that runs.

@@ -31,11 +31,6 @@ _EXTRAS = re.compile(r"(?P<text>.*?)  \[(?P<extras>.*)\]", re.DOTALL)
 _UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 
 
-# What to do instead of giving an option several times, where there is more to say than "leave one
-# out".
-_INSTEAD = {"--pred": "score each system by itself, with one --pred at a time"}
-
-
 class Command(TyperCommand):
     """One command."""
 
@@ -48,8 +43,9 @@ class Command(TyperCommand):
         for param, times in Counter(given).items():
             if times > 1 and _takes_one_value(param) and not ctx.resilient_parsing:
                 name = max(param.opts, key=len)
-                instead = _INSTEAD.get(name, "leave out all but one")
-                ctx.fail(f"{name} takes one value, and is given {times} times: {instead}")
+                ctx.fail(
+                    f"{name} takes one value, and is given {times} times: leave out all but one"
+                )
         return super().parse_args(ctx, args)
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:

@@ -10,7 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 from tagkit.corpus.alignment import overlaps, tokens_of
 from tagkit.corpus.formats.options import Item
@@ -179,10 +179,25 @@ def _quoted(text: str) -> str:
     return shorten(text) if text else "the end of the file"
 
 
+@dataclass(frozen=True, slots=True)
+class TaggedPieces:
+    """Tags of the same pieces of text, a sequence for each sentence.
+
+    Attributes:
+        gold: the gold tags.
+        predicted: likewise.
+        sentences: the pieces as words, with the gold tags.
+    """
+
+    gold: Tags
+    predicted: Tags
+    sentences: Sequence[Sentence]
+
+
 def tags_by_characters(
     gold: Characters, predicted: Characters, scheme: str, *, by_record: bool = False
-) -> tuple[Tags, Tags]:
-    """The spans of both sides as tags of the same tokens, a sequence for each sentence.
+) -> TaggedPieces:
+    """The spans of both sides as tags of the same tokens.
 
     Args:
         gold: its tokens are counted; those of `predicted` where it has none of its own.
@@ -203,11 +218,22 @@ def tags_by_characters(
     firsts = sorted({unit[at] for at in begins if by_record or not inside(at)} - {len(edges) - 1})
     ends = [*firsts[1:], len(edges) - 1]
     sequences = list(zip(firsts, ends, strict=True))
-    sides = [
+    ours, theirs = (
         _tags([(unit[a], unit[b], label) for a, b, label in side.spans], sequences, scheme)
         for side in (gold, predicted)
-    ]
-    return sides[0], sides[1]
+    )
+    sentences = []
+    for (first, end), tags in zip(sequences, ours, strict=True):
+        words = tuple(gold.text[a:b] for a, b in pairwise(edges[first : end + 1]))
+        line = _line_of(gold, edges[first])
+        sentences.append(Sentence(words, tags, lines=(line,) * len(words) if line else ()))
+    return TaggedPieces(ours, theirs, sentences)
+
+
+def _line_of(side: Characters, at: int) -> int:
+    """The line of the record that a place is in; 0 where it stands in another file."""
+    source, line = _origin(side.items[bisect_right(side.starts, at) - 1], side.name)
+    return line if source == side.name else 0
 
 
 def _tags(spans: Iterable[Stretch], sequences: Iterable[tuple[int, int]], scheme: str) -> Tags:

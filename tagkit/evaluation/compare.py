@@ -36,7 +36,7 @@ from tagkit.evaluation.labelled import (
 )
 from tagkit.evaluation.pairing import paired_texts, predicted_tags, require_same_tokens
 from tagkit.evaluation.spans import well_formed_spans
-from tagkit.evaluation.tag_report import TagReport, make_tag_report
+from tagkit.evaluation.tag_report import TagReport, make_tag_report, with_sentences
 from tagkit.evaluation.tag_tally import score_sentences
 from tagkit.text.records import Sentence
 from tagkit.text.scheme_detection import scheme_of
@@ -82,7 +82,7 @@ def compare_files(
             that `data` names, or UPOS.
         strict: count well-formed spans only.
         note: called with a sentence on the format that a file was recognised as.
-        keep_labels: keep all tags in the report, for `verify_report`.
+        keep_labels: keep all tags and words in the report, for `verify_report` and `analyse`.
 
     Raises:
         DataError: the files hold different tokens, sentences or texts, or labels of different
@@ -237,8 +237,12 @@ def _refuse_columns(
 def _report_on_tags(
     gold: Labelled, predicted: Labelled, data: DataConfig, strict: bool
 ) -> TagReport:
-    tags = _paired_tags(gold, predicted, data, strict)
-    return make_tag_report(tags.gold, tags.predicted, tags.scheme, strict=strict)
+    return _tag_report(_paired_tags(gold, predicted, data, strict), gold.name, strict)
+
+
+def _tag_report(tags: "_Tags", name: str, strict: bool) -> TagReport:
+    report = make_tag_report(tags.gold, tags.predicted, tags.scheme, strict=strict)
+    return with_sentences(report, tags.sentences, name)
 
 
 def _report_on_both(
@@ -255,7 +259,7 @@ def _report_on_both(
         plain=not has_spans(tags.scheme),
     )
     return JointReport(
-        make_tag_report(tags.gold, tags.predicted, tags.scheme, strict=strict),
+        _tag_report(tags, gold.name, strict),
         _report_on_classes(texts, found),
         whole,
     )
@@ -273,11 +277,12 @@ def _report_on_classes(gold: Sequence[Item], predicted: Sequence[Item]) -> Class
 
 @dataclass(frozen=True, slots=True)
 class _Tags:
-    """Gold and predicted tags of the same tokens, a sequence for each sentence."""
+    """Gold and predicted tags of the same sentences."""
 
     gold: Sequence[Sequence[str]]
     predicted: Sequence[Sequence[str]]
     scheme: str
+    sentences: Sequence[Sentence]
 
 
 def _paired_tags(
@@ -305,7 +310,7 @@ def _paired_tags(
             "characters"
         )
     if ours is not None and theirs is not None:
-        return _Tags([sentence.tags or () for sentence in ours], found, scheme)
+        return _Tags([sentence.tags or () for sentence in ours], found, scheme, ours)
     if data.scheme == PLAIN:
         raise DataError(
             Message(f"{gold.name}: holds spans of characters: ", Setting("data.scheme", PLAIN),
@@ -325,4 +330,5 @@ def _paired_tags(
         if sides[0].text == sides[1].text:
             break
     require_same_characters(sides[0], sides[1])
-    return _Tags(*tags_by_characters(sides[0], sides[1], scheme, by_record=by_record), scheme)
+    pieces = tags_by_characters(sides[0], sides[1], scheme, by_record=by_record)
+    return _Tags(pieces.gold, pieces.predicted, scheme, pieces.sentences)

@@ -1,7 +1,7 @@
 """Comparison of two columns of one file: gold tags and, beside them, predicted ones."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
 
 from tagkit.config import Column, DataConfig
@@ -14,14 +14,21 @@ from tagkit.corpus.formats.source import Source
 from tagkit.corpus.formats.table import Format
 from tagkit.errors import DataError
 from tagkit.evaluation.pairing import predicted_tags
-from tagkit.evaluation.tag_report import TagReport, make_tag_report
+from tagkit.evaluation.tag_report import TagReport, make_tag_report, with_sentences
 from tagkit.evaluation.tag_tally import TagTally
 from tagkit.text.records import Sentence
 from tagkit.text.scheme_detection import scheme_of
 from tagkit.wording import Message, Setting, plural
 
-# Gold and predicted tags of a sentence, and the numbers of its lines.
-_Tags = tuple[tuple[str, ...], tuple[str, ...], Sequence[int]]
+
+@dataclass(frozen=True, slots=True)
+class _Tags:
+    """Words of a sentence with their gold and predicted tags, and the numbers of its lines."""
+
+    words: tuple[str, ...]
+    gold: tuple[str, ...]
+    predicted: tuple[str, ...]
+    lines: Sequence[int]
 
 
 def compare_columns(
@@ -65,24 +72,24 @@ def compare_columns(
 def _counted(name: str, tags: Iterable[_Tags], data: DataConfig, strict: bool) -> TagReport | None:
     """The report, of which no more than counts are kept; None of no sentence."""
     tally = TagTally(name, name, strict=strict)
-    for gold, predicted, lines in tags:
-        tally.add(gold, predicted, lines, lines)
+    for each in tags:
+        tally.add(each.gold, each.predicted, each.lines, each.lines)
     return tally.report(data, other_column("columns", data))
 
 
 def _kept(name: str, tags: Iterable[_Tags], data: DataConfig, strict: bool) -> TagReport | None:
     """The report with all tags; None of no sentence."""
     gold, predicted = [], []
-    for ours, theirs, lines in tags:
-        words = ("",) * len(lines)  # tags are compared, and each line has both
-        gold.append(Sentence(words, ours, lines=lines))
-        predicted.append(Sentence(words, theirs, lines=lines))
+    for each in tags:
+        gold.append(Sentence(each.words, each.gold, lines=each.lines))
+        predicted.append(Sentence(each.words, each.predicted, lines=each.lines))
     if not gold:
         return None
     remedy = other_column("columns", data)
     scheme = scheme_of(gold, name, data.scheme, remedy=remedy).scheme
     found = predicted_tags(predicted, name, data, scheme, strict=strict)
-    return make_tag_report([each.tags or () for each in gold], found, scheme, strict=strict)
+    report = make_tag_report([each.tags or () for each in gold], found, scheme, strict=strict)
+    return with_sentences(report, gold, name)
 
 
 def _as(format: Format, data: DataConfig) -> DataConfig:
@@ -154,7 +161,7 @@ def _tags(
     for block in reader.blocks(pieces):
         if block.sentence is not None:
             gold, predicted = block.sentence.columns
-            yield gold.values, predicted.values, block.sentence.lines
+            yield _Tags(block.sentence.words, gold.values, predicted.values, block.sentence.lines)
     if reader.layout is not None:
         # Predictions in which nothing was found have no such key; gold labels have.
         reader.require_keys(reader.layout.columns[0])

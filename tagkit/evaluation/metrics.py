@@ -5,11 +5,12 @@ a line of its own, and is a key of its JSON and of `dev_scores` in history.jsonl
 table that `tagkit train` shows, and a value of `train.metric`.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from tagkit.evaluation.scores import Labels, ScoreTable
+from tagkit.text.records import Sentence
 
 
 class Kind(StrEnum):
@@ -42,6 +43,9 @@ class Comparison:
         predicted: as long as `gold`.
         accuracy: share of tokens whose tag is right, or of texts whose classes all are.
         table: scores by label.
+        sentences: the words that `gold` has the tags of, with their lines; empty of texts with
+            classes, and where `gold` is.
+        name: of the corpus; empty without `sentences`.
     """
 
     kind: Kind
@@ -49,6 +53,8 @@ class Comparison:
     predicted: Labels
     accuracy: float
     table: ScoreTable
+    sentences: Sequence[Sentence] = ()
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ seqeval's in both modes (`evaluation.verify` compares them).
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -23,6 +23,7 @@ from tagkit.evaluation.scores import (
 )
 from tagkit.evaluation.spans import well_formed_spans
 from tagkit.evaluation.tag_pieces import Piece, TagPieces
+from tagkit.text.records import Sentence
 from tagkit.text.schemes import DISPLAY, convert, has_spans, stretches
 
 # As reports show them, and as metadata.json has them: never to be renamed.
@@ -106,6 +107,18 @@ def make_tag_report(
     accuracy = None if mode == TOKENS else token_accuracy(gold, predicted)
     tokens = sum(map(len, gold))
     return _report(scheme, mode, counts, len(gold), tokens, accuracy, known, gold, predicted)
+
+
+def with_sentences(report: TagReport, sentences: Sequence[Sentence], name: str) -> TagReport:
+    """The report with the words of its tags, which analyses need.
+
+    Args:
+        report: with all tags.
+        sentences: that it is on, in order.
+        name: of the corpus.
+    """
+    comparison = replace(report.comparison, sentences=sentences, name=name)
+    return replace(report, comparison=comparison)
 
 
 def make_pieces_report(

@@ -1,14 +1,16 @@
-"""`tagkit.evaluate`: the scores of a model, or of predictions, in files or in records."""
+"""`tagkit.evaluate` and `tagkit.analyse`: a model, or predictions, in files or in records."""
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tagkit.config import Column
+from tagkit.config import Column, DataConfig
 from tagkit.corpus.files import data_options, path_text, read
 from tagkit.corpus.formats.options import silent
 from tagkit.errors import DataError
+from tagkit.evaluation.analysis import ANALYSES, Analysis, possible, read_training
+from tagkit.evaluation.analysis import analyse as analyse_report
 from tagkit.evaluation.compare import compare_files, compare_records
 from tagkit.evaluation.report import Report
 from tagkit.limits import BATCH_SIZE
@@ -56,22 +58,112 @@ def evaluate(
         ConfigError: an option is unknown or has a wrong value.
     """
     data = data_options(options)
+    predictor = _predictor(gold, pred, model, device)
+    return _report(gold, pred, predictor, data, pred_column, strict, batch_size, note, options)
+
+
+def analyse(
+    gold: str | Path | Records,
+    pred: str | Path | Records | None = None,
+    *,
+    analyses: Collection[str] | None = None,
+    train: str | Path | None = None,
+    model: "Predictor | str | Path | None" = None,
+    pred_column: Column | None = None,
+    strict: bool = False,
+    batch_size: int = BATCH_SIZE,
+    device: str = "auto",
+    note: Callable[[str], None] = silent,
+    **options: Any,
+) -> Analysis:
+    """Find out what lies behind a score, as `tagkit eval --errors` and its like do.
+
+    Args:
+        gold: as for `evaluate`, and all other arguments that are not described here.
+        pred: likewise.
+        analyses: which ones: "measures", "errors", "slices" and "interval"; None for all that
+            have a meaning for the labels.
+        train: file of the training corpus, for "slices".
+        model: a model, or its folder, which predicts for `gold`.
+        pred_column: of the predicted tags in a column file.
+        strict: count well-formed spans only.
+        batch_size: of the model.
+        device: of a model that is given by its folder.
+        note: called with a sentence on the format that was recognised, and on odd corpora.
+        options: those of [data] in the configuration, for all of these files.
+
+    Returns:
+        A record with a field for each analysis; `to_dict` has plain values.
+
+    Raises:
+        DataError: gold and predicted words differ, or an analysis has no meaning for the labels.
+        ConfigError: an option is unknown or has a wrong value.
+    """
+    data = data_options(options)
+    if analyses is not None and (isinstance(analyses, str) or {*analyses} - {*ANALYSES}):
+        raise DataError(
+            f"analyses: expected some of {', '.join(ANALYSES)}, found {clipped(repr(analyses))}"
+        )
+    predictor = _predictor(gold, pred, model, device)
+    report = _report(
+        gold, pred, predictor, data, pred_column, strict, batch_size, note, options, keep=True
+    )
+    seen = None
+    if train is not None:
+        path = path_text(train, "train")
+        if predictor is None:
+            seen = read_training(path, data, note)
+        else:
+            from tagkit.inference.score import gold_split
+
+            seen = gold_split(predictor, path, data)
+    wanted = possible(report, seen) if analyses is None else analyses
+    return analyse_report(report, wanted, seen)
+
+
+def _predictor(
+    gold: Any, pred: Any, model: "Predictor | str | Path | None", device: str
+) -> "Predictor | None":
+    """The model, loaded where it is given by its folder.
+
+    Raises:
+        DataError: a model is in another argument's place, or there are predictions beside it.
+    """
     _refuse_model(gold, "gold")
     _refuse_model(pred, "pred")
-    if model is not None:
-        if pred is not None:
-            raise DataError("expected either model or pred, found both: a model predicts itself")
-        from tagkit.inference.predictor import Predictor, load
+    if model is None:
+        return None
+    if pred is not None:
+        raise DataError("expected either model or pred, found both: a model predicts itself")
+    from tagkit.inference.predictor import Predictor, load
+
+    return model if isinstance(model, Predictor) else load(model, device)
+
+
+def _report(
+    gold: str | Path | Records,
+    pred: str | Path | Records | None,
+    predictor: "Predictor | None",
+    data: DataConfig,
+    pred_column: Column | None,
+    strict: bool,
+    batch_size: int,
+    note: Callable[[str], None],
+    options: dict[str, Any],
+    *,
+    keep: bool = False,
+) -> Report:
+    """The report of `evaluate`; `keep` says whether one on two files keeps all tags."""
+    if predictor is not None:
         from tagkit.inference.score import score_model, score_records
 
-        predictor = model if isinstance(model, Predictor) else load(model, device)
         if isinstance(gold, str | Path):
             return score_model(predictor, str(gold), data, strict, batch_size, note)
         records = _records(gold, "gold", options, note)
         return score_records(predictor, records, data, strict, batch_size, note)
     if isinstance(gold, str | Path) and (pred is None or isinstance(pred, str | Path)):
         other = None if pred is None else path_text(pred, "pred")
-        return compare_files(str(gold), other, data, pred_column, strict, note)
+        return compare_files(str(gold), other, data, pred_column, strict, note, keep_labels=keep)
     if pred is None:
         raise DataError("expected a model or pred beside the gold records, found neither")
     ours, theirs = (

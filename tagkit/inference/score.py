@@ -4,7 +4,7 @@ Training, `tagkit eval` and `tagkit predict` all use `Predictor`, so their predi
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tagkit.config import DataConfig
 from tagkit.corpus.answers import Answer, as_items
@@ -12,8 +12,10 @@ from tagkit.corpus.dataset import Split, with_label_notes
 from tagkit.corpus.formats.options import Item
 from tagkit.corpus.splits import check_classes, read_split, split_of_records
 from tagkit.errors import DataError
+from tagkit.evaluation.class_report import JointReport
 from tagkit.evaluation.compare import refuse_options_of_tags
 from tagkit.evaluation.report import Report
+from tagkit.evaluation.tag_report import TagReport, with_sentences
 from tagkit.inference.predictor import Predictor
 from tagkit.text.records import Prediction
 from tagkit.wording import Message, Setting, plural
@@ -100,7 +102,9 @@ def score_model(
     split = gold_split(predictor, path, data)
     for text in split.notes:
         note(text)
-    return evaluate_split(predictor, split, batch_size=batch_size, strict=strict)
+    return _with_words(
+        evaluate_split(predictor, split, batch_size=batch_size, strict=strict), split
+    )
 
 
 def gold_split(predictor: Predictor, path: str, data: DataConfig) -> Split:
@@ -146,7 +150,19 @@ def score_records(
     split = _checked(predictor, split)
     for text in split.notes:
         note(text)
-    return evaluate_split(predictor, split, batch_size=batch_size, strict=strict)
+    return _with_words(
+        evaluate_split(predictor, split, batch_size=batch_size, strict=strict), split
+    )
+
+
+def _with_words(report: Report, split: Split) -> Report:
+    """The report with the words of its tags."""
+    match report:
+        case TagReport():
+            return with_sentences(report, split.sentences, split.path)
+        case JointReport():
+            return replace(report, tags=with_sentences(report.tags, split.sentences, split.path))
+    return report
 
 
 def _as_trained(predictor: Predictor, data: DataConfig) -> DataConfig:

@@ -97,3 +97,97 @@ def test_eval_of_a_classifier_prints_its_matrix_and_files_are_compared(
     tagkit("predict", intents / "model", test, "--format", "jsonl", "-o", predicted)
     compared = json.loads(tagkit("eval", "--gold", test, "--pred", predicted, "--json").out)
     assert compared == scores
+
+
+BOTH = "Ada\tB-PER\tB-PER\nin\tO\tO\nNew\tB-LOC\tB-LOC\nYork\tI-LOC\tO\n"
+ANALYSES = ("--measures", "--errors", "--slices", "--interval")
+
+
+def test_eval_adds_analyses_below_the_report_and_to_its_json(
+    tagkit: Program, tmp_path: Path
+) -> None:
+    both, train = tmp_path / "both.conll", tmp_path / "train.conll"
+    both.write_text(BOTH, encoding="utf-8")
+    train.write_text("Ada\tB-PER\n", encoding="utf-8")
+    plain = tagkit("eval", "--gold", both).out
+    ended = tagkit("eval", "--gold", both, *ANALYSES, "--train", train)
+    assert ended.out.startswith(f"{plain}\nF1 0.5000, 95 % interval 0.5000 to 0.5000\n\nmeasure ")
+    assert f"  {both}:3\n    gold       Ada in [LOC New York]\n" in ended.out
+    assert re.search(r"^seen with this label .* 1$", ended.out, re.M)
+    usual = json.loads(tagkit("eval", "--gold", both, "--json").out)
+    found = json.loads(tagkit("eval", "--gold", both, "--json", *ANALYSES, "--train", train).out)
+    assert list(found) == [*usual, "measures", "errors", "slices", "interval"]
+    assert {key: found[key] for key in usual} == usual
+    assert found["errors"]["kinds"]["boundary"]["examples"][0]["line"] == 3
+    assert found["slices"]["seen"]["seen with this label"]["f1"] == 1
+
+
+def test_eval_of_a_model_has_the_analyses_of_its_predictions_in_a_file(
+    tagkit: Program, model: Path
+) -> None:
+    options = ["--json", *ANALYSES, "--train", "train.conll"]
+    by_model = json.loads(tagkit("eval", model, "dev.conll", *options).out)
+    tagkit("predict", model, "dev.conll", "-o", "analysed.conll")
+    files = ["--gold", "dev.conll", "--pred", "analysed.conll"]
+    by_files = json.loads(tagkit("eval", *files, *options).out)
+    assert by_files == {**by_model, "unknown": {}}
+    assert by_model["slices"]["seen"]
+
+
+def test_eval_refuses_an_analysis_without_a_meaning(
+    tagkit: Program, intents: Path, tmp_path: Path
+) -> None:
+    pos = tmp_path / "pos.conll"
+    pos.write_text("a\tDT\tDT\nb\tNN\tVB\n", encoding="utf-8")
+    ended = tagkit("eval", "--gold", pos, "--errors")
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err.endswith("/pos.conll: holds plain labels: --errors is for spans\n")
+    ended = tagkit("eval", "--gold", pos, "--slices")
+    assert ended.err.endswith("--slices of these needs --train, the training corpus\n")
+    train = tmp_path / "train.conll"
+    train.write_text("a\tDT\n", encoding="utf-8")
+    ended = tagkit("eval", "--gold", pos, "--slices", "--train", train, "--interval")
+    assert ended.out.endswith(
+        "\naccuracy 0.5000, 95 % interval 0.5000 to 0.5000\n\n"
+        "words in training  accuracy  tokens\n"
+        "known words          1.0000       1\n"
+        "unknown words        0.0000       1\n"
+    )
+    ended = tagkit("eval", "--gold", pos, "--train", train)
+    assert (ended.code, ended.err.splitlines()[-1].endswith("--train is for --slices")) == (2, True)
+    ended = tagkit("eval", intents / "model", intents / "test.tsv", "--measures")
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err.endswith("the corpus holds classes of texts: --measures is for tags\n")
+
+
+def test_eval_compares_several_systems_whatever_their_files_look_like(
+    tagkit: Program, tmp_path: Path
+) -> None:
+    gold, worse, right = (tmp_path / name for name in ("gold.conll", "a.conll", "b.conll"))
+    worse.write_text("Ada B-PER\n\nNew B-LOC\nYork O\n\n" * 20, encoding="utf-8")
+    right.write_bytes(b"Ada S-PER\r\n\r\nNew B-LOC\r\nYork E-LOC\r\n\r\n" * 20)
+    gold.write_text("Ada\tB-PER\n\nNew\tB-LOC\nYork\tI-LOC\n\n" * 20, encoding="utf-8")
+    command = ["eval", "--gold", gold, "--pred", worse, "--pred", right, "--pred", worse]
+    ended = tagkit(*command)
+    assert ended.code == 0
+    assert re.search(r"^a\.conll +0\.5000  0\.\d{4} to 0\.\d{4}$", ended.out, re.M)
+    assert re.search(r"^b\.conll +1\.0000 .* \+0\.5000 .* <0\.001$", ended.out, re.M)
+    assert re.search(r"^a\.conll +0\.5000 .* \+0\.0000 .* 1\.000$", ended.out, re.M)
+    assert "\nLOC         0.0000  1.0000  0.0000\n" in ended.out
+    assert ended.err.count("gold.conll: read as columns") == 1
+    found = json.loads(tagkit(*command, "--json").out)
+    assert [each["report"]["micro"]["f1"] for each in found["systems"]] == [0.5, 1, 0.5]
+    worse.write_text("Ada B-PER\n\nOld B-LOC\nYork O\n\n" * 20, encoding="utf-8")
+    ended = tagkit(*command)
+    assert (ended.code, ended.out) == (1, "")
+    assert f"a.conll:3: expected 'New' as on {gold}:3, found 'Old'\n" in ended.err
+
+
+def test_eval_of_several_systems_refuses_what_is_for_one(tagkit: Program) -> None:
+    two = ["--pred", "a", "--pred", "b"]
+    for option in (*ANALYSES, "--verify"):
+        ended = tagkit("eval", "--gold", "g", *two, option)
+        assert ended.code == 2
+        assert ended.err.endswith(f"Invalid value: {option} is for one system, with --pred once\n")
+    ended = tagkit("eval", "--gold", "-", *two)
+    assert ended.err.endswith("--gold - is read once\n")

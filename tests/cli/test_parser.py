@@ -27,14 +27,6 @@ def test_an_option_of_one_value_that_is_given_twice_is_refused_in_every_command(
     assert f"Error: {option} takes one value, and is given 2 times: " in ended.err
 
 
-def test_two_predictions_are_to_be_scored_one_by_one(tagkit: Program) -> None:
-    ended = tagkit("eval", "--gold", "a", "--pred", "b", "--pred", "c")
-    assert ended.err.endswith(
-        "Error: --pred takes one value, and is given 2 times: score each system by itself, with "
-        "one --pred at a time\n"
-    )
-
-
 def test_short_and_long_names_are_one_option_and_flags_may_be_repeated(
     tagkit: Program, tmp_path: Path
 ) -> None:

@@ -1,9 +1,11 @@
 """Scores from labels equal conlleval's."""
 
+from random import Random
+
 import conlleval
 import pytest
 from hypothesis import given
-from random_tags import gold_and_predicted
+from random_tags import TAGS, gold_and_predicted
 
 from tagkit.evaluation.scores import Labels, count_spans, count_tokens, token_accuracy
 from tagkit.text.schemes import stretches
@@ -24,6 +26,22 @@ def test_f1_and_accuracy_are_those_of_conlleval(
     assert token_accuracy(gold, predicted) == (
         counts.correct_tags / counts.tokens if counts.tokens else 0.0
     )
+
+
+def test_10_000_random_corpora_have_the_scores_of_conlleval() -> None:
+    rng = Random(17)
+    for _ in range(10_000):
+        gold = [rng.choices(TAGS, k=rng.randint(1, 8)) for _ in range(rng.randint(1, 3))]
+        changed = rng.choice((0.1, 0.3, 1))
+        predicted = [
+            [rng.choice(TAGS) if rng.random() < changed else tag for tag in tags] for tags in gold
+        ]
+        counts = conlleval.count(gold, predicted)
+        found = count_spans(gold, predicted, stretches)
+        assert found.correct.total() == counts.correct.total(), (gold, predicted)
+        assert found.gold == +counts.gold, (gold, predicted)
+        assert found.predicted == +counts.guessed, (gold, predicted)
+        assert token_accuracy(gold, predicted) == counts.correct_tags / counts.tokens
 
 
 @pytest.mark.parametrize(

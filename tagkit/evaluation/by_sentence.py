@@ -1,0 +1,94 @@
+"""A report's decisions sentence by sentence, or text by text: what analyses and intervals need."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import numpy as np
+
+from tagkit.errors import DataError
+from tagkit.evaluation.aligned import Aligned, align
+from tagkit.evaluation.class_report import ClassReport, JointReport
+from tagkit.evaluation.metrics import Comparison, Kind
+from tagkit.evaluation.report import Report
+from tagkit.evaluation.significance import SentenceCounts
+from tagkit.evaluation.spans import well_formed_spans
+from tagkit.evaluation.tag_report import STRICT, TagReport, name_of_bare
+from tagkit.text.schemes import DISPLAY, Stretch, stretches
+
+SpansOf = Callable[[Sequence[str]], list[Stretch]]
+_SCHEMES = {shown: name for name, shown in DISPLAY.items()}
+
+
+def parts_of(report: Report) -> dict[str, TagReport | ClassReport]:
+    """The report itself, without a name, or the "tags" and the "classes" of one on both.
+
+    Raises:
+        DataError: it is on several tag columns, or of a kind of its own.
+    """
+    match report:
+        case TagReport() | ClassReport():
+            return {"": report}
+        case JointReport():
+            return {"tags": report.tags, "classes": report.classes}
+    raise DataError("this model predicts several columns: expected one tag column, or classes")
+
+
+def aligned_sentences(report: TagReport) -> list[Aligned]:
+    """The sentences of a report on spans, with the spans that it counts.
+
+    Raises:
+        DataError: the report has no words, as it was counted while files were read.
+    """
+    comparison = _kept(report.comparison)
+    spans_of: SpansOf = stretches
+    if report.mode == STRICT:
+        spans_of = partial(well_formed_spans, scheme=_SCHEMES[report.scheme])
+    labels = comparison.table.types
+    if "" in labels:  # of tags that are a bare prefix; people see it as the report names it
+        spans_of = partial(_named, spans_of=spans_of, bare=name_of_bare(labels))
+    return list(align(comparison.sentences, comparison.gold, comparison.predicted, spans_of))
+
+
+def sentence_counts(report: TagReport | ClassReport) -> SentenceCounts:
+    """The decisions of each sentence or text, by which the headline of the report is made.
+
+    Raises:
+        DataError: the report was counted while files were read.
+    """
+    comparison = _kept(report.comparison)
+    if isinstance(report, TagReport) and comparison.kind is Kind.SPANS:
+        return _counts(
+            [
+                (len(set(each.gold) & set(each.predicted)), len(each.predicted), len(each.gold))
+                for each in aligned_sentences(report)
+            ]
+        )
+    pairs = zip(comparison.gold, comparison.predicted, strict=True)
+    if comparison.kind is Kind.CLASSES:
+        sets = ((set(ours), set(theirs)) for ours, theirs in pairs)
+        return _counts([(len(ours & theirs), len(theirs), len(ours)) for ours, theirs in sets])
+    if comparison.kind is Kind.CLASS:  # a text without a predicted class is wrong
+        return _counts([(tuple(ours) == tuple(theirs), 1, 1) for ours, theirs in pairs])
+    return _counts(
+        [
+            (sum(map(str.__eq__, ours, theirs)), len(theirs), len(ours))
+            for ours, theirs in pairs
+        ]
+    )  # fmt: skip
+
+
+def _counts(rows: Sequence[tuple[int, int, int]]) -> SentenceCounts:
+    correct, predicted, gold = np.array(rows, dtype=np.float64).T
+    return SentenceCounts(correct, predicted, gold)
+
+
+def _kept(comparison: Comparison) -> Comparison:
+    if not comparison.gold:
+        raise DataError(
+            "expected a report that keeps its tags: this one was counted while files were read"
+        )
+    return comparison
+
+
+def _named(tags: Sequence[str], spans_of: SpansOf, bare: str) -> list[Stretch]:
+    return [(start, end, label or bare) for start, end, label in spans_of(tags)]

@@ -1,0 +1,93 @@
+"""Analyses and systems as people read them."""
+
+import tagkit
+from tagkit import Document, Sentence
+from tagkit.evaluation.analysis import analyse
+from tagkit.evaluation.analysis_text import analysis_lines, systems_lines
+from tagkit.evaluation.systems import compare_systems
+
+WORDS = ("Yesterday", "in", "the", "north", "of", "New", "York", "City", "it", "rained", "a", "lot")
+GOLD = Sentence(WORDS, ("O",) * 5 + ("B-LOC", "I-LOC", "I-LOC") + ("O",) * 4)
+FOUND = Sentence(WORDS, ("O",) * 5 + ("B-LOC", "I-LOC", "O") + ("O",) * 4)
+
+
+def lines(*names: str, width: int | None = None) -> list[str]:
+    return list(analysis_lines(analyse(tagkit.evaluate([GOLD], [FOUND]), names), width))
+
+
+def test_an_interval_is_one_line() -> None:
+    assert lines("interval") == ["", "F1 0.0000, 95 % interval 0.0000 to 0.0000"]
+
+
+def test_measures_have_a_row_each() -> None:
+    assert lines("measures") == [
+        "",
+        "measure   precision  recall      f1  correct  wrong  partial  missed  spurious",
+        "strict       0.0000  0.0000  0.0000        0      1        0       0         0",
+        "exact        0.0000  0.0000  0.0000        0      1        0       0         0",
+        "partial      0.5000  0.5000  0.5000        0      0        1       0         0",
+        "ent_type     1.0000  1.0000  1.0000        1      0        0       0         0",
+        "surface      0.0000  0.0000  0.0000",
+        "surface: 1 distinct gold form with their types",
+    ]
+
+
+def test_errors_are_shown_with_the_words_around_them() -> None:
+    found = lines("errors")
+    assert "boundary                1       +100.00" in found
+    assert "kind of error      errors  F1 if mended" in found
+    assert found[-4:] == [
+        "boundary",
+        "  gold:1",
+        "    gold       in the north of [LOC New York City] it rained a lot",
+        "    predicted  in the north of [LOC New York] City it rained a lot",
+    ]
+
+
+def test_a_narrow_terminal_shows_fewer_words_around_an_error() -> None:
+    assert lines("errors", width=50)[-2:] == [
+        "    gold       of [LOC New York City] it",
+        "    predicted  of [LOC New York] City it",
+    ]
+
+
+def test_words_and_labels_are_shown_safely() -> None:
+    evil = Sentence(("a\x1b[2J", "<script>"), ("B-\x1bX", "O"))
+    none = Sentence(evil.words, ("O", "O"))
+    shown = "\n".join(analysis_lines(tagkit.analyse([evil], [none])))
+    assert "\x1b" not in shown
+    assert "[\\x1bX a\\x1b[2J] <script>" in shown
+
+
+def test_slices_have_a_table_for_each_division() -> None:
+    assert lines("slices")[:6] == [
+        "",
+        "tokens of the span  precision  recall      f1  support",
+        "2                      0.0000  0.0000  0.0000        0",
+        "3                      0.0000  0.0000  0.0000        1",
+        "",
+        "tokens of the sentence  precision  recall      f1  support",
+    ]
+
+
+def test_systems_are_rows_of_one_table_and_columns_of_another() -> None:
+    reports = [("a", tagkit.evaluate([GOLD], [FOUND])), ("b", tagkit.evaluate([GOLD], [GOLD]))]
+    assert list(systems_lines(compare_systems(reports), ["a.conll", "b.conll"])) == [
+        "system       F1     95 % interval   change       95 % interval      p",
+        "a.conll  0.0000  0.0000 to 0.0000",
+        "b.conll  1.0000  1.0000 to 1.0000  +1.0000  +1.0000 to +1.0000  1.000",
+        "change: from the first system; p: of a paired randomisation test",
+        "",
+        "F1 by type     (1)     (2)",
+        "LOC         0.0000  1.0000",
+        "(1) a.conll",
+        "(2) b.conll",
+    ]
+
+
+def test_systems_of_tags_and_classes_have_tables_of_both() -> None:
+    text = Document("To Rome.", spans=(tagkit.TextSpan("Rome", 3, 7, "LOC"),), labels=("go",))
+    report = tagkit.evaluate([text], [text])
+    shown = list(systems_lines(compare_systems([("a", report), ("b", report)]), ["a", "b"]))
+    assert [line for line in shown if line in ("tags", "classes")] == ["tags", "classes"]
+    assert shown[shown.index("classes") - 1] == ""
