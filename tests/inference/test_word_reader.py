@@ -31,7 +31,9 @@ def embedding(*, chars: bool, affixes: bool, vectors: int) -> TokenEmbedding:
     )
     for parameter in embed.parameters():  # rows of padding too, which must not be summed
         torch.nn.init.normal_(parameter)
-    embed.words.vectors[1:] = torch.arange(5 * vectors).view(vectors, 5)
+    table = torch.arange(5.0 * (vectors + 1)).view(vectors + 1, 5)
+    table[0] = 0
+    embed.words.vectors = table
     return embed.eval()
 
 
