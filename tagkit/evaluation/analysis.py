@@ -160,7 +160,8 @@ def _refuse(names: Collection[str], tags: TagReport | None, train: Split | None)
     Raises:
         DataError: there is one.
     """
-    of_spans = [Setting(name) for name in ANALYSES[:2] if name in names]
+    settings = {"measures": Setting("measures"), "errors": Setting("errors")}
+    of_spans = [setting for name, setting in settings.items() if name in names]
     if tags is None:
         if "slices" in names:
             of_spans.append(Setting("slices"))

@@ -76,7 +76,7 @@ def analyse(
     note: Callable[[str], None] = silent,
     **options: Any,
 ) -> Analysis:
-    """Find out what lies behind a score, as `tagkit eval --errors` and its like do.
+    """What lies behind a score: measures, kinds of error, slices and an interval.
 
     Args:
         gold: as for `evaluate`, and all other arguments that are not described here.

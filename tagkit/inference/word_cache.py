@@ -83,7 +83,8 @@ class WordCache:
 
     @torch.inference_mode()
     def _add(self, words: Sequence[str]) -> None:
-        # The trainer predicts on dev between epochs: without this, dropout would be cached.
+        # The trainer predicts on dev between epochs: on a GPU, where torch's own layers read the
+        # characters, dropout would be cached without this.
         if self._model.training:
             self._model.eval()
         embed = self._model.embed

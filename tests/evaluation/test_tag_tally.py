@@ -131,6 +131,7 @@ def many(sentences: int, tags: Sequence[str]) -> Iterator[Sentence]:
         yield Sentence(tuple(f"word{at + i}" for i in range(20)), row, lines=range(at, at + 20))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "tags", [("O", "B-X", "I-X", "O", "B-Y", "I-Y", "O"), ("NN", "DT", "VB", "IN", "O")]
 )

@@ -45,7 +45,7 @@ def test_the_table_and_the_layers_give_the_same_answers(
     predictor: Predictor, given: list[Sentence], size: int
 ) -> None:
     by_rows = predictor.annotate(given, batch_size=size, confidence=True)
-    for one, found in zip(given, by_rows, strict=True):  # alone: torch's own layers
+    for one, found in zip(given, by_rows, strict=True):  # alone: in NumPy
         (alone,) = predictor.annotate([one], batch_size=1, confidence=True)
         assert found.tags == alone.tags
         assert found.probabilities == pytest.approx(alone.probabilities, abs=1e-5)

@@ -32,8 +32,6 @@ BREAKS = [
     Break("trainer", "        model.train()\n", "", "trainer::test_steps_are_taken_in"),
     Break("sentence_predictor", "            self.model.eval()\n", "            pass\n",
           "trainer::test_steps_are_taken_in"),
-    Break("word_cache", "            self._model.eval()\n", "            pass\n",
-          "trainer::test_steps_are_taken_in"),
     # Learning rates, and the decay of the mean.
     Break("lr_schedule", "max(1, self.total_steps - settings.warmup_steps)",
           "max(1, self.total_steps)", "trainer::test_the_schedules_have_the"),

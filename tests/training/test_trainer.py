@@ -551,6 +551,7 @@ class CountTables(StopAt):
         self.counts.add(len({t.data_ptr() for t in tensors if t.shape == self.shape}))
 
 
+@pytest.mark.slow
 def test_a_run_has_its_table_of_words_in_memory_four_times_resumed_or_not(tmp_path: Path) -> None:
     config = tiny.config(tmp_path, "train.max_epochs=3")
     listener = CountTables(4)
