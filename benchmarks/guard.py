@@ -1,13 +1,14 @@
 """A guard of speed, for CI: ratios to yardsticks, each with a bound, in under two minutes.
 
     python benchmarks/guard.py
-    python benchmarks/guard.py training start-up
+    python benchmarks/guard.py training start-up --slack 1.5
 
 A ratio is tagkit's time divided by that of a yardstick, which runs in turn with it, so that a slow
 machine slows both; of several rounds the fastest of either counts. Other work on the machine can
 still disturb a ratio, so one that is over its bound is measured again, up to three times. A bound
-is the recorded ratio and a fifth: a later change that costs more is seen at once. The exit status
-is 1 if a ratio stays over its bound. After a change that is meant, write the new ratio in `GUARDS`.
+is the recorded ratio and a fifth: a later change that costs more is seen at once. Ratios also
+depend on the processor, so --slack may be larger on other machines. The exit status is 1 if a ratio
+stays over its bound. After a change that is meant, write the new ratio in `GUARDS`.
 
 The corpus is made up (words by Zipf's law, lengths as those of news, 23 tags), so that no other
 file is needed. All runs on one thread.
@@ -27,7 +28,7 @@ from typing import Any
 
 ATTEMPTS = 3  # at a ratio that is over its bound
 ROUNDS = 3  # of an attempt
-SLACK = 1.2  # how much larger than recorded a ratio may be
+SLACK = 1.2  # how many times the recorded ratio is still good
 TRAIN = 640  # sentences of training
 TEST = 2000  # sentences of reading, scoring and decoding
 
@@ -49,11 +50,6 @@ class Guard:
     measured: str
     recorded: float
     pair: Callable[[Path], tuple[Work, Work]]
-
-    @property
-    def bound(self) -> float:
-        """The largest ratio that passes."""
-        return SLACK * self.recorded
 
 
 def timed(work: Callable[[], object]) -> Work:
@@ -106,6 +102,7 @@ def settings(folder: Path) -> Any:
     options = [
         "encoder.hidden=100", "embeddings.char_hidden=25", "embeddings.affix_dim=0",
         "train.max_epochs=1", "train.patience=0", "train.batch_size=32", "train.lr=0.003",
+        "train.workers=1",
     ]  # fmt: skip
     flags = {
         "data.train_file": str(column_file(folder, TRAIN)),
@@ -268,16 +265,16 @@ def start_up(folder: Path) -> tuple[Work, Work]:
     return command("-m", "tagkit", "predict", str(home), "-"), command("-c", "import torch")
 
 
-# The recorded ratios are medians of five runs of this script on one idle machine.
+# The recorded ratios are medians of three runs of this script on one idle machine.
 GUARDS = (
-    Guard("training", "a pass of training / the textbook tagger's", 0.36, training),
-    Guard("kernels", "a pass of training / its bare LSTM kernels", 2.0, kernels),
-    Guard("decoding", "decoding / the textbook tagger's", 0.3, decoding),
-    Guard("loss", "a CRF's loss / pytorch-crf", 0.3, lambda folder: chain(folder, "loss")),
-    Guard("viterbi", "Viterbi / pytorch-crf", 0.25, lambda folder: chain(folder, "viterbi")),
-    Guard("reading", "reading columns / splitting lines", 2.0, reading),
-    Guard("eval", "scoring two files / sets of spans", 2.0, evaluation),
-    Guard("start-up", "predicting one sentence / importing torch", 1.1, start_up),
+    Guard("training", "a pass of training / the textbook tagger's", 0.34, training),
+    Guard("kernels", "a pass of training / its bare LSTM kernels", 2.1, kernels),
+    Guard("decoding", "decoding / the textbook tagger's", 0.18, decoding),
+    Guard("loss", "a CRF's loss / pytorch-crf", 0.27, lambda folder: chain(folder, "loss")),
+    Guard("viterbi", "Viterbi / pytorch-crf", 0.28, lambda folder: chain(folder, "viterbi")),
+    Guard("reading", "reading columns / splitting lines", 2.2, reading),
+    Guard("eval", "scoring two files / sets of spans", 0.97, evaluation),
+    Guard("start-up", "predicting one sentence / importing torch", 1.0, start_up),
 )
 
 
@@ -287,13 +284,13 @@ def ratio(ours: Work, theirs: Work) -> float:
     return min(each[0] for each in rounds) / min(each[1] for each in rounds)
 
 
-def measure(guard: Guard, folder: Path) -> float:
+def measure(guard: Guard, folder: Path, bound: float) -> float:
     """The ratio of the first attempt that is within the bound, else the smallest of all."""
     ours, theirs = guard.pair(folder)
     smallest = float("inf")
     for _ in range(ATTEMPTS):
         smallest = min(smallest, ratio(ours, theirs))
-        if smallest <= guard.bound:
+        if smallest <= bound:
             break
     return smallest
 
@@ -303,7 +300,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     names = [guard.name for guard in GUARDS]
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(names)}; or all")
-    chosen = parser.parse_args().names or names
+    parser.add_argument("--slack", type=float, default=SLACK, help=f"default: {SLACK}")
+    options = parser.parse_args()
+    chosen = options.names or names
     if unknown := [name for name in chosen if name not in names]:
         parser.error(f"expected names of {', '.join(names)}; found {', '.join(unknown)}")
     import torch
@@ -313,11 +312,12 @@ def main() -> None:
     failed = []
     with tempfile.TemporaryDirectory() as folder:
         for guard in (guard for guard in GUARDS if guard.name in chosen):
-            found = measure(guard, Path(folder))
-            if found > guard.bound:
+            bound = options.slack * guard.recorded
+            found = measure(guard, Path(folder), bound)
+            if found > bound:
                 failed.append(guard.name)
-            print(f"| {guard.measured} | {found:.2f} | {guard.recorded:.2f} | {guard.bound:.2f} | "
-                  f"{'over the bound' if found > guard.bound else ''} |", flush=True)  # fmt: skip
+            print(f"| {guard.measured} | {found:.2f} | {guard.recorded:.2f} | {bound:.2f} | "
+                  f"{'over the bound' if found > bound else ''} |", flush=True)  # fmt: skip
     if failed:
         sys.exit(f"slower than recorded: {', '.join(failed)}")
 
