@@ -26,6 +26,7 @@ from tagkit.models.model import Model
 from tagkit.text.scheme_detection import illegal_count
 from tagkit.training.callbacks import Epoch, Listener, Save, Step
 from tagkit.training.checkpoint import newest_checkpoint
+from tagkit.training.dev_loss import DevLoss
 from tagkit.training.distributed import processes_of
 from tagkit.training.lr_schedule import Schedule
 from tagkit.training.optimizer import OPTIMIZERS
@@ -480,7 +481,11 @@ def test_last_and_best_are_saved_with_the_mean_of_the_weights(tmp_path: Path) ->
             assert not torch.equal(mean, tensors[f"weights.{key}"]), key
             for model in models:
                 assert torch.equal(model[key], mean), (name, key)
-        train(config, resume=True)
+        trained = train(config, resume=True)
+    # Dev was scored with the weights that were saved.
+    prepared = prepare(config, CPU)
+    prepared.model.load_state_dict(last_weights(tmp_path, "best"))
+    assert DevLoss(prepared).compute() == pytest.approx(trained.best.dev_loss, rel=1e-5)
 
 
 @pytest.mark.parametrize("task", list(TASKS))
