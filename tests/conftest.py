@@ -19,7 +19,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # The same examples in every run: a red build is one that somebody has made red.
 # tests/e2e/test_laws.py runs the slow profile.
-settings.register_profile("tagkit", derandomize=True, deadline=None, max_examples=50)
+settings.register_profile("tagkit", derandomize=True, deadline=None, max_examples=25)
 settings.register_profile("tagkit-slow", settings.get_profile("tagkit"), max_examples=100)
 settings.load_profile("tagkit")
 
