@@ -10,6 +10,7 @@ from marks import mostly_slow
 PROBLEMS = {"/dev/full": "No space left on device", "&-": "it is closed"}
 
 
+@pytest.mark.slow
 def test_a_reader_that_goes_away_is_no_error_message(model: Path) -> None:
     program = f"{sys.executable} -c 'from tagkit.cli.main import main; main()'"
     lines = "Ada visits Rome.\n" * 5000
@@ -22,6 +23,7 @@ def test_a_reader_that_goes_away_is_no_error_message(model: Path) -> None:
     assert b"BrokenPipe" not in ended.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
 @pytest.mark.parametrize(
     ("command", "target"),

@@ -450,6 +450,7 @@ def test_any_mutation_gives_a_working_model_or_a_refusal_within_bounds(
     assert 0 < working < refused
 
 
+@pytest.mark.slow
 def test_loading_a_model_does_not_import_torch_s_compiler(tagger: Path) -> None:
     program = (
         "import sys, torch, tagkit.inference.predictor\n"

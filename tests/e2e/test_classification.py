@@ -149,6 +149,7 @@ def test_training_twice_gives_the_same_bytes(tmp_path: Path) -> None:
     assert digests[0] == digests[1]
 
 
+@pytest.mark.slow
 def test_segments_change_gradients_but_not_what_a_trained_model_says(tmp_path: Path) -> None:
     settings = config(tmp_path, tiny.classified(tmp_path), "train.bptt=4")
     predictor = train(settings).predictor
@@ -161,6 +162,7 @@ def test_segments_change_gradients_but_not_what_a_trained_model_says(tmp_path: P
         assert ours.probability == pytest.approx(theirs.probability, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_a_text_may_have_several_classes_or_none(tmp_path: Path) -> None:
     def record(text: str, *labels: str) -> str:
         return json.dumps({"text": text, "labels": labels})

@@ -22,6 +22,8 @@ from tagkit.training.trainer import train
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+# Their examples train models of their own.
+TRAINING_PAGES = ("columns.md", "training.md", "troubleshooting.md")
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -52,7 +54,14 @@ def tables() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("tables")
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, marks=[pytest.mark.slow] if page.name in TRAINING_PAGES else [])
+        for page in PAGES
+    ],
+    ids=lambda page: page.name,
+)
 def test_the_python_examples_run(page: Path, workplace: Path, monkeypatch: Any) -> None:
     monkeypatch.chdir(workplace)
     names: dict[str, Any] = {}

@@ -56,6 +56,7 @@ def mode(path: str) -> int:
 # Modes, links, devices
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [
@@ -79,6 +80,7 @@ def test_a_0600_file_keeps_its_mode_and_a_new_one_gets_what_the_umask_gives(
         os.remove("out.jsonl")
 
 
+@pytest.mark.slow
 def test_files_and_folders_of_several_copies_get_what_the_umask_gives() -> None:
     Path("dev.conll").write_text(CORPUS, encoding="utf-8")
     ended = tagkit(
@@ -100,6 +102,7 @@ def test_a_link_stays_and_its_target_is_written() -> None:
     assert Path("end.jsonl").read_text("utf-8").startswith('{"tokens": ["Ada", "left"]')
 
 
+@pytest.mark.slow
 def test_the_target_of_a_dangling_link_is_made() -> None:
     Path("link.jsonl").symlink_to("new.jsonl")
     assert tagkit("convert", "train.conll", "link.jsonl").returncode == 0
@@ -152,6 +155,7 @@ def test_a_named_pipe_is_written_through_and_stays() -> None:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/stdout").exists(), reason="the system has no /dev/stdout")
 def test_dev_stdout_is_standard_output_wherever_that_goes() -> None:
     words = ("convert", "train.conll", "/dev/stdout", "--to", "slash")
@@ -183,6 +187,7 @@ def test_convert_replaces_a_file_with_force_alone() -> None:
     assert Path("out.jsonl").read_text("utf-8").startswith("{")
 
 
+@pytest.mark.slow
 def test_the_second_file_of_a_pair_is_not_replaced_either() -> None:
     Path("notes.txt").write_text("mine", encoding="utf-8")
     ended = tagkit("convert", "train.conll", "notes.ann")
@@ -226,6 +231,7 @@ def test_an_input_is_never_replaced_by_whatever_name(how: str, tmp_path: Path) -
         assert Path("train.conll").read_text("utf-8") == CORPUS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("source", "output"),
     [("notes.txt", "notes.ann"), ("notes.ann", "notes.txt"), ("notes.ann", "notes.ann")],
@@ -282,6 +288,7 @@ def test_repair_replaces_no_file_that_is_there(order: list[str]) -> None:
     assert Path("dev.conll").read_text("utf-8") == CORPUS + "x\tI-PER\n"
 
 
+@pytest.mark.slow
 def test_a_folder_of_copies_is_filled_but_its_files_are_not_replaced() -> None:
     Path("dev.conll").write_text(CORPUS, encoding="utf-8")
     Path("out").mkdir()
@@ -314,6 +321,7 @@ def test_a_folder_is_never_replaced() -> None:
                                                     "00002.txt"]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_folder_that_holds_the_input_is_not_to_be_removed() -> None:
     assert tagkit("convert", "train.conll", "brat", "--to=brat").returncode == 0
     for output in ("brat", "brat/../brat", "."):
@@ -368,6 +376,7 @@ def test_a_name_of_255_bytes_is_written() -> None:
     assert left() == [name, "train.conll"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "setuid"), reason="the system has no users")
 def test_a_folder_without_permission_is_named_also_behind_a_link(tmp_path: Path) -> None:
     Path("locked").mkdir(mode=0o555)
@@ -417,6 +426,7 @@ def test_a_full_disk_behind_standard_output_is_one_line(command: list[str]) -> N
         assert ended.stderr == f"error: standard output: cannot be written: {problem}\n"
 
 
+@pytest.mark.slow
 @needs_full
 @pytest.mark.parametrize("shell", ["2>/dev/full", "2>&-"])
 def test_nobody_needs_to_read_the_messages(shell: str) -> None:
@@ -455,6 +465,7 @@ def test_half_of_a_surrogate_pair_is_refused_with_its_line(encoding: str, conten
     assert "odd.conll:2: expected characters, found half of a surrogate pair" in ended.stdout
 
 
+@pytest.mark.slow
 def test_a_file_name_that_is_no_text_is_read_written_and_shown() -> None:
     name = os.fsdecode(b"caf\xe9.conll")
     try:
@@ -523,6 +534,7 @@ def test_nohup_is_respected() -> None:
     assert left() == ["out.jsonl", "train.conll"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("output", ["out.jsonl", "brat"])
 def test_what_a_killed_process_left_is_removed_by_the_next_one(output: str) -> None:
     killed = SIGNALLED.format(number=int(signal.SIGKILL))

@@ -87,6 +87,7 @@ OTHER_RUNS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("overrides", mostly_slow(OTHER_RUNS, always=3), ids="+".join)
 def test_every_optimizer_and_schedule_goes_on_as_it_was(
     tmp_path: Path, overrides: list[str]
@@ -151,6 +152,7 @@ def alter(path: Path) -> None:
     path.write_bytes(content)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["tensors.safetensors", "state.json"])
 @pytest.mark.parametrize("damage", mostly_slow([cut, alter, Path.unlink], always=1))
 def test_a_damaged_newest_checkpoint_falls_back_to_the_one_before_aloud(

@@ -103,6 +103,7 @@ def test_a_random_step_has_the_norm_that_gradients_are_clipped_to(tmp_path: Path
     assert float(torch.nn.utils.get_total_norm(moved)) == pytest.approx(0.25, rel=1e-4)
 
 
+@pytest.mark.slow
 def test_random_steps_are_the_same_in_each_run_of_a_seed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -217,6 +218,7 @@ def test_a_run_with_little_memory_comes_to_its_end_and_says_so(
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("short_again", mostly_slow([True, False], always=1))
 def test_a_run_that_was_short_of_memory_and_stopped_drops_the_same_as_one_that_was_not_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, short_again: bool

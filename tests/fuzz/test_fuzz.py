@@ -85,6 +85,7 @@ def test_the_same_seed_gives_the_same_input(name: str) -> None:
     assert one != other
 
 
+@pytest.mark.slow
 def test_a_planted_bug_is_found_made_small_and_replayed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

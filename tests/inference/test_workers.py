@@ -80,6 +80,7 @@ def test_workers_that_hang_at_their_start_are_ended(monkeypatch: pytest.MonkeyPa
     assert not multiprocessing.active_children()
 
 
+@pytest.mark.slow
 def test_workers_that_are_killed_at_work_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "_build_annotator", hang_at_work)
     with WorkerPool(2, CONFIG, at_leisure) as pool:
@@ -117,6 +118,7 @@ def test_this_process_and_the_others_share_the_windows(monkeypatch: pytest.Monke
     assert set(found) == {"Ada", "here Ada"}
 
 
+@pytest.mark.slow
 def test_a_model_that_another_process_cannot_load_ends_the_work() -> None:
     with WorkerPool(2, CONFIG, at_leisure) as pool:
         with pytest.raises(DeviceError, match="a worker could not start: no model"):

@@ -120,6 +120,7 @@ def test_every_cell_learns_with_every_head(tmp_path: Path, cell: str, head: str)
     assert trained.best.score > 0.9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "overrides",
     mostly_slow(  # what each option does is proved where it belongs
@@ -214,6 +215,7 @@ def test_training_stops_when_dev_does_not_get_better(tmp_path: Path) -> None:
     assert len(trained.epochs) == trained.best.number + 2
 
 
+@pytest.mark.slow
 def test_vectors_of_words_that_training_lacks_are_used_in_prediction(tmp_path: Path) -> None:
     names = ["oslo", "rome", "lima", "quito", "zagreb", "ada", "ben", "cleo", "dan", "eve"]
     rows = [f"{name} {'1 0' if i < 5 else '0 1'} 0.5" for i, name in enumerate(names)]
@@ -399,6 +401,7 @@ def test_steps_are_taken_in_training_mode_and_dev_is_scored_outside_it(
         assert not predictor.model.training
 
 
+@pytest.mark.slow
 def test_a_plateau_on_dev_lowers_the_rate_of_a_run_and_of_one_that_was_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

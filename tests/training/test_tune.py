@@ -60,6 +60,7 @@ def searched(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Tuned, Rec
     return folder, tune(settings(folder), SPACES, trials=6, listener=recorder), recorder
 
 
+@pytest.mark.slow
 def test_values_lie_where_they_were_to_be_searched(
     searched: tuple[Path, Tuned, Recorder],
 ) -> None:
