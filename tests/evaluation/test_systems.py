@@ -113,9 +113,7 @@ def test_systems_with_other_labels_or_other_sentences_are_refused() -> None:
         compare(("a", tags), ("b", tagkit.evaluate(GOLD[1:], GOLD[1:])))
     # As many spans, with other labels: counts alone would not tell.
     other = [*GOLD[:2], Sentence(("a", "b", "c"), ("B-X", "O", "B-Z")), *GOLD[3:]]
-    message = (
-        "b: expected the gold labels of a, found others in sentence 3: systems are"
-    )
+    message = "b: expected the gold labels of a, found others in sentence 3: systems are"
     with pytest.raises(DataError, match=f"^{message} compared on the same labels$"):
         compare(("a", tags), ("b", tagkit.evaluate(other, GOLD)))
     for systems, message in (
