@@ -2,7 +2,7 @@
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from tagkit.config.option import Needs, Option, Section
 from tagkit.config.values import Auto, Device, Interval, Probability, Seed
@@ -164,7 +164,8 @@ class TrainConfig(Section):
     ] = 1
     # The weights do not depend on it, not in the last bit: see `nn/second_thread.py`.
     workers: Annotated[
-        Auto | Annotated[int, Field(ge=1, le=2)],
+        Literal["auto", 1, 2],
+        BeforeValidator(lambda value: int(value) if value in ("1", "2") else value),
         Option(
             "Directions of a layer computed at the same time on a CPU, 1 or 2; auto: 2 where there "
             "are enough cores.",

@@ -14,6 +14,7 @@ from tagkit.corpus.expected_labels import format_with_labels, holds_nothing, oth
 from tagkit.corpus.formats.columns.layout import NO_TAGS, Layout
 from tagkit.corpus.formats.options import Item, Reading, source_of
 from tagkit.corpus.formats.source import Source, is_pipe, source_name
+from tagkit.corpus.formats.table import FORMATS
 from tagkit.errors import DataError, FormatError, shorten
 from tagkit.text.records import Sentence
 from tagkit.text.scheme_detection import Detection, scheme_of
@@ -81,6 +82,7 @@ def load_corpus(config: Config, kinds: LabelKinds) -> Corpus:
     else:
         train, dev = hold_out(train, data.dev_fraction, config.train.seed)
     test = read_split(data.test_file, scored, kinds, train.scheme) if data.test_file else None
+    refuse_unread_columns(data, [split for split in (train, dev, test) if split])
     # A model that always says O has an accuracy of 100 % on such a corpus, and is useless.
     if has_spans(train.scheme) and not any(train.entities()):
         raise DataError(f"{train.path}: every tag is O, so there is nothing to learn")
@@ -145,6 +147,22 @@ def read_split(
         layout=records.layout,
         format=format.name,
     )
+
+
+def refuse_unread_columns(data: DataConfig, splits: Sequence[Split]) -> None:
+    """Refuse a column that none of the files has, where it would have no effect.
+
+    Raises:
+        DataError: one is named.
+    """
+    formats = [FORMATS[split.format] for split in splits if split.format]
+    if not formats or any(format.is_grid for format in formats):
+        return
+    holds = f"{splits[0].path}: holds {formats[0].about} (read as {formats[0].name}): "
+    for option in ("token_column", "tag_column"):
+        if getattr(data, option) is not None:
+            named = Setting(f"data.{option}")
+            raise DataError(Message(holds, named, " is for column files and CoNLL-U"))
 
 
 def split_of_records(

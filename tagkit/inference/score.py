@@ -10,7 +10,12 @@ from tagkit.config import DataConfig
 from tagkit.corpus.answers import Answer, as_items
 from tagkit.corpus.dataset import Split, with_label_notes
 from tagkit.corpus.formats.options import Item
-from tagkit.corpus.splits import check_classes, read_split, split_of_records
+from tagkit.corpus.splits import (
+    check_classes,
+    read_split,
+    refuse_unread_columns,
+    split_of_records,
+)
 from tagkit.errors import DataError
 from tagkit.evaluation.class_report import JointReport
 from tagkit.evaluation.compare import refuse_options_of_tags
@@ -122,6 +127,7 @@ def gold_split(predictor: Predictor, path: str, data: DataConfig) -> Split:
     # The scheme of training is expected; another is taken if it fits the file's tags better.
     read_as, needs = _as_trained(predictor, data), predictor.task.needs
     split = read_split(path, read_as, needs, trained.scheme, of_model=True)
+    refuse_unread_columns(data, [split])
     return _checked(predictor, split)
 
 

@@ -2,9 +2,12 @@
 
 import json
 import re
+import shutil
+from itertools import product
 from pathlib import Path
 
 import pytest
+from marks import mostly_slow
 from program import Program
 
 
@@ -172,12 +175,12 @@ def test_eval_compares_several_systems_whatever_their_files_look_like(
     ended = tagkit(*command)
     assert ended.code == 0
     assert re.search(r"^a\.conll +0\.5000  0\.\d{4} to 0\.\d{4}$", ended.out, re.M)
-    assert re.search(r"^b\.conll +1\.0000 .* \+0\.5000 .* <0\.001$", ended.out, re.M)
-    assert re.search(r"^a\.conll +0\.5000 .* \+0\.0000 .* 1\.000$", ended.out, re.M)
+    assert re.search(r"^b\.conll +1\.0000 .* \+0\.5000 .* <0\.001  <0\.001$", ended.out, re.M)
+    assert re.search(r"^a\.conll +0\.5000 .* \+0\.0000 .* 1\.000   1\.000$", ended.out, re.M)
     assert "\nLOC         0.0000  1.0000  0.0000\n" in ended.out
     assert ended.err.count("gold.conll: read as columns") == 1
     found = json.loads(tagkit(*command, "--json").out)
-    assert [each["report"]["micro"]["f1"] for each in found["systems"]] == [0.5, 1, 0.5]
+    assert [each["score"] for each in found["systems"]] == [0.5, 1, 0.5]
     worse.write_text("Ada B-PER\n\nOld B-LOC\nYork O\n\n" * 20, encoding="utf-8")
     ended = tagkit(*command)
     assert (ended.code, ended.out) == (1, "")
@@ -186,9 +189,92 @@ def test_eval_compares_several_systems_whatever_their_files_look_like(
 
 def test_eval_of_several_systems_refuses_what_is_for_one(tagkit: Program) -> None:
     two = ["--pred", "a", "--pred", "b"]
+    one = "with one MODEL, or --pred once"
     for option in (*ANALYSES, "--verify"):
         ended = tagkit("eval", "--gold", "g", *two, option)
         assert ended.code == 2
-        assert ended.err.endswith(f"Invalid value: {option} is for one system, with --pred once\n")
+        assert ended.err.endswith(f"Invalid value: {option} is for one system, {one}\n")
     ended = tagkit("eval", "--gold", "-", *two)
-    assert ended.err.endswith("--gold - is read once\n")
+    assert ended.err.endswith("a file with gold labels: standard input is read once\n")
+
+
+def test_eval_compares_several_models_with_the_numbers_of_their_files(
+    tagkit: Program, model: Path, tmp_path: Path
+) -> None:
+    seeds = tmp_path / "seeds"
+    for seed in (1, 2):
+        shutil.copytree(model, seeds / f"seed-{seed}")
+    (seeds / "seeds.json").write_text('[{"seed": 1}, {"seed": 2}]')
+    ended = tagkit("eval", model, seeds, "dev.conll")
+    assert ended.code == 0
+    assert re.search(
+        r"^model +\d\.\d{4}  .*\nseeds +\d\.\d{4} .* \+0\.0000 .* 1\.000$", ended.out, re.M
+    )
+    assert re.search(r"^seeds +2 +(\d\.\d{4}) +\1 +0\.0000 ", ended.out, re.M)
+    assert "\nseeds: 2 runs say little about other seeds, which widens its int" in ended.out
+    assert "\nmodel: one run says nothing about other seeds; only sentences" in ended.out
+    by_models = json.loads(tagkit("eval", model, seeds, "dev.conll", "--json").out)
+    for name in ("one,run.conll", "two.conll"):
+        tagkit("predict", model, "dev.conll", "-o", tmp_path / name)
+    one, two = tmp_path / "one,run.conll", tmp_path / "two.conll"
+    files = ["--gold", "dev.conll", "--pred", one, "--pred", f"{two},{two}"]
+    by_files = json.loads(tagkit("eval", *files, "--json").out)
+    for ours, theirs in zip(by_models["systems"], by_files["systems"], strict=True):
+        assert len(ours["runs"]) == len(theirs["runs"])
+        for key in ("score", "interval", "spread", "difference", "types"):
+            assert ours[key] == theirs[key]
+    assert tagkit("eval", *files).out.count("two.conll +1") == 4
+    # One system of several runs is compared with none, and has a mean.
+    alone = tagkit("eval", "--gold", "dev.conll", "--pred", f"{two},{two}").out
+    assert alone.startswith("system ")
+    assert "change" not in alone
+
+
+@pytest.mark.parametrize("columns", mostly_slow((1, 0, 2), always=1))
+def test_eval_names_the_line_of_a_token_that_differs_whatever_the_files_look_like(
+    tagkit: Program, tmp_path: Path, columns: int
+) -> None:
+    rows = [
+        ("Ada", "PER", "S-PER"),
+        ("", "", ""),
+        ("New", "LOC", "B-LOC"),
+        ("York", "LOC", "E-LOC"),
+    ]
+    gold = tmp_path / "gold.conll"
+    gold.write_text("".join(f"{word} I-{label}\n" if word else "\n"
+                            for word, label, _ in rows), encoding="utf-8")  # fmt: skip
+    files = []
+    shapes = product(("\n", "\r\n"), ("\t", " "), (False, True))
+    for number, (end, separator, bilou) in enumerate(shapes):
+        path = tmp_path / f"{number}.conll"
+        lines = []
+        for word, label, iobes in rows:
+            tag = iobes.replace("S-", "U-").replace("E-", "L-") if bilou else f"I-{label}"
+            lines.append(separator.join([word, *["x"] * columns, tag]) if word else "")
+        path.write_bytes((end.join(lines) + end).encode())
+        files.append(path)
+    preds = [part for path in files for part in ("--pred", path)]
+    found = json.loads(tagkit("eval", "--gold", gold, *preds, "--json").out)
+    assert [each["score"] for each in found["systems"]] == [1] * 8
+    for path in files:
+        whole = path.read_bytes()
+        path.write_bytes(whole.replace(b"York", b"Yorck"))
+        ended = tagkit("eval", "--gold", gold, "--pred", gold, "--pred", path)
+        assert (ended.code, ended.out) == (1, "")
+        assert f"{path}:4: expected 'York' as on {gold}:4, found 'Yorck'\n" in ended.err
+        path.write_bytes(whole)
+
+
+def test_a_column_of_files_without_columns_is_refused(
+    tagkit: Program, model: Path, tmp_path: Path
+) -> None:
+    lines = tmp_path / "test.jsonl"
+    tagkit("convert", "dev.conll", lines, "--to", "jsonl-tokens")
+    assert tagkit("eval", model, lines).code == 0
+    message = f"{lines}: holds JSON Lines"
+    for option in ("--tag-column", "--token-column"):
+        for command in (["eval", model, lines], ["train", "--train", lines, "-o", tmp_path / "m"]):
+            ended = tagkit(*command, option, "NER")
+            assert (ended.code, ended.out) == (1, "")
+            assert message in ended.err
+            assert ended.err.endswith(f": {option} is for column files and CoNLL-U\n")

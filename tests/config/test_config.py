@@ -62,7 +62,7 @@ LIMITS: list[tuple[str, list[str], list[tuple[str, str]]]] = [
     ("train.accumulate", ["1", "9"], [("0", NOT_BELOW_1)]),
     ("train.anneal_factor", ["0.01", "0.99"], [("0", "greater than 0"), ("1", "less than 1")]),
     ("train.seed", ["0", str(2**63 - 1)], [("-1", NOT_BELOW_0), (str(2**63), f"less than {2**63}")]),
-    ("train.workers", ["'auto'", "1", "2"], [("0", f"'auto' or a number {NOT_BELOW_1}"), ("3", "'auto' or a number less than or equal to 2")]),
+    ("train.workers", ["'auto'", "1", "2"], [("0", "'auto', 1 or 2"), ("3", "'auto', 1 or 2")]),
     ("train.threads", ["0", "1024"], [("-1", NOT_BELOW_0), ("1025", "less than or equal to 1024")]),
 ]  # fmt: skip
 

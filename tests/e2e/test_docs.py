@@ -1,7 +1,9 @@
 """What README and docs show is run: Python, and commands, with a model of data/travel."""
 
+import json
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -41,6 +43,12 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.chdir(folder)
         for path in ("tagkit.toml", "data/travel/classify.toml"):
             train(load_config(Path(path), small))
+    # A run of two seeds, each of them this model, and predictions of both.
+    for seed in (1, 2):
+        shutil.copytree(folder / "models/travel", folder / f"models/seeds/seed-{seed}")
+        shutil.copy(folder / "data/travel/test.conll", folder / f"seed{seed}.conll")
+    rows = [{"seed": seed, "epoch": 1, "dev": 0.5, "test": 0.5} for seed in (1, 2)]
+    (folder / "models/seeds/seeds.json").write_text(json.dumps(rows), "utf-8")
     return folder
 
 

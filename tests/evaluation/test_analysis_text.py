@@ -1,10 +1,9 @@
-"""Analyses and systems as people read them."""
+"""Analyses as people read them."""
 
 import tagkit
-from tagkit import Document, Sentence
+from tagkit import Sentence
 from tagkit.evaluation.analysis import analyse
-from tagkit.evaluation.analysis_text import analysis_lines, systems_lines
-from tagkit.evaluation.systems import compare_systems
+from tagkit.evaluation.analysis_text import analysis_lines
 
 WORDS = ("Yesterday", "in", "the", "north", "of", "New", "York", "City", "it", "rained", "a", "lot")
 GOLD = Sentence(WORDS, ("O",) * 5 + ("B-LOC", "I-LOC", "I-LOC") + ("O",) * 4)
@@ -68,26 +67,3 @@ def test_slices_have_a_table_for_each_division() -> None:
         "",
         "tokens of the sentence  precision  recall      f1  support",
     ]
-
-
-def test_systems_are_rows_of_one_table_and_columns_of_another() -> None:
-    reports = [("a", tagkit.evaluate([GOLD], [FOUND])), ("b", tagkit.evaluate([GOLD], [GOLD]))]
-    assert list(systems_lines(compare_systems(reports), ["a.conll", "b.conll"])) == [
-        "system       F1     95 % interval   change       95 % interval      p",
-        "a.conll  0.0000  0.0000 to 0.0000",
-        "b.conll  1.0000  1.0000 to 1.0000  +1.0000  +1.0000 to +1.0000  1.000",
-        "change: from the first system; p: of a paired randomisation test",
-        "",
-        "F1 by type     (1)     (2)",
-        "LOC         0.0000  1.0000",
-        "(1) a.conll",
-        "(2) b.conll",
-    ]
-
-
-def test_systems_of_tags_and_classes_have_tables_of_both() -> None:
-    text = Document("To Rome.", spans=(tagkit.TextSpan("Rome", 3, 7, "LOC"),), labels=("go",))
-    report = tagkit.evaluate([text], [text])
-    shown = list(systems_lines(compare_systems([("a", report), ("b", report)]), ["a", "b"]))
-    assert [line for line in shown if line in ("tags", "classes")] == ["tags", "classes"]
-    assert shown[shown.index("classes") - 1] == ""

@@ -1,11 +1,14 @@
 """Scores from labels equal conlleval's."""
 
+from collections import Counter
 from random import Random
 
 import conlleval
 import pytest
 from hypothesis import given
 from random_tags import TAGS, gold_and_predicted
+from seqeval.metrics import f1_score
+from seqeval.metrics.sequence_labeling import get_entities
 
 from tagkit.evaluation.scores import Labels, count_spans, count_tokens, token_accuracy
 from tagkit.text.schemes import stretches
@@ -42,6 +45,24 @@ def test_10_000_random_corpora_have_the_scores_of_conlleval() -> None:
         assert found.gold == +counts.gold, (gold, predicted)
         assert found.predicted == +counts.guessed, (gold, predicted)
         assert token_accuracy(gold, predicted) == counts.correct_tags / counts.tokens
+
+
+@pytest.mark.slow
+def test_10_000_random_corpora_have_the_scores_of_seqeval() -> None:
+    rng = Random(18)
+    known = [tag for tag in TAGS if tag == "O" or tag[2:]]  # seqeval calls a bare prefix "_"
+    for _ in range(10_000):
+        gold = [rng.choices(known, k=rng.randint(1, 8)) for _ in range(rng.randint(1, 3))]
+        changed = rng.choice((0.1, 0.3, 1))
+        predicted = [
+            [rng.choice(known) if rng.random() < changed else tag for tag in tags] for tags in gold
+        ]
+        counts = count_spans(gold, predicted, stretches)
+        for side, found in ((gold, counts.gold), (predicted, counts.predicted)):
+            spans = [span[0] for tags in side for span in get_entities(tags)]
+            assert found == Counter(spans), (gold, predicted)
+        expected = f1_score(gold, predicted, zero_division=0)
+        assert span_f1(gold, predicted) == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,7 @@ _COLUMNS = (
     "0", "1", "-1", "-2", "99", "FORM", "MISC.NER", "XPOS", "--", "²", "9" * 30, "", "x",
     "UPOS,FEATS", "UPOS,FEATS,LEMMA,MISC.NER", "UPOS,upos", "0,-1", "1,", ",", "FEATS,FEATS.Case",
 )  # fmt: skip
+_ANALYSES = ("--measures", "--errors", "--slices", "--interval")
 
 
 def command_case(rng: Random) -> Case:
@@ -130,19 +131,25 @@ def _convert(rng: Random, names: list[str]) -> list[str]:
 
 def _eval(rng: Random, names: list[str]) -> list[str]:
     words = ["eval", *_reading(rng, sets=False)]
+    several = rng.random() < 0.3
     if rng.random() < 0.5:
         words += [
-            "model",
+            *["model"] * (rng.choice((2, 3)) if several else 1),
             _path(rng, names),
             "--device",
             rng.choice(("cpu", "cpu", "auto", "gpu", "cuda:99", "")),
         ]
     else:
         words += ["--gold", _path(rng, names)]
-        if rng.random() < 0.7:
-            words += ["--pred", _path(rng, names)]
+        for _ in range(rng.choice((2, 3)) if several else rng.choice((0, 1, 1))):
+            runs = [_path(rng, names) for _ in range(rng.choice((1, 1, 1, 2, 3)))]
+            words += ["--pred", ",".join(runs)]
     if rng.random() < 0.2:
         words += ["--pred-column", rng.choice(_COLUMNS)]
+    if rng.random() < 0.4:
+        words += rng.sample(_ANALYSES, rng.choice((1, 1, 2, 4)))
+    if rng.random() < 0.15:
+        words += ["--train", _path(rng, names)]
     return words + rng.sample(["--json", "--strict"], rng.choice((0, 0, 1, 2)))
 
 

@@ -29,7 +29,7 @@ def meaning(option: Option, annotation: Any) -> str:
     """The help text, the choices that it does not name, and a default that needs words."""
     parts = [option.help]
     choices = choices_of(annotation)
-    if not all(re.search(rf"\b{re.escape(choice)}\b", option.help) for choice in choices):
+    if not all(re.search(rf"\b{re.escape(str(choice))}\b", option.help) for choice in choices):
         parts.append(f"One of {', '.join(f'`{choice}`' for choice in choices)}.")
     if option.default_shown:
         parts.append(f"Default: {option.default_shown}.")
