@@ -99,4 +99,4 @@ def _lines(found: "Calibrated") -> Iterator[str]:
         for name, value in before.items():
             yield f"{name:<23}  {value:>8.4f}  {after[name]:>8.4f}"
         yield ""
-    yield f"stored in {shown_name(str(found.model / METADATA))}"
+    yield f"stored in {found.model / METADATA}"
