@@ -124,8 +124,9 @@ def test_the_public_names_are_these_and_all_can_be_imported() -> None:
 
     assert sorted(tagkit.__all__) == [
         "Alternative", "Analysis", "BundleError", "Calibrated", "CheckpointError",
-        "ClassReport", "Config", "ConfigError", "DataError", "DeviceError", "Document", "Epoch", "Finding", "FormatError",
-        "Interrupted", "JointReport", "LabelScore", "Listener", "Prediction", "Predictor", "Report",
+        "ClassReport", "Config", "ConfigError", "DataError", "DeviceError", "Document", "Epoch",
+        "Finding", "FormatError", "Interrupted", "JointReport", "LabelScore", "Listener",
+        "Prediction", "Predictor", "Report",
         "Score", "Sentence", "Span", "SpanErrors", "TagReport", "TaggedText", "TaggedToken",
         "TagkitError", "TextSpan", "Trained", "TrainedSeeds", "TrainingError", "VectorsError",
         "__version__", "analyse", "calibrate", "convert", "evaluate", "load", "load_config",
