@@ -54,9 +54,10 @@ def calibrate_command(
     device: Device = "auto",
     threads: Threads = None,
 ) -> None:
-    """Make the probabilities of a model agree with how often it is right.
+    """Fit the probabilities of a model to a corpus.
 
-    A temperature is fitted to a labelled file and stored with the model. No prediction changes.
+    They then agree better with how often the model is right. A temperature for each head is stored
+    with the model; no prediction changes.
     """
     if reset == (file is not None):
         raise typer.BadParameter("expected either MODEL DEV, or MODEL --reset")

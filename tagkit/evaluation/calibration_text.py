@@ -45,7 +45,8 @@ def _lines(head: str, found: Calibration) -> Iterator[str]:
             yield f"{edges:<12} {0:>9} {'-':>8} {'-':>8}"
             continue
         bar = "#" * round(_BAR * each.accuracy)
-        yield (f"{edges:<12} {each.count:>9,} {each.confidence:>8.4f} {each.accuracy:>8.4f}  {bar}")
+        line = f"{edges:<12} {each.count:>9,} {each.confidence:>8.4f} {each.accuracy:>8.4f}  {bar}"
+        yield line.rstrip()
     yield ""
     yield f"{'kept from':<12} {found.name:>9} {'precision':>10} {'recall':>8} {'f1':>8}"
     for row in found.thresholds:
