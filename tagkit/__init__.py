@@ -25,7 +25,8 @@ a classifier has nn/heads/classification.py in place of a tagger's head. docs/ex
 where a cell, a head, a metric, a format, a task or a command is added.
 
 The functions of the library do what the commands do: `train`, `load(path).predict` and `stream`,
-`evaluate`, `analyse`, `compare`, `convert`, and `read` and `write` beside them; docs/api.md
+`evaluate`, `analyse`, `compare`, `calibrate`, `convert`, and `read` and `write` beside them;
+docs/api.md
 describes each public name. These names are resolved when they are first used: importing tagkit
 imports no torch.
 """
@@ -42,6 +43,7 @@ _PUBLIC = {
     "evaluate": "tagkit.inference.evaluate",
     "analyse": "tagkit.inference.evaluate",
     "compare": "tagkit.inference.systems",
+    "calibrate": "tagkit.inference.calibrate",
     "read": "tagkit.corpus.files",
     "write": "tagkit.corpus.files",
     "convert": "tagkit.corpus.files",
@@ -71,6 +73,7 @@ _PUBLIC = {
     "Analysis": "tagkit.evaluation.analysis",
     "Systems": "tagkit.evaluation.systems",
     "System": "tagkit.evaluation.systems",
+    "Calibrated": "tagkit.inference.calibrate",
     "TagkitError": "tagkit.errors",
     "ConfigError": "tagkit.errors",
     "DataError": "tagkit.errors",

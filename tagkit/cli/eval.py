@@ -124,6 +124,13 @@ def eval_command(
         bool,
         typer.Option("--interval", help="Add the 95 % bootstrap interval of the main score."),
     ] = False,
+    calibration: Annotated[
+        bool,
+        typer.Option(
+            "--calibration",
+            help="Add how far probabilities can be trusted, and scores by threshold.",
+        ),
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     encoding: Encoding = None,
     batch_size: Annotated[
@@ -144,7 +151,13 @@ def eval_command(
     from tagkit.config import load_config
 
     several = len(models or ()) > 1 or sum(len(runs_of(each)) for each in pred or ()) > 1
-    asked = {"measures": measures, "errors": errors, "slices": slices, "interval": interval}
+    asked = {
+        "measures": measures,
+        "errors": errors,
+        "slices": slices,
+        "interval": interval,
+        "calibration": calibration,
+    }
     names = [name for name, is_asked in asked.items() if is_asked]
     if bool(models and file) == bool(gold) or (pred and not gold) or bool(models) != bool(file):
         raise typer.BadParameter(
@@ -191,8 +204,9 @@ def eval_command(
         from tagkit.inference.predictor import load
 
         predictor = load(models[0], device)
+    keep = verify or bool(names)
     report = scoring.report(
-        corpus, pred[0] if pred else None, predictor, keep=verify or bool(names)
+        corpus, pred[0] if pred else None, predictor, keep=keep, confidence=calibration
     )
     analysis = None
     if names:

@@ -41,6 +41,7 @@ OPTION_FLAGS = {
 # Those, and the flags of parameters of the library's functions.
 FLAGS = {
     **OPTION_FLAGS,
+    "calibration": "--calibration",
     "confidence": "--confidence",
     "errors": "--errors",
     "config": "--config",
@@ -49,6 +50,7 @@ FLAGS = {
     "interval": "--interval",
     "max_length": "--max-length",
     "measures": "--measures",
+    "min_confidence": "--min-confidence",
     "on_bad_record": "--on-bad-record",
     "output_format": "--format",
     "overrides": "--set",

@@ -6,10 +6,11 @@ precision, recall, F1, micro and macro averages, the confusion matrix.
 
 from collections import Counter
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
 from tagkit.evaluation.column_report import ColumnsReport
+from tagkit.evaluation.judged import Judged
 from tagkit.evaluation.metrics import (
     JOINT,
     MEAN,
@@ -23,6 +24,7 @@ from tagkit.evaluation.scores import Labels, Score, count_classes
 from tagkit.evaluation.tag_report import TagReport
 from tagkit.text.schemes import stretches
 
+_AnyReport = TypeVar("_AnyReport", bound=Report)
 NO_CLASS = ""  # in a confusion matrix: no class was likely
 
 
@@ -197,3 +199,23 @@ def whole_accuracy(
         same = tuple(ours) == tuple(theirs) if plain else stretches(ours) == stretches(theirs)
         right += same and set(both[0]) == set(both[1])
     return right / len(gold) if gold else 0.0
+
+
+def with_judged(report: _AnyReport, judged: Mapping[str, Judged]) -> _AnyReport:
+    """The report with the probabilities of its predictions, for the analysis "calibration".
+
+    Args:
+        report: on tags, on classes, or on both; another has no place for them.
+        judged: the predictions, of "tags" and of "classes"; some may be missing.
+    """
+    match report:
+        case TagReport():
+            found = replace(report.comparison, judged=judged.get("tags"))
+            return replace(report, comparison=found)
+        case ClassReport():
+            found = replace(report.comparison, judged=judged.get("classes"))
+            return replace(report, comparison=found)
+        case JointReport():
+            tags, classes = with_judged(report.tags, judged), with_judged(report.classes, judged)
+            return replace(report, tags=tags, classes=classes)
+    return report

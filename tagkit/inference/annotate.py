@@ -15,6 +15,7 @@ from tagkit.corpus.formats.table import Format
 from tagkit.errors import DataError, FormatError, shorten
 from tagkit.inference.answers import class_cells, require_written, to_items
 from tagkit.inference.conllu_lines import column_values
+from tagkit.inference.min_confidence import Removed
 from tagkit.inference.predictor import Predictor
 from tagkit.inference.render import answer_lines
 from tagkit.inference.style import (
@@ -52,6 +53,7 @@ class AnswerOptions:
         checked: whether each record is written once on trial, where its format is written from
             records: those that it cannot hold are then `Output.refused`, and its writer, which
             would end with the first of them, never gets them.
+        min_confidence: probability from which on a span, label or class is kept; None to keep all.
     """
 
     output_format: str
@@ -61,6 +63,7 @@ class AnswerOptions:
     batch_size: int
     max_length: int | None
     checked: bool = False
+    min_confidence: float | None = None
 
 
 def style_of(predictor: Predictor, options: AnswerOptions) -> Style:
@@ -99,7 +102,8 @@ def style_of(predictor: Predictor, options: AnswerOptions) -> Style:
         classes=tuple(sorted(predictor.classes())),
         multi_label=predictor.config.head.several_classes,
         top=options.top,
-        threshold=options.threshold or 0.0,
+        # Of the classes that `top` lists, which need not be the labels of the text.
+        threshold=max(options.threshold or 0.0, options.min_confidence or 0.0),
         spans=spans,
         columns=conllu_columns(data, spans=spans),
     )
@@ -114,6 +118,7 @@ class Annotator:
         self.options = options
         self.style = style_of(predictor, options)
         self._longest = self._tokens = 0
+        self._removed = Removed()
         self._ready: list[Any] = []
         self._refused: list[Refused] = []
 
@@ -125,6 +130,7 @@ class Annotator:
         """
         # Counted while the lines below are consumed: they come from generators.
         self._longest = self._tokens = 0
+        self._removed = Removed()
         self._ready, self._refused = [], []
         for part in self._parts(window):  # one at a time: a refusal counts those before it
             self._ready.append(part)
@@ -136,7 +142,8 @@ class Annotator:
             if isinstance(window, Blocks) and not window.ends_last_line and self._fills(window):
                 text = text.removesuffix("\n")
         refused = tuple(self._refused)
-        return Output(window.file, text, items, self._longest, self._tokens, refused)
+        removed = self._removed.counts
+        return Output(window.file, text, items, self._longest, self._tokens, refused, removed)
 
     def _parts(self, window: Window) -> Iterator[Any]:
         """The records of a format that is written from records; of any other the lines."""
@@ -265,11 +272,16 @@ class Annotator:
             "confidence": self.options.confidence,
             "max_length": self.options.max_length or MAX_LENGTH,
             "threshold": self.options.threshold,
+            "min_confidence": self.options.min_confidence,
             "on_long": self._note_long,
+            "on_removed": self._note_removed,
         }
 
     def _note_long(self, words: int) -> None:
         self._longest = max(self._longest, words)
+
+    def _note_removed(self, removed: Removed) -> None:
+        self._removed.merge(removed.counts)
 
 
 def _sentences(window: Blocks) -> list[Sentence]:

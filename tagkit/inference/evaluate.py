@@ -77,8 +77,8 @@ def analyse(
     Args:
         gold: as for `evaluate`, and all other arguments that are not described here.
         pred: likewise.
-        analyses: which ones: "measures", "errors", "slices" and "interval"; None for all that
-            have a meaning for the labels.
+        analyses: which ones: "measures", "errors", "slices", "interval" and "calibration"; None
+            for all that have a meaning for the labels.
         train: file of the training corpus, for "slices".
         model: a model, or its folder, which predicts for `gold`.
         pred_column: of the predicted tags in a column file.
@@ -101,7 +101,8 @@ def analyse(
             f"analyses: expected some of {', '.join(ANALYSES)}, found {clipped(repr(analyses))}"
         )
     predictor = _predictor(gold, pred, model, device)
-    report = scoring.report(gold, pred, predictor, keep=True)
+    confidence = analyses is None or "calibration" in analyses
+    report = scoring.report(gold, pred, predictor, keep=True, confidence=confidence)
     seen = None if train is None else scoring.training(train, predictor)
     wanted = possible(report, seen) if analyses is None else analyses
     return analyse_report(report, wanted, seen)

@@ -17,7 +17,7 @@ from tagkit.corpus.splits import (
     split_of_records,
 )
 from tagkit.errors import DataError
-from tagkit.evaluation.class_report import JointReport
+from tagkit.evaluation.class_report import JointReport, with_judged
 from tagkit.evaluation.compare import refuse_options_of_tags
 from tagkit.evaluation.report import Report
 from tagkit.evaluation.tag_report import TagReport, with_sentences
@@ -87,6 +87,8 @@ def score_model(
     strict: bool,
     batch_size: int,
     note: Callable[[str], None],
+    *,
+    confidence: bool = False,
 ) -> Report:
     """Report on a model's predictions for a file with gold tags, classes, or both.
 
@@ -97,6 +99,7 @@ def score_model(
         strict: count well-formed spans only.
         batch_size: maximum number of sentences in a batch.
         note: called with each remark on the corpus, a sentence.
+        confidence: whether the report keeps the probabilities of predictions, for `analyse`.
 
     Raises:
         DataError: the file cannot be read, or holds tags of another kind than the model's.
@@ -105,11 +108,7 @@ def score_model(
         # Without this an option for tags would be accepted and have no effect.
         refuse_options_of_tags("this model classifies texts", data, strict)
     split = gold_split(predictor, path, data)
-    for text in split.notes:
-        note(text)
-    return _with_words(
-        evaluate_split(predictor, split, batch_size=batch_size, strict=strict), split
-    )
+    return _report(predictor, split, strict, batch_size, note, confidence=confidence)
 
 
 def gold_split(predictor: Predictor, path: str, data: DataConfig) -> Split:
@@ -138,6 +137,8 @@ def score_records(
     strict: bool,
     batch_size: int,
     note: Callable[[str], None],
+    *,
+    confidence: bool = False,
 ) -> Report:
     """Report on a model's predictions for records with gold tags, classes, or both.
 
@@ -154,11 +155,25 @@ def score_records(
     expected = predictor.config.data.scheme
     split = split_of_records(items, _as_trained(predictor, data), needs, expected, "gold")
     split = _checked(predictor, split)
+    return _report(predictor, split, strict, batch_size, note, confidence=confidence)
+
+
+def _report(
+    predictor: Predictor,
+    split: Split,
+    strict: bool,
+    batch_size: int,
+    note: Callable[[str], None],
+    *,
+    confidence: bool,
+) -> Report:
     for text in split.notes:
         note(text)
-    return _with_words(
-        evaluate_split(predictor, split, batch_size=batch_size, strict=strict), split
-    )
+    found = predictor.annotate(split.sentences, batch_size=batch_size, confidence=confidence)
+    report = _with_words(predictor.report(split, found, strict=strict), split)
+    if confidence:
+        report = with_judged(report, predictor.judged(split, found, strict=strict))
+    return report
 
 
 def _with_words(report: Report, split: Split) -> Report:

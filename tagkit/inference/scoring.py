@@ -52,6 +52,7 @@ class Scoring:
         predictor: "Predictor | None" = None,
         *,
         keep: bool = False,
+        confidence: bool = False,
     ) -> Report:
         """The report on predictions, or on those of a model.
 
@@ -61,12 +62,13 @@ class Scoring:
                 that holds both.
             predictor: the model.
             keep: keep all tags and words of files in the report, for analyses.
+            confidence: keep the probabilities of predictions in the report.
 
         Raises:
             DataError: gold and predicted words differ, or the labels are not of the same kind.
         """
         if predictor is not None:
-            return self._report_of_model(gold, predictor)
+            return self._report_of_model(gold, predictor, confidence)
         if isinstance(gold, str | Path) and (pred is None or isinstance(pred, str | Path)):
             other = None if pred is None else path_text(pred, "pred")
             return compare_files(
@@ -77,6 +79,7 @@ class Scoring:
                 self.strict,
                 self.note,
                 keep_labels=keep,
+                confidence=confidence,
             )
         if pred is None:
             raise DataError("expected a model or pred beside the gold records, found neither")
@@ -96,13 +99,16 @@ class Scoring:
 
         return gold_split(predictor, file, self.data)
 
-    def _report_of_model(self, gold: str | Path | Records, predictor: "Predictor") -> Report:
+    def _report_of_model(
+        self, gold: str | Path | Records, predictor: "Predictor", confidence: bool
+    ) -> Report:
         from tagkit.inference.score import score_model, score_records
 
         options = self.data, self.strict, self.batch_size, self.note
         if isinstance(gold, str | Path):
-            return score_model(predictor, str(gold), *options)
-        return score_records(predictor, self._records(gold, "gold"), *options)
+            return score_model(predictor, str(gold), *options, confidence=confidence)
+        records = self._records(gold, "gold")
+        return score_records(predictor, records, *options, confidence=confidence)
 
     def _records(self, given: str | Path | Records, name: str) -> Records:
         """The records, read from a file where one is given.

@@ -9,6 +9,7 @@ of a text's tags and class together,
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -17,12 +18,14 @@ from tagkit.config import Config, training_scheme
 from tagkit.corpus.dataset import LabelKinds, Split
 from tagkit.corpus.splits import Corpus, for_training
 from tagkit.evaluation.class_report import JointReport, whole_accuracy
+from tagkit.evaluation.judged import Judged
 from tagkit.evaluation.metrics import Kind
 from tagkit.evaluation.report import Report
 from tagkit.features.batch import Batch
 from tagkit.features.encoding import Target, class_target, tag_target
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.agreement import check_classes, check_features, check_tags
+from tagkit.models.calibration import CLASSES
 from tagkit.models.classifier import (
     build_class_head,
     class_kind,
@@ -34,6 +37,7 @@ from tagkit.models.classifier import (
 )
 from tagkit.models.constraints import continuations
 from tagkit.models.description import Description, encoder_name, metric_columns
+from tagkit.models.judging import judged_classes
 from tagkit.models.model import build_embedding, build_encoder
 from tagkit.models.output import ModelOutput
 from tagkit.models.tag_decoding import tag_predictions
@@ -105,7 +109,16 @@ class JointModel(Tagger):
         """The output of both heads."""
         tags = super().output_of(states, final, mask, confidence=confidence)
         classes = class_output(self.class_head, states, final, mask)
-        return replace(tags, class_probs=classes.class_probs, attention=classes.attention)
+        return replace(
+            tags,
+            class_probs=classes.class_probs,
+            raw_class_probs=classes.raw_class_probs,
+            attention=classes.attention,
+        )
+
+    def heads_by_name(self) -> Mapping[str, Any]:
+        """Both heads."""
+        return {**super().heads_by_name(), CLASSES: self.class_head}
 
     def set_constants(self, config: Config, vocabulary: Vocabulary) -> None:
         """Those of both heads."""
@@ -201,6 +214,21 @@ class JointTask(TagTask):
         )
         tags = score_tags(context, split, predictions, strict=strict)
         return JointReport(tags, score_classes(context, split, predictions), whole)
+
+    def judged(
+        self,
+        context: ModelContext,
+        split: Split,
+        predictions: Sequence[Prediction],
+        *,
+        strict: bool,
+    ) -> Mapping[str, Judged]:
+        """Those of both heads."""
+        several = context.config.head.several_classes
+        return {
+            **super().judged(context, split, predictions, strict=strict),
+            CLASSES: judged_classes(split, predictions, several=several),
+        }
 
     def kinds(self, config: Config) -> Sequence[Kind]:
         """Those of the tags, then those of the classes."""

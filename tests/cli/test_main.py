@@ -40,7 +40,8 @@ def test_help_and_a_mistake_in_the_configuration_import_no_torch() -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["train", "predict", "eval", "convert", "check", "benchmark", "config", "info"]
+    "command",
+    ["train", "predict", "eval", "convert", "check", "calibrate", "benchmark", "config", "info"],
 )
 def test_every_command_has_help_with_an_example(tagkit: Program, command: str) -> None:
     ended = tagkit(command, "--help")
