@@ -42,6 +42,7 @@ OPTION_FLAGS = {
 FLAGS = {
     **OPTION_FLAGS,
     "confidence": "--confidence",
+    "coverage": "--coverage",
     "errors": "--errors",
     "config": "--config",
     "fix": "--fix",

@@ -75,6 +75,15 @@ def predict_command(
             min=0, max=1, help="Minimum class probability.", metavar="P", show_default="the model's"
         ),
     ] = None,
+    coverage: Annotated[
+        float | None,
+        typer.Option(
+            help="Share of sentences whose set of answers holds the right one, 0.5 to 0.99; for a "
+            "calibrated model and --format jsonl.",
+            metavar="P",
+            show_default="no sets",
+        ),
+    ] = None,
     batch_size: Annotated[
         int, typer.Option(min=1, help="Sentences per batch.", metavar="N")
     ] = BATCH_SIZE,
@@ -130,7 +139,7 @@ def predict_command(
     data = load_config(flags={"data.format": input_format, "data.encoding": encoding}).data
     skips = on_bad_record == "skip"
     options = AnswerOptions(
-        output_format, confidence, top, threshold, batch_size, max_length, checked=skips
+        output_format, confidence, top, threshold, batch_size, max_length, skips, coverage
     )
     paths = files or ["-"]
     if output == Path("-"):  # as for inputs; a file of this name is ./-

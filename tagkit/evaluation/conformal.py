@@ -155,7 +155,7 @@ def sentences_needed(coverage: float) -> int:
     return -(-step // (_STEPS - step))  # ceil((n + 1) c) <= n where n >= c / (1 - c)
 
 
-def calibration_of(saved: Any) -> SetCalibration:
+def set_calibration(saved: Any) -> SetCalibration:
     """A calibration from the plain values of its `to_dict`.
 
     Raises:

@@ -1,0 +1,335 @@
+"""Sets of answers of which one is right as often as was asked for, and their calibration.
+
+Taggings are ranked exactly, by the n best paths of a head. Two of them are enough for most
+sentences, so more are looked for only where a set, or the search for the gold tags, needs them.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tagkit.config import Config
+from tagkit.corpus.dataset import LabelKinds, Split
+from tagkit.errors import DataError
+from tagkit.evaluation.conformal import (
+    LIMIT,
+    RankedGold,
+    SetCalibration,
+    SetReport,
+    calibrate_sets,
+    report_sets,
+    set_size,
+)
+from tagkit.inference.inputs import Text, as_tagged
+from tagkit.inference.sentence_predictor import SentencePredictor
+from tagkit.limits import BATCH_SIZE
+from tagkit.models.calibration import CLASSES, TAGS
+from tagkit.text.json_text import Record
+from tagkit.text.records import Alternative, LabelScore, Prediction, Sentence, TaggedText
+from tagkit.text.schemes import has_spans, to_spans
+from tagkit.wording import Message, Setting
+
+_FIRST, _GROWTH = 2, 4  # taggings of the first look, and how many times more in each further one
+# Whether enough taggings of a sentence, given by its number, are known.
+_Enough = Callable[[int, Sequence[Alternative]], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class TagSet(Record):
+    """The taggings of a sentence of which one is right as often as was asked for.
+
+    Attributes:
+        taggings: the most probable first, at least one.
+        reached_limit: whether these are as many as a set may have, so that some may be missing.
+    """
+
+    taggings: tuple[Alternative, ...]
+    reached_limit: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TextSets(TaggedText):
+    """A text with its most probable tags and classes, and with the sets that these lead.
+
+    Attributes:
+        coverage: share of sets that hold the right answer.
+        tag_sets: of each sentence; empty of a model without tags.
+        class_set: classes of the text, the most probable first; empty of a model that has none, or
+            that gives a text several.
+    """
+
+    coverage: float = 0.0
+    tag_sets: tuple[TagSet, ...] = ()
+    class_set: tuple[LabelScore, ...] = field(default=())
+
+
+def kinds_with_sets(config: Config, gives: LabelKinds) -> list[str]:
+    """The labels of a model that have sets: `TAGS`, `CLASSES`, both or none."""
+    has_tags = gives.tags and not config.data.tag_columns
+    has_class = gives.classes and not config.head.several_classes
+    return [name for name, is_there in ((TAGS, has_tags), (CLASSES, has_class)) if is_there]
+
+
+def fit_sets(
+    predictor: SentencePredictor, split: Split, *, batch_size: int = BATCH_SIZE
+) -> dict[str, SetCalibration]:
+    """What a model's sets need to know of a calibration corpus, by kind of label.
+
+    Probabilities are those of the temperatures that the model's heads have now.
+
+    Args:
+        predictor: the model.
+        split: sentences or texts with gold labels, which the model has not been trained on.
+        batch_size: maximum number of sentences in a batch.
+
+    Returns:
+        A calibration of each of `kinds_with_sets`.
+    """
+    kinds = kinds_with_sets(predictor.config, predictor.task.gives)
+    found = {}
+    if TAGS in kinds:
+        gold = _GoldTags(predictor, split)
+        ranked = _taggings(
+            predictor, split.sentences, LIMIT,
+            lambda number, found: gold.rank(number, found) is not None, batch_size,
+        )  # fmt: skip
+        found[TAGS] = calibrate_sets(
+            [
+                RankedGold(_probs(taggings), gold.rank(number, taggings))
+                for number, taggings in enumerate(ranked)
+            ],
+            LIMIT,
+        )
+    if CLASSES in kinds:
+        answers = _classified(predictor, split.sentences, batch_size)
+        found[CLASSES] = calibrate_sets(
+            [
+                RankedGold([score.probability for score in scores], _class_rank(sentence, scores))
+                for sentence, scores in zip(split.sentences, answers, strict=True)
+            ],
+            len(predictor.vocabulary.classes),
+        )
+    return found
+
+
+def require_sets(
+    predictor: SentencePredictor, coverage: float
+) -> Mapping[str, tuple[SetCalibration, float]]:
+    """The calibration and the threshold of each kind of label that has sets.
+
+    Raises:
+        DataError: no kind has sets, the model is not calibrated for them, or the coverage is out
+            of range or higher than its calibration corpus allows.
+    """
+    setting = Setting("coverage", coverage)
+    kinds = kinds_with_sets(predictor.config, predictor.task.gives)
+    if not kinds:
+        several = "gives a text several classes" if predictor.task.gives.classes else (
+            "predicts several columns" if predictor.task.gives.tags else "predicts no labels"
+        )  # fmt: skip
+        raise DataError(
+            Message(setting, ": expected a model of one tag column or of one class per text; this "
+                    f"one {several}")
+        )  # fmt: skip
+    saved = predictor.calibration.sets if predictor.calibration is not None else {}
+    missing = [kind for kind in kinds if kind not in saved]
+    if missing:
+        raise DataError(
+            Message(setting, ": this model is not calibrated for sets: run `tagkit calibrate MODEL "
+                    "FILE` with labelled text that it was not trained on")
+        )  # fmt: skip
+    return {kind: (saved[kind], saved[kind].threshold(coverage)) for kind in kinds}
+
+
+def with_sets(
+    predictor: SentencePredictor,
+    texts: Sequence[Text],
+    answers: Sequence[TaggedText],
+    coverage: float,
+    *,
+    batch_size: int,
+) -> list[TextSets]:
+    """Answers with the sets of their sentences and of their classes.
+
+    Args:
+        predictor: the model.
+        texts: its inputs.
+        answers: for these, with all classes in `scores`.
+        coverage: share of sets that are to hold the right answer.
+        batch_size: maximum number of sentences in a batch.
+
+    Raises:
+        DataError: as for `require_sets`.
+    """
+    calibrations = require_sets(predictor, coverage)
+    sentences = [sentence for text in texts for sentence in text.sentences]
+    sets = iter(_tag_sets(predictor, sentences, calibrations, batch_size))
+    found = []
+    for text, answer in zip(texts, answers, strict=True):
+        tag_sets: tuple[TagSet, ...] = ()
+        if TAGS in calibrations:
+            tag_sets = tuple(_placed(text, at, next(sets)) for at in range(len(text.sentences)))
+        class_set: tuple[LabelScore, ...] = ()
+        if CLASSES in calibrations and answer.scores:  # a blank text has none
+            _, threshold = calibrations[CLASSES]
+            class_set = answer.scores[: _class_count(answer.scores, threshold)]
+        found.append(
+            TextSets(
+                answer.text, answer.sentences, answer.spans, answer.labels, answer.scores,
+                coverage, tag_sets, class_set,
+            )
+        )  # fmt: skip
+    return found
+
+
+def evaluate_sets(
+    predictor: SentencePredictor, split: Split, coverage: float, *, batch_size: int = BATCH_SIZE
+) -> dict[str, SetReport]:
+    """How a model's sets do on a corpus with gold labels, by kind of label.
+
+    Args:
+        predictor: the model, calibrated.
+        split: the corpus.
+        coverage: share of sets that are to hold the right answer.
+        batch_size: maximum number of sentences in a batch.
+
+    Raises:
+        DataError: as for `require_sets`.
+    """
+    calibrations = require_sets(predictor, coverage)
+    reports = {}
+    if TAGS in calibrations:
+        limit = calibrations[TAGS][0].limit
+        sets = _tag_sets(predictor, split.sentences, calibrations, batch_size)
+        gold = _GoldTags(predictor, split)
+        reports[TAGS] = report_sets(
+            coverage,
+            [len(each.taggings) for each in sets],
+            [gold.rank(number, each.taggings) is not None for number, each in enumerate(sets)],
+            limit,
+            sum(each.reached_limit for each in sets),
+        )
+    if CLASSES in calibrations:
+        calibration, threshold = calibrations[CLASSES]
+        answers = _classified(predictor, split.sentences, batch_size)
+        sizes = [_class_count(scores, threshold) for scores in answers]
+        ranks = map(_class_rank, split.sentences, answers)
+        holds = [
+            rank is not None and rank < size for rank, size in zip(ranks, sizes, strict=True)
+        ]  # all classes are ranked, so that no set lacks members
+        reports[CLASSES] = report_sets(coverage, sizes, holds, calibration.limit, 0)
+    return reports
+
+
+class _GoldTags:
+    """The gold tags of a corpus, to be found among taggings."""
+
+    def __init__(self, predictor: SentencePredictor, split: Split) -> None:
+        # Spans are the same in every scheme; the model's tags are in that of its training corpus.
+        self.by_spans = has_spans(predictor.config.data.scheme)
+        self.gold = [
+            to_spans(sentence.tags or ()) if self.by_spans else sentence.tags
+            for sentence in split.sentences
+        ]
+
+    def rank(self, number: int, taggings: Sequence[Alternative]) -> int | None:
+        """Of the gold tags of a sentence, from 0; None where they are not among the taggings."""
+        gold = self.gold[number]
+        for rank, each in enumerate(taggings):
+            if (each.spans if self.by_spans else each.tags) == gold:
+                return rank
+        return None
+
+
+def _tag_sets(
+    predictor: SentencePredictor,
+    sentences: Sequence[Sentence],
+    calibrations: Mapping[str, tuple[SetCalibration, float]],
+    batch_size: int,
+) -> list[TagSet]:
+    """The set of each sentence; none of a model without tags."""
+    if TAGS not in calibrations:
+        return []
+    calibration, threshold = calibrations[TAGS]
+
+    def is_whole(_: int, found: Sequence[Alternative]) -> bool:
+        return set_size(_probs(found), threshold) < len(found)
+
+    ranked = _taggings(predictor, sentences, calibration.limit, is_whole, batch_size)
+    sets = []
+    for each in ranked:
+        size = set_size(_probs(each), threshold)
+        sets.append(TagSet(tuple(each[:size]), size >= calibration.limit))
+    return sets
+
+
+def _taggings(
+    predictor: SentencePredictor,
+    sentences: Sequence[Sentence],
+    limit: int,
+    enough: _Enough,
+    batch_size: int,
+) -> list[list[Alternative]]:
+    """The most probable taggings of each sentence: enough of them, all that it has, or `limit`."""
+    found: list[list[Alternative]] = [[] for _ in sentences]
+    missing, count = list(range(len(sentences))), min(_FIRST, limit)
+    while missing:
+        taggings = predictor.alternatives(
+            [sentences[number] for number in missing], count, batch_size=batch_size
+        )
+        unfinished = []
+        for number, each in zip(missing, taggings, strict=True):
+            found[number] = _distinct(each)
+            # Fewer paths than were asked for are all that there are.
+            if len(each) == count < limit and not enough(number, found[number]):
+                unfinished.append(number)
+        missing, count = unfinished, min(count * _GROWTH, limit)
+    return found
+
+
+def _distinct(paths: Sequence[Alternative]) -> list[Alternative]:
+    """The taggings that paths mean: without constraints several can mean the same."""
+    # Tags are written from spans, so that what means the same is the same.
+    if len({each.tags for each in paths}) == len(paths):
+        return [*paths]
+    by_tags: dict[tuple[str, ...], list[Alternative]] = {}
+    for each in paths:
+        by_tags.setdefault(each.tags, []).append(each)
+    merged = [
+        Alternative(tags, same[0].spans, sum(each.probability for each in same))
+        for tags, same in by_tags.items()
+    ]
+    return sorted(merged, key=lambda each: -each.probability)
+
+
+def _placed(text: Text, number: int, found: TagSet) -> TagSet:
+    """The set of one of a text's sentences, with offsets in the text."""
+    sentence = text.sentences[number]
+    own = Text(text.text, [sentence], [text.places[number]])
+    taggings = tuple(
+        Alternative(
+            each.tags, each.spans, each.probability,
+            as_tagged(own, [Prediction(sentence.words, each.tags, each.spans)]),
+        )
+        for each in found.taggings
+    )  # fmt: skip
+    return TagSet(taggings, found.reached_limit)
+
+
+def _classified(
+    predictor: SentencePredictor, sentences: Sequence[Sentence], batch_size: int
+) -> list[tuple[LabelScore, ...]]:
+    found = predictor.annotate(sentences, batch_size=batch_size, confidence=False)
+    return [each.scores for each in found]
+
+
+def _class_rank(sentence: Sentence, scores: Sequence[LabelScore]) -> int | None:
+    labels = [score.label for score in scores]
+    return labels.index(sentence.labels[0]) if sentence.labels[0] in labels else None
+
+
+def _class_count(scores: Sequence[LabelScore], threshold: float) -> int:
+    return set_size([score.probability for score in scores], threshold)
+
+
+def _probs(taggings: Sequence[Alternative]) -> list[float]:
+    return [each.probability for each in taggings]
