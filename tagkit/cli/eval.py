@@ -1,7 +1,7 @@
 """`tagkit eval`."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -25,6 +25,7 @@ from tagkit.text.json_text import to_json
 if TYPE_CHECKING:
     from tagkit.config import Column, DataConfig
     from tagkit.corpus.dataset import Split
+    from tagkit.evaluation.conformal import SetReport
     from tagkit.evaluation.report import Report
 
 # \b keeps click from joining the lines.
@@ -120,6 +121,15 @@ def eval_command(
         bool,
         typer.Option("--interval", help="Add the 95 % bootstrap interval of the main score."),
     ] = False,
+    coverage: Annotated[
+        float | None,
+        typer.Option(
+            help="Add how often sets of this coverage, 0.5 to 0.99, hold the gold answer; for a "
+            "calibrated model.",
+            metavar="P",
+            show_default="no sets",
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     encoding: Encoding = None,
     batch_size: Annotated[
@@ -153,6 +163,7 @@ def eval_command(
     if gold:
         of_models = {
             "--batch-size": batch_size is not None,
+            "--coverage": coverage is not None,
             "--device": device != "auto",
             "--threads": threads is not None,
             "--on-misaligned": on_misaligned is not None,
@@ -179,7 +190,10 @@ def eval_command(
     if gold and pred and len(pred) > 1:
         _show_systems(gold, pred, data, column(pred_column), strict, as_json)
         return
+    if coverage is not None and file == "-":
+        raise typer.BadParameter("--coverage needs a file: standard input is read once")
     seen: Split | None = None
+    sets: Mapping[str, SetReport] = {}
     if gold:  # no model and so no torch, which takes seconds to import
         from tagkit.evaluation.analysis import read_training
         from tagkit.evaluation.compare import compare_files
@@ -201,6 +215,14 @@ def eval_command(
         report = score_model(predictor, file or "", data, strict, batch_size or BATCH_SIZE, note)
         if train is not None:
             seen = gold_split(predictor, train, data)
+        if coverage is not None:
+            from tagkit.inference.evaluate_sets import evaluate_sets
+
+            options = data.model_dump(exclude_defaults=True)
+            sets = evaluate_sets(
+                file or "", coverage, model=predictor, batch_size=batch_size or BATCH_SIZE,
+                **options,
+            )  # fmt: skip
     analysis = None
     if names:
         from tagkit.evaluation.analysis import analyse
@@ -215,7 +237,9 @@ def eval_command(
 
         found = verify_report(report, source_name(gold or file or ""))
     if as_json:
-        typer.echo(to_json(report.to_dict() | (analysis.to_dict() if analysis else {})))
+        of_sets = {"sets": {kind: each.to_dict() for kind, each in sets.items()}} if sets else {}
+        found_by = analysis.to_dict() if analysis else {}
+        typer.echo(to_json(report.to_dict() | found_by | of_sets))
     else:
         width = width_of(sys.stdout)
         lines = [*report_lines(report, width), *confusion_lines(report, width or DEFAULT_WIDTH)]
@@ -223,6 +247,10 @@ def eval_command(
             from tagkit.evaluation.analysis_text import analysis_lines
 
             lines += analysis_lines(analysis, width)
+        if sets:
+            from tagkit.evaluation.conformal_text import set_lines
+
+            lines += set_lines(sets)
         show_lines(lines)
     if found:  # to standard error: standard output may be JSON
         for line in found.lines():

@@ -104,7 +104,7 @@ class SetCalibration(Record):
         step = _step(coverage)
         if step - _LEAST < len(self.thresholds):
             return self.thresholds[step - _LEAST]
-        setting, needed = Setting("coverage", coverage), sentences_needed(coverage)
+        setting, needed = Setting("coverage", f"{coverage:g}"), sentences_needed(coverage)
         if self.count < needed:
             raise DataError(
                 Message(setting, f": needs a calibration corpus of at least "

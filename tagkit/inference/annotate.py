@@ -15,8 +15,8 @@ from tagkit.corpus.formats.table import Format
 from tagkit.errors import DataError, FormatError, shorten
 from tagkit.inference.answers import class_cells, require_written, to_items
 from tagkit.inference.conllu_lines import column_values
-from tagkit.inference.predictor import Predictor
 from tagkit.inference.prediction_sets import require_sets
+from tagkit.inference.predictor import Predictor
 from tagkit.inference.render import answer_lines
 from tagkit.inference.style import (
     AUTO,

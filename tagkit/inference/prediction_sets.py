@@ -17,6 +17,7 @@ from tagkit.evaluation.conformal import (
     SetReport,
     calibrate_sets,
     report_sets,
+    sentences_needed,
     set_size,
 )
 from tagkit.inference.inputs import Text, as_tagged
@@ -51,6 +52,11 @@ class TextSets(TaggedText):
     """A text with its most probable tags and classes, and with the sets that these lead.
 
     Attributes:
+        text: as in `TaggedText`, and so are the next four.
+        sentences: tokens of each sentence.
+        spans: of all sentences.
+        labels: classes of the text.
+        scores: every class with its probability.
         coverage: share of sets that hold the right answer.
         tag_sets: of each sentence; empty of a model without tags.
         class_set: classes of the text, the most probable first; empty of a model that has none, or
@@ -120,7 +126,8 @@ def require_sets(
         DataError: no kind has sets, the model is not calibrated for them, or the coverage is out
             of range or higher than its calibration corpus allows.
     """
-    setting = Setting("coverage", coverage)
+    sentences_needed(coverage)  # checks its range
+    setting = Setting("coverage", f"{coverage:g}")
     kinds = kinds_with_sets(predictor.config, predictor.task.gives)
     if not kinds:
         several = "gives a text several classes" if predictor.task.gives.classes else (
@@ -181,7 +188,7 @@ def with_sets(
     return found
 
 
-def evaluate_sets(
+def report_on_sets(
     predictor: SentencePredictor, split: Split, coverage: float, *, batch_size: int = BATCH_SIZE
 ) -> dict[str, SetReport]:
     """How a model's sets do on a corpus with gold labels, by kind of label.
@@ -273,7 +280,7 @@ def _taggings(
     found: list[list[Alternative]] = [[] for _ in sentences]
     missing, count = list(range(len(sentences))), min(_FIRST, limit)
     while missing:
-        taggings = predictor.alternatives(
+        taggings = predictor._alternatives(
             [sentences[number] for number in missing], count, batch_size=batch_size
         )
         unfinished = []

@@ -220,7 +220,7 @@ class Predictor(SentencePredictor):
         """
         texts = self._texts(inputs)
         sentences = [sentence for text in texts for sentence in text.sentences]
-        found = iter(self.alternatives(sentences, count, batch_size=batch_size))
+        found = iter(self._alternatives(sentences, count, batch_size=batch_size))
         each = [
             alternatives_of_text(text, [next(found) for _ in text.sentences], count)
             for text in texts

@@ -249,7 +249,7 @@ class SentencePredictor:
         _leave_threads_of_parent()
         return WordCache(self.model, self.vocabulary, self.device, self.precision)
 
-    def alternatives(
+    def _alternatives(
         self, sentences: Sequence[Sentence], count: int, *, batch_size: int
     ) -> list[list[Alternative]]:
         """The most probable sequences of tags of each sentence, in descending order; exact.
