@@ -130,6 +130,13 @@ def eval_command(
             show_default="no sets",
         ),
     ] = None,
+    calibration: Annotated[
+        bool,
+        typer.Option(
+            "--calibration",
+            help="Add how far probabilities can be trusted, and scores by threshold.",
+        ),
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     encoding: Encoding = None,
     batch_size: Annotated[
@@ -172,6 +179,7 @@ def eval_command(
             if given:
                 raise typer.BadParameter(f"{option} is for a model: --gold compares files")
     asked = {"measures": measures, "errors": errors, "slices": slices, "interval": interval}
+    asked["calibration"] = calibration
     names = [name for name, is_asked in asked.items() if is_asked]
     if train is not None and not slices:
         raise typer.BadParameter("--train is for --slices")
@@ -212,7 +220,10 @@ def eval_command(
 
         set_threads(threads)
         predictor = load(model or "", device)
-        report = score_model(predictor, file or "", data, strict, batch_size or BATCH_SIZE, note)
+        report = score_model(
+            predictor, file or "", data, strict, batch_size or BATCH_SIZE, note,
+            confidence=calibration,
+        )  # fmt: skip
         if train is not None:
             seen = gold_split(predictor, train, data)
         if coverage is not None:

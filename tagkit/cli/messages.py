@@ -41,6 +41,7 @@ OPTION_FLAGS = {
 # Those, and the flags of parameters of the library's functions.
 FLAGS = {
     **OPTION_FLAGS,
+    "calibration": "--calibration",
     "confidence": "--confidence",
     "coverage": "--coverage",
     "errors": "--errors",

@@ -7,7 +7,7 @@ from tagkit.cli.terminal import DEFAULT_WIDTH
 from tagkit.evaluation.class_report import ClassReport, JointReport
 from tagkit.evaluation.report import Report, StoredHeadline, stored_headlines
 from tagkit.evaluation.report_text import MAX_LABELS, label_cell
-from tagkit.wording import listed, plural, plural_of, shortened, visible
+from tagkit.wording import listed, plural, plural_of, shortened, shown_name, visible
 
 if TYPE_CHECKING:  # their modules import torch
     from tagkit.cli.command_times import Measured
@@ -152,6 +152,16 @@ def info_lines(name: str, bundle: "Bundle") -> Iterator[str]:
         f"epoch       {_number(metadata, 'epoch')} of {config.train.max_epochs}, "
         f"seed {config.train.seed}"
     )
+    if bundle.calibration is not None:
+        facts = bundle.calibration.fitted_on
+        temperatures = ", ".join(
+            f"{shown_name(head)} {value:.3f}"
+            for head, value in bundle.calibration.temperatures.items()
+        )
+        yield (
+            f"calibrated  on {_text(facts, 'file')}: "
+            f"{_count(facts, 'sentences', description.unit)}; temperature of {temperatures}"
+        )
     # None of a model that was saved before its run ended: it has no report yet.
     for split, scores in _tables(metadata, "scores"):
         for headline in stored_headlines(scores):

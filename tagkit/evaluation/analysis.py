@@ -1,10 +1,10 @@
-"""What lies behind a headline: four measures, kinds of error, slices, and how sure it is.
+"""What lies behind a headline: measures, errors, slices, an interval, and calibration.
 
 Each analysis is a function in a module of its own; `analyse` runs those that are asked for on a
 report that has kept its tags, and returns a record, which `tagkit eval` prints.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from tagkit.corpus.splits import read_split
 from tagkit.errors import DataError
 from tagkit.evaluation.aligned import Aligned
 from tagkit.evaluation.by_sentence import aligned_sentences, parts_of, sentence_counts
+from tagkit.evaluation.calibration import Calibration, calibration
 from tagkit.evaluation.class_report import ClassReport
 from tagkit.evaluation.error_kinds import ErrorReport, error_report
 from tagkit.evaluation.matching import Matches, SurfaceScore, match, surface_score
@@ -26,7 +27,7 @@ from tagkit.text.json_text import Record, plain
 from tagkit.text.schemes import has_spans, stretches
 from tagkit.wording import Message, Setting
 
-ANALYSES = ("measures", "errors", "slices", "interval")
+ANALYSES = ("measures", "errors", "slices", "interval", "calibration")
 _EXAMPLES = 3  # of each kind of error
 
 
@@ -72,6 +73,7 @@ class Analysis:
         errors: what goes wrong, of spans.
         slices: F1 of spans, or accuracy of plain labels, by what training has seen and by length.
         interval: of the headline, under "", or of those of "tags" and "classes".
+        calibration: how far probabilities can be trusted, by the same names.
     """
 
     name: str
@@ -79,12 +81,14 @@ class Analysis:
     errors: ErrorReport | None
     slices: Slices | WordAccuracy | None
     interval: Mapping[str, HeadlineInterval] | None
+    calibration: Mapping[str, Calibration] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values of the analyses that were asked for, for JSON."""
         found = {name: getattr(self, name) for name in ANALYSES}
-        if self.interval is not None:
-            found["interval"] = self.interval.get("", self.interval)
+        for name in ("interval", "calibration"):  # one that is of the whole has no name
+            if found[name] is not None:
+                found[name] = found[name].get("", found[name])
         return {name: plain(each) for name, each in found.items() if each is not None}
 
 
@@ -102,8 +106,14 @@ def analyse(report: Report, names: Collection[str], train: Split | None = None) 
     parts = parts_of(report)
     tags = next((each for each in parts.values() if isinstance(each, TagReport)), None)
     _refuse(names, tags, train)
+    if "calibration" in names:
+        _refuse_without_probabilities(parts.values())
     sentences: list[Aligned] = []
-    if tags is not None and tags.comparison.kind is Kind.SPANS and {*names} - {"interval"}:
+    if (
+        tags is not None
+        and tags.comparison.kind is Kind.SPANS
+        and {*names} & {"measures", "errors", "slices"}
+    ):
         sentences = aligned_sentences(tags)
     return Analysis(
         name=tags.comparison.name if tags is not None else "",
@@ -114,6 +124,13 @@ def analyse(report: Report, names: Collection[str], train: Split | None = None) 
         slices=_slices(tags, sentences, train) if tags is not None and "slices" in names else None,
         interval={name: headline_interval(part) for name, part in parts.items()}
         if "interval" in names
+        else None,
+        calibration={
+            name: calibration(part.comparison.judged)
+            for name, part in parts.items()
+            if part.comparison.judged is not None
+        }
+        if "calibration" in names
         else None,
     )
 
@@ -142,6 +159,8 @@ def possible(report: Report, train: Split | None = None) -> list[str]:
     for name in ANALYSES:
         try:
             _refuse([name], tags, train)
+            if name == "calibration":
+                _refuse_without_probabilities(parts_of(report).values())
         except DataError:
             continue
         found.append(name)
@@ -182,6 +201,20 @@ def _refuse(names: Collection[str], tags: TagReport | None, train: Split | None)
         raise DataError(
             f"{train.path}: expected {kinds[is_plain]} as in {name}, found {kinds[not is_plain]}"
         )
+
+
+def _refuse_without_probabilities(parts: Iterable[TagReport | ClassReport]) -> None:
+    """Refuse predictions none of which has a probability.
+
+    Raises:
+        DataError: it is so.
+    """
+    if all(part.comparison.judged is None for part in parts):
+        raise DataError(
+            Message("the predictions have no probabilities: ", Setting("calibration"),
+                    " needs a model, or JSON Lines that were predicted with ",
+                    Setting("confidence", True))
+        )  # fmt: skip
 
 
 def _slices(

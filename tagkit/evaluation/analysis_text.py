@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from tagkit.evaluation.analysis import Analysis, Measures
+from tagkit.evaluation.calibration_text import calibration_lines
 from tagkit.evaluation.error_kinds import NOTHING, ErrorReport, Example
 from tagkit.evaluation.report_text import label_cell
 from tagkit.evaluation.scores import Score
@@ -44,6 +45,8 @@ def analysis_lines(analysis: Analysis, width: int | None = None) -> Iterator[str
     elif isinstance(analysis.slices, WordAccuracy):
         yield ""
         yield from _word_lines(analysis.slices, room)
+    if analysis.calibration is not None:
+        yield from calibration_lines(analysis.calibration)
 
 
 def systems_lines(

@@ -6,10 +6,11 @@ precision, recall, F1, micro and macro averages, the confusion matrix.
 
 from collections import Counter
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tagkit.evaluation.column_report import ColumnsReport
+from tagkit.evaluation.judged import Judged
 from tagkit.evaluation.metrics import (
     JOINT,
     MEAN,
@@ -197,3 +198,23 @@ def whole_accuracy(
         same = tuple(ours) == tuple(theirs) if plain else stretches(ours) == stretches(theirs)
         right += same and set(both[0]) == set(both[1])
     return right / len(gold) if gold else 0.0
+
+
+def with_judged(report: Report, judged: Mapping[str, Judged]) -> Report:
+    """The report with the probabilities of its predictions, for the analysis "calibration".
+
+    Args:
+        report: on tags, on classes, or on both; another has no place for them.
+        judged: the predictions, of "tags" and of "classes".
+    """
+    match report:
+        case TagReport() | ClassReport():
+            (found,) = judged.values()
+            return replace(report, comparison=replace(report.comparison, judged=found))
+        case JointReport():
+            tags = with_judged(report.tags, {"tags": judged["tags"]})
+            classes = with_judged(report.classes, {"classes": judged["classes"]})
+            assert isinstance(tags, TagReport)
+            assert isinstance(classes, ClassReport)
+            return replace(report, tags=tags, classes=classes)
+    return report

@@ -111,13 +111,17 @@ class SetCalibration(Record):
                         f"{plural(needed, 'sentence')}, found one of {self.count:,}: calibrate "
                         "the model with more")
             )  # fmt: skip
-        most = (_LEAST + len(self.thresholds) - 1) / _STEPS
-        lower = f"expected at most {most:g}" if self.thresholds else "no coverage is possible"
+        lower = f"expected at most {self.most:g}" if self.thresholds else "no coverage is possible"
         raise DataError(
             Message(setting, f": only {self.found:,} of {plural(self.count, 'sentence')} of the "
                     f"calibration corpus have the right answer among the {self.limit} most "
                     f"probable: {lower}")
         )  # fmt: skip
+
+    @property
+    def most(self) -> float | None:
+        """The highest coverage that the corpus allows; None where it allows none."""
+        return (_LEAST + len(self.thresholds) - 1) / _STEPS if self.thresholds else None
 
 
 def calibrate_sets(gold: Sequence[RankedGold], limit: int) -> SetCalibration:

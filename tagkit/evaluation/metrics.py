@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from tagkit.evaluation.judged import Judged
 from tagkit.evaluation.scores import Labels, ScoreTable
 from tagkit.text.records import Sentence
 
@@ -46,6 +47,7 @@ class Comparison:
         sentences: the words that `gold` has the tags of, with their lines; empty of texts with
             classes, and where `gold` is.
         name: of the corpus; empty without `sentences`.
+        judged: the predictions with their probabilities; None where these were not computed.
     """
 
     kind: Kind
@@ -55,6 +57,7 @@ class Comparison:
     table: ScoreTable
     sentences: Sequence[Sentence] = ()
     name: str = ""
+    judged: Judged | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,8 +81,8 @@ def analyse(
     Args:
         gold: as for `evaluate`, and all other arguments that are not described here.
         pred: likewise.
-        analyses: which ones: "measures", "errors", "slices" and "interval"; None for all that
-            have a meaning for the labels.
+        analyses: which ones: "measures", "errors", "slices", "interval" and "calibration"; None
+            for all that have a meaning for the labels.
         train: file of the training corpus, for "slices".
         model: a model, or its folder, which predicts for `gold`.
         pred_column: of the predicted tags in a column file.
@@ -106,8 +106,9 @@ def analyse(
         )
     predictor = _predictor(gold, pred, model, device)
     report = _report(
-        gold, pred, predictor, data, pred_column, strict, batch_size, note, options, keep=True
-    )
+        gold, pred, predictor, data, pred_column, strict, batch_size, note, options, keep=True,
+        confidence=analyses is None or "calibration" in analyses,
+    )  # fmt: skip
     seen = None
     if train is not None:
         path = path_text(train, "train")
@@ -152,15 +153,24 @@ def _report(
     options: dict[str, Any],
     *,
     keep: bool = False,
+    confidence: bool = False,
 ) -> Report:
-    """The report of `evaluate`; `keep` says whether one on two files keeps all tags."""
+    """The report of `evaluate`.
+
+    `keep` says whether one on two files keeps all tags, `confidence` whether it keeps the
+    probabilities of predictions.
+    """
     if predictor is not None:
         from tagkit.inference.score import score_model, score_records
 
         if isinstance(gold, str | Path):
-            return score_model(predictor, str(gold), data, strict, batch_size, note)
+            return score_model(
+                predictor, str(gold), data, strict, batch_size, note, confidence=confidence
+            )
         records = _records(gold, "gold", options, note)
-        return score_records(predictor, records, data, strict, batch_size, note)
+        return score_records(
+            predictor, records, data, strict, batch_size, note, confidence=confidence
+        )
     if isinstance(gold, str | Path) and (pred is None or isinstance(pred, str | Path)):
         other = None if pred is None else path_text(pred, "pred")
         return compare_files(str(gold), other, data, pred_column, strict, note, keep_labels=keep)

@@ -12,7 +12,7 @@ from tagkit.corpus.dataset import Split, with_label_notes
 from tagkit.corpus.formats.options import Item
 from tagkit.corpus.splits import check_classes, read_split, split_of_records
 from tagkit.errors import DataError
-from tagkit.evaluation.class_report import JointReport
+from tagkit.evaluation.class_report import JointReport, with_judged
 from tagkit.evaluation.compare import refuse_options_of_tags
 from tagkit.evaluation.report import Report
 from tagkit.evaluation.tag_report import TagReport, with_sentences
@@ -82,6 +82,8 @@ def score_model(
     strict: bool,
     batch_size: int,
     note: Callable[[str], None],
+    *,
+    confidence: bool = False,
 ) -> Report:
     """Report on a model's predictions for a file with gold tags, classes, or both.
 
@@ -92,6 +94,7 @@ def score_model(
         strict: count well-formed spans only.
         batch_size: maximum number of sentences in a batch.
         note: called with each remark on the corpus, a sentence.
+        confidence: whether the report keeps the probabilities of predictions, for `analyse`.
 
     Raises:
         DataError: the file cannot be read, or holds tags of another kind than the model's.
@@ -100,11 +103,7 @@ def score_model(
         # Without this an option for tags would be accepted and have no effect.
         refuse_options_of_tags("this model classifies texts", data, strict)
     split = gold_split(predictor, path, data)
-    for text in split.notes:
-        note(text)
-    return _with_words(
-        evaluate_split(predictor, split, batch_size=batch_size, strict=strict), split
-    )
+    return _report(predictor, split, strict, batch_size, note, confidence=confidence)
 
 
 def gold_split(predictor: Predictor, path: str, data: DataConfig) -> Split:
@@ -132,6 +131,8 @@ def score_records(
     strict: bool,
     batch_size: int,
     note: Callable[[str], None],
+    *,
+    confidence: bool = False,
 ) -> Report:
     """Report on a model's predictions for records with gold tags, classes, or both.
 
@@ -148,11 +149,25 @@ def score_records(
     expected = predictor.config.data.scheme
     split = split_of_records(items, _as_trained(predictor, data), needs, expected, "gold")
     split = _checked(predictor, split)
+    return _report(predictor, split, strict, batch_size, note, confidence=confidence)
+
+
+def _report(
+    predictor: Predictor,
+    split: Split,
+    strict: bool,
+    batch_size: int,
+    note: Callable[[str], None],
+    *,
+    confidence: bool,
+) -> Report:
     for text in split.notes:
         note(text)
-    return _with_words(
-        evaluate_split(predictor, split, batch_size=batch_size, strict=strict), split
-    )
+    found = predictor.annotate(split.sentences, batch_size=batch_size, confidence=confidence)
+    report = _with_words(predictor.report(split, found, strict=strict), split)
+    if confidence:
+        report = with_judged(report, predictor.judged(split, found, strict=strict))
+    return report
 
 
 def _with_words(report: Report, split: Split) -> Report:

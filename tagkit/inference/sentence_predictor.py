@@ -7,7 +7,7 @@ outputs   windows joined, batches in the order of the sentences
 """
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -15,6 +15,7 @@ import torch
 from tagkit.config import Config
 from tagkit.corpus.dataset import Split
 from tagkit.errors import DataError, DeviceError
+from tagkit.evaluation.judged import Judged
 from tagkit.evaluation.report import Report
 from tagkit.features.bucketing import Ids, batches_in_order, batches_with_little_padding
 from tagkit.features.encoding import index
@@ -297,6 +298,18 @@ class SentencePredictor:
             strict: count well-formed spans only.
         """
         return self.task.score(self._context, split, predictions, strict=strict)
+
+    def judged(
+        self, split: Split, predictions: Sequence[Prediction], *, strict: bool = False
+    ) -> Mapping[str, Judged]:
+        """What calibration is measured on, by the name of the model's head.
+
+        Args:
+            split: the corpus.
+            predictions: for its sentences, in order, with probabilities.
+            strict: count well-formed spans only.
+        """
+        return self.task.judged(self._context, split, predictions, strict=strict)
 
     def tags_in(self, prediction: Prediction, scheme: str) -> tuple[str, ...]:
         """The tags of a prediction in any scheme, also another than that of the training corpus.

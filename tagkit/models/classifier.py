@@ -19,6 +19,7 @@ from tagkit.corpus.dataset import LabelKinds, Split
 from tagkit.corpus.splits import Corpus, several_classes
 from tagkit.errors import DataError, shorten
 from tagkit.evaluation.class_report import ClassReport, make_class_report
+from tagkit.evaluation.judged import Judged
 from tagkit.evaluation.metrics import Kind
 from tagkit.evaluation.report import Report
 from tagkit.features.batch import Batch
@@ -27,6 +28,7 @@ from tagkit.features.vocabulary import Vocabulary, most_frequent
 from tagkit.models.agreement import check_classes, check_features, check_no_tags
 from tagkit.models.calibration import CLASSES
 from tagkit.models.description import Description, encoder_name, metric_columns
+from tagkit.models.judging import judged_classes
 from tagkit.models.model import Model, build_embedding, build_encoder
 from tagkit.models.output import ModelOutput, require_number
 from tagkit.models.task import (
@@ -285,6 +287,18 @@ class ClassifyTask(Task):
     ) -> Report:
         """Accuracy, and scores by class; `strict` is for spans."""
         return score_classes(context, split, predictions)
+
+    def judged(
+        self,
+        context: ModelContext,
+        split: Split,
+        predictions: Sequence[Prediction],
+        *,
+        strict: bool,
+    ) -> Mapping[str, Judged]:
+        """The most probable class, or each class where a text may have several."""
+        several = context.config.head.several_classes
+        return {CLASSES: judged_classes(split, predictions, several=several)}
 
     def kinds(self, config: Config) -> Sequence[Kind]:
         """One class of each text, or several."""

@@ -20,6 +20,7 @@ from tagkit.corpus.splits import Corpus
 from tagkit.errors import BundleError, shorten
 from tagkit.evaluation.column_report import ColumnsReport, column_key
 from tagkit.evaluation.criterion import Criterion, find_column_criterion
+from tagkit.evaluation.judged import Judged
 from tagkit.evaluation.metrics import MEAN
 from tagkit.evaluation.report import Report
 from tagkit.features.column_labels import ColumnLabels
@@ -30,6 +31,7 @@ from tagkit.models.codecs import CODECS, codec_of
 from tagkit.models.codecs.codec import ColumnText
 from tagkit.models.column_tagger import ColumnTagger
 from tagkit.models.description import Description, encoder_name
+from tagkit.models.judging import judged_column
 from tagkit.models.model import build_embedding, build_encoder
 from tagkit.models.tagger import resolved_columns
 from tagkit.models.task import (
@@ -233,6 +235,27 @@ class ColumnsTask(Task):
                 for place, labels in enumerate(columns)
             )
         )
+
+    def judged(
+        self,
+        context: ModelContext,
+        split: Split,
+        predictions: Sequence[Prediction],
+        *,
+        strict: bool,
+    ) -> Mapping[str, Judged]:
+        """Spans of the first column that has spans; of every other column its values."""
+        columns = context.vocabulary.columns
+        with_spans = _spans_column(columns)
+        return {
+            labels.name: judged_column(
+                split,
+                predictions,
+                place,
+                spans=place == with_spans and has_spans(labels.scheme),
+            )
+            for place, labels in enumerate(columns)
+        }
 
     def known_labels(self, context: ModelContext) -> frozenset[str]:
         """Those of the first column, which is `tags` of a sentence."""

@@ -18,6 +18,7 @@ from tagkit.config import Config, training_scheme
 from tagkit.corpus.dataset import LabelKinds, Split
 from tagkit.corpus.splits import Corpus, for_training
 from tagkit.evaluation.class_report import JointReport, whole_accuracy
+from tagkit.evaluation.judged import Judged
 from tagkit.evaluation.metrics import Kind
 from tagkit.evaluation.report import Report
 from tagkit.features.batch import Batch
@@ -36,6 +37,7 @@ from tagkit.models.classifier import (
 )
 from tagkit.models.constraints import continuations
 from tagkit.models.description import Description, encoder_name, metric_columns
+from tagkit.models.judging import judged_classes
 from tagkit.models.model import build_embedding, build_encoder
 from tagkit.models.output import ModelOutput
 from tagkit.models.tag_decoding import tag_predictions
@@ -212,6 +214,21 @@ class JointTask(TagTask):
         )
         tags = score_tags(context, split, predictions, strict=strict)
         return JointReport(tags, score_classes(context, split, predictions), whole)
+
+    def judged(
+        self,
+        context: ModelContext,
+        split: Split,
+        predictions: Sequence[Prediction],
+        *,
+        strict: bool,
+    ) -> Mapping[str, Judged]:
+        """Those of both heads."""
+        several = context.config.head.several_classes
+        return {
+            **super().judged(context, split, predictions, strict=strict),
+            CLASSES: judged_classes(split, predictions, several=several),
+        }
 
     def kinds(self, config: Config) -> Sequence[Kind]:
         """Those of the tags, then those of the classes."""

@@ -18,6 +18,7 @@ from tagkit.config import Config, training_scheme
 from tagkit.corpus.dataset import LabelKinds, Split
 from tagkit.corpus.splits import Corpus, for_training
 from tagkit.errors import DataError, shorten
+from tagkit.evaluation.judged import Judged
 from tagkit.evaluation.metrics import Kind
 from tagkit.evaluation.report import Report
 from tagkit.evaluation.tag_report import TagReport, make_tag_report
@@ -28,6 +29,7 @@ from tagkit.models.agreement import check_features, check_no_classes, check_tags
 from tagkit.models.calibration import TAGS
 from tagkit.models.constraints import continuations, illegal_steps, legal_scheme
 from tagkit.models.description import Description, encoder_name, metric_columns
+from tagkit.models.judging import judged_tags
 from tagkit.models.model import Model, build_embedding, build_encoder
 from tagkit.models.output import ModelOutput
 from tagkit.models.tag_decoding import tag_alternatives, tag_predictions
@@ -313,6 +315,17 @@ class TagTask(Task):
     ) -> Report:
         """Precision, recall and F1 of spans, or accuracy of plain labels."""
         return score_tags(context, split, predictions, strict=strict)
+
+    def judged(
+        self,
+        context: ModelContext,
+        split: Split,
+        predictions: Sequence[Prediction],
+        *,
+        strict: bool,
+    ) -> Mapping[str, Judged]:
+        """Spans, or plain labels of tokens."""
+        return {TAGS: judged_tags(split, predictions, strict=strict)}
 
     def kinds(self, config: Config) -> Sequence[Kind]:
         """Spans, or plain labels of tokens."""

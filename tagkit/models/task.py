@@ -11,6 +11,7 @@ scoring and the console use this interface alone and never ask which task it is:
     loss                        a batch       -> (sum, count)
     decode, join, n_best        a batch       -> predictions; windows -> one; alternative taggings
     score                       predictions   -> a report with one headline
+    judged                      predictions   -> each with its probability, right or wrong
     kinds, criterion            configuration -> what is scored; the number that ranks epochs
     describe                    configuration -> what the console and `tagkit info` say
     check                       a saved model -> an error if its parts do not belong together
@@ -34,6 +35,7 @@ from tagkit.config import Config, fixed
 from tagkit.corpus.dataset import LabelKinds, Split
 from tagkit.corpus.splits import Corpus, load_corpus
 from tagkit.evaluation.criterion import Criterion, find_criterion
+from tagkit.evaluation.judged import Judged
 from tagkit.evaluation.metrics import Kind
 from tagkit.evaluation.report import Report
 from tagkit.features.batch import Batch, Tokens
@@ -300,6 +302,24 @@ class Task(ABC):
             predictions: for its sentences, in order.
             strict: whether only well-formed spans count.
         """
+
+    def judged(
+        self,
+        context: ModelContext,
+        split: Split,
+        predictions: Sequence[Prediction],
+        *,
+        strict: bool,
+    ) -> Mapping[str, Judged]:
+        """What calibration is measured on, by the name of the head that gives the probabilities.
+
+        Args:
+            context: the model.
+            split: the corpus.
+            predictions: for its sentences, in order, with probabilities.
+            strict: whether only well-formed spans count.
+        """
+        return {}  # nothing that is predicted has a probability
 
     def kinds(self, config: Config) -> Sequence[Kind]:
         """What the labels of a resolved configuration are scored as, those of tags first."""

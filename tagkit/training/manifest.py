@@ -22,9 +22,9 @@ from pathlib import Path, PurePosixPath
 from tagkit import __version__
 from tagkit.errors import CheckpointError
 from tagkit.storage import cannot_write, write_whole
+from tagkit.storage.lock import MANIFEST
 from tagkit.wording import ANOTHER_FOLDER, RESUME, Message
 
-MANIFEST = "tagkit-run.json"
 HALF_MANIFEST = f".{MANIFEST}.writing"  # left by a kill while the manifest was written
 FORMAT_VERSION = 1
 _TEMPORARY = re.compile(r"\.(.+)\.(?:writing|old)")

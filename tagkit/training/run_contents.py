@@ -17,10 +17,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tagkit.errors import CheckpointError, ConfigError
-from tagkit.storage.lock import LOCK
+from tagkit.storage.lock import LOCK, MANIFEST
 from tagkit.training import run_files, seed_scores, trials
 from tagkit.training.artifact import FileArtifact, FolderArtifact, Proof
-from tagkit.training.manifest import HALF_MANIFEST, MANIFEST, Manifest, canonical
+from tagkit.training.manifest import HALF_MANIFEST, Manifest, canonical
 from tagkit.training.run_files import CHECKPOINTS, MODELS
 
 # All that a run of any command may write. Each row comes from the module that writes the file.

@@ -8,8 +8,11 @@ import tagkit
 from tagkit import DataError, Document, Sentence
 from tagkit.config import DataConfig
 from tagkit.evaluation.analysis import ANALYSES, analyse, possible, read_training
+from tagkit.evaluation.class_report import with_judged
 from tagkit.evaluation.compare import compare_files
+from tagkit.evaluation.judged import judge_spans
 from tagkit.evaluation.slices import WordAccuracy
+from tagkit.evaluation.tag_report import TagReport
 
 WORDS = ("Ada", "saw", "New", "York")
 GOLD = Sentence(WORDS, ("B-PER", "O", "B-LOC", "I-LOC"))
@@ -19,6 +22,9 @@ PLAIN = Sentence(("a", "cat"), ("DT", "NN"))
 
 def test_only_what_was_asked_for_is_there() -> None:
     report = tagkit.evaluate([GOLD], [FOUND])
+    assert isinstance(report, TagReport)
+    judged = judge_spans([[(0, 1, "PER")]], [[((0, 1, "PER"), 0.5)]])
+    report = with_judged(report, {"tags": judged})
     for name in ANALYSES:
         found = analyse(report, [name])
         assert [each for each in ANALYSES if getattr(found, each) is not None] == [name]

@@ -110,8 +110,11 @@ def test_members_are_those_whose_score_is_the_threshold_at_most(
     size = 0
     for rank in range(len(probs)):
         size += sum(probs[:rank]) + 0.1 * rank <= threshold + 1e-12
-    assert abs(set_size(probs, threshold) - size) <= any(  # sums of both orders differ in rounding
-        abs(sum(probs[:rank]) + 0.1 * rank - threshold) < 1e-9 for rank in range(len(probs))
+    assert (
+        abs(set_size(probs, threshold) - size)
+        <= any(  # sums of both orders differ in rounding
+            abs(sum(probs[:rank]) + 0.1 * rank - threshold) < 1e-9 for rank in range(len(probs))
+        )
     )
     assert set_size(probs, -1.0) == 1  # never empty
 
@@ -152,9 +155,7 @@ def test_a_coverage_that_the_most_probable_answers_do_not_reach_is_refused() -> 
 def test_a_coverage_out_of_range_is_refused(coverage: float) -> None:
     with pytest.raises(DataError) as error:
         sentences_needed(coverage)
-    assert str(error.value) == (
-        f"coverage: expected a number from 0.5 to 0.99, found {coverage!r}"
-    )
+    assert str(error.value) == (f"coverage: expected a number from 0.5 to 0.99, found {coverage!r}")
 
 
 def test_a_coverage_between_two_steps_has_the_threshold_of_the_next() -> None:

@@ -15,9 +15,8 @@ import pytest
 import tiny
 
 from tagkit.errors import CheckpointError
-from tagkit.storage.lock import LOCK, locked
+from tagkit.storage.lock import LOCK, MANIFEST, locked
 from tagkit.training.callbacks import Listener, Step
-from tagkit.training.manifest import MANIFEST
 from tagkit.training.seeds import train_seeds
 from tagkit.training.trainer import train
 

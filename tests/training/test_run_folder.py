@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 from tagkit.config import Config
 from tagkit.errors import CheckpointError, ConfigError, Interrupted
 from tagkit.storage import whole_folder
+from tagkit.storage.lock import MANIFEST
 from tagkit.training.callbacks import Epoch, Listener
-from tagkit.training.manifest import MANIFEST, Manifest, canonical
+from tagkit.training.manifest import Manifest, canonical
 from tagkit.training.run_contents import Contents, contents_of
 from tagkit.training.run_folder import RunFolder
 from tagkit.training.seeds import train_seeds

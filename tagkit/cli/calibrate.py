@@ -1,0 +1,107 @@
+"""`tagkit calibrate`."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tagkit.cli.options import (
+    Device,
+    Encoding,
+    InputFormat,
+    Model,
+    TagColumn,
+    Threads,
+    TokenColumn,
+    column,
+    tag_columns,
+)
+from tagkit.limits import BATCH_SIZE
+from tagkit.text.json_text import to_json
+
+if TYPE_CHECKING:
+    from tagkit.inference.calibrate import Calibrated
+
+# \b keeps click from joining the lines.
+EXAMPLES = """\b
+Examples:
+  tagkit calibrate models/travel data/travel/dev.conll
+  tagkit calibrate models/travel --reset
+"""
+
+
+def calibrate_command(
+    model: Model,
+    file: Annotated[
+        str | None,
+        typer.Argument(
+            help="Corpus with gold tags or classes, which the model was not trained on.",
+            metavar="DEV",
+            show_default=False,
+        ),
+    ] = None,
+    reset: Annotated[
+        bool, typer.Option("--reset", help="Remove the calibration of the model.")
+    ] = False,
+    input_format: InputFormat = None,
+    token_column: TokenColumn = None,
+    tag_column: TagColumn = None,
+    encoding: Encoding = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    batch_size: Annotated[
+        int, typer.Option(min=1, help="Sentences per batch.", metavar="N")
+    ] = BATCH_SIZE,
+    device: Device = "auto",
+    threads: Threads = None,
+) -> None:
+    """Make the probabilities of a model agree with how often it is right.
+
+    A temperature is fitted to a labelled file and stored with the model. No prediction changes.
+    """
+    if reset == (file is not None):
+        raise typer.BadParameter("expected either MODEL DEV, or MODEL --reset")
+    # Imported here: `--help` and a wrong command line need neither rich nor torch.
+    from tagkit.cli.console import note
+    from tagkit.cli.messages import show_lines
+    from tagkit.inference.calibrate import calibrate, remove_calibration
+    from tagkit.models.device import set_threads
+
+    if file is None:
+        folder = remove_calibration(model, note)
+        note(f"{folder}: the calibration is removed")
+        return
+    set_threads(threads)
+    given = {
+        "format": input_format,
+        "token_column": column(token_column),
+        "tag_column": tag_columns(tag_column),
+        "encoding": encoding,
+    }
+    options = {name: value for name, value in given.items() if value is not None}
+    found = calibrate(model, file, batch_size=batch_size, device=device, note=note, **options)
+    if as_json:
+        typer.echo(to_json(found.to_dict()))
+    else:
+        show_lines(_lines(found))
+
+
+def _lines(found: "Calibrated") -> Iterator[str]:
+    """What the temperatures do, a table for each head, and where they are stored."""
+    from tagkit.evaluation.calibration_text import numbers_of
+    from tagkit.models.bundle import METADATA
+    from tagkit.wording import shown_name
+
+    for head in found.heads:
+        before, after = numbers_of(head.before), numbers_of(head.after)
+        what = f"{head.before.count:,} {head.before.name}"
+        yield f"{shown_name(head.head)}: temperature {head.temperature:.3f}, fitted to {what}"
+        yield f"{'':<23}  {'before':>8}  {'after':>8}"
+        for name, value in before.items():
+            yield f"{name:<23}  {value:>8.4f}  {after[name]:>8.4f}"
+        yield ""
+    for name, sets in found.sets.items():
+        possible = "none" if sets.most is None else f"0.5 to {sets.most:g}"
+        yield f"{shown_name(name)}: sets of coverage {possible}, from {sets.count:,} answers"
+    if found.sets:
+        yield ""
+    yield f"stored in {shown_name(str(found.model / METADATA))}"

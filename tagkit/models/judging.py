@@ -1,0 +1,64 @@
+"""Predictions of a model beside gold labels, each with its probability and right or wrong."""
+
+from collections.abc import Sequence
+from functools import partial
+
+from tagkit.corpus.dataset import Split
+from tagkit.evaluation.judged import (
+    Judged,
+    judge_classes,
+    judge_spans,
+    judge_tokens,
+    with_places,
+)
+from tagkit.evaluation.spans import well_formed_spans
+from tagkit.text.records import Prediction
+from tagkit.text.schemes import PLAIN, has_spans, stretches
+
+
+def judged_tags(split: Split, predictions: Sequence[Prediction], *, strict: bool) -> Judged:
+    """Spans, or plain labels of tokens.
+
+    Args:
+        split: the corpus.
+        predictions: for its sentences, in order, with probabilities.
+        strict: whether only well-formed gold spans count; predicted ones always are.
+    """
+    gold = [sentence.tags or () for sentence in split.sentences]
+    scheme = split.scheme or PLAIN
+    if not has_spans(scheme):
+        return _judged_values(gold, predictions)
+    spans_of = partial(well_formed_spans, scheme=scheme) if strict else stretches
+    return judge_spans(
+        (spans_of(tags) for tags in gold), (with_places(each.spans) for each in predictions)
+    )
+
+
+def judged_column(
+    split: Split, predictions: Sequence[Prediction], place: int, *, spans: bool
+) -> Judged:
+    """One of several tag columns: its spans, where predictions have those, else its values."""
+    gold = [sentence.columns[place].values for sentence in split.sentences]
+    if spans:
+        return judge_spans(
+            (stretches(tags) for tags in gold), (with_places(each.spans) for each in predictions)
+        )
+    return judge_tokens(
+        gold,
+        [each.columns[place].values for each in predictions],
+        [each.columns[place].probabilities or () for each in predictions],
+    )
+
+
+def judged_classes(split: Split, predictions: Sequence[Prediction], *, several: bool) -> Judged:
+    """Classes of texts; `several` says whether a text may have more than one."""
+    gold = [sentence.labels for sentence in split.sentences]
+    return judge_classes(gold, (each.scores for each in predictions), several=several)
+
+
+def _judged_values(gold: Sequence[Sequence[str]], predictions: Sequence[Prediction]) -> Judged:
+    return judge_tokens(
+        gold,
+        [each.tags for each in predictions],
+        [each.probabilities or () for each in predictions],
+    )
