@@ -48,14 +48,15 @@ def sample(
     return found
 
 
-@pytest.mark.parametrize("sharpness", [0.5, 3.0])  # the model is too modest, or too sure
+# The model is too sure, or too modest.
+@pytest.mark.parametrize("sharpness", [3.0, pytest.param(0.5, marks=pytest.mark.slow)])
 def test_coverage_is_the_one_asked_for_whatever_the_model_believes(sharpness: float) -> None:
-    # 60 calibration corpora of 39 sentences, each with 40 new ones. With a random share of the
+    # 40 calibration corpora of 39 sentences, each with 40 new ones. With a random share of the
     # answer's own probability no two scores are equal, and coverage is between c and c + 1/40; it
-    # is the mean of 60 independent shares, whose standard error is below 0.012.
+    # is the mean of 40 independent shares, whose standard error is below 0.015.
     generator, coverage, count = np.random.default_rng(5), 0.8, 39
     exact, given_ = [], []
-    for _ in range(60):
+    for _ in range(40):
         corpus, new = sample(generator, count, sharpness), sample(generator, 40, sharpness)
         calibrated = calibrate_sets([RankedGold(list(p), rank) for p, rank in corpus], 6)
         threshold = calibrated.threshold(coverage)
@@ -64,7 +65,7 @@ def test_coverage_is_the_one_asked_for_whatever_the_model_believes(sharpness: fl
             scores(list(p), u)[rank] <= threshold for (p, rank), u in zip(new, shares, strict=True)
         ]
         given_ += [rank < set_size(list(p), threshold) for p, rank in new]
-    slack = 3 * 0.012
+    slack = 3 * 0.015
     assert coverage - slack <= np.mean(exact) <= coverage + 1 / (count + 1) + slack
     assert np.mean(given_) >= np.mean(exact)  # sets as they are given leave no member out
 
