@@ -104,4 +104,4 @@ def _lines(found: "Calibrated") -> Iterator[str]:
         yield f"{shown_name(name)}: sets of coverage {possible}, from {sets.count:,} answers"
     if found.sets:
         yield ""
-    yield f"stored in {shown_name(str(found.model / METADATA))}"
+    yield f"stored in {found.model / METADATA}"

@@ -51,6 +51,7 @@ FLAGS = {
     "interval": "--interval",
     "max_length": "--max-length",
     "measures": "--measures",
+    "min_confidence": "--min-confidence",
     "on_bad_record": "--on-bad-record",
     "output_format": "--format",
     "overrides": "--set",

@@ -75,6 +75,16 @@ def predict_command(
             min=0, max=1, help="Minimum class probability.", metavar="P", show_default="the model's"
         ),
     ] = None,
+    min_confidence: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            max=1,
+            help="Leave out spans, labels and classes that are less probable.",
+            metavar="P",
+            show_default="all are kept",
+        ),
+    ] = None,
     coverage: Annotated[
         float | None,
         typer.Option(
@@ -128,6 +138,7 @@ def predict_command(
     from tagkit.config import load_config
     from tagkit.corpus.formats.source import is_regular, source_name
     from tagkit.inference.annotate import Annotator, AnswerOptions
+    from tagkit.inference.min_confidence import Removed
     from tagkit.inference.predictor import load
     from tagkit.inference.record_output import check_output, fills_files, write_records
     from tagkit.inference.stream import StreamOptions, annotate_file, joined_texts
@@ -139,8 +150,9 @@ def predict_command(
     data = load_config(flags={"data.format": input_format, "data.encoding": encoding}).data
     skips = on_bad_record == "skip"
     options = AnswerOptions(
-        output_format, confidence, top, threshold, batch_size, max_length, skips, coverage
-    )
+        output_format, confidence, top, threshold, batch_size, max_length, checked=skips,
+        min_confidence=min_confidence, coverage=coverage,
+    )  # fmt: skip
     paths = files or ["-"]
     if output == Path("-"):  # as for inputs; a file of this name is ./-
         output = None
@@ -179,7 +191,7 @@ def predict_command(
         shown = None
         if is_terminal(sys.stderr) and not (quiet or typed or printed):
             shown = stack.enter_context(PredictionProgress(sum(sizes) if all(sizes) else None))
-        skipped = SkippedRecords()
+        skipped, removed = SkippedRecords(), Removed()
         reading = StreamOptions(
             input_format=data.format,
             encoding=data.encoding,
@@ -187,6 +199,7 @@ def predict_command(
             note=(lambda _: None) if quiet else note,
             progress=shown.add if shown else lambda *_: None,
             on_bad_record=skipped.add if skips else None,
+            on_removed=removed.merge,
         )
 
         def started(path: str, size: int) -> str:
@@ -207,4 +220,6 @@ def predict_command(
             for lines in joined_texts(outputs, annotator.style):
                 if lines and write:
                     write(lines)
+        if min_confidence is not None:
+            reading.note(removed.text(min_confidence))
         skipped.finish()

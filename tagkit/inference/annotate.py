@@ -15,7 +15,8 @@ from tagkit.corpus.formats.table import Format
 from tagkit.errors import DataError, FormatError, shorten
 from tagkit.inference.answers import class_cells, require_written, to_items
 from tagkit.inference.conllu_lines import column_values
-from tagkit.inference.prediction_sets import require_sets
+from tagkit.inference.min_confidence import Removed
+from tagkit.inference.prediction_sets import refuse_removal, require_sets
 from tagkit.inference.predictor import Predictor
 from tagkit.inference.render import answer_lines
 from tagkit.inference.style import (
@@ -54,6 +55,7 @@ class AnswerOptions:
         checked: whether each record is written once on trial, where its format is written from
             records: those that it cannot hold are then `Output.refused`, and its writer, which
             would end with the first of them, never gets them.
+        min_confidence: probability from which on a span, label or class is kept; None to keep all.
         coverage: share of sets of answers that are to hold the right one, where sets are written
             beside each answer; None for none.
     """
@@ -65,6 +67,7 @@ class AnswerOptions:
     batch_size: int
     max_length: int | None
     checked: bool = False
+    min_confidence: float | None = None
     coverage: float | None = None
 
 
@@ -98,6 +101,7 @@ def style_of(predictor: Predictor, options: AnswerOptions) -> Style:
     )
     if options.coverage is not None:
         require_sets(predictor, options.coverage)
+        refuse_removal(options.min_confidence)
         _require_room_for_sets(options.output_format)
     return Style(
         format=options.output_format,
@@ -107,7 +111,8 @@ def style_of(predictor: Predictor, options: AnswerOptions) -> Style:
         classes=tuple(sorted(predictor.classes())),
         multi_label=predictor.config.head.several_classes,
         top=options.top,
-        threshold=options.threshold or 0.0,
+        # Of the classes that `top` lists, which need not be the labels of the text.
+        threshold=max(options.threshold or 0.0, options.min_confidence or 0.0),
         spans=spans,
         columns=conllu_columns(data, spans=spans),
     )
@@ -136,6 +141,7 @@ class Annotator:
         self.options = options
         self.style = style_of(predictor, options)
         self._longest = self._tokens = 0
+        self._removed = Removed()
         self._ready: list[Any] = []
         self._refused: list[Refused] = []
 
@@ -147,6 +153,7 @@ class Annotator:
         """
         # Counted while the lines below are consumed: they come from generators.
         self._longest = self._tokens = 0
+        self._removed = Removed()
         self._ready, self._refused = [], []
         for part in self._parts(window):  # one at a time: a refusal counts those before it
             self._ready.append(part)
@@ -158,7 +165,8 @@ class Annotator:
             if isinstance(window, Blocks) and not window.ends_last_line and self._fills(window):
                 text = text.removesuffix("\n")
         refused = tuple(self._refused)
-        return Output(window.file, text, items, self._longest, self._tokens, refused)
+        removed = self._removed.counts
+        return Output(window.file, text, items, self._longest, self._tokens, refused, removed)
 
     def _parts(self, window: Window) -> Iterator[Any]:
         """The records of a format that is written from records; of any other the lines."""
@@ -292,11 +300,16 @@ class Annotator:
             "confidence": self.options.confidence,
             "max_length": self.options.max_length or MAX_LENGTH,
             "threshold": self.options.threshold,
+            "min_confidence": self.options.min_confidence,
             "on_long": self._note_long,
+            "on_removed": self._note_removed,
         }
 
     def _note_long(self, words: int) -> None:
         self._longest = max(self._longest, words)
+
+    def _note_removed(self, removed: Removed) -> None:
+        self._removed.merge(removed.counts)
 
 
 def _sentences(window: Blocks) -> list[Sentence]:

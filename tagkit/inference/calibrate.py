@@ -105,6 +105,9 @@ def calibrate(
         note: called with a sentence on the file, or on a head that cannot be fitted.
         options: those of [data] in the configuration, such as format or tag_column.
 
+    Returns:
+        The temperatures, and what they do to the probabilities of the file's predictions.
+
     Raises:
         BundleError: there is no model, or it cannot be written.
         CheckpointError: a run is writing into its folder.

@@ -147,6 +147,20 @@ def require_sets(
     return {kind: (saved[kind], saved[kind].threshold(coverage)) for kind in kinds}
 
 
+def refuse_removal(min_confidence: float | None) -> None:
+    """Refuse to remove improbable answers where sets are asked for.
+
+    Raises:
+        DataError: there is a probability below which answers are removed.
+    """
+    if min_confidence is not None:
+        both = Setting("coverage"), Setting("min_confidence")
+        raise DataError(
+            Message("expected either ", both[0], " or ", both[1], ", found both: a set also has "
+                    "answers that are improbable")
+        )  # fmt: skip
+
+
 def with_sets(
     predictor: SentencePredictor,
     texts: Sequence[Text],

@@ -12,7 +12,13 @@ from typing import Any, overload
 from tagkit.errors import BundleError, DataError
 from tagkit.inference.collection import without_collection
 from tagkit.inference.inputs import Input, Text, as_tagged, as_text, inputs_of, is_one
-from tagkit.inference.prediction_sets import TextSets, require_sets, with_sets
+from tagkit.inference.min_confidence import Removed
+from tagkit.inference.prediction_sets import (
+    TextSets,
+    refuse_removal,
+    require_sets,
+    with_sets,
+)
 from tagkit.inference.sentence_predictor import SentencePredictor, check_count, ignore
 from tagkit.inference.text_alternatives import alternatives_of_text
 from tagkit.inference.text_windows import windows_of
@@ -79,7 +85,9 @@ class Predictor(SentencePredictor):
         confidence: bool = ...,
         max_length: int = ...,
         threshold: float | None = ...,
+        min_confidence: float | None = ...,
         on_long: Callable[[int], None] = ...,
+        on_removed: Callable[[Removed], None] = ...,
     ) -> TaggedText: ...
 
     @overload
@@ -91,7 +99,9 @@ class Predictor(SentencePredictor):
         confidence: bool = ...,
         max_length: int = ...,
         threshold: float | None = ...,
+        min_confidence: float | None = ...,
         on_long: Callable[[int], None] = ...,
+        on_removed: Callable[[Removed], None] = ...,
     ) -> list[TaggedText]: ...
 
     @without_collection()
@@ -103,7 +113,9 @@ class Predictor(SentencePredictor):
         confidence: bool = False,
         max_length: int = MAX_LENGTH,
         threshold: float | None = None,
+        min_confidence: float | None = None,
         on_long: Callable[[int], None] = ignore,
+        on_removed: Callable[[Removed], None] = ignore,
     ) -> TaggedText | list[TaggedText]:
         """Predict tags and spans, with their offsets in the text, and classes of the text.
 
@@ -117,7 +129,10 @@ class Predictor(SentencePredictor):
                 overlapping windows, whose tags are joined as described in `tagkit.text.windows`.
             threshold: minimum class probability for a label; None for the configured one, or, if
                 each text has one class, for the most probable class whatever its probability.
+            min_confidence: probability from which on a predicted span, label or class is kept;
+                None to keep all. Tags of spans that are not kept become O, plain labels "_".
             on_long: called with the number of words of each longer sentence.
+            on_removed: called with what was not kept; its `counts` are removed ones and all.
 
         Returns:
             The prediction for one text, or a list of predictions for several inputs.
@@ -134,7 +149,9 @@ class Predictor(SentencePredictor):
             confidence=confidence,
             max_length=max_length,
             threshold=threshold,
+            min_confidence=min_confidence,
             on_long=on_long,
+            on_removed=on_removed,
         )
         found = iter(predictions)
         tagged = [as_tagged(text, [next(found) for _ in text.sentences]) for text in texts]
@@ -148,7 +165,9 @@ class Predictor(SentencePredictor):
         confidence: bool = False,
         max_length: int = MAX_LENGTH,
         threshold: float | None = None,
+        min_confidence: float | None = None,
         on_long: Callable[[int], None] = ignore,
+        on_removed: Callable[[Removed], None] = ignore,
         window_words: int = WINDOW_WORDS,
     ) -> Iterator[TaggedText]:
         """Predict for any number of inputs in constant memory, in their order, as they are read.
@@ -163,7 +182,9 @@ class Predictor(SentencePredictor):
             confidence: as for `predict`.
             max_length: as for `predict`.
             threshold: as for `predict`.
+            min_confidence: as for `predict`.
             on_long: as for `predict`.
+            on_removed: as for `predict`, of each window.
             window_words: number of words, roughly, that are read before they are predicted
                 together. With 1 each input is answered before the next is taken, which is slow.
 
@@ -181,7 +202,9 @@ class Predictor(SentencePredictor):
             "confidence": confidence,
             "max_length": max_length,
             "threshold": threshold,
+            "min_confidence": min_confidence,
             "on_long": on_long,
+            "on_removed": on_removed,
         }
         windows = windows_of(several, window_words, self._check_features)
         return (answer for window in windows for answer in self.predict(window, **options))
@@ -265,6 +288,7 @@ class Predictor(SentencePredictor):
                 small for the coverage, or an input cannot be read, as for `predict`.
         """
         require_sets(self, coverage)  # before the work
+        refuse_removal(options.get("min_confidence"))
         items = [*inputs_of(inputs)]  # read twice below
         answers = self.predict(items, batch_size=batch_size, **options)
         texts = self._texts(items)

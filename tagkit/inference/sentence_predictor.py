@@ -21,6 +21,7 @@ from tagkit.features.bucketing import Ids, batches_in_order, batches_with_little
 from tagkit.features.encoding import index
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.inference.collection import without_collection
+from tagkit.inference.min_confidence import Removed, without_probabilities, without_unlikely
 from tagkit.inference.word_cache import WordCache
 from tagkit.limits import BATCH_SIZE, BATCH_TOKENS, MAX_LENGTH
 from tagkit.models.calibration import ModelCalibration
@@ -34,8 +35,8 @@ from tagkit.text.windows import cut, windows
 from tagkit.wording import clipped
 
 
-def ignore(_: int) -> None:
-    """The default of `on_long`; does nothing."""
+def ignore(_: object) -> None:
+    """The default of `on_long` and `on_removed`; does nothing."""
 
 
 def check_count(name: str, value: Any, least: int = 1) -> None:
@@ -140,7 +141,9 @@ class SentencePredictor:
         confidence: bool,
         max_length: int = MAX_LENGTH,
         threshold: float | None = None,
+        min_confidence: float | None = None,
         on_long: Callable[[int], None] = ignore,
+        on_removed: Callable[[Removed], None] = ignore,
     ) -> list[Prediction]:
         """Predict tags, spans and classes of each sentence, in the order of the sentences.
 
@@ -152,7 +155,10 @@ class SentencePredictor:
                 overlapping windows, whose tags are joined as described in `tagkit.text.windows`.
             threshold: minimum class probability for a label; None for the configured one, or, if
                 each text has one class, for the most probable class whatever its probability.
+            min_confidence: probability from which on a predicted span, label or class is kept;
+                None to keep all.
             on_long: called with the number of words of each longer sentence.
+            on_removed: called with what was not kept.
 
         Raises:
             DataError: a number is out of its range, or `on_long` is no function.
@@ -161,6 +167,8 @@ class SentencePredictor:
         check_count("max_length", max_length)
         if threshold is not None:
             _check_probability("threshold", threshold)
+        if min_confidence is not None:
+            _check_probability("min_confidence", min_confidence)
         if not callable(on_long):
             found = clipped(repr(on_long))
             raise DataError(f"on_long: expected a function that takes a number, found {found}")
@@ -180,14 +188,19 @@ class SentencePredictor:
             for window in plan
         ]
         # In the order of sentences and of their windows, which the loop below takes one by one.
-        found = iter(self._decode(pieces, batch_size, PredictionOptions(confidence, threshold)))
+        options = PredictionOptions(confidence or min_confidence is not None, threshold)
+        found = iter(self._decode(pieces, batch_size, options))
         predictions = []
         for sentence, plan in zip(sentences, plans, strict=True):
             # (start, prediction) of each window
             parts = [(start, next(found)) for start, _ in plan]
             whole = parts[0][1] if len(parts) == 1 else None
             predictions.append(whole or self.task.join(self._context, sentence.words, parts))
-        return predictions
+        if min_confidence is None:
+            return predictions
+        scheme, columns = self.config.data.scheme, self.vocabulary.columns
+        predictions = without_unlikely(predictions, min_confidence, scheme, columns, on_removed)
+        return predictions if confidence else [*map(without_probabilities, predictions)]
 
     def _decode(
         self, sentences: Sequence[Sentence], batch_size: int, options: PredictionOptions

@@ -6,7 +6,7 @@ does not deadlock.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
@@ -41,6 +41,7 @@ class StreamOptions:
         on_bad_record: called with the error of each record that cannot be read or written, which
             is then left out; where it is None, the first such error is raised, after the output
             of all records before it.
+        on_removed: called with the counts of what each piece is without, as it is too improbable.
     """
 
     input_format: str
@@ -49,6 +50,7 @@ class StreamOptions:
     note: Callable[[str], None]
     progress: Callable[[int, int], None]
     on_bad_record: Callable[[FormatError], None] | None = None
+    on_removed: Callable[[Mapping[str, tuple[int, int]]], None] = lambda _: None
 
 
 class Workers(Protocol):
@@ -105,6 +107,7 @@ def annotate_file(
                 )
             )
         options.progress(output.tokens, bytes_read)
+        options.on_removed(output.removed)
         if output.refused and options.on_bad_record is None:
             yield output.until_refused()
             raise output.refused[0].error

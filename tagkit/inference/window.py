@@ -1,7 +1,7 @@
 """A window of input, which a worker gets, and the output for it, which it gives back."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from tagkit.corpus.formats.columns.layout import Layout
 from tagkit.corpus.formats.columns.reader import Block
@@ -95,6 +95,7 @@ class Output:
         longest: number of words in the longest sentence that was cut; 0 if none was.
         tokens: number of tokens in the window.
         refused: records of which `text` and `items` have nothing.
+        removed: as in `min_confidence.Removed`.
     """
 
     # Strings, numbers, records and errors alone: workers send it from one process to another.
@@ -104,6 +105,7 @@ class Output:
     longest: int
     tokens: int
     refused: tuple[Refused, ...] = ()
+    removed: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
     def until_refused(self) -> "Output":
         """What there is before the first record that was refused."""

@@ -546,3 +546,28 @@ def test_classes_are_shown_before_the_text(tagkit: Program, intents: Path) -> No
     assert ended.out == "greet | good morning, Ada.\n"
     ended = tagkit("predict", model, "--format", "show", "--top", 2, stdin=b"good morning, Ada.\n")
     assert re.fullmatch(r"greet 0\.\d\d, \w+ 0\.\d\d \| good morning, Ada\.\n", ended.out)
+
+
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_what_is_less_probable_is_left_out_with_and_without_probabilities(
+    tagkit: Program, model: Path, workers: int
+) -> None:
+    record = [json.loads(line) for line in
+              tagkit("predict", model, "test.conll", "--format", "jsonl", "--confidence"
+                     ).out.splitlines()]  # fmt: skip
+    probabilities = sorted(span["probability"] for each in record for span in each["spans"])
+    middle = round((probabilities[0] + probabilities[-1]) / 2, 4)
+    likely = sum(probability >= middle for probability in probabilities)
+    assert 0 < likely < len(probabilities)
+    command = ["predict", model, "test.conll", "--min-confidence", middle, "--workers", workers]
+    for more in ([], ["--confidence"]):
+        ended = tagkit(*command, "--format", "jsonl", *more)
+        found = [span for line in ended.out.splitlines() for span in json.loads(line)["spans"]]
+        assert len(found) == likely
+        assert all(("probability" in span) == bool(more) for span in found)
+        removed = len(probabilities) - likely
+        said = f"removed {removed} of {len(probabilities)} spans below {middle:g}\n"
+        assert ended.err.endswith(said)
+    columns = [line.split() for line in tagkit(*command).out.splitlines() if line]
+    assert sum(cells[-1].startswith("B-") for cells in columns) == likely
+    assert {len(cells) for cells in columns} == {3}  # as without the option

@@ -74,3 +74,19 @@ def test_alternatives_of_a_short_sentence_are_all_its_legal_sequences_and_sum_to
         assert probabilities == sorted(probabilities, reverse=True)
         # The chain of a constrained head has its constraints, so nothing is lost to illegal paths.
         assert sum(probabilities) == pytest.approx(1)
+
+
+def test_a_temperature_changes_the_probabilities_of_alternatives_and_not_their_order() -> None:
+    model = context("iob2", "iobes", TAGS)
+    states: Tensor = torch.randn(2, 2, 8)
+    mask = torch.tensor([[True, True], [True, False]])
+    with torch.no_grad():
+        chain = model.model.head.chain(states, mask)
+        raw = tag_alternatives(model, chain, [2, 1], 50)
+        hot = tag_alternatives(model, chain, [2, 1], 50, 2.0)
+    for before, after in zip(raw, hot, strict=True):
+        assert [each.tags for each in before] == [each.tags for each in after]
+        # p ** (1 / T), normalised over all paths.
+        roots = [each.probability**0.5 for each in before]
+        expected = [root / sum(roots) for root in roots]
+        assert [each.probability for each in after] == pytest.approx(expected)

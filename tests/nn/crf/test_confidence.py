@@ -24,26 +24,26 @@ def drawn(seed: int) -> Chain:
     return Chain(scores(2, 4, 3), scores(3, 3), scores(3), scores(3), MASK)
 
 
-def shares(chain: Chain, row: int) -> dict[tuple[int, ...], float]:
-    """Every path of a sentence with its probability."""
+def shares(chain: Chain, row: int, temperature: float = 1) -> dict[tuple[int, ...], float]:
+    """Every path of a sentence with its probability, of its whole score over the temperature."""
     length = int(MASK[row].sum())
     found = {}
     for path in itertools.product(range(3), repeat=length):
         score = float(chain.start[path[0]] + chain.end[path[-1]])
         score += sum(float(chain.emissions[row, t, tag]) for t, tag in enumerate(path))
         score += sum(float(chain.transitions[a, b]) for a, b in itertools.pairwise(path))
-        found[path] = math.exp(score)
+        found[path] = math.exp(score / temperature)
     total = sum(found.values())
     return {path: share / total for path, share in found.items()}
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_each_factor_is_a_ratio_of_sums_over_paths(seed: int) -> None:
+@pytest.mark.parametrize(("seed", "temperature"), [(0, 1), (1, 1), (2, 1), (3, 2.5), (4, 0.4)])
+def test_each_factor_is_a_ratio_of_sums_over_paths(seed: int, temperature: float) -> None:
     chain = drawn(seed)
     best, _ = viterbi(chain)
-    found = span_confidence(chain, best, CONTINUATION)
+    found = span_confidence(chain.at_temperature(temperature), best, CONTINUATION)
     for row, length in enumerate((4, 2)):
-        paths, tags = shares(chain, row), best[row].tolist()
+        paths, tags = shares(chain, row, temperature), best[row].tolist()
 
         def mass(at: dict[int, int], paths: dict[tuple[int, ...], float] = paths) -> float:
             return sum(p for path, p in paths.items() if all(path[t] == at[t] for t in at))
