@@ -25,7 +25,7 @@ from tagkit.errors import DataError
 from tagkit.evaluation.calibration import Calibration, calibration, log_loss
 from tagkit.evaluation.conformal import SetCalibration
 from tagkit.evaluation.judged import Judged
-from tagkit.inference.prediction_sets import fit_sets
+from tagkit.inference.evaluate_sets import fit_sets
 from tagkit.inference.predictor import Predictor, load
 from tagkit.inference.score import gold_split
 from tagkit.limits import BATCH_SIZE

@@ -1,4 +1,4 @@
-"""Sets of answers of which one is right as often as was asked for, and their calibration.
+"""Sets of answers of which one is right as often as was asked for; `evaluate_sets` judges them.
 
 Taggings are ranked exactly, by the n best paths of a head. Two of them are enough for most
 sentences, so more are looked for only where a set, or the search for the gold tags, needs them.
@@ -8,25 +8,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tagkit.config import Config
-from tagkit.corpus.dataset import LabelKinds, Split
+from tagkit.corpus.dataset import LabelKinds
 from tagkit.errors import DataError
 from tagkit.evaluation.conformal import (
-    LIMIT,
-    RankedGold,
     SetCalibration,
-    SetReport,
-    calibrate_sets,
-    report_sets,
     sentences_needed,
     set_size,
 )
 from tagkit.inference.inputs import Text, as_tagged
 from tagkit.inference.sentence_predictor import SentencePredictor
-from tagkit.limits import BATCH_SIZE
 from tagkit.models.calibration import CLASSES, TAGS
 from tagkit.text.json_text import Record
 from tagkit.text.records import Alternative, LabelScore, Prediction, Sentence, TaggedText
-from tagkit.text.schemes import has_spans, to_spans
 from tagkit.wording import Message, Setting
 
 _FIRST, _GROWTH = 2, 4  # taggings of the first look, and how many times more in each further one
@@ -73,48 +66,6 @@ def kinds_with_sets(config: Config, gives: LabelKinds) -> list[str]:
     has_tags = gives.tags and not config.data.tag_columns
     has_class = gives.classes and not config.head.several_classes
     return [name for name, is_there in ((TAGS, has_tags), (CLASSES, has_class)) if is_there]
-
-
-def fit_sets(
-    predictor: SentencePredictor, split: Split, *, batch_size: int = BATCH_SIZE
-) -> dict[str, SetCalibration]:
-    """What a model's sets need to know of a calibration corpus, by kind of label.
-
-    Probabilities are those of the temperatures that the model's heads have now.
-
-    Args:
-        predictor: the model.
-        split: sentences or texts with gold labels, which the model has not been trained on.
-        batch_size: maximum number of sentences in a batch.
-
-    Returns:
-        A calibration of each of `kinds_with_sets`.
-    """
-    kinds = kinds_with_sets(predictor.config, predictor.task.gives)
-    found = {}
-    if TAGS in kinds:
-        gold = _GoldTags(predictor, split)
-        ranked = _taggings(
-            predictor, split.sentences, LIMIT,
-            lambda number, found: gold.rank(number, found) is not None, batch_size,
-        )  # fmt: skip
-        found[TAGS] = calibrate_sets(
-            [
-                RankedGold(_probs(taggings), gold.rank(number, taggings))
-                for number, taggings in enumerate(ranked)
-            ],
-            LIMIT,
-        )
-    if CLASSES in kinds:
-        answers = _classified(predictor, split.sentences, batch_size)
-        found[CLASSES] = calibrate_sets(
-            [
-                RankedGold([score.probability for score in scores], _class_rank(sentence, scores))
-                for sentence, scores in zip(split.sentences, answers, strict=True)
-            ],
-            len(predictor.vocabulary.classes),
-        )
-    return found
 
 
 def require_sets(
@@ -183,7 +134,7 @@ def with_sets(
     """
     calibrations = require_sets(predictor, coverage)
     sentences = [sentence for text in texts for sentence in text.sentences]
-    sets = iter(_tag_sets(predictor, sentences, calibrations, batch_size))
+    sets = iter(tag_sets(predictor, sentences, calibrations, batch_size))
     found = []
     for text, answer in zip(texts, answers, strict=True):
         tag_sets: tuple[TagSet, ...] = ()
@@ -192,7 +143,7 @@ def with_sets(
         class_set: tuple[LabelScore, ...] = ()
         if CLASSES in calibrations and answer.scores:  # a blank text has none
             _, threshold = calibrations[CLASSES]
-            class_set = answer.scores[: _class_count(answer.scores, threshold)]
+            class_set = answer.scores[: class_count(answer.scores, threshold)]
         found.append(
             TextSets(
                 answer.text, answer.sentences, answer.spans, answer.labels, answer.scores,
@@ -202,66 +153,7 @@ def with_sets(
     return found
 
 
-def report_on_sets(
-    predictor: SentencePredictor, split: Split, coverage: float, *, batch_size: int = BATCH_SIZE
-) -> dict[str, SetReport]:
-    """How a model's sets do on a corpus with gold labels, by kind of label.
-
-    Args:
-        predictor: the model, calibrated.
-        split: the corpus.
-        coverage: share of sets that are to hold the right answer.
-        batch_size: maximum number of sentences in a batch.
-
-    Raises:
-        DataError: as for `require_sets`.
-    """
-    calibrations = require_sets(predictor, coverage)
-    reports = {}
-    if TAGS in calibrations:
-        limit = calibrations[TAGS][0].limit
-        sets = _tag_sets(predictor, split.sentences, calibrations, batch_size)
-        gold = _GoldTags(predictor, split)
-        reports[TAGS] = report_sets(
-            coverage,
-            [len(each.taggings) for each in sets],
-            [gold.rank(number, each.taggings) is not None for number, each in enumerate(sets)],
-            limit,
-            sum(each.reached_limit for each in sets),
-        )
-    if CLASSES in calibrations:
-        calibration, threshold = calibrations[CLASSES]
-        answers = _classified(predictor, split.sentences, batch_size)
-        sizes = [_class_count(scores, threshold) for scores in answers]
-        ranks = map(_class_rank, split.sentences, answers)
-        holds = [
-            rank is not None and rank < size for rank, size in zip(ranks, sizes, strict=True)
-        ]  # all classes are ranked, so that no set lacks members
-        reports[CLASSES] = report_sets(coverage, sizes, holds, calibration.limit, 0)
-    return reports
-
-
-class _GoldTags:
-    """The gold tags of a corpus, to be found among taggings."""
-
-    def __init__(self, predictor: SentencePredictor, split: Split) -> None:
-        # Spans are the same in every scheme; the model's tags are in that of its training corpus.
-        self.by_spans = has_spans(predictor.config.data.scheme)
-        self.gold = [
-            to_spans(sentence.tags or ()) if self.by_spans else sentence.tags
-            for sentence in split.sentences
-        ]
-
-    def rank(self, number: int, taggings: Sequence[Alternative]) -> int | None:
-        """Of the gold tags of a sentence, from 0; None where they are not among the taggings."""
-        gold = self.gold[number]
-        for rank, each in enumerate(taggings):
-            if (each.spans if self.by_spans else each.tags) == gold:
-                return rank
-        return None
-
-
-def _tag_sets(
+def tag_sets(
     predictor: SentencePredictor,
     sentences: Sequence[Sentence],
     calibrations: Mapping[str, tuple[SetCalibration, float]],
@@ -273,17 +165,17 @@ def _tag_sets(
     calibration, threshold = calibrations[TAGS]
 
     def is_whole(_: int, found: Sequence[Alternative]) -> bool:
-        return set_size(_probs(found), threshold) < len(found)
+        return set_size(probs_of(found), threshold) < len(found)
 
-    ranked = _taggings(predictor, sentences, calibration.limit, is_whole, batch_size)
+    ranked = taggings_of(predictor, sentences, calibration.limit, is_whole, batch_size)
     sets = []
     for each in ranked:
-        size = set_size(_probs(each), threshold)
+        size = set_size(probs_of(each), threshold)
         sets.append(TagSet(tuple(each[:size]), size >= calibration.limit))
     return sets
 
 
-def _taggings(
+def taggings_of(
     predictor: SentencePredictor,
     sentences: Sequence[Sentence],
     limit: int,
@@ -336,21 +228,11 @@ def _placed(text: Text, number: int, found: TagSet) -> TagSet:
     return TagSet(taggings, found.reached_limit)
 
 
-def _classified(
-    predictor: SentencePredictor, sentences: Sequence[Sentence], batch_size: int
-) -> list[tuple[LabelScore, ...]]:
-    found = predictor.annotate(sentences, batch_size=batch_size, confidence=False)
-    return [each.scores for each in found]
-
-
-def _class_rank(sentence: Sentence, scores: Sequence[LabelScore]) -> int | None:
-    labels = [score.label for score in scores]
-    return labels.index(sentence.labels[0]) if sentence.labels[0] in labels else None
-
-
-def _class_count(scores: Sequence[LabelScore], threshold: float) -> int:
+def class_count(scores: Sequence[LabelScore], threshold: float) -> int:
+    """Number of classes in the set of a text whose classes are these, the most probable first."""
     return set_size([score.probability for score in scores], threshold)
 
 
-def _probs(taggings: Sequence[Alternative]) -> list[float]:
+def probs_of(taggings: Sequence[Alternative]) -> list[float]:
+    """The probabilities of taggings."""
     return [each.probability for each in taggings]

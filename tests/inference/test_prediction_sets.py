@@ -16,12 +16,8 @@ from tagkit.config import DataConfig
 from tagkit.corpus.dataset import LabelKinds, Split
 from tagkit.errors import DataError
 from tagkit.evaluation.conformal import SetCalibration, scores
-from tagkit.inference.prediction_sets import (
-    fit_sets,
-    kinds_with_sets,
-    report_on_sets,
-    require_sets,
-)
+from tagkit.inference.evaluate_sets import fit_sets, report_on_sets
+from tagkit.inference.prediction_sets import kinds_with_sets, require_sets
 from tagkit.inference.predictor import Predictor
 from tagkit.inference.score import gold_split
 from tagkit.models.calibration import ModelCalibration
