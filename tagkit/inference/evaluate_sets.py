@@ -20,7 +20,7 @@ from tagkit.inference.prediction_sets import (
     kinds_with_sets,
     probs_of,
     require_sets,
-    tag_sets,
+    sets_of_tags,
     taggings_of,
 )
 from tagkit.inference.predictor import Predictor, load
@@ -129,7 +129,7 @@ def report_on_sets(
     reports = {}
     if TAGS in calibrations:
         limit = calibrations[TAGS][0].limit
-        sets = tag_sets(predictor, split.sentences, calibrations, batch_size)
+        sets = sets_of_tags(predictor, split.sentences, calibrations, batch_size)
         gold = _GoldTags(predictor, split)
         reports[TAGS] = report_sets(
             coverage,

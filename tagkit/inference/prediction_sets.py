@@ -134,7 +134,7 @@ def with_sets(
     """
     calibrations = require_sets(predictor, coverage)
     sentences = [sentence for text in texts for sentence in text.sentences]
-    sets = iter(tag_sets(predictor, sentences, calibrations, batch_size))
+    sets = iter(sets_of_tags(predictor, sentences, calibrations, batch_size))
     found = []
     for text, answer in zip(texts, answers, strict=True):
         tag_sets: tuple[TagSet, ...] = ()
@@ -153,7 +153,7 @@ def with_sets(
     return found
 
 
-def tag_sets(
+def sets_of_tags(
     predictor: SentencePredictor,
     sentences: Sequence[Sentence],
     calibrations: Mapping[str, tuple[SetCalibration, float]],
