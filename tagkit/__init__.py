@@ -25,8 +25,9 @@ a classifier has nn/heads/classification.py in place of a tagger's head. docs/ex
 where a cell, a head, a metric, a format, a task or a command is added.
 
 The functions of the library do what the commands do: `train`, `load(path).predict` and `stream`,
-`evaluate`, `analyse`, `convert`, and `read` and `write` beside them; docs/api.md describes each
-public name. These names are resolved when they are first used: importing tagkit imports no torch.
+`evaluate`, `analyse`, `calibrate`, `convert`, and `read` and `write` beside them; docs/api.md
+describes each public name. These names are resolved when they are first used: importing tagkit
+imports no torch.
 """
 
 from importlib import import_module

@@ -209,8 +209,9 @@ def eval_command(
         found_in = pred[0] if pred else None
         keep = verify or bool(names)
         report: Report = compare_files(
-            gold, found_in, data, column(pred_column), strict, note, keep_labels=keep
-        )
+            gold, found_in, data, column(pred_column), strict, note, keep_labels=keep,
+            confidence=calibration,
+        )  # fmt: skip
         if train is not None:
             seen = read_training(train, data, note)
     else:

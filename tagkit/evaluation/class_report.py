@@ -7,7 +7,7 @@ precision, recall, F1, micro and macro averages, the confusion matrix.
 from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from tagkit.evaluation.column_report import ColumnsReport
 from tagkit.evaluation.judged import Judged
@@ -24,6 +24,7 @@ from tagkit.evaluation.scores import Labels, Score, count_classes
 from tagkit.evaluation.tag_report import TagReport
 from tagkit.text.schemes import stretches
 
+_AnyReport = TypeVar("_AnyReport", bound=Report)
 NO_CLASS = ""  # in a confusion matrix: no class was likely
 
 
@@ -200,21 +201,21 @@ def whole_accuracy(
     return right / len(gold) if gold else 0.0
 
 
-def with_judged(report: Report, judged: Mapping[str, Judged]) -> Report:
+def with_judged(report: _AnyReport, judged: Mapping[str, Judged]) -> _AnyReport:
     """The report with the probabilities of its predictions, for the analysis "calibration".
 
     Args:
         report: on tags, on classes, or on both; another has no place for them.
-        judged: the predictions, of "tags" and of "classes".
+        judged: the predictions, of "tags" and of "classes"; some may be missing.
     """
     match report:
-        case TagReport() | ClassReport():
-            (found,) = judged.values()
-            return replace(report, comparison=replace(report.comparison, judged=found))
+        case TagReport():
+            found = replace(report.comparison, judged=judged.get("tags"))
+            return replace(report, comparison=found)
+        case ClassReport():
+            found = replace(report.comparison, judged=judged.get("classes"))
+            return replace(report, comparison=found)
         case JointReport():
-            tags = with_judged(report.tags, {"tags": judged["tags"]})
-            classes = with_judged(report.classes, {"classes": judged["classes"]})
-            assert isinstance(tags, TagReport)
-            assert isinstance(classes, ClassReport)
+            tags, classes = with_judged(report.tags, judged), with_judged(report.classes, judged)
             return replace(report, tags=tags, classes=classes)
     return report

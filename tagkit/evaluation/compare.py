@@ -4,7 +4,7 @@ Each side becomes `Labelled`, and from there on they are compared in one way.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from tagkit.config import Column, DataConfig
@@ -25,8 +25,10 @@ from tagkit.evaluation.class_report import (
     JointReport,
     make_class_report,
     whole_accuracy,
+    with_judged,
 )
 from tagkit.evaluation.compare_columns import compare_columns
+from tagkit.evaluation.judged_files import judged_labels
 from tagkit.evaluation.labelled import (
     Labelled,
     LabelledFile,
@@ -65,6 +67,7 @@ def compare_files(
     note: Callable[[str], None] = silent,
     *,
     keep_labels: bool = False,
+    confidence: bool = False,
 ) -> TagReport | ClassReport | JointReport:
     """A report on predicted tags or spans, on predicted classes, or on both.
 
@@ -83,6 +86,7 @@ def compare_files(
         strict: count well-formed spans only.
         note: called with a sentence on the format that a file was recognised as.
         keep_labels: keep all tags and words in the report, for `verify_report` and `analyse`.
+        confidence: keep the probabilities of predictions too, where JSON Lines have them.
 
     Raises:
         DataError: the files hold different tokens, sentences or texts, or labels of different
@@ -99,7 +103,11 @@ def compare_files(
     gold, predicted = _both_files(gold_file, predicted_file, data, pred_column, note)
     if gold.has_only_tags and predicted.has_only_tags and not keep_labels:
         return _compare_tags(gold, predicted, data, strict)
-    return _compare(gold.read(), predicted.read(), data, strict, note)
+    if not confidence:
+        return _compare(gold.read(), predicted.read(), data, strict, note)
+    sides = gold.read(), replace(predicted, with_probabilities=True).read()
+    report = _compare(*sides, data, strict, note)
+    return with_judged(report, judged_labels(*sides, data, report))
 
 
 def compare_records(

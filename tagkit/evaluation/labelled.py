@@ -131,6 +131,7 @@ class LabelledFile:
         predicted: whether it holds predictions, of which a text may have none.
         with_text: whether the text that a sentence's words come from is wanted.
         note: called with a sentence on what the records cannot hold.
+        with_probabilities: whether those of predictions are wanted, where the file has them.
     """
 
     source: Source
@@ -139,6 +140,7 @@ class LabelledFile:
     predicted: bool
     with_text: bool
     note: Callable[[str], None]
+    with_probabilities: bool = False
 
     @property
     def has_only_tags(self) -> bool:
@@ -163,6 +165,8 @@ class LabelledFile:
             with_text=self.with_text,
             # Predictions in which nothing was found have no such key.
             require_keys=not self.predicted,
+            with_probabilities=self.with_probabilities,
+            with_extra=self.with_probabilities,  # where those of classes are
             note=self.note,
         )
         return self.format.records(self.source, reading).items

@@ -173,7 +173,10 @@ def _report(
         )
     if isinstance(gold, str | Path) and (pred is None or isinstance(pred, str | Path)):
         other = None if pred is None else path_text(pred, "pred")
-        return compare_files(str(gold), other, data, pred_column, strict, note, keep_labels=keep)
+        return compare_files(
+            str(gold), other, data, pred_column, strict, note, keep_labels=keep,
+            confidence=confidence,
+        )  # fmt: skip
     if pred is None:
         raise DataError("expected a model or pred beside the gold records, found neither")
     ours, theirs = (

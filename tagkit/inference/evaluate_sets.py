@@ -34,7 +34,7 @@ from tagkit.text.schemes import has_spans, to_spans
 
 def evaluate_sets(
     gold: str | Path,
-    coverage: float = 0.9,
+    coverage: float,
     *,
     model: Predictor | str | Path,
     batch_size: int = BATCH_SIZE,

@@ -136,6 +136,7 @@ def test_one_of_file_and_reset_is_wanted(tagkit: Program) -> None:
         assert ended.err.endswith("expected either MODEL DEV, or MODEL --reset\n")
 
 
+<<<<<<< HEAD
 def test_sets_are_predicted_and_evaluated_with_a_calibrated_model(
     tagkit: Program, copied: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -222,3 +223,26 @@ def test_a_classifier_writes_the_set_of_classes(
     assert "sets" not in record
     assert record["class_set"][0]["label"] == record["label"] == "order"
     assert set(record["class_set"][0]) == {"label", "probability"}
+=======
+def test_eval_measures_a_file_of_predictions_as_it_measures_the_model(
+    tagkit: Program, home: Path, tmp_path: Path
+) -> None:
+    model, gold, predicted = home / "model", home / "test.conll", tmp_path / "found.jsonl"
+    tagkit("predict", model, gold, "--format", "jsonl", "--confidence", "-o", predicted)
+    options = ["--calibration", "--json"]
+    of_model = json.loads(tagkit("eval", model, gold, *options).out)["calibration"]
+    of_file = json.loads(tagkit("eval", "--gold", gold, "--pred", predicted, *options).out)
+    assert of_file["calibration"]["count"] == of_model["count"] > 0
+    # A file holds six decimals.
+    assert of_file["calibration"]["ece"] == pytest.approx(of_model["ece"], abs=1e-5)
+    assert of_file["calibration"]["log_loss"] == pytest.approx(of_model["log_loss"], abs=1e-4)
+    out = tagkit("eval", model, gold, "--calibration").out
+    assert f"\n\ncalibration of {of_model['count']} spans\nECE " in out
+    tagkit("predict", model, gold, "-o", tmp_path / "found.conll")
+    ended = tagkit("eval", "--gold", gold, "--pred", tmp_path / "found.conll", "--calibration")
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err.endswith(
+        "error: the predictions have no probabilities: --calibration needs a model, or JSON Lines "
+        "that were predicted with confidence=True\n"
+    )
+>>>>>>> ev-A

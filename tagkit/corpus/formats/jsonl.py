@@ -28,7 +28,7 @@ from tagkit.corpus.formats.options import Item, Reading
 from tagkit.corpus.formats.source import Source
 from tagkit.errors import shorten
 from tagkit.text.json_text import require_plain
-from tagkit.text.records import Document, Extra, Sentence, TextSpan
+from tagkit.text.records import Document, Extra, Sentence, TagColumn, TextSpan
 from tagkit.text.schemes import is_span_tag
 from tagkit.wording import listed
 
@@ -178,7 +178,7 @@ def _item(record: dict[str, Any], source: str, number: int, reading: Reading) ->
         if found is None and reading.with_tags:
             raise _Bad(f"expected spans, found the keys {listed([*record])}")
         if found is not None:
-            spans = tuple(sorted((_span(text, span) for span in found), key=_place))
+            spans = tuple(sorted((_span(text, span, reading) for span in found), key=_place))
     return Document(
         text=text,
         spans=spans,
@@ -226,9 +226,14 @@ def _sentence(record: dict[str, Any], number: int, reading: Reading) -> Sentence
             raise _Bad(
                 f"features: expected those at {named}, found {len(features)} lists"
             ) from None
+    columns: tuple[TagColumn, ...] = ()
+    if reading.with_probabilities and tags is not None and _get(record, _TAGS) is None:
+        probs = [_probability(token) for token in _get(record, _TOKENS)]
+        known = tuple(each for each in probs if each is not None)
+        columns = (TagColumn("", tags, known if len(known) == len(probs) else None),)
     text, places = text_of_tokens(record)
     lines, extra = (number,) * len(words), _extra(record, reading)
-    return Sentence(words, tags, features, labels, text, places, lines=lines, extra=extra)
+    return Sentence(words, tags, features, labels, text, places, columns, lines, extra)
 
 
 def _features(columns: Any, length: int) -> tuple[tuple[str, ...], ...]:
@@ -280,7 +285,7 @@ def _cats(cats: dict[str, Any]) -> tuple[str, ...]:
     return tuple(label for label, value in cats.items() if value >= 0.5)
 
 
-def _span(text: str, span: Any) -> TextSpan:
+def _span(text: str, span: Any, reading: Reading) -> TextSpan:
     """A span of any of the known shapes."""
     if isinstance(span, dict):
         start, end, label = _get(span, _START), _get(span, _END), span.get("label")
@@ -296,7 +301,15 @@ def _span(text: str, span: Any) -> TextSpan:
         raise _Bad(
             f"expected a span inside the text's {len(text):,} characters, found {_show(span)}"
         )
-    return TextSpan(text[start:end], start, end, label)
+    probability = _probability(span) if reading.with_probabilities else None
+    return TextSpan(text[start:end], start, end, label, probability)
+
+
+def _probability(part: Any) -> float | None:
+    """The probability of a span or a token, as predictions have it; None where there is none."""
+    found = part.get("probability") if isinstance(part, dict) else None
+    is_number = isinstance(found, int | float) and not isinstance(found, bool)
+    return float(found) if found is not None and is_number and 0 <= found <= 1 else None
 
 
 def _place(span: TextSpan) -> tuple[int, int]:

@@ -10,7 +10,7 @@ from tagkit.corpus.formats.columns.layout import NO_TAGS
 from tagkit.evaluation.column_report import ColumnsReport
 from tagkit.features.column_labels import ColumnLabels, read_columns
 from tagkit.models.codecs import CODECS, codec_of
-from tagkit.models.codecs.codec import ColumnText
+from tagkit.models.codecs.codec import ColumnText, Decoded
 from tagkit.models.output import ColumnOutput
 from tagkit.text.json_text import from_json, to_json
 from tagkit.text.records import Sentence
@@ -221,3 +221,27 @@ def test_a_form_that_no_script_fits_is_its_own_lemma() -> None:
     output = ColumnOutput(torch.tensor([[0]]), scores=torch.ones(1, 1, 1))
     (found,) = CODECS["lemmas"].decode(labels, output, [Sentence(("Is",))])
     assert found.column.values == ("Is",)
+
+
+@pytest.mark.parametrize("name", CODECS)
+@torch.no_grad()
+def test_a_temperature_changes_probabilities_and_no_value(name: str) -> None:
+    codec, head = CODECS[name], head_of(name)
+    codec.set_constants(head, config(), labels_of(name))
+    states, mask = batch()
+
+    def decoded() -> list[Decoded]:
+        output = codec.output(head, states, mask, confidence=True)
+        return codec.decode(labels_of(name), output, sentences())
+
+    raw = decoded()
+    head.temperature = 1e6  # every label is as probable as any other
+    flat = decoded()
+    assert [each.column.values for each in flat] == [each.column.values for each in raw]
+    for one, other in zip(raw, flat, strict=True):
+        assert one.column.probabilities is not None
+        assert other.column.probabilities is not None
+        assert sum(other.column.probabilities) < sum(one.column.probabilities)
+    if name == "lemmas":  # one softmax over all scripts
+        scripts = len(labels_of(name).parts[""])
+        assert flat[0].column.probabilities == pytest.approx([1 / scripts] * LENGTHS[0], rel=1e-3)
