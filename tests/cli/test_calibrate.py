@@ -136,7 +136,6 @@ def test_one_of_file_and_reset_is_wanted(tagkit: Program) -> None:
         assert ended.err.endswith("expected either MODEL DEV, or MODEL --reset\n")
 
 
-<<<<<<< HEAD
 def test_sets_are_predicted_and_evaluated_with_a_calibrated_model(
     tagkit: Program, copied: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -223,7 +222,8 @@ def test_a_classifier_writes_the_set_of_classes(
     assert "sets" not in record
     assert record["class_set"][0]["label"] == record["label"] == "order"
     assert set(record["class_set"][0]) == {"label", "probability"}
-=======
+
+
 def test_eval_measures_a_file_of_predictions_as_it_measures_the_model(
     tagkit: Program, home: Path, tmp_path: Path
 ) -> None:
@@ -245,4 +245,3 @@ def test_eval_measures_a_file_of_predictions_as_it_measures_the_model(
         "error: the predictions have no probabilities: --calibration needs a model, or JSON Lines "
         "that were predicted with confidence=True\n"
     )
->>>>>>> ev-A
