@@ -1,7 +1,7 @@
 """Conformal sets: how many of the ranked answers to give, so that the right one is among them.
 
 Answers are ranked by their probability, and each has a score: the probability of all answers
-before it, and a penalty that grows with its rank (regularised adaptive prediction sets: Romano et
+before it, and a penalty that grows with its rank up to the tenth (regularised adaptive prediction sets: Romano et
 al. 2020; Angelopoulos et al. 2021). A calibration corpus of n sentences has n scores of right
 answers. Their ceil((n + 1) c)-th smallest is the threshold of the coverage c: the answers up to it
 hold the right one of a new sentence with probability c at least, where the new sentences are
@@ -34,6 +34,8 @@ _STEPS = 200
 _LEAST, _MOST = 100, 198
 # Of each rank after the first. Chosen on development data: see docs/calibration.md.
 _RANK_PENALTY = 0.1
+# Without an end to the penalty it outweighs all probabilities, and large sets are of one size.
+_LAST_RANK = 10
 _SEED = 0  # of the random shares, so that one corpus gives one calibration
 
 Scores = npt.NDArray[np.float64]
@@ -48,7 +50,8 @@ def scores(probs: Sequence[float], share: float = 0.0) -> Scores:
     """
     each = np.asarray(probs, dtype=np.float64)
     before = np.concatenate([[0.0], np.cumsum(each)[:-1]]) if len(each) else each
-    return before + share * each + _RANK_PENALTY * np.arange(len(each))
+    penalty = _RANK_PENALTY * np.minimum(np.arange(len(each)), _LAST_RANK)
+    return before + share * each + penalty
 
 
 def set_size(probs: Sequence[float], threshold: float) -> int:
