@@ -1,10 +1,10 @@
 """Conformal sets: how many of the ranked answers to give, so that the right one is among them.
 
-Answers are ranked by their probability, and each has a score: the probability of all answers
-before it, and a penalty that grows with its rank up to the tenth (regularised adaptive prediction sets: Romano et
-al. 2020; Angelopoulos et al. 2021). A calibration corpus of n sentences has n scores of right
-answers. Their ceil((n + 1) c)-th smallest is the threshold of the coverage c: the answers up to it
-hold the right one of a new sentence with probability c at least, where the new sentences are
+Answers are ranked by their probability, and each has a score: the probability of all answers before
+it, and a penalty that grows with its rank up to the tenth (regularised adaptive prediction sets:
+Romano et al. 2020; Angelopoulos et al. 2021). A calibration corpus of n sentences has n scores of
+right answers. Their ceil((n + 1) c)-th smallest is the threshold of the coverage c: the answers up
+to it hold the right one of a new sentence with probability c at least, where the new sentences are
 exchangeable with those of the corpus, however wrong the probabilities are (split conformal
 prediction: Vovk et al. 2005; Lei et al. 2018). Singer et al. 2026 (arXiv 2601.16999) give sets of
 tag sequences in this way.
