@@ -126,11 +126,11 @@ def test_the_public_names_are_these_and_all_can_be_imported() -> None:
         "Alternative", "Analysis", "BundleError", "Calibrated", "CheckpointError", "ClassReport",
         "Config", "ConfigError", "DataError", "DeviceError", "Document", "Epoch", "Finding",
         "FormatError", "Interrupted", "JointReport", "LabelScore", "Listener", "Prediction",
-        "Predictor", "Report", "Score", "Sentence", "Span", "SpanErrors", "System", "Systems",
-        "TagReport", "TaggedText", "TaggedToken", "TagkitError", "TextSpan", "Trained",
-        "TrainedSeeds", "TrainingError", "VectorsError", "__version__", "analyse", "calibrate",
-        "compare", "convert", "evaluate", "load", "load_config", "read", "train", "train_seeds",
-        "write",
+        "Predictor", "Report", "Score", "Sentence", "SetReport", "Span", "SpanErrors", "System",
+        "Systems", "TagReport", "TagSet", "TaggedText", "TaggedToken", "TagkitError", "TextSets",
+        "TextSpan", "Trained", "TrainedSeeds", "TrainingError", "VectorsError", "__version__",
+        "analyse", "calibrate", "compare", "convert", "evaluate", "evaluate_sets", "load",
+        "load_config", "read", "train", "train_seeds", "write",
     ]  # fmt: skip
     for name in tagkit.__all__:
         assert getattr(tagkit, name) is not None

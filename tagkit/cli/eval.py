@@ -24,6 +24,7 @@ from tagkit.text.json_text import to_json
 
 if TYPE_CHECKING:
     from tagkit.evaluation.analysis import Analysis
+    from tagkit.evaluation.conformal import SetReport
     from tagkit.evaluation.report import Report
 
 # \b keeps click from joining the lines.
@@ -124,6 +125,15 @@ def eval_command(
         bool,
         typer.Option("--interval", help="Add the 95 % bootstrap interval of the main score."),
     ] = False,
+    coverage: Annotated[
+        float | None,
+        typer.Option(
+            help="Add how often sets of this coverage, 0.5 to 0.99, hold the gold answer; for a "
+            "calibrated model.",
+            metavar="P",
+            show_default="no sets",
+        ),
+    ] = None,
     calibration: Annotated[
         bool,
         typer.Option(
@@ -166,6 +176,7 @@ def eval_command(
     # What would have no effect is refused: an option that is ignored hides a mistake.
     of_models = {
         "--batch-size": batch_size is not None,
+        "--coverage": coverage is not None,
         "--device": device != "auto",
         "--threads": threads is not None,
         "--on-misaligned": on_misaligned is not None,
@@ -176,7 +187,12 @@ def eval_command(
         "is for --gold: a model predicts its tags itself",
     )
     _refuse({"--train": train is not None and not slices}, "is for --slices")
-    for_one = {f"--{name}": True for name in names} | {"--verify": verify}
+    _refuse(
+        {"--coverage": coverage is not None and file == "-"},
+        "needs a file: standard input is read once",
+    )
+    for_one = {f"--{name}": True for name in names}
+    for_one |= {"--verify": verify, "--coverage": coverage is not None}
     _refuse(for_one if several else {}, "is for one system, with one MODEL, or --pred once")
     # None leaves a key as it is; with a model the missing ones are those of its training.
     flags = {
@@ -208,6 +224,14 @@ def eval_command(
     report = scoring.report(
         corpus, pred[0] if pred else None, predictor, keep=keep, confidence=calibration
     )
+    sets: Mapping[str, SetReport] = {}
+    if predictor is not None and coverage is not None:
+        from tagkit.inference.evaluate_sets import evaluate_sets
+
+        sets = evaluate_sets(
+            corpus, coverage, model=predictor, batch_size=scoring.batch_size,
+            **data.model_dump(exclude_defaults=True),
+        )  # fmt: skip
     analysis = None
     if names:
         from tagkit.evaluation.analysis import analyse
@@ -222,7 +246,7 @@ def eval_command(
         from tagkit.evaluation.verify import verify_report
 
         found = verify_report(report, source_name(corpus))
-    _show(report, analysis, as_json=as_json)
+    _show(report, analysis, sets, as_json=as_json)
     if found:  # to standard error: standard output may be JSON
         for line in found.lines():
             note(line)
@@ -241,19 +265,31 @@ def _refuse(given: Mapping[str, bool], because: str) -> None:
             raise typer.BadParameter(f"{option} {because}")
 
 
-def _show(report: "Report", analysis: "Analysis | None", *, as_json: bool) -> None:
-    """Print a report with its analyses."""
+def _show(
+    report: "Report",
+    analysis: "Analysis | None",
+    sets: Mapping[str, "SetReport"],
+    *,
+    as_json: bool,
+) -> None:
+    """Print a report with its analyses and its sets."""
     if as_json:
-        typer.echo(to_json(report.to_dict() | (analysis.to_dict() if analysis else {})))
+        found = analysis.to_dict() if analysis else {}
+        if sets:
+            found |= {"sets": {kind: each.to_dict() for kind, each in sets.items()}}
+        typer.echo(to_json(report.to_dict() | found))
         return
     from tagkit.cli.messages import show_lines
     from tagkit.cli.reports import confusion_lines
     from tagkit.cli.terminal import DEFAULT_WIDTH, width_of
     from tagkit.evaluation.analysis_text import analysis_lines
+    from tagkit.evaluation.conformal_text import set_lines
     from tagkit.evaluation.report_text import report_lines
 
     width = width_of(sys.stdout)
     lines = [*report_lines(report, width), *confusion_lines(report, width or DEFAULT_WIDTH)]
     if analysis is not None:
         lines += analysis_lines(analysis, width)
+    if sets:
+        lines += set_lines(sets)
     show_lines(lines)

@@ -43,6 +43,7 @@ FLAGS = {
     **OPTION_FLAGS,
     "calibration": "--calibration",
     "confidence": "--confidence",
+    "coverage": "--coverage",
     "errors": "--errors",
     "config": "--config",
     "fix": "--fix",

@@ -85,6 +85,15 @@ def predict_command(
             show_default="all are kept",
         ),
     ] = None,
+    coverage: Annotated[
+        float | None,
+        typer.Option(
+            help="Share of sentences whose set of answers holds the right one, 0.5 to 0.99; for a "
+            "calibrated model and --format jsonl.",
+            metavar="P",
+            show_default="no sets",
+        ),
+    ] = None,
     batch_size: Annotated[
         int, typer.Option(min=1, help="Sentences per batch.", metavar="N")
     ] = BATCH_SIZE,
@@ -142,7 +151,7 @@ def predict_command(
     skips = on_bad_record == "skip"
     options = AnswerOptions(
         output_format, confidence, top, threshold, batch_size, max_length, checked=skips,
-        min_confidence=min_confidence,
+        min_confidence=min_confidence, coverage=coverage,
     )  # fmt: skip
     paths = files or ["-"]
     if output == Path("-"):  # as for inputs; a file of this name is ./-

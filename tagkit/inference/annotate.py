@@ -16,11 +16,13 @@ from tagkit.errors import DataError, FormatError, shorten
 from tagkit.inference.answers import class_cells, require_written, to_items
 from tagkit.inference.conllu_lines import column_values
 from tagkit.inference.min_confidence import Removed
+from tagkit.inference.prediction_sets import refuse_removal, require_sets
 from tagkit.inference.predictor import Predictor
 from tagkit.inference.render import answer_lines
 from tagkit.inference.style import (
     AUTO,
     COLUMNS,
+    JSONL,
     Origin,
     Style,
     conllu_columns,
@@ -54,6 +56,8 @@ class AnswerOptions:
             records: those that it cannot hold are then `Output.refused`, and its writer, which
             would end with the first of them, never gets them.
         min_confidence: probability from which on a span, label or class is kept; None to keep all.
+        coverage: share of sets of answers that are to hold the right one, where sets are written
+            beside each answer; None for none.
     """
 
     output_format: str
@@ -64,6 +68,7 @@ class AnswerOptions:
     max_length: int | None
     checked: bool = False
     min_confidence: float | None = None
+    coverage: float | None = None
 
 
 def style_of(predictor: Predictor, options: AnswerOptions) -> Style:
@@ -94,6 +99,10 @@ def style_of(predictor: Predictor, options: AnswerOptions) -> Style:
         top=bool(options.top),
         several=bool(data.tag_columns),
     )
+    if options.coverage is not None:
+        require_sets(predictor, options.coverage)
+        refuse_removal(options.min_confidence)
+        _require_room_for_sets(options.output_format)
     return Style(
         format=options.output_format,
         confidence=options.confidence,
@@ -107,6 +116,20 @@ def style_of(predictor: Predictor, options: AnswerOptions) -> Style:
         spans=spans,
         columns=conllu_columns(data, spans=spans),
     )
+
+
+def _require_room_for_sets(output_format: str) -> None:
+    """Refuse a format that holds one answer for each sentence.
+
+    Raises:
+        DataError: it is one.
+    """
+    if output_format != JSONL:
+        coverage, format = Setting("coverage"), Setting("output_format", JSONL)
+        raise DataError(
+            Message("the sets of ", coverage, " need ", format, f", found {output_format}: other "
+                    "formats hold one answer for each sentence")
+        )  # fmt: skip
 
 
 class Annotator:
@@ -262,9 +285,14 @@ class Annotator:
         ]
 
     def _predict(self, inputs: Iterable[Any]) -> list[TaggedText]:
-        answers = self.predictor.predict(inputs, **self._predict_options())
+        options, coverage = self._predict_options(), self.options.coverage
+        answers: Sequence[TaggedText]
+        if coverage is None:
+            answers = self.predictor.predict(inputs, **options)
+        else:
+            answers = self.predictor.predict_sets(inputs, coverage, **options)
         self._tokens += sum(len(part) for each in answers for part in each.sentences)
-        return answers
+        return [*answers]
 
     def _predict_options(self) -> dict[str, Any]:
         return {

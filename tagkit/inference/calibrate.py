@@ -10,7 +10,7 @@ all heads are fitted in the same passes.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,9 @@ from tagkit.corpus.files import data_options, path_text
 from tagkit.corpus.formats.options import silent
 from tagkit.errors import DataError
 from tagkit.evaluation.calibration import Calibration, calibration, log_loss
+from tagkit.evaluation.conformal import SetCalibration
 from tagkit.evaluation.judged import Judged
+from tagkit.inference.evaluate_sets import fit_sets
 from tagkit.inference.predictor import Predictor, load
 from tagkit.inference.score import gold_split
 from tagkit.limits import BATCH_SIZE
@@ -70,12 +72,15 @@ class Calibrated(Record):
         file: that it was calibrated on.
         sentences: how many that has.
         heads: of the model.
+        sets: what sets of answers need to know of the file, by the name of the head; empty of a
+            model without sets.
     """
 
     model: Path
     file: str
     sentences: int
     heads: tuple[HeadCalibration, ...]
+    sets: Mapping[str, SetCalibration]
 
 
 def calibrate(
@@ -118,11 +123,13 @@ def calibrate(
         for text in split.notes:
             note(text)
         heads = fit_temperatures(predictor, split, batch_size=batch_size, note=note)
+        # After the temperatures, by which the probabilities are what they will be in prediction.
+        sets = fit_sets(predictor, split, batch_size=batch_size)
         stored = ModelCalibration(
-            {each.head: each.temperature for each in heads}, _facts(split, path)
+            {each.head: each.temperature for each in heads}, _facts(split, path), sets
         )
         store_calibration(folder, stored)
-    return Calibrated(folder, path, len(split.sentences), heads)
+    return Calibrated(folder, path, len(split.sentences), heads, sets)
 
 
 def remove_calibration(model: str | Path, note: Callable[[str], None] = silent) -> Path:

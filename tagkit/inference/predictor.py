@@ -13,6 +13,12 @@ from tagkit.errors import BundleError, DataError
 from tagkit.inference.collection import without_collection
 from tagkit.inference.inputs import Input, Text, as_tagged, as_text, inputs_of, is_one
 from tagkit.inference.min_confidence import Removed
+from tagkit.inference.prediction_sets import (
+    TextSets,
+    refuse_removal,
+    require_sets,
+    with_sets,
+)
 from tagkit.inference.sentence_predictor import SentencePredictor, check_count, ignore
 from tagkit.inference.text_alternatives import alternatives_of_text
 from tagkit.inference.text_windows import windows_of
@@ -243,6 +249,51 @@ class Predictor(SentencePredictor):
             for text in texts
         ]
         return each[0] if is_one(inputs) else each
+
+    # As for `predict`: one str is one text.
+    @overload
+    def predict_sets(  # type: ignore[overload-overlap]
+        self, inputs: str | Sentence | Document, coverage: float = ..., *, batch_size: int = ...
+    ) -> TextSets: ...
+
+    @overload
+    def predict_sets(
+        self, inputs: Iterable[Input], coverage: float = ..., *, batch_size: int = ...
+    ) -> list[TextSets]: ...
+
+    @without_collection()
+    def predict_sets(
+        self,
+        inputs: str | Sentence | Document | Iterable[Input],
+        coverage: float = 0.9,
+        *,
+        batch_size: int = BATCH_SIZE,
+        **options: Any,
+    ) -> TextSets | list[TextSets]:
+        """Predict sets of taggings, and of classes, of which one is right as often as asked for.
+
+        Args:
+            inputs: as for `predict`; no sentence is cut for its set, however long it is.
+            coverage: share of sets that hold the right answer, 0.5 to 0.99, on texts like those
+                that the model was calibrated with by `tagkit calibrate`.
+            batch_size: maximum number of sentences in a batch.
+            options: the others of `predict`, for the answers that the sets stand beside.
+
+        Returns:
+            The prediction for one text with a set for each of its sentences, or a list of such
+            predictions for several inputs.
+
+        Raises:
+            DataError: the model has no sets, it is not calibrated, its calibration corpus is too
+                small for the coverage, or an input cannot be read, as for `predict`.
+        """
+        require_sets(self, coverage)  # before the work
+        refuse_removal(options.get("min_confidence"))
+        items = [*inputs_of(inputs)]  # read twice below
+        answers = self.predict(items, batch_size=batch_size, **options)
+        texts = self._texts(items)
+        found = with_sets(self, texts, answers, coverage, batch_size=batch_size)
+        return found[0] if is_one(inputs) else found
 
     def _texts(self, inputs: str | Sentence | Document | Iterable[Input]) -> list[Text]:
         tokenizer, whole = self.config.data.tokenizer, self.task.is_whole

@@ -21,11 +21,12 @@ from tagkit.errors import shorten
 from tagkit.inference.answers import cannot_hold_cells, class_cells
 from tagkit.inference.conllu_lines import conllu_lines
 from tagkit.inference.highlight import highlight
+from tagkit.inference.prediction_sets import TextSets
 from tagkit.inference.style import JSONL, SHOW, Origin, Style, selected
 from tagkit.inference.tag_cells import tag_cells
 from tagkit.storage import replace_lone_surrogates
 from tagkit.text.json_text import to_json as dumps
-from tagkit.text.records import TaggedText, TaggedToken, TextSpan
+from tagkit.text.records import Alternative, LabelScore, TaggedText, TaggedToken, TextSpan
 
 
 def answer_lines(answer: TaggedText, style: Style, origin: Origin) -> Iterator[str]:
@@ -71,6 +72,8 @@ def to_json(answer: TaggedText, style: Style, origin: Origin) -> str:
         record["tokens"] = [_without_none(token) for token in answer.tokens]
     if style.gives.tags:
         record["spans"] = [_without_none(span) for span in answer.spans]
+    if isinstance(answer, TextSets):
+        record |= _sets(answer, style)
     # A key of its own, such as "line", is not replaced by one of the input's record.
     return dumps(with_extra(record, origin.extra))
 
@@ -87,7 +90,33 @@ def _classes(answer: TaggedText, style: Style) -> dict[str, Any]:
     return record
 
 
-def _without_none(part: TaggedToken | TextSpan) -> dict[str, Any]:
+def _sets(answer: TextSets, style: Style) -> dict[str, Any]:
+    """The keys of sets: that of each sentence, that of the text's class, or both."""
+    record: dict[str, Any] = {"coverage": answer.coverage}
+    if answer.tag_sets:
+        record["sets"] = [
+            {
+                "size": len(each.taggings),
+                "reached_limit": each.reached_limit,
+                "taggings": [_tagging(tagging, style) for tagging in each.taggings],
+            }
+            for each in answer.tag_sets
+        ]
+    if answer.class_set:
+        record["class_set"] = [_without_none(score) for score in answer.class_set]
+    return record
+
+
+def _tagging(tagging: Alternative, style: Style) -> dict[str, Any]:
+    record: dict[str, Any] = {
+        "probability": _rounded(tagging.probability), "tags": tagging.tags
+    }  # fmt: skip
+    if style.spans and tagging.tagged is not None:
+        record["spans"] = [_without_none(span) for span in tagging.tagged.spans]
+    return record
+
+
+def _without_none(part: TaggedToken | TextSpan | LabelScore) -> dict[str, Any]:
     """The values that are not None; probabilities rounded to six decimals."""
     # Six decimals are about the precision of float32.
     return {name: _rounded(value) for name, value in asdict(part).items() if value is not None}

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tagkit.errors import BundleError, shorten
+from tagkit.evaluation.conformal import SetCalibration, set_calibration
 from tagkit.text.json_text import to_json
 from tagkit.wording import listed
 
@@ -36,14 +37,21 @@ class ModelCalibration:
     Attributes:
         temperatures: of the heads, by name; a head that is not named has 1.
         fitted_on: the file: "file", "sentences", "tokens" and "sha256".
+        sets: what conformal sets need to know of it, by the name of the head.
     """
 
     temperatures: Mapping[str, float] = field(default_factory=dict)
     fitted_on: Mapping[str, Any] = field(default_factory=dict)
+    sets: Mapping[str, SetCalibration] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for `metadata.json`."""
-        return {"temperatures": {**self.temperatures}, "fitted_on": {**self.fitted_on}}
+        found: dict[str, Any] = {
+            "temperatures": {**self.temperatures}, "fitted_on": {**self.fitted_on}
+        }  # fmt: skip
+        if self.sets:
+            found["sets"] = {name: each.to_dict() for name, each in self.sets.items()}
+        return found
 
 
 def read_calibration(
@@ -87,7 +95,22 @@ def read_calibration(
                 f"{HIGHEST_TEMPERATURE:g} of {shorten(name)}, found "
                 f"{shorten(to_json(value))[1:-1]}"
             )
-    return ModelCalibration({name: float(each) for name, each in temperatures.items()}, fitted_on)
+    known = {name: float(each) for name, each in temperatures.items()}
+    return ModelCalibration(known, fitted_on, _read_sets(found.get("sets", {}), path))
+
+
+def _read_sets(found: Any, path: Path) -> dict[str, SetCalibration]:
+    """The calibrations of conformal sets, by the name of the head.
+
+    Raises:
+        BundleError: they are not as `ModelCalibration.to_dict` gives them.
+    """
+    if not isinstance(found, dict):
+        raise BundleError(f"{path}: damaged: expected an object as sets in {KEY}")
+    try:
+        return {name: set_calibration(each) for name, each in found.items()}
+    except ValueError as error:
+        raise BundleError(f"{path}: damaged: sets in {KEY}: {error}") from None
 
 
 def set_temperatures(model: "Model", temperatures: Mapping[str, float]) -> None:

@@ -136,6 +136,94 @@ def test_one_of_file_and_reset_is_wanted(tagkit: Program) -> None:
         assert ended.err.endswith("expected either MODEL DEV, or MODEL --reset\n")
 
 
+def test_sets_are_predicted_and_evaluated_with_a_calibrated_model(
+    tagkit: Program, copied: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(copied)
+    said = tagkit("calibrate", "model", "dev.conll").out
+    assert re.search(r"^tags: sets of coverage 0\.5 to 0\.\d+, from 20 answers$", said, re.M)
+    asked = ("predict", "model", "--coverage", "0.8", "--format", "jsonl")
+    record = json.loads(tagkit(*asked, stdin=b"Ada visits New York. Ben met Ada.").out)
+    assert record["coverage"] == 0.8
+    assert len(record["sets"]) == 2
+    tags = [token["tag"] for token in record["tokens"]]
+    assert [tag for each in record["sets"] for tag in each["taggings"][0]["tags"]] == tags
+    assert {"text": "New York", "start": 11, "end": 19, "label": "LOC"} in record["spans"]
+    for each in record["sets"]:
+        assert each["size"] == len(each["taggings"])
+        assert each["reached_limit"] is False
+        for tagging in each["taggings"]:
+            assert set(tagging) == {"probability", "tags", "spans"}
+            for span in tagging["spans"]:
+                assert record["text"][span["start"] : span["end"]] == span["text"]
+    shown = tagkit("eval", "model", "dev.conll", "--coverage", "0.8").out
+    found = json.loads(tagkit("eval", "model", "dev.conll", "--coverage", "0.8", "--json").out)
+    report = found["sets"]["tags"]
+    assert report["covered"] >= 0.8
+    assert report["count"] == 20
+    assert (
+        f"sets of tags at coverage 0.8: {report['covered']:.4f} of 20 sets hold the gold tags, one "
+        f"of each sentence; standard error {report['standard_error']:.4f}\n"
+        f"size: median {report['median_size']:g}, mean {report['mean_size']:.2f}, 90th percentile "
+        f"{report['p90_size']:g}; {report['at_limit']:.4f} of sets reached the limit of 100 "
+        "taggings\n"
+    ) in shown
+    assert library.evaluate_sets("dev.conll", 0.8, model="model")["tags"].to_dict() == report
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--coverage", "0.8"], "error: the sets of --coverage need --format jsonl, found auto: "
+                                "other formats hold one answer for each sentence\n"),
+        (["--coverage", "0.97", "--format", "jsonl"],
+         "error: --coverage 0.97: needs a calibration corpus of at least 33 sentences, found one "
+         "of 20: calibrate the model with more\n"),
+        (["--coverage", "1", "--format", "jsonl"],
+         "error: --coverage: expected a number from 0.5 to 0.99, found 1.0\n"),
+        (["--coverage", "0.8", "--min-confidence", "0.5", "--format", "jsonl"],
+         "error: expected either --coverage or --min-confidence, found both: a set also has "
+         "answers that are improbable\n"),
+    ],
+)  # fmt: skip
+def test_predict_refuses_sets_that_it_cannot_give(
+    tagkit: Program,
+    copied: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    message: str,
+) -> None:
+    monkeypatch.chdir(copied)
+    uncalibrated = tagkit("predict", "model", *arguments, stdin=b"Ada").err
+    if "needs a calibration" in message:
+        assert uncalibrated == (
+            "error: --coverage 0.97: this model is not calibrated for sets: run `tagkit calibrate "
+            "MODEL FILE` with labelled text that it was not trained on\n"
+        )
+    tagkit("calibrate", "model", "dev.conll")
+    assert tagkit("predict", "model", *arguments, stdin=b"Ada").err == message
+
+
+def test_eval_refuses_sets_without_a_model_or_of_standard_input(tagkit: Program) -> None:
+    wrong = tagkit("eval", "--gold", "a.conll", "--coverage", "0.9").err
+    assert "--coverage is for a model: --gold compares files" in wrong
+    wrong = tagkit("eval", "model", "-", "--coverage", "0.9").err
+    assert "--coverage needs a file: standard input is read once" in wrong
+
+
+def test_a_classifier_writes_the_set_of_classes(
+    tagkit: Program, intents: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(intents / "model" / "best", "model")
+    tagkit("calibrate", "model", intents / "dev.tsv")
+    asked = ("predict", "model", "--coverage", "0.9", "--format", "jsonl")
+    record = json.loads(tagkit(*asked, stdin=b"bring me tea").out)
+    assert "sets" not in record
+    assert record["class_set"][0]["label"] == record["label"] == "order"
+    assert set(record["class_set"][0]) == {"label", "probability"}
+
+
 def test_eval_measures_a_file_of_predictions_as_it_measures_the_model(
     tagkit: Program, home: Path, tmp_path: Path
 ) -> None:
