@@ -73,7 +73,9 @@ class Tagger(Model):
     def loss_of(self, states: Tensor, final: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
         """The loss of the tags; each token is one target."""
         # Called as a module, not by `loss`: a batch's own mask needs no check.
-        found: tuple[Tensor, Tensor] = self.head(states, batch.tokens.mask, batch.target("tags"))
+        found: tuple[Tensor, Tensor] = self.head(
+            states, batch.tokens.mask, batch.target("tags"), batch.weights
+        )
         return found
 
     def output_of(

@@ -1,12 +1,13 @@
 """From a configuration to what the training loop needs: corpus, vocabulary, model, ids."""
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
 
 from tagkit.config import Config, fixed
+from tagkit.corpus.dataset import Split
 from tagkit.corpus.splits import Corpus
 from tagkit.evaluation.criterion import Criterion, check_label
 from tagkit.features.affixes import frequent_affixes
@@ -152,7 +153,8 @@ def prepare(config: Config, device: torch.device) -> Prepared:
         vocabulary = extend_vocabulary(vocabulary, config, base)
     targets = task.targets(sentences, vocabulary)
     reads_chars = config.embeddings.char_cell != "none"
-    encoded = encode(sentences, vocabulary, targets, chars=reads_chars)
+    weights = _weights(task, config, corpus.train)
+    encoded = encode(sentences, vocabulary, targets, chars=reads_chars, weights=weights)
     model = task.build(config, vocabulary, TrainingData(encoded, corpus.train.path))
     if vectors:
         _place_vectors(model, vocabulary, vectors)
@@ -249,6 +251,17 @@ def _place_vectors(model: Model, vocabulary: Vocabulary, vectors: Vectors) -> No
 def _covered(vocabulary: Vocabulary, counts: Counter[str]) -> tuple[int, int]:
     """How many distinct words have a pretrained vector, and how many words there are."""
     return sum(vocabulary.vector_row(word) > 0 for word in counts), len(counts)
+
+
+def _weights(task: Task, config: Config, train: Split) -> list[float] | None:
+    """The weight of each example: every window of a long sentence has that of the sentence."""
+    if train.weights is None:
+        return None
+    return [
+        weight
+        for sentence, weight in zip(train.sentences, train.weights, strict=True)
+        for _ in task.examples(config, replace(train, sentences=(sentence,)))
+    ]
 
 
 def _singletons(vocabulary: Vocabulary, counts: Counter[str]) -> torch.Tensor:
