@@ -72,9 +72,7 @@ class Split:
     def part(self, indices: Sequence[int]) -> "Split":
         """The sentences at `indices`, in that order, with their weights."""
         weights = self.weights and tuple(self.weights[i] for i in indices)
-        return replace(
-            self, sentences=tuple(self.sentences[i] for i in indices), weights=weights
-        )
+        return replace(self, sentences=tuple(self.sentences[i] for i in indices), weights=weights)
 
     def entities(self) -> Iterator[tuple[str, tuple[str, ...]]]:
         """Label and words of each span."""

@@ -94,9 +94,7 @@ def read_train(config: Config, kinds: LabelKinds) -> Split:
     return train
 
 
-def read_scored(
-    path: str, config: Config, kinds: LabelKinds, scheme: str | None
-) -> Split | None:
+def read_scored(path: str, config: Config, kinds: LabelKinds, scheme: str | None) -> Split | None:
     """A corpus that is scored; None where `path` is empty."""
     # Phrases are there to learn from; published scores on SST are those of whole sentences.
     data = config.data.model_copy(update={"tree_phrases": False})
