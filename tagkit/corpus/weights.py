@@ -48,7 +48,7 @@ def read_weights(path: str, split: Split) -> tuple[float, ...]:
 
 
 def write_weights(
-    path: Path, sentences: Sequence[Sentence], weights: Sequence[float], *, force: bool
+    path: Path, words: Sequence[Sequence[str]], weights: Sequence[float], *, force: bool
 ) -> None:
     """Write a weight for each sentence; the file is complete, or it is not there.
 
@@ -57,8 +57,8 @@ def write_weights(
     """
     require_place(path, replace=force)
     lines = [
-        to_json({"weight": weight, "words": sentence.words}) + "\n"
-        for sentence, weight in zip(sentences, weights, strict=True)
+        to_json({"weight": weight, "words": [*each]}) + "\n"
+        for each, weight in zip(words, weights, strict=True)
     ]
     try:
         write_whole(path, "".join(lines).encode())

@@ -28,7 +28,11 @@ from tagkit.models.constraints import continuations, illegal_steps, legal_scheme
 from tagkit.models.description import Description, encoder_name, metric_columns
 from tagkit.models.model import Model, build_embedding, build_encoder
 from tagkit.models.output import ModelOutput
-from tagkit.models.tag_decoding import tag_alternatives, tag_predictions
+from tagkit.models.tag_decoding import (
+    stretch_probabilities,
+    tag_alternatives,
+    tag_predictions,
+)
 from tagkit.models.task import (
     Labels,
     ModelContext,
@@ -298,6 +302,21 @@ class TagTask(Task):
         lengths = [len(sentence) for sentence in batch.sentences]
         scores = model.head.chain(states, batch.tokens.mask).cpu()
         return tag_alternatives(context, scores, lengths, count)
+
+    @torch.inference_mode()
+    def stretch_probabilities(
+        self,
+        context: ModelContext,
+        batch: SentenceBatch,
+        stretches: Sequence[Sequence[tuple[int, int]]],
+    ) -> list[list[float]]:
+        """From the factors of the tags' path, as the probabilities of predicted spans are."""
+        model = context.model
+        assert isinstance(model, Tagger)
+        states, _ = model.read(batch.tokens, batch.words)  # (batch, time, hidden)
+        scores = model.head.chain(states, batch.tokens.mask).cpu()
+        following = model.continuation.cpu()
+        return stretch_probabilities(context, scores, following, batch.sentences, stretches)
 
     def score(
         self,

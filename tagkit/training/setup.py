@@ -96,8 +96,8 @@ class Resolved:
     by_size: str
 
 
-def resolve(config: Config) -> Resolved:
-    """Read the corpora and the vectors, and decide what the configuration leaves open.
+def resolve(config: Config, corpus: Corpus | None = None) -> Resolved:
+    """Read the vectors, and the corpora if none are given, and decide what follows from them.
 
     Raises:
         BundleError: the model of `train.init_from` cannot be read.
@@ -109,7 +109,7 @@ def resolve(config: Config) -> Resolved:
     base = load_bundle(Path(config.train.init_from)) if config.train.init_from else None
     if base:
         config = inherit_options(config, base, config.train.init_from)
-    corpus = task.read(config)
+    corpus = corpus or task.read(config)
     config = task.resolve(config, corpus)
     criterion = chosen_criterion(task, config, corpus)
     config, vectors = _with_vectors(config, base)
@@ -128,8 +128,8 @@ def resolve(config: Config) -> Resolved:
     )
 
 
-def prepare(config: Config, device: torch.device) -> Prepared:
-    """Read the corpora and the vectors, and build the model.
+def prepare(config: Config, device: torch.device, corpus: Corpus | None = None) -> Prepared:
+    """Read the vectors, and the corpora if none are given, and build the model.
 
     Fresh weights are drawn from torch's random state.
 
@@ -139,7 +139,7 @@ def prepare(config: Config, device: torch.device) -> Prepared:
         DataError: a corpus cannot be used, or `train.metric` does not fit it.
         VectorsError: the vectors cannot be read.
     """
-    resolved = resolve(config)
+    resolved = resolve(config, corpus)
     task, config, corpus, base = resolved.task, resolved.config, resolved.corpus, resolved.base
     sentences, vectors = resolved.sentences, resolved.vectors
     surfaces = count_surfaces(sentences)
