@@ -16,7 +16,7 @@ from typing import Annotated
 import typer
 
 from tagkit import __version__
-from tagkit.cli import benchmark, check, config, convert, eval, info, predict, train, tune
+from tagkit.cli import audit, benchmark, check, config, convert, eval, info, predict, train, tune
 from tagkit.cli.messages import for_people
 from tagkit.cli.parser import Command, Commands
 from tagkit.cli.signals import Ended, clean_up_on_signal, status_of
@@ -40,6 +40,7 @@ COMMANDS: dict[str, tuple[Callable[..., None], str]] = {
     "eval": (eval.eval_command, eval.EXAMPLES),
     "convert": (convert.convert_command, convert.EXAMPLES),
     "check": (check.check_command, check.EXAMPLES),
+    "audit": (audit.audit_command, audit.EXAMPLES),
     "benchmark": (benchmark.benchmark_command, benchmark.EXAMPLES),
     "tune": (tune.tune_command, tune.EXAMPLES),
     "config": (config.config_command, config.EXAMPLES),

@@ -45,6 +45,8 @@ FLAGS = {
     "errors": "--errors",
     "config": "--config",
     "fix": "--fix",
+    "folds": "--folds",
+    "folds_by": "--folds-by",
     "force": "--force",
     "interval": "--interval",
     "max_length": "--max-length",
@@ -64,6 +66,7 @@ FLAGS = {
     "to": "--to",
     "top": "--top",
     "train": "--train",
+    "repeats": "--repeats",
     "workers": "--workers",
 }
 # Those of the command that runs.
