@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from corpora import DATA
+from corpora import DATA, VECTORS
 
 from tagkit import audit, train
 from tagkit.config import DataConfig
@@ -40,8 +40,9 @@ TYPES = ("LOC", "MISC", "ORG", "PER")
 KINDS = ("type", "boundary", "removed", "invented")
 # A small model: what is compared is found within minutes.
 OPTIONS = {
-    "embeddings.char_hidden": 25, "encoder.hidden": 100, "train.batch_size": 16, "train.lr": 0.005,
-    "train.max_epochs": 10, "train.patience": 0, "train.device": "cpu", "train.workers": 1,
+    "embeddings.char_dim": 16, "embeddings.char_hidden": 16, "encoder.hidden": 64,
+    "train.batch_size": 8, "train.lr": 0.005, "train.max_epochs": 8, "train.patience": 0,
+    "train.device": "cpu", "train.workers": 1,
 }  # fmt: skip
 
 
@@ -152,6 +153,7 @@ class _Folds(AuditListener):
 
     def on_fold(self, fold: Fold) -> None:
         self.learnt.append(len(fold.learnt))
+        print(f"fold {fold.number}: {len(fold.learnt)} sentences", flush=True)
 
 
 def main() -> None:
@@ -181,7 +183,8 @@ def main() -> None:
             plain = [Sentence(s.words, s.tags) for s in sentences]
             pieces = write(plain, Writing(plain=False, single=True, note=print))
             path.write_text("".join(piece.text for piece in pieces), encoding="utf-8")
-        config: dict[str, Any] = {**OPTIONS, "data.train_file": str(files["corrupted"])}
+        options = {**OPTIONS, "embeddings.vectors": str(given.data / VECTORS)}
+        config: dict[str, Any] = {**options, "data.train_file": str(files["corrupted"])}
         weights = {}
         for by in ("sentence", "entity") if given.by == "both" else (given.by,):
             began, listener = time.perf_counter(), _Folds()
@@ -198,11 +201,11 @@ def main() -> None:
             runs = {name: {"data.train_file": str(path)} for name, path in files.items()}
             runs |= {f"weights by {by}": {**runs["corrupted"], "data.weights": str(path)}
                      for by, path in weights.items()}  # fmt: skip
-            for name, options in runs.items():
+            for name, changes in runs.items():
                 scores = []
                 for seed in range(1, given.train_seeds + 1):
-                    more = {**options, "train.seed": seed}
-                    trained = train({**OPTIONS, **tests, **more}, force=True)
+                    more = {**changes, "train.seed": seed}
+                    trained = train({**options, **tests, **more}, force=True)
                     assert trained.test
                     scores.append(100 * trained.test.headline)
                 shown = ", ".join(f"{score:.2f}" for score in scores)

@@ -42,7 +42,7 @@ def audit_lines(audit: Audit, top: int, width: int | None = None) -> Iterator[st
             f"{number:>4}  {doubt.score:.3f}  {doubt.gold_probability:>7.3f}  "
             f"{doubt.predicted_probability:>12.3f}  {models:>6}  "
         )
-        yield line + shortened(f"{shown_name(audit.corpus)}{place}", max(20, room - len(line)))
+        yield line + shortened(f"{shown_name(audit.corpus)}{place}", max(8, room - len(line)))
         yield from _label_lines(doubt, room)
     if len(audit.doubts) > top:
         yield f"and {len(audit.doubts) - top:,} more"

@@ -94,7 +94,7 @@ def identity(
     contents = {
         "vectors": config.embeddings.vectors,
         "model": config.train.init_from,
-        "weights": config.data.weights,
+        "file of weights": config.data.weights,
     }
     for key, path in contents.items():
         corpora[_CONTENT + key] = digest_of(Path(path)) if path else None
@@ -130,7 +130,7 @@ def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     found = []
     # A run of an earlier version lacks the options that were added since, and did what they do by
     # default (or did by default: `FORMER_DEFAULTS`).
-    without = {f"{_CONTENT}weights": None}
+    without = {f"{_CONTENT}file of weights": None}
     before = {**option_values(Config()), **FORMER_DEFAULTS, **without, **before}
     for name in sorted(before.keys() & now.keys()):
         old, new = before[name], now[name]
