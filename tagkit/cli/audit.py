@@ -120,11 +120,11 @@ def audit_command(
     ] = False,
     quiet: Quiet = False,
 ) -> None:
-    """Find labels in doubt: models that have not seen a sentence contradict them.
+    """Find gold labels that are probably wrong.
 
     Each part of the corpus is predicted by a model that was trained on the others, with the
     options of `tagkit train`. Where it contradicts gold, a person should look; the most doubtful
-    labels come first. The models are not kept.
+    labels come first. The corpus stays as it is, and the models are not kept.
     """  # fmt: skip
     from tagkit.config import load_config, refuse_without_effect
 

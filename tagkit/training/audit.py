@@ -109,10 +109,8 @@ def _refuse_unfit(config: Config, folds: int, repeats: int, folds_by: str) -> No
     Raises:
         ConfigError: there is one.
     """
-    for name, value, least in (("folds", folds, 2), ("repeats", repeats, 1)):
-        if not isinstance(value, int) or isinstance(value, bool) or value < least:
-            wanted = f"expected a whole number, at least {least}, found {clipped(repr(value))}"
-            raise ConfigError(Setting(name), [wanted])
+    _check_count(Setting("folds"), folds, 2)
+    _check_count(Setting("repeats"), repeats, 1)
     if folds_by not in ("sentence", "entity"):
         wanted = f"expected sentence or entity, found {clipped(repr(folds_by))}"
         raise ConfigError(Setting("folds_by"), [wanted])
@@ -126,6 +124,12 @@ def _refuse_unfit(config: Config, folds: int, repeats: int, folds_by: str) -> No
         problem = Message("an audit is of one column; name one with ", Setting("data.tag_column"))
         raise ConfigError("data.tag_column", [problem])
     refuse_without_effect(config, "configuration")
+
+
+def _check_count(setting: Setting, value: object, least: int) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        found = clipped(repr(value))
+        raise ConfigError(setting, [f"expected a whole number, at least {least}, found {found}"])
 
 
 def _train(
