@@ -40,19 +40,20 @@ def test_places_where_gold_and_prediction_differ_are_found_each_once() -> None:
 def test_the_more_models_doubt_a_label_and_the_surer_they_are_the_earlier_it_comes() -> None:
     found = rank_doubts(
         [
-            said(ADA, repeat=0, probability=0.2), said(ADA, repeat=1, probability=0.4),
-            said((0, 1, "LOC"), gold=(), sentence=1, repeat=0, probability=0.1),
+            said(ADA, repeat=0, probability=0.25, own=0.75),
+            said(ADA, repeat=1, probability=0.5, own=1.0),
+            said((0, 1, "LOC"), gold=(), sentence=1, repeat=0, probability=0.0, own=0.875),
         ],
         WORDS, LINES, repeats=2,
     )  # fmt: skip
     first, second = found
     assert (first.gold, first.predicted) == ((ADA_BYRON,), (ADA,))
     assert (first.contradicted, first.repeats, first.line) == (2, 2, 1)
-    assert first.gold_probability == (0.2 + 0.4) / 2
-    assert first.score == ((1 - 0.2) + (1 - 0.4)) / 2
+    assert first.gold_probability == (0.25 + 0.5) / 2
+    assert first.score == ((0.75 - 0.25) + (1 - 0.5)) / 2
     # Surer, but one model of two: the other one agrees with gold.
     assert (second.sentence, second.line, second.contradicted) == (1, 7, 1)
-    assert second.score == (1 - 0.1) / 2
+    assert second.score == 0.875 / 2
     assert second.words == ("Oslo",)
 
 
@@ -99,7 +100,7 @@ def test_a_model_that_contradicts_two_parts_of_a_place_counts_once() -> None:
         WORDS, LINES, repeats=2,
     )  # fmt: skip
     assert found.contradicted == 2
-    assert found.score == ((1 - 0.1) + (1 - 0.3)) / 2
+    assert found.score == ((0.5 - 0.3) + (0.5 - 0.3)) / 2
 
 
 def test_labels_of_other_kinds_are_other_places() -> None:
@@ -138,6 +139,6 @@ def test_as_json_an_audit_has_its_doubts_and_not_the_corpus() -> None:
         {
             "what": "span", "line": 1, "sentence": 0, "gold": [[0, 2, "PER"]],
             "predicted": [[0, 1, "PER"]], "gold_probability": 0.25, "predicted_probability": 0.5,
-            "contradicted": 1, "repeats": 2, "score": 0.375, "words": list(WORDS[0]),
+            "contradicted": 1, "repeats": 2, "score": 0.125, "words": list(WORDS[0]),
         }
     ]  # fmt: skip
