@@ -123,14 +123,15 @@ def test_the_public_names_are_these_and_all_can_be_imported() -> None:
     import tagkit
 
     assert sorted(tagkit.__all__) == [
-        "Alternative", "Analysis", "BundleError", "Calibrated", "CheckpointError", "ClassReport",
-        "Config", "ConfigError", "DataError", "DeviceError", "Document", "Epoch", "Finding",
-        "FormatError", "Interrupted", "JointReport", "LabelScore", "Listener", "Prediction",
-        "Predictor", "Report", "Score", "Sentence", "SetReport", "Span", "SpanErrors", "System",
-        "Systems", "TagReport", "TagSet", "TaggedText", "TaggedToken", "TagkitError", "TextSets",
-        "TextSpan", "Trained", "TrainedSeeds", "TrainingError", "VectorsError", "__version__",
-        "analyse", "calibrate", "compare", "convert", "evaluate", "evaluate_sets", "load",
-        "load_config", "read", "train", "train_seeds", "write",
+        "Alternative", "Analysis", "Audit", "BundleError", "Calibrated", "CheckpointError",
+        "ClassReport", "Config", "ConfigError", "DataError", "DeviceError", "Document", "Doubt",
+        "Epoch", "Finding", "FormatError", "Interrupted", "JointReport", "LabelScore", "Listener",
+        "Prediction", "Predictor", "Report", "Score", "Sentence", "SetReport", "Span",
+        "SpanErrors", "System", "Systems", "TagReport", "TagSet", "TaggedText", "TaggedToken",
+        "TagkitError", "TextSets", "TextSpan", "Trained", "TrainedSeeds", "TrainingError",
+        "VectorsError", "__version__", "analyse", "audit", "calibrate", "compare", "convert",
+        "evaluate", "evaluate_sets", "load", "load_config", "read", "train", "train_seeds",
+        "write",
     ]  # fmt: skip
     for name in tagkit.__all__:
         assert getattr(tagkit, name) is not None

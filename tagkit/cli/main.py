@@ -17,6 +17,7 @@ import typer
 
 from tagkit import __version__
 from tagkit.cli import (
+    audit,
     benchmark,
     calibrate,
     check,
@@ -52,6 +53,7 @@ COMMANDS: dict[str, tuple[Callable[..., None], str]] = {
     "convert": (convert.convert_command, convert.EXAMPLES),
     "check": (check.check_command, check.EXAMPLES),
     "calibrate": (calibrate.calibrate_command, calibrate.EXAMPLES),
+    "audit": (audit.audit_command, audit.EXAMPLES),
     "benchmark": (benchmark.benchmark_command, benchmark.EXAMPLES),
     "tune": (tune.tune_command, tune.EXAMPLES),
     "config": (config.config_command, config.EXAMPLES),

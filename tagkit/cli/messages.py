@@ -47,6 +47,8 @@ FLAGS = {
     "errors": "--errors",
     "config": "--config",
     "fix": "--fix",
+    "folds": "--folds",
+    "folds_by": "--folds-by",
     "force": "--force",
     "interval": "--interval",
     "max_length": "--max-length",
@@ -67,6 +69,7 @@ FLAGS = {
     "to": "--to",
     "top": "--top",
     "train": "--train",
+    "repeats": "--repeats",
     "workers": "--workers",
 }
 # Those of the command that runs.

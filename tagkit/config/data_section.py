@@ -52,6 +52,17 @@ class DataConfig(Section):
         Field(gt=0, lt=1),
         Option("Fraction of train_file to hold out as dev.", needs=Needs("data.dev_file", ("",))),
     ] = 0.1
+    # CrossWeigh (Wang et al. 2019). The digest of the file is part of a run's identity.
+    weights: Annotated[
+        str,
+        Option(
+            "File with a weight in the loss for each sentence of train_file, as tagkit audit "
+            "writes it.",
+            "none",
+            resume=True,
+            needs=Needs("data.tree_phrases", (False,)),  # phrases are no sentences of the file
+        ),
+    ] = ""
     format: Annotated[Format, Option("Format of the input.", "recognised")] = "auto"
     encoding: Annotated[Encoding, Option("Encoding of the files.")] = "utf-8"
     # A file without line ends, such as a binary one, would fill the memory before it is refused.

@@ -38,6 +38,7 @@ class Split:
         notes: what a person should know about it, such as what its format cannot hold.
         layout: where things are in the lines of a column file; None for other formats.
         format: name of the format that the file was read in; empty where it is not known.
+        weights: of the sentences in the loss, at least 0; None where all weigh the same.
     """
 
     path: str
@@ -46,6 +47,7 @@ class Split:
     notes: tuple[str, ...] = ()
     layout: Layout | None = field(default=None, compare=False)
     format: str = field(default="", compare=False)
+    weights: tuple[float, ...] | None = field(default=None, compare=False)
 
     @property
     def scheme(self) -> str | None:
@@ -66,6 +68,11 @@ class Split:
     def classes(self) -> Counter[str]:
         """Number of texts of each class; empty where there are none."""
         return Counter(label for sentence in self.sentences for label in sentence.labels)
+
+    def part(self, indices: Sequence[int]) -> "Split":
+        """The sentences at `indices`, in that order, with their weights."""
+        weights = self.weights and tuple(self.weights[i] for i in indices)
+        return replace(self, sentences=tuple(self.sentences[i] for i in indices), weights=weights)
 
     def entities(self) -> Iterator[tuple[str, tuple[str, ...]]]:
         """Label and words of each span."""
@@ -127,12 +134,11 @@ def hold_out(train: Split, fraction: float, seed: int) -> tuple[Split, Split]:
     # Python's generator, not torch's: the part is the same whatever else the run draws.
     random.Random(seed).shuffle(order)
     chosen = set(_evenly([train.sentences[i].labels for i in order], order, count))
-    kept = tuple(s for i, s in enumerate(train.sentences) if i not in chosen)
-    held_out = tuple(s for i, s in enumerate(train.sentences) if i in chosen)
+    kept = train.part([i for i in range(total) if i not in chosen])
+    held_out = train.part([i for i in range(total) if i in chosen])
     name = f"{Path(train.path).name} (split off)"
-    # The notes are about the file, and are shown once, with train.
-    dev = replace(train, path=name, sentences=held_out, notes=())
-    return replace(train, sentences=kept), dev
+    # The notes are about the file, and are shown once, with train. Weights are for learning.
+    return kept, replace(held_out, path=name, notes=(), weights=None)
 
 
 def _evenly(labels: Sequence[Hashable], items: Sequence[int], count: int) -> list[int]:

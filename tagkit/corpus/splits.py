@@ -15,6 +15,7 @@ from tagkit.corpus.formats.columns.layout import NO_TAGS, Layout
 from tagkit.corpus.formats.options import Item, Reading, source_of
 from tagkit.corpus.formats.source import Source, is_pipe, source_name
 from tagkit.corpus.formats.table import FORMATS
+from tagkit.corpus.weights import read_weights
 from tagkit.errors import DataError, FormatError, shorten
 from tagkit.text.records import Sentence
 from tagkit.text.scheme_detection import Detection, scheme_of
@@ -66,23 +67,55 @@ def load_corpus(config: Config, kinds: LabelKinds) -> Corpus:
         DataError: a file is missing, empty, or unfit to learn from.
         FormatError: a line cannot be read.
     """
+    train = read_train(config, kinds)
+    dev = read_scored(config.data.dev_file, config, kinds, train.scheme)
+    test = read_scored(config.data.test_file, config, kinds, train.scheme)
+    return as_corpus(config, kinds, train, dev, test)
+
+
+def read_train(config: Config, kinds: LabelKinds) -> Split:
+    """The training corpus, of which no part is held out yet; arguments as of `load_corpus`.
+
+    Raises:
+        DataError: the file is missing or empty, or its sentence weights do not fit it.
+        FormatError: a line cannot be read, or a text has not as many classes as it may have.
+    """
     data = config.data
     if not data.train_file:
         raise DataError(Message("no training corpus: name one with ", Setting("data.train_file")))
     train = read_split(data.train_file, data, kinds, None)
     if data.tree_phrases:
         train = _distinct(train)
-    several = kinds.classes and several_classes(config, train)
     if kinds.classes:  # before a part is held out, so that messages name lines of the file
-        check_classes(train, several=several)
+        check_classes(train, several=several_classes(config, train))
+    if data.weights:
+        weights = read_weights(data.weights, train)
+        # Those of a corpus in which nothing is doubted change nothing, not in the last bit.
+        train = replace(train, weights=weights if {*weights} != {1.0} else None)
+    return train
+
+
+def read_scored(path: str, config: Config, kinds: LabelKinds, scheme: str | None) -> Split | None:
+    """A corpus that is scored; None where `path` is empty."""
     # Phrases are there to learn from; published scores on SST are those of whole sentences.
-    scored = data.model_copy(update={"tree_phrases": False})
-    if data.dev_file:
-        dev = read_split(data.dev_file, scored, kinds, train.scheme)
-    else:
-        train, dev = hold_out(train, data.dev_fraction, config.train.seed)
-    test = read_split(data.test_file, scored, kinds, train.scheme) if data.test_file else None
-    refuse_unread_columns(data, [split for split in (train, dev, test) if split])
+    data = config.data.model_copy(update={"tree_phrases": False})
+    return read_split(path, data, kinds, scheme) if path else None
+
+
+def as_corpus(
+    config: Config, kinds: LabelKinds, train: Split, dev: Split | None, test: Split | None
+) -> Corpus:
+    """What a run learns from and is scored on; dev is split off train where it is None.
+
+    Raises:
+        DataError: train has nothing to learn, or dev has other classes.
+    """
+    several = kinds.classes and several_classes(config, train)
+    if dev is None:
+        train, dev = hold_out(train, config.data.dev_fraction, config.train.seed)
+    refuse_unread_columns(config.data, [split for split in (train, dev, test) if split])
+    if train.weights and not any(train.weights):  # dev has the others
+        raise DataError(f"{train.path}: every sentence to learn from has the weight 0")
     # A model that always says O has an accuracy of 100 % on such a corpus, and is useless.
     if has_spans(train.scheme) and not any(train.entities()):
         raise DataError(f"{train.path}: every tag is O, so there is nothing to learn")

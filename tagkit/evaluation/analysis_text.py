@@ -129,14 +129,14 @@ def _example_lines(example: Example, name: str, room: int) -> Iterator[str]:
     # As much of the sentence as both lines have room for.
     for around in range(_CONTEXT, -1, -1):
         window = max(0, start - around), min(len(example.words), end + around)
-        shown = {side: _marked(example.words, spans, window) for side, spans in sides.items()}
+        shown = {side: marked(example.words, spans, window) for side, spans in sides.items()}
         if max(map(len, shown.values())) <= room - left:
             break
     for side, text in shown.items():
         yield f"    {side:<{left - 6}}  {shortened(text, max(20, room - left))}"
 
 
-def _marked(words: Sequence[str], spans: Sequence[Stretch], window: tuple[int, int]) -> str:
+def marked(words: Sequence[str], spans: Sequence[Stretch], window: tuple[int, int]) -> str:
     """The words of a window, the spans in brackets behind their label."""
     starts = {start: label for start, _, label in spans}
     ends = {end - 1 for _, end, _ in spans}

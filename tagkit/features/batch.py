@@ -72,12 +72,14 @@ class Batch:
         targets: gold labels, by the name that their task gives them: "tags" is (batch, time) int64,
             0 where padded, "classes" is (batch, classes) bool, True for the gold classes. Empty
             in prediction.
+        weights: (batch,) float weight of each sentence in the loss; None where all weigh the same.
     """
 
     words: Words
     tokens: Tokens
     # By name, not in fields of their own: each task brings its targets.
     targets: Mapping[str, Tensor]
+    weights: Tensor | None = None
 
     def to(self, device: torch.device) -> "Batch":
         """The same batch on another device."""
@@ -88,6 +90,7 @@ class Batch:
             self.words.to(device),
             self.tokens.to(device),
             {name: t.to(device, non_blocking=True) for name, t in self.targets.items()},
+            None if self.weights is None else self.weights.to(device, non_blocking=True),
         )
 
     def target(self, name: str) -> Tensor:

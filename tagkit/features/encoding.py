@@ -149,11 +149,13 @@ class Encoded:
         indexed: their tokens.
         encoded_words: their distinct words.
         targets: their gold labels, by name.
+        weights: (sentences,) weight of each in the loss; None where all weigh the same.
     """
 
     indexed: Indexed
     encoded_words: EncodedWords
     targets: Mapping[str, Target]
+    weights: npt.NDArray[np.float32] | None = None
 
     def __len__(self) -> int:
         """Number of sentences."""
@@ -193,6 +195,7 @@ class Encoded:
                 else torch.from_numpy(target.values[indices])
                 for name, target in self.targets.items()
             },
+            weights=None if self.weights is None else torch.from_numpy(self.weights[indices]),
         )
 
 
@@ -243,6 +246,7 @@ def encode(
     targets: Mapping[str, Target],
     *,
     chars: bool,
+    weights: Sequence[float] | None = None,
 ) -> Encoded:
     """Sentences to learn from as ids.
 
@@ -251,9 +255,12 @@ def encode(
         vocabulary: of the model.
         targets: gold labels of the sentences, by the names that the task gives them.
         chars: whether the model reads characters.
+        weights: of the sentences in the loss; None where all weigh the same.
     """
     indexed = index(sentences, vocabulary)
-    return Encoded(indexed, encode_words(indexed.distinct, vocabulary, chars=chars), targets)
+    encoded_words = encode_words(indexed.distinct, vocabulary, chars=chars)
+    weighed = None if weights is None else np.array(weights, dtype=np.float32)
+    return Encoded(indexed, encoded_words, targets, weighed)
 
 
 def tag_target(sentences: Sequence[Sentence], vocabulary: Vocabulary) -> Target:

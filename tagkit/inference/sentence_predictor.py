@@ -288,6 +288,37 @@ class SentencePredictor:
             found.update(zip(indices.tolist(), best, strict=True))
         return [found[i] for i in range(len(sentences))]
 
+    def stretch_probabilities(
+        self,
+        sentences: Sequence[Sentence],
+        stretches: Sequence[Sequence[tuple[int, int]]],
+        *,
+        batch_size: int = BATCH_SIZE,
+    ) -> list[list[float]]:
+        """How probable the tags that sentences have are, in some stretches of them; exact.
+
+        Args:
+            sentences: with tags, in the scheme of the training corpus; none is cut.
+            stretches: of each sentence some pairs: the first word, and the word after the last
+                one. That of a gold span gives the probability of exactly this span.
+            batch_size: maximum number of sentences in a batch.
+
+        Returns:
+            A probability for each stretch; 0 where the model does not know a tag.
+
+        Raises:
+            DataError: the model predicts no tags, or several columns of them.
+        """
+        if not self.task.gives.tags or self.config.data.tag_columns:
+            raise DataError("expected a model of one tag column")
+        check_count("batch_size", batch_size)
+        context, found = self._context, dict[int, list[float]]()
+        for indices, batch in self._batches(sentences, batch_size):
+            wanted = [stretches[i] for i in indices]
+            probs = self.task.stretch_probabilities(context, batch, wanted)
+            found.update(zip(indices.tolist(), probs, strict=True))
+        return [found[i] for i in range(len(sentences))]
+
     def score(self, split: Split, *, batch_size: int = BATCH_SIZE, strict: bool = False) -> Report:
         """A report on the model's predictions for a corpus with gold labels.
 

@@ -62,7 +62,8 @@ class Classifier(Model):
 
     def loss_of(self, states: Tensor, final: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
         """The loss of the classes; each text is one target."""
-        return self.class_head.loss(states, final, batch.tokens.mask, batch.target("classes"))
+        classes = batch.target("classes")
+        return self.class_head.loss(states, final, batch.tokens.mask, classes, batch.weights)
 
     def output_of(
         self, states: Tensor, final: Tensor, mask: Tensor, *, confidence: bool

@@ -77,7 +77,7 @@ class ColumnTagger(Model):
         """The weighted sum of the columns' losses; each token is one target."""
         mask = batch.tokens.mask
         losses = [
-            weight * head(states, mask, batch.target(labels.name))[0]
+            weight * head(states, mask, batch.target(labels.name), batch.weights)[0]
             for head, labels, weight in zip(self.heads, self.columns, self.weights, strict=True)
         ]
         return torch.stack(losses).sum(), mask.sum()

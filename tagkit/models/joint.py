@@ -99,7 +99,8 @@ class JointModel(Tagger):
         # Both losses are sums over the batch. They are divided by the number of tokens, so that a
         # text's tags weigh as they do without classes.
         mask = batch.tokens.mask
-        of_classes, _ = self.class_head.loss(states, final, mask, batch.target("classes"))
+        classes = batch.target("classes")
+        of_classes, _ = self.class_head.loss(states, final, mask, classes, batch.weights)
         of_tags, tokens = super().loss_of(states, final, batch)
         return of_tags + self.class_loss * of_classes, tokens
 

@@ -6,20 +6,22 @@ corpus. The spans are the same in both.
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
+import torch
 from torch import Tensor
 
+from tagkit.config import training_scheme
 from tagkit.models.output import ModelOutput, require_number
 from tagkit.models.task import ModelContext
 from tagkit.nn.crf.chain import Chain
-from tagkit.nn.crf.confidence import SpanConfidence
+from tagkit.nn.crf.confidence import SpanConfidence, span_confidence
 from tagkit.nn.crf.n_best import n_best
 from tagkit.nn.crf.partition import log_partition
 from tagkit.nn.heads.temperature import UNCALIBRATED
 from tagkit.text.records import Alternative, Prediction, Sentence, Span
-from tagkit.text.schemes import from_spans, has_spans, to_spans
+from tagkit.text.schemes import convert, from_spans, has_spans, to_spans
 
 # exp(700) is about 1e304, still a float64; math.exp raises OverflowError from 710 on. Only weights
 # far out of range give log probabilities above 0, and `require_number` reports those.
@@ -75,22 +77,80 @@ def with_probabilities(prediction: Prediction, confidence: SpanConfidence, row: 
     Raises:
         BundleError: a probability is not a number.
     """
-    length = len(prediction.words)
-    probs = confidence.probs[row, :length].tolist()
-    steps = confidence.step_log_probs[row, :length].tolist()
-    continued = confidence.continuation_prob[row, :length].tolist()
-    require_number(sum(probs))  # the sum is NaN or infinite if one of them is
+    factors = _Factors.of(confidence, row, len(prediction.words))
+    require_number(sum(factors.probs))  # the sum is NaN or infinite if one of them is
+    spans = tuple(
+        replace(span, probability=factors.probability(span.start, span.end))
+        for span in prediction.spans
+    )
+    return replace(prediction, spans=spans, probabilities=tuple(factors.probs))
 
-    def with_probability(span: Span) -> Span:
+
+@dataclass(frozen=True, slots=True)
+class _Factors:
+    """`SpanConfidence` of one sentence, as lists."""
+
+    probs: list[float]
+    steps: list[float]
+    continued: list[float]
+
+    @classmethod
+    def of(cls, confidence: SpanConfidence, row: int, length: int) -> "_Factors":
+        """Those of the sentence in this row, without padding."""
+        return cls(
+            confidence.probs[row, :length].tolist(),
+            confidence.step_log_probs[row, :length].tolist(),
+            confidence.continuation_prob[row, :length].tolist(),
+        )
+
+    def probability(self, start: int, end: int) -> float:
+        """Probability of exactly the tags from `start` to `end`, where a span ends if it can.
+
+        Raises:
+            BundleError: it is not a number.
+        """
         # P(first tag) x P(each further tag | the tag before) x P(the span ends here): given the
         # sentence, the tags of a linear chain are a Markov chain.
-        within = math.exp(min(sum(steps[span.start + 1 : span.end]), _MAX_LOG_PROB))
-        probability = float(probs[span.start] * within * (1 - continued[span.end - 1]))
+        within = math.exp(min(sum(self.steps[start + 1 : end]), _MAX_LOG_PROB))
+        probability = float(self.probs[start] * within * (1 - self.continued[end - 1]))
         require_number(probability)
-        return replace(span, probability=probability)
+        return probability
 
-    spans = tuple(with_probability(span) for span in prediction.spans)
-    return replace(prediction, spans=spans, probabilities=tuple(probs))
+
+def stretch_probabilities(
+    context: ModelContext,
+    scores: Chain,
+    continuation: Tensor,
+    sentences: Sequence[Sentence],
+    stretches: Sequence[Sequence[tuple[int, int]]],
+) -> list[list[float]]:
+    """How probable the tags of sentences are, in some stretches of them.
+
+    Args:
+        context: the model.
+        scores: of all paths, on the CPU.
+        continuation: (tags,) id of the tag that continues each tag's span, or -1.
+        sentences: with tags, in the scheme of their corpus.
+        stretches: of each sentence.
+    """
+    ids = {tag: number for number, tag in enumerate(context.vocabulary.tags)}
+    learnt = training_scheme(context.config)
+    rows = [convert(sentence.tags or (), learnt) for sentence in sentences]
+    paths = torch.zeros(scores.mask.shape, dtype=torch.int64)
+    for row, tags in enumerate(rows):
+        # A path needs valid ids; a stretch with another tag has the probability 0 below.
+        paths[row, : len(tags)] = torch.tensor([ids.get(tag, 0) for tag in tags])
+    confidence = span_confidence(scores, paths, continuation)
+    found = []
+    for row, (tags, of_sentence) in enumerate(zip(rows, stretches, strict=True)):
+        factors = _Factors.of(confidence, row, len(tags))
+        found.append(
+            [
+                factors.probability(start, end) if ids.keys() >= {*tags[start:end]} else 0.0
+                for start, end in of_sentence
+            ]
+        )
+    return found
 
 
 def tag_alternatives(

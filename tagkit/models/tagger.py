@@ -32,7 +32,11 @@ from tagkit.models.description import Description, encoder_name, metric_columns
 from tagkit.models.judging import judged_tags
 from tagkit.models.model import Model, build_embedding, build_encoder
 from tagkit.models.output import ModelOutput
-from tagkit.models.tag_decoding import tag_alternatives, tag_predictions
+from tagkit.models.tag_decoding import (
+    stretch_probabilities,
+    tag_alternatives,
+    tag_predictions,
+)
 from tagkit.models.task import (
     Labels,
     ModelContext,
@@ -77,7 +81,9 @@ class Tagger(Model):
     def loss_of(self, states: Tensor, final: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
         """The loss of the tags; each token is one target."""
         # Called as a module, not by `loss`: a batch's own mask needs no check.
-        found: tuple[Tensor, Tensor] = self.head(states, batch.tokens.mask, batch.target("tags"))
+        found: tuple[Tensor, Tensor] = self.head(
+            states, batch.tokens.mask, batch.target("tags"), batch.weights
+        )
         return found
 
     def output_of(
@@ -304,6 +310,21 @@ class TagTask(Task):
         lengths = [len(sentence) for sentence in batch.sentences]
         scores = model.head.chain(states, batch.tokens.mask).cpu()
         return tag_alternatives(context, scores, lengths, count, model.head.temperature)
+
+    @torch.inference_mode()
+    def stretch_probabilities(
+        self,
+        context: ModelContext,
+        batch: SentenceBatch,
+        stretches: Sequence[Sequence[tuple[int, int]]],
+    ) -> list[list[float]]:
+        """From the factors of the tags' path, as the probabilities of predicted spans are."""
+        model = context.model
+        assert isinstance(model, Tagger)
+        states, _ = model.read(batch.tokens, batch.words)  # (batch, time, hidden)
+        scores = model.head.chain(states, batch.tokens.mask).cpu()
+        following = model.continuation.cpu()
+        return stretch_probabilities(context, scores, following, batch.sentences, stretches)
 
     def score(
         self,

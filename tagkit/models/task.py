@@ -10,6 +10,7 @@ scoring and the console use this interface alone and never ask which task it is:
     batches, state, restore     an epoch      -> steps, and what is carried from one to the next
     loss                        a batch       -> (sum, count)
     decode, join, n_best        a batch       -> predictions; windows -> one; alternative taggings
+    stretch_probabilities       a batch       -> how probable the tags are that its sentences have
     score                       predictions   -> a report with one headline
     judged                      predictions   -> each with its probability, right or wrong
     kinds, criterion            configuration -> what is scored; the number that ranks epochs
@@ -278,6 +279,21 @@ class Task(ABC):
             context: the model.
             batch: the sentences.
             count: how many; a short sentence may have fewer.
+        """
+        raise NotImplementedError("this task predicts no tags")
+
+    def stretch_probabilities(
+        self,
+        context: ModelContext,
+        batch: SentenceBatch,
+        stretches: Sequence[Sequence[tuple[int, int]]],
+    ) -> list[list[float]]:
+        """How probable the tags that the sentences have are, in some stretches of them; exact.
+
+        Args:
+            context: the model.
+            batch: sentences with tags; a tag that the model does not know has the probability 0.
+            stretches: of each sentence the first word and the word after the last one of each.
         """
         raise NotImplementedError("this task predicts no tags")
 

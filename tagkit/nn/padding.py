@@ -26,6 +26,11 @@ def zero_padding(sequences: Tensor, mask: Tensor) -> Tensor:
     return sequences.masked_fill(~mask.unsqueeze(-1), 0)
 
 
+def weight_of_tokens(weights: Tensor, mask: Tensor) -> Tensor:
+    """(tokens,) of (batch,) weights: that of each real token's sentence, in the order of `mask`."""
+    return weights.unsqueeze(1).expand(mask.shape)[mask]
+
+
 def check_mask(mask: Tensor, batch: int, time: int) -> None:
     """Raise unless a mask is (batch, time) bool with at least one token a row and right padding.
 

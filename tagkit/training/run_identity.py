@@ -91,7 +91,12 @@ def identity(
     values = option_values(config)
     kept = {name: values[name] for name, option in options_of(Config).items() if not option.resume}
     corpora = {f"{split} corpus": digest for split, digest in digests.items()}
-    for key, path in (("vectors", config.embeddings.vectors), ("model", config.train.init_from)):
+    contents = {
+        "vectors": config.embeddings.vectors,
+        "model": config.train.init_from,
+        "file of weights": config.data.weights,
+    }
+    for key, path in contents.items():
         corpora[_CONTENT + key] = digest_of(Path(path)) if path else None
     return {**kept, **corpora, "kind of device": device, "number of processes": processes}
 
@@ -125,7 +130,8 @@ def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     found = []
     # A run of an earlier version lacks the options that were added since, and did what they do by
     # default (or did by default: `FORMER_DEFAULTS`).
-    before = {**option_values(Config()), **FORMER_DEFAULTS, **before}
+    without = {f"{_CONTENT}file of weights": None}
+    before = {**option_values(Config()), **FORMER_DEFAULTS, **without, **before}
     for name in sorted(before.keys() & now.keys()):
         old, new = before[name], now[name]
         if old != new:

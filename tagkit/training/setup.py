@@ -1,12 +1,13 @@
 """From a configuration to what the training loop needs: corpus, vocabulary, model, ids."""
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
 
 from tagkit.config import Config, fixed
+from tagkit.corpus.dataset import Split
 from tagkit.corpus.splits import Corpus
 from tagkit.evaluation.criterion import Criterion, check_label
 from tagkit.features.affixes import frequent_affixes
@@ -95,8 +96,8 @@ class Resolved:
     by_size: str
 
 
-def resolve(config: Config) -> Resolved:
-    """Read the corpora and the vectors, and decide what the configuration leaves open.
+def resolve(config: Config, corpus: Corpus | None = None) -> Resolved:
+    """Read the vectors, and the corpora if none are given, and decide what follows from them.
 
     Raises:
         BundleError: the model of `train.init_from` cannot be read.
@@ -108,7 +109,7 @@ def resolve(config: Config) -> Resolved:
     base = load_bundle(Path(config.train.init_from)) if config.train.init_from else None
     if base:
         config = inherit_options(config, base, config.train.init_from)
-    corpus = task.read(config)
+    corpus = corpus or task.read(config)
     config = task.resolve(config, corpus)
     criterion = chosen_criterion(task, config, corpus)
     config, vectors = _with_vectors(config, base)
@@ -127,8 +128,8 @@ def resolve(config: Config) -> Resolved:
     )
 
 
-def prepare(config: Config, device: torch.device) -> Prepared:
-    """Read the corpora and the vectors, and build the model.
+def prepare(config: Config, device: torch.device, corpus: Corpus | None = None) -> Prepared:
+    """Read the vectors, and the corpora if none are given, and build the model.
 
     Fresh weights are drawn from torch's random state.
 
@@ -138,7 +139,7 @@ def prepare(config: Config, device: torch.device) -> Prepared:
         DataError: a corpus cannot be used, or `train.metric` does not fit it.
         VectorsError: the vectors cannot be read.
     """
-    resolved = resolve(config)
+    resolved = resolve(config, corpus)
     task, config, corpus, base = resolved.task, resolved.config, resolved.corpus, resolved.base
     sentences, vectors = resolved.sentences, resolved.vectors
     surfaces = count_surfaces(sentences)
@@ -152,7 +153,8 @@ def prepare(config: Config, device: torch.device) -> Prepared:
         vocabulary = extend_vocabulary(vocabulary, config, base)
     targets = task.targets(sentences, vocabulary)
     reads_chars = config.embeddings.char_cell != "none"
-    encoded = encode(sentences, vocabulary, targets, chars=reads_chars)
+    weights = _weights(task, config, corpus.train)
+    encoded = encode(sentences, vocabulary, targets, chars=reads_chars, weights=weights)
     model = task.build(config, vocabulary, TrainingData(encoded, corpus.train.path))
     if vectors:
         _place_vectors(model, vocabulary, vectors)
@@ -249,6 +251,17 @@ def _place_vectors(model: Model, vocabulary: Vocabulary, vectors: Vectors) -> No
 def _covered(vocabulary: Vocabulary, counts: Counter[str]) -> tuple[int, int]:
     """How many distinct words have a pretrained vector, and how many words there are."""
     return sum(vocabulary.vector_row(word) > 0 for word in counts), len(counts)
+
+
+def _weights(task: Task, config: Config, train: Split) -> list[float] | None:
+    """The weight of each example: every window of a long sentence has that of the sentence."""
+    if train.weights is None:
+        return None
+    return [
+        weight
+        for sentence, weight in zip(train.sentences, train.weights, strict=True)
+        for _ in task.examples(config, replace(train, sentences=(sentence,)))
+    ]
 
 
 def _singletons(vocabulary: Vocabulary, counts: Counter[str]) -> torch.Tensor:

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from tagkit.config import Config, TrainConfig, as_config
+from tagkit.corpus.splits import Corpus
 from tagkit.errors import ConfigError, DeviceError, Interrupted
 from tagkit.evaluation.criterion import Criterion
 from tagkit.evaluation.report import Report
@@ -202,6 +203,7 @@ def train(
     force: bool = False,
     stop: threading.Event | None = None,
     started_s: float | None = None,
+    corpus: Corpus | None = None,
 ) -> Trained:
     """Train a model as the configuration says, save it, and score it.
 
@@ -217,6 +219,7 @@ def train(
         stop: once it is set, the run saves a checkpoint after the current step and ends.
         started_s: the moment, by `time.monotonic()`, from which `train.max_minutes` counts; None
             for the moment of this call.
+        corpus: train, dev and test, of parts of the files, say; None to read the files.
 
     Raises:
         TagkitError: a corpus, a file of vectors, the device or the output folder cannot be used.
@@ -243,7 +246,7 @@ def train(
     with folder.locked(notes.append), restored, oom_as_error():
         folder.check(resume=resume, force=force)
         torch.manual_seed(config.train.seed)
-        prepared = prepare(folder.resumed_config(config) if resume else config, device)
+        prepared = prepare(folder.resumed_config(config) if resume else config, device, corpus)
         refuse_undefined_loss(prepared)
         if stop and stop.is_set():
             raise Interrupted(f"stopped before the first step; {path} is as it was")

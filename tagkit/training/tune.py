@@ -186,9 +186,10 @@ class _Search:
             CheckpointError: it differs.
         """
         data = self.config.data
+        files = (data.train_file, data.dev_file, data.weights)
         search = {
             "config": to_toml(self.config),
-            "corpora": [digest_of(Path(path)) for path in (data.train_file, data.dev_file) if path],
+            "corpora": [digest_of(Path(path)) for path in files if path],
             "spaces": {name: str(space) for name, space in self.spaces.items()},
         }
         before = self.study.user_attrs.get("search", search)

@@ -1,18 +1,28 @@
 """Paths of tag ids -> tags, spans, alternatives. Probabilities of spans: tests/nn/heads."""
 
+import math
 from dataclasses import replace
 
 import pytest
 import torch
+from tag_heads import path_scores
 from torch import Tensor
 from vocabularies import NO_FEATURES
 
 from tagkit.config import load_config
+from tagkit.models.constraints import continuations
 from tagkit.models.output import ModelOutput
-from tagkit.models.tag_decoding import tag_alternatives, tag_predictions, tags_and_spans
+from tagkit.models.tag_decoding import (
+    stretch_probabilities,
+    tag_alternatives,
+    tag_predictions,
+    tags_and_spans,
+)
 from tagkit.models.task import ModelContext
 from tagkit.models.task_table import task_of
+from tagkit.nn.crf.chain import Chain
 from tagkit.text.records import Sentence, Span
+from tagkit.text.schemes import convert
 
 TAGS = ("O", "B-X", "E-X", "S-X", "I-X")
 
@@ -42,6 +52,50 @@ def test_tags_are_in_the_scheme_of_the_corpus_and_spans_the_same_in_all(
     tags, spans = tags_and_spans(context(scheme, "iobes", TAGS), [1, 2, 3, 0])
     assert tags == expected
     assert spans == (Span(0, 2, "X"), Span(2, 3, "X"))
+
+
+@pytest.mark.parametrize("learnt", ["iob2", "iobes"])
+def test_probabilities_of_stretches_are_those_of_all_paths(learnt: str) -> None:
+    tags = ("O", "B-X", "I-X") if learnt == "iob2" else TAGS
+    given = context("iob2", learnt, tags)
+    torch.manual_seed(3)
+    mask = torch.tensor([[True] * 4, [True, True, False, False]])
+    size = len(tags)
+    scores = Chain(torch.randn(2, 4, size), torch.randn(size, size), torch.randn(size),
+                   torch.randn(size), mask)  # fmt: skip
+    sentences = [
+        Sentence(("a", "b", "c", "d"), ("B-X", "I-X", "O", "B-X")),
+        Sentence(("e", "f"), ("O", "B-X")),
+    ]
+    places = [[(0, 2), (0, 3), (3, 4), (2, 3), (0, 4)], [(0, 1), (1, 2)]]
+    following = continuations(tags, learnt)
+    found = stretch_probabilities(given, scores, following, sentences, places)
+    for row, (sentence, stretches) in enumerate(zip(sentences, places, strict=True)):
+        gold = convert(sentence.tags or (), learnt)
+        paths = path_scores(scores, row)
+        total = sum(math.exp(each) for each in paths.values())
+        for (start, end), probability in zip(stretches, found[row], strict=True):
+            # Of all paths that have these tags there, and do not go on with the last span.
+            going_on = int(following[tags.index(gold[end - 1])])
+            wanted = sum(
+                math.exp(each)
+                for path, each in paths.items()
+                if tuple(tags[number] for number in path[start:end]) == gold[start:end]
+                and (end == len(path) or path[end] != going_on)
+            )
+            assert probability == pytest.approx(wanted / total, rel=1e-4)
+
+
+def test_tags_that_the_model_does_not_know_are_impossible_and_leave_the_others_alone() -> None:
+    given = context("iob2", "iobes", TAGS)
+    scores = Chain(torch.zeros(1, 3, 5), torch.zeros(5, 5), torch.zeros(5), torch.zeros(5),
+                   torch.ones(1, 3).bool())  # fmt: skip
+    sentence = Sentence(("a", "b", "c"), ("B-NEW", "O", "B-X"))
+    places = [[(0, 1), (0, 2), (1, 2), (2, 3)]]
+    (found,) = stretch_probabilities(
+        given, scores, continuations(TAGS, "iobes"), [sentence], places
+    )
+    assert found == pytest.approx([0, 0, 1 / 5, 1 / 5])
 
 
 def test_plain_labels_mean_no_spans() -> None:

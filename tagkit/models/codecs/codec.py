@@ -96,8 +96,9 @@ class Codec(ABC):
     ) -> nn.Module:
         """A head over `inputs` features of each token, with fresh weights.
 
-        Called as a module with states, mask and targets it gives the loss, summed, and the number
-        of tokens. `data` is the training corpus; None where weights are loaded next.
+        Called as a module with states, mask, targets and, where sentences have them, their weights,
+        it gives the loss, summed, and the number of tokens. `data` is the training corpus; None
+        where weights of parameters are loaded next.
         """
 
     def check(

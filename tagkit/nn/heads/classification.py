@@ -17,6 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from tagkit.nn.heads.pooling import Pooling
+from tagkit.nn.heads.softmax import weighted_cross_entropy
 from tagkit.nn.heads.temperature import UNCALIBRATED
 
 ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "tanh": nn.Tanh, "gelu": nn.GELU}
@@ -81,7 +82,12 @@ class ClassHead(nn.Module):
         return torch.sigmoid(scores) if self.several else torch.softmax(scores, dim=1)
 
     def loss(
-        self, states: Tensor, final: Tensor, mask: Tensor, targets: Tensor
+        self,
+        states: Tensor,
+        final: Tensor,
+        mask: Tensor,
+        targets: Tensor,
+        weights: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
         """Cross-entropy in nats, each class's share times its weight, summed; number of texts.
 
@@ -90,6 +96,7 @@ class ClassHead(nn.Module):
             final: (batch, inputs).
             mask: (batch, time) bool, True on real tokens.
             targets: (batch, classes) bool, True of the gold classes.
+            weights: (batch,) factor of each text's loss; None where all weigh the same.
         """
         scores, _ = self.scores(states, final, mask)
         # (batch, classes) of 0 and 1: shares of the gold classes.
@@ -102,6 +109,8 @@ class ClassHead(nn.Module):
             each = nn.functional.binary_cross_entropy_with_logits(
                 scores, smoothed, reduction="none"
             )
+            if weights is not None:
+                each = each * weights.unsqueeze(1)  # (batch, classes) * (batch, 1)
             # (batch, classes) * (classes,), summed over both
             return (each * self.class_weights).sum(), count
         # Towards the uniform distribution, 1 / classes: Szegedy et al. 2016, section 7.
@@ -109,7 +118,7 @@ class ClassHead(nn.Module):
         smoothed = shares * (1 - smoothing) + smoothing / shares.shape[1]
         # Targets as probabilities, not as an id: each class's share gets its own class's weight.
         # - sum over c of w[c] y[c] log p[c], (batch, classes) -> (), summed over texts too
-        total = nn.functional.cross_entropy(scores, smoothed, self.class_weights, reduction="sum")
+        total = weighted_cross_entropy(scores, smoothed, self.class_weights, weights)
         return total, count
 
 

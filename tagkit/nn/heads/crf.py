@@ -35,7 +35,9 @@ class CrfHead(Head):
         """Emissions and learnt transitions."""
         return self._constrained(self.linear(states), mask, self._steps())
 
-    def _loss(self, states: Tensor, mask: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+    def _loss(
+        self, states: Tensor, mask: Tensor, targets: Tensor, weights: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
         """Log-partition minus the gold path's score, summed over sentences; number of tokens.
 
         Where tags have weights, the sum of `weighted_loss.py`.
@@ -47,11 +49,14 @@ class CrfHead(Head):
         # such step would make the loss infinite.
         allowed = self._constrained(emissions, mask, steps) if self.constrain_training else chain
         if self.tag_weights is not None:
-            # (batch,) -> a sum over sentences, and the number of tokens
-            return weighted_loss(allowed, targets, self.tag_weights).sum(), mask.sum()
-        # -log p(y | x) = log Z - score(y) of each sentence: (batch,) - (batch,), then a sum over
-        # sentences. The count is of tokens, by which training divides, not of sentences.
-        return (log_partition(allowed) - path_score(chain, targets)).sum(), mask.sum()
+            each = weighted_loss(allowed, targets, self.tag_weights)  # (batch,)
+        else:
+            # -log p(y | x) = log Z - score(y) of each sentence: (batch,) - (batch,)
+            each = log_partition(allowed) - path_score(chain, targets)
+        if weights is not None:
+            each = each * weights
+        # (batch,) -> a sum over sentences. The count is of tokens, by which training divides.
+        return each.sum(), mask.sum()
 
     def _steps(self) -> StepScores:
         crf = self.crf

@@ -13,8 +13,9 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
+from tagkit.nn.heads.softmax import weighted_cross_entropy
 from tagkit.nn.heads.temperature import UNCALIBRATED
-from tagkit.nn.padding import check_mask
+from tagkit.nn.padding import check_mask, weight_of_tokens
 
 
 class PartsHead(nn.Module):
@@ -36,20 +37,24 @@ class PartsHead(nn.Module):
         nn.init.xavier_uniform_(self.linear.weight)  # Glorot and Bengio 2010, eq. 16
         nn.init.zeros_(self.linear.bias)
 
-    def forward(self, states: Tensor, mask: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(
+        self, states: Tensor, mask: Tensor, targets: Tensor, weights: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
         """Cross-entropy in nats, summed over parts and tokens, and the number of tokens.
 
         Args:
             states: (batch, time, inputs).
             mask: (batch, time) bool, True on real tokens, padding on the right.
             targets: (batch, time, parts) int64 label ids; any valid id on padding.
+            weights: (batch,) factor of each sentence's loss; None where all weigh the same.
         """
         # Only real tokens: padding costs no product, and no NaN there reaches a gradient.
         # (tokens, inputs) -> (tokens, labels of all parts) -> (tokens, size) of each part
         scores = torch.split(self.linear(states[mask]), self.sizes, dim=1)
         gold = targets[mask]  # (tokens, parts)
+        of_tokens = None if weights is None else weight_of_tokens(weights, mask)
         losses = [
-            nn.functional.cross_entropy(each, gold[:, part], reduction="sum")
+            weighted_cross_entropy(each, gold[:, part], None, of_tokens)
             for part, each in enumerate(scores)
         ]
         return torch.stack(losses).sum(), mask.sum()

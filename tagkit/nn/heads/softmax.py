@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from tagkit.nn.crf.chain import Chain
 from tagkit.nn.heads.tagging import Head, StepScores
+from tagkit.nn.padding import weight_of_tokens
 
 
 class SoftmaxHead(Head):
@@ -30,14 +31,19 @@ class SoftmaxHead(Head):
         free = log_probs.new_zeros(())
         return self._constrained(log_probs, mask, StepScores(free, free, free))
 
-    def _loss(self, states: Tensor, mask: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+    def _loss(
+        self, states: Tensor, mask: Tensor, targets: Tensor, weights: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
         """Cross-entropy, summed over tokens, and their number."""
         # (batch, time, inputs) -> (tokens, inputs) -> (tokens, tags): padding costs no product, and
         # no NaN there reaches a gradient.
         scores = self.linear(states[mask])
         # - sum over tokens of w[y] log p(y | x)
-        total = nn.functional.cross_entropy(
-            scores, targets[mask], weight=self.tag_weights, reduction="sum"
+        total = weighted_cross_entropy(
+            scores,
+            targets[mask],
+            self.tag_weights,
+            None if weights is None else weight_of_tokens(weights, mask),
         )
         return total, mask.sum()
 
@@ -51,3 +57,21 @@ class SoftmaxHead(Head):
         # (batch, time, tags) -> (batch, time). No softmax: it changes no order.
         best: Tensor = self.linear(states).argmax(2)
         return best.masked_fill(~mask, 0)
+
+
+def weighted_cross_entropy(
+    scores: Tensor, targets: Tensor, class_weights: Tensor | None, weights: Tensor | None
+) -> Tensor:
+    """Cross-entropy in nats, summed over rows.
+
+    Args:
+        scores: (rows, classes) unnormalised.
+        targets: (rows,) int64 gold classes, or (rows, classes) shares of them.
+        class_weights: (classes,) of the gold classes; None where all weigh the same.
+        weights: (rows,) of the rows; None where all weigh the same.
+    """
+    entropy = nn.functional.cross_entropy
+    if weights is None:
+        return entropy(scores, targets, class_weights, reduction="sum")
+    # (rows,) * (rows,), summed
+    return (entropy(scores, targets, class_weights, reduction="none") * weights).sum()

@@ -4,7 +4,8 @@
     viterbi  softmax, decoded together with a bigram model of the tags
     crf      p(y | x) = exp(score(y) - log partition), over whole paths
 
-Every head has `loss(states, mask, targets) -> (sum, count)`, a sum and a count because those stay
+Every head has `loss(states, mask, targets) -> (sum, count)`, a sum, in which sentences may weigh
+more or less (the targets are counted as they are), and a count because those stay
 exact under accumulation, `decode(states, mask)`, and `chain(states, mask)`, whose forward-backward
 gives marginals. These three are the public methods, and check their arguments. A training loop,
 which makes its masks itself, calls the head as a module: that is `loss` without these checks, as
@@ -108,24 +109,29 @@ class Head(nn.Module, ABC):
         self._check(states, mask)
         return self._chain(states, mask)
 
-    def loss(self, states: Tensor, mask: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+    def loss(
+        self, states: Tensor, mask: Tensor, targets: Tensor, weights: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
         """Negative log-likelihood in nats, summed, and the number of tokens.
 
         Args:
             states: (batch, time, inputs).
             mask: (batch, time) bool, True on real tokens, padding on the right.
             targets: (batch, time) int64 tag ids, any valid id on padding.
+            weights: (batch,) factor of each sentence's loss; None where all weigh the same.
 
         Raises:
             ValueError: an argument has another shape or dtype, or the mask a hole.
         """
         self._check(states, mask)
         check_tag_ids(targets, mask)  # shapes and dtypes alone: of padding any valid id is right
-        return self._loss(states, mask, targets)
+        return self._loss(states, mask, targets, weights)
 
-    def forward(self, states: Tensor, mask: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(
+        self, states: Tensor, mask: Tensor, targets: Tensor, weights: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
         """As `loss`, for a mask that is known to be padded on the right."""
-        return self._loss(states, mask, targets)
+        return self._loss(states, mask, targets, weights)
 
     def decode(self, states: Tensor, mask: Tensor) -> Tensor:
         """The best path, (batch, time) int64, 0 on padding; arguments as in `chain`."""
@@ -138,7 +144,9 @@ class Head(nn.Module, ABC):
     def _chain(self, states: Tensor, mask: Tensor) -> Chain: ...
 
     @abstractmethod
-    def _loss(self, states: Tensor, mask: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]: ...
+    def _loss(
+        self, states: Tensor, mask: Tensor, targets: Tensor, weights: Tensor | None
+    ) -> tuple[Tensor, Tensor]: ...
 
     def _decode(self, states: Tensor, mask: Tensor) -> Tensor:
         # (batch, time, inputs) -> (batch, time): of paths and scores the paths

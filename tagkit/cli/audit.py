@@ -1,0 +1,225 @@
+"""`tagkit audit`."""
+
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from tagkit.cli.options import (
+    DevFile,
+    Encoding,
+    InputFormat,
+    OnMisaligned,
+    Quiet,
+    Seed,
+    Set,
+    TagColumn,
+    Task,
+    Threads,
+    TokenColumn,
+    TrainDevice,
+    TrainWorkers,
+    column,
+    tag_columns,
+)
+from tagkit.cli.signals import status_of, stop_on_signal
+from tagkit.errors import Interrupted
+from tagkit.text.json_text import to_json
+
+# \b keeps click from joining the lines below it.
+EXAMPLES = """\b
+Examples:
+  tagkit audit train.conll
+  tagkit audit train.conll --folds 10 --repeats 3 --weights weights.jsonl
+  tagkit train --train train.conll --set data.weights=weights.jsonl
+  tagkit audit train.conll --folds-by entity -o doubts.jsonl
+  tagkit audit train.tsv --task classify --top 50
+"""
+
+
+def audit_command(
+    context: typer.Context,
+    corpus: Annotated[
+        str,
+        typer.Argument(help="Corpus with gold labels.", metavar="CORPUS", show_default=False),
+    ],
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            "--config",
+            help="Configuration file in TOML.",
+            readable=False,
+            metavar="FILE",
+            show_default="none",
+        ),
+    ] = None,
+    task: Task = None,
+    dev: DevFile = None,
+    folds: Annotated[
+        int, typer.Option(min=2, help="Parts of the corpus; one model for each.", metavar="N")
+    ] = 5,
+    repeats: Annotated[
+        int, typer.Option(min=1, help="How often, with other folds each time.", metavar="N")
+    ] = 1,
+    folds_by: Annotated[
+        Literal["sentence", "entity"],
+        typer.Option(
+            help="With entity, models learn from no sentence that shares an entity with the fold."
+        ),
+    ] = "sentence",
+    top: Annotated[
+        int, typer.Option(min=0, help="Number of doubts in the table.", metavar="N")
+    ] = 20,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output", "-o", help="File for all doubts.", metavar="FILE", show_default="none"
+        ),
+    ] = None,
+    output_format: Annotated[
+        Literal["table", "jsonl"] | None,
+        typer.Option(
+            "--format", help="Format of the doubts.", show_default="table; jsonl with --output"
+        ),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the whole audit as one JSON object.")
+    ] = False,
+    weights: Annotated[
+        str | None,
+        typer.Option(
+            help="File for a weight of each sentence, for data.weights of training.",
+            metavar="FILE",
+            show_default="none",
+        ),
+    ] = None,
+    epsilon: Annotated[
+        float,
+        typer.Option(
+            min=0,
+            max=1,
+            help="Factor of a sentence's weight for each model that contradicts it.",
+            metavar="X",
+        ),
+    ] = 0.7,
+    overrides: Set = None,
+    input_format: InputFormat = None,
+    on_misaligned: OnMisaligned = None,
+    token_column: TokenColumn = None,
+    tag_column: TagColumn = None,
+    encoding: Encoding = None,
+    seed: Seed = None,
+    device: TrainDevice = None,
+    threads: Threads = None,
+    workers: TrainWorkers = None,
+    max_minutes: Annotated[float | None, typer.Option(metavar="M")] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace the files of --output and --weights.")
+    ] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Find gold labels that are probably wrong.
+
+    Each part of the corpus is predicted by a model that was trained on the others, with the
+    options of `tagkit train`. Where it contradicts gold, a person should look; the most doubtful
+    labels come first. The corpus stays as it is, and the models are not kept.
+    """  # fmt: skip
+    from tagkit.config import load_config, refuse_without_effect
+
+    if as_json and output_format:
+        raise typer.BadParameter("--json prints one object; --format is for a list of doubts")
+    flags = {
+        "task": task,
+        "data.train_file": corpus,
+        "data.dev_file": dev,
+        "data.format": input_format,
+        "data.on_misaligned": on_misaligned,
+        "data.token_column": column(token_column),
+        "data.tag_column": tag_columns(tag_column),
+        "data.encoding": encoding,
+        "train.seed": seed,
+        "train.device": device,
+        "train.threads": threads,
+        "train.workers": workers,
+        "train.max_minutes": max_minutes,
+    }
+    settings = load_config(config, overrides or (), flags)
+    # `audit` checks this too. Here it comes before torch is imported, and names the file.
+    refuse_without_effect(settings, str(config or "configuration"))
+    # Before hours of training: what is written has its place.
+    _check_places(corpus, {"--output": output, "--weights": weights}, force=force)
+    # Importing torch takes seconds: a signal that comes meanwhile must be handled already.
+    try:
+        with stop_on_signal() as stop:
+            from tagkit.cli.audit_progress import AuditProgress
+            from tagkit.training.audit import AuditListener, audit
+
+            shown = AuditProgress(folds * repeats)
+            with nullcontext(AuditListener()) if quiet else shown as listener:
+                found = audit(
+                    settings, folds=folds, repeats=repeats, folds_by=folds_by, listener=listener,
+                    stop=stop, started_s=context.obj,
+                )  # fmt: skip
+    except Interrupted as error:  # there is nothing to resume
+        from tagkit.cli.streams import say
+        from tagkit.wording import message_line
+
+        say(message_line(f"{error}, and nothing is written"))
+        raise typer.Exit(status_of(error)) from None
+
+    from tagkit.cli.messages import show_lines
+    from tagkit.cli.terminal import width_of
+    from tagkit.corpus.weights import write_weights
+    from tagkit.evaluation.doubts_text import audit_lines
+    from tagkit.storage import open_output
+
+    if weights:
+        given = found.weights(epsilon)
+        write_weights(Path(weights), found.sentences, given, force=force)
+    chosen = output_format or ("jsonl" if output else "table")
+    if output or (chosen == "jsonl" and not as_json):
+        with open_output(Path(output) if output else None, replace=force) as write:
+            if chosen == "jsonl":
+                for doubt in found.doubts:
+                    write(to_json({"file": found.corpus, **doubt.to_dict()}) + "\n")
+            else:
+                for line in audit_lines(found, len(found.doubts)):
+                    write(f"{line}\n")
+    if as_json:
+        typer.echo(to_json(found.to_dict()))
+    elif output or chosen == "table":
+        show_lines(audit_lines(found, top, width_of(sys.stdout)))
+    if not quiet and (weights or output):
+        _say_what_next(corpus, output, weights)
+
+
+def _check_places(corpus: str, places: dict[str, str | None], *, force: bool) -> None:
+    """Refuse a file that exists, that is the corpus, or that is named twice.
+
+    Raises:
+        DataError: it cannot be written.
+        typer.BadParameter: two options name one file.
+    """
+    from tagkit.corpus.formats.file_sets import files_of
+    from tagkit.storage.places import refuse_input, require_name, require_place
+
+    named = {flag: path for flag, path in places.items() if path is not None}
+    for flag, path in named.items():
+        require_name(path, flag)
+        refuse_input(Path(path), files_of(corpus))
+        require_place(Path(path), replace=force)
+    if len({Path(path).absolute() for path in named.values()}) < len(named):
+        raise typer.BadParameter(f"{' and '.join(named)} name one file")
+
+
+def _say_what_next(corpus: str, output: str | None, weights: str | None) -> None:
+    from tagkit.cli.console import note
+    from tagkit.wording import as_argument
+
+    written = " and ".join(path for path in (output, weights) if path)
+    note(f"written: {written}")
+    if weights:
+        option = as_argument(f"data.weights={weights}")
+        note(f"Next: tagkit train --train {as_argument(corpus)} --set {option}")
