@@ -9,7 +9,7 @@ Learning Curves", arXiv:2103.10948, compare it with others). A handful of points
 three parameters: laws with quite different asymptotes pass through them equally well, and part
 beyond them. So the forecast does not rest on the best fit alone: a grid of exponents and asymptotes
 is weighted by the posterior probability of each, in closed form, and its interval covers what the
-parameters may be and how much one training differs from another.
+parameters may be, how much one training differs from another, and that curves bend.
 
 Errors scatter in proportion to themselves: over seeds and random parts of a corpus their deviation
 is 1 to 2 per cent of the error, with 100 sentences as with 10,000. So logarithms of errors are
@@ -34,12 +34,14 @@ MIN_SIZES = 3  # distinct ones, as the law has three parameters
 AHEAD = (2, 4)  # forecasts are for so many times the largest size
 Array = NDArray[np.float64]
 
-# The prior, chosen on nine corpora (benchmarks/BENCHMARKS.md). Exponents of tagging corpora are
-# 0.2 to 0.5; the law is a straight line in logarithms, with no asymptote, as often as not.
-_EXPONENT, _EXPONENT_SPREAD = 0.3, 0.5  # median, and standard deviation of the logarithm
+# The prior, chosen on eight corpora (benchmarks/BENCHMARKS.md, "Learning curves"). Exponents of
+# tagging corpora are 0.2 to 0.5, and many a law is a straight line in logarithms: no asymptote.
+_EXPONENT, _EXPONENT_SPREAD = 0.3, 0.6  # median, and standard deviation of the logarithm
 _NO_ASYMPTOTE = 0.3  # probability
 # Relative deviation of an error before anything is measured, and how many points that counts as.
-_DEVIATION, _DEVIATION_POINTS = 0.06, 3.0
+_DEVIATION, _DEVIATION_POINTS = 0.03, 2.0
+# Relative deviation for each doubling of the data, as no corpus follows a power law exactly.
+_BEND = 0.05
 _SIZE_WEIGHT = 0.5  # a point weighs in proportion to its size to this power
 _MIN_ERROR = 1e-3  # a score of 1 would have no logarithm, and dev no decision between 0 and this
 _EXPONENTS = np.geomspace(0.02, 2.0, 60)
@@ -244,8 +246,10 @@ class _Posterior:
         chosen = rng.choice(len(self.probs), size=_DRAWS, p=self.probs)
         # The level is as uncertain as a mean is, and the training adds its own deviation.
         scatter = self.deviations * math.sqrt(1 / self.weight + 1)
+        bend = _BEND * math.log2(sentences / self.largest)
         errors = (self.levels + self._shapes([sentences])[:, 0])[chosen]
         errors += scatter[chosen] * rng.standard_t(self.freedom, _DRAWS)
+        errors += bend * rng.standard_normal(_DRAWS)
         low, high = 1 - np.exp(np.quantile(errors, [(1 + LEVEL) / 2, (1 - LEVEL) / 2]))
         score = law.score(sentences)
         return Forecast(sentences, score, max(0.0, float(low)), float(high))
@@ -294,11 +298,11 @@ def _shape(exponents: Array, ratios: Array, sizes: Array) -> Array:
 
 
 def _log_prior(exponents: Array, ratios: Array) -> Array:
-    """(laws,) a log-normal exponent; no asymptote, or one whose ratio r has the density 3 (1-r)^2.
+    """(laws,) a log-normal exponent; no asymptote, or one whose ratio r has the density 2 (1 - r).
 
     The grid of exponents is even in their logarithms, so that this is a normal density.
     """
     normal = -0.5 * ((np.log(exponents) - math.log(_EXPONENT)) / _EXPONENT_SPREAD) ** 2
-    density = (1 - _NO_ASYMPTOTE) * 3 * (1 - ratios) ** 2 / (len(_RATIOS) - 1)
+    density = (1 - _NO_ASYMPTOTE) * 2 * (1 - ratios) / (len(_RATIOS) - 1)
     prior: Array = normal + np.log(np.where(ratios == 0, _NO_ASYMPTOTE, density))
     return prior
