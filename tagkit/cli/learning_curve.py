@@ -77,7 +77,7 @@ def learning_curve_command(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     quiet: Quiet = False,
 ) -> None:
-    """Measure what more training data would bring.
+    """Forecast what more training data would bring.
 
     Models are trained on growing parts of the training corpus, and scored on the same dev corpus.
     A power law through the scores forecasts those of twice and four times the data. The test
