@@ -1,6 +1,7 @@
 """Holding out a dev corpus."""
 
 from collections import Counter
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -66,6 +67,12 @@ def test_sentences_are_drawn_by_the_seed_and_not_from_the_beginning() -> None:
     assert len(drawn) == 5
     assert whole.sentences[:10] not in drawn
     assert draw(whole, 100, 1) == whole
+
+
+def test_parts_of_one_seed_lie_within_each_other() -> None:
+    whole = split([["a"], ["b"], []] * 40)
+    parts = [{*draw(whole, count, 3).sentences} for count in (7, 15, 30, 60, 120)]
+    assert all(smaller < larger for smaller, larger in pairwise(parts))
 
 
 def test_no_more_can_be_drawn_than_there_are() -> None:
