@@ -29,9 +29,9 @@ def benchmark_command(
     device: Device = "auto",
     threads: Threads = None,
 ) -> None:
-    """Measure the speed, memory and score of a model on this machine.
+    """Measure the speed, memory and score of a model.
 
-    The score is also measured at lower precision.
+    Speed and memory are those of this machine. The score is also measured at lower precision.
     """
     from tagkit.cli.command_times import measure_commands
     from tagkit.cli.console import note

@@ -150,7 +150,7 @@ def eval_command(
     device: Device = "auto",
     threads: Threads = None,
 ) -> None:
-    """Score a model on a corpus, or predictions against gold labels.
+    """Score a model, or predictions, against gold labels.
 
     With --gold alone, a column file holds both: gold tags in the last column but one, predicted
     tags in the last one.

@@ -9,19 +9,20 @@ from dataclasses import dataclass, replace
 
 from tagkit.config import Config, DataConfig
 from tagkit.corpus.alignment import to_sentences
-from tagkit.corpus.dataset import LabelKinds, Split, hold_out
+from tagkit.corpus.class_counts import check_classes, check_variety, several_classes
+from tagkit.corpus.dataset import LabelKinds, Split, draw, hold_out
 from tagkit.corpus.expected_labels import format_with_labels, holds_nothing, other_column
 from tagkit.corpus.formats.columns.layout import NO_TAGS, Layout
 from tagkit.corpus.formats.options import Item, Reading, source_of
 from tagkit.corpus.formats.source import Source, is_pipe, source_name
 from tagkit.corpus.formats.table import FORMATS
 from tagkit.corpus.weights import read_weights
-from tagkit.errors import DataError, FormatError, shorten
+from tagkit.errors import DataError, FormatError
 from tagkit.text.records import Sentence
 from tagkit.text.scheme_detection import Detection, scheme_of
 from tagkit.text.schemes import PLAIN, convert, has_spans
 from tagkit.text.windows import cut, windows, windows_between_spans
-from tagkit.wording import Message, Setting, listed
+from tagkit.wording import Message, Setting
 
 
 @dataclass(frozen=True)
@@ -113,6 +114,8 @@ def as_corpus(
     several = kinds.classes and several_classes(config, train)
     if dev is None:
         train, dev = hold_out(train, config.data.dev_fraction, config.train.seed)
+    if config.data.train_sentences:  # after dev is held out, which is the same for every number
+        train = draw(train, config.data.train_sentences, config.train.seed)
     refuse_unread_columns(config.data, [split for split in (train, dev, test) if split])
     if train.weights and not any(train.weights):  # dev has the others
         raise DataError(f"{train.path}: every sentence to learn from has the weight 0")
@@ -123,7 +126,7 @@ def as_corpus(
         for split in (dev, test):
             if split:
                 check_classes(split, several=several)
-        _check_variety(train, dev)
+        check_variety(train, dev)
     return Corpus(train, dev, test)
 
 
@@ -274,52 +277,6 @@ def _distinct(split: Split) -> Split:
     repeated = len(split.sentences) - len(phrases)
     said = f"{split.path}: {repeated:,} phrases that repeat another are left out"
     return replace(split, sentences=tuple(phrases.values()), notes=(*split.notes, said))
-
-
-def several_classes(config: Config, train: Split) -> bool:
-    """Whether a text may have several classes: as configured, or as some training text has."""
-    # By train alone: dev and test must not decide what a model is able to say.
-    if config.head.multi_label == "auto":
-        return any(len(sentence.labels) > 1 for sentence in train.sentences)
-    return config.head.several_classes
-
-
-def check_classes(split: Split, *, several: bool) -> None:
-    """Raise where a text has not as many classes as it may have.
-
-    Raises:
-        FormatError: a text without a class, or with several.
-    """
-    if several:
-        return
-    for sentence in split.sentences:
-        if len(sentence.labels) != 1:
-            found = listed([shorten(label) for label in sentence.labels]) or "none"
-            raise FormatError(
-                split.path, sentence.lines[0] if sentence.lines else 1,
-                f"expected one class, found {found} (head.multi_label says how many a text has)",
-            )  # fmt: skip
-
-
-def _check_variety(train: Split, dev: Split) -> None:
-    """Raise where there is only one class, or dev has classes of another kind."""
-    known = train.classes()
-    # With several classes a text, one that all texts have is no reason to refuse the others.
-    always = [label for label, count in known.items() if count == len(train.sentences)]
-    if always and len(known) == 1:
-        raise DataError(
-            f"{train.path}: every text is of the class {shorten(always[0])}: expected two classes "
-            "or more"
-        )
-    if not known:
-        raise DataError(f"{train.path}: no text has a class, so there is nothing to learn")
-    found = dev.classes()
-    if found and not found.keys() & known.keys():
-        ours, theirs = (listed(sorted(labels)[:5]) for labels in (known, found))
-        raise DataError(
-            f"{dev.path}: expected classes of {train.path}, such as {ours}; found none of them, "
-            f"but {theirs}"
-        )
 
 
 def for_training(

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 
 from tagkit.config import DataConfig
 from tagkit.corpus.answers import Answer, as_items
+from tagkit.corpus.class_counts import check_classes
 from tagkit.corpus.dataset import Split, with_label_notes
 from tagkit.corpus.formats.options import Item
 from tagkit.corpus.splits import (
-    check_classes,
     read_split,
     refuse_unread_columns,
     split_of_records,

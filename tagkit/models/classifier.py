@@ -15,8 +15,9 @@ import torch
 from torch import Tensor
 
 from tagkit.config import Config
+from tagkit.corpus.class_counts import several_classes
 from tagkit.corpus.dataset import LabelKinds, Split
-from tagkit.corpus.splits import Corpus, several_classes
+from tagkit.corpus.splits import Corpus
 from tagkit.errors import DataError, shorten
 from tagkit.evaluation.class_report import ClassReport, make_class_report
 from tagkit.evaluation.judged import Judged

@@ -182,7 +182,7 @@ def test_a_flag_of_an_option_shows_the_help_and_default_of_the_option(
 
 
 # The flags of commands that read a model are of their own, and have no configuration behind them.
-@pytest.mark.parametrize("command", ["train", "tune"])
+@pytest.mark.parametrize("command", ["train", "tune", "learning-curve"])
 def test_no_flag_repeats_the_help_of_its_option(command: str) -> None:
     params = get_command(app).commands[command].params  # type: ignore[attr-defined]
     texts = {option.help for option in options_of(Config).values()}
@@ -196,7 +196,7 @@ def test_every_command_file_is_a_row_of_the_table() -> None:
         for module in (PACKAGE / "cli").glob("*.py")
         if f"def {module.stem}_command(" in module.read_text("utf-8")
     }
-    assert files == {*COMMANDS}
+    assert {name.replace("_", "-") for name in files} == {*COMMANDS}
     assert {*ALIASES.values()} <= files
 
 
@@ -212,6 +212,6 @@ def test_help_has_an_example_and_none_of_typers_signs(run: Run, command: str) ->
 def test_the_list_of_commands_says_of_each_what_it_does_in_a_whole_sentence(run: Run) -> None:
     code, out, _ = run("--help")
     assert code == 0
-    rows = re.findall(r"^  ([a-z]+) +(\S.*)$", out.partition("Commands:\n")[2], re.M)
+    rows = re.findall(r"^  ([a-z-]+) +(\S.*)$", out.partition("Commands:\n")[2], re.M)
     assert [name for name, _ in rows] == list(COMMANDS)
     assert all(text.endswith(".") and not text.endswith("...") for _, text in rows)

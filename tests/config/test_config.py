@@ -35,7 +35,7 @@ SIZES = ("embeddings.word_dim", "embeddings.char_dim", "embeddings.char_hidden",
 PROBABILITIES = ("embeddings.singleton_dropout", "embeddings.char_dropout", "encoder.dropout",
                  "encoder.locked_dropout", "encoder.word_dropout", "train.momentum",
                  "train.average_decay", "head.dropout", "head.label_smoothing")  # fmt: skip
-FROM_0 = ("embeddings.max_vectors", "train.warmup_steps", "train.anneal_patience",
+FROM_0 = ("data.train_sentences", "embeddings.max_vectors", "train.warmup_steps", "train.anneal_patience",
           "train.bptt", "train.batch_tokens")  # fmt: skip
 FROM_1 = ("embeddings.min_count",)
 TEXTS = ("train.device", "train.metric")  # which are "auto" by default

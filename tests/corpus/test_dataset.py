@@ -1,12 +1,13 @@
 """Holding out a dev corpus."""
 
 from collections import Counter
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tagkit.corpus.dataset import Split, hold_out
+from tagkit.corpus.dataset import Split, draw, hold_out
 from tagkit.errors import DataError
 from tagkit.text.records import Sentence
 
@@ -42,6 +43,42 @@ def test_the_seed_chooses_what_is_held_out() -> None:
     whole = split([["a"], ["b"]] * 50)
     chosen = {hold_out(whole, 0.1, seed)[1].sentences for seed in range(5)}
     assert len(chosen) == 5
+
+
+@given(LABELS, st.floats(0, 1), st.floats(0, 1), st.integers(0, 5))
+def test_what_is_drawn_has_each_class_and_is_part_of_what_is_drawn_of_more(
+    labels: list[list[str]], share: float, of_that: float, seed: int
+) -> None:
+    whole = split(labels)
+    count = max(1, round(share * len(labels)))
+    larger = draw(whole, count, seed).sentences
+    smaller = draw(whole, max(1, round(of_that * count)), seed).sentences
+    assert len(larger) == count
+    assert {*smaller} <= {*larger}
+    assert [s for s in whole.sentences if s in larger] == list(larger)  # in their order
+    found = Counter(sentence.labels for sentence in larger)
+    for group, size in Counter(sentence.labels for sentence in whole.sentences).items():
+        assert abs(found[group] - size * count / len(labels)) <= 1
+
+
+def test_sentences_are_drawn_by_the_seed_and_not_from_the_beginning() -> None:
+    whole = split([[]] * 100)
+    drawn = {draw(whole, 10, seed).sentences for seed in range(5)}
+    assert len(drawn) == 5
+    assert whole.sentences[:10] not in drawn
+    assert draw(whole, 100, 1) == whole
+
+
+def test_parts_of_one_seed_lie_within_each_other() -> None:
+    whole = split([["a"], ["b"], []] * 40)
+    parts = [{*draw(whole, count, 3).sentences} for count in (7, 15, 30, 60, 120)]
+    assert all(smaller < larger for smaller, larger in pairwise(parts))
+
+
+def test_no_more_can_be_drawn_than_there_are() -> None:
+    with pytest.raises(DataError) as raised:
+        draw(split([["a"], ["b"]]), 3, 1)
+    assert str(raised.value) == "data.train_sentences=3: train.tsv has 2 to train on"
 
 
 def test_one_text_cannot_be_split() -> None:

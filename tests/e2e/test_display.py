@@ -138,13 +138,14 @@ def test_convert_and_errors_show_names_as_text(place: Path, run: Run) -> None:
     assert code == 0
     assert f"{PLACE_SEEN}/out.jsonl (jsonl-spans)" in err or f"{PLACE_SEEN}/out.jsonl" in err
     for command in ("check", "convert", "eval", "predict", "info", "benchmark", "tune", "train",
-                    "config"):  # fmt: skip
+                    "learning-curve", "config"):  # fmt: skip
         missing = {
             "check": [f"{place}/no"], "convert": [f"{place}/no", "-", "--to", "columns"],
             "eval": ["--gold", f"{place}/no"], "predict": [f"{place}/no"],
             "info": [f"{place}/no"], "benchmark": [f"{place}/no", "x"],
             "tune": ["--config", f"{place}/no"], "train": ["--config", f"{place}/no"],
             "config": ["--train", f"{place}/no"],
+            "learning-curve": ["--config", f"{place}/no"],
         }[command]  # fmt: skip
         code, out, err = run(command, *missing)
         assert code == 1

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tagkit.training import run_contents, run_files, seed_scores, trials
+from tagkit.training import curve_files, run_contents, run_files, seed_scores, trials
 from tagkit.training.artifact import FileArtifact
 from tagkit.training.manifest import Manifest
 from tagkit.training.run_contents import contents_of, is_subrun
@@ -17,7 +17,8 @@ MODELS = TRAINING.parent / "models"
 @pytest.mark.parametrize(
     ("name", "owner"),
     [("study.db", "trials"), ("best.toml", "trials"), ("trial-", "trials"),
-     ("seeds.json", "seed_folders"), ("seed-", "seed_folders"), ("checkpoints", "run_files")],
+     ("seeds.json", "seed_folders"), ("seed-", "seed_folders"), ("checkpoints", "run_files"),
+     ("learning-curve.json", "curve_files"), ("size-", "curve_files")],
 )  # fmt: skip
 def test_only_the_module_that_writes_a_file_names_it(name: str, owner: str) -> None:
     for module in ("run_folder", "run_cleanup", "run_contents", "run_checkpoints", owner):
@@ -28,11 +29,11 @@ def test_only_the_module_that_writes_a_file_names_it(name: str, owner: str) -> N
 
 
 def test_every_file_of_every_owner_is_in_the_table() -> None:
-    rows = [*run_files.FILES, *seed_scores.FILES, *trials.FILES]
+    rows = [*run_files.FILES, *seed_scores.FILES, *trials.FILES, *curve_files.FILES]
     assert list(run_contents.FILES) == [row.name for row in rows]
     assert list(run_contents.FILES) == [
         "history.jsonl", "train.log", "curves.svg", "report.json", "seeds.json", "study.db",
-        "best.toml",
+        "best.toml", "learning-curve.json",
     ]  # fmt: skip
 
 

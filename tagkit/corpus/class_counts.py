@@ -1,0 +1,56 @@
+"""How many classes a text has, and which a corpus must have to be learnt from."""
+
+from tagkit.config import Config
+from tagkit.corpus.dataset import Split
+from tagkit.errors import DataError, FormatError, shorten
+from tagkit.wording import listed
+
+
+def several_classes(config: Config, train: Split) -> bool:
+    """Whether a text may have several classes: as configured, or as some training text has."""
+    # By train alone: dev and test must not decide what a model is able to say.
+    if config.head.multi_label == "auto":
+        return any(len(sentence.labels) > 1 for sentence in train.sentences)
+    return config.head.several_classes
+
+
+def check_classes(split: Split, *, several: bool) -> None:
+    """Raise where a text has not as many classes as it may have.
+
+    Raises:
+        FormatError: a text without a class, or with several.
+    """
+    if several:
+        return
+    for sentence in split.sentences:
+        if len(sentence.labels) != 1:
+            found = listed([shorten(label) for label in sentence.labels]) or "none"
+            raise FormatError(
+                split.path, sentence.lines[0] if sentence.lines else 1,
+                f"expected one class, found {found} (head.multi_label says how many a text has)",
+            )  # fmt: skip
+
+
+def check_variety(train: Split, dev: Split) -> None:
+    """Raise where there is only one class, or dev has classes of another kind.
+
+    Raises:
+        DataError: that is so.
+    """
+    known = train.classes()
+    # With several classes a text, one that all texts have is no reason to refuse the others.
+    always = [label for label, count in known.items() if count == len(train.sentences)]
+    if always and len(known) == 1:
+        raise DataError(
+            f"{train.path}: every text is of the class {shorten(always[0])}: expected two classes "
+            "or more"
+        )
+    if not known:
+        raise DataError(f"{train.path}: no text has a class, so there is nothing to learn")
+    found = dev.classes()
+    if found and not found.keys() & known.keys():
+        ours, theirs = (listed(sorted(labels)[:5]) for labels in (known, found))
+        raise DataError(
+            f"{dev.path}: expected classes of {train.path}, such as {ours}; found none of them, "
+            f"but {theirs}"
+        )
