@@ -158,7 +158,9 @@ class Annotator:
             else:
                 yield from self._whole(answer_lines(answer, style, origin))
 
-    def _items(self, answer: TaggedText, format: Format, origin: Origin) -> Iterator[Item | TaggedText]:
+    def _items(
+        self, answer: TaggedText, format: Format, origin: Origin
+    ) -> Iterator[Item | TaggedText]:
         """The records of a text."""
         items = [*to_items(answer, format, self.style, origin)]
         if self.options.checked:

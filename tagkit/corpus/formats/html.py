@@ -27,19 +27,21 @@ Classes = Sequence[tuple[str, float | None]]
 def write_html(items: Iterable[Item | TaggedText], writing: Writing) -> Iterator[Piece]:
     """The beginning of a page, each record as it comes, and what was counted of them."""
     palette, counts = Palette(), Counter[str]()
-    yield Piece("", page_head(_TITLE) + element("header", element("h1", _TITLE)) + "\n<main>\n")
+    header = element("header", element("h1", _TITLE))
+    yield Piece("", joined([page_head(_TITLE), header, Markup("\n<main>\n")]))
     number = 0
     for number, item in enumerate(items, 1):
         place = element("p", number, class_="place")
         drawn = joined([_classes(item, palette, counts), _labels(item, writing, palette, counts)])
-        yield Piece("", element("div", place, drawn, class_="text", id=f"text-{number}") + "\n")
+        body = element("div", drawn)
+        yield Piece("", element("div", place, body, class_="text", id=f"text-{number}") + "\n")
     legend = element("ul", *(
         element("li", element("span", f"{label} {count:,}", class_=f"tag {palette.class_of(label)}"))
         for label, count in counts.most_common()
     ), class_="legend")  # fmt: skip
     summary = element("p", f"{plural(number, 'text')}, and how often each label occurs:")
     shown = [summary, legend] if counts else [element("p", plural(number, "text"))]
-    yield Piece("", Markup("</main>\n") + element("footer", *shown) + "\n" + page_end())
+    yield Piece("", joined([Markup("</main>\n"), element("footer", *shown), "\n", page_end()]))
 
 
 def _classes(item: Item | TaggedText, palette: Palette, counts: Counter[str]) -> Markup | None:

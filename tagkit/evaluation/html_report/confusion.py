@@ -1,0 +1,31 @@
+"""Which labels are taken for which: of tokens with plain labels, and of texts with one class."""
+
+from collections import Counter
+from itertools import chain
+
+from markupsafe import Markup
+
+from tagkit.evaluation.class_report import NO_CLASS
+from tagkit.evaluation.html_report.scores import Scored
+from tagkit.evaluation.html_report.tables import confusion
+from tagkit.evaluation.metrics import Kind
+from tagkit.html.colours import Palette
+
+
+def draw_confusion(scored: Scored, palette: Palette) -> Markup | None:
+    """A matrix, or the most frequent pairs; nothing of spans, whose errors are of more kinds."""
+    comparison = scored.report.comparison
+    if comparison.kind not in (Kind.TOKENS, Kind.CLASS):
+        return None
+    gold = chain.from_iterable(comparison.gold)
+    if comparison.kind is Kind.CLASS:  # a text may be left without a predicted class
+        predicted = ((classes or (NO_CLASS,))[0] for classes in comparison.predicted)
+    else:
+        predicted = chain.from_iterable(comparison.predicted)
+    pairs = Counter(zip(gold, predicted, strict=True))
+    wrong = {pair: count for pair, count in pairs.items() if pair[0] != pair[1]}
+    if not wrong:
+        return None
+    right = {ours: count for (ours, theirs), count in pairs.items() if ours == theirs}
+    unit = "tokens" if comparison.kind is Kind.TOKENS else "texts"
+    return confusion("Confusion", wrong, right, unit=unit, none=NO_CLASS)
