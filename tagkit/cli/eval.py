@@ -1,7 +1,7 @@
 """`tagkit eval`."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,8 +23,7 @@ from tagkit.limits import BATCH_SIZE
 from tagkit.text.json_text import to_json
 
 if TYPE_CHECKING:
-    from tagkit.config import Column, DataConfig
-    from tagkit.corpus.dataset import Split
+    from tagkit.evaluation.analysis import Analysis
     from tagkit.evaluation.report import Report
 
 # \b keeps click from joining the lines.
@@ -36,16 +35,20 @@ Examples:
   tagkit eval --gold dev.conllu --pred tagged.conllu --tag-column UPOS
   tagkit eval models/travel data/travel/test.conll --errors --interval
   tagkit eval --gold test.conll --pred a.conll --pred b.conll
+  tagkit eval models/first models/second test.conll
 """
 
 
 def eval_command(
-    # The usage line shows one pair of brackets, [MODEL FILE]: both are given or neither. typer does
-    # not check that the folder can be read, as the loader says more precisely what is wrong.
-    model: Annotated[
-        Path | None,
+    # typer does not check that the folder can be read, as the loader says more precisely what is
+    # wrong.
+    models: Annotated[
+        list[Path] | None,
         typer.Argument(
-            help="Folder of a model.", metavar="MODEL", show_default=False, readable=False
+            help="Folder of a model; several are compared.",
+            metavar="MODEL",
+            show_default=False,
+            readable=False,
         ),
     ] = None,
     file: Annotated[
@@ -136,36 +139,35 @@ def eval_command(
     """
     # Imported here, as all below: `--help` and a wrong command line need neither rich nor torch.
     from tagkit.cli.console import note
-    from tagkit.cli.messages import show_lines
-    from tagkit.cli.reports import confusion_lines
-    from tagkit.cli.terminal import DEFAULT_WIDTH, width_of
+    from tagkit.cli.eval_systems import show_systems
     from tagkit.config import load_config
-    from tagkit.evaluation.report_text import report_lines
 
-    by_model = model is not None and file is not None
-    if by_model == bool(gold) or (pred and not gold) or (model and not by_model):
+    several = len(models or ()) > 1 or len(pred or ()) > 1
+    asked = {"measures": measures, "errors": errors, "slices": slices, "interval": interval}
+    names = [name for name, is_asked in asked.items() if is_asked]
+    if bool(models and file) == bool(gold) or (pred and not gold) or bool(models) != bool(file):
         raise typer.BadParameter(
             "expected either MODEL FILE, or --gold FILE and perhaps --pred FILE"
         )
     # What would have no effect is refused: an option that is ignored hides a mistake.
-    if by_model and pred_column is not None:
-        raise typer.BadParameter("--pred-column is for --gold: a model predicts its tags itself")
-    if gold:
-        of_models = {
-            "--batch-size": batch_size is not None,
-            "--device": device != "auto",
-            "--threads": threads is not None,
-            "--on-misaligned": on_misaligned is not None,
-        }
-        for option, given in of_models.items():
-            if given:
-                raise typer.BadParameter(f"{option} is for a model: --gold compares files")
-    asked = {"measures": measures, "errors": errors, "slices": slices, "interval": interval}
-    names = [name for name, is_asked in asked.items() if is_asked]
-    if train is not None and not slices:
-        raise typer.BadParameter("--train is for --slices")
-    for_one = [*names, "verify"] if verify else names
-    _refuse_for_systems(gold, pred or [], for_one)
+    of_models = {
+        "--batch-size": batch_size is not None,
+        "--device": device != "auto",
+        "--threads": threads is not None,
+        "--on-misaligned": on_misaligned is not None,
+    }
+    _refuse(of_models if gold else {}, "is for a model: --gold compares files")
+    _refuse(
+        {"--pred-column": not gold and pred_column is not None},
+        "is for --gold: a model predicts its tags itself",
+    )
+    _refuse({"--train": train is not None and not slices}, "is for --slices")
+    for_one = {f"--{name}": True for name in names} | {"--verify": verify}
+    _refuse(for_one if several else {}, "is for one system, with one MODEL, or --pred once")
+    if several and "-" in (gold, file):
+        raise typer.BadParameter(
+            "several systems need a file with gold labels: standard input is read once"
+        )
     # None leaves a key as it is; with a model the missing ones are those of its training.
     flags = {
         "data.format": input_format,
@@ -176,35 +178,30 @@ def eval_command(
         "data.encoding": encoding,
     }
     data = load_config(flags=flags).data
-    if gold and pred and len(pred) > 1:
-        _show_systems(gold, pred, data, column(pred_column), strict, as_json)
-        return
-    seen: Split | None = None
-    if gold:  # no model and so no torch, which takes seconds to import
-        from tagkit.evaluation.analysis import read_training
-        from tagkit.evaluation.compare import compare_files
+    from tagkit.inference.scoring import Scoring
 
-        found_in = pred[0] if pred else None
-        keep = verify or bool(names)
-        report: Report = compare_files(
-            gold, found_in, data, column(pred_column), strict, note, keep_labels=keep
-        )
-        if train is not None:
-            seen = read_training(train, data, note)
-    else:
-        from tagkit.inference.predictor import load
-        from tagkit.inference.score import gold_split, score_model
+    scoring = Scoring(data, column(pred_column), strict, batch_size or BATCH_SIZE, note)
+    if models:  # else no torch, which takes seconds to import
         from tagkit.models.device import set_threads
 
         set_threads(threads)
-        predictor = load(model or "", device)
-        report = score_model(predictor, file or "", data, strict, batch_size or BATCH_SIZE, note)
-        if train is not None:
-            seen = gold_split(predictor, train, data)
+    corpus = gold or file or ""
+    if several:
+        show_systems(scoring, corpus, models or (), pred or (), device, as_json=as_json)
+        return
+    predictor = None
+    if models:
+        from tagkit.inference.predictor import load
+
+        predictor = load(models[0], device)
+    report = scoring.report(
+        corpus, pred[0] if pred else None, predictor, keep=verify or bool(names)
+    )
     analysis = None
     if names:
         from tagkit.evaluation.analysis import analyse
 
+        seen = None if train is None else scoring.training(train, predictor)
         analysis = analyse(report, names, seen)
     found = None
     if verify:
@@ -213,17 +210,8 @@ def eval_command(
         from tagkit.corpus.formats.source import source_name
         from tagkit.evaluation.verify import verify_report
 
-        found = verify_report(report, source_name(gold or file or ""))
-    if as_json:
-        typer.echo(to_json(report.to_dict() | (analysis.to_dict() if analysis else {})))
-    else:
-        width = width_of(sys.stdout)
-        lines = [*report_lines(report, width), *confusion_lines(report, width or DEFAULT_WIDTH)]
-        if analysis is not None:
-            from tagkit.evaluation.analysis_text import analysis_lines
-
-            lines += analysis_lines(analysis, width)
-        show_lines(lines)
+        found = verify_report(report, source_name(corpus))
+    _show(report, analysis, as_json=as_json)
     if found:  # to standard error: standard output may be JSON
         for line in found.lines():
             note(line)
@@ -231,57 +219,30 @@ def eval_command(
             raise typer.Exit(1)
 
 
-def _refuse_for_systems(gold: str | None, pred: Sequence[str], options: Sequence[str]) -> None:
-    """Refuse what has no meaning for several systems.
+def _refuse(given: Mapping[str, bool], because: str) -> None:
+    """Refuse options that would have no effect.
 
     Raises:
-        typer.BadParameter: there is such an option, or the gold file can be read but once.
+        typer.BadParameter: one is given.
     """
-    if len(pred) < 2:
-        return
-    if options:
-        raise typer.BadParameter(f"--{options[0]} is for one system, with --pred once")
-    if gold == "-":
-        raise typer.BadParameter(
-            "several systems need a file with gold labels: --gold - is read once"
-        )
+    for option, is_given in given.items():
+        if is_given:
+            raise typer.BadParameter(f"{option} {because}")
 
 
-def _show_systems(
-    gold: str,
-    files: Sequence[str],
-    data: "DataConfig",
-    pred_column: "Column | None",
-    strict: bool,
-    as_json: bool,
-) -> None:
-    """Print the comparison of several systems."""
-    from tagkit.cli.console import note
-    from tagkit.cli.messages import show_lines
-    from tagkit.cli.terminal import short_paths, width_of
-    from tagkit.corpus.formats.source import source_name
-    from tagkit.evaluation.analysis_text import systems_lines
-    from tagkit.evaluation.compare import compare_files
-    from tagkit.evaluation.systems import compare_systems
-
-    said: set[str] = set()
-
-    def note_once(text: str) -> None:  # the gold file is read for each system
-        if text not in said:
-            said.add(text)
-            note(text)
-
-    systems = compare_systems(
-        [
-            (
-                source_name(file),
-                compare_files(gold, file, data, pred_column, strict, note_once, keep_labels=True),
-            )
-            for file in files
-        ]
-    )
+def _show(report: "Report", analysis: "Analysis | None", *, as_json: bool) -> None:
+    """Print a report with its analyses."""
     if as_json:
-        typer.echo(to_json(systems.to_dict()))
+        typer.echo(to_json(report.to_dict() | (analysis.to_dict() if analysis else {})))
         return
-    short = short_paths(files)
-    show_lines(systems_lines(systems, [short[file] for file in files], width_of(sys.stdout)))
+    from tagkit.cli.messages import show_lines
+    from tagkit.cli.reports import confusion_lines
+    from tagkit.cli.terminal import DEFAULT_WIDTH, width_of
+    from tagkit.evaluation.analysis_text import analysis_lines
+    from tagkit.evaluation.report_text import report_lines
+
+    width = width_of(sys.stdout)
+    lines = [*report_lines(report, width), *confusion_lines(report, width or DEFAULT_WIDTH)]
+    if analysis is not None:
+        lines += analysis_lines(analysis, width)
+    show_lines(lines)

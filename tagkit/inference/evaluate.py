@@ -1,26 +1,23 @@
 """`tagkit.evaluate` and `tagkit.analyse`: a model, or predictions, in files or in records."""
 
 import sys
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tagkit.config import Column, DataConfig
-from tagkit.corpus.files import data_options, path_text, read
+from tagkit.config import Column
+from tagkit.corpus.files import data_options
 from tagkit.corpus.formats.options import silent
 from tagkit.errors import DataError
-from tagkit.evaluation.analysis import ANALYSES, Analysis, possible, read_training
+from tagkit.evaluation.analysis import ANALYSES, Analysis, possible
 from tagkit.evaluation.analysis import analyse as analyse_report
-from tagkit.evaluation.compare import compare_files, compare_records
 from tagkit.evaluation.report import Report
+from tagkit.inference.scoring import Records, Scoring
 from tagkit.limits import BATCH_SIZE
-from tagkit.text.records import Document, Prediction, Sentence, TaggedText
 from tagkit.wording import clipped
 
 if TYPE_CHECKING:  # it imports torch, which takes seconds and is not needed to compare files
     from tagkit.inference.predictor import Predictor
-
-Records = Iterable[Sentence | Document | Prediction | TaggedText]
 
 
 def evaluate(
@@ -57,9 +54,8 @@ def evaluate(
         DataError: gold and predicted words differ, or the labels are not of the same kind.
         ConfigError: an option is unknown or has a wrong value.
     """
-    data = data_options(options)
-    predictor = _predictor(gold, pred, model, device)
-    return _report(gold, pred, predictor, data, pred_column, strict, batch_size, note, options)
+    scoring = Scoring(data_options(options), pred_column, strict, batch_size, note)
+    return scoring.report(gold, pred, _predictor(gold, pred, model, device))
 
 
 def analyse(
@@ -99,24 +95,14 @@ def analyse(
         DataError: gold and predicted words differ, or an analysis has no meaning for the labels.
         ConfigError: an option is unknown or has a wrong value.
     """
-    data = data_options(options)
+    scoring = Scoring(data_options(options), pred_column, strict, batch_size, note)
     if analyses is not None and (isinstance(analyses, str) or {*analyses} - {*ANALYSES}):
         raise DataError(
             f"analyses: expected some of {', '.join(ANALYSES)}, found {clipped(repr(analyses))}"
         )
     predictor = _predictor(gold, pred, model, device)
-    report = _report(
-        gold, pred, predictor, data, pred_column, strict, batch_size, note, options, keep=True
-    )
-    seen = None
-    if train is not None:
-        path = path_text(train, "train")
-        if predictor is None:
-            seen = read_training(path, data, note)
-        else:
-            from tagkit.inference.score import gold_split
-
-            seen = gold_split(predictor, path, data)
+    report = scoring.report(gold, pred, predictor, keep=True)
+    seen = None if train is None else scoring.training(train, predictor)
     wanted = possible(report, seen) if analyses is None else analyses
     return analyse_report(report, wanted, seen)
 
@@ -138,56 +124,6 @@ def _predictor(
     from tagkit.inference.predictor import Predictor, load
 
     return model if isinstance(model, Predictor) else load(model, device)
-
-
-def _report(
-    gold: str | Path | Records,
-    pred: str | Path | Records | None,
-    predictor: "Predictor | None",
-    data: DataConfig,
-    pred_column: Column | None,
-    strict: bool,
-    batch_size: int,
-    note: Callable[[str], None],
-    options: dict[str, Any],
-    *,
-    keep: bool = False,
-) -> Report:
-    """The report of `evaluate`; `keep` says whether one on two files keeps all tags."""
-    if predictor is not None:
-        from tagkit.inference.score import score_model, score_records
-
-        if isinstance(gold, str | Path):
-            return score_model(predictor, str(gold), data, strict, batch_size, note)
-        records = _records(gold, "gold", options, note)
-        return score_records(predictor, records, data, strict, batch_size, note)
-    if isinstance(gold, str | Path) and (pred is None or isinstance(pred, str | Path)):
-        other = None if pred is None else path_text(pred, "pred")
-        return compare_files(str(gold), other, data, pred_column, strict, note, keep_labels=keep)
-    if pred is None:
-        raise DataError("expected a model or pred beside the gold records, found neither")
-    ours, theirs = (
-        _records(each, name, options, note) for each, name in ((gold, "gold"), (pred, "pred"))
-    )
-    return compare_records(ours, theirs, data, strict, note)
-
-
-def _records(
-    given: str | Path | Records,
-    name: str,
-    options: dict[str, Any],
-    note: Callable[[str], None],
-) -> Iterable[Sentence | Document | Prediction | TaggedText]:
-    """The records, read from a file where one is given.
-
-    Raises:
-        DataError: it is neither a file nor records.
-    """
-    if isinstance(given, str | Path):
-        return read(given, note=note, **options)
-    if isinstance(given, bytes) or not isinstance(given, Iterable):
-        raise DataError(f"{name}: expected a file or records, found {clipped(repr(given))}")
-    return given
 
 
 def _refuse_model(given: Any, name: str) -> None:

@@ -186,9 +186,10 @@ def test_eval_compares_several_systems_whatever_their_files_look_like(
 
 def test_eval_of_several_systems_refuses_what_is_for_one(tagkit: Program) -> None:
     two = ["--pred", "a", "--pred", "b"]
+    one = "with one MODEL, or --pred once"
     for option in (*ANALYSES, "--verify"):
         ended = tagkit("eval", "--gold", "g", *two, option)
         assert ended.code == 2
-        assert ended.err.endswith(f"Invalid value: {option} is for one system, with --pred once\n")
+        assert ended.err.endswith(f"Invalid value: {option} is for one system, {one}\n")
     ended = tagkit("eval", "--gold", "-", *two)
-    assert ended.err.endswith("--gold - is read once\n")
+    assert ended.err.endswith("a file with gold labels: standard input is read once\n")
