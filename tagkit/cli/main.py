@@ -16,7 +16,18 @@ from typing import Annotated
 import typer
 
 from tagkit import __version__
-from tagkit.cli import benchmark, check, config, convert, eval, info, predict, train, tune
+from tagkit.cli import (
+    benchmark,
+    check,
+    config,
+    convert,
+    eval,
+    info,
+    learning_curve,
+    predict,
+    train,
+    tune,
+)
 from tagkit.cli.messages import for_people
 from tagkit.cli.parser import Command, Commands
 from tagkit.cli.signals import Ended, clean_up_on_signal, status_of
@@ -42,6 +53,7 @@ COMMANDS: dict[str, tuple[Callable[..., None], str]] = {
     "check": (check.check_command, check.EXAMPLES),
     "benchmark": (benchmark.benchmark_command, benchmark.EXAMPLES),
     "tune": (tune.tune_command, tune.EXAMPLES),
+    "learning-curve": (learning_curve.learning_curve_command, learning_curve.EXAMPLES),
     "config": (config.config_command, config.EXAMPLES),
     "info": (info.info_command, info.EXAMPLES),
 }
@@ -143,6 +155,6 @@ def _say_how_to_resume(error: Interrupted) -> None:
         say(message_line(f"{error}. To resume: the same command with --resume"))
         return
     options = [word for word in sys.argv[1:] if word not in ("--resume", "--force")]
-    if options[0] == "train":  # the same `tune` command resumes its search
+    if options[0] in ("train", "learning-curve"):  # the same `tune` command resumes its search
         options.append("--resume")
     say(f"{message_line(str(error))}. To resume: {visible(shlex.join(['tagkit', *options]))}")

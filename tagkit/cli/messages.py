@@ -57,6 +57,7 @@ FLAGS = {
     "pred_column": "--pred-column",
     "resume": "--resume",
     "scheme": "--scheme",
+    "sizes": "--sizes",
     "slices": "--slices",
     "spaces": "--search",
     "strict": "--strict",

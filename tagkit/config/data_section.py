@@ -46,6 +46,14 @@ class DataConfig(Section):
     test_file: Annotated[
         str, Option("Test corpus, scored once after training.", "none", resume=True)
     ] = ""
+    # What `tagkit learning-curve` varies. With one seed fewer sentences are a part of more.
+    train_sentences: Annotated[
+        int,
+        Field(ge=0),
+        Option(
+            "Number of training sentences or texts to train on, drawn by train.seed; 0 for all."
+        ),
+    ] = 0
     # Drawn by train.seed; classes keep their proportions.
     dev_fraction: Annotated[
         float,

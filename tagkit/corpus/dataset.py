@@ -103,6 +103,29 @@ def with_label_notes(split: Split, known: Set[str], known_classes: Set[str], whe
     return replace(split, notes=(*split.notes, *notes))
 
 
+def draw(train: Split, count: int, seed: int) -> Split:
+    """A random part of `count` sentences, in their order; with one seed a smaller part is within.
+
+    Each class has its share of it, as in `hold_out`. Every tag that is learnt may not occur in it.
+
+    Raises:
+        DataError: there are fewer sentences.
+    """
+    total = len(train.sentences)
+    if count > total:
+        raise DataError(
+            Message(
+                Setting("data.train_sentences", count),
+                f": {train.path} has {total:,} to train on",
+            )
+        )
+    order = list(range(total))
+    random.Random(seed).shuffle(order)
+    # `_evenly` takes the first of one ranking, whatever the count: parts are nested.
+    chosen = set(_evenly([train.sentences[i].labels for i in order], order, count))
+    return replace(train, sentences=tuple(s for i, s in enumerate(train.sentences) if i in chosen))
+
+
 def hold_out(train: Split, fraction: float, seed: int) -> tuple[Split, Split]:
     """Train without a random part of its sentences, and that part.
 

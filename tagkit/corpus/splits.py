@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from tagkit.config import Config, DataConfig
 from tagkit.corpus.alignment import to_sentences
-from tagkit.corpus.dataset import LabelKinds, Split, hold_out
+from tagkit.corpus.dataset import LabelKinds, Split, draw, hold_out
 from tagkit.corpus.expected_labels import format_with_labels, holds_nothing, other_column
 from tagkit.corpus.formats.columns.layout import NO_TAGS, Layout
 from tagkit.corpus.formats.options import Item, Reading, source_of
@@ -80,6 +80,8 @@ def load_corpus(config: Config, kinds: LabelKinds) -> Corpus:
         dev = read_split(data.dev_file, scored, kinds, train.scheme)
     else:
         train, dev = hold_out(train, data.dev_fraction, config.train.seed)
+    if data.train_sentences:  # after dev is held out, which is the same for every number
+        train = draw(train, data.train_sentences, config.train.seed)
     test = read_split(data.test_file, scored, kinds, train.scheme) if data.test_file else None
     # A model that always says O has an accuracy of 100 % on such a corpus, and is useless.
     if has_spans(train.scheme) and not any(train.entities()):

@@ -1,10 +1,5 @@
-"""Curves of a run's loss and dev score as a picture, curves.svg.
+"""Curves of a run's loss and dev score as a picture, curves.svg: two plots side by side."""
 
-Two plots side by side. A picture of points, lines and numbers is short as SVG; a library that draws
-any picture takes longer to import than it takes to score dev.
-"""
-
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,12 +8,12 @@ from xml.sax.saxutils import escape
 from tagkit.evaluation.criterion import Criterion, scaled
 from tagkit.storage import cannot_write, encoded, write_whole
 from tagkit.training.callbacks import CURVES, Epoch
+from tagkit.training.svg import Axis, line, picture, text
 
 # Pixels: of a plot with its labels, and of what surrounds the area in which it draws.
 _WIDTH, _HEIGHT = 400, 300
 _LEFT, _RIGHT, _TOP, _BOTTOM = 65, 15, 35, 50
 _COLOURS = ("#1f77b4", "#ff7f0e")
-_MOST_TICKS = 6  # on an axis
 
 LOSS_LABEL, SCORE_LABEL = "loss (nats)", "dev score"  # of the vertical axes
 
@@ -45,9 +40,9 @@ def write_curves(folder: Path, epochs: Sequence[Epoch], criterion: Criterion) ->
         _Plot(numbers, losses, LOSS_LABEL, "loss"),
         _Plot(numbers, {"dev": scores}, SCORE_LABEL, f"dev {criterion.name}", marked=best),
     ]
-    text = "".join(f"{line}\n" for line in _picture(plots))
+    drawn = "".join(f"{each}\n" for each in picture(_WIDTH * len(plots), _HEIGHT, _elements(plots)))
     try:
-        write_whole(folder / CURVES, encoded(text, first=True))
+        write_whole(folder / CURVES, encoded(drawn, first=True))
     except OSError as error:
         raise cannot_write(folder / CURVES, error) from None
 
@@ -74,25 +69,25 @@ class _Plot:
         """Elements of SVG, in a square whose corner is at (0, 0)."""
         bottom, right = _HEIGHT - _BOTTOM, _WIDTH - _RIGHT
         values = [value for curve in self.curves.values() for value in curve]
-        across = _Axis(self.epochs[0], self.epochs[-1], _LEFT, right)
-        upwards = _Axis(min(values), max(values), bottom, _TOP)
-        yield _text(_WIDTH / 2, _TOP - 15, self.title, size=15)
+        across = Axis(self.epochs[0], self.epochs[-1], _LEFT, right)
+        upwards = Axis(min(values), max(values), bottom, _TOP)
+        yield text(_WIDTH / 2, _TOP - 15, self.title, size=15)
         yield (
             f'<rect x="{_LEFT}" y="{_TOP}" width="{right - _LEFT}" height="{bottom - _TOP}" '
             'fill="none" stroke="#888"/>'
         )
         for tick in across.ticks(least_step=1):  # there is no epoch 2.5
-            yield _line(across.at(tick), bottom, across.at(tick), bottom + 4, "#888")
-            yield _text(across.at(tick), bottom + 18, f"{tick:g}")
+            yield line(across.at(tick), bottom, across.at(tick), bottom + 4, "#888")
+            yield text(across.at(tick), bottom + 18, f"{tick:g}")
         for tick in upwards.ticks():
-            yield _line(_LEFT, upwards.at(tick), right, upwards.at(tick), "#ddd")
-            yield _text(_LEFT - 6, upwards.at(tick) + 4, f"{tick:g}", anchor="end")
-        yield _text((_LEFT + right) / 2, _HEIGHT - 12, "epoch")
+            yield line(_LEFT, upwards.at(tick), right, upwards.at(tick), "#ddd")
+            yield text(_LEFT - 6, upwards.at(tick) + 4, f"{tick:g}", anchor="end")
+        yield text((_LEFT + right) / 2, _HEIGHT - 12, "epoch")
         middle = (_TOP + bottom) / 2
-        yield _text(16, middle, self.label, more=f'transform="rotate(-90 16 {middle:g})"')
+        yield text(16, middle, self.label, more=f'transform="rotate(-90 16 {middle:g})"')
         if self.marked is not None:
             place = across.at(self.marked)
-            yield _line(place, _TOP, place, bottom, "#888", f"best epoch: {self.marked}")
+            yield line(place, _TOP, place, bottom, "#888", f"best epoch: {self.marked}")
         for (name, curve), colour in zip(self.curves.items(), _COLOURS, strict=False):
             places = [
                 (across.at(epoch), upwards.at(value))
@@ -108,66 +103,11 @@ class _Plot:
                 )
         if len(self.curves) > 1:
             for number, (name, colour) in enumerate(zip(self.curves, _COLOURS, strict=False)):
-                yield _text(right - 8, _TOP + 18 + 16 * number, name, anchor="end", fill=colour)
+                yield text(right - 8, _TOP + 18 + 16 * number, name, anchor="end", fill=colour)
 
 
-@dataclass(frozen=True, slots=True)
-class _Axis:
-    """Values from `low` to `high`, drawn from `start` to `end` with some space at both ends."""
-
-    low: float
-    high: float
-    start: float
-    end: float
-
-    def at(self, value: float) -> float:
-        """The place of a value, in pixels."""
-        space = 0.05 * (self.end - self.start)
-        if self.high == self.low:
-            return (self.start + self.end) / 2
-        share = (value - self.low) / (self.high - self.low)
-        return self.start + space + share * (self.end - self.start - 2 * space)
-
-    def ticks(self, least_step: float = 0.0) -> list[float]:
-        """Round numbers within the axis, 1, 2 or 5 times a power of ten apart."""
-        if self.high == self.low:
-            return [self.low]
-        wanted = (self.high - self.low) / _MOST_TICKS
-        power = 10 ** math.floor(math.log10(wanted))
-        step = max(least_step, power * next(n for n in (1, 2, 5, 10) if n * power >= wanted))
-        first, last = math.ceil(self.low / step), math.floor(self.high / step)
-        return [number * step for number in range(first, last + 1)]
-
-
-def _picture(plots: Sequence[_Plot]) -> Iterator[str]:
-    width = _WIDTH * len(plots)
-    yield '<?xml version="1.0" encoding="utf-8"?>'
-    yield (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{_HEIGHT}" '
-        f'viewBox="0 0 {width} {_HEIGHT}" font-family="sans-serif" font-size="12" fill="#222">'
-    )
-    yield '<rect width="100%" height="100%" fill="white"/>'  # also in a page with a dark background
+def _elements(plots: Sequence[_Plot]) -> Iterator[str]:
     for number, plot in enumerate(plots):
         yield f'<g transform="translate({_WIDTH * number} 0)">'
         yield from plot.lines()
         yield "</g>"
-    yield "</svg>"
-
-
-def _text(
-    x: float,
-    y: float,
-    text: str,
-    *,
-    anchor: str = "middle",
-    size: int = 12,
-    fill: str = "#222",
-    more: str = "",
-) -> str:
-    attributes = f'x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size}" fill="{fill}"'
-    return f"<text {attributes}{more and ' '}{more}>{escape(text)}</text>"
-
-
-def _line(x1: float, y1: float, x2: float, y2: float, colour: str, title: str = "") -> str:
-    line = f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{colour}"'
-    return f'{line} stroke-dasharray="2 3"><title>{title}</title></line>' if title else f"{line}/>"

@@ -6,7 +6,7 @@ tagkit 0.1.0; there a file is the run's own if its content proves it (see the ta
 - A file or folder of a known name is accepted by its row's proof.
 - A temporary one (`.best.writing`) is accepted without proof, as it may be cut short anywhere, but
   only for the names that its final form would have.
-- `seed-N/` and `trial-N/` are runs of their own, examined by these same rules.
+- `seed-N/`, `trial-N/` and `size-N-seed-S/` are runs of their own, examined by these same rules.
 
 Everything else is foreign, including every symbolic link: a run creates none.
 """
@@ -18,17 +18,18 @@ from pathlib import Path
 
 from tagkit.errors import CheckpointError, ConfigError
 from tagkit.storage.lock import LOCK
-from tagkit.training import run_files, seed_scores, trials
+from tagkit.training import curve_files, run_files, seed_scores, trials
 from tagkit.training.artifact import FileArtifact, FolderArtifact, Proof
 from tagkit.training.manifest import HALF_MANIFEST, MANIFEST, Manifest, canonical
 from tagkit.training.run_files import CHECKPOINTS, MODELS
 
 # All that a run of any command may write. Each row comes from the module that writes the file.
 FILES: dict[str, FileArtifact] = {
-    row.name: row for row in (*run_files.FILES, *seed_scores.FILES, *trials.FILES)
+    row.name: row
+    for row in (*run_files.FILES, *seed_scores.FILES, *trials.FILES, *curve_files.FILES)
 }
 FOLDERS: tuple[FolderArtifact, ...] = run_files.FOLDERS
-SUBRUNS = (seed_scores.SEED_RUN, trials.TRIAL_RUN)
+SUBRUNS = (seed_scores.SEED_RUN, trials.TRIAL_RUN, curve_files.SIZE_RUN)
 _FILE_NAMES = {name for row in FILES.values() for name in (row.name, *row.companions)}
 _BOOKKEEPING = (MANIFEST, HALF_MANIFEST, LOCK)
 
@@ -65,7 +66,7 @@ class Contents:
 
 
 def is_subrun(name: str) -> bool:
-    """Whether a folder of this name is a run of its own: of a seed, or of a trial."""
+    """Whether a folder of this name is a run of its own: of a seed, a trial or a size."""
     return any(pattern.fullmatch(name) for pattern in SUBRUNS)
 
 

@@ -258,3 +258,18 @@ class RunFolder:
             return listener
         self.claim(LOG)
         return TrainLog(self.path, listener)
+
+
+def discard_run(path: Path, note: Callable[[str], None]) -> None:
+    """Remove a run of its own that another command has started, such as a trial.
+
+    A folder with foreign files stays whole, with a note.
+    """
+    if path.is_dir():
+        try:
+            run = RunFolder(path, writes=True)
+            with run.locked(note):  # also removes a killed run's lock file
+                run.clear()
+            path.rmdir()
+        except (CheckpointError, OSError) as error:
+            note(f"{path}: is not removed: {error}")

@@ -39,7 +39,7 @@ from tagkit.storage import cannot_write, digest_of, write_whole
 from tagkit.training.launcher import is_alone
 from tagkit.training.optuna_trials import STATES, Pruner, as_trial, suggest
 from tagkit.training.run_files import BEST
-from tagkit.training.run_folder import RunFolder
+from tagkit.training.run_folder import RunFolder, discard_run
 from tagkit.training.run_identity import differences, output_folder
 from tagkit.training.time_budget import TimeBudget
 from tagkit.training.trainer import train
@@ -283,15 +283,7 @@ class _Search:
 
     def _discard(self, number: int) -> None:
         """Remove what a trial has written; if its folder holds foreign files, all of it stays."""
-        path = self._trial_path(number)
-        if path.is_dir():
-            try:
-                trial = RunFolder(path, writes=True)
-                with trial.locked(self.listener.on_note):  # also removes a killed run's lock file
-                    trial.clear()
-                path.rmdir()
-            except (CheckpointError, OSError) as error:
-                self.listener.on_note(f"trial {number + 1}: its folder is not removed: {error}")
+        discard_run(self._trial_path(number), self.listener.on_note)
 
     def _report(self, number: int, *, is_best: bool) -> None:
         frozen = next(frozen for frozen in self._ended() if frozen.number == number)

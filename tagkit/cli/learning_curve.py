@@ -1,0 +1,150 @@
+"""`tagkit learning-curve`."""
+
+from contextlib import nullcontext
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tagkit.cli.options import (
+    ConfigFile,
+    DevFile,
+    Encoding,
+    InputFormat,
+    Metric,
+    OnMisaligned,
+    Quiet,
+    Seed,
+    Set,
+    TagColumn,
+    Task,
+    Threads,
+    TokenColumn,
+    TrainDevice,
+    TrainFile,
+    TrainWorkers,
+    column,
+    tag_columns,
+)
+from tagkit.cli.signals import stop_on_signal
+from tagkit.errors import ConfigError
+from tagkit.text.json_text import to_json
+from tagkit.wording import Setting, shorten
+
+SIZES = "1/16,1/8,1/4,1/2,1/1"
+# \b (a backspace, on a line of its own) keeps click from joining the lines below it.
+EXAMPLES = """\b
+Examples:
+  tagkit learning-curve --train train.conll --dev dev.conll -o models/curve
+  tagkit learning-curve --train train.conll --dev dev.conll --seeds 1,2,3
+  tagkit learning-curve --train train.conll --sizes 250,500,1000,2000
+  tagkit learning-curve --config tagkit.toml --resume --json
+"""
+
+
+def learning_curve_command(
+    config: ConfigFile = None,
+    task: Task = None,
+    train: TrainFile = None,
+    dev: DevFile = None,
+    output: Annotated[
+        str, typer.Option("--output", "-o", help="Folder of the learning curve.", metavar="DIR")
+    ] = "models/learning-curve",
+    sizes: Annotated[
+        str,
+        typer.Option(
+            help="Sizes of the training corpus: numbers of sentences, or shares of it.",
+            metavar="SIZE,SIZE,...",
+        ),
+    ] = SIZES,
+    overrides: Set = None,
+    input_format: InputFormat = None,
+    on_misaligned: OnMisaligned = None,
+    token_column: TokenColumn = None,
+    tag_column: TagColumn = None,
+    encoding: Encoding = None,
+    seed: Seed = None,
+    seeds: Annotated[str | None, typer.Option(metavar="N,N,...")] = None,
+    device: TrainDevice = None,
+    threads: Threads = None,
+    workers: TrainWorkers = None,
+    metric: Metric = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Resume the curve in DIR, or add sizes or seeds to it.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace the curve in DIR.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Measure what more training data would bring.
+
+    Models are trained on growing parts of the training corpus, and scored on the same dev corpus.
+    A power law through the scores forecasts those of twice and four times the data. The test
+    corpus is not used.
+    """
+    from tagkit.config import load_config, refuse_without_effect
+
+    if config is None and train is None:
+        config = Path("tagkit.toml")
+    flags = {
+        "task": task,
+        "data.train_file": train,
+        "data.dev_file": dev,
+        "data.format": input_format,
+        "data.on_misaligned": on_misaligned,
+        "data.token_column": column(token_column),
+        "data.tag_column": tag_columns(tag_column),
+        "data.encoding": encoding,
+        "output.dir": output,
+        "train.seed": seed,
+        "train.seeds": seeds.split(",") if seeds is not None else None,
+        "train.device": device,
+        "train.threads": threads,
+        "train.workers": workers,
+        "train.metric": metric,
+    }
+    settings = load_config(config, overrides or (), flags)
+    refuse_without_effect(settings, str(config or "configuration"))
+    parsed = parse_sizes(sizes)
+    if seed is not None and seeds is not None:
+        raise ConfigError(
+            "tagkit learning-curve", ["--seed is for one seed, --seeds for several: name one"]
+        )
+    if resume and force:
+        raise ConfigError(
+            "tagkit learning-curve",
+            ["--resume continues the curve, --force starts a new one: name one"],
+        )
+    # Importing torch takes seconds: a signal that comes meanwhile must be handled already.
+    with stop_on_signal() as stop:
+        from tagkit.cli.curve_progress import CurveProgress, curve_lines
+        from tagkit.cli.messages import show_lines
+        from tagkit.training.learning_curve import CurveListener, learning_curve
+
+        with nullcontext(CurveListener()) if quiet else CurveProgress() as listener:
+            curve = learning_curve(
+                settings, parsed, listener, resume=resume, force=force, stop=stop
+            )
+    if as_json:
+        typer.echo(to_json(curve.to_dict()))
+    else:
+        show_lines(curve_lines(curve, Path(settings.output.dir)))
+
+
+def parse_sizes(text: str) -> list[int | Fraction]:
+    """Numbers of sentences, and shares such as 1/8, that commas separate.
+
+    Raises:
+        ConfigError: one of them is something else.
+    """
+    parsed: list[int | Fraction] = []
+    for part in text.split(","):
+        try:
+            parsed.append(Fraction(part) if "/" in part else int(part))
+        except (ValueError, ZeroDivisionError):
+            raise ConfigError(
+                Setting("sizes"),
+                [f"expected numbers of sentences, or shares such as 1/8, found {shorten(part)}"],
+            ) from None
+    return parsed

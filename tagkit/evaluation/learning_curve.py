@@ -1,0 +1,235 @@
+"""Scores by size of the training corpus, the power law through them, and what it forecasts.
+
+The error falls with the number n of training sentences as
+
+    error(n) = asymptote + factor * n ** -exponent,    score(n) = 1 - error(n)
+
+(Cortes et al. 1993; Hestness et al. 2017, arXiv:1712.00409; Viering and Loog 2022, "The Shape of
+Learning Curves", arXiv:2103.10948, compare it with others). A handful of points does not determine
+three parameters: laws with quite different asymptotes pass through them equally well, and part
+beyond them. So the forecast does not rest on the best fit alone: a grid of exponents and asymptotes
+is weighted by the posterior probability of each, in closed form, and its interval covers what the
+parameters may be and how much one training differs from another.
+
+Errors scatter in proportion to themselves: over seeds and random parts of a corpus their deviation
+is 1 to 2 per cent of the error, with 100 sentences as with 10,000. So logarithms of errors are
+fitted. Points of larger sizes weigh more, as in Figueroa et al. 2012 ("Predicting sample size
+required for classification performance"): small corpora follow the law less closely.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tagkit.errors import DataError
+from tagkit.text.json_text import Record
+
+LEVEL = 0.9  # of the intervals of forecasts
+MIN_SIZES = 3  # distinct ones, as the law has three parameters
+AHEAD = (2, 4)  # forecasts are for so many times the largest size
+Array = NDArray[np.float64]
+
+# The prior, chosen on nine corpora (benchmarks/BENCHMARKS.md). Exponents of tagging corpora are
+# 0.2 to 0.5; the law is a straight line in logarithms, with no asymptote, as often as not.
+_EXPONENT, _EXPONENT_SPREAD = 0.3, 0.6  # median, and standard deviation of the logarithm
+_NO_ASYMPTOTE = 0.3  # probability
+# Relative deviation of an error before anything is measured, and how many points that counts as.
+_DEVIATION, _DEVIATION_POINTS = 0.04, 3.0
+_SIZE_WEIGHT = 0.5  # a point weighs in proportion to its size to this power
+_MIN_ERROR = 1e-3  # a score of 1 would have no logarithm, and dev no decision between 0 and this
+_EXPONENTS = np.geomspace(0.02, 2.0, 60)
+_RATIOS = np.concatenate(([0.0], np.linspace(0.0125, 0.9875, 40)))  # asymptote to largest error
+_DRAWS = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Point(Record):
+    """A model that was trained on a part of the corpus.
+
+    Attributes:
+        sentences: number of training sentences, or texts.
+        seed: of the part and of the training.
+        score: on dev, 0 to 1.
+    """
+
+    sentences: int
+    seed: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class PowerLaw(Record):
+    """score(n) = 1 - (asymptote + factor * n ** -exponent).
+
+    Attributes:
+        asymptote: the error that no number of sentences takes away, 0 to 1.
+        factor: above 0 where more data brings more.
+        exponent: above 0; with 0.5 four times the data halves what is above the asymptote.
+    """
+
+    asymptote: float
+    factor: float
+    exponent: float
+
+    def score(self, sentences: float) -> float:
+        """The score with so many sentences."""
+        return 1 - self.asymptote - self.factor * sentences**-self.exponent
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast(Record):
+    """The score that training on more sentences of this kind would have.
+
+    Attributes:
+        sentences: number of training sentences.
+        score: median.
+        low: lower end of the interval of `LEVEL`.
+        high: upper end.
+    """
+
+    sentences: int
+    score: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class LearningCurve(Record):
+    """What was measured, and what follows from it.
+
+    Attributes:
+        measure: what the scores are, for people: "F1".
+        points: by number of sentences, and then by seed.
+        law: through the points.
+        forecasts: for more sentences than there are.
+    """
+
+    measure: str
+    points: tuple[Point, ...]
+    law: PowerLaw
+    forecasts: tuple[Forecast, ...]
+
+
+def fit(measure: str, points: Sequence[Point], seed: int = 1) -> LearningCurve:
+    """The law through points, and forecasts for twice and four times the largest size.
+
+    Args:
+        measure: what the scores are.
+        points: of `MIN_SIZES` sizes or more.
+        seed: of the draws that the intervals are made of.
+
+    Raises:
+        DataError: there are fewer sizes.
+    """
+    ordered = tuple(sorted(points, key=lambda point: (point.sentences, point.seed)))
+    sizes = {point.sentences for point in ordered}
+    if len(sizes) < MIN_SIZES:
+        raise DataError(
+            f"learning curve: expected scores of at least {MIN_SIZES} sizes, found {len(sizes)}"
+        )
+    posterior = _posterior(ordered)
+    largest = max(sizes)
+    rng = np.random.default_rng(seed)
+    return LearningCurve(
+        measure=measure,
+        points=ordered,
+        law=posterior.law(),
+        forecasts=tuple(posterior.forecast(times * largest, rng) for times in AHEAD),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Posterior:
+    """What the points say of each law of the grid.
+
+    A law is log error(n) = level + log(ratio + (1 - ratio) * (n / largest) ** -exponent): with
+    exponent and ratio given, the level is a mean and its deviation that of a sample.
+
+    Attributes:
+        largest: number of sentences of the largest size.
+        exponents: (laws,).
+        ratios: (laws,) asymptote to the error of the largest size.
+        levels: (laws,) log error of the largest size.
+        deviations: (laws,) of the log error of a point of the largest size.
+        probs: (laws,), whose sum is 1.
+        weight: sum of the points' weights, where one of the largest size has 1.
+        freedom: degrees of freedom of the deviations.
+    """
+
+    largest: int
+    exponents: Array
+    ratios: Array
+    levels: Array
+    deviations: Array
+    probs: Array
+    weight: float
+    freedom: float
+
+    def law(self) -> PowerLaw:
+        """The most probable law."""
+        best = int(self.probs.argmax())
+        error = math.exp(self.levels[best])
+        ratio, exponent = float(self.ratios[best]), float(self.exponents[best])
+        return PowerLaw(error * ratio, error * (1 - ratio) * self.largest**exponent, exponent)
+
+    def forecast(self, sentences: int, rng: np.random.Generator) -> Forecast:
+        """The score of another training, on so many sentences."""
+        chosen = rng.choice(len(self.probs), size=_DRAWS, p=self.probs)
+        shapes = _shape(
+            self.exponents[chosen], self.ratios[chosen], np.array([sentences / self.largest])
+        )[:, 0]
+        # The level is as uncertain as a mean is, and the training adds its own deviation.
+        scatter = self.deviations[chosen] * math.sqrt(1 / self.weight + 1)
+        errors = self.levels[chosen] + shapes + scatter * rng.standard_t(self.freedom, _DRAWS)
+        tails = [0.5, (1 + LEVEL) / 2, (1 - LEVEL) / 2]
+        score, low, high = (float(each) for each in 1 - np.exp(np.quantile(errors, tails)))
+        return Forecast(sentences, max(0.0, score), max(0.0, low), max(0.0, high))
+
+
+def _posterior(points: Sequence[Point]) -> _Posterior:
+    sizes = np.array([point.sentences for point in points], dtype=np.float64)
+    errors = np.array([max(_MIN_ERROR, 1 - point.score) for point in points])
+    largest = sizes.max()
+    weights = (sizes / largest) ** _SIZE_WEIGHT
+    grid = np.meshgrid(_EXPONENTS, _RATIOS, indexing="ij")
+    exponents, ratios = grid[0].ravel(), grid[1].ravel()
+    # (laws, points)
+    above = np.log(errors) - _shape(exponents, ratios, sizes / largest)
+    levels = above @ weights / weights.sum()
+    squares = (above - levels[:, None]) ** 2 @ weights
+    # A conjugate prior of the variance: that of `_DEVIATION_POINTS` points before.
+    freedom = _DEVIATION_POINTS + len(points) - 1
+    variances = (_DEVIATION_POINTS * _DEVIATION**2 + squares) / freedom
+    log_probs = _log_prior(exponents, ratios) - freedom / 2 * np.log(variances)
+    probs = np.exp(log_probs - log_probs.max())
+    return _Posterior(
+        largest=int(largest),
+        exponents=exponents,
+        ratios=ratios,
+        levels=levels,
+        deviations=np.sqrt(variances),
+        probs=probs / probs.sum(),
+        weight=float(weights.sum()),
+        freedom=freedom,
+    )
+
+
+def _shape(exponents: Array, ratios: Array, sizes: Array) -> Array:
+    """(laws, sizes) log error of each size less that of the largest; `sizes` relative to that."""
+    falling = sizes[None, :] ** -exponents[:, None]
+    shape: Array = np.log(ratios[:, None] + (1 - ratios[:, None]) * falling)
+    return shape
+
+
+def _log_prior(exponents: Array, ratios: Array) -> Array:
+    """(laws,) a log-normal exponent; no asymptote, or one whose ratio r has the density 3 (1-r)^2.
+
+    The grid of exponents is even in their logarithms, so that this is a normal density.
+    """
+    normal = -0.5 * ((np.log(exponents) - math.log(_EXPONENT)) / _EXPONENT_SPREAD) ** 2
+    density = (1 - _NO_ASYMPTOTE) * 3 * (1 - ratios) ** 2 / (len(_RATIOS) - 1)
+    prior: Array = normal + np.log(np.where(ratios == 0, _NO_ASYMPTOTE, density))
+    return prior

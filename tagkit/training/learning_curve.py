@@ -1,0 +1,288 @@
+"""Trainings on growing parts of a corpus, and the learning curve that they make.
+
+Each seed draws its own parts of the training corpus, of which the smaller lie within the larger
+(`corpus.dataset.draw`): points scatter over seeds as they would over other corpora of their size.
+Dev is the same for all sizes. The models are not kept; `tagkit train` makes that of all sentences.
+Files: see `curve_files`.
+"""
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from tagkit.config import Config, as_config, refuse_without_effect, with_options
+from tagkit.corpus.splits import require_files
+from tagkit.errors import CheckpointError, ConfigError, DataError, Interrupted
+from tagkit.evaluation.criterion import AUTO, LOSS
+from tagkit.evaluation.learning_curve import MIN_SIZES, LearningCurve, Point, fit
+from tagkit.models.device import choose_device
+from tagkit.models.task_table import task_of
+from tagkit.storage import digest_of
+from tagkit.text.json_text import plain
+from tagkit.training.callbacks import Listener, Step
+from tagkit.training.curve_files import (
+    CURVE,
+    PICTURE,
+    Measured,
+    read_measured,
+    size_folder,
+    write_measured,
+)
+from tagkit.training.curve_plot import write_picture
+from tagkit.training.launcher import is_alone
+from tagkit.training.run_files import CHECKPOINTS
+from tagkit.training.run_folder import RunFolder, discard_run
+from tagkit.training.run_identity import differences, identity, output_folder
+from tagkit.training.setup import chosen_criterion
+from tagkit.training.trainer import train
+from tagkit.wording import ANOTHER_FOLDER, ANOTHER_OR_FORCE, FORCE, RESUME, Message, Setting, plural
+
+SHARES = tuple(Fraction(1, 2**power) for power in (4, 3, 2, 1, 0))  # of the corpus, by default
+_SMALLEST = 10  # sentences; a model of fewer has learnt by chance what it knows
+# Options that differ from one point to the next, or that no point depends on.
+_OF_A_POINT = ("data.train_sentences", "train.seed", "train.seeds", "test corpus")
+
+
+class CurveListener:
+    """Callbacks of a learning curve; these do nothing."""
+
+    def on_start(self, sizes: Sequence[int], seeds: Sequence[int], measure: str, unit: str) -> None:
+        """Called once, before the first training."""
+
+    def on_training(self, sentences: int, seed: int) -> None:
+        """Called before each training."""
+
+    def on_step(self, step: Step) -> None:
+        """Called after each step of a training."""
+
+    def on_point(self, point: Point, *, was_there: bool) -> None:
+        """Called with each point, in order of size; `was_there` if an earlier command measured it."""
+
+    def on_note(self, text: str) -> None:
+        """Called with a message for the user, one sentence."""
+
+
+def learning_curve(
+    config: Config | Path | str | Mapping[str, Any],
+    sizes: Sequence[int | Fraction] = SHARES,
+    listener: CurveListener | None = None,
+    *,
+    resume: bool = False,
+    force: bool = False,
+    stop: threading.Event | None = None,
+) -> LearningCurve:
+    """Train on growing parts of the training corpus, and fit the scores on dev.
+
+    Args:
+        config: of each training. Each of `train.seeds` gives a point of each size; without them
+            `train.seed` does. The test corpus is not used.
+        sizes: increasing: numbers of sentences, or shares of the training corpus.
+        listener: callbacks.
+        resume: keep the points that are in the output folder, and continue the training that was
+            stopped. Other sizes and seeds may be added.
+        force: remove the curve that is there.
+        stop: once it is set, the training saves a checkpoint after the current step and ends.
+
+    Raises:
+        TagkitError: a corpus or the output folder cannot be used, or the sizes do not fit.
+        Interrupted: `stop` was set.
+    """
+    config = as_config(config)
+    listener = listener or CurveListener()
+    folder = output_folder(config)
+    _refuse_unfit(config)
+    seeds = config.train.seeds or (config.train.seed,)
+    config = with_options(config, {"data.test_file": "", "train.seeds": ()})
+    task = task_of(config)
+    corpus = task.read(config)
+    resolved = task.resolve(config, corpus)
+    unit = task.describe(resolved).unit
+    total = len(corpus.train.sentences)
+    counts = _counts(sizes, total, corpus.train.path, unit)
+    # For a loss, whose law is another, the scores are those of the headline.
+    auto = resolved if resolved.train.metric != LOSS else with_options(
+        resolved, {"train.metric": AUTO}
+    )  # fmt: skip
+    measure = chosen_criterion(task, auto, corpus).name
+    del corpus  # each training reads its own
+    run_folder = RunFolder(folder, writes=True)
+    with run_folder.locked(listener.on_note):
+        measured = _open(run_folder, config, measure, resume=resume, force=force)
+        listener.on_start(counts, seeds, measure, unit)
+        there = {(point.sentences, point.seed): point for point in measured.points}
+        for count, seed in ((count, seed) for count in counts for seed in seeds):
+            if (point := there.get((count, seed))) is None:
+                listener.on_training(count, seed)
+                one = _config_of(config, folder, count, seed, total)
+                run_folder.claim(f"{size_folder(count, seed)}/")
+                point = Point(count, seed, _score(one, listener, stop, total))
+                measured = replace(measured, points=(*measured.points, point))
+                # Before the run is removed: after a kill in between it is not repeated.
+                write_measured(folder, measured)
+                discard_run(folder / size_folder(count, seed), listener.on_note)
+            listener.on_point(point, was_there=(count, seed) in there)
+        curve = fit(measure, measured.points)
+        write_measured(folder, measured, curve)
+        write_picture(folder / PICTURE, curve, unit)
+    return curve
+
+
+class _TrainingListener(Listener):
+    """Passes on the steps and the notes of one training."""
+
+    def __init__(self, listener: CurveListener) -> None:
+        self.listener = listener
+
+    def on_step(self, step: Step) -> None:
+        """Pass it on."""
+        self.listener.on_step(step)
+
+    def on_note(self, text: str) -> None:
+        """Pass it on."""
+        self.listener.on_note(text)
+
+
+def _refuse_unfit(config: Config) -> None:
+    """Refuse what a learning curve cannot be made with.
+
+    Raises:
+        TagkitError: an option has no effect or no meaning, or a corpus can be read once only.
+    """
+    if not is_alone():
+        raise ConfigError(
+            "learning curve", ["it is measured by one process; start it without a launcher"]
+        )
+    if config.train.max_minutes:
+        raise ConfigError(
+            "train.max_minutes",
+            ["would end the larger trainings early, and bend the curve; leave it out"],
+        )
+    if config.data.train_sentences:
+        raise ConfigError(
+            "data.train_sentences",
+            [Message("is what a learning curve varies; leave it out, and name ", Setting("sizes"))],
+        )
+    refuse_without_effect(config, "learning curve")
+    require_files(config, "the trainings of a learning curve")
+
+
+def _counts(sizes: Sequence[int | Fraction], total: int, path: str, unit: str) -> tuple[int, ...]:
+    """The sizes as numbers of sentences.
+
+    Args:
+        sizes: numbers, or shares of the training corpus.
+        total: number of its sentences.
+        path: of it, for messages.
+        unit: what a sentence is called.
+
+    Raises:
+        ConfigError: they are too few or do not increase, or a share is none.
+        DataError: the corpus is too small for them.
+    """
+    for size in sizes:
+        if size <= 0 or (isinstance(size, Fraction) and size > 1):
+            raise ConfigError(
+                Setting("sizes"), [f"expected numbers above 0 and shares up to 1, found {size}"]
+            )
+    counts = tuple(round(size * total) if isinstance(size, Fraction) else size for size in sizes)
+    found = ", ".join(f"{count:,}" for count in counts)
+    if len(counts) < MIN_SIZES:
+        raise ConfigError(Setting("sizes"), [f"expected at least {MIN_SIZES}, found {found}"])
+    has = f"{path}: has {plural(total, unit)} to train on"
+    if counts[0] < _SMALLEST:
+        raise DataError(
+            Message(
+                f"{has}; parts of {found} are too small: expected at least {_SMALLEST} in the "
+                "smallest. Name other ",
+                Setting("sizes"),
+            )
+        )
+    if any(after <= before for before, after in pairwise(counts)):
+        raise ConfigError(Setting("sizes"), [f"expected increasing sizes, found {found}"])
+    if counts[-1] > total:
+        raise DataError(Message(f"{has}, fewer than the largest of ", Setting("sizes", found)))
+    return counts
+
+
+def _open(
+    run_folder: RunFolder, config: Config, measure: str, *, resume: bool, force: bool
+) -> Measured:
+    """Make the folder ready; the points to continue from.
+
+    Raises:
+        CheckpointError: the folder holds something else, or a curve that is neither continued nor
+            replaced, or the curve there is of other options or corpora.
+    """
+    folder = run_folder.path
+    found = run_folder.contents()
+    is_curve = CURVE in found.ours
+    if not is_curve and found.ours:
+        raise CheckpointError(
+            Message(f"{folder}: is not empty, and holds no learning curve; ", ANOTHER_FOLDER)
+        )
+    if is_curve and not (resume or force):
+        raise CheckpointError(
+            Message(
+                f"{folder}: holds a learning curve; ", RESUME, " continues it, ", FORCE,
+                " measures it again",
+            )
+        )  # fmt: skip
+    run_folder.check(resume=is_curve and resume, force=force)
+    data = config.data
+    digests = {
+        "train": digest_of(Path(data.train_file)),
+        "dev": digest_of(Path(data.dev_file)) if data.dev_file else None,
+    }
+    run = identity(config, digests, choose_device(config.train.device).type, 1)
+    run = plain({name: value for name, value in run.items() if name not in _OF_A_POINT})
+    measured = Measured(run, measure)
+    if is_curve and resume:
+        before = read_measured(folder)
+        if changed := differences(before.run, {**before.run, **run}):
+            raise CheckpointError(
+                Message(f"{folder}: the learning curve there had {'; '.join(changed)}; ",
+                        ANOTHER_OR_FORCE)
+            )  # fmt: skip
+        run_folder.repair()
+        return before
+    run_folder.clear()
+    run_folder.claim(CURVE, PICTURE)
+    # At once: a curve that is stopped in its first training is recognised as one.
+    write_measured(folder, measured)
+    return measured
+
+
+def _config_of(config: Config, folder: Path, count: int, seed: int, total: int) -> Config:
+    """The configuration of the training on `count` of `total` sentences."""
+    return with_options(
+        config,
+        {
+            # With all of them it is the training of `tagkit train`, to the bit.
+            "data.train_sentences": count if count < total else 0,
+            "train.seed": seed,
+            "output.dir": str(folder / size_folder(count, seed)),
+        },
+    )
+
+
+def _score(
+    config: Config, listener: CurveListener, stop: threading.Event | None, total: int
+) -> float:
+    """Train a model, or finish the training that was stopped; its score on dev, 0 to 1."""
+    of_all = f"{config.data.train_sentences or total:,} of {total:,}"
+    is_stopped = (Path(config.output.dir) / CHECKPOINTS).exists()
+    try:
+        trained = train(
+            config, _TrainingListener(listener), resume=is_stopped, force=not is_stopped, stop=stop
+        )
+    except Interrupted:
+        raise Interrupted(f"stopped in the training on {of_all}, which can be continued") from None
+    except DataError as error:
+        # What the corpus has, a small part of it may lack: a second class, or any span.
+        error.add_line(f"That is with {of_all} for training: start with a larger part.")
+        raise
+    return trained.criterion.of_report(trained.dev)
