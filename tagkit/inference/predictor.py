@@ -45,6 +45,7 @@ def load(path: str | Path, device: str = "auto", precision: str = "fp32") -> "Pr
         chosen,
         keep_words=True,  # the weights of a loaded model do not change
         precision=precision,
+        calibration=bundle.calibration,
     )
 
 
@@ -59,6 +60,8 @@ class Predictor(SentencePredictor):
         config: the resolved configuration of the model.
         device: that it predicts on.
         precision: of the encoder's recurrent products.
+        calibration: that was stored with the model, whose heads have its temperatures; None where
+            the model was not calibrated.
         keeps_words: whether it caches words from call to call, as one that `load` returns does.
         model: the network; with the next two, the inside of the library.
         vocabulary: of the model.

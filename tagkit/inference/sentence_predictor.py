@@ -22,6 +22,7 @@ from tagkit.features.vocabulary import Vocabulary
 from tagkit.inference.collection import without_collection
 from tagkit.inference.word_cache import WordCache
 from tagkit.limits import BATCH_SIZE, BATCH_TOKENS, MAX_LENGTH
+from tagkit.models.calibration import ModelCalibration
 from tagkit.models.model import Model
 from tagkit.models.tagger import tags_in
 from tagkit.models.task import ModelContext, PredictionOptions, SentenceBatch
@@ -78,6 +79,7 @@ class SentencePredictor:
         *,
         keep_words: bool = False,
         precision: str = "fp32",
+        calibration: ModelCalibration | None = None,
     ) -> None:
         """A predictor for a model, which is moved to `device`.
 
@@ -89,6 +91,7 @@ class SentencePredictor:
             keep_words: whether the word cache is kept from call to call, as is right unless the
                 model's weights change.
             precision: of the encoder's recurrent products: "fp32", "bf16" or "int8".
+            calibration: that was stored with the model, whose heads have its temperatures already.
 
         Raises:
             DeviceError: the device does not support the precision, or there is no such one.
@@ -106,6 +109,7 @@ class SentencePredictor:
         self.config = config
         self.device = device
         self.precision = precision
+        self.calibration = calibration
         self.keeps_words = keep_words
         self._cache = self._new_cache() if keep_words else None
 

@@ -30,6 +30,11 @@ from tagkit.config import MAX_CONFIG_BYTES, Config, parse_saved, parse_toml, to_
 from tagkit.errors import BundleError, ConfigError, shorten
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.agreement import check_affixes
+from tagkit.models.calibration import (
+    ModelCalibration,
+    read_calibration,
+    set_temperatures,
+)
 from tagkit.models.model import Model
 from tagkit.models.task_table import task_of
 from tagkit.models.tensor_file import write_tensors
@@ -71,12 +76,14 @@ class Bundle:
         vocabulary: of the model.
         config: the resolved configuration that it was trained with.
         metadata: the contents of `metadata.json`.
+        calibration: of the model, whose heads have its temperatures; None where there is none.
     """
 
     model: Model
     vocabulary: Vocabulary
     config: Config
     metadata: dict[str, Any]
+    calibration: ModelCalibration | None = None
 
 
 def find_bundle(path: Path) -> Path:
@@ -142,11 +149,16 @@ def save_bundle(
                 "sha256": digests,
                 **facts,
             }
-            texts[METADATA] = (to_json(metadata, indent=2) + "\n").encode()
+            texts[METADATA] = metadata_bytes(metadata)
             for name, content in texts.items():
                 (temporary / name).write_bytes(content)
     except OSError as error:
         raise BundleError(f"{folder}: cannot be written: {error.strerror or error}") from None
+
+
+def metadata_bytes(metadata: Mapping[str, Any]) -> bytes:
+    """The contents of `metadata.json`, as every model has them."""
+    return (to_json(metadata, indent=2) + "\n").encode()
 
 
 def copy_bundle(source: Path, folder: Path) -> None:
@@ -189,7 +201,10 @@ def load_bundle(path: Path) -> Bundle:
     model = build_without_weights(config, vocabulary)
     weights = _read_weights(folder / WEIGHTS, model.state_dict(), digests[WEIGHTS])
     set_weights(model, weights, config, vocabulary)
-    return Bundle(model, vocabulary, config, metadata)
+    calibration = read_calibration(metadata, model, folder / METADATA)
+    if calibration is not None:
+        set_temperatures(model, calibration.temperatures)
+    return Bundle(model, vocabulary, config, metadata, calibration)
 
 
 def read_metadata(folder: Path) -> dict[str, Any]:

@@ -9,6 +9,7 @@ Bengio and Courville, section 10.2 and figure 10.5.)
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -24,6 +25,7 @@ from tagkit.features.batch import Batch
 from tagkit.features.encoding import Target, class_target
 from tagkit.features.vocabulary import Vocabulary, most_frequent
 from tagkit.models.agreement import check_classes, check_features, check_no_tags
+from tagkit.models.calibration import CLASSES
 from tagkit.models.description import Description, encoder_name, metric_columns
 from tagkit.models.model import Model, build_embedding, build_encoder
 from tagkit.models.output import ModelOutput, require_number
@@ -39,6 +41,7 @@ from tagkit.nn.embedding import TokenEmbedding
 from tagkit.nn.encoder import Encoder
 from tagkit.nn.heads import POOLINGS
 from tagkit.nn.heads.classification import ClassHead, balanced_weights
+from tagkit.nn.heads.temperature import UNCALIBRATED
 from tagkit.text.records import LabelScore, Prediction, Sentence
 from tagkit.wording import listed
 
@@ -65,6 +68,10 @@ class Classifier(Model):
         """Probabilities of the classes, whatever `confidence` says: they cost nothing extra."""
         return class_output(self.class_head, states, final, mask)
 
+    def heads_by_name(self) -> Mapping[str, Any]:
+        """The head of classes."""
+        return {CLASSES: self.class_head}
+
     def set_constants(self, config: Config, vocabulary: Vocabulary) -> None:
         """Equal weights of all classes: only the loss of training has others."""
         self.class_head.class_weights = torch.ones(len(vocabulary.classes))
@@ -76,9 +83,14 @@ class Classifier(Model):
 
 def class_output(head: ClassHead, states: Tensor, final: Tensor, mask: Tensor) -> ModelOutput:
     """The output of a head of classes, on the CPU; see `Model.output_of`."""
-    probs, attention = head.classify(states, final, mask)  # (batch, classes), (batch, time)
+    scores, attention = head.scores(states, final, mask)  # (batch, classes), (batch, time)
+    raw = calibrated = head.probabilities(scores)
+    if head.temperature != UNCALIBRATED:
+        calibrated = head.probabilities(scores / head.temperature)
     return ModelOutput(
-        class_probs=probs.cpu(), attention=None if attention is None else attention.cpu()
+        class_probs=calibrated.cpu(),
+        raw_class_probs=raw.cpu(),
+        attention=None if attention is None else attention.cpu(),
     )
 
 
@@ -147,31 +159,35 @@ def with_classes(
         predictions: of a batch's texts.
         context: the model.
         output: of the batch.
-        threshold: probability from which on a class is among the labels; None for the configured
-            one.
+        threshold: probability from which on a class is among the labels, as it is shown; None for
+            the configured one, which is of probabilities without a temperature.
     """
     assert output.class_probs is not None
+    assert output.raw_class_probs is not None
     several = context.config.head.several_classes
     # Softmax or sigmoids were applied by the head: these are probabilities, (batch, classes).
     names, thresholds = context.vocabulary.classes, _thresholds(context, threshold)
+    # A temperature changes no prediction: rank, and the model's own thresholds, are by what the
+    # network gives. A threshold that a user gives is about the probabilities that a user sees.
+    deciding = output.raw_class_probs if threshold is None else output.class_probs
     found = []
     for row, (prediction, probs) in enumerate(
         zip(predictions, output.class_probs.tolist(), strict=True)
     ):
         if context.checked:
             require_number(float(output.class_probs[row].sum()))
+        raw, likely = output.raw_class_probs[row].tolist(), deciding[row].tolist()
         # Sorting is stable: classes with equal probabilities keep the order of their frequency.
-        scores = zip(names, probs, thresholds, strict=True)
-        ranked = sorted(scores, key=lambda score: -score[1])
-        candidates = ranked if several else ranked[:1]
+        order = sorted(range(len(names)), key=lambda number: -raw[number])
+        candidates = order if several else order[:1]
         attention = None  # (time,) shares that add up to 1 over the text's tokens
         if output.attention is not None:
             attention = tuple(output.attention[row, : len(prediction.words)].tolist())
         found.append(
             replace(
                 prediction,
-                labels=tuple(label for label, prob, minimum in candidates if prob >= minimum),
-                scores=tuple(LabelScore(label, prob) for label, prob, _ in ranked),
+                labels=tuple(names[at] for at in candidates if likely[at] >= thresholds[at]),
+                scores=tuple(LabelScore(names[at], probs[at]) for at in order),
                 attention=attention,
             )
         )

@@ -7,6 +7,7 @@ sentence, shows less exactly: UDPipe 2 gives its heads of lemmas the word's char
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -91,6 +92,10 @@ class ColumnTagger(Model):
                 for head, labels in zip(self.heads, self.columns, strict=True)
             )
         )
+
+    def heads_by_name(self) -> Mapping[str, Any]:
+        """The head of each column, by the column's name."""
+        return {labels.name: head for labels, head in zip(self.columns, self.heads, strict=True)}
 
     def set_constants(self, config: Config, vocabulary: Vocabulary) -> None:
         """Those of every head."""

@@ -9,6 +9,7 @@ of a text's tags and class together,
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -23,6 +24,7 @@ from tagkit.features.batch import Batch
 from tagkit.features.encoding import Target, class_target, tag_target
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.agreement import check_classes, check_features, check_tags
+from tagkit.models.calibration import CLASSES
 from tagkit.models.classifier import (
     build_class_head,
     class_kind,
@@ -105,7 +107,16 @@ class JointModel(Tagger):
         """The output of both heads."""
         tags = super().output_of(states, final, mask, confidence=confidence)
         classes = class_output(self.class_head, states, final, mask)
-        return replace(tags, class_probs=classes.class_probs, attention=classes.attention)
+        return replace(
+            tags,
+            class_probs=classes.class_probs,
+            raw_class_probs=classes.raw_class_probs,
+            attention=classes.attention,
+        )
+
+    def heads_by_name(self) -> Mapping[str, Any]:
+        """Both heads."""
+        return {**super().heads_by_name(), CLASSES: self.class_head}
 
     def set_constants(self, config: Config, vocabulary: Vocabulary) -> None:
         """Those of both heads."""

@@ -9,6 +9,7 @@ A task adds what it reads from these states, its heads, and their loss (`tagger.
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -66,6 +67,10 @@ class Model(nn.Module, ABC):
     @abstractmethod
     def head_labels(self, vocabulary: Vocabulary) -> Mapping[str, tuple[str, ...]]:
         """Labels in the order of the rows of each head, by the prefix of its parameters' names."""
+
+    def heads_by_name(self) -> Mapping[str, Any]:
+        """The heads whose probabilities can be calibrated: each has a `temperature`."""
+        return {}
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """The loss of a batch, as `loss_of` returns it."""

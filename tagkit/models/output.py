@@ -19,12 +19,14 @@ class ColumnOutput:
         confidence: of paths of tags; None of other values, and unless it was requested.
         scores: (batch, time, labels) of each label, where the best one may not fit the word; None
             elsewhere.
+        label_probs: (batch, time, labels) probabilities of the same; None unless it was requested.
         probs: (batch, time) probability of the ids; None unless it was requested, and of tags.
     """
 
     ids: Tensor
     confidence: SpanConfidence | None = None
     scores: Tensor | None = None
+    label_probs: Tensor | None = None
     probs: Tensor | None = None
 
 
@@ -35,7 +37,9 @@ class ModelOutput:
     Attributes:
         tag_ids: (batch, time) int64 best paths, 0 on padding; None from a model without tags.
         confidence: of these paths; None unless it was requested.
-        class_probs: (batch, classes), 0 to 1; None from a model without classes.
+        class_probs: (batch, classes), 0 to 1, as they are shown; None from a model without
+            classes.
+        raw_class_probs: the same without a temperature, by which classes are chosen.
         attention: (batch, time) weight of each token in the text's vector, 0 on padding; sums to 1
             over a text. None unless the pooling is attention.
         columns: of each tag column, of a model of several.
@@ -45,6 +49,7 @@ class ModelOutput:
     tag_ids: Tensor | None = None
     confidence: SpanConfidence | None = None
     class_probs: Tensor | None = None
+    raw_class_probs: Tensor | None = None
     attention: Tensor | None = None
     columns: tuple[ColumnOutput, ...] = ()
 

@@ -9,12 +9,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
+from torch import Tensor
+
 from tagkit.models.output import ModelOutput, require_number
 from tagkit.models.task import ModelContext
 from tagkit.nn.crf.chain import Chain
 from tagkit.nn.crf.confidence import SpanConfidence
 from tagkit.nn.crf.n_best import n_best
 from tagkit.nn.crf.partition import log_partition
+from tagkit.nn.heads.temperature import UNCALIBRATED
 from tagkit.text.records import Alternative, Prediction, Sentence, Span
 from tagkit.text.schemes import from_spans, has_spans, to_spans
 
@@ -91,7 +94,11 @@ def with_probabilities(prediction: Prediction, confidence: SpanConfidence, row: 
 
 
 def tag_alternatives(
-    context: ModelContext, scores: Chain, lengths: Sequence[int], count: int
+    context: ModelContext,
+    scores: Chain,
+    lengths: Sequence[int],
+    count: int,
+    temperature: float = UNCALIBRATED,
 ) -> list[list[Alternative]]:
     """The most probable sequences of tags of each sentence, with their probabilities.
 
@@ -100,8 +107,9 @@ def tag_alternatives(
         scores: of all paths, on the CPU.
         lengths: number of words in each sentence.
         count: number of sequences; a short sentence may have fewer.
+        temperature: of the head, for the probabilities; the order is that of the scores.
     """
-    return alternatives(partial(tags_and_spans, context), scores, lengths, count)
+    return alternatives(partial(tags_and_spans, context), scores, lengths, count, temperature)
 
 
 def alternatives(
@@ -109,20 +117,31 @@ def alternatives(
     scores: Chain,
     lengths: Sequence[int],
     count: int,
+    temperature: float = UNCALIBRATED,
 ) -> list[list[Alternative]]:
     """As `tag_alternatives`; `read` gives the tags and spans of a path."""
     paths, path_scores = n_best(scores, count)  # (batch, count, time), (batch, count)
-    # log P(path) = score - log Z; paths that do not exist score -inf. In float64, as the difference
-    # of two large numbers loses digits.
-    probs = (path_scores - log_partition(scores).double().unsqueeze(1)).exp().tolist()
+    raw = calibrated = _path_probs(scores, path_scores)
+    if temperature != UNCALIBRATED:
+        calibrated = _path_probs(scores.at_temperature(temperature), path_scores / temperature)
+    probs, exists = calibrated.tolist(), (raw > 0).tolist()
     found = []
     for row, length in enumerate(lengths):
         require_number(sum(probs[row]))
         found.append(
             [
                 Alternative(*read(path[:length]), probability)
-                for path, probability in zip(paths[row].tolist(), probs[row], strict=True)
-                if probability > 0
+                for path, probability, is_path in zip(
+                    paths[row].tolist(), probs[row], exists[row], strict=True
+                )
+                if is_path
             ]
         )
     return found
+
+
+def _path_probs(scores: Chain, path_scores: Tensor) -> Tensor:
+    """(batch, count) probabilities of paths with these scores; 0 of paths that do not exist."""
+    # log P(path) = score - log Z; paths that do not exist score -inf. In float64, as the difference
+    # of two large numbers loses digits.
+    return (path_scores - log_partition(scores).double().unsqueeze(1)).exp()

@@ -9,6 +9,7 @@ LSTMs", section on sequence labeling; Huang et al. 2015; Lample et al. 2016.)
 from collections.abc import Mapping, Sequence
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -24,6 +25,7 @@ from tagkit.features.batch import Batch
 from tagkit.features.encoding import Target, tag_target
 from tagkit.features.vocabulary import Vocabulary, most_frequent
 from tagkit.models.agreement import check_features, check_no_classes, check_tags
+from tagkit.models.calibration import TAGS
 from tagkit.models.constraints import continuations, illegal_steps, legal_scheme
 from tagkit.models.description import Description, encoder_name, metric_columns
 from tagkit.models.model import Model, build_embedding, build_encoder
@@ -84,9 +86,13 @@ class Tagger(Model):
         if not confidence:
             return ModelOutput(tag_ids=tag_ids)
         # Sums over paths are many small steps, which are slow on a GPU: they run on the CPU too.
-        scores = self.head.chain(states, mask).cpu()
+        scores = self.head.chain(states, mask).cpu().at_temperature(self.head.temperature)
         probs = span_confidence(scores, tag_ids, self.continuation.cpu())
         return ModelOutput(tag_ids=tag_ids, confidence=probs)
+
+    def heads_by_name(self) -> Mapping[str, Any]:
+        """The head of tags."""
+        return {TAGS: self.head}
 
     def set_constants(self, config: Config, vocabulary: Vocabulary) -> None:
         """Forbidden steps, and the tags that continue a span."""
@@ -295,7 +301,7 @@ class TagTask(Task):
         states, _ = model.read(batch.tokens, batch.words)  # (batch, time, hidden)
         lengths = [len(sentence) for sentence in batch.sentences]
         scores = model.head.chain(states, batch.tokens.mask).cpu()
-        return tag_alternatives(context, scores, lengths, count)
+        return tag_alternatives(context, scores, lengths, count, model.head.temperature)
 
     def score(
         self,

@@ -86,7 +86,7 @@ class FeatureCodec(Codec):
             return ColumnOutput(ids)
         # p(FEATS) = product of p(attribute), as these are independent given the states. (batch,
         # time), from the logarithms, as a product of many small factors loses digits.
-        log_probs = [torch.log_softmax(each, dim=2).amax(2) for each in scores]
+        log_probs = [torch.log_softmax(each / head.temperature, dim=2).amax(2) for each in scores]
         return ColumnOutput(ids, probs=torch.stack(log_probs).sum(0).exp().cpu())
 
     def decode(

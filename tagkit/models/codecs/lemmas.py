@@ -66,13 +66,14 @@ class LemmaCodec(Codec):
     def output(self, head: Any, states: Tensor, mask: Tensor, *, confidence: bool) -> ColumnOutput:
         """The best script of each word, and the scores of all: the best one may not fit the word.
 
-        With `confidence` the scores are probabilities.
+        With `confidence` also their probabilities.
         """
         (scores,) = head.scores(states, mask)  # (batch, time, scripts)
-        if confidence:
-            scores = torch.softmax(scores, dim=2)
-        best, ids = scores.cpu().max(2)  # both (batch, time)
-        return ColumnOutput(ids, scores=scores.cpu(), probs=best if confidence else None)
+        _, ids = scores.cpu().max(2)  # (batch, time)
+        if not confidence:
+            return ColumnOutput(ids, scores=scores.cpu())
+        probs = torch.softmax(scores / head.temperature, dim=2).cpu()
+        return ColumnOutput(ids, scores=scores.cpu(), label_probs=probs, probs=probs.amax(2))
 
     def decode(
         self, labels: ColumnLabels, output: ColumnOutput, sentences: Sequence[Sentence]
@@ -89,8 +90,9 @@ class LemmaCodec(Codec):
                     assert output.scores is not None
                     scores = output.scores[row, place]
                     lemma, number = _applicable(scripts, scores, form)
-                    if probs is not None:
-                        probability = float(scores[number]) if number >= 0 else 0.0
+                    if probs is not None and output.label_probs is not None:
+                        likely = output.label_probs[row, place]
+                        probability = float(likely[number]) if number >= 0 else 0.0
                         probs = (*probs[:place], probability, *probs[place + 1 :])
                 lemmas.append(lemma)
             found.append(Decoded(TagColumn(labels.name, tuple(lemmas), probs)))

@@ -98,7 +98,7 @@ class TagCodec(Codec):
         if not confidence:
             return ColumnOutput(ids)
         # Sums over paths are many small steps, which are slow on a GPU.
-        scores = head.chain(states, mask).cpu()
+        scores = head.chain(states, mask).cpu().at_temperature(head.temperature)
         return ColumnOutput(ids, span_confidence(scores, ids, head.continuation.cpu()))
 
     def decode(
@@ -121,7 +121,7 @@ class TagCodec(Codec):
         """The best paths of the head, exactly."""
         read = partial(spelled, labels.parts[_WHOLE], labels.scheme)
         scores = head.chain(states, mask).cpu()
-        return alternatives(read, scores, mask.sum(1).tolist(), count)
+        return alternatives(read, scores, mask.sum(1).tolist(), count, head.temperature)
 
     def score(
         self,

@@ -79,6 +79,22 @@ class Chain:
         """The sentences for which `chosen`, (batch,) bool, is True."""
         return replace(self, emissions=self.emissions[chosen], mask=self.mask[chosen])
 
+    def at_temperature(self, temperature: float) -> "Chain":
+        """All scores divided by a temperature: the same best path, other probabilities.
+
+        Over whole paths, P(y | x) becomes proportional to P(y | x) ** (1 / temperature); Guo et al.
+        2017 do the same with a softmax.
+        """
+        if temperature == 1:  # of most models: the same scores, to the bit
+            return self
+        return replace(
+            self,
+            emissions=self.emissions / temperature,
+            transitions=self.transitions / temperature,
+            start=self.start / temperature,
+            end=self.end / temperature,
+        )
+
     def cpu(self) -> "Chain":
         """The same scores on the CPU, where small steps cost no launches."""
         return Chain(

@@ -17,14 +17,20 @@ import torch
 from torch import Tensor, nn
 
 from tagkit.nn.heads.pooling import Pooling
+from tagkit.nn.heads.temperature import UNCALIBRATED
 
 ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "tanh": nn.Tanh, "gelu": nn.GELU}
 
 
 class ClassHead(nn.Module):
-    """Pooling, feed-forward layers, and a score of each class."""
+    """Pooling, feed-forward layers, and a score of each class.
+
+    Attributes:
+        temperature: as of `Head`.
+    """
 
     class_weights: Tensor
+    temperature: float = UNCALIBRATED
 
     def __init__(
         self,
@@ -69,12 +75,10 @@ class ClassHead(nn.Module):
         scores: Tensor = self.layers(vector)  # (batch, pooled) -> (batch, classes)
         return scores, attention
 
-    def classify(self, states: Tensor, final: Tensor, mask: Tensor) -> tuple[Tensor, Tensor | None]:
-        """As `scores`, with probabilities; those of a text sum to 1 where it has one class."""
-        scores, attention = self.scores(states, final, mask)
-        # Softmax makes the classes compete; sigmoid judges each by itself. Both (batch, classes).
-        probs = torch.sigmoid(scores) if self.several else torch.softmax(scores, dim=1)
-        return probs, attention
+    def probabilities(self, scores: Tensor) -> Tensor:
+        """Scores (batch, classes) as probabilities; of one class a text they sum to 1."""
+        # Softmax makes the classes compete; sigmoid judges each by itself.
+        return torch.sigmoid(scores) if self.several else torch.softmax(scores, dim=1)
 
     def loss(
         self, states: Tensor, final: Tensor, mask: Tensor, targets: Tensor

@@ -13,11 +13,18 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
+from tagkit.nn.heads.temperature import UNCALIBRATED
 from tagkit.nn.padding import check_mask
 
 
 class PartsHead(nn.Module):
-    """A softmax over the labels of each part, by one linear layer for all of them."""
+    """A softmax over the labels of each part, by one linear layer for all of them.
+
+    Attributes:
+        temperature: as of `Head`.
+    """
+
+    temperature: float = UNCALIBRATED
 
     def __init__(self, inputs: int, sizes: Sequence[int]) -> None:
         """`inputs` features of a hidden state; `sizes`: number of labels of each part."""

@@ -18,6 +18,7 @@ from typing import ClassVar
 from torch import Tensor, nn
 
 from tagkit.nn.crf.chain import Chain, check_tag_ids, viterbi
+from tagkit.nn.heads.temperature import UNCALIBRATED
 from tagkit.nn.padding import check_mask
 
 
@@ -64,11 +65,14 @@ class Head(nn.Module, ABC):
         name: as the console writes it.
         constrained_by_default: whether `constrain = "auto"` forbids steps in decoding.
         uses_bigrams: whether it is built with the bigrams of the training corpus.
+        temperature: that scores are divided by before they become probabilities; see
+            `temperature.py`. Decoding is by the scores as they are.
     """
 
     name: ClassVar[str]
     constrained_by_default: ClassVar[bool]
     uses_bigrams: ClassVar[bool] = False
+    temperature: float = UNCALIBRATED
 
     illegal_transitions: Tensor
     illegal_start: Tensor

@@ -208,7 +208,8 @@ def test_of_lemmas_the_best_script_that_fits_the_form_is_applied() -> None:
     )
     codec = CODECS["lemmas"]
     probs = torch.tensor([[[0.7, 0.1, 0.2], [0.6, 0.3, 0.1]]])
-    output = ColumnOutput(torch.tensor([[0, 0]]), scores=probs, probs=probs.amax(2))
+    ids = torch.tensor([[0, 0]])
+    output = ColumnOutput(ids, scores=probs.log(), label_probs=probs, probs=probs.amax(2))
     (found,) = codec.decode(labels, output, [Sentence(("tried", "is"))])
     # "is" has two characters, and the best script takes three away.
     assert found.column.values == ("try", "be")

@@ -56,7 +56,7 @@ def test_the_loss_of_several_classes_is_that_of_each_by_itself(
     weights = torch.tensor([0.5, 2.0, 3.0])
     ours = head(several=True, class_weights=weights)
     total, count = ours.loss(states, final, MASK, SEVERAL)
-    probs = ours.classify(states, final, MASK)[0].detach()
+    probs = ours.probabilities(ours.scores(states, final, MASK)[0]).detach()
     expected = 0.0
     for row in range(3):
         for label in range(3):
@@ -82,9 +82,8 @@ def test_probabilities_sum_to_one_over_classes_unless_there_may_be_several(
     states: Tensor, final: Tensor
 ) -> None:
     scores, _ = head().scores(states, final, MASK)
-    torch.testing.assert_close(head().classify(states, final, MASK)[0], scores.softmax(1))
-    both = head(several=True)
-    torch.testing.assert_close(both.classify(states, final, MASK)[0], scores.sigmoid())
+    torch.testing.assert_close(head().probabilities(scores), scores.softmax(1))
+    torch.testing.assert_close(head(several=True).probabilities(scores), scores.sigmoid())
 
 
 @pytest.mark.parametrize("activation", sorted(ACTIVATIONS))
