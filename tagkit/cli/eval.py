@@ -123,6 +123,20 @@ def eval_command(
         bool,
         typer.Option("--interval", help="Add the 95 % bootstrap interval of the main score."),
     ] = False,
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            help="Also write the report as a page for a browser, with all analyses that have a "
+            "meaning for the labels, asked for or not. A page that exists is replaced.",
+            metavar="FILE",
+        ),
+    ] = None,
+    curve: Annotated[
+        Path | None,
+        typer.Option(
+            help="learning-curve.json of tagkit learning-curve, for --html.", metavar="FILE"
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     encoding: Encoding = None,
     batch_size: Annotated[
@@ -161,7 +175,9 @@ def eval_command(
         {"--pred-column": not gold and pred_column is not None},
         "is for --gold: a model predicts its tags itself",
     )
-    _refuse({"--train": train is not None and not slices}, "is for --slices")
+    of_slices = slices or (html is not None and not several)
+    _refuse({"--train": train is not None and not of_slices}, "is for --slices")
+    _refuse({"--curve": curve is not None and html is None}, "is for --html")
     for_one = {f"--{name}": True for name in names} | {"--verify": verify}
     _refuse(for_one if several else {}, "is for one system, with one MODEL, or --pred once")
     if several and "-" in (gold, file):
@@ -186,8 +202,13 @@ def eval_command(
 
         set_threads(threads)
     corpus = gold or file or ""
+    page = None
+    if html is not None:
+        from tagkit.cli.report_page import ReportPage
+
+        page = ReportPage(html, curve, [corpus, *(pred or ()), train or "-"], models or ())
     if several:
-        show_systems(scoring, corpus, models or (), pred or (), device, as_json=as_json)
+        show_systems(scoring, corpus, models or (), pred or (), device, page, as_json=as_json)
         return
     predictor = None
     if models:
@@ -195,13 +216,13 @@ def eval_command(
 
         predictor = load(models[0], device)
     report = scoring.report(
-        corpus, pred[0] if pred else None, predictor, keep=verify or bool(names)
+        corpus, pred[0] if pred else None, predictor, keep=verify or bool(names or page)
     )
     analysis = None
+    seen = None if train is None else scoring.training(train, predictor)
     if names:
         from tagkit.evaluation.analysis import analyse
 
-        seen = None if train is None else scoring.training(train, predictor)
         analysis = analyse(report, names, seen)
     found = None
     if verify:
@@ -212,6 +233,8 @@ def eval_command(
 
         found = verify_report(report, source_name(corpus))
     _show(report, analysis, as_json=as_json)
+    if page is not None:
+        page.write_report(report, seen)
     if found:  # to standard error: standard output may be JSON
         for line in found.lines():
             note(line)

@@ -11,6 +11,7 @@ import typer
 from tagkit.text.json_text import to_json
 
 if TYPE_CHECKING:
+    from tagkit.cli.report_page import ReportPage
     from tagkit.evaluation.report import Report
     from tagkit.inference.scoring import Scoring
 
@@ -21,6 +22,7 @@ def show_systems(
     models: Sequence[Path],
     files: Sequence[str],
     device: str,
+    page: "ReportPage | None",
     *,
     as_json: bool,
 ) -> None:
@@ -32,6 +34,7 @@ def show_systems(
         models: folders of models, which predict one after the other.
         files: files of predictions, where there are no models.
         device: of the models.
+        page: to be written too.
         as_json: print one JSON object.
     """
     from tagkit.cli.messages import show_lines
@@ -55,6 +58,8 @@ def show_systems(
         names = [source_name(file) for file in files]
         reports = (once.report(gold, file, keep=True) for file in files)
     systems = compare_systems(list(zip(names, reports, strict=True)))
+    if page is not None:
+        page.write_systems(systems)
     if as_json:
         typer.echo(to_json(systems.to_dict()))
         return

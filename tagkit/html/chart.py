@@ -117,7 +117,7 @@ class Chart:
                 self.y.label,
                 transform=f"translate(14 {middle:g}) rotate(-90)",
                 text_anchor="middle",
-            )  # fmt: skip
+            )
         )
         return joined(parts)
 

@@ -69,6 +69,15 @@ def draw_classes(classes: Iterable[tuple[str, float | None]], palette: Palette) 
     return element("p", joined(part for each in found for part in (each, " ")), class_="classes")
 
 
+def draw_legend(counts: Iterable[tuple[str, int]], palette: Palette) -> Markup:
+    """Labels in their colours, each with a number."""
+    items = (
+        element("li", element("bdi", f"{label} {count:,}", class_=f"tag {palette.class_of(label)}"))
+        for label, count in counts
+    )
+    return element("ul", *items, class_="legend")
+
+
 def paragraph(*children: Child) -> Markup:
     """A text of any language, in whatever direction that is written."""
     return element("p", *children, class_="drawn", dir="auto", lang="")

@@ -12,7 +12,7 @@ from markupsafe import Markup
 from tagkit.corpus.formats.options import Item
 from tagkit.corpus.formats.pieces import Piece, Writing
 from tagkit.html.colours import Palette
-from tagkit.html.drawing import BARE, Mark, Token, draw_classes, draw_text, draw_tokens
+from tagkit.html.drawing import BARE, Mark, Token, draw_classes, draw_legend, draw_text, draw_tokens
 from tagkit.html.elements import element, joined
 from tagkit.html.page import page_end, page_head
 from tagkit.text.records import Document, Sentence, TaggedText
@@ -35,10 +35,7 @@ def write_html(items: Iterable[Item | TaggedText], writing: Writing) -> Iterator
         drawn = joined([_classes(item, palette, counts), _labels(item, writing, palette, counts)])
         body = element("div", drawn)
         yield Piece("", element("div", place, body, class_="text", id=f"text-{number}") + "\n")
-    legend = element("ul", *(
-        element("li", element("span", f"{label} {count:,}", class_=f"tag {palette.class_of(label)}"))
-        for label, count in counts.most_common()
-    ), class_="legend")  # fmt: skip
+    legend = draw_legend(counts.most_common(), palette)
     summary = element("p", f"{plural(number, 'text')}, and how often each label occurs:")
     shown = [summary, legend] if counts else [element("p", plural(number, "text"))]
     yield Piece("", joined([Markup("</main>\n"), element("footer", *shown), "\n", page_end()]))

@@ -17,12 +17,9 @@ def draw_confusion(scored: Scored, palette: Palette) -> Markup | None:
     comparison = scored.report.comparison
     if comparison.kind not in (Kind.TOKENS, Kind.CLASS):
         return None
-    gold = chain.from_iterable(comparison.gold)
-    if comparison.kind is Kind.CLASS:  # a text may be left without a predicted class
-        predicted = ((classes or (NO_CLASS,))[0] for classes in comparison.predicted)
-    else:
-        predicted = chain.from_iterable(comparison.predicted)
-    pairs = Counter(zip(gold, predicted, strict=True))
+    # A text may be left without a predicted class.
+    predicted = chain.from_iterable(labels or (NO_CLASS,) for labels in comparison.predicted)
+    pairs = Counter(zip(chain.from_iterable(comparison.gold), predicted, strict=True))
     wrong = {pair: count for pair, count in pairs.items() if pair[0] != pair[1]}
     if not wrong:
         return None
