@@ -1,7 +1,7 @@
 """Elements of HTML and SVG, whose texts are escaped unless they are `Markup` already."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from markupsafe import Markup, escape
 
@@ -64,23 +64,18 @@ def table(
 
     Args:
         caption: above it.
-        heads: of the columns.
+        heads: of the columns; empty over drawings that say the same as the number before them.
         rows: their cells, as many as heads.
         names: how many columns at the left hold names, each the head of its row; the others hold
             numbers.
     """
     head = joined(
         element("th", text, scope="col", class_=None if number < names else "number")
+        if text
+        else element("td", class_="drawing")
         for number, text in enumerate(heads)
     )
-    body = joined(
-        element("tr", *(
-            element("th", cell, scope="row") if number < names
-            else element("td", cell, class_="number")
-            for number, cell in enumerate(row)
-        ))
-        for row in rows
-    )  # fmt: skip
+    body = joined(element("tr", *_cells(heads, row, names)) for row in rows)
     return scrolling(
         caption,
         element(
@@ -90,6 +85,14 @@ def table(
             element("tbody", body),
         ),
     )
+
+
+def _cells(heads: Sequence[str], row: Sequence[Child], names: int) -> Iterator[Markup]:
+    for number, (head, cell) in enumerate(zip(heads, row, strict=True)):
+        if number < names:
+            yield element("th", cell, scope="row")
+        else:
+            yield element("td", cell, class_="number" if head else "drawing")
 
 
 def scrolling(name: str, *children: Child) -> Markup:

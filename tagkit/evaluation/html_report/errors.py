@@ -27,6 +27,10 @@ _MEANING = {
     "split": "several predictions for one gold span",
     "merged": "one prediction for several gold spans",
 }
+_OF_NONE = note(
+    "(none) as gold label is a spurious span, as predicted label a missed one. Splits and mergers "
+    "are not in this table."
+)
 
 
 def draw_errors(errors: ErrorReport, palette: Palette) -> Markup:
@@ -34,29 +38,32 @@ def draw_errors(errors: ErrorReport, palette: Palette) -> Markup:
     most = max((each.count for each in errors.kinds.values()), default=0) or 1
     kinds = table(
         "Kinds of error",
-        ("kind", "errors", "", "F1 points if mended", "meaning"),
+        ("kind", "errors", "", "F1 if mended"),
         [
-            (kind, each.count, share_bar(each.count / most, "bar-2"), f"{100 * each.gain:+.2f}",
-             element("span", _MEANING.get(kind), class_="meaning"))
+            (
+                joined([kind, element("span", _MEANING.get(kind), class_="meaning")]),
+                each.count,
+                share_bar(each.count / most, "bar-2"),
+                f"{100 * each.gain:+.2f}",
+            )
             for kind, each in errors.kinds.items()
         ],
-    )  # fmt: skip
+    )
     if not errors.errors:
         return joined([kinds, note("No error was found.")])
     ranked = [(label_cell(label), count) for label, count in errors.types.items()]
     types = table("Types with most errors", ("type", "errors"), ranked[:MAX_ROWS])
     pairs = {(gold, other): count for gold, other, count in errors.confusion}
-    confused = pairs and confusion("Confusion of types", pairs, {}, unit="errors", none=NOTHING)
+    confused = confusion("Confusion of types", pairs, {}, unit="errors", none=NOTHING)
+    side = joined([confused, _OF_NONE]) if pairs else None
+    worst = joined([types, left_out(len(ranked), MAX_ROWS)])
+    gain = (
+        f"{plural(errors.errors, 'error')}. The last column is how many points F1 would gain if "
+        "all errors of a kind were mended and nothing else changed."
+    )
     found = [
-        kinds,
-        note(f"{plural(errors.errors, 'error')}. The third column of numbers is what F1 would gain "
-             "if all errors of a kind were mended and nothing else changed."),
-        confused or None,
-        note("(none) as gold label: a spurious span; as predicted label: a missed one. Splits and "
-             "mergers are in the table above alone."),
-        types,
-        left_out(len(ranked), MAX_ROWS),
-    ]  # fmt: skip
+        element("div", joined([kinds, note(gain)]), joined([side, worst]), class_="wide"),
+    ]
     for kind, each in errors.kinds.items():
         if each.examples:
             found.append(element("h3", f"Examples: {kind}"))

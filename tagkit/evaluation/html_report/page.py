@@ -6,6 +6,7 @@ row, or a section without a record, is left out.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from markupsafe import Markup
@@ -116,7 +117,11 @@ def report_page(title: str, about: str, parts: Sequence[Part]) -> str:
         about: a sentence below it; empty for none.
         parts: the records.
     """
+    # Labels in their order, so that those of a report have the same colours on every page.
+    scored = [part.record for part in parts if isinstance(part.record, Scored)]
     palette = Palette()
+    for label in chain.from_iterable(each.report.types for each in scored):
+        palette.class_of(label)
     sections = list(_sections(parts, palette))
     links = joined(
         element("li", element("a", heading, href=f"#{anchor}")) for anchor, heading, _ in sections

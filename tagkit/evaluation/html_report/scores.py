@@ -10,7 +10,7 @@ from tagkit.evaluation.html_report.tables import cards, note, score_table
 from tagkit.evaluation.report_text import label_cell
 from tagkit.evaluation.tag_report import TagReport
 from tagkit.html.colours import Palette
-from tagkit.html.elements import joined, percent, share
+from tagkit.html.elements import element, joined, percent, share
 from tagkit.text.schemes import has_spans
 from tagkit.wording import listed
 
@@ -51,9 +51,6 @@ def draw_scores(scored: Scored, palette: Palette) -> Markup:
         names = [f"{label_cell(label)} ({count:,})" for label, count in report.unknown.items()]
         unknown = note("Gold labels that the model does not know, all counted as errors: ",
                        listed(names))  # fmt: skip
-    return joined([
-        cards(*shown),
-        score_table("Scores by label", "label", report.types.items()),
-        score_table("Averages", "average", averages),
-        unknown,
-    ])  # fmt: skip
+    labels = score_table("Scores by label", "label", report.types.items())
+    means = score_table("Averages", "average", averages)
+    return joined([cards(*shown), element("div", labels, means, class_="wide"), unknown])

@@ -98,12 +98,13 @@ def confusion(
     )
     drawn = element(
         "table",
-        element("caption", f"{caption}: {unit} by gold label (rows) and predicted label (columns)"),
+        element("caption", caption),
         element("thead", element("tr", element("th", "gold \\ predicted", scope="col"), head)),
         element("tbody", body),
         class_="matrix",
     )
-    return scrolling(caption, drawn)
+    legend = note(f"Rows: gold label. Columns: predicted label. Numbers: {unit}.")
+    return joined([scrolling(caption, drawn), legend])
 
 
 def _cell(
@@ -114,7 +115,8 @@ def _cell(
     most: int,
 ) -> Markup:
     if gold == other:
-        return element("td", right.get(gold), class_="right" if right.get(gold) else None)
+        count = right.get(gold)
+        return element("td", count or "–", class_="right" if count else "quiet")
     count = counts.get((gold, other), 0)
     heat = 0 if not count else 1 + (count > most / 8) + (count > most / 2)
     return element("td", count or "·", class_=f"heat-{heat}" if heat else "quiet")
