@@ -6,14 +6,16 @@ from itertools import groupby
 from pathlib import Path
 
 from tagkit.cli.console import StepColumn, WithBar, note
+from tagkit.cli.messages import with_flags
+from tagkit.cli.terminal import DEFAULT_WIDTH
 from tagkit.evaluation.learning_curve import LEVEL, LearningCurve, Point
 from tagkit.training.callbacks import Step
 from tagkit.training.curve_files import PICTURE
 from tagkit.training.learning_curve import CurveListener
 from tagkit.training.seed_scores import mean_and_deviation
-from tagkit.wording import plural_of
+from tagkit.wording import Message, plural_of
 
-_WIDTH = 80
+_TIMES = ("twice", "four times")  # of `learning_curve.AHEAD`
 
 
 class CurveProgress(WithBar, CurveListener):
@@ -47,5 +49,42 @@ class CurveProgress(WithBar, CurveListener):
 
 
 def curve_lines(curve: LearningCurve, folder: Path) -> Iterator[str]:
-    """The scores by size, the law, and what more data would bring."""
-    yield from ()
+    """The scores by size, the law, and what more data would bring, at most 80 characters each.
+
+    Args:
+        curve: what was measured.
+        folder: where its picture is.
+    """
+    units = plural_of(curve.unit)
+    several = len({point.seed for point in curve.points}) > 1
+    yield f"{units:>10}  {'dev ' + curve.measure:>8}" + ("  deviation  seeds" if several else "")
+    for size, group in groupby(curve.points, key=lambda point: point.sentences):
+        scores = [100 * point.score for point in group]
+        mean, deviation = mean_and_deviation(scores)
+        beside = f"  {deviation:>9.2f}  {len(scores):>5}" if several else ""
+        yield f"{size:>10,}  {mean:>{max(8, len(curve.measure) + 4)}.2f}{beside}"
+    yield ""
+    law = curve.law
+    yield (
+        f"error = {100 * law.asymptote:.1f} + {100 * law.factor:,.0f} / {units} ** "
+        f"{law.exponent:.2f}, in percent"
+    )
+    *_, last = curve.mean_scores().values()
+    for words, each in zip(_TIMES, curve.forecasts, strict=True):
+        yield from _wrapped(
+            f"With {words} the data, {each.sentences:,} {units}: about {100 * each.score:.1f} "
+            f"({100 * each.low:.1f} to {100 * each.high:.1f}): {100 * (each.score - last):+.1f}"
+        )
+    yield from _wrapped(
+        f"The interval holds {100 * LEVEL:.0f} % of trainings on more {units} of this kind. What "
+        "texts of another kind would bring, or a model for these, it does not know."
+    )
+    for remark in curve.remarks():
+        yield from _wrapped(Message("warning: ", remark))
+    yield ""
+    yield f"saved {folder / PICTURE}"
+
+
+def _wrapped(text: str) -> Iterator[str]:
+    """A sentence, with flags in place of options, in lines of at most 80 characters."""
+    yield from textwrap.wrap(with_flags(text), DEFAULT_WIDTH, break_long_words=False)

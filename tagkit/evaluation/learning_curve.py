@@ -18,6 +18,7 @@ required for classification performance"): small corpora follow the law less clo
 """
 
 import math
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -26,6 +27,7 @@ from numpy.typing import NDArray
 
 from tagkit.errors import DataError
 from tagkit.text.json_text import Record
+from tagkit.wording import Message, Setting
 
 LEVEL = 0.9  # of the intervals of forecasts
 MIN_SIZES = 3  # distinct ones, as the law has three parameters
@@ -34,15 +36,19 @@ Array = NDArray[np.float64]
 
 # The prior, chosen on nine corpora (benchmarks/BENCHMARKS.md). Exponents of tagging corpora are
 # 0.2 to 0.5; the law is a straight line in logarithms, with no asymptote, as often as not.
-_EXPONENT, _EXPONENT_SPREAD = 0.3, 0.6  # median, and standard deviation of the logarithm
+_EXPONENT, _EXPONENT_SPREAD = 0.3, 0.5  # median, and standard deviation of the logarithm
 _NO_ASYMPTOTE = 0.3  # probability
 # Relative deviation of an error before anything is measured, and how many points that counts as.
-_DEVIATION, _DEVIATION_POINTS = 0.04, 3.0
+_DEVIATION, _DEVIATION_POINTS = 0.06, 3.0
 _SIZE_WEIGHT = 0.5  # a point weighs in proportion to its size to this power
 _MIN_ERROR = 1e-3  # a score of 1 would have no logarithm, and dev no decision between 0 and this
 _EXPONENTS = np.geomspace(0.02, 2.0, 60)
 _RATIOS = np.concatenate(([0.0], np.linspace(0.0125, 0.9875, 40)))  # asymptote to largest error
+_IMPROBABLE = 0.05  # relative to the most probable law
 _DRAWS = 20_000
+
+_FLAT = 0.003  # a gain that is smaller is little
+_POOR_FIT = 0.08  # a larger relative deviation from the law is no chance of a training
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +82,7 @@ class PowerLaw(Record):
 
     def score(self, sentences: float) -> float:
         """The score with so many sentences."""
-        return 1 - self.asymptote - self.factor * sentences**-self.exponent
+        return float(1 - self.asymptote - self.factor * sentences**-self.exponent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +91,7 @@ class Forecast(Record):
 
     Attributes:
         sentences: number of training sentences.
-        score: median.
+        score: by the law.
         low: lower end of the interval of `LEVEL`.
         high: upper end.
     """
@@ -105,40 +111,89 @@ class LearningCurve(Record):
         points: by number of sentences, and then by seed.
         law: through the points.
         forecasts: for more sentences than there are.
+        unit: what a training sentence is called: "sentence" or "text".
     """
 
     measure: str
     points: tuple[Point, ...]
     law: PowerLaw
     forecasts: tuple[Forecast, ...]
+    unit: str = "sentence"
+
+    @property
+    def gain(self) -> float:
+        """What the first forecast promises over the law's score of the largest size, 0 to 1."""
+        largest = self.points[-1].sentences
+        return self.forecasts[0].score - self.law.score(largest)
+
+    @property
+    def deviation(self) -> float:
+        """How far points lie off the law: root mean square, relative to the errors."""
+        errors = [
+            _log_error(p.score) - _log_error(self.law.score(p.sentences)) for p in self.points
+        ]
+        return math.sqrt(sum(error**2 for error in errors) / len(errors))
+
+    def mean_scores(self) -> dict[int, float]:
+        """Mean over seeds, by number of sentences, which increase."""
+        sizes = dict.fromkeys(point.sentences for point in self.points)
+        return {
+            size: statistics.mean(p.score for p in self.points if p.sentences == size)
+            for size in sizes
+        }
+
+    def remarks(self) -> tuple[str, ...]:
+        """What is to be kept in mind, each a sentence for people; none of a good, rising curve."""
+        found: list[str] = []
+        *smaller, last = self.mean_scores().values()
+        more_seeds = Message("more seeds (", Setting("train.seeds", "1,2,3"), ") would tell")
+        if last < max(smaller):
+            found.append(
+                Message("a smaller part of the corpus scores more than all that was tried, so that "
+                        "chance outweighs size: ", more_seeds)
+            )  # fmt: skip
+        elif self.deviation > _POOR_FIT:
+            found.append(
+                Message(
+                    f"the scores lie off the law by {100 * self.deviation:.0f} % of their errors, "
+                    "so that the forecast is vague; larger sizes, or ", more_seeds,
+                )
+            )  # fmt: skip
+        if self.gain < _FLAT:
+            found.append(
+                "more data of this kind would bring little: twice as much about "
+                f"{100 * self.gain:+.1f}; other texts, better labels or another model may bring "
+                "more"
+            )
+        return tuple(found)
 
 
-def fit(measure: str, points: Sequence[Point], seed: int = 1) -> LearningCurve:
+def fit(
+    measure: str, points: Sequence[Point], unit: str = "sentence", seed: int = 1
+) -> LearningCurve:
     """The law through points, and forecasts for twice and four times the largest size.
 
     Args:
         measure: what the scores are.
         points: of `MIN_SIZES` sizes or more.
+        unit: what a training sentence is called.
         seed: of the draws that the intervals are made of.
 
     Raises:
         DataError: there are fewer sizes.
     """
     ordered = tuple(sorted(points, key=lambda point: (point.sentences, point.seed)))
-    sizes = {point.sentences for point in ordered}
+    sizes = sorted({point.sentences for point in ordered})
     if len(sizes) < MIN_SIZES:
         raise DataError(
             f"learning curve: expected scores of at least {MIN_SIZES} sizes, found {len(sizes)}"
         )
+    ahead = [times * sizes[-1] for times in AHEAD]
     posterior = _posterior(ordered)
-    largest = max(sizes)
+    law = posterior.law([*sizes, *ahead])
     rng = np.random.default_rng(seed)
-    return LearningCurve(
-        measure=measure,
-        points=ordered,
-        law=posterior.law(),
-        forecasts=tuple(posterior.forecast(times * largest, rng) for times in AHEAD),
-    )
+    forecasts = tuple(posterior.forecast(law, sentences, rng) for sentences in ahead)
+    return LearningCurve(measure, ordered, law, forecasts, unit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,36 +223,46 @@ class _Posterior:
     weight: float
     freedom: float
 
-    def law(self) -> PowerLaw:
-        """The most probable law."""
-        best = int(self.probs.argmax())
+    def law(self, sizes: Sequence[int]) -> PowerLaw:
+        """The law that is nearest to the mean of all at these sizes, in logarithms.
+
+        The most probable one would be at the edge of what is possible as often as not, with no
+        asymptote at all.
+        """
+        # (laws, sizes)
+        errors = self.levels[:, None] + self._shapes(sizes)
+        distances = ((errors - self.probs @ errors) ** 2).sum(axis=1)
+        # Of the laws that the points do not rule out.
+        distances[self.probs < _IMPROBABLE * self.probs.max()] = np.inf
+        best = int(distances.argmin())
         error = math.exp(self.levels[best])
         ratio, exponent = float(self.ratios[best]), float(self.exponents[best])
         return PowerLaw(error * ratio, error * (1 - ratio) * self.largest**exponent, exponent)
 
-    def forecast(self, sentences: int, rng: np.random.Generator) -> Forecast:
+    def forecast(self, law: PowerLaw, sentences: int, rng: np.random.Generator) -> Forecast:
         """The score of another training, on so many sentences."""
         chosen = rng.choice(len(self.probs), size=_DRAWS, p=self.probs)
-        shapes = _shape(
-            self.exponents[chosen], self.ratios[chosen], np.array([sentences / self.largest])
-        )[:, 0]
         # The level is as uncertain as a mean is, and the training adds its own deviation.
-        scatter = self.deviations[chosen] * math.sqrt(1 / self.weight + 1)
-        errors = self.levels[chosen] + shapes + scatter * rng.standard_t(self.freedom, _DRAWS)
-        tails = [0.5, (1 + LEVEL) / 2, (1 - LEVEL) / 2]
-        score, low, high = (float(each) for each in 1 - np.exp(np.quantile(errors, tails)))
-        return Forecast(sentences, max(0.0, score), max(0.0, low), max(0.0, high))
+        scatter = self.deviations * math.sqrt(1 / self.weight + 1)
+        errors = (self.levels + self._shapes([sentences])[:, 0])[chosen]
+        errors += scatter[chosen] * rng.standard_t(self.freedom, _DRAWS)
+        low, high = 1 - np.exp(np.quantile(errors, [(1 + LEVEL) / 2, (1 - LEVEL) / 2]))
+        score = law.score(sentences)
+        return Forecast(sentences, score, max(0.0, float(low)), float(high))
+
+    def _shapes(self, sizes: Sequence[int]) -> Array:
+        return _shape(self.exponents, self.ratios, np.array(sizes) / self.largest)
 
 
 def _posterior(points: Sequence[Point]) -> _Posterior:
     sizes = np.array([point.sentences for point in points], dtype=np.float64)
-    errors = np.array([max(_MIN_ERROR, 1 - point.score) for point in points])
+    log_errors = np.array([_log_error(point.score) for point in points])
     largest = sizes.max()
     weights = (sizes / largest) ** _SIZE_WEIGHT
     grid = np.meshgrid(_EXPONENTS, _RATIOS, indexing="ij")
     exponents, ratios = grid[0].ravel(), grid[1].ravel()
     # (laws, points)
-    above = np.log(errors) - _shape(exponents, ratios, sizes / largest)
+    above = log_errors - _shape(exponents, ratios, sizes / largest)
     levels = above @ weights / weights.sum()
     squares = (above - levels[:, None]) ** 2 @ weights
     # A conjugate prior of the variance: that of `_DEVIATION_POINTS` points before.
@@ -215,6 +280,10 @@ def _posterior(points: Sequence[Point]) -> _Posterior:
         weight=float(weights.sum()),
         freedom=freedom,
     )
+
+
+def _log_error(score: float) -> float:
+    return math.log(max(_MIN_ERROR, 1 - score))
 
 
 def _shape(exponents: Array, ratios: Array, sizes: Array) -> Array:

@@ -7,7 +7,7 @@ size-N-seed-S/          the run of the point that is being measured; removed at 
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,11 +37,13 @@ class Measured:
     Attributes:
         run: options and corpora that all of them have in common (`run_identity.identity`).
         measure: what their scores are.
+        unit: what a training sentence is called.
         points: in the order in which they were measured.
     """
 
     run: Mapping[str, Any]
     measure: str
+    unit: str
     points: tuple[Point, ...] = ()
 
 
@@ -56,6 +58,7 @@ def write_measured(folder: Path, measured: Measured, curve: LearningCurve | None
         "format_version": FORMAT_VERSION,
         "tagkit": __version__,
         "measure": measured.measure,
+        "unit": measured.unit,
         "points": [point.to_dict() for point in points],
         "law": curve.law.to_dict() if curve else None,
         "forecasts": [each.to_dict() for each in curve.forecasts] if curve else [],
@@ -81,7 +84,7 @@ def read_measured(folder: Path) -> Measured:
                 f"{path}: made by tagkit {record['tagkit']}, whose files this one cannot read"
             )
         points = tuple(_point(each) for each in record["points"])
-        return Measured(dict(record["run"]), str(record["measure"]), points)
+        return Measured(dict(record["run"]), str(record["measure"]), str(record["unit"]), points)
     except OSError as error:
         raise CheckpointError(f"{path}: cannot be read: {error.strerror or error}") from None
     except (ValueError, KeyError, TypeError) as error:
@@ -99,7 +102,7 @@ def _point(record: Mapping[str, Any]) -> Point:
 
 def _is_curve(path: Path) -> bool:
     record = json.loads(path.read_text(encoding="utf-8"))
-    return record.keys() >= {"format_version", "measure", "points", "law", "forecasts", "run"}
+    return bool(record.keys() >= {"format_version", "measure", "points", "law", "forecasts", "run"})
 
 
 FILES = (FileArtifact(CURVE, _is_curve, companions=(PICTURE,)),)

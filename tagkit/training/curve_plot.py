@@ -17,25 +17,25 @@ _MEASURED, _FORECAST = "#1f77b4", "#c25700"
 _STEPS = 60  # straight pieces of the law
 
 
-def write_picture(path: Path, curve: LearningCurve, unit: str) -> None:
+def write_picture(path: Path, curve: LearningCurve) -> None:
     """Write a picture of a learning curve.
 
     Args:
         path: of the file.
         curve: what it shows.
-        unit: what a training sentence is called.
 
     Raises:
         CheckpointError: it cannot be written.
     """
-    drawn = "".join(f"{each}\n" for each in picture(_WIDTH, _HEIGHT, _elements(curve, unit)))
+    drawn = "".join(f"{each}\n" for each in picture(_WIDTH, _HEIGHT, _elements(curve)))
     try:
         write_whole(path, encoded(drawn, first=True))
     except OSError as error:
         raise cannot_write(path, error) from None
 
 
-def _elements(curve: LearningCurve, unit: str) -> Iterator[str]:
+def _elements(curve: LearningCurve) -> Iterator[str]:
+    units = plural_of(curve.unit)
     bottom, right = _HEIGHT - _BOTTOM, _WIDTH - _RIGHT
     sizes = sorted({point.sentences for point in curve.points})
     ahead = [each.sentences for each in curve.forecasts]
@@ -64,7 +64,7 @@ def _elements(curve: LearningCurve, unit: str) -> Iterator[str]:
     for tick in upwards.ticks():
         yield line(_LEFT, upwards.at(tick), right, upwards.at(tick), "#ddd")
         yield text(_LEFT - 6, upwards.at(tick) + 4, f"{tick:g}", anchor="end")
-    yield text((_LEFT + right) / 2, _HEIGHT - 14, f"training {plural_of(unit)}")
+    yield text((_LEFT + right) / 2, _HEIGHT - 14, f"training {units}")
     middle = (_TOP + bottom) / 2
     yield text(16, middle, f"dev {curve.measure}", more=f'transform="rotate(-90 16 {middle:g})"')
     for start, end, colour, dashes in (
@@ -81,12 +81,12 @@ def _elements(curve: LearningCurve, unit: str) -> Iterator[str]:
         yield line(x - 5, low, x + 5, low, _FORECAST)
         yield line(x - 5, high, x + 5, high, _FORECAST)
         said = (
-            f"forecast with {each.sentences:,} {plural_of(unit)}: {100 * each.score:.2f} "
+            f"forecast with {each.sentences:,} {units}: {100 * each.score:.2f} "
             f"({100 * each.low:.2f} to {100 * each.high:.2f} at {100 * LEVEL:.0f} %)"
         )
         yield _dot(x, y, _FORECAST, said)
     for point in curve.points:
-        said = f"{point.sentences:,} {plural_of(unit)}, seed {point.seed}: {100 * point.score:.2f}"
+        said = f"{point.sentences:,} {units}, seed {point.seed}: {100 * point.score:.2f}"
         yield _dot(*place(point.sentences, point.score), _MEASURED, said)
     for number, (name, colour) in enumerate(
         (("measured", _MEASURED), (f"forecast, with its {100 * LEVEL:.0f} % interval", _FORECAST))

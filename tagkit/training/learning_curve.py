@@ -60,7 +60,7 @@ class CurveListener:
         """Called after each step of a training."""
 
     def on_point(self, point: Point, *, was_there: bool) -> None:
-        """Called with each point, in order of size; `was_there` if an earlier command measured it."""
+        """Called with each point, by size; `was_there` if an earlier command has measured it."""
 
     def on_note(self, text: str) -> None:
         """Called with a message for the user, one sentence."""
@@ -111,7 +111,9 @@ def learning_curve(
     del corpus  # each training reads its own
     run_folder = RunFolder(folder, writes=True)
     with run_folder.locked(listener.on_note):
-        measured = _open(run_folder, config, measure, resume=resume, force=force)
+        measured = _open(
+            run_folder, Measured({}, measure, unit), config, resume=resume, force=force
+        )
         listener.on_start(counts, seeds, measure, unit)
         there = {(point.sentences, point.seed): point for point in measured.points}
         for count, seed in ((count, seed) for count in counts for seed in seeds):
@@ -125,9 +127,9 @@ def learning_curve(
                 write_measured(folder, measured)
                 discard_run(folder / size_folder(count, seed), listener.on_note)
             listener.on_point(point, was_there=(count, seed) in there)
-        curve = fit(measure, measured.points)
+        curve = fit(measure, measured.points, unit)
         write_measured(folder, measured, curve)
-        write_picture(folder / PICTURE, curve, unit)
+        write_picture(folder / PICTURE, curve)
     return curve
 
 
@@ -209,7 +211,7 @@ def _counts(sizes: Sequence[int | Fraction], total: int, path: str, unit: str) -
 
 
 def _open(
-    run_folder: RunFolder, config: Config, measure: str, *, resume: bool, force: bool
+    run_folder: RunFolder, fresh: Measured, config: Config, *, resume: bool, force: bool
 ) -> Measured:
     """Make the folder ready; the points to continue from.
 
@@ -239,7 +241,7 @@ def _open(
     }
     run = identity(config, digests, choose_device(config.train.device).type, 1)
     run = plain({name: value for name, value in run.items() if name not in _OF_A_POINT})
-    measured = Measured(run, measure)
+    measured = replace(fresh, run=run)
     if is_curve and resume:
         before = read_measured(folder)
         if changed := differences(before.run, {**before.run, **run}):
