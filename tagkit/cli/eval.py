@@ -137,6 +137,10 @@ def eval_command(
             help="learning-curve.json of tagkit learning-curve, for --html.", metavar="FILE"
         ),
     ] = None,
+    audit: Annotated[
+        Path | None,
+        typer.Option(help="Output of tagkit audit --json, for --html.", metavar="FILE"),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     encoding: Encoding = None,
     batch_size: Annotated[
@@ -177,7 +181,8 @@ def eval_command(
     )
     of_slices = slices or (html is not None and not several)
     _refuse({"--train": train is not None and not of_slices}, "is for --slices")
-    _refuse({"--curve": curve is not None and html is None}, "is for --html")
+    of_page = {"--curve": curve is not None, "--audit": audit is not None}
+    _refuse(of_page if html is None else {}, "is for --html")
     for_one = {f"--{name}": True for name in names} | {"--verify": verify}
     _refuse(for_one if several else {}, "is for one system, with one MODEL, or --pred once")
     if several and "-" in (gold, file):
@@ -206,7 +211,7 @@ def eval_command(
     if html is not None:
         from tagkit.cli.report_page import ReportPage
 
-        page = ReportPage(html, curve, [corpus, *(pred or ()), train or "-"], models or ())
+        page = ReportPage(html, curve, audit, [corpus, *(pred or ()), train or "-"], models or ())
     if several:
         show_systems(scoring, corpus, models or (), pred or (), device, page, as_json=as_json)
         return

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from tagkit.cli.console import note
 from tagkit.corpus.formats.source import STDIN, source_name
 from tagkit.errors import DataError
-from tagkit.evaluation.html_report.curve_file import read_curve
 from tagkit.evaluation.html_report.page import Part, report_page, report_parts, whole_analysis
+from tagkit.evaluation.html_report.stored_records import read_audit, read_curve
 from tagkit.html.page import BEGINNING
 from tagkit.storage import PACKED, open_output
 from tagkit.storage.places import refuse_input, refuse_inside, require_name, require_place
@@ -26,23 +26,32 @@ class ReportPage:
     Args:
         path: of the page.
         curve: file of a learning curve; None for none.
+        audit: file of an audit; None for none.
         inputs: other files that are read, the corpus first and predictions behind it.
         models: folders of models.
 
     Raises:
         DataError: it would take the place of an input or of a file that is no page, it cannot be
-            written, or the curve cannot be read.
+            written, or a curve or an audit cannot be read.
     """
 
     def __init__(
-        self, path: Path, curve: Path | None, inputs: Sequence[str], models: Sequence[Path]
+        self,
+        path: Path,
+        curve: Path | None,
+        audit: Path | None,
+        inputs: Sequence[str],
+        models: Sequence[Path],
     ) -> None:
         """All that can be wrong is found before anything is scored."""
-        check_page(path, [*inputs, *([str(curve)] if curve else [])], models)
+        others = [str(each) for each in (curve, audit) if each is not None]
+        check_page(path, [*inputs, *others], models)
         self.path = path
         self.corpus = source_name(inputs[0])
         self.system = source_name(str((*models, *inputs[1:], inputs[0])[0]))
-        self.curve = [Part("", read_curve(curve))] if curve is not None else []
+        self.others = [Part("", read_curve(curve))] if curve is not None else []
+        if audit is not None:
+            self.others.append(Part("", read_audit(audit)))
 
     def write_report(self, report: "Report", train: "Split | None") -> None:
         """The report of one system, with its analyses."""
@@ -55,7 +64,7 @@ class ReportPage:
         self._write(f"Comparison of {len(first)} systems", [Part("", systems)])
 
     def _write(self, title: str, parts: Sequence[Part]) -> None:
-        page = report_page(title, f"Gold labels: {self.corpus}", [*parts, *self.curve])
+        page = report_page(title, f"Gold labels: {self.corpus}", [*parts, *self.others])
         with open_output(self.path) as write:
             write(page)
         note(f"page: {self.path}")

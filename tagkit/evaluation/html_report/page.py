@@ -17,10 +17,12 @@ from tagkit.evaluation.analysis import ANALYSES, Analysis, Measures, analyse, po
 from tagkit.evaluation.by_sentence import parts_of
 from tagkit.evaluation.calibration import Calibration
 from tagkit.evaluation.column_report import ColumnsReport
+from tagkit.evaluation.doubts import Audit
 from tagkit.evaluation.error_kinds import ErrorReport
 from tagkit.evaluation.html_report.calibration import draw_calibration
 from tagkit.evaluation.html_report.columns import draw_columns
 from tagkit.evaluation.html_report.confusion import draw_confusion
+from tagkit.evaluation.html_report.doubts import draw_doubts
 from tagkit.evaluation.html_report.errors import draw_errors
 from tagkit.evaluation.html_report.learning_curve import draw_learning_curve
 from tagkit.evaluation.html_report.measures import draw_measures
@@ -74,6 +76,7 @@ SECTIONS = (
     Section("Known and unknown words", "words", WordAccuracy, draw_words),
     Section("How sure it is", "calibration", Calibration, draw_calibration),
     Section("Would more data help?", "learning-curve", LearningCurve, draw_learning_curve),
+    Section("Labels in doubt", "doubts", Audit, draw_doubts),
 )
 
 
