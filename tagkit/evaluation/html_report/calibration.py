@@ -3,7 +3,7 @@
 from markupsafe import Markup
 
 from tagkit.evaluation.calibration import Bin, Calibration
-from tagkit.evaluation.html_report.tables import cards, note
+from tagkit.evaluation.html_report.tables import cards, note, side_by_side
 from tagkit.html.chart import Axis, Chart
 from tagkit.html.colours import Palette
 from tagkit.html.elements import element, joined, percent, share, table
@@ -38,9 +38,10 @@ def draw_calibration(found: Calibration, palette: Palette) -> Markup:
             ("Brier score", share(found.brier), "mean squared error of probabilities; 0 is best"),
             (found.name, f"{found.count:,}", "with a probability"),
         ),
-        element("div", diagram, joined([
+        side_by_side(
+            diagram,
             table("By confidence", ("confidence", "count", "mean, %", "right, %", "gap"), bins),
-        ]), class_="wide"),
+        ),
         table(f"If only {found.name} from a probability on were kept",
               ("from", "kept", "precision", "recall", "F1"), thresholds),
     ])  # fmt: skip

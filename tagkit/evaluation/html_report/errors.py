@@ -9,6 +9,7 @@ from tagkit.evaluation.html_report.tables import (
     example,
     left_out,
     note,
+    side_by_side,
     spans_in_context,
     window_around,
 )
@@ -61,9 +62,7 @@ def draw_errors(errors: ErrorReport, palette: Palette) -> Markup:
         f"{plural(errors.errors, 'error')}. The last column is how many points F1 would gain if "
         "all errors of a kind were mended and nothing else changed."
     )
-    found = [
-        element("div", joined([kinds, note(gain)]), joined([side, worst]), class_="wide"),
-    ]
+    found = [side_by_side(joined([kinds, note(gain)]), joined([side, worst]))]
     for kind, each in errors.kinds.items():
         if each.examples:
             found.append(element("h3", f"Examples: {kind}"))

@@ -5,7 +5,7 @@ from statistics import mean
 
 from markupsafe import Markup
 
-from tagkit.evaluation.html_report.tables import note
+from tagkit.evaluation.html_report.tables import note, side_by_side
 from tagkit.evaluation.learning_curve import LEVEL, LearningCurve
 from tagkit.html.chart import Axis, Chart, Place, even_ticks
 from tagkit.html.colours import Palette
@@ -30,22 +30,20 @@ def draw_learning_curve(curve: LearningCurve, palette: Palette) -> Markup:
         for each in curve.forecasts
     ]
     law = curve.law
-    return joined([
-        element(
-            "figure",
-            element("figcaption", f"{curve.measure} on dev by size of the training corpus"),
-            _chart(curve),
-            note("Points: trained models. Line: the power law through them. Dashed, with "
-                 f"{100 * LEVEL:g} % intervals: forecasts. Sizes have a logarithmic axis."),
-        ),
-        element("div",
-            table("Measured", ("sentences", "runs", f"{curve.measure}, %", "from and to"),
-                  measured),
-            table("With more data of this kind",
-                  ("sentences", f"{curve.measure}, %", f"{100 * LEVEL:g} % interval"), ahead),
-            class_="wide"),
+    figure = element(
+        "figure",
+        element("figcaption", f"{curve.measure} on dev by size of the training corpus"),
+        _chart(curve),
+        note("Points: trained models. Line: the power law through them. Dashed, with "
+             f"{100 * LEVEL:g} % intervals: forecasts. Sizes have a logarithmic axis."),
         note(f"score(n) = 1 - ({law.asymptote:.4f} + {law.factor:.4f} n^-{law.exponent:.3f})"),
-    ])  # fmt: skip
+    )  # fmt: skip
+    runs = table("Measured", ("sentences", "runs", f"{curve.measure}, %", "from and to"), measured)
+    interval = f"{100 * LEVEL:g} % interval"
+    forecasts = table(
+        "With more data of this kind", ("sentences", f"{curve.measure}, %", interval), ahead
+    )
+    return side_by_side(figure, joined([runs, forecasts]))
 
 
 def _chart(curve: LearningCurve) -> Markup:

@@ -6,11 +6,11 @@ from markupsafe import Markup
 
 from tagkit.evaluation.analysis import HeadlineInterval
 from tagkit.evaluation.class_report import ClassReport
-from tagkit.evaluation.html_report.tables import cards, note, score_table
+from tagkit.evaluation.html_report.tables import cards, note, score_table, side_by_side
 from tagkit.evaluation.report_text import label_cell
 from tagkit.evaluation.tag_report import TagReport
 from tagkit.html.colours import Palette
-from tagkit.html.elements import element, joined, percent, share
+from tagkit.html.elements import joined, percent, share
 from tagkit.text.schemes import has_spans
 from tagkit.wording import listed
 
@@ -53,4 +53,4 @@ def draw_scores(scored: Scored, palette: Palette) -> Markup:
                        listed(names))  # fmt: skip
     labels = score_table("Scores by label", "label", report.types.items())
     means = score_table("Averages", "average", averages)
-    return joined([cards(*shown), element("div", labels, means, class_="wide"), unknown])
+    return joined([cards(*shown), side_by_side(labels, means), unknown])

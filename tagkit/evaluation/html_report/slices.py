@@ -4,12 +4,12 @@ from collections.abc import Mapping
 
 from markupsafe import Markup
 
-from tagkit.evaluation.html_report.tables import score_table
+from tagkit.evaluation.html_report.tables import score_table, side_by_side
 from tagkit.evaluation.scores import Score
 from tagkit.evaluation.slices import Slices, WordAccuracy
 from tagkit.html.chart import share_bar
 from tagkit.html.colours import Palette
-from tagkit.html.elements import element, share, table
+from tagkit.html.elements import share, table
 
 
 def draw_slices(slices: Slices, palette: Palette) -> Markup:
@@ -25,7 +25,7 @@ def draw_slices(slices: Slices, palette: Palette) -> Markup:
         for title, scores in divisions.items()
         if scores is not None
     ]
-    return element("div", *tables, class_="wide")
+    return side_by_side(*tables)
 
 
 def draw_words(words: WordAccuracy, palette: Palette) -> Markup:

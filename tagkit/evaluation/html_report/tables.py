@@ -37,6 +37,11 @@ def score_table(
     return joined([table(caption, heads, rows[:MAX_ROWS]), left_out(len(rows), MAX_ROWS)])
 
 
+def side_by_side(*parts: Child) -> Markup:
+    """Parts in two columns where the page is wide enough."""
+    return element("div", *(element("div", part) for part in parts if part), class_="wide")
+
+
 def left_out(count: int, most: int) -> Markup | None:
     """How many rows there are beyond those that are shown."""
     return note(f"and {count - most:,} more, which --json lists") if count > most else None
