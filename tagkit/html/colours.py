@@ -24,7 +24,7 @@ LIGHT = Theme(
     {
         "page": "#ffffff", "panel": "#f4f6f9", "line": "#cbd3de", "text": "#17202c",
         "quiet": "#4b586a", "link": "#1d4ed8", "first": "#2563eb", "second": "#c2410c",
-        "band": "#bfd4fb", "good": "#15803d", "heat1": "#e8f0fe", "heat2": "#c7dafc",
+        "band": "#bfd4fb", "heat1": "#e8f0fe", "heat2": "#c7dafc",
         "heat3": "#9dbff9", "right": "#dcefe1",
     },
     (
@@ -38,13 +38,13 @@ DARK = Theme(
     {
         "page": "#11161d", "panel": "#1a212b", "line": "#3b4756", "text": "#e8edf4",
         "quiet": "#a9b6c6", "link": "#93b8ff", "first": "#7aa7ff", "second": "#fb9c5c",
-        "band": "#274069", "good": "#5fd08a", "heat1": "#1b2a44", "heat2": "#21396a",
+        "band": "#274069", "heat1": "#1b2a44", "heat2": "#21396a",
         "heat3": "#284a91", "right": "#173a26",
     },
     (
         ("#1e3a8a", "#dbeafe"), ("#713f12", "#fef3c7"), ("#14532d", "#dcfce7"),
         ("#831843", "#fce7f3"), ("#4c1d95", "#ede9fe"), ("#7c2d12", "#ffedd5"),
-        ("#155e75", "#cffafe"), ("#3f6212", "#ecfccb"), ("#7f1d1d", "#fee2e2"),
+        ("#164e63", "#cffafe"), ("#365314", "#ecfccb"), ("#7f1d1d", "#fee2e2"),
         ("#3b4858", "#f1f5f9"),
     ),
 )  # fmt: skip
