@@ -25,8 +25,9 @@ a classifier has nn/heads/classification.py in place of a tagger's head. docs/ex
 where a cell, a head, a metric, a format, a task or a command is added.
 
 The functions of the library do what the commands do: `train`, `load(path).predict` and `stream`,
-`evaluate`, `analyse`, `convert`, and `read` and `write` beside them; docs/api.md describes each
-public name. These names are resolved when they are first used: importing tagkit imports no torch.
+`evaluate`, `analyse`, `compare`, `convert`, and `read` and `write` beside them; docs/api.md
+describes each public name. These names are resolved when they are first used: importing tagkit
+imports no torch.
 """
 
 from importlib import import_module
@@ -40,6 +41,7 @@ _PUBLIC = {
     "Predictor": "tagkit.inference.predictor",
     "evaluate": "tagkit.inference.evaluate",
     "analyse": "tagkit.inference.evaluate",
+    "compare": "tagkit.inference.systems",
     "read": "tagkit.corpus.files",
     "write": "tagkit.corpus.files",
     "convert": "tagkit.corpus.files",
@@ -67,6 +69,8 @@ _PUBLIC = {
     "JointReport": "tagkit.evaluation.class_report",
     "Score": "tagkit.evaluation.scores",
     "Analysis": "tagkit.evaluation.analysis",
+    "Systems": "tagkit.evaluation.systems",
+    "System": "tagkit.evaluation.systems",
     "TagkitError": "tagkit.errors",
     "ConfigError": "tagkit.errors",
     "DataError": "tagkit.errors",

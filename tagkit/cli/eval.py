@@ -65,7 +65,8 @@ def eval_command(
         list[str] | None,
         typer.Option(
             help="The same tokens or texts with predictions, in the same format or another; "
-            "several times to compare systems.",
+            "several times to compare systems; several files with commas between them are runs "
+            "of one system.",
             metavar="FILE",
             show_default="the gold file",
         ),
@@ -157,10 +158,10 @@ def eval_command(
     """
     # Imported here, as all below: `--help` and a wrong command line need neither rich nor torch.
     from tagkit.cli.console import note
-    from tagkit.cli.eval_systems import show_systems
+    from tagkit.cli.eval_systems import runs_of, show_systems
     from tagkit.config import load_config
 
-    several = len(models or ()) > 1 or len(pred or ()) > 1
+    several = len(models or ()) > 1 or sum(len(runs_of(each)) for each in pred or ()) > 1
     asked = {"measures": measures, "errors": errors, "slices": slices, "interval": interval}
     names = [name for name, is_asked in asked.items() if is_asked]
     if bool(models and file) == bool(gold) or (pred and not gold) or bool(models) != bool(file):
@@ -185,10 +186,6 @@ def eval_command(
     _refuse(of_page if html is None else {}, "is for --html")
     for_one = {f"--{name}": True for name in names} | {"--verify": verify}
     _refuse(for_one if several else {}, "is for one system, with one MODEL, or --pred once")
-    if several and "-" in (gold, file):
-        raise typer.BadParameter(
-            "several systems need a file with gold labels: standard input is read once"
-        )
     # None leaves a key as it is; with a model the missing ones are those of its training.
     flags = {
         "data.format": input_format,
@@ -211,7 +208,10 @@ def eval_command(
     if html is not None:
         from tagkit.cli.report_page import ReportPage
 
-        page = ReportPage(html, curve, audit, [corpus, *(pred or ()), train or "-"], models or ())
+        read = [file for each in pred or () for file in runs_of(each)]
+        scored = [*map(str, models or ()), *read, corpus][0]
+        read += [] if train is None else [train]
+        page = ReportPage(html, curve, audit, scored, corpus, models or (), read)
     if several:
         show_systems(scoring, corpus, models or (), pred or (), device, page, as_json=as_json)
         return

@@ -27,8 +27,10 @@ class ReportPage:
         path: of the page.
         curve: file of a learning curve; None for none.
         audit: file of an audit; None for none.
-        inputs: other files that are read, the corpus first and predictions behind it.
+        scored: the model, or the file of predictions, for the title.
+        corpus: file with gold labels.
         models: folders of models.
+        files: others that are read.
 
     Raises:
         DataError: it would take the place of an input or of a file that is no page, it cannot be
@@ -40,15 +42,17 @@ class ReportPage:
         path: Path,
         curve: Path | None,
         audit: Path | None,
-        inputs: Sequence[str],
+        scored: str,
+        corpus: str,
         models: Sequence[Path],
+        files: Sequence[str],
     ) -> None:
         """All that can be wrong is found before anything is scored."""
-        others = [str(each) for each in (curve, audit) if each is not None]
-        check_page(path, [*inputs, *others], models)
+        records = [str(each) for each in (curve, audit) if each is not None]
+        check_page(path, [corpus, *files, *records], models)
         self.path = path
-        self.corpus = source_name(inputs[0])
-        self.system = source_name(str((*models, *inputs[1:], inputs[0])[0]))
+        self.corpus = source_name(corpus)
+        self.scored = source_name(scored)
         self.others = [Part("", read_curve(curve))] if curve is not None else []
         if audit is not None:
             self.others.append(Part("", read_audit(audit)))
@@ -56,7 +60,7 @@ class ReportPage:
     def write_report(self, report: "Report", train: "Split | None") -> None:
         """The report of one system, with its analyses."""
         parts = report_parts(report, whole_analysis(report, train))
-        self._write(f"Evaluation of {self.system}", parts)
+        self._write(f"Evaluation of {self.scored}", parts)
 
     def write_systems(self, systems: "Systems") -> None:
         """A comparison of several systems."""

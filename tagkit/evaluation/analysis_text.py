@@ -1,4 +1,4 @@
-"""Analyses and comparisons of systems as lines of plain text: what `tagkit eval` prints of them."""
+"""Analyses as lines of plain text: what `tagkit eval` prints of them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -8,13 +8,17 @@ from tagkit.evaluation.report_text import label_cell
 from tagkit.evaluation.scores import Score
 from tagkit.evaluation.significance import Interval
 from tagkit.evaluation.slices import Slices, WordAccuracy
-from tagkit.evaluation.systems import System, Systems
+from tagkit.evaluation.text_table import (
+    WIDTH,
+    counts,
+    interval_cell,
+    shares,
+    table,
+)
 from tagkit.text.schemes import Stretch
 from tagkit.wording import plural, shortened, shown_name, visible
 
-_WIDTH = 80  # of a file
 _ROWS = 10  # of a table that could have one for each type
-_MIN_NAME = 12  # characters of a name, also on a narrow terminal
 _CONTEXT = 4  # words on either side of an example
 _SCORE_HEADS = ("precision", "recall", "f1")
 
@@ -26,11 +30,11 @@ def analysis_lines(analysis: Analysis, width: int | None = None) -> Iterator[str
         analysis: of a report.
         width: cells of a terminal; None for a file.
     """
-    room = width or _WIDTH
+    room = width or WIDTH
     if analysis.interval is not None:
         yield ""
         for part, each in analysis.interval.items():
-            shown = _interval(Interval(each.low, each.high, each.level))
+            shown = interval_cell(Interval(each.low, each.high, each.level))
             name = f"{part} {each.measure}".lstrip()
             yield f"{name} {each.score:.4f}, {100 * each.level:g} % interval {shown}"
     if analysis.measures is not None:
@@ -46,39 +50,20 @@ def analysis_lines(analysis: Analysis, width: int | None = None) -> Iterator[str
         yield from _word_lines(analysis.slices, room)
 
 
-def systems_lines(
-    systems: Systems, names: Sequence[str], width: int | None = None
-) -> Iterator[str]:
-    """A table with a row for each system, and one of their scores by type.
-
-    Args:
-        systems: side by side.
-        names: what to call them, in their order.
-        width: cells of a terminal; None for a file.
-    """
-    for part, each in systems.parts.items():
-        if part:
-            if part != next(iter(systems.parts)):
-                yield ""
-            yield part
-            yield ""
-        yield from _system_lines(each, names, width or _WIDTH)
-
-
 def _measure_lines(measures: Measures, room: int) -> Iterator[str]:
     heads = (*_SCORE_HEADS, "correct", "wrong", "partial", "missed", "spurious")
     rows = [
         (
             name,
-            *_shares(each.precision, each.recall, each.f1),
-            *_counts(each.correct, each.incorrect, each.partial, each.missed, each.spurious),
+            *shares(each.precision, each.recall, each.f1),
+            *counts(each.correct, each.incorrect, each.partial, each.missed, each.spurious),
         )
         for name, each in measures.spans.micro.items()
     ]
     surface = measures.surface
     # Of distinct forms none is partial, and a wrong one is spurious.
-    found = _shares(surface.precision, surface.recall, surface.f1)
-    yield from _table("measure", heads, [*rows, ("surface", *found, *[""] * 5)], room)
+    found = shares(surface.precision, surface.recall, surface.f1)
+    yield from table("measure", heads, [*rows, ("surface", *found, *[""] * 5)], room)
     yield f"surface: {plural(surface.support, 'distinct gold form')} with their types"
 
 
@@ -86,14 +71,14 @@ def _error_lines(errors: ErrorReport, name: str, room: int) -> Iterator[str]:
     rows = [
         (kind, f"{each.count:,}", f"{100 * each.gain:+.2f}") for kind, each in errors.kinds.items()
     ]
-    yield from _table("kind of error", ("errors", "F1 if mended"), rows, room)
+    yield from table("kind of error", ("errors", "F1 if mended"), rows, room)
     yield f"{plural(errors.errors, 'error')}; F1 points that mending all of a kind would gain"
     if not errors.errors:
         return
     yield ""
     types = list(errors.types.items())[:_ROWS]
     worst = [(label_cell(label), f"{count:,}") for label, count in types]
-    yield from _table("worst types", ("errors",), worst, room)
+    yield from table("worst types", ("errors",), worst, room)
     yield from _left_out(len(errors.types))
     if errors.confusion:
         yield ""
@@ -170,10 +155,10 @@ def _slice_lines(slices: Slices, room: int) -> Iterator[str]:
         if scores is not None:
             yield ""
             rows = [
-                (name, *_shares(each.precision, each.recall, each.f1), *_counts(each.support))
+                (name, *shares(each.precision, each.recall, each.f1), *counts(each.support))
                 for name, each in scores.items()
             ]
-            yield from _table(title, (*_SCORE_HEADS, "support"), rows, room)
+            yield from table(title, (*_SCORE_HEADS, "support"), rows, room)
 
 
 def _word_lines(words: WordAccuracy, room: int) -> Iterator[str]:
@@ -184,59 +169,4 @@ def _word_lines(words: WordAccuracy, room: int) -> Iterator[str]:
             ("unknown words", words.unknown, words.unknown_tokens),
         )
     ]
-    yield from _table("words in training", ("accuracy", "tokens"), rows, room)
-
-
-def _system_lines(systems: Sequence[System], names: Sequence[str], room: int) -> Iterator[str]:
-    rows = []
-    for name, system in zip(names, systems, strict=True):
-        row = [name, f"{system.report.headline:.4f}", _interval(system.interval)]
-        if system.difference is None:
-            row += ["", "", ""]
-        else:
-            found = system.difference
-            row += [f"{found.difference:+.4f}", _interval(found.interval, "+"), _p(found.p)]
-        rows.append(row)
-    measure, level = systems[0].report.measure, 100 * systems[0].interval.level
-    interval = f"{level:g} % interval"
-    yield from _table("system", (measure, interval, "change", interval, "p"), rows, room)
-    yield "change: from the first system; p: of a paired randomisation test"
-    yield ""
-    labels = sorted({label for system in systems for label in system.report.types})
-    heads = [f"({number})" for number in range(1, len(systems) + 1)]
-    rows = []
-    for label in labels:
-        scores = [system.report.types.get(label) for system in systems]
-        rows.append([label_cell(label), *(f"{each.f1:.4f}" if each else "-" for each in scores)])
-    yield from _table("F1 by type", heads, rows, room)
-    for head, name in zip(heads, names, strict=True):
-        yield f"{head} {name}"
-
-
-def _table(
-    title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], room: int
-) -> Iterator[str]:
-    """Names on the left, shortened where the table would be too wide, and numbers on the right."""
-    lines = [(title, *heads), *rows]
-    widths = [max(len(line[index]) for line in lines) for index in range(len(lines[0]))]
-    others = sum(width + 2 for width in widths[1:])
-    first = min(widths[0], max(_MIN_NAME, room - others))
-    for name, *cells in lines:
-        right = "".join(f"  {cell:>{width}}" for cell, width in zip(cells, widths[1:], strict=True))
-        yield f"{shortened(name, first):<{first}}{right}".rstrip()
-
-
-def _shares(*values: float) -> list[str]:
-    return [f"{value:.4f}" for value in values]
-
-
-def _counts(*values: int) -> list[str]:
-    return [f"{value:,}" for value in values]
-
-
-def _interval(found: Interval, sign: str = "") -> str:
-    return f"{found.low:{sign}.4f} to {found.high:{sign}.4f}"
-
-
-def _p(value: float) -> str:
-    return "<0.001" if value < 0.001 else f"{value:.3f}"
+    yield from table("words in training", ("accuracy", "tokens"), rows, room)

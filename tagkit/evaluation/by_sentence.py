@@ -1,7 +1,10 @@
 """A report's decisions sentence by sentence, or text by text: what analyses and intervals need."""
 
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +18,9 @@ from tagkit.evaluation.spans import well_formed_spans
 from tagkit.evaluation.tag_report import STRICT, TagReport, name_of_bare
 from tagkit.text.schemes import DISPLAY, Stretch, stretches
 
+# Of each sentence or text: spans, labels with the place of their token, or classes, as tuples whose
+# last part is the label.
+Decisions = Sequence[tuple[tuple[Any, ...], ...]]
 SpansOf = Callable[[Sequence[str]], list[Stretch]]
 _SCHEMES = {shown: name for name, shown in DISPLAY.items()}
 
@@ -75,6 +81,60 @@ def sentence_counts(report: TagReport | ClassReport) -> SentenceCounts:
             for ours, theirs in pairs
         ]
     )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class TypeCounts:
+    """The decisions of each sentence or text on each label.
+
+    Attributes:
+        sentences: their number.
+        labels: correct, predicted and gold decisions by label and number of the sentence, without
+            sentences that have none.
+    """
+
+    sentences: int
+    labels: Mapping[str, Mapping[int, Sequence[int]]]
+
+    def of(self, label: str) -> SentenceCounts:
+        """The counts of one label in all sentences."""
+        found = self.labels.get(label, {})
+        counts = np.zeros((3, self.sentences))
+        if found:
+            counts[:, list(found)] = np.array(list(found.values())).T
+        return SentenceCounts(*counts)
+
+
+def type_counts(gold: Decisions, predicted: Decisions) -> TypeCounts:
+    """The counts of each label, of which a report has the sums."""
+    labels: dict[str, dict[int, list[int]]] = defaultdict(dict)
+    for number, (ours, theirs) in enumerate(zip(gold, predicted, strict=True)):
+        both = set(ours).intersection(theirs)
+        for place, decisions in enumerate((both, theirs, ours)):  # correct, predicted, gold
+            for *_, label in decisions:
+                labels[label].setdefault(number, [0, 0, 0])[place] += 1
+    return TypeCounts(len(gold), labels)
+
+
+def decisions_of(report: TagReport | ClassReport) -> tuple[Decisions, Decisions]:
+    """Gold and predicted decisions of each sentence or text.
+
+    Raises:
+        DataError: the report was counted while files were read.
+    """
+    comparison = _kept(report.comparison)
+    if isinstance(report, TagReport) and comparison.kind is Kind.SPANS:
+        sentences = aligned_sentences(report)
+        sides = [each.gold for each in sentences], [each.predicted for each in sentences]
+        return [tuple(each) for each in sides[0]], [tuple(each) for each in sides[1]]
+    with_places = enumerate if comparison.kind is Kind.TOKENS else _classes
+    return [tuple(with_places(each)) for each in comparison.gold], [
+        tuple(with_places(each)) for each in comparison.predicted
+    ]
+
+
+def _classes(labels: Sequence[str]) -> Iterator[tuple[str]]:
+    return ((label,) for label in sorted({*labels}))
 
 
 def _counts(rows: Sequence[tuple[int, int, int]]) -> SentenceCounts:

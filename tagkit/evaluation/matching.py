@@ -19,7 +19,7 @@ nervaluate lets one prediction count for several gold spans, and does not find a
 inside a longer one; where neither occurs the numbers are the same.
 """
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -71,19 +71,24 @@ class Matches(Record):
 
 def match(sentences: Iterable[Aligned]) -> Matches:
     """The four scores of predicted spans."""
-    counts: dict[str, Counter[tuple[str, str]]] = defaultdict(Counter)
+    counts: Counter[tuple[str, str]] = Counter()  # by label and kind of pair
     for sentence in sentences:
-        if sentence.gold == sentence.predicted:  # no need to look for pairs
-            for _, _, label in sentence.gold:
-                counts[label].update(_RIGHT)
-            continue
-        for gold, predicted in pairs(sentence.gold, sentence.predicted):
-            label = (gold or predicted or (0, 0, ""))[2]
-            counts[label].update((name, _outcome(name, gold, predicted)) for name in MEASURES)
-    total: Counter[tuple[str, str]] = Counter()
-    for each in counts.values():
+        gold, predicted = sentence.gold, sentence.predicted
+        if gold != predicted:
+            # Equal spans are always a pair, which no other span can be part of.
+            both = set(gold).intersection(predicted)
+            others = ([span for span in side if span not in both] for side in (gold, predicted))
+            for ours, theirs in pairs(*others):
+                counts[(ours or theirs or (0, 0, ""))[2], _kind(ours, theirs)] += 1
+            gold = [*both]
+        for _, _, label in gold:
+            counts[label, "same"] += 1
+    labels = sorted({label for label, _ in counts})
+    types = {label: Counter({kind: counts[label, kind] for kind in _OUTCOMES}) for label in labels}
+    total: Counter[str] = Counter()
+    for each in types.values():
         total.update(each)
-    return Matches(_scores(total), {label: _scores(counts[label]) for label in sorted(counts)})
+    return Matches(_scores(total), {label: _scores(each) for label, each in types.items()})
 
 
 def pairs(gold: Sequence[Stretch], predicted: Sequence[Stretch]) -> list[Pair]:
@@ -107,34 +112,47 @@ def pairs(gold: Sequence[Stretch], predicted: Sequence[Stretch]) -> list[Pair]:
     return sorted(found, key=lambda pair: (pair[0] or pair[1] or (0, 0, ""))[:2])
 
 
-_RIGHT = [(name, "correct") for name in MEASURES]
+# What each kind of pair is by each of the `MEASURES`.
+_OUTCOMES = {
+    "same": ("correct", "correct", "correct", "correct"),
+    "other type": ("incorrect", "correct", "correct", "incorrect"),
+    "other boundaries": ("incorrect", "incorrect", "partial", "correct"),
+    "both other": ("incorrect", "incorrect", "partial", "incorrect"),
+    "missed": ("missed", "missed", "missed", "missed"),
+    "spurious": ("spurious", "spurious", "spurious", "spurious"),
+}
 
 
-def _outcome(measure: str, gold: Stretch | None, predicted: Stretch | None) -> str:
+def _kind(gold: Stretch | None, predicted: Stretch | None) -> str:
+    """The kind of a pair."""
     if predicted is None:
         return "missed"
     if gold is None:
         return "spurious"
     same_boundaries, same_type = gold[:2] == predicted[:2], gold[2] == predicted[2]
-    right = {
-        "strict": same_boundaries and same_type,
-        "exact": same_boundaries,
-        "partial": same_boundaries,
-        "ent_type": same_type,
-    }[measure]
-    if right:
-        return "correct"
-    return "partial" if measure == "partial" else "incorrect"
+    if same_boundaries:
+        return "same" if same_type else "other type"
+    return "other boundaries" if same_type else "both other"
 
 
-def _scores(counts: Counter[tuple[str, str]]) -> dict[str, Match]:
-    return {name: _score(name, counts) for name in MEASURES}
+def _scores(counts: Counter[str]) -> dict[str, Match]:
+    """The scores of each measure.
+
+    Args:
+        counts: number of pairs of each kind.
+    """
+    found = {}
+    for place, name in enumerate(MEASURES):
+        outcomes: Counter[str] = Counter()
+        for kind, outcome in _OUTCOMES.items():
+            outcomes[outcome[place]] += counts[kind]
+        found[name] = _score(outcomes)
+    return found
 
 
-def _score(name: str, counts: Counter[tuple[str, str]]) -> Match:
+def _score(outcomes: Counter[str]) -> Match:
     correct, incorrect, partial, missed, spurious = (
-        counts[name, outcome]
-        for outcome in ("correct", "incorrect", "partial", "missed", "spurious")
+        outcomes[each] for each in ("correct", "incorrect", "partial", "missed", "spurious")
     )
     paired, points = correct + incorrect + partial, correct + partial / 2
     predicted, gold = paired + spurious, paired + missed
@@ -165,8 +183,11 @@ def surface_score(sentences: Iterable[Aligned]) -> SurfaceScore:
     gold: set[tuple[str, str]] = set()
     predicted: set[tuple[str, str]] = set()
     for sentence in sentences:
-        gold.update((sentence.text(span), span[2]) for span in sentence.gold)
-        predicted.update((sentence.text(span), span[2]) for span in sentence.predicted)
+        forms = {(sentence.text(span), span[2]) for span in sentence.gold}
+        gold |= forms
+        if sentence.predicted != sentence.gold:
+            forms = {(sentence.text(span), span[2]) for span in sentence.predicted}
+        predicted |= forms
     correct, both = len(gold & predicted), len(gold) + len(predicted)
     return SurfaceScore(
         correct / len(predicted) if predicted else 0.0,

@@ -6,13 +6,23 @@ p-value is that of a paired approximate randomisation test (Noreen 1989; Yeh 200
 of the two systems for a sentence are swapped with a probability of one half; p is the share of such
 corpora, with the real one, whose difference is at least as large as that observed.
 
+A system may have several runs, which differ in their seeds. Its score is then the mean of theirs,
+and a second source of variance is added to that of the sentences (Reimers and Gurevych 2017, 2018):
+the seeds that it might have been trained with. The mean of n runs with a standard deviation s
+differs from that of all seeds by s / sqrt(n) times a value of Student's t with n - 1 degrees of
+freedom, and the difference of two means as Welch 1947 has it. One such value is added to each
+corpus that is drawn, and to each exchange: without differences between sentences the test is that
+of Welch, without differences between seeds that of Noreen. What depends on both, as a seed's own
+errors do, counts twice, so both err on the side of caution. Drawing the runs with replacement, as
+the bootstrap draws sentences, would not: it knows no other scores than those of the few runs.
+
 Jurafsky and Martin, "Naive Bayes, Text Classification, and Sentiment", section on statistical
 significance testing, describe the paired bootstrap; randomisation asks the same question, and its
 p-value of a system against itself is exactly 1.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,29 +78,65 @@ class Difference(Record):
     """The difference between two systems on the same sentences.
 
     Attributes:
-        difference: F1 of the second less that of the first, -1 to 1.
+        difference: F1 of the second less that of the first, -1 to 1; of several runs the mean F1.
         interval: of the difference, by the bootstrap.
         p: share of random exchanges that give at least this difference, above 0 and at most 1.
+        p_holm: the same, adjusted for the comparisons that are made together with this one.
     """
 
     difference: float
     interval: Interval
     p: float
+    p_holm: float
 
 
-def interval(runs: Sequence[SentenceCounts], seed: int = 1, samples: int = SAMPLES) -> Interval:
+@dataclass(frozen=True, slots=True)
+class Spread(Record):
+    """The two sources of variance of a score, as standard deviations, 0 to 1.
+
+    Attributes:
+        sentences: of the mean score of all runs, between corpora of as many sentences.
+        seeds: of the score of one run, between seeds (divisor n - 1); None of a single run, which
+            does not tell.
+    """
+
+    sentences: float
+    seeds: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Certainty:
+    """How sure a score is.
+
+    Attributes:
+        interval: that holds the true score.
+        spread: the variance that it is made of.
+    """
+
+    interval: Interval
+    spread: Spread
+
+
+def certainty(runs: Sequence[SentenceCounts], seed: int = 1, samples: int = SAMPLES) -> Certainty:
     """The bootstrap interval of a system's F1, or of the mean F1 of its runs.
 
     Args:
-        runs: the system's counts on the same sentences: one for each training run. Of several,
-            runs are drawn as sentences are, so that the interval covers both: other sentences and
-            other seeds.
+        runs: the system's counts on the same sentences: one for each training run.
         seed: of the draws.
         samples: number of corpora that are drawn.
     """
     rng = np.random.default_rng(seed)
     rows, times = _distinct(runs)
-    return _percentiles(_drawn_f1(rows, _draw(times, samples, rng), rng))
+    drawn = _drawn_f1(rows, _draw(times, samples, rng))
+    found = drawn + _drawn_seeds([runs], samples, rng)
+    deviation = float(np.std([run.f1 for run in runs], ddof=1)) if len(runs) > 1 else None
+    spread = Spread(float(np.std(drawn)), deviation)
+    return Certainty(_percentiles(np.clip(found, 0, 1)), spread)
+
+
+def interval(runs: Sequence[SentenceCounts], seed: int = 1, samples: int = SAMPLES) -> Interval:
+    """The interval of `certainty`."""
+    return certainty(runs, seed, samples).interval
 
 
 def compare(
@@ -113,12 +159,30 @@ def compare(
     rows, times = _distinct([*first, *second])
     weights = _draw(times, samples, rng)  # the same sentences for both, as they are paired
     ours, theirs = rows[:, : len(first)], rows[:, len(first) :]
-    drawn = _drawn_f1(theirs, weights, rng) - _drawn_f1(ours, weights, rng)
-    return Difference(
-        float(np.mean([run.f1 for run in second]) - np.mean([run.f1 for run in first])),
-        _percentiles(drawn),
-        _randomisation_p(ours.mean(axis=1), theirs.mean(axis=1), times, samples, rng),
-    )
+    real = float(np.mean([run.f1 for run in second]) - np.mean([run.f1 for run in first]))
+    drawn = _drawn_f1(theirs, weights) - _drawn_f1(ours, weights)
+    exchanged, as_given = _exchanged(ours, theirs, times, samples, rng)
+    of_seeds = _drawn_seeds([first, second], samples, rng)
+    # The tolerance is for sums in another order; the real corpus is one of the exchanges.
+    as_large = int(np.count_nonzero(np.abs(exchanged + of_seeds) >= abs(as_given) - 1e-12))
+    p = (as_large + 1) / (samples + 1)
+    return Difference(real, _percentiles(np.clip(drawn + of_seeds, -1, 1)), p, p)
+
+
+def holm(differences: Sequence[Difference]) -> list[Difference]:
+    """Differences that are tested together, with p-values adjusted for their number (Holm 1979).
+
+    The chance that any of them is called significant at a level without being so is at most that
+    level, whatever depends on what: the smallest of n p-values is multiplied by n, the next one by
+    n - 1, and so on; none becomes smaller than one before it.
+    """
+    adjusted = list(differences)
+    largest = 0.0
+    order = sorted(range(len(differences)), key=lambda index: differences[index].p)
+    for rank, index in enumerate(order):
+        largest = max(largest, min(1.0, (len(order) - rank) * differences[index].p))
+        adjusted[index] = replace(differences[index], p_holm=largest)
+    return adjusted
 
 
 def _distinct(runs: Sequence[SentenceCounts]) -> tuple[Array, NDArray[np.int64]]:
@@ -142,40 +206,55 @@ def _draw(times: NDArray[np.int64], samples: int, rng: np.random.Generator) -> A
     return rng.multinomial(total, times / total, size=samples).astype(np.float64)
 
 
-def _drawn_f1(rows: Array, weights: Array, rng: np.random.Generator) -> Array:
-    """(samples,) mean F1 of runs that are drawn with replacement, on sentences that were drawn."""
-    runs, samples = rows.shape[1], len(weights)
+def _drawn_f1(rows: Array, weights: Array) -> Array:
+    """(samples,) mean F1 of the runs on sentences that were drawn."""
     # (samples, distinct) x (distinct, runs) -> (samples, runs)
-    scores = _f1(weights @ rows[..., 0], weights @ rows[..., 1])
-    if runs == 1:
-        first: Array = scores[:, 0]
-        return first
-    drawn = rng.integers(runs, size=(samples, runs))
-    means: Array = np.take_along_axis(scores, drawn, axis=1).mean(axis=1)
+    means: Array = _f1(weights @ rows[..., 0], weights @ rows[..., 1]).mean(axis=1)
     return means
 
 
-def _randomisation_p(
-    first: Array, second: Array, times: NDArray[np.int64], samples: int, rng: np.random.Generator
-) -> float:
-    """Share of exchanges whose difference is at least as large as the real one.
+def _drawn_seeds(
+    systems: Sequence[Sequence[SentenceCounts]], samples: int, rng: np.random.Generator
+) -> Array | float:
+    """(samples,) by how much the mean of one system, or the difference of two, varies by seed.
+
+    A single run does not tell, and adds nothing.
+    """
+    several = [[run.f1 for run in runs] for runs in systems if len(runs) > 1]
+    squared = np.array([np.var(scores, ddof=1) / len(scores) for scores in several])
+    total = squared.sum()
+    if total == 0:
+        return 0.0
+    freedom = total**2 / sum(squared**2 / [len(scores) - 1 for scores in several])  # Welch 1947
+    drawn: Array = np.sqrt(total) * rng.standard_t(freedom, size=samples)
+    return drawn
+
+
+def _exchanged(
+    ours: Array,
+    theirs: Array,
+    times: NDArray[np.int64],
+    samples: int,
+    rng: np.random.Generator,
+) -> tuple[Array, float]:
+    """(samples,) differences in F1 when predictions are exchanged at random, and that without.
+
+    Of several runs both are differences between the F1 of their mean counts.
 
     Args:
-        first: (distinct, 2) counts of the first system.
-        second: (distinct, 2) of the second.
+        ours: (distinct, runs, 2) counts of the first system.
+        theirs: (distinct, its runs, 2) of the second.
         times: (distinct,) number of sentences with these counts.
         samples: number of exchanges.
         rng: chooses what is exchanged.
     """
+    first, second = ours.mean(axis=1), theirs.mean(axis=1)
     # (samples, distinct): of so many equal sentences, how many are exchanged
     swapped = rng.binomial(times, 0.5, size=(samples, len(times)))
     moved = swapped @ (second - first)  # (samples, 2)
     sums = times @ first, times @ second  # (2,) each
-    real = _f1(*sums[1]) - _f1(*sums[0])
-    found = _f1(*(sums[1] - moved).T) - _f1(*(sums[0] + moved).T)
-    # The tolerance is for sums in another order; the real corpus is one of the exchanges.
-    as_large = int(np.count_nonzero(np.abs(found) >= abs(real) - 1e-12))
-    return (as_large + 1) / (samples + 1)
+    found: Array = _f1(*(sums[1] - moved).T) - _f1(*(sums[0] + moved).T)
+    return found, float(_f1(*sums[1]) - _f1(*sums[0]))
 
 
 def _f1(correct: Array, total: Array) -> Array:

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tagkit.errors import CheckpointError, ConfigError
+from tagkit.models.seed_folders import SEED_RUN
 from tagkit.storage.lock import LOCK
 from tagkit.training import curve_files, run_files, seed_scores, trials
 from tagkit.training.artifact import FileArtifact, FolderArtifact, Proof
@@ -29,7 +30,7 @@ FILES: dict[str, FileArtifact] = {
     for row in (*run_files.FILES, *seed_scores.FILES, *trials.FILES, *curve_files.FILES)
 }
 FOLDERS: tuple[FolderArtifact, ...] = run_files.FOLDERS
-SUBRUNS = (seed_scores.SEED_RUN, trials.TRIAL_RUN, curve_files.SIZE_RUN)
+SUBRUNS = (SEED_RUN, trials.TRIAL_RUN, curve_files.SIZE_RUN)
 _FILE_NAMES = {name for row in FILES.values() for name in (row.name, *row.companions)}
 _BOOKKEEPING = (MANIFEST, HALF_MANIFEST, LOCK)
 

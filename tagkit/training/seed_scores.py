@@ -1,19 +1,16 @@
 """The scores of several seeds, and the files that such a run adds: `seeds.json`, `seed-N/`."""
 
 import json
-import re
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from tagkit.evaluation.scores import Score
+from tagkit.models.seed_folders import SUMMARY
 from tagkit.storage import write_whole
 from tagkit.text.json_text import Record, to_json
 from tagkit.training.artifact import FileArtifact
-
-SUMMARY = "seeds.json"
-SEED_RUN = re.compile(r"seed-[0-9]+")  # folders that are runs of their own
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +81,6 @@ def _spread(label: str, found: Sequence[Score]) -> LabelSpread:
         mean_and_deviation([score.f1 for score in found]),
         max(score.support for score in found),
     )
-
-
-def seed_folder(seed: int) -> str:
-    """The name of the folder of one seed's run."""
-    return f"seed-{seed}"
 
 
 def write_summary(folder: Path, scores: Sequence[SeedScores]) -> None:

@@ -18,6 +18,7 @@ from tagkit.errors import CheckpointError, ConfigError
 from tagkit.evaluation.class_report import scores_by_label
 from tagkit.evaluation.criterion import rank
 from tagkit.models.bundle import copy_bundle
+from tagkit.models.seed_folders import SUMMARY, seed_folder
 from tagkit.models.task_table import task_of
 from tagkit.storage import cannot_write
 from tagkit.text.json_text import plain
@@ -27,7 +28,7 @@ from tagkit.training.launcher import is_first
 from tagkit.training.run_files import BEST, CHECKPOINTS
 from tagkit.training.run_folder import RunFolder
 from tagkit.training.run_identity import output_folder, refuse_unfit
-from tagkit.training.seed_scores import SUMMARY, SeedScores, seed_folder, write_summary
+from tagkit.training.seed_scores import SeedScores, write_summary
 from tagkit.training.setup import Prepared, chosen_criterion
 from tagkit.training.trainer import Trained, train
 from tagkit.wording import ANOTHER_OR_FORCE, Message

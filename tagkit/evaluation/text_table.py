@@ -1,0 +1,49 @@
+"""Tables of names and numbers as lines of plain text."""
+
+from collections.abc import Iterator, Sequence
+
+from tagkit.evaluation.significance import Interval
+from tagkit.wording import shortened
+
+WIDTH = 80  # of a file
+_MIN_NAME = 12  # characters of a name, also on a narrow terminal
+
+
+def table(
+    title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], room: int
+) -> Iterator[str]:
+    """Names on the left, shortened where the table would be too wide, and numbers on the right.
+
+    Args:
+        title: head of the column of names.
+        heads: those of the other columns.
+        rows: of each a name and its cells.
+        room: cells of a line.
+    """
+    lines = [(title, *heads), *rows]
+    widths = [max(len(line[index]) for line in lines) for index in range(len(lines[0]))]
+    others = sum(width + 2 for width in widths[1:])
+    first = min(widths[0], max(_MIN_NAME, room - others))
+    for name, *cells in lines:
+        right = "".join(f"  {cell:>{width}}" for cell, width in zip(cells, widths[1:], strict=True))
+        yield f"{shortened(name, first):<{first}}{right}".rstrip()
+
+
+def shares(*values: float) -> list[str]:
+    """Cells of scores, 0 to 1."""
+    return [f"{value:.4f}" for value in values]
+
+
+def counts(*values: int) -> list[str]:
+    """Cells of numbers."""
+    return [f"{value:,}" for value in values]
+
+
+def interval_cell(found: Interval, sign: str = "") -> str:
+    """Both ends of an interval; `sign` "+" for that of a difference."""
+    return f"{found.low:{sign}.4f} to {found.high:{sign}.4f}"
+
+
+def p_cell(value: float) -> str:
+    """A p-value."""
+    return "<0.001" if value < 0.001 else f"{value:.3f}"
