@@ -16,7 +16,7 @@ PACKAGE = Path(__file__).parents[1] / "tagkit"
 LAYERS = [
     ["wording", "limits"],
     ["errors"],
-    ["nn", "storage", "text"],
+    ["html", "nn", "storage", "text"],
     ["config"],
     ["corpus", "features"],
     ["evaluation"],

@@ -62,7 +62,10 @@ def complete_column(incomplete: str) -> list[str]:
 
 def complete_target_format(incomplete: str) -> list[str]:
     """Formats that can be written, and families of them."""
-    return [name for name in values_of("data.format")(incomplete) if name != "auto"]
+    from tagkit.corpus.formats.table import targets
+
+    names = [*values_of("data.format")(incomplete), *_matching(targets(), incomplete)]
+    return [name for name in dict.fromkeys(names) if name != "auto"]
 
 
 def complete_span_scheme(incomplete: str) -> list[str]:

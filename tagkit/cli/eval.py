@@ -141,6 +141,24 @@ def eval_command(
             help="Add how far probabilities can be trusted, and scores by threshold.",
         ),
     ] = False,
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            help="Also write the report as a page for a browser, with all analyses that have a "
+            "meaning for the labels, asked for or not. A page that exists is replaced.",
+            metavar="FILE",
+        ),
+    ] = None,
+    curve: Annotated[
+        Path | None,
+        typer.Option(
+            help="learning-curve.json of tagkit learning-curve, for --html.", metavar="FILE"
+        ),
+    ] = None,
+    audit: Annotated[
+        Path | None,
+        typer.Option(help="Output of tagkit audit --json, for --html.", metavar="FILE"),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     encoding: Encoding = None,
     batch_size: Annotated[
@@ -186,11 +204,14 @@ def eval_command(
         {"--pred-column": not gold and pred_column is not None},
         "is for --gold: a model predicts its tags itself",
     )
-    _refuse({"--train": train is not None and not slices}, "is for --slices")
     _refuse(
         {"--coverage": coverage is not None and file == "-"},
         "needs a file: standard input is read once",
     )
+    of_slices = slices or (html is not None and not several)
+    _refuse({"--train": train is not None and not of_slices}, "is for --slices")
+    of_page = {"--curve": curve is not None, "--audit": audit is not None}
+    _refuse(of_page if html is None else {}, "is for --html")
     for_one = {f"--{name}": True for name in names}
     for_one |= {"--verify": verify, "--coverage": coverage is not None}
     _refuse(for_one if several else {}, "is for one system, with one MODEL, or --pred once")
@@ -212,17 +233,28 @@ def eval_command(
 
         set_threads(threads)
     corpus = gold or file or ""
+    page = None
+    if html is not None:
+        from tagkit.cli.report_page import ReportPage
+
+        read = [file for each in pred or () for file in runs_of(each)]
+        scored = [*map(str, models or ()), *read, corpus][0]
+        read += [] if train is None else [train]
+        page = ReportPage(html, curve, audit, scored, corpus, models or (), read)
     if several:
-        show_systems(scoring, corpus, models or (), pred or (), device, as_json=as_json)
+        show_systems(scoring, corpus, models or (), pred or (), device, page, as_json=as_json)
         return
     predictor = None
     if models:
         from tagkit.inference.predictor import load
 
         predictor = load(models[0], device)
-    keep = verify or bool(names)
     report = scoring.report(
-        corpus, pred[0] if pred else None, predictor, keep=keep, confidence=calibration
+        corpus,
+        pred[0] if pred else None,
+        predictor,
+        keep=verify or bool(names or page),
+        confidence=calibration or page is not None,
     )
     sets: Mapping[str, SetReport] = {}
     if predictor is not None and coverage is not None:
@@ -233,10 +265,10 @@ def eval_command(
             **data.model_dump(exclude_defaults=True),
         )  # fmt: skip
     analysis = None
+    seen = None if train is None else scoring.training(train, predictor)
     if names:
         from tagkit.evaluation.analysis import analyse
 
-        seen = None if train is None else scoring.training(train, predictor)
         analysis = analyse(report, names, seen)
     found = None
     if verify:
@@ -247,6 +279,8 @@ def eval_command(
 
         found = verify_report(report, source_name(corpus))
     _show(report, analysis, sets, as_json=as_json)
+    if page is not None:
+        page.write_report(report, seen)
     if found:  # to standard error: standard output may be JSON
         for line in found.lines():
             note(line)

@@ -11,6 +11,7 @@ import typer
 from tagkit.text.json_text import to_json
 
 if TYPE_CHECKING:
+    from tagkit.cli.report_page import ReportPage
     from tagkit.inference.scoring import Scoring
 
 
@@ -28,6 +29,7 @@ def show_systems(
     models: Sequence[Path],
     preds: Sequence[str],
     device: str,
+    page: "ReportPage | None",
     *,
     as_json: bool,
 ) -> None:
@@ -40,6 +42,7 @@ def show_systems(
         preds: files of predictions, where there are no models; of several runs with commas between
             them.
         device: of the models.
+        page: to be written too.
         as_json: print one JSON object.
     """
     from tagkit.cli.messages import show_lines
@@ -53,6 +56,8 @@ def show_systems(
     else:
         runs = [(each, runs_of(each)) for each in preds]
         systems = compare_files_of_runs(scoring, gold, runs)
+    if page is not None:
+        page.write_systems(systems)
     if as_json:
         typer.echo(to_json(systems.to_dict()))
         return

@@ -16,7 +16,7 @@ from tagkit.limits import BATCH_SIZE, MAX_LENGTH
 # All that a model may predict; which ones fit its labels, the library says.
 OutputFormat = Literal[
     "auto", "columns", "conllu", "jsonl", "jsonl-tokens", "jsonl-spans", "jsonl-texts", "slash",
-    "parallel", "brat", "tsv", "csv", "fasttext", "trec", "trees", "folder", "show",
+    "parallel", "brat", "tsv", "csv", "fasttext", "trec", "trees", "folder", "html", "show",
 ]  # fmt: skip
 
 # \b (a backspace, on a line of its own) keeps click from joining the lines below it.
@@ -51,8 +51,8 @@ def predict_command(
         OutputFormat,
         typer.Option(
             "--format",
-            help="Format of the output, such as jsonl (a JSON object per text), or show, for "
-            "people: labels in the text. auto: CoNLL-U for CoNLL-U, else columns.",
+            help="Format of the output, such as jsonl (a JSON object per text), or html or show, "
+            "for people: labels in the text. auto: CoNLL-U for CoNLL-U, else columns.",
             metavar="FORMAT",
         ),
     ] = "auto",

@@ -178,7 +178,7 @@ def _pieces_of(job: _Job, items: Sequence[Item], converted: Converted) -> Iterat
     written: Iterator[Item]
     if job.target.holds == "tags":
         written = _as_sentences(job, items)
-    elif job.target.holds == "text":
+    elif job.target.holds in ("text", "all"):
         written = iter(items)
     else:
         written = _as_documents(job, items, plain=plain)

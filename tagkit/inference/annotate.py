@@ -157,7 +157,7 @@ class Annotator:
         self._ready, self._refused = [], []
         for part in self._parts(window):  # one at a time: a refusal counts those before it
             self._ready.append(part)
-        text, items = "", tuple[Item, ...]()
+        text, items = "", tuple[Item | TaggedText, ...]()
         if self.style.row is not None:
             items = tuple(self._ready)
         else:
@@ -188,7 +188,9 @@ class Annotator:
             else:
                 yield from self._whole(answer_lines(answer, style, origin))
 
-    def _items(self, answer: TaggedText, format: Format, origin: Origin) -> Iterator[Item]:
+    def _items(
+        self, answer: TaggedText, format: Format, origin: Origin
+    ) -> Iterator[Item | TaggedText]:
         """The records of a text."""
         items = [*to_items(answer, format, self.style, origin)]
         if self.options.checked:

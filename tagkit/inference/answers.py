@@ -1,6 +1,7 @@
 """Predictions for a text -> records, which the writers of the formats take."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 from tagkit.corpus.formats.options import Item, silent
@@ -11,12 +12,22 @@ from tagkit.inference.style import Origin, Style, selected
 from tagkit.text.records import Document, Sentence, TaggedText
 
 
-def to_items(answer: TaggedText, format: Format, style: Style, origin: Origin) -> Iterator[Item]:
+def to_items(
+    answer: TaggedText, format: Format, style: Style, origin: Origin
+) -> Iterator[Item | TaggedText]:
     """The sentences of a text, or the text as a document, as a format's writer takes them.
+
+    A format that holds all gets the answer, with the classes that are to be written.
 
     Raises:
         FormatError: a table cannot hold a class.
     """
+    if format.holds == "all":
+        shown = tuple(selected(answer, style)) if style.gives.classes else ()
+        labels = tuple(score.label for score in shown)
+        has_probabilities = style.confidence or style.top > 0
+        yield replace(answer, labels=labels, scores=shown if has_probabilities else ())
+        return
     labels = answer.labels if format.has_classes else ()
     extra = origin.extra
     if format.holds == "tags":
@@ -53,7 +64,9 @@ def writing_of(style: Style, *, single: bool, note: Callable[[str], None]) -> Wr
     )
 
 
-def require_written(items: Sequence[Item], format: Format, style: Style, origin: Origin) -> None:
+def require_written(
+    items: Sequence[Item | TaggedText], format: Format, style: Style, origin: Origin
+) -> None:
     """Make sure that the format can hold a record, by writing it to nowhere.
 
     Raises:

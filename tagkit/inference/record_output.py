@@ -18,6 +18,7 @@ from tagkit.storage.places import (
     require_new_folder,
     require_place,
 )
+from tagkit.text.records import TaggedText
 from tagkit.wording import Message, Setting
 
 
@@ -121,7 +122,7 @@ def _pieces(
     file = ""
     noted: set[str] = set()
 
-    def items() -> Iterator[Item]:
+    def items() -> Iterator[Item | TaggedText]:
         nonlocal file
         for output in outputs:
             file = output.file

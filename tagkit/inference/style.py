@@ -7,7 +7,7 @@ from tagkit.config import Column, DataConfig
 from tagkit.corpus.dataset import LabelKinds
 from tagkit.corpus.formats.columns.layout import CONLLU, CONLLU_COLUMNS
 from tagkit.corpus.formats.conllu import KEY
-from tagkit.corpus.formats.table import FORMATS, Format
+from tagkit.corpus.formats.table import Format, targets
 from tagkit.errors import DataError
 from tagkit.text.records import Extra, LabelScore, TaggedText
 from tagkit.wording import Message, Setting
@@ -24,7 +24,7 @@ class Style:
     """How predictions are written.
 
     Attributes:
-        format: name of a row of `FORMATS`; "jsonl" for tokens, spans and classes in one object; or
+        format: name of a row of `targets`; "jsonl" for tokens, spans and classes in one object; or
             "auto": CoNLL-U where the input is CoNLL-U and the model tags, else columns; or "show",
             for people.
         confidence: whether probabilities are written.
@@ -52,7 +52,7 @@ class Style:
     @property
     def row(self) -> Format | None:
         """The format that is written from records; None for those that `render.py` writes."""
-        return None if self.format in (AUTO, SHOW, *RENDERED) else FORMATS[self.format]
+        return None if self.format in (AUTO, SHOW, *RENDERED) else targets()[self.format]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,15 +94,18 @@ def formats_for(
         probabilities: whether those of labels are to be written too.
         several: whether it predicts several tag columns, for which records have no place.
     """
-    rows = (row for row in FORMATS.values() if row.name not in RENDERED)
+    rows = (row for row in targets().values() if row.name not in RENDERED)
     # CoNLL-U has no line for a text without tags.
     rendered = [name for name in RENDERED if name != CONLLU or gives.tags]
     return rendered + [
         row.name
         for row in rows
-        if not several
-        and _holds(row, gives, spans=spans)
-        and (row.has_named_columns or not probabilities)
+        if row.holds == "all"
+        or (
+            not several
+            and _holds(row, gives, spans=spans)
+            and (row.has_named_columns or not probabilities)
+        )
     ]
 
 

@@ -7,6 +7,7 @@ from tagkit.corpus.formats.columns.layout import Layout
 from tagkit.corpus.formats.columns.reader import Block
 from tagkit.corpus.formats.options import Item
 from tagkit.errors import FormatError
+from tagkit.text.records import TaggedText
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +102,7 @@ class Output:
     # Strings, numbers, records and errors alone: workers send it from one process to another.
     file: str
     text: str
-    items: tuple[Item, ...]
+    items: tuple[Item | TaggedText, ...]
     longest: int
     tokens: int
     refused: tuple[Refused, ...] = ()

@@ -10,15 +10,16 @@ from typing import get_args
 
 import pytest
 import tiny
+from html_pages import parsed
 from program import SMALL, Ended, Program
 
 from tagkit.cli.predict import OutputFormat
-from tagkit.corpus.formats.table import FORMATS
+from tagkit.corpus.formats.table import targets
 
 
 def test_every_format_of_the_table_can_be_asked_for() -> None:
     # The command names them itself, as reading the table would delay `--help`.
-    assert {*get_args(OutputFormat)} == {*FORMATS, "auto", "jsonl", "show"} - {"text"}
+    assert {*get_args(OutputFormat)} == {*targets(), "auto", "jsonl", "show"} - {"text"}
 
 
 def test_raw_text_is_tagged_as_columns(tagkit: Program, model: Path) -> None:
@@ -465,12 +466,12 @@ def test_a_table_of_classes_keeps_the_columns_of_its_input(tagkit: Program, inte
         (
             ["--format", "tsv"],
             "this model tags: expected --format columns, conllu, jsonl, jsonl-tokens, jsonl-spans, "
-            "brat, parallel, slash or show, found tsv",
+            "brat, parallel, slash, html or show, found tsv",
         ),
         (
             ["--format", "slash", "--confidence"],
             "slash has no place for the probabilities of "
-            "--confidence: expected --format columns, conllu, jsonl or show, found slash",
+            "--confidence: expected --format columns, conllu, jsonl, html or show, found slash",
         ),
         (["--format", "brat"], "brat fills files: name a folder with -o"),
     ],
@@ -538,6 +539,20 @@ def test_labels_are_shown_in_the_text(tagkit: Program, model: Path) -> None:
     one, two = (tagkit("predict", model, "--format", "show", f"--workers={n}", stdin=text).out
                 for n in (1, 2))  # fmt: skip
     assert one == two
+
+
+@pytest.mark.slow
+def test_a_page_is_written_the_same_by_several_workers(tagkit: Program, model: Path) -> None:
+    text = b"Ada Miller visits New York.\n\n<script>alert(1)</script> Ben leaves Oslo.\n" * 40
+    one, two = (tagkit("predict", model, "--format", "html", "-q", f"--workers={n}", stdin=text)
+                for n in (1, 2))  # fmt: skip
+    assert (one.code, one.out) == (0, two.out)
+    root = parsed(one.out.removeprefix("<!DOCTYPE html>\n"))
+    assert [each.text for each in root.all("mark")][:2] == ["Ada MillerPER", "New YorkLOC"]
+    assert len(list(root.all("div", "text"))) == 80
+    assert not list(root.all("script"))
+    shown = tagkit("predict", model, "--format", "html", "-q", "--confidence", stdin=text)
+    assert re.search(r'New York<bdi class="name">LOC [01]\.\d\d</bdi>', shown.out)
 
 
 def test_classes_are_shown_before_the_text(tagkit: Program, intents: Path) -> None:

@@ -154,7 +154,7 @@ def test_a_target_is_told_from_its_name() -> None:
     for name, expected in {
         "a.conll": "columns", "a.bio.gz": "columns", "A.CONLLU": "conllu",
         "a.jsonl": "jsonl-tokens", "a.tsv": "tsv", "a.csv.gz": "csv",
-        "a.ann": "brat", "a.trees": "trees",
+        "a.ann": "brat", "a.trees": "trees", "a.html": "html", "a.HTM.gz": "html",
     }.items():  # fmt: skip
         assert target_format(name, None, columns).name == expected
     assert target_format("a.jsonl", None, tsv).name == "jsonl-texts"

@@ -201,7 +201,7 @@ def test_a_wrong_command_line_is_quoted_as_text(run: Run, arguments: list[str]) 
             "q",
             "'q' is not one of 'auto', 'columns', 'conllu', 'jsonl', "
             "'jsonl-tokens', 'jsonl-spans', 'jsonl-texts', 'slash', 'parallel', 'brat', 'tsv', "
-            "'csv', 'fasttext', 'trec', 'trees', 'folder', 'show'.",
+            "'csv', 'fasttext', 'trec', 'trees', 'folder', 'html', 'show'.",
         ),
     ],
 )

@@ -8,10 +8,10 @@ from tagkit.corpus.dataset import LabelKinds
 from tagkit.errors import DataError
 from tagkit.inference.style import conllu_columns, formats_for, require_format
 
-OF_TAGS = {"columns", "conllu", "jsonl", "jsonl-tokens", "parallel", "slash"}
+OF_TAGS = {"columns", "conllu", "html", "jsonl", "jsonl-tokens", "parallel", "slash"}
 OF_CLASSES = {
     "columns", "jsonl", "jsonl-tokens", "jsonl-texts", "parallel", "trees", "fasttext", "trec",
-    "csv", "tsv", "folder",
+    "csv", "tsv", "folder", "html",
 }  # fmt: skip
 
 
@@ -20,9 +20,9 @@ OF_CLASSES = {
     [
         (TAGS, False, False, OF_TAGS),
         (TAGS, True, False, OF_TAGS | {"jsonl-spans", "brat"}),
-        (TAGS, True, True, {"columns", "conllu", "jsonl"}),
+        (TAGS, True, True, {"columns", "conllu", "html", "jsonl"}),
         (CLASSES, False, False, OF_CLASSES),
-        (CLASSES, False, True, {"columns", "jsonl", "csv", "tsv"}),
+        (CLASSES, False, True, {"columns", "html", "jsonl", "csv", "tsv"}),
         (BOTH, True, False, OF_TAGS - {"slash"} | {"jsonl-spans"}),
         (BOTH, False, False, OF_TAGS - {"slash"}),
     ],
@@ -47,10 +47,10 @@ def test_a_format_holds_all_that_is_predicted_or_is_not_offered(
         ("trec", CLASSES, {"top": True}, "trec has no place for the probabilities of top: "),
         ("brat", TAGS, {"spans": True, "confidence": True},
          "brat has no place for the probabilities of confidence=True: expected "
-         "output_format=columns, conllu, jsonl or show, found brat"),
+         "output_format=columns, conllu, jsonl, html or show, found brat"),
         ("slash", TAGS, {"several": True},
-         "this model predicts several tag columns: expected output_format=columns, conllu, jsonl "
-         "or show, "),
+         "this model predicts several tag columns: expected output_format=columns, conllu, jsonl, "
+         "html or show, "),
     ],
 )  # fmt: skip
 def test_a_format_that_cannot_hold_the_answer_is_refused_with_those_that_can(

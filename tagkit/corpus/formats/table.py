@@ -23,6 +23,7 @@ from tagkit.corpus.formats.delimited import (
 )
 from tagkit.corpus.formats.fasttext import looks_like_fasttext, read_fasttext, write_fasttext
 from tagkit.corpus.formats.folder import read_folder, write_folder
+from tagkit.corpus.formats.html import write_html
 from tagkit.corpus.formats.jsonl import read_jsonl
 from tagkit.corpus.formats.jsonl_writers import (
     write_jsonl_spans,
@@ -40,7 +41,7 @@ from tagkit.corpus.formats.trees import looks_like_trees, read_trees, write_tree
 from tagkit.errors import DataError
 from tagkit.wording import Message, Setting, shown_name
 
-Holds = Literal["tags", "spans", "classes", "text"]
+Holds = Literal["tags", "spans", "classes", "text", "all"]
 
 
 # Rows hold functions, and no class inherits from another: what a format can do is read in its row.
@@ -67,8 +68,8 @@ class Format:
         name: as options have it.
         about: in a few words, for people.
         holds: what it is for: tags (its records are sentences), or spans, classes or nothing
-            beside texts (they are documents).
-        read: a source's records; called through `records` alone.
+            beside texts (they are documents), or all of these, in records of any kind.
+        read: a source's records; called through `records` alone. None where it is only written.
         write: records, all of them sentences or all of them documents, as pieces of files.
         endings: of the names of its files, the first one preferred where one is written.
         look: how it is recognised; None where `recognition` has a rule of its own for it.
@@ -83,7 +84,7 @@ class Format:
     name: str
     about: str
     holds: Holds
-    read: Callable[[Source, Reading], Records | Iterator[Item]]
+    read: Callable[[Source, Reading], Records | Iterator[Item]] | None
     write: Callable[[Iterable[Any], Writing], Iterator[Piece]]
     endings: tuple[str, ...] = ()
     look: Look | None = None
@@ -100,6 +101,7 @@ class Format:
             DataError: it cannot be read.
             FormatError: a line of it cannot be, and there is no `reading.on_error` to report to.
         """
+        assert self.read is not None  # `FORMATS` has only such rows
         found = self.read(source, settled(reading, self))
         return found if isinstance(found, Records) else Records(found)
 
@@ -148,6 +150,14 @@ _ALL = (
     Format("text", "raw text, a line a text", "text", read_text_lines, write_text_lines),
 )  # fmt: skip
 FORMATS = {format.name: format for format in _ALL}
+# For people: what is only written is no format of a corpus, and is never recognised.
+_PAGE = Format("html", "a page that draws labels in the texts", "all", None, write_html,
+               (".html", ".htm"), has_classes=True)  # fmt: skip
+
+
+def targets() -> dict[str, Format]:
+    """The formats that can be written, by name: all, and those that cannot be read."""
+    return {**FORMATS, _PAGE.name: _PAGE}
 
 
 def settled(reading: Reading, format: Format) -> Reading:
@@ -155,21 +165,23 @@ def settled(reading: Reading, format: Format) -> Reading:
     return replace(reading, data=reading.data.model_copy(update={"format": format.name}))
 
 
-def by_ending(name: str) -> list[Format]:
+def by_ending(name: str, *, written: bool = False) -> list[Format]:
     """The formats whose files have this name's ending; several of one family, or none.
 
     Args:
         name: of a file; that it is packed, as in a.conll.gz, does not matter.
+        written: whether formats that are only written count too.
     """
     # Windows knows no case in endings: DATA.CONLL is a column file too.
     name = unpacked_name(name.lower())
-    return [row for row in FORMATS.values() if row.endings and name.endswith(row.endings)]
+    rows = targets() if written else FORMATS
+    return [row for row in rows.values() if row.endings and name.endswith(row.endings)]
 
 
-def by_name(named: str) -> list[Format]:
-    """The format of this name, or those of the family of this name."""
-    rows = FORMATS.values()
-    return [row for row in rows if named and named in (row.name, row.family)]
+def by_name(named: str, *, written: bool = False) -> list[Format]:
+    """The format of this name, or those of the family of this name; `written` as above."""
+    rows = targets() if written else FORMATS
+    return [row for row in rows.values() if named and named in (row.name, row.family)]
 
 
 def target_format(path: str, named: str | None, read: Format) -> Format:
@@ -183,10 +195,13 @@ def target_format(path: str, named: str | None, read: Format) -> Format:
     Raises:
         DataError: there is no such format, or the name tells none.
     """
-    found = by_ending(Path(path).name) if named is None else by_name(named)
+    if named is None:
+        found = by_ending(Path(path).name, written=True)
+    else:
+        found = by_name(named, written=True)
     if not found:
         if named is not None:
-            expected = f"{', '.join(FORMATS)} or jsonl"
+            expected = f"{', '.join(targets())} or jsonl"
             raise DataError(
                 Message(Setting("to", shown_name(named)), f": expected one of {expected}")
             )
@@ -194,7 +209,7 @@ def target_format(path: str, named: str | None, read: Format) -> Format:
             Message(
                 f"{path}: its name does not tell the format. Name one with ",
                 Setting("to"),
-                f": {', '.join(FORMATS)}",
+                f": {', '.join(targets())}",
             )
         )
     # Spans of characters hold all that a text has; without a better fit they lose the least.

@@ -1,0 +1,57 @@
+"""How far probabilities can be trusted: a reliability diagram, its bins, scores by threshold."""
+
+from markupsafe import Markup
+
+from tagkit.evaluation.calibration import Bin, Calibration
+from tagkit.evaluation.html_report.tables import cards, note, side_by_side
+from tagkit.html.chart import Axis, Chart
+from tagkit.html.colours import Palette
+from tagkit.html.elements import element, joined, percent, share, table
+
+_TICKS = [(tick / 5, f"{20 * tick}") for tick in range(6)]
+
+
+def draw_calibration(found: Calibration, palette: Palette) -> Markup:
+    """Confidence against accuracy, and what a threshold would keep."""
+    filled = [each for each in found.bins if each.count]
+    bins = [
+        (f"{each.low:.2f} to {each.high:.2f}", each.count, percent(each.confidence),
+         percent(each.accuracy), f"{100 * (each.accuracy - each.confidence):+.2f}")
+        for each in filled
+    ]  # fmt: skip
+    thresholds = [
+        (f"{each.threshold:g}", each.count, share(each.precision), share(each.recall),
+         share(each.f1))
+        for each in found.thresholds
+    ]  # fmt: skip
+    diagram = element(
+        "figure",
+        element("figcaption", "Reliability diagram"),
+        _diagram(filled),
+        note("A bar is the share of right predictions among those of its confidence; a point is "
+             "their mean confidence. Of a model that says how sure it is, all points lie at the "
+             "top of their bars, on the dashed line."),
+    )  # fmt: skip
+    return joined([
+        cards(
+            ("ECE, %", percent(found.ece), "expected calibration error; 0 is best"),
+            ("Brier score", share(found.brier), "mean squared error of probabilities; 0 is best"),
+            (found.name, f"{found.count:,}", "with a probability"),
+        ),
+        side_by_side(
+            diagram,
+            table("By confidence", ("confidence", "count", "mean, %", "right, %", "gap"), bins),
+        ),
+        table(f"If only {found.name} from a probability on were kept",
+              ("from", "kept", "precision", "recall", "F1"), thresholds),
+    ])  # fmt: skip
+
+
+def _diagram(bins: list[Bin]) -> Markup:
+    chart = Chart(Axis(0, 1, _TICKS, "confidence, %"), Axis(0, 1, _TICKS, "right, %"))
+    return chart.svg(
+        "Share of right predictions by confidence",
+        *(chart.bar(each.low, each.high, each.accuracy, "bar") for each in bins),
+        chart.line([(0, 0), (1, 1)], "ideal"),
+        *(chart.dot((each.confidence, each.confidence), "dot-2") for each in bins),
+    )

@@ -1,0 +1,81 @@
+"""Kinds of error: how many, what each costs, which types are confused, and examples in context."""
+
+from markupsafe import Markup
+
+from tagkit.evaluation.error_kinds import NOTHING, ErrorReport, Example
+from tagkit.evaluation.html_report.tables import (
+    MAX_ROWS,
+    confusion,
+    example,
+    left_out,
+    note,
+    side_by_side,
+    spans_in_context,
+    window_around,
+)
+from tagkit.evaluation.report_text import label_cell
+from tagkit.html.chart import share_bar
+from tagkit.html.colours import Palette
+from tagkit.html.elements import element, joined, table
+from tagkit.wording import plural
+
+_MEANING = {
+    "boundary": "the right type on overlapping words",
+    "type": "the right words, another type",
+    "boundary and type": "overlapping words, another type",
+    "missed": "a gold span that no prediction overlaps",
+    "spurious": "a prediction that no gold span overlaps",
+    "split": "several predictions for one gold span",
+    "merged": "one prediction for several gold spans",
+}
+_OF_NONE = note(
+    "(none) as gold label is a spurious span, as predicted label a missed one. Splits and mergers "
+    "are not in this table."
+)
+
+
+def draw_errors(errors: ErrorReport, palette: Palette) -> Markup:
+    """All errors of spans, each in one kind."""
+    most = max((each.count for each in errors.kinds.values()), default=0) or 1
+    kinds = table(
+        "Kinds of error",
+        ("kind", "errors", "", "F1 if mended"),
+        [
+            (
+                joined([kind, element("span", _MEANING.get(kind), class_="meaning")]),
+                each.count,
+                share_bar(each.count / most, "bar-2"),
+                f"{100 * each.gain:+.2f}",
+            )
+            for kind, each in errors.kinds.items()
+        ],
+    )
+    if not errors.errors:
+        return joined([kinds, note("No error was found.")])
+    ranked = [(label_cell(label), count) for label, count in errors.types.items()]
+    types = table("Types with most errors", ("type", "errors"), ranked[:MAX_ROWS])
+    pairs = {(gold, other): count for gold, other, count in errors.confusion}
+    confused = confusion("Confusion of types", pairs, {}, unit="errors", none=NOTHING)
+    side = joined([confused, _OF_NONE]) if pairs else None
+    worst = joined([types, left_out(len(ranked), MAX_ROWS)])
+    gain = (
+        f"{plural(errors.errors, 'error')}. The last column is how many points F1 would gain if "
+        "all errors of a kind were mended and nothing else changed."
+    )
+    found = [side_by_side(joined([kinds, note(gain)]), joined([side, worst]))]
+    for kind, each in errors.kinds.items():
+        if each.examples:
+            found.append(element("h3", f"Examples: {kind}"))
+            found += [_example(one, palette) for one in each.examples]
+    return joined(found)
+
+
+def _example(found: Example, palette: Palette) -> Markup:
+    window = window_around(found.words, (*found.gold, *found.predicted))
+    place = f"line {found.line:,}" if found.line else f"sentence {found.sentence + 1:,}"
+    sides = {"gold": found.gold, "predicted": found.predicted}
+    return example(
+        place,
+        ((name, spans_in_context(found.words, spans, window, palette))
+         for name, spans in sides.items()),
+    )  # fmt: skip

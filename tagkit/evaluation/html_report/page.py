@@ -1,0 +1,160 @@
+"""The page of a report: from records to the text of one file, which needs no network.
+
+What each record looks like is in one table: a new analysis is a file and a row. A record without a
+row, or a section without a record, is left out.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+from markupsafe import Markup
+
+from tagkit import __version__
+from tagkit.corpus.dataset import Split
+from tagkit.evaluation.analysis import ANALYSES, Analysis, Measures, analyse, possible
+from tagkit.evaluation.by_sentence import parts_of
+from tagkit.evaluation.calibration import Calibration
+from tagkit.evaluation.column_report import ColumnsReport
+from tagkit.evaluation.doubts import Audit
+from tagkit.evaluation.error_kinds import ErrorReport
+from tagkit.evaluation.html_report.calibration import draw_calibration
+from tagkit.evaluation.html_report.columns import draw_columns
+from tagkit.evaluation.html_report.confusion import draw_confusion
+from tagkit.evaluation.html_report.doubts import draw_doubts
+from tagkit.evaluation.html_report.errors import draw_errors
+from tagkit.evaluation.html_report.learning_curve import draw_learning_curve
+from tagkit.evaluation.html_report.measures import draw_measures
+from tagkit.evaluation.html_report.scores import Scored, draw_scores
+from tagkit.evaluation.html_report.slices import draw_slices, draw_words
+from tagkit.evaluation.html_report.systems import draw_systems
+from tagkit.evaluation.learning_curve import LearningCurve
+from tagkit.evaluation.report import Report
+from tagkit.evaluation.report_text import label_cell
+from tagkit.evaluation.slices import Slices, WordAccuracy
+from tagkit.evaluation.systems import Systems
+from tagkit.html.colours import Palette
+from tagkit.html.elements import element, joined
+from tagkit.html.page import page_end, page_head
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A record, and what it is on: "tags", or the name of a column; empty where that is clear."""
+
+    name: str
+    record: object
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """How one kind of record is drawn.
+
+    Attributes:
+        title: the section's heading.
+        anchor: its id in the page.
+        of: the class of the record.
+        draw: the record -> a fragment; None where there is nothing to show.
+    """
+
+    title: str
+    anchor: str
+    of: type
+    draw: Callable[[Any, Palette], Markup | None]
+
+
+# In the order of the page.
+SECTIONS = (
+    Section("Columns", "columns", ColumnsReport, draw_columns),
+    Section("Scores", "scores", Scored, draw_scores),
+    Section("Systems side by side", "systems", Systems, draw_systems),
+    Section("What is taken for what", "confusion", Scored, draw_confusion),
+    Section("What goes wrong", "errors", ErrorReport, draw_errors),
+    Section("Other measures", "measures", Measures, draw_measures),
+    Section("For which spans it works", "slices", Slices, draw_slices),
+    Section("Known and unknown words", "words", WordAccuracy, draw_words),
+    Section("How sure it is", "calibration", Calibration, draw_calibration),
+    Section("Would more data help?", "learning-curve", LearningCurve, draw_learning_curve),
+    Section("Labels in doubt", "doubts", Audit, draw_doubts),
+)
+
+
+def report_parts(report: Report, analysis: Analysis | None) -> list[Part]:
+    """The records of a report and of its analyses.
+
+    Raises:
+        DataError: the report is of a kind of its own.
+    """
+    if isinstance(report, ColumnsReport):
+        columns = [Part(each.name, Scored(each.tags, None)) for each in report.columns if each.tags]
+        return [Part("", report), *columns]
+    intervals = (analysis.interval if analysis is not None else None) or {}
+    found = [
+        Part(name, Scored(each, intervals.get(name))) for name, each in parts_of(report).items()
+    ]
+    for name in ANALYSES if analysis is not None else ():
+        record = getattr(analysis, name)
+        # Of a report on tags and classes there may be one of each.
+        records = record if isinstance(record, Mapping) else {"": record}
+        found += [Part(part, each) for part, each in records.items()]
+    return found
+
+
+def whole_analysis(report: Report, train: Split | None) -> Analysis | None:
+    """All analyses that have a meaning for a report; None of several tag columns.
+
+    Raises:
+        DataError: the report is of a kind of its own.
+    """
+    if isinstance(report, ColumnsReport):
+        return None
+    return analyse(report, possible(report, train), train)
+
+
+def report_page(title: str, about: str, parts: Sequence[Part]) -> str:
+    """A page with a section for each record that has one.
+
+    Args:
+        title: what is reported on.
+        about: a sentence below it; empty for none.
+        parts: the records.
+    """
+    # Labels in their order, so that those of a report have the same colours on every page.
+    scored = [part.record for part in parts if isinstance(part.record, Scored)]
+    palette = Palette()
+    for label in chain.from_iterable(each.report.types for each in scored):
+        palette.class_of(label)
+    sections = list(_sections(parts, palette))
+    links = joined(
+        element("li", element("a", heading, href=f"#{anchor}")) for anchor, heading, _ in sections
+    )
+    header = element(
+        "header",
+        element("h1", title),
+        element("p", about, class_="quiet") if about else None,
+        element("nav", element("ul", links), aria_label="Sections"),
+    )
+    body = joined(
+        element("section", element("h2", heading, id=f"{anchor}-title"), drawn, id=anchor,
+                aria_labelledby=f"{anchor}-title")
+        for anchor, heading, drawn in sections
+    )  # fmt: skip
+    made = element("footer", element("p", f"Written by tagkit {__version__}."))
+    return str(joined([page_head(title), header, element("main", body), made, page_end()]))
+
+
+def _sections(parts: Iterable[Part], palette: Palette) -> Iterator[tuple[str, str, Markup]]:
+    """Anchor, heading and content of each section that there is something for."""
+    found = list(parts)
+    for section in SECTIONS:
+        number = 0
+        for part in found:
+            drawn = None
+            if isinstance(part.record, section.of):
+                drawn = section.draw(part.record, palette)
+            if drawn is not None:
+                number += 1
+                anchor = section.anchor if number == 1 else f"{section.anchor}-{number}"
+                title = section.title + (f": {label_cell(part.name)}" if part.name else "")
+                yield anchor, title, drawn

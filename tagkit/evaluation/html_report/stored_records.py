@@ -1,0 +1,92 @@
+"""What other commands write as JSON and a report shows beside its own: curves and audits."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from tagkit.errors import DataError
+from tagkit.evaluation.doubts import Audit, Doubt
+from tagkit.evaluation.learning_curve import LearningCurve, Point, fit
+from tagkit.text.json_text import from_json
+from tagkit.text.schemes import Stretch
+from tagkit.wording import reason
+
+_Record = TypeVar("_Record")
+
+
+def read_curve(path: Path) -> LearningCurve:
+    """The points of learning-curve.json, and what follows from them.
+
+    Raises:
+        DataError: it cannot be read, or is no learning curve.
+    """
+    measure, points = _read(path, "the learning-curve.json of tagkit learning-curve", _points)
+    # Law and forecasts follow from the points: they are never other than those of this version.
+    return fit(measure, points)
+
+
+def read_audit(path: Path) -> Audit:
+    """What `tagkit audit --json` printed; without the sentences of the corpus.
+
+    Raises:
+        DataError: it cannot be read, or is no audit.
+    """
+    return _read(path, "what tagkit audit --json prints", _audit)
+
+
+def _read(path: Path, expected: str, record: Callable[[Any], _Record]) -> _Record:
+    try:
+        return record(from_json(path.read_bytes()))
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {reason(error)}") from None
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise DataError(f"{path}: expected {expected}, found something else") from None
+
+
+def _points(found: Any) -> tuple[str, list[Point]]:
+    points = [
+        Point(int(each["sentences"]), int(each["seed"]), float(each["score"]))
+        for each in found["points"]
+    ]
+    if not all(each.sentences > 0 and 0 <= each.score <= 1 for each in points):
+        raise ValueError("a point is out of range")
+    return str(found["measure"]), points
+
+
+def _audit(found: Any) -> Audit:
+    return Audit(
+        corpus=str(found["corpus"]),
+        folds=int(found["folds"]),
+        repeats=int(found["repeats"]),
+        folds_by=found["folds_by"],
+        seed=int(found["seed"]),
+        measure=str(found["measure"]),
+        agreement=float(found["agreement"]),
+        doubts=tuple(map(_doubt, found["doubts"])),
+        contradicted=tuple(map(int, found["contradicted"])),
+        sentences=(),
+    )
+
+
+def _doubt(found: Any) -> Doubt:
+    words = tuple(map(str, found["words"]))
+    return Doubt(
+        what=found["what"],
+        line=int(found["line"]),
+        sentence=int(found["sentence"]),
+        gold=_stretches(found["gold"], len(words)),
+        predicted=_stretches(found["predicted"], len(words)),
+        gold_probability=float(found["gold_probability"]),
+        predicted_probability=float(found["predicted_probability"]),
+        contradicted=int(found["contradicted"]),
+        repeats=int(found["repeats"]),
+        score=float(found["score"]),
+        words=words,
+    )
+
+
+def _stretches(found: Any, words: int) -> tuple[Stretch, ...]:
+    spans = tuple((int(start), int(end), str(label)) for start, end, label in found)
+    if not all(0 <= start < end <= words for start, end, _ in spans):
+        raise ValueError("a span outside its sentence")
+    return spans
