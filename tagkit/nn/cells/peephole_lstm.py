@@ -36,8 +36,8 @@ class PeepholeLSTMNetwork(LoopNetwork):
         return (self.weight_hh,)
 
     def constants(self) -> tuple[Tensor, ...]:
-        """p_i, p_f and p_o."""
-        return self.peepholes.unbind()
+        """p_i and p_f side by side, and p_o."""
+        return self.peepholes[:2].flatten(), self.peepholes[2]
 
     @staticmethod
     def advance(
@@ -48,15 +48,14 @@ class PeepholeLSTMNetwork(LoopNetwork):
         functions: Functions,
     ) -> tuple[Values, tuple[Values, ...]]:
         """The equation of one step."""
-        (before, memory), (product,), (into_entry, into_forget, into_out) = (
-            state,
-            products,
-            constants,
-        )
+        (before, memory), (product,), (into_both, into_out) = state, products, constants
         hidden = memory.shape[-1]
         sums = projected + product(before)  # (..., 4 x hidden)
-        entry = functions.sigmoid(sums[..., :hidden] + into_entry * memory)
-        forget = functions.sigmoid(sums[..., hidden : 2 * hidden] + into_forget * memory)
+        # Input and forget gate as one, (..., 2, hidden): both see the memory of the step before.
+        both = sums[..., : 2 * hidden].reshape(*sums.shape[:-1], 2, hidden)
+        peepholes = into_both.reshape(*into_both.shape[:-1], 2, hidden)
+        both = functions.sigmoid(both + peepholes * memory[..., None, :])
+        entry, forget = both[..., 0, :], both[..., 1, :]
         new = functions.tanh(sums[..., 2 * hidden : 3 * hidden])
         memory = forget * memory + entry * new
         out = functions.sigmoid(sums[..., 3 * hidden :] + into_out * memory)

@@ -38,7 +38,14 @@ def _sigmoid(scores: Floats) -> Floats:
     return found
 
 
+def _fast_tanh(scores: Tensor) -> Tensor:
+    # tanh(a) = 2 sigmoid(2 a) - 1: on a CPU torch's sigmoid is six times as fast as its tanh. Where
+    # gradients are wanted, the products around it cost what that gains.
+    return torch.mul(scores, 2).sigmoid_().mul_(2).sub_(1)
+
+
 TORCH = Functions(torch.tanh, torch.sigmoid, torch.where)
+CACHED = Functions(_fast_tanh, torch.sigmoid, torch.where)  # without gradients
 NUMPY = Functions(np.tanh, _sigmoid, np.where)
 
 
@@ -133,7 +140,7 @@ class LoopNetwork(Network):
         state = tuple(torch.zeros(*leading, values) for values in self.memories)
         of_states = [product.of for product in products]
         for t in range(inputs.time):
-            states[t], state = self.advance(inputs.at(t), state, of_states, constants, TORCH)
+            states[t], state = self.advance(inputs.at(t), state, of_states, constants, CACHED)
         return states
 
     def _read_packed(
