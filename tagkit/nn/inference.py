@@ -98,6 +98,14 @@ def layer_reader(layer: RecurrentLayer, precision: str) -> RowReader | None:
     return RowReader(recurrences, precision) if recurrences else None
 
 
+def precisions_of(encoder: Encoder) -> tuple[str, ...]:
+    """Those of `PRECISIONS` that an encoder can be read with on a CPU.
+
+    Others than fp32 are of cached inference, which not every cell has.
+    """
+    return PRECISIONS if layer_readers(encoder, "fp32") else PRECISIONS[:1]
+
+
 def layer_readers(encoder: Encoder, precision: str) -> list[RowReader]:
     """Readers of all layers, with the weights as they are now; none without cached inference."""
     readers = [layer_reader(layer, precision) for layer in _recurrent_layers(encoder)]

@@ -107,6 +107,15 @@ def test_a_choice_that_there_is_not_is_answered_with_those_that_there_are(name: 
     assert problems(f"{name}=nonsense") == (f'{name} = "nonsense": expected {expected}',)
 
 
+@pytest.mark.parametrize("periods", ["[]", "[2, 4]", "[1, 4, 2]", "[1, 2, 2]"])
+def test_periods_of_a_clockwork_rise_from_one(periods: str) -> None:
+    assert load_config(None, ["encoder.periods=[1, 3, 9]"]).encoder.periods == (1, 3, 9)
+    assert problems(f"encoder.periods={periods}") == (
+        f"encoder.periods = {periods}: expected rising numbers of which the first is 1, such as "
+        "[1, 2, 4, 8]",
+    )
+
+
 def test_the_names_in_the_config_are_the_keys_of_the_tables() -> None:
     from tagkit.models.task_table import COLUMNS, TASKS
     from tagkit.nn.cells import CELLS
