@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import tiny
 import torch
+from marks import mostly_slow
 from small_runs import TASKS, of_task
 from torch import Tensor, nn
 
@@ -80,7 +81,7 @@ def test_a_tagger_overfits_ten_sentences(head: str) -> None:
 
 
 @pytest.mark.parametrize("head", HEADS)
-@pytest.mark.parametrize("cell", CELLS)
+@pytest.mark.parametrize("cell", mostly_slow(CELLS, always=3))
 def test_every_trained_parameter_gets_a_gradient(head: str, cell: str) -> None:
     chars = cell if cell in allowed(EmbeddingsConfig, "char_cell") else "lstm"
     cells = (f"encoder.cell={cell}", f"embeddings.char_cell={chars}")

@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 import torch
-from cell_options import CASES, cell_of
+from cell_options import MOSTLY_SLOW, cell_of
 from torch import Tensor, nn
 
 from tagkit.nn.encoder import MERGES, Encoder, RecurrentLayer, merge_directions
@@ -68,7 +68,7 @@ def test_two_directions_equal_torch_on_packed_sequences(
     torch.testing.assert_close(ours.final_states(inputs, MASK), torch.cat((last[0], last[1]), 1))
 
 
-@pytest.mark.parametrize("cell", CASES)
+@pytest.mark.parametrize("cell", MOSTLY_SLOW)
 @pytest.mark.parametrize("merge", MERGES)
 def test_a_sentence_gets_the_same_states_alone_and_in_a_batch(
     cell: str, merge: str, inputs: Tensor
@@ -85,7 +85,7 @@ def test_a_sentence_gets_the_same_states_alone_and_in_a_batch(
 
 @pytest.mark.parametrize("both", [True, False])
 @pytest.mark.parametrize("segment", [1, 2, 3, 5, 9])
-@pytest.mark.parametrize("cell", CASES)
+@pytest.mark.parametrize("cell", MOSTLY_SLOW)
 def test_reading_in_segments_gives_the_states_of_reading_whole(
     cell: str, segment: int, both: bool, inputs: Tensor
 ) -> None:
@@ -99,7 +99,7 @@ def test_reading_in_segments_gives_the_states_of_reading_whole(
 
 
 @pytest.mark.parametrize("segment", [1, 2, 3, 5])
-@pytest.mark.parametrize("cell", CASES)
+@pytest.mark.parametrize("cell", MOSTLY_SLOW)
 def test_no_gradient_goes_back_beyond_its_segment(cell: str, segment: int, inputs: Tensor) -> None:
     ours = layer(cell, bidirectional=False, segment=segment)
     length = inputs.shape[1]
@@ -113,7 +113,7 @@ def test_no_gradient_goes_back_beyond_its_segment(cell: str, segment: int, input
 
 
 @pytest.mark.parametrize("segment", [2, 3])
-@pytest.mark.parametrize("cell", CASES)
+@pytest.mark.parametrize("cell", MOSTLY_SLOW)
 def test_gradients_of_segments_are_those_of_reading_each_from_a_given_state(
     cell: str, segment: int, inputs: Tensor
 ) -> None:
@@ -137,7 +137,7 @@ def test_gradients_of_segments_are_those_of_reading_each_from_a_given_state(
 
 
 @pytest.mark.parametrize("merge", MERGES)
-@pytest.mark.parametrize("cell", CASES)
+@pytest.mark.parametrize("cell", MOSTLY_SLOW)
 def test_one_pass_gives_the_states_and_the_final_ones(
     cell: str, merge: str, inputs: Tensor
 ) -> None:
@@ -158,7 +158,7 @@ def test_an_encoder_drops_the_same_features_of_states_and_final_states(inputs: T
     assert bool((final == 0).any())
 
 
-@pytest.mark.parametrize("cell", CASES)
+@pytest.mark.parametrize("cell", MOSTLY_SLOW)
 def test_padding_even_nan_never_leaks_into_states_or_gradients(cell: str, inputs: Tensor) -> None:
     spoilt = inputs.masked_fill(~MASK.unsqueeze(2), torch.nan)
     results = []
@@ -177,7 +177,7 @@ def test_padding_even_nan_never_leaks_into_states_or_gradients(cell: str, inputs
         torch.testing.assert_close(clean, noisy)
 
 
-@pytest.mark.parametrize("cell", CASES)
+@pytest.mark.parametrize("cell", MOSTLY_SLOW)
 def test_two_directions_see_everything_and_one_sees_the_past_alone(
     cell: str, inputs: Tensor
 ) -> None:
@@ -211,7 +211,7 @@ def test_all_layers_of_an_encoder_keep_to_their_directions(merge: str, inputs: T
     assert not states[~MASK].any()
 
 
-@pytest.mark.parametrize("cell", CASES)
+@pytest.mark.parametrize("cell", MOSTLY_SLOW)
 def test_final_states_are_the_last_forwards_and_the_first_backwards(
     cell: str, inputs: Tensor
 ) -> None:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from cell_options import CASES, cell_of
+from cell_options import CASES, MOSTLY_SLOW, cell_of
 from torch import Tensor
 
 from tagkit.nn import row_reader
@@ -102,7 +102,7 @@ def test_extreme_inputs_saturate_as_those_of_torch_do() -> None:
 
 
 @pytest.mark.usefixtures("each_way")
-@pytest.mark.parametrize("cell", CASES)
+@pytest.mark.parametrize("cell", MOSTLY_SLOW)
 def test_characters_are_read_in_prediction_as_they_are_in_training(cell: str) -> None:
     torch.manual_seed(1)
     encoder = CharEncoder(chars=9, dim=4, **cell_of(cell), hidden=3, dropout=0.0)
@@ -120,7 +120,7 @@ def test_characters_are_read_in_prediction_as_they_are_in_training(cell: str) ->
 
 
 @pytest.mark.parametrize("at_once", [0, 10**9], ids=["one direction", "both directions"])
-@pytest.mark.parametrize("cell", CASES)
+@pytest.mark.parametrize("cell", MOSTLY_SLOW)
 @torch.no_grad()
 def test_few_words_are_read_without_padding_in_their_own_order(
     cell: str, at_once: int, monkeypatch: pytest.MonkeyPatch
@@ -137,7 +137,7 @@ def test_few_words_are_read_without_padding_in_their_own_order(
 
 
 @pytest.mark.parametrize("layers", [1, 2])
-@pytest.mark.parametrize("cell", CASES)
+@pytest.mark.parametrize("cell", MOSTLY_SLOW)
 @pytest.mark.parametrize(("precision", "error"), [("bf16", 0.05), ("int8", 0.05)])
 @torch.no_grad()
 def test_fewer_bits_give_nearly_the_same_states(

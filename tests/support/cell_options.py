@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import torch
+from marks import mostly_slow
 from torch import Tensor
 
 from tagkit.config import EncoderConfig
@@ -28,6 +29,11 @@ _CHANGES: dict[str, tuple[str, dict[str, Any]]] = {
 CASES: dict[str, tuple[str, CellOptions]] = {name: (name, CELL_OPTIONS) for name in CELLS} | {
     case: (cell, replace(CELL_OPTIONS, **changes)) for case, (cell, changes) in _CHANGES.items()
 }
+
+# For laws of what is around a cell, with one of each kind in every build: torch's networks, and the
+# one of the loop that carries more than states. The others follow with the slow tests.
+_ALWAYS = ("lstm", "gru", "elman", "clockwork")
+MOSTLY_SLOW = mostly_slow(sorted(CASES, key=lambda case: case not in _ALWAYS), always=len(_ALWAYS))
 
 
 def network_of(case: str, inputs: int, hidden: int) -> Network:
