@@ -5,10 +5,21 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from tagkit.config.option import CLASSES, TAGS, Needs, Option, Section
-from tagkit.config.values import Auto, Cell, CharCell, Pooling, Probability, Share, Size, Weight
+from tagkit.config.values import (
+    Auto,
+    Cell,
+    CharCell,
+    Periods,
+    Pooling,
+    Probability,
+    Share,
+    Size,
+    Weight,
+)
 
 _WITH_CHARACTERS = Needs("embeddings.char_cell", but=("none",))
 _WITH_VECTORS = Needs("embeddings.vectors", but=("",))
+_WITH_RESERVOIR = Needs("encoder.cell", ("echo-state",))
 
 
 class EmbeddingsConfig(Section):
@@ -98,6 +109,67 @@ class EncoderConfig(Section):
     # All cells take the same sizes: an LSTM of 200 units has four times the weights of an Elman
     # cell.
     cell: Annotated[Cell, Option("Recurrent cell.", inherit=True)] = "lstm"
+    # Le, Jaitly and Hinton 2015 for relu.
+    activation: Annotated[
+        Literal["tanh", "relu"],
+        Option(
+            "Activation of the cell elman.", inherit=True, needs=Needs("encoder.cell", ("elman",))
+        ),
+    ] = "tanh"
+    # 1 - a in h = a h' + (1 - a) tanh(...): 1 keeps nothing of the state, as an Elman cell.
+    leak: Annotated[
+        Literal["spectrum", "learned"] | Annotated[float, Field(gt=0, le=1)],
+        Option(
+            "Share of a unit's state that a step replaces, for the cells leaky and echo-state: a "
+            "number, spectrum for time scales from 1 to 32 tokens, or learned.",
+            inherit=True,
+            needs=Needs("encoder.cell", ("leaky", "echo-state")),
+        ),
+    ] = "spectrum"
+    skip: Annotated[
+        int,
+        Field(ge=2, le=1000),
+        Option(
+            "Tokens that the second recurrent connection of the cell skip reaches back.",
+            inherit=True,
+            needs=Needs("encoder.cell", ("skip",)),
+        ),
+    ] = 5
+    # Of a sentence of 25 words the slowest group then reads four.
+    periods: Annotated[
+        Periods,
+        Option(
+            "Periods, in tokens, at which the groups of units of the cell clockwork are updated.",
+            inherit=True,
+            needs=Needs("encoder.cell", ("clockwork",)),
+        ),
+    ] = (1, 2, 4, 8)
+    spectral_radius: Annotated[
+        float,
+        Field(gt=0),
+        Option(
+            "Largest absolute eigenvalue of the recurrent weights of the cell echo-state.",
+            inherit=True,
+            needs=_WITH_RESERVOIR,
+        ),
+    ] = 0.9
+    sparsity: Annotated[
+        Probability,
+        Option(
+            "Share of the recurrent weights of the cell echo-state that are 0.",
+            inherit=True,
+            needs=_WITH_RESERVOIR,
+        ),
+    ] = 0.9
+    input_scale: Annotated[
+        float,
+        Field(gt=0),
+        Option(
+            "Largest absolute value of an input weight of the cell echo-state.",
+            inherit=True,
+            needs=_WITH_RESERVOIR,
+        ),
+    ] = 1.0
     hidden: Annotated[Size, Option("Hidden units for each direction.", inherit=True)] = 200
     layers: Annotated[int, Field(ge=1, le=100), Option("Number of layers.", inherit=True)] = 1
     # Without it a tag depends on the words before it alone, as a stream demands.

@@ -2,6 +2,7 @@
 
 import math
 import re
+from itertools import pairwise
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, Field
@@ -12,12 +13,15 @@ Value = TypeVar("Value")
 
 # Chosen from the size of the training corpus (`training/defaults.py`).
 Auto = Literal["auto"]
-Cell = Literal["lstm", "gru", "elman"]
+Cell = Literal[
+    "lstm", "gru", "elman", "lstm-peephole", "gru-reset-before", "leaky", "skip", "clockwork",
+    "output-feedback", "echo-state",
+]  # fmt: skip
 Format = Literal[
     "auto", "columns", "conllu", "jsonl", "jsonl-tokens", "jsonl-spans", "jsonl-texts", "brat",
     "slash", "parallel", "tsv", "csv", "fasttext", "trec", "trees", "folder", "text",
 ]  # fmt: skip
-CharCell = Literal[Cell, "none"]  # flattened by typing: the names of `Cell`, and "none"
+CharCell = Literal["lstm", "gru", "elman", "none"]  # the cells without options, and "none"
 Pooling = Literal["last", "mean", "max", "mean+max", "attention"]
 Column = int | str  # a place, from 0 or from -1 backwards, or the name that a header gives it
 # One column, or a list of those that are learnt together, by one encoder.
@@ -71,6 +75,13 @@ def _known_encoding(name: str) -> str:
     return name
 
 
+def _rising_from_one(periods: tuple[int, ...]) -> tuple[int, ...]:
+    # The first is 1, so that at every step some unit reads the input.
+    if periods[:1] == (1,) and all(a < b for a, b in pairwise(periods)):
+        return periods
+    raise ValueError("expected rising numbers of which the first is 1, such as [1, 2, 4, 8]")
+
+
 def _steps_or_minutes(text: int | str) -> int | str:
     if isinstance(text, int):
         if text >= 1:
@@ -96,4 +107,5 @@ Scheme = Annotated[
 TrainScheme = Annotated[Literal["iob2", "iobes", "bilou"], BeforeValidator(established)]
 Device = Annotated[str, AfterValidator(_cuda_or_cpu)]
 Encoding = Annotated[str, AfterValidator(_known_encoding)]
+Periods = Annotated[tuple[Size, ...], AfterValidator(_rising_from_one)]
 Interval = Annotated[int | str, AfterValidator(_steps_or_minutes)]

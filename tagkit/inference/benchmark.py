@@ -15,7 +15,7 @@ from tagkit.inference.predictor import Predictor, load
 from tagkit.inference.score import evaluate_split, gold_split
 from tagkit.limits import BATCH_SIZE
 from tagkit.models.bundle import find_bundle
-from tagkit.nn.inference import PRECISIONS
+from tagkit.nn.inference import PRECISIONS, precisions_of
 from tagkit.text.records import Sentence
 
 BATCH_SIZES = (1, 32, 256)  # one request at a time; a busy service; a whole corpus
@@ -89,7 +89,8 @@ def measure(
     for text in split.notes:
         note(text)
     sample = _sample(split.sentences)
-    precisions = PRECISIONS if first.device.type == "cpu" else PRECISIONS[:1]
+    on_cpu = first.device.type == "cpu"
+    precisions = precisions_of(first.model.encoder) if on_cpu else PRECISIONS[:1]
     speeds = []
     for precision in precisions:
         note(f"{precision} ...")

@@ -29,7 +29,7 @@ from tagkit.models.model import Model
 from tagkit.models.tagger import tags_in
 from tagkit.models.task import ModelContext, PredictionOptions, SentenceBatch
 from tagkit.models.task_table import task_of
-from tagkit.nn.inference import PRECISIONS
+from tagkit.nn.inference import PRECISIONS, precisions_of
 from tagkit.text.records import Alternative, Prediction, Sentence
 from tagkit.text.windows import cut, windows
 from tagkit.wording import clipped
@@ -96,7 +96,8 @@ class SentencePredictor:
             calibration: that was stored with the model, whose heads have its temperatures already.
 
         Raises:
-            DeviceError: the device does not support the precision, or there is no such one.
+            DeviceError: the device or the model's cell does not support the precision, or there is
+                no such one.
         """
         if precision not in PRECISIONS:
             *others, last = PRECISIONS
@@ -105,6 +106,11 @@ class SentencePredictor:
         # Only the cached inference on a CPU has products of other precisions.
         if precision != "fp32" and device.type != "cpu":
             raise DeviceError(f"device {device}: expected precision fp32, found {precision}")
+        if precision != "fp32" and precision not in precisions_of(model.encoder):
+            cell = config.encoder.cell
+            raise DeviceError(
+                f"encoder.cell = {cell!r}: expected precision fp32, found {precision}"
+            )
         self.task = task_of(config)
         self.model = model.to(device)
         self.vocabulary = vocabulary

@@ -9,9 +9,10 @@ import numpy as np
 from torch import Tensor
 
 from tagkit.features.encoding import EncodedWords
-from tagkit.nn.cells.cell import Floats
+from tagkit.nn.cells.recurrence import Floats
 from tagkit.nn.embedding import TokenEmbedding
-from tagkit.nn.inference import CharReader, RowReader
+from tagkit.nn.inference import CharReader
+from tagkit.nn.row_reader import RowReader
 
 # Words that are read at once: all their affixes are in memory one by one before they are summed.
 _FEW = 64

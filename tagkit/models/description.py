@@ -40,9 +40,12 @@ class Description:
 def encoder_name(config: Config) -> str:
     """The recurrent layers, such as "2-layer BiLSTM"."""
     encoder = config.encoder
-    both = "Bi" if encoder.bidirectional else ""
+    name = CELLS[encoder.cell].name
+    both = ""
+    if encoder.bidirectional:  # "BiLSTM", but "bidirectional leaky RNN"
+        both = "Bi" if name[0].isupper() else "bidirectional "
     layers = f"{encoder.layers}-layer " if encoder.layers > 1 else ""
-    return f"{layers}{both}{CELLS[encoder.cell].name}"
+    return f"{layers}{both}{name}"
 
 
 def metric_columns(kinds: Sequence[Kind]) -> tuple[str, dict[str, str]]:

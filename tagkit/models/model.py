@@ -14,10 +14,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from tagkit.config import Config, fixed
+from tagkit.config import Config, EncoderConfig, fixed
 from tagkit.features.batch import Batch, Tokens, Words
 from tagkit.features.vocabulary import RESERVED, Vocabulary
 from tagkit.models.output import ModelOutput
+from tagkit.nn.cells.cell import CellOptions
 from tagkit.nn.embedding import AffixEmbedding, CharEncoder, TokenEmbedding, WordEmbedding
 from tagkit.nn.encoder import Encoder
 from tagkit.nn.inference import CachedWords, CharReader, read_cached
@@ -134,6 +135,7 @@ def build_embedding(config: Config, vocabulary: Vocabulary) -> TokenEmbedding:
             chars=len(vocabulary.chars) + RESERVED,
             dim=embeddings.char_dim,
             cell=embeddings.char_cell,
+            options=cell_options(EncoderConfig()),  # those of [encoder] are of its own cell
             hidden=embeddings.char_hidden,
             dropout=embeddings.char_dropout,
         )
@@ -157,11 +159,25 @@ def build_embedding(config: Config, vocabulary: Vocabulary) -> TokenEmbedding:
     )
 
 
+def cell_options(encoder: EncoderConfig) -> CellOptions:
+    """The options of the encoder's cell."""
+    return CellOptions(
+        activation=encoder.activation,
+        leak=encoder.leak,
+        skip=encoder.skip,
+        periods=encoder.periods,
+        spectral_radius=encoder.spectral_radius,
+        sparsity=encoder.sparsity,
+        input_scale=encoder.input_scale,
+    )
+
+
 def build_encoder(config: Config, inputs: int) -> Encoder:
     """The recurrent layers over `inputs` features of each token, with fresh weights."""
     encoder = config.encoder
     return Encoder(
         cell=encoder.cell,
+        options=cell_options(encoder),
         inputs=inputs,
         hidden=encoder.hidden,
         layers=encoder.layers,

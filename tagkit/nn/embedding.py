@@ -12,8 +12,9 @@ import torch
 from torch import Tensor, nn
 
 from tagkit.nn.cells import CELLS
+from tagkit.nn.cells.cell import CellOptions
 from tagkit.nn.encoder import RecurrentLayer, merge_directions
-from tagkit.nn.inference import CharReader
+from tagkit.nn.inference import CharReader, layer_reader
 from tagkit.nn.packing import Packing
 
 
@@ -90,13 +91,28 @@ class WordEmbedding(nn.Module):
 class CharEncoder(nn.Module):
     """A vector of each distinct word from its characters, read from both sides."""
 
-    def __init__(self, *, chars: int, dim: int, cell: str, hidden: int, dropout: float) -> None:
+    def __init__(
+        self,
+        *,
+        chars: int,
+        dim: int,
+        cell: str,
+        options: CellOptions,
+        hidden: int,
+        dropout: float,
+    ) -> None:
         """`chars` distinct characters, padding among them; `hidden` units in each direction."""
         super().__init__()
         self.embedding = _embedding(chars, dim)
         self.dropout = nn.Dropout(dropout)
         self.layer = RecurrentLayer(
-            cell=cell, inputs=dim, hidden=hidden, bidirectional=True, merge="concat", segment=0
+            cell=cell,
+            options=options,
+            inputs=dim,
+            hidden=hidden,
+            bidirectional=True,
+            merge="concat",
+            segment=0,
         )
         self.outputs = self.layer.outputs  # both directions, side by side
 
@@ -112,13 +128,19 @@ class CharEncoder(nn.Module):
         if self._trains_packed(char_ids[0]):
             return self._encode_packed(char_ids)
         if not self.training and not torch.is_grad_enabled() and not char_ids[0].is_cuda:
-            return self.reader().read(char_ids)
+            reader = self.reader()
+            if reader is not None:
+                return reader.read(char_ids)
         # each (words of a group, outputs) -> (all words, outputs)
         return torch.cat([self._encode(group) for group in char_ids])
 
-    def reader(self) -> CharReader:
-        """Cached inference with the weights as they are now, for words on the CPU."""
-        return CharReader(self.layer, self.embedding.weight)
+    def reader(self) -> CharReader | None:
+        """Cached inference with the weights as they are now, for words on the CPU.
+
+        None where the cell has none.
+        """
+        reader = layer_reader(self.layer, "fp32")
+        return CharReader(self.layer, reader, self.embedding.weight) if reader else None
 
     def _trains_packed(self, char_ids: Tensor) -> bool:
         """Whether to read packed words: in training, where that is faster."""

@@ -4,7 +4,7 @@
 
 with g one of `cells/` (Jurafsky and Martin, "RNNs and LSTMs", eqs. 13.1-13.3 for the simple
 recurrence, 13.16-13.18 for two directions; Goodfellow, Bengio and Courville, sections 10.2, 10.3
-and 10.10). The networks are torch's fused ones.
+and 10.10). The networks are torch's fused ones, or loops over time (`cells/time_loop.py`).
 
 Two directions are two one-way networks, the second over each sequence reversed within its own
 length. That is exact under padding without packed sequences, with which torch does not use its fast
@@ -25,6 +25,7 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from tagkit.nn.cells import CELLS
+from tagkit.nn.cells.cell import CellOptions, Network, State
 from tagkit.nn.dropout import LockedDropout, WordDropout
 from tagkit.nn.padding import reverse_each, zero_padding
 from tagkit.nn.second_thread import read_both
@@ -62,7 +63,15 @@ class RecurrentLayer(nn.Module):
     """One layer of one or two directions."""
 
     def __init__(
-        self, *, cell: str, inputs: int, hidden: int, bidirectional: bool, merge: str, segment: int
+        self,
+        *,
+        cell: str,
+        options: CellOptions,
+        inputs: int,
+        hidden: int,
+        bidirectional: bool,
+        merge: str,
+        segment: int,
     ) -> None:
         """`hidden` units in each direction; `merge` of the two is one of `MERGES`.
 
@@ -73,8 +82,9 @@ class RecurrentLayer(nn.Module):
         self.merge = merge
         self.segment = segment
         # Two networks rather than torch's bidirectional one, which would read padding first.
-        self.forwards = CELLS[cell].build(inputs, hidden)
-        self.backwards = CELLS[cell].build(inputs, hidden) if bidirectional else None
+        build = CELLS[cell].build
+        self.forwards = build(inputs, hidden, options)
+        self.backwards = build(inputs, hidden, options) if bidirectional else None
         self.outputs = hidden * (2 if bidirectional and merge == "concat" else 1)
 
     def forward(self, inputs: Tensor, mask: Tensor) -> Tensor:
@@ -163,6 +173,7 @@ class Encoder(nn.Module):
         self,
         *,
         cell: str,
+        options: CellOptions,
         inputs: int,
         hidden: int,
         layers: int,
@@ -183,6 +194,7 @@ class Encoder(nn.Module):
         for _ in range(layers):
             layer = RecurrentLayer(
                 cell=cell,
+                options=options,
                 inputs=inputs,
                 hidden=hidden,
                 bidirectional=bidirectional,
@@ -235,14 +247,14 @@ class Encoder(nn.Module):
         return dropped
 
 
-def _states(network: nn.RNNBase, inputs: Tensor, segment: int) -> Tensor:
+def _states(network: Network, inputs: Tensor, segment: int) -> Tensor:
     """States at every step; a gradient goes back `segment` steps at most, 0 for all."""
     # (batch, time, inputs) -> (batch, time, hidden)
     if not segment or inputs.shape[1] <= segment:
         whole: Tensor = network(inputs)[0]
         return whole
     parts: list[Tensor] = []
-    carried = None  # the state between two segments; torch begins with zeros
+    carried: State | None = None  # the state between two segments; all begin with zeros
     # Each part is (batch, up to `segment`, inputs).
     for part in torch.split(inputs, segment, dim=1):
         if torch.is_grad_enabled():
@@ -254,8 +266,12 @@ def _states(network: nn.RNNBase, inputs: Tensor, segment: int) -> Tensor:
         else:
             states, carried = network(part, carried)
         # Detached: the next segment reads the values, and no gradient comes back. An LSTM carries h
-        # and c, each (1, batch, hidden), the other cells h alone.
-        carried = tuple(s.detach() for s in carried) if type(carried) is tuple else carried.detach()
+        # and c, each (1, batch, hidden), an Elman network h alone.
+        carried = (
+            carried.detach()
+            if isinstance(carried, Tensor)
+            else tuple(memory.detach() for memory in carried)
+        )
         parts.append(states)
     # each (batch, up to `segment`, hidden) -> (batch, time, hidden)
     return torch.cat(parts, dim=1)

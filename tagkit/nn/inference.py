@@ -20,158 +20,16 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from tagkit.nn.cells import CELLS
-from tagkit.nn.cells.cell import Floats, StepInputs
+from tagkit.nn.cells.recurrence import Floats
 from tagkit.nn.encoder import Encoder, RecurrentLayer, merge_directions
 from tagkit.nn.packing import Ids, Places
 from tagkit.nn.padding import reverse_each
 from tagkit.nn.products import PRODUCTS
-
-# Sequences x hidden units from which on torch's steps are faster than NumPy's: 16 sentences of 200
-# units, or 64 words of 50.
-_LARGE_STEP = 3200
-# Recurrent weights of a layer up to which both directions are read at once: half of the second
-# cache of many processors.
-_CACHED_BYTES = 2**19
+from tagkit.nn.row_reader import RowReader
 
 PRECISIONS = tuple(PRODUCTS)
-
-
-class RowReader:
-    """The weights of a layer's directions, laid out for reading rows of tables.
-
-    They are copies: a reader has the weights that the layer had when it was made.
-    """
-
-    def __init__(self, cell: str, directions: Sequence[nn.RNNBase], precision: str) -> None:
-        """`directions` are one-way networks of that cell and of one size.
-
-        `precision`, one of `PRECISIONS`, is that of the recurrent product; all else is fp32.
-        """
-        row = CELLS[cell]
-        self._read, self._read_packed = row.read, row.read_packed
-        self.precision = precision
-        with torch.no_grad():
-            # W of each direction, (gates x hidden, inputs), is weight_ih in torch; U is weight_hh.
-            inputs = [row.arrange(one.get_parameter("weight_ih_l0")) for one in directions]
-            # (directions, gates x hidden, inputs) -> (inputs, directions x gates x hidden): one
-            # product of a word's vector gives the gates of both directions.
-            self._weight = torch.stack(inputs).flatten(0, 1).t().contiguous()
-            biases = [
-                row.biases(one.get_parameter("bias_ih_l0"), one.get_parameter("bias_hh_l0"))
-                for one in directions
-            ]
-            # (directions x gates x hidden,)
-            self._bias = torch.cat([row.arrange(bias) for bias, _ in biases])
-            # (directions, 1, hidden), or (directions, 1, 0) where the cell has none
-            self._hidden_bias = torch.stack([bias for _, bias in biases]).unsqueeze(1)
-            # (gates x hidden, hidden) of each -> (directions, hidden, gates x hidden)
-            recurrent = [row.arrange(one.get_parameter("weight_hh_l0")).t() for one in directions]
-            weights = torch.stack(recurrent).contiguous()
-            self._recurrent = PRODUCTS[precision](weights, bounded=row.bounded)
-        self.directions = len(directions)
-        self.outputs = self._weight.shape[1]  # directions x gates x hidden
-
-    def project(self, vectors: Tensor, first: int, out: Tensor | None = None) -> Tensor:
-        """The part of the input products that comes from some of the inputs.
-
-        The bias is in the part with the first input: in a sum of parts it is once.
-
-        Args:
-            vectors: (rows, width) values of the inputs `first` to `first + width - 1`.
-            first: number of the first of these inputs.
-            out: (rows, outputs) where the result is written; None for a new tensor.
-
-        Returns:
-            (rows, outputs).
-        """
-        # The weights of these inputs alone, (width, outputs).
-        weight = self._weight[first : first + vectors.shape[1]]
-        # (rows, width) @ (width, outputs) -> (rows, outputs)
-        if first:
-            return torch.mm(vectors, weight, out=out)
-        return torch.addmm(self._bias, vectors, weight, out=out)
-
-    def project_few(self, vectors: Floats, out: Floats) -> None:
-        """As `project`, of few rows and from the first input on, in NumPy."""
-        np.dot(vectors, self._weight.numpy()[: vectors.shape[1]], out=out)
-        np.add(out, self._bias.numpy(), out=out)
-
-    def read(
-        self, projected: Sequence[Tensor], rows: Sequence[Tensor], reversed_rows: Sequence[Tensor]
-    ) -> list[Tensor]:
-        """States of each direction, in its own reading order.
-
-        Args:
-            projected: tables from `project`, whose rows are added.
-            rows: (batch, time) int64 for each table, which row each token reads.
-            reversed_rows: the same with each sentence reversed within its length, for the backward
-                direction.
-
-        Returns:
-            (batch, time, hidden) for each direction; without meaning on padding.
-        """
-        places = []
-        for table, ahead, back in zip(projected, rows, reversed_rows, strict=True):
-            # (batch, time) of each direction -> (time, directions, batch)
-            both = torch.stack((ahead.t(), back.t())[: self.directions], dim=1)
-            # Below, (rows, directions x width) -> (rows x directions, width): row r of direction d
-            # is row r x directions + d of that view.
-            both = both * self.directions + torch.arange(self.directions)[:, None]
-            by_direction = table.view(len(table) * self.directions, -1)
-            # (time, directions x batch) -> one index for each step
-            places.append((by_direction, both.flatten(1).unbind(0)))
-        inputs = StepInputs(places, rows[0].shape, self.directions)
-        states = self._read(inputs, self._recurrent, self._hidden_bias)
-        # (time, directions, batch, hidden) -> (batch, time, hidden) of each direction, as views
-        return [states[:, direction].transpose(0, 1) for direction in range(self.directions)]
-
-    def packs(self, sequences: int) -> bool:
-        """Whether `read_packed` is faster than `read` for so many sequences."""
-        hidden = self._recurrent.weights.shape[1]
-        return self.precision == "fp32" and sequences * hidden < _LARGE_STEP
-
-    def read_packed(
-        self, projected: Sequence[Tensor], rows: Sequence[Ids], places: Places
-    ) -> Floats:
-        """States of few sequences, each direction in its own reading order; in fp32 alone.
-
-        Args:
-            projected: tables from `project`, whose rows are added.
-            rows: (tokens,) for each table, which row each token reads.
-            places: of the tokens that are read; others may be padding.
-
-        Returns:
-            (tokens read, directions, hidden), packed.
-        """
-        weights = self._recurrent.weights.numpy()  # (directions, hidden, gates x hidden)
-        biases = self._hidden_bias.numpy()[:, 0]  # (directions, hidden or 0)
-        directions, hidden, width = weights.shape
-        read = places.tokens[:, :directions]
-        states = np.empty((len(read), directions, hidden), weights.dtype)
-        # Small weights of both directions at once, in half as many calls. Of large ones those of
-        # one direction fit into the processor's cache.
-        at_once = directions if weights.nbytes <= _CACHED_BYTES else 1
-        for first in range(0, directions, at_once):
-            part = slice(first, first + at_once)
-            # Words first, then each feature column. (rows, directions x width) is read as (rows x
-            # directions, width): row r of direction d is row r x directions + d of that.
-            inputs, *others = (
-                table.numpy()
-                .reshape(-1, width)
-                .take(ids[read[:, part]] * directions + np.arange(directions)[part], 0)
-                for table, ids in zip(projected, rows, strict=True)
-            )
-            for other in others:
-                inputs += other
-            # Weights that are far out of range overflow without a warning in torch too.
-            with np.errstate(all="ignore"):
-                self._read_packed(
-                    inputs, places.counts, weights[part], biases[part], states[:, part]
-                )
-        return states
 
 
 class CharReader:
@@ -182,11 +40,11 @@ class CharReader:
     """
 
     @torch.no_grad()
-    def __init__(self, layer: RecurrentLayer, vectors: Tensor) -> None:
-        """`vectors`: (chars, dim) of the characters, which `layer` reads."""
+    def __init__(self, layer: RecurrentLayer, reader: RowReader, vectors: Tensor) -> None:
+        """`reader` of the layer, in fp32; `vectors`: (chars, dim) of the characters it reads."""
         self._layer = layer
-        self._reader = layer_reader(layer, "fp32")
-        # (chars, dim) -> (chars, directions x gates x hidden)
+        self._reader = reader
+        # (chars, dim) -> (chars, directions x width)
         self._table = self._reader.project(vectors, 0)
 
     def packs(self, words: int) -> bool:
@@ -233,15 +91,26 @@ class CachedWords:
     features: tuple[Tensor, ...]
 
 
-def layer_reader(layer: RecurrentLayer, precision: str) -> RowReader:
-    """A layer's weights as they are now, for cached inference."""
+def layer_reader(layer: RecurrentLayer, precision: str) -> RowReader | None:
+    """A layer's weights as they are now, for cached inference; None where its cell has none."""
     networks = [layer.forwards] if layer.backwards is None else [layer.forwards, layer.backwards]
-    return RowReader(layer.cell, networks, precision)
+    recurrences = [found for network in networks if (found := network.recurrence())]
+    return RowReader(recurrences, precision) if recurrences else None
+
+
+def precisions_of(encoder: Encoder) -> tuple[str, ...]:
+    """Those of `PRECISIONS` that an encoder can be read with on a CPU.
+
+    Others than fp32 are of cached inference, which not every cell has.
+    """
+    return PRECISIONS if layer_readers(encoder, "fp32") else PRECISIONS[:1]
 
 
 def layer_readers(encoder: Encoder, precision: str) -> list[RowReader]:
-    """Readers of all layers, with the weights as they are now."""
-    return [layer_reader(layer, precision) for layer in _recurrent_layers(encoder)]
+    """Readers of all layers, with the weights as they are now; none without cached inference."""
+    readers = [layer_reader(layer, precision) for layer in _recurrent_layers(encoder)]
+    found = [reader for reader in readers if reader is not None]
+    return found if len(found) == len(readers) else []
 
 
 def read_layer_cached(

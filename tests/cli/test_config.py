@@ -24,7 +24,10 @@ def test_all_options_are_listed_by_section(tagkit: Program) -> None:
         elif line:
             listed.append(section + line.split()[0])
     assert listed == option_names()
-    assert '  cell = "lstm"                 Recurrent cell: lstm, gru or elman.' in lines
+    assert (
+        '  activation = "tanh"           Activation of the cell elman: tanh or relu. '
+        'Only with encoder.cell = "elman".' in lines
+    )
 
 
 def test_a_section_or_one_option_is_listed_alone(tagkit: Program) -> None:

@@ -57,11 +57,12 @@ def test_training_reads_tagkit_toml_of_this_folder(
 
 def test_all_mistakes_are_told_at_once(tagkit: Program, model: Path) -> None:
     ended = tagkit("train", "--train", "train.conll", "--device", "gpu", "--set", "train.lr=0",
-                   "--set", "encoder.cell=rnn")  # fmt: skip
+                   "--set", "embeddings.char_cell=rnn")  # fmt: skip
     assert ended == Ended(
         1,
         "",
-        "error: configuration: encoder.cell = \"rnn\": expected 'lstm', 'gru' or 'elman'\n"
+        "error: configuration: embeddings.char_cell = \"rnn\": expected 'lstm', 'gru', 'elman' or "
+        "'none'\n"
         "error: configuration: train.lr = 0: expected 'auto' or a number greater than 0\n"
         "error: configuration: train.device = \"gpu\": expected 'auto', 'cpu', 'cuda' or "
         "'cuda:N'\n",

@@ -34,7 +34,7 @@ SIZES = ("embeddings.word_dim", "embeddings.char_dim", "embeddings.char_hidden",
          "embeddings.feature_dim", "encoder.hidden")  # fmt: skip
 PROBABILITIES = ("embeddings.singleton_dropout", "embeddings.char_dropout", "encoder.dropout",
                  "encoder.locked_dropout", "encoder.word_dropout", "train.momentum",
-                 "train.average_decay", "head.dropout", "head.label_smoothing")  # fmt: skip
+                 "train.average_decay", "head.dropout", "encoder.sparsity", "head.label_smoothing")  # fmt: skip
 FROM_0 = ("data.train_sentences", "embeddings.max_vectors", "train.warmup_steps", "train.anneal_patience",
           "train.bptt", "train.batch_tokens")  # fmt: skip
 FROM_1 = ("embeddings.min_count",)
@@ -54,6 +54,10 @@ LIMITS: list[tuple[str, list[str], list[tuple[str, str]]]] = [
     ("data.max_line_chars", ["1000", "2147483647"], [("999", "greater than or equal to 1000"), ("2147483648", "less than or equal to 2147483647")]),
     ("data.max_length", ["2"], [("1", "greater than or equal to 2")]),
     ("encoder.layers", ["1", "100"], [("0", NOT_BELOW_1), ("101", "less than or equal to 100")]),
+    ("encoder.leak", ["'spectrum'", "'learned'", "1e-9", "1"], [("0", "'spectrum' or 'learned' or a number greater than 0"), ("1.1", "'spectrum' or 'learned' or a number less than or equal to 1")]),
+    ("encoder.skip", ["2", "1000"], [("1", "greater than or equal to 2"), ("1001", "less than or equal to 1000")]),
+    ("encoder.spectral_radius", ["1e-9", "9"], [("0", "greater than 0"), ("inf", FINITE)]),
+    ("encoder.input_scale", ["1e-9", "9"], [("0", "greater than 0"), ("inf", FINITE)]),
     ("train.lr", ["'auto'", "1e-9", "7"], [("0", "'auto' or a number greater than 0"), ("-1", "'auto' or a number greater than 0"), ("inf", f"'auto' or {FINITE}")]),
     ("train.weight_decay", ["0", "1"], [("-1", NOT_BELOW_0)]),
     ("train.max_grad_norm", ["0", "1"], [("-1", NOT_BELOW_0), ("inf", FINITE)]),
@@ -81,8 +85,9 @@ def test_every_limit_is_kept_and_named(
 
 def test_the_limits_above_are_those_of_all_options_with_a_number() -> None:
     def is_number(value: object) -> bool:
-        # "auto" stands for a number where it is not one of several names.
-        return (isinstance(value, int | float) and not isinstance(value, bool)) or value == "auto"
+        if isinstance(value, str):  # "auto" where it is not one of several names
+            return value in ("auto", "spectrum")
+        return isinstance(value, int | float) and not isinstance(value, bool)
 
     numbers = {
         name
@@ -102,6 +107,15 @@ def test_a_choice_that_there_is_not_is_answered_with_those_that_there_are(name: 
     assert problems(f"{name}=nonsense") == (f'{name} = "nonsense": expected {expected}',)
 
 
+@pytest.mark.parametrize("periods", ["[]", "[2, 4]", "[1, 4, 2]", "[1, 2, 2]"])
+def test_periods_of_a_clockwork_rise_from_one(periods: str) -> None:
+    assert load_config(None, ["encoder.periods=[1, 3, 9]"]).encoder.periods == (1, 3, 9)
+    assert problems(f"encoder.periods={periods}") == (
+        f"encoder.periods = {periods}: expected rising numbers of which the first is 1, such as "
+        "[1, 2, 4, 8]",
+    )
+
+
 def test_the_names_in_the_config_are_the_keys_of_the_tables() -> None:
     from tagkit.models.task_table import COLUMNS, TASKS
     from tagkit.nn.cells import CELLS
@@ -114,7 +128,7 @@ def test_the_names_in_the_config_are_the_keys_of_the_tables() -> None:
     # Several columns are the task "tag" with a list in data.tag_column.
     assert allowed(Config, "task") == tuple(task for task in TASKS if task != COLUMNS)
     assert allowed(EncoderConfig, "cell") == tuple(CELLS)
-    assert set(allowed(EmbeddingsConfig, "char_cell")) == {*CELLS, "none"}
+    assert set(allowed(EmbeddingsConfig, "char_cell")) < {*CELLS, "none"}
     assert allowed(EncoderConfig, "merge") == MERGES
     assert allowed(HeadConfig, "kind") == tuple(HEADS)
     assert set(allowed(TrainConfig, "optimizer")) == set(OPTIMIZERS)

@@ -16,7 +16,9 @@ def described(name: str) -> tuple[str, str, tuple[str, ...]]:
 
 
 def test_an_option_has_its_default_its_choices_and_its_conditions() -> None:
-    assert described("encoder.cell") == ('"lstm"', "Recurrent cell: lstm, gru or elman.", ())
+    assert described("embeddings.char_cell") == (
+        '"lstm"', "Recurrent cell over the characters of a word: lstm, gru, elman or none.", ()
+    )  # fmt: skip
     assert described("data.dev_file") == (
         '""',
         "Development corpus, used to select the best epoch. Default: split off train_file.",

@@ -17,6 +17,8 @@ import tagkit
 from tagkit.errors import BundleError, DataError, DeviceError
 from tagkit.inference import sentence_predictor as module
 from tagkit.inference.predictor import Predictor
+from tagkit.nn.cells.cell import Network
+from tagkit.nn.cells.lstm import LSTMNetwork
 from tagkit.text.records import Document, Sentence, TaggedText
 from tagkit.training.trainer import train
 
@@ -133,6 +135,25 @@ def test_a_precision_that_a_gpu_does_not_have_is_refused_before_the_model_is_mov
     parts = predictor.model, predictor.vocabulary, predictor.config
     with pytest.raises(DeviceError, match=r"^device cuda: expected precision fp32, found int8$"):
         Predictor(*parts, torch.device("cuda"), precision="int8")
+
+
+def test_a_cell_without_cached_inference_is_read_by_its_network_in_fp32_alone(
+    predictor: Predictor, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = corpus(8, 4)
+    expected = predictor.annotate(given, batch_size=3, confidence=True)
+    monkeypatch.setattr(LSTMNetwork, "recurrence", Network.recurrence)
+    plain = tagkit.load(folder, device="cpu")
+    assert plain._cache is not None
+    assert list(plain._cache.table().readers) == []
+    for found, wanted in zip(
+        plain.annotate(given, batch_size=3, confidence=True), expected, strict=True
+    ):
+        assert found.tags == wanted.tags
+        assert found.probabilities == pytest.approx(wanted.probabilities, abs=1e-5)
+    message = r"^encoder.cell = 'lstm': expected precision fp32, found int8$"
+    with pytest.raises(DeviceError, match=message):
+        tagkit.load(folder, device="cpu", precision="int8")
 
 
 def test_a_sentence_without_words_and_a_count_below_one_are_refused(predictor: Predictor) -> None:

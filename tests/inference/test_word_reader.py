@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from cell_options import CELL_OPTIONS
 
 from tagkit.features.encoding import encode_words
 from tagkit.features.vocabulary import Vocabulary
@@ -21,7 +22,11 @@ VOCABULARY = Vocabulary(
 
 def embedding(*, chars: bool, affixes: bool, vectors: int) -> TokenEmbedding:
     torch.manual_seed(1)
-    spelt = CharEncoder(chars=12, dim=4, cell="lstm", hidden=3, dropout=0.5) if chars else None
+    spelt = (
+        CharEncoder(chars=12, dim=4, cell="lstm", options=CELL_OPTIONS, hidden=3, dropout=0.5)
+        if chars
+        else None
+    )
     embed = TokenEmbedding(
         words=WordEmbedding(words=4, dim=5, vectors=vectors),
         chars=spelt,
@@ -46,7 +51,13 @@ def test_vectors_and_projections_are_those_of_torch(
 ) -> None:
     embed = embedding(chars=chars, affixes=affixes, vectors=vectors)
     layer = RecurrentLayer(
-        cell="lstm", inputs=embed.outputs, hidden=3, bidirectional=True, merge="concat", segment=0
+        cell="lstm",
+        options=CELL_OPTIONS,
+        inputs=embed.outputs,
+        hidden=3,
+        bidirectional=True,
+        merge="concat",
+        segment=0,
     )
     inputs = layer_reader(layer, "fp32")
     known = VOCABULARY if vectors else Vocabulary(**{**VOCABULARY.to_dict(), "vector_words": ()})
@@ -67,7 +78,13 @@ def test_vectors_and_projections_are_those_of_torch(
 def test_many_words_are_left_to_torch() -> None:
     inputs = layer_reader(
         RecurrentLayer(
-            cell="lstm", inputs=5, hidden=3, bidirectional=True, merge="concat", segment=0
+            cell="lstm",
+            options=CELL_OPTIONS,
+            inputs=5,
+            hidden=3,
+            bidirectional=True,
+            merge="concat",
+            segment=0,
         ),
         "fp32",
     )
@@ -76,5 +93,5 @@ def test_many_words_are_left_to_torch() -> None:
     assert not reader.takes(64)
     embed = embedding(chars=True, affixes=False, vectors=0)
     assert embed.chars is not None
-    wide = CharEncoder(chars=12, dim=4, cell="lstm", hidden=400, dropout=0.0)
+    wide = CharEncoder(chars=12, dim=4, cell="lstm", options=CELL_OPTIONS, hidden=400, dropout=0.0)
     assert not WordReader(embed, wide.reader(), inputs).takes(8)

@@ -28,6 +28,10 @@ from tagkit.models.task_table import task_of
             Description("Elman RNN", ("mean pooling",), "text", "F1", {}, False),
         ),
         (
+            ["task=tag", "data.scheme=iob2", "encoder.cell=leaky", "encoder.layers=2"],
+            Description("2-layer bidirectional leaky RNN", ("CRF",), "sentence", "F1", {}, True),
+        ),
+        (
             ["task=both", "data.scheme=iob2", "head.multi_label=no", "head.pooling=mean"],
             Description("BiLSTM", ("CRF", "mean pooling"), "sentence", "mean", {}, True),
         ),

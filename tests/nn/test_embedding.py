@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 import torch
+from cell_options import MOSTLY_SLOW, cell_of
 from torch import Tensor
 
-from tagkit.nn.cells import CELLS
 from tagkit.nn.embedding import AffixEmbedding, CharEncoder, TokenEmbedding, WordEmbedding
 
 
@@ -57,7 +57,7 @@ def test_vectors_begin_with_a_length_of_about_one_and_padding_at_zero() -> None:
 
 def chars() -> CharEncoder:
     torch.manual_seed(1)
-    return CharEncoder(chars=6, dim=4, cell="lstm", hidden=3, dropout=0.0)
+    return CharEncoder(chars=6, dim=4, **cell_of("lstm"), hidden=3, dropout=0.0)
 
 
 def test_a_words_vector_does_not_depend_on_the_group_that_it_is_in() -> None:
@@ -85,7 +85,7 @@ def test_a_words_vector_depends_on_all_of_its_characters_and_their_order() -> No
 def test_characters_are_dropped_in_training_alone() -> None:
     expected = chars()
     torch.manual_seed(1)
-    encoder = CharEncoder(chars=6, dim=4, cell="lstm", hidden=3, dropout=0.5)
+    encoder = CharEncoder(chars=6, dim=4, **cell_of("lstm"), hidden=3, dropout=0.5)
     words = [torch.tensor([[2, 3, 4], [5, 3, 0]])]
     assert not torch.equal(encoder(words), encoder(words))
     assert torch.equal(encoder.eval()(words), expected(words))
@@ -153,11 +153,11 @@ def test_an_affix_changes_its_own_words_alone() -> None:
     assert embedding(torch.empty(0, 3, dtype=torch.int64)).shape == (0, 3)
 
 
-@pytest.mark.parametrize("cell", CELLS)
+@pytest.mark.parametrize("cell", MOSTLY_SLOW)
 def test_words_in_training_have_the_vectors_of_words_in_prediction(cell: str) -> None:
     # Training reads packed words where the cell can, prediction reads padded ones.
     torch.manual_seed(1)
-    encoder = CharEncoder(chars=9, dim=3, cell=cell, hidden=2, dropout=0.0)
+    encoder = CharEncoder(chars=9, dim=3, **cell_of(cell), hidden=2, dropout=0.0)
     groups = [torch.tensor([[1, 0], [2, 3]]), torch.tensor([[4, 5, 6, 7], [8, 1, 1, 0]])]
     with torch.no_grad():
         predicted = encoder.eval()(groups)

@@ -1,10 +1,13 @@
 """Recurrent layers: parity with torch, and the laws of padding and of direction."""
 
+from collections.abc import Callable
+from functools import partial
+
 import pytest
 import torch
+from cell_options import MOSTLY_SLOW, cell_of
 from torch import Tensor, nn
 
-from tagkit.nn.cells import CELLS
 from tagkit.nn.encoder import MERGES, Encoder, RecurrentLayer, merge_directions
 
 LENGTHS = [5, 1, 3, 4]
@@ -21,23 +24,34 @@ def layer(
 ) -> RecurrentLayer:
     torch.manual_seed(2)
     return RecurrentLayer(
-        cell=cell, inputs=3, hidden=4, bidirectional=bidirectional, merge=merge, segment=segment
+        **cell_of(cell),
+        inputs=3,
+        hidden=4,
+        bidirectional=bidirectional,
+        merge=merge,
+        segment=segment,
     )
 
 
 def encoder(cell: str = "lstm", **changes: object) -> Encoder:
     torch.manual_seed(2)
     options = {
-        "cell": cell, "inputs": 3, "hidden": 4, "layers": 2, "bidirectional": True,
+        **cell_of(cell), "inputs": 3, "hidden": 4, "layers": 2, "bidirectional": True,
         "merge": "concat", "segment": 0, "dropout": 0.0, "locked_dropout": 0.0, "word_dropout": 0.0,
     }  # fmt: skip
     return Encoder(**{**options, **changes})  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("cell", sorted(CELLS))
-def test_two_directions_equal_torch_on_packed_sequences(cell: str, inputs: Tensor) -> None:
+@pytest.mark.parametrize(
+    ("cell", "kind"),
+    [("lstm", nn.LSTM), ("gru", nn.GRU), ("elman", nn.RNN),
+     ("elman, relu", partial(nn.RNN, nonlinearity="relu"))],
+)  # fmt: skip
+def test_two_directions_equal_torch_on_packed_sequences(
+    cell: str, kind: Callable[..., nn.RNNBase], inputs: Tensor
+) -> None:
     ours = layer(cell)
-    theirs = CELLS[cell].network(3, 4, batch_first=True, bidirectional=True)
+    theirs = kind(3, 4, batch_first=True, bidirectional=True)
     assert ours.backwards is not None
     with torch.no_grad():
         for name, parameter in ours.forwards.named_parameters():
@@ -54,7 +68,7 @@ def test_two_directions_equal_torch_on_packed_sequences(cell: str, inputs: Tenso
     torch.testing.assert_close(ours.final_states(inputs, MASK), torch.cat((last[0], last[1]), 1))
 
 
-@pytest.mark.parametrize("cell", sorted(CELLS))
+@pytest.mark.parametrize("cell", MOSTLY_SLOW)
 @pytest.mark.parametrize("merge", MERGES)
 def test_a_sentence_gets_the_same_states_alone_and_in_a_batch(
     cell: str, merge: str, inputs: Tensor
@@ -71,7 +85,7 @@ def test_a_sentence_gets_the_same_states_alone_and_in_a_batch(
 
 @pytest.mark.parametrize("both", [True, False])
 @pytest.mark.parametrize("segment", [1, 2, 3, 5, 9])
-@pytest.mark.parametrize("cell", sorted(CELLS))
+@pytest.mark.parametrize("cell", MOSTLY_SLOW)
 def test_reading_in_segments_gives_the_states_of_reading_whole(
     cell: str, segment: int, both: bool, inputs: Tensor
 ) -> None:
@@ -85,7 +99,7 @@ def test_reading_in_segments_gives_the_states_of_reading_whole(
 
 
 @pytest.mark.parametrize("segment", [1, 2, 3, 5])
-@pytest.mark.parametrize("cell", sorted(CELLS))
+@pytest.mark.parametrize("cell", MOSTLY_SLOW)
 def test_no_gradient_goes_back_beyond_its_segment(cell: str, segment: int, inputs: Tensor) -> None:
     ours = layer(cell, bidirectional=False, segment=segment)
     length = inputs.shape[1]
@@ -99,27 +113,31 @@ def test_no_gradient_goes_back_beyond_its_segment(cell: str, segment: int, input
 
 
 @pytest.mark.parametrize("segment", [2, 3])
-@pytest.mark.parametrize("cell", sorted(CELLS))
+@pytest.mark.parametrize("cell", MOSTLY_SLOW)
 def test_gradients_of_segments_are_those_of_reading_each_from_a_given_state(
     cell: str, segment: int, inputs: Tensor
 ) -> None:
     ours = layer(cell, bidirectional=False, segment=segment)
     mask = torch.ones(4, inputs.shape[1], dtype=torch.bool)
-    ours(inputs, mask).square().sum().backward()
+    # A reservoir has no trained weights: its inputs alone get a gradient.
+    given, expected = inputs.clone().requires_grad_(), inputs.clone().requires_grad_()
+    ours(given, mask).square().sum().backward()
     plain = layer(cell, bidirectional=False).forwards
     state = None
-    for part in inputs.split(segment, dim=1):
+    for part in expected.split(segment, dim=1):
         states, state = plain(part, state)
         states.square().sum().backward()
         state = tuple(s.detach() for s in state) if isinstance(state, tuple) else state.detach()
     for (name, theirs), mine in zip(
         plain.named_parameters(), ours.forwards.parameters(), strict=True
     ):
+        assert (mine.grad is not None) == mine.requires_grad
         torch.testing.assert_close(mine.grad, theirs.grad, msg=name)
+    torch.testing.assert_close(given.grad, expected.grad)
 
 
 @pytest.mark.parametrize("merge", MERGES)
-@pytest.mark.parametrize("cell", sorted(CELLS))
+@pytest.mark.parametrize("cell", MOSTLY_SLOW)
 def test_one_pass_gives_the_states_and_the_final_ones(
     cell: str, merge: str, inputs: Tensor
 ) -> None:
@@ -140,7 +158,7 @@ def test_an_encoder_drops_the_same_features_of_states_and_final_states(inputs: T
     assert bool((final == 0).any())
 
 
-@pytest.mark.parametrize("cell", sorted(CELLS))
+@pytest.mark.parametrize("cell", MOSTLY_SLOW)
 def test_padding_even_nan_never_leaks_into_states_or_gradients(cell: str, inputs: Tensor) -> None:
     spoilt = inputs.masked_fill(~MASK.unsqueeze(2), torch.nan)
     results = []
@@ -150,7 +168,7 @@ def test_padding_even_nan_never_leaks_into_states_or_gradients(cell: str, inputs
         states = network(given, MASK)
         final = network.layers[0].final_states(given, MASK)
         (states.square().sum() + final.sum()).backward()
-        grads = [parameter.grad for parameter in network.parameters()]
+        grads = [each.grad for each in network.parameters() if each.requires_grad]
         assert given.grad is not None
         results.append([states, final, given.grad, *grads])
     for clean, noisy in zip(*results, strict=True):
@@ -159,7 +177,7 @@ def test_padding_even_nan_never_leaks_into_states_or_gradients(cell: str, inputs
         torch.testing.assert_close(clean, noisy)
 
 
-@pytest.mark.parametrize("cell", sorted(CELLS))
+@pytest.mark.parametrize("cell", MOSTLY_SLOW)
 def test_two_directions_see_everything_and_one_sees_the_past_alone(
     cell: str, inputs: Tensor
 ) -> None:
@@ -193,7 +211,7 @@ def test_all_layers_of_an_encoder_keep_to_their_directions(merge: str, inputs: T
     assert not states[~MASK].any()
 
 
-@pytest.mark.parametrize("cell", sorted(CELLS))
+@pytest.mark.parametrize("cell", MOSTLY_SLOW)
 def test_final_states_are_the_last_forwards_and_the_first_backwards(
     cell: str, inputs: Tensor
 ) -> None:

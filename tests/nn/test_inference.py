@@ -1,16 +1,12 @@
 """Cached inference gives the states of torch's layers, for every cell of the table."""
 
-from collections.abc import Sequence
-from functools import partial
-
 import numpy as np
 import pytest
 import torch
-from torch import Tensor, nn
+from cell_options import CASES, MOSTLY_SLOW, cell_of
+from torch import Tensor
 
-from tagkit.nn import inference
-from tagkit.nn.cells import CELLS
-from tagkit.nn.cells.cell import Cell, Floats, StepInputs, keep_order, sum_biases
+from tagkit.nn import row_reader
 from tagkit.nn.embedding import CharEncoder
 from tagkit.nn.encoder import MERGES, Encoder, RecurrentLayer
 from tagkit.nn.inference import (
@@ -19,7 +15,6 @@ from tagkit.nn.inference import (
     read_cached,
     read_layer_cached,
 )
-from tagkit.nn.products import Product
 
 LENGTHS = (5, 1, 3, 2)
 MASK = torch.arange(5) < torch.tensor(LENGTHS).unsqueeze(1)
@@ -36,7 +31,12 @@ def rows(count: int, seed: int) -> Tensor:
 def layer(cell: str, *, bidirectional: bool = True, merge: str = "concat") -> RecurrentLayer:
     torch.manual_seed(2)
     made = RecurrentLayer(
-        cell=cell, inputs=5, hidden=4, bidirectional=bidirectional, merge=merge, segment=0
+        **cell_of(cell),
+        inputs=5,
+        hidden=4,
+        bidirectional=bidirectional,
+        merge=merge,
+        segment=0,
     )
     for parameter in made.parameters():  # biases that are not zero
         torch.nn.init.normal_(parameter)
@@ -46,12 +46,12 @@ def layer(cell: str, *, bidirectional: bool = True, merge: str = "concat") -> Re
 @pytest.fixture(params=[0, 10**9], ids=["steps of torch", "packed in NumPy"])
 def each_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both ways of reading in fp32, for batches of any size."""
-    monkeypatch.setattr(inference, "_LARGE_STEP", request.param)
+    monkeypatch.setattr(row_reader, "_LARGE_STEP", request.param)
 
 
 @pytest.mark.usefixtures("each_way")
 @pytest.mark.parametrize("both", [True, False])
-@pytest.mark.parametrize("cell", sorted(CELLS))
+@pytest.mark.parametrize("cell", CASES)
 @torch.no_grad()
 def test_states_are_those_of_reading_the_rows_as_inputs(cell: str, both: bool) -> None:
     ours = layer(cell, bidirectional=both)
@@ -80,8 +80,8 @@ def test_few_sequences_with_few_units_are_read_in_numpy() -> None:
 def test_an_encoder_reads_rows_as_it_reads_inputs(layers: int, merge: str) -> None:
     torch.manual_seed(3)
     encoder = Encoder(
-        cell="lstm", inputs=3, hidden=4, layers=layers, bidirectional=True, merge=merge, segment=0,
-        dropout=0.5, locked_dropout=0.5, word_dropout=0.5,
+        **cell_of("lstm"), inputs=3, hidden=4, layers=layers, bidirectional=True, merge=merge,
+        segment=0, dropout=0.5, locked_dropout=0.5, word_dropout=0.5,
     ).eval()  # fmt: skip
     words, of_word = drawn(7, 3), rows(7, 4)
     readers = layer_readers(encoder, "fp32")
@@ -93,7 +93,7 @@ def test_an_encoder_reads_rows_as_it_reads_inputs(layers: int, merge: str) -> No
 @pytest.mark.usefixtures("each_way")
 @torch.no_grad()
 def test_extreme_inputs_saturate_as_those_of_torch_do() -> None:
-    for cell in CELLS:
+    for cell in CASES:
         ours = layer(cell)
         words, of_word = 1e3 * drawn(7, 5), rows(7, 4)
         reader = layer_reader(ours, "fp32")
@@ -102,10 +102,10 @@ def test_extreme_inputs_saturate_as_those_of_torch_do() -> None:
 
 
 @pytest.mark.usefixtures("each_way")
-@pytest.mark.parametrize("cell", sorted(CELLS))
+@pytest.mark.parametrize("cell", MOSTLY_SLOW)
 def test_characters_are_read_in_prediction_as_they_are_in_training(cell: str) -> None:
     torch.manual_seed(1)
-    encoder = CharEncoder(chars=9, dim=4, cell=cell, hidden=3, dropout=0.0)
+    encoder = CharEncoder(chars=9, dim=4, **cell_of(cell), hidden=3, dropout=0.0)
     groups = []
     for width, words in ((3, 18), (6, 1), (9, 16)):
         ids = torch.randint(2, 9, (words, width), generator=torch.Generator().manual_seed(width))
@@ -120,14 +120,14 @@ def test_characters_are_read_in_prediction_as_they_are_in_training(cell: str) ->
 
 
 @pytest.mark.parametrize("at_once", [0, 10**9], ids=["one direction", "both directions"])
-@pytest.mark.parametrize("cell", sorted(CELLS))
+@pytest.mark.parametrize("cell", MOSTLY_SLOW)
 @torch.no_grad()
 def test_few_words_are_read_without_padding_in_their_own_order(
     cell: str, at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(inference, "_CACHED_BYTES", at_once)
+    monkeypatch.setattr(row_reader, "_CACHED_BYTES", at_once)
     torch.manual_seed(1)
-    encoder = CharEncoder(chars=9, dim=4, cell=cell, hidden=3, dropout=0.0).eval()
+    encoder = CharEncoder(chars=9, dim=4, **cell_of(cell), hidden=3, dropout=0.0).eval()
     words = [[2, 3, 4], [5], [8, 7, 6, 5, 4], [2, 2, 3], [3, 8]]
     with torch.enable_grad():  # as in training, not by a reader
         expected = torch.cat([encoder([torch.tensor([word])]) for word in words])
@@ -137,7 +137,7 @@ def test_few_words_are_read_without_padding_in_their_own_order(
 
 
 @pytest.mark.parametrize("layers", [1, 2])
-@pytest.mark.parametrize("cell", sorted(CELLS))
+@pytest.mark.parametrize("cell", MOSTLY_SLOW)
 @pytest.mark.parametrize(("precision", "error"), [("bf16", 0.05), ("int8", 0.05)])
 @torch.no_grad()
 def test_fewer_bits_give_nearly_the_same_states(
@@ -145,7 +145,7 @@ def test_fewer_bits_give_nearly_the_same_states(
 ) -> None:
     torch.manual_seed(3)
     encoder = Encoder(
-        cell=cell, inputs=3, hidden=16, layers=layers, bidirectional=True, merge="concat",
+        **cell_of(cell), inputs=3, hidden=16, layers=layers, bidirectional=True, merge="concat",
         segment=0, dropout=0, locked_dropout=0, word_dropout=0,
     ).eval()  # fmt: skip
     words, of_word = drawn(7, 3), rows(7, 4)
@@ -158,49 +158,16 @@ def test_fewer_bits_give_nearly_the_same_states(
         assert 0 < off < error
 
 
-# A cell whose states have no bounds: one row more, which the encoder, the characters and cached
-# inference find in the table.
-
-
-def read_relu(inputs: StepInputs, recurrent: Product, _: Tensor) -> Tensor:
-    states = torch.zeros(inputs.time, *inputs.shape)
-    for t in range(inputs.time):
-        states[t] = inputs.at(t)
-        if t:
-            recurrent.add_to(states[t], states[t - 1])
-        states[t].relu_()
-    return states
-
-
-def read_relu_packed(
-    inputs: Floats, sizes: Sequence[int], recurrent: Floats, _: Floats, states: Floats
-) -> None:
-    before, start = np.zeros_like(states[: sizes[0]]), 0
-    for size in sizes:
-        product = (before[:size].swapaxes(0, 1) @ recurrent).swapaxes(0, 1)
-        state = inputs[start : start + size] + product
-        before = np.maximum(state, 0, out=states[start : start + size])
-        start += size
-
-
-RELU = Cell(
-    name="relu RNN", network=partial(nn.RNN, nonlinearity="relu"), gates=1,
-    bounded=False, forget_gate=None, arrange=keep_order, biases=sum_biases, read=read_relu,
-    read_packed=read_relu_packed, train_packed=None,
-)  # fmt: skip
-
-
 @pytest.mark.parametrize(("precision", "error"), [("fp32", 1e-5), ("bf16", 0.05), ("int8", 0.05)])
 @pytest.mark.parametrize("layers", [1, 2])
 @torch.no_grad()
 def test_states_beyond_one_are_read_in_every_precision(
-    precision: str, error: float, layers: int, monkeypatch: pytest.MonkeyPatch
+    precision: str, error: float, layers: int
 ) -> None:
-    monkeypatch.setitem(CELLS, "relu", RELU)
     torch.manual_seed(3)
     encoder = Encoder(
-        cell="relu", inputs=3, hidden=16, layers=layers, bidirectional=True, merge="concat",
-        segment=0, dropout=0, locked_dropout=0, word_dropout=0,
+        **cell_of("elman, relu"), inputs=3, hidden=16, layers=layers, bidirectional=True,
+        merge="concat", segment=0, dropout=0, locked_dropout=0, word_dropout=0,
     ).eval()  # fmt: skip
     words, of_word = 3 * drawn(7, 3), rows(7, 4)
     readers = layer_readers(encoder, precision)

@@ -43,6 +43,7 @@ CHOICES = {
     # Those of a table follow it, as the test below holds: a new row is checked here too.
     "embeddings.char_cell": allowed(EmbeddingsConfig, "char_cell"),
     "encoder.cell": allowed(EncoderConfig, "cell"),
+    "encoder.activation": ("tanh", "relu"),
     "encoder.merge": ("concat", "sum", "mean", "product"),
     "head.kind": allowed(HeadConfig, "kind"),
     "head.pooling": allowed(HeadConfig, "pooling"),

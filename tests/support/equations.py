@@ -1,51 +1,140 @@
-"""A cell's network with random weights and biases, and its states by a loop of NumPy."""
+"""The equations of the cells as plain loops of NumPy, one step after the other, in float64."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import numpy.typing as npt
-import torch
-from torch import nn
 
-from tagkit.nn.cells import CELLS
-from tagkit.nn.cells.cell import Cell
-from tagkit.nn.encoder import RecurrentLayer
+from tagkit.nn.cells.cell import CellOptions
 
-Array = npt.NDArray[np.float32]
-# W x + b, U h + b', and the cell's memory -> h and the memory after it
-Step = Callable[[Array, Array, Array], tuple[Array, Array]]
-
-INPUTS, HIDDEN = 3, 4
+Array = npt.NDArray[np.float64]
+Weights = Mapping[str, Array]
+# Weights by name, options, and inputs (time, inputs) -> states (time, hidden)
+Equations = Callable[[Weights, CellOptions, Array], list[Array]]
 
 
 def sigmoid(scores: Array) -> Array:
-    return 1 / (1 + np.exp(-scores))
+    found: Array = 1 / (1 + np.exp(-scores))
+    return found
 
 
-def check_equation(cell: Cell, step: Step) -> None:
-    """Compare a layer's states, and those of cached inference, with the cell's equations."""
-    from tagkit.nn.inference import layer_reader, read_layer_cached
+def elman(p: Weights, options: CellOptions, inputs: Array) -> list[Array]:
+    states = [np.zeros(p["weight_hh_l0"].shape[1])]
+    for x in inputs:
+        a = p["weight_ih_l0"] @ x + p["bias_ih_l0"] + p["weight_hh_l0"] @ states[-1]
+        a = a + p["bias_hh_l0"]
+        states.append(np.tanh(a) if options.activation == "tanh" else np.maximum(a, 0))
+    return states[1:]
 
-    torch.manual_seed(2)
-    (name,) = (name for name, row in CELLS.items() if row is cell)
-    layer = RecurrentLayer(
-        cell=name, inputs=INPUTS, hidden=HIDDEN, bidirectional=False, merge="concat", segment=0
-    )
-    with torch.no_grad():
-        for parameter in layer.parameters():  # biases that are not zero
-            nn.init.normal_(parameter)
-        inputs, mask = torch.randn(2, 6, INPUTS), torch.ones(2, 6, dtype=torch.bool)
-        reader = layer_reader(layer, "fp32")
-        table, rows = reader.project(inputs.flatten(0, 1), 0), torch.arange(12).view(2, 6)
-        cached, _ = read_layer_cached(layer, reader, [table], [rows], mask)
-        states = layer(inputs, mask)
-    w, u, b_w, b_u = (
-        layer.forwards.get_parameter(f"{part}_l0").detach().numpy()
-        for part in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
-    )
-    for row in range(2):
-        state = memory = np.zeros(HIDDEN, dtype=np.float32)
-        for t in range(6):
-            state, memory = step(w @ inputs[row, t].numpy() + b_w, u @ state + b_u, memory)
-            for found in (states, cached):
-                np.testing.assert_allclose(found[row, t].numpy(), state, rtol=1e-4, atol=1e-5)
+
+def lstm(p: Weights, options: CellOptions, inputs: Array) -> list[Array]:
+    states, c = [np.zeros(p["weight_hh_l0"].shape[1])], np.zeros(p["weight_hh_l0"].shape[1])
+    for x in inputs:
+        a = p["weight_ih_l0"] @ x + p["bias_ih_l0"] + p["weight_hh_l0"] @ states[-1]
+        i, f, g, o = np.split(a + p["bias_hh_l0"], 4)
+        c = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
+        states.append(sigmoid(o) * np.tanh(c))
+    return states[1:]
+
+
+def gru(p: Weights, options: CellOptions, inputs: Array) -> list[Array]:
+    states = [np.zeros(p["weight_hh_l0"].shape[1])]
+    for x in inputs:
+        h = states[-1]
+        of_x = np.split(p["weight_ih_l0"] @ x + p["bias_ih_l0"], 3)
+        of_h = np.split(p["weight_hh_l0"] @ h + p["bias_hh_l0"], 3)
+        r, z = (sigmoid(of_x[k] + of_h[k]) for k in (0, 1))
+        n = np.tanh(of_x[2] + r * of_h[2])
+        states.append((1 - z) * n + z * h)
+    return states[1:]
+
+
+def peephole_lstm(p: Weights, options: CellOptions, inputs: Array) -> list[Array]:
+    hidden = p["weight_hh"].shape[1]
+    w_i, w_f, w_g, w_o = np.split(p["weight_ih"], 4)
+    u_i, u_f, u_g, u_o = np.split(p["weight_hh"], 4)
+    b_i, b_f, b_g, b_o = np.split(p["bias"], 4)
+    p_i, p_f, p_o = p["peepholes"]
+    states, c = [np.zeros(hidden)], np.zeros(hidden)
+    for x in inputs:
+        h = states[-1]
+        i = sigmoid(w_i @ x + u_i @ h + p_i * c + b_i)
+        f = sigmoid(w_f @ x + u_f @ h + p_f * c + b_f)
+        g = np.tanh(w_g @ x + u_g @ h + b_g)
+        c = f * c + i * g
+        o = sigmoid(w_o @ x + u_o @ h + p_o * c + b_o)
+        states.append(o * np.tanh(c))
+    return states[1:]
+
+
+def gru_reset_before(p: Weights, options: CellOptions, inputs: Array) -> list[Array]:
+    w_r, w_z, w_n = np.split(p["weight_ih"], 3)
+    u_r, u_z, u_n = np.split(p["weight_hh"], 3)
+    b_r, b_z, b_n = np.split(p["bias"], 3)
+    states = [np.zeros(len(u_r))]
+    for x in inputs:
+        h = states[-1]
+        r, z = sigmoid(w_r @ x + u_r @ h + b_r), sigmoid(w_z @ x + u_z @ h + b_z)
+        n = np.tanh(w_n @ x + u_n @ (r * h) + b_n)
+        states.append((1 - z) * n + z * h)
+    return states[1:]
+
+
+def leaky(p: Weights, options: CellOptions, inputs: Array) -> list[Array]:
+    hidden = len(p["bias"])
+    if options.leak == "learned":
+        leak = sigmoid(p["leak_logit"])
+    elif options.leak == "spectrum":
+        leak = np.array([1 / 32 ** ((unit + 0.5) / hidden) for unit in range(hidden)])
+    else:
+        leak = np.full(hidden, float(options.leak))
+    a, states = 1 - leak, [np.zeros(hidden)]
+    for x in inputs:
+        new = np.tanh(p["weight_ih"] @ x + p["weight_hh"] @ states[-1] + p["bias"])
+        states.append(a * states[-1] + (1 - a) * new)
+    return states[1:]
+
+
+def skip(p: Weights, options: CellOptions, inputs: Array) -> list[Array]:
+    states = [np.zeros(len(p["bias"]))] * options.skip  # h[-d] to h[-1]
+    for x in inputs:
+        recurrent = p["weight_hh"] @ states[-1] + p["weight_skip"] @ states[-options.skip]
+        states.append(np.tanh(p["weight_ih"] @ x + recurrent + p["bias"]))
+    return states[options.skip :]
+
+
+def clockwork(p: Weights, options: CellOptions, inputs: Array) -> list[Array]:
+    hidden, groups = len(p["bias"]), len(options.periods)
+    group_of = [unit * groups // hidden for unit in range(hidden)]
+    states = [np.zeros(hidden)]
+    for t, x in enumerate(inputs):
+        state = states[-1].copy()
+        for unit, group in enumerate(group_of):
+            if t % options.periods[group] == 0:
+                read = [other for other in range(hidden) if group_of[other] >= group]
+                product = p["weight_hh"][unit, read] @ states[-1][read]
+                state[unit] = np.tanh(p["weight_ih"][unit] @ x + product + p["bias"][unit])
+        states.append(state)
+    return states[1:]
+
+
+def output_feedback(p: Weights, options: CellOptions, inputs: Array) -> list[Array]:
+    outputs = [np.zeros(len(p["bias"]))]
+    for x in inputs:
+        h = np.tanh(p["weight_ih"] @ x + p["weight_hh"] @ outputs[-1] + p["bias"])
+        outputs.append(p["weight_out"] @ h + p["bias_out"])
+    return outputs[1:]
+
+
+EQUATIONS: dict[str, Equations] = {
+    "elman": elman,
+    "lstm": lstm,
+    "gru": gru,
+    "lstm-peephole": peephole_lstm,
+    "gru-reset-before": gru_reset_before,
+    "leaky": leaky,
+    "skip": skip,
+    "clockwork": clockwork,
+    "output-feedback": output_feedback,
+    "echo-state": leaky,
+}

@@ -17,12 +17,14 @@ from small_runs import TASKS, of_task
 from steps import loop_steps
 from torch import Tensor
 
-from tagkit.config import TrainConfig, load_config
+from tagkit.config import EmbeddingsConfig, TrainConfig, allowed, load_config
 from tagkit.errors import CheckpointError, DataError, DeviceError, Interrupted
 from tagkit.features import bucketing as buckets
 from tagkit.inference.predictor import load
 from tagkit.inference.score import DevScores
 from tagkit.models.model import Model
+from tagkit.nn.cells import CELLS
+from tagkit.text.records import Sentence
 from tagkit.text.scheme_detection import illegal_count
 from tagkit.training.callbacks import Epoch, Listener, Save, Step
 from tagkit.training.checkpoint import newest_checkpoint
@@ -100,24 +102,28 @@ def test_every_optimizer_lowers_the_loss(tmp_path: Path, optimizer: str) -> None
 
 @pytest.mark.parametrize(
     ("cell", "head"),
-    mostly_slow(  # each cell and each head once; all pairs with the slow tests
+    mostly_slow(  # torch's cells and each head once; more with the slow tests
         [("lstm", "crf"), ("gru", "softmax"), ("elman", "viterbi"),
          ("lstm", "softmax"), ("lstm", "viterbi"), ("gru", "crf"), ("gru", "viterbi"),
-         ("elman", "crf"), ("elman", "softmax")],
+         ("elman", "crf"), ("elman", "softmax"),
+         *((cell, "crf") for cell in sorted(CELLS.keys() - {"lstm", "gru", "elman"}))],
         always=3,
     ),
 )  # fmt: skip
 def test_every_cell_learns_with_every_head(tmp_path: Path, cell: str, head: str) -> None:
+    chars = cell if cell in allowed(EmbeddingsConfig, "char_cell") else "lstm"
     trained = train(
         tiny.config(
             tmp_path,
             f"encoder.cell={cell}",
-            f"embeddings.char_cell={cell}",
+            f"embeddings.char_cell={chars}",
             f"head.kind={head}",
-            "train.max_epochs=5",
+            f"train.max_epochs={5 if cell in ('lstm', 'gru', 'elman') else 10}",
         )
     )
     assert trained.best.score > 0.9
+    sentence = Sentence(("Ada", "Miller", "visits", "New", "York", "."))
+    assert load(trained.folder).predict([sentence]) == trained.predictor.predict([sentence])
 
 
 @pytest.mark.slow

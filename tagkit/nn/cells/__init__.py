@@ -1,9 +1,27 @@
 """Recurrent cells by name. A cell is one module here and one row of `CELLS`."""
 
 from tagkit.nn.cells.cell import Cell
+from tagkit.nn.cells.clockwork import CLOCKWORK
+from tagkit.nn.cells.echo_state import ECHO_STATE
 from tagkit.nn.cells.elman import ELMAN
 from tagkit.nn.cells.gru import GRU
+from tagkit.nn.cells.gru_reset_before import GRU_RESET_BEFORE
+from tagkit.nn.cells.leaky import LEAKY
 from tagkit.nn.cells.lstm import LSTM
+from tagkit.nn.cells.output_feedback import OUTPUT_FEEDBACK
+from tagkit.nn.cells.peephole_lstm import PEEPHOLE_LSTM
+from tagkit.nn.cells.skip import SKIP
 
-# The keys are the values that the configuration allows for `cell` and `char_cell`.
-CELLS: dict[str, Cell] = {"lstm": LSTM, "gru": GRU, "elman": ELMAN}
+# The keys are the values that the configuration allows for `cell`.
+CELLS: dict[str, Cell] = {
+    "lstm": LSTM,
+    "gru": GRU,
+    "elman": ELMAN,
+    "lstm-peephole": PEEPHOLE_LSTM,
+    "gru-reset-before": GRU_RESET_BEFORE,
+    "leaky": LEAKY,
+    "skip": SKIP,
+    "clockwork": CLOCKWORK,
+    "output-feedback": OUTPUT_FEEDBACK,
+    "echo-state": ECHO_STATE,
+}

@@ -15,28 +15,29 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from tagkit.nn.cells.cell import HALF, Cell, Floats, StepInputs, keep_order
+from tagkit.nn.cells.cell import Cell, CellOptions, Network
+from tagkit.nn.cells.fused import fused_weights, with_fresh_weights
+from tagkit.nn.cells.recurrence import HALF, Floats, Recurrence, StepInputs
 from tagkit.nn.products import Product
 
 
-def biases(of_input: Tensor, of_hidden: Tensor) -> tuple[Tensor, Tensor]:
+def biases(network: Network) -> tuple[Tensor, tuple[Tensor, ...]]:
     """All biases beside the input product but b'_n, which is inside the product with r.
 
-    Args:
-        of_input: (3 x hidden,) the gates are r, z, n.
-        of_hidden: the same.
-
     Returns:
-        (3 x hidden,) and b'_n, (hidden,).
+        (3 x hidden,), and the constants: b'_n, (hidden,).
     """
-    hidden = len(of_hidden) // 3  # torch's order of the gates is r, z, n
+    of_input = network.get_parameter("bias_ih_l0")  # (3 x hidden,): torch's order is r, z, n
+    of_hidden = network.get_parameter("bias_hh_l0")
+    hidden = len(of_hidden) // 3
     # b'_r and b'_z are added to b_r and b_z; to b_n is added 0: (3 x hidden,)
     summed = torch.cat((of_hidden[: 2 * hidden], torch.zeros_like(of_hidden[2 * hidden :])))
-    return of_input + summed, of_hidden[2 * hidden :]
+    return of_input + summed, (of_hidden[2 * hidden :],)
 
 
-def read(inputs: StepInputs, recurrent: Product, hidden_bias: Tensor) -> Tensor:
-    """States, as `Cell.read` describes it; `hidden_bias` is b'_n, (directions, 1, hidden)."""
+def read(inputs: StepInputs, products: Sequence[Product], constants: Sequence[Tensor]) -> Tensor:
+    """States, as `Recurrence.read` describes it."""
+    (recurrent,), (hidden_bias,) = products, constants  # b'_n, (directions, 1, hidden)
     directions, batch, width = inputs.shape
     hidden = width // 3
     states = torch.empty(inputs.time, directions, batch, hidden)
@@ -58,9 +59,14 @@ def read(inputs: StepInputs, recurrent: Product, hidden_bias: Tensor) -> Tensor:
 
 
 def read_packed(
-    inputs: Floats, sizes: Sequence[int], recurrent: Floats, hidden_bias: Floats, states: Floats
+    inputs: Floats,
+    sizes: Sequence[int],
+    recurrent: Sequence[Floats],
+    constants: Sequence[Floats],
+    states: Floats,
 ) -> None:
-    """States, as `Cell.read_packed` describes it; `hidden_bias` is b'_n, (directions, hidden)."""
+    """States, as `Recurrence.read_packed` describes it."""
+    (hidden_bias,) = constants  # b'_n, (directions, hidden)
     _, directions, hidden = states.shape
     product = np.empty((sizes[0], directions, 3 * hidden), states.dtype)  # U h[t-1]
     before = np.zeros((sizes[0], directions, hidden), states.dtype)  # h[-1]
@@ -69,7 +75,7 @@ def read_packed(
         given, state = inputs[start : start + size], states[start : start + size]
         before, product = before[:size], product[:size]
         # (directions, size, hidden) @ (directions, hidden, 3 x hidden)
-        np.matmul(before.swapaxes(0, 1), recurrent, out=product.swapaxes(0, 1))
+        np.matmul(before.swapaxes(0, 1), recurrent[0], out=product.swapaxes(0, 1))
         gates, inner = product[..., : 2 * hidden], product[..., 2 * hidden :]
         np.add(gates, given[..., : 2 * hidden], out=gates)
         # sigmoid(a) = (1 + tanh(a / 2)) / 2: NumPy has no sigmoid.
@@ -85,15 +91,23 @@ def read_packed(
         before, start = state, start + size
 
 
-GRU = Cell(
-    name="GRU",
-    network=nn.GRU,
-    gates=3,
-    bounded=True,  # each state is a weighted mean of the one before and of a tanh
-    forget_gate=None,
-    arrange=keep_order,
-    biases=biases,
-    read=read,
-    read_packed=read_packed,
-    train_packed=None,
-)
+class GRUNetwork(nn.GRU, Network):  # type: ignore[misc]
+    """torch's gated recurrent unit."""
+
+    def recurrence(self) -> Recurrence:
+        """As described in `Network`."""
+        return Recurrence(
+            hidden=self.hidden_size,
+            bounded=True,  # each state is a weighted mean of the one before and of a tanh
+            weights=fused_weights(self, biases=biases),
+            read=read,
+            read_packed=read_packed,
+        )
+
+
+def build(inputs: int, hidden: int, options: CellOptions) -> GRUNetwork:
+    """A network, as `Cell.build` describes it; it has no options."""
+    return with_fresh_weights(GRUNetwork(inputs, hidden, batch_first=True), gates=3)
+
+
+GRU = Cell(name="GRU", build=build)

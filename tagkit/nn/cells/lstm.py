@@ -14,8 +14,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from tagkit.nn.cells.cell import HALF, Cell, Floats, StepInputs, sum_biases
+from tagkit.nn.cells.cell import Cell, CellOptions, Network
+from tagkit.nn.cells.fused import fused_weights, with_fresh_weights
 from tagkit.nn.cells.packed_lstm import packed_states
+from tagkit.nn.cells.recurrence import HALF, Floats, Recurrence, StepInputs
 from tagkit.nn.products import Product
 
 
@@ -30,8 +32,9 @@ def arrange(rows: Tensor) -> Tensor:
     return torch.cat((entry, forget, out, 2 * new))
 
 
-def read(inputs: StepInputs, recurrent: Product, _: Tensor) -> Tensor:
-    """States, as `Cell.read` describes it."""
+def read(inputs: StepInputs, products: Sequence[Product], _: Sequence[Tensor]) -> Tensor:
+    """States, as `Recurrence.read` describes it."""
+    (recurrent,) = products
     directions, batch, width = inputs.shape
     hidden = width // 4  # each gate's share
     states = torch.empty(inputs.time, directions, batch, hidden)
@@ -55,9 +58,13 @@ def read(inputs: StepInputs, recurrent: Product, _: Tensor) -> Tensor:
 
 
 def read_packed(
-    inputs: Floats, sizes: Sequence[int], recurrent: Floats, _: Floats, states: Floats
+    inputs: Floats,
+    sizes: Sequence[int],
+    recurrent: Sequence[Floats],
+    _: Sequence[Floats],
+    states: Floats,
 ) -> None:
-    """States, as `Cell.read_packed` describes it."""
+    """States, as `Recurrence.read_packed` describes it."""
     _, directions, hidden = states.shape
     gates = np.empty((sizes[0], directions, 4 * hidden), states.dtype)
     memory = np.zeros((sizes[0], directions, hidden), states.dtype)  # c
@@ -76,7 +83,7 @@ def read_packed(
             )
         step = slice(start, start + size)
         # (directions, size, hidden) @ (directions, hidden, 4 x hidden)
-        np.matmul(before[:size].swapaxes(0, 1), recurrent, out=products)
+        np.matmul(before[:size].swapaxes(0, 1), recurrent[0], out=products)
         np.add(gates, inputs[step], out=gates)
         # One tanh for all four: sigmoid(a) = (1 + tanh(a / 2)) / 2, and the rows of g are doubled.
         np.tanh(np.multiply(gates, HALF, out=gates), out=gates)
@@ -89,15 +96,24 @@ def read_packed(
         start = step.stop
 
 
-LSTM = Cell(
-    name="LSTM",
-    network=nn.LSTM,
-    gates=4,
-    bounded=True,  # a sigmoid times a tanh; the memory c is not bounded, but no weights multiply it
-    forget_gate=1,
-    arrange=arrange,
-    biases=sum_biases,
-    read=read,
-    read_packed=read_packed,
-    train_packed=packed_states,
-)
+class LSTMNetwork(nn.LSTM, Network):  # type: ignore[misc]
+    """torch's long short-term memory."""
+
+    def recurrence(self) -> Recurrence:
+        """As described in `Network`."""
+        return Recurrence(
+            hidden=self.hidden_size,
+            # A sigmoid times a tanh; the memory c is not bounded, but no weights multiply it.
+            bounded=True,
+            weights=fused_weights(self, arrange=arrange),
+            read=read,
+            read_packed=read_packed,
+        )
+
+
+def build(inputs: int, hidden: int, options: CellOptions) -> LSTMNetwork:
+    """A network, as `Cell.build` describes it; it has no options."""
+    return with_fresh_weights(LSTMNetwork(inputs, hidden, batch_first=True), gates=4, forget_gate=1)
+
+
+LSTM = Cell(name="LSTM", build=build, train_packed=packed_states)

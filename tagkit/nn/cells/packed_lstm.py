@@ -22,13 +22,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from tagkit.nn.cells.cell import Network
 from tagkit.nn.packing import Packing
 
 
-def packed_states(inputs: Tensor, packing: Packing, networks: Sequence[nn.RNNBase]) -> Tensor:
+def packed_states(inputs: Tensor, packing: Packing, networks: Sequence[Network]) -> Tensor:
     """States of each direction at every token.
 
     Args:
@@ -39,7 +40,7 @@ def packed_states(inputs: Tensor, packing: Packing, networks: Sequence[nn.RNNBas
     Returns:
         (directions, tokens, hidden), each direction packed in its own reading order.
     """
-    weights = [weight for network in networks for weight in network.all_weights[0]]
+    weights = [weight for network in networks for weight in network.parameters()]
     states: Tensor = _PackedLSTM.apply(inputs, packing, *weights)  # type: ignore[no-untyped-call]
     return states
 

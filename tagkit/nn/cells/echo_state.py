@@ -1,0 +1,52 @@
+"""The echo-state network: a reservoir of leaky units with random weights that are not trained.
+
+    h[t] = a * h[t-1] + (1 - a) * tanh(W x[t] + U h[t-1] + b),  h[-1] = 0
+
+Jaeger 2001; Jaeger et al. 2007 for leaky units; Goodfellow, Bengio and Courville, section 10.8. U
+is sparse, and scaled to a spectral radius, the largest absolute value of its eigenvalues: near 1,
+so that the past echoes for long, and mostly below, so that it fades. W, U and b stay as they are
+drawn, and are saved with the model; what reads the states is trained. A gradient still passes
+through the states to the word embeddings, which are trained unless they are frozen.
+"""
+
+import torch
+from torch import Tensor, nn
+
+from tagkit.nn.cells.cell import Cell, CellOptions
+from tagkit.nn.cells.leaky import LeakyNetwork
+
+
+class EchoStateNetwork(LeakyNetwork):
+    """A reservoir; its leaking rates alone are trained, where they are to be."""
+
+    def __init__(self, inputs: int, hidden: int, options: CellOptions) -> None:
+        """Weights drawn and scaled as the options say."""
+        super().__init__(inputs, hidden, options.leak)
+        nn.init.uniform_(self.weight_ih, -options.input_scale, options.input_scale)
+        weights = _reservoir(self.weight_hh, options.sparsity, options.spectral_radius)
+        self.weight_hh = nn.Parameter(weights)
+        for parameter in (self.weight_ih, self.weight_hh, self.bias):
+            parameter.requires_grad_(False)
+
+
+def _reservoir(like: Tensor, sparsity: float, radius: float) -> Tensor:
+    """Sparse random weights of this spectral radius, (hidden, hidden)."""
+    hidden = len(like)
+    if like.is_meta:  # a model to be loaded has shapes alone
+        return torch.empty_like(like)
+    # Each unit reads equally many others, at least one: units that follow one another back to the
+    # first make a circle, so that the spectral radius is not 0.
+    read = max(1, round((1 - sparsity) * hidden))
+    # The places of the largest of random numbers are a random choice: (hidden, read)
+    chosen = torch.rand(hidden, hidden).topk(read).indices
+    weights = torch.zeros(hidden, hidden).scatter_(1, chosen, torch.randn(hidden, read))
+    largest: Tensor = torch.linalg.eigvals(weights).abs().max()
+    return weights * (radius / largest)
+
+
+def build(inputs: int, hidden: int, options: CellOptions) -> EchoStateNetwork:
+    """A network, as `Cell.build` describes it."""
+    return EchoStateNetwork(inputs, hidden, options)
+
+
+ECHO_STATE = Cell(name="echo-state network", build=build)
