@@ -4,23 +4,17 @@ A model predicts in the training scheme; the tags of a prediction are in the sch
 corpus. The spans are the same in both.
 """
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
+from torch import Tensor
+
 from tagkit.models.output import ModelOutput, require_number
 from tagkit.models.task import ModelContext
-from tagkit.nn.crf.chain import Chain
-from tagkit.nn.crf.confidence import SpanConfidence
-from tagkit.nn.crf.n_best import n_best
-from tagkit.nn.crf.partition import log_partition
+from tagkit.nn.crf.confidence import PathConfidence
 from tagkit.text.records import Alternative, Prediction, Sentence, Span
 from tagkit.text.schemes import from_spans, has_spans, to_spans
-
-# exp(700) is about 1e304, still a float64; math.exp raises OverflowError from 710 on. Only weights
-# far out of range give log probabilities above 0, and `require_number` reports those.
-_MAX_LOG_PROB = 700.0
 
 
 def tag_predictions(
@@ -64,7 +58,7 @@ def spelled(
     return from_spans(spans, len(tags), scheme), spans
 
 
-def with_probabilities(prediction: Prediction, confidence: SpanConfidence, row: int) -> Prediction:
+def with_probabilities(prediction: Prediction, confidence: PathConfidence, row: int) -> Prediction:
     """The prediction with the probabilities of its tags and spans.
 
     A span's probability is that of all sequences of tags that have exactly this span.
@@ -72,56 +66,47 @@ def with_probabilities(prediction: Prediction, confidence: SpanConfidence, row: 
     Raises:
         BundleError: a probability is not a number.
     """
-    length = len(prediction.words)
-    probs = confidence.probs[row, :length].tolist()
-    steps = confidence.step_log_probs[row, :length].tolist()
-    continued = confidence.continuation_prob[row, :length].tolist()
+    probs = confidence.probs[row, : len(prediction.words)].tolist()
     require_number(sum(probs))  # the sum is NaN or infinite if one of them is
-
-    def with_probability(span: Span) -> Span:
-        # P(first tag) x P(each further tag | the tag before) x P(the span ends here): given the
-        # sentence, the tags of a linear chain are a Markov chain.
-        within = math.exp(min(sum(steps[span.start + 1 : span.end]), _MAX_LOG_PROB))
-        probability = float(probs[span.start] * within * (1 - continued[span.end - 1]))
-        require_number(probability)
-        return replace(span, probability=probability)
-
-    spans = tuple(with_probability(span) for span in prediction.spans)
+    bounds = [(span.start, span.end) for span in prediction.spans]
+    of_spans = confidence.span_probs(row, bounds)
+    require_number(sum(of_spans))
+    spans = tuple(
+        replace(span, probability=probability)
+        for span, probability in zip(prediction.spans, of_spans, strict=True)
+    )
     return replace(prediction, spans=spans, probabilities=tuple(probs))
 
 
 def tag_alternatives(
-    context: ModelContext, scores: Chain, lengths: Sequence[int], count: int
+    context: ModelContext, paths: Tensor, log_probs: Tensor, lengths: Sequence[int]
 ) -> list[list[Alternative]]:
     """The most probable sequences of tags of each sentence, with their probabilities.
 
     Args:
         context: the model.
-        scores: of all paths, on the CPU.
+        paths: (batch, count, time) tag ids, from `Head.n_best`.
+        log_probs: (batch, count) of these; minus infinity of those that do not exist.
         lengths: number of words in each sentence.
-        count: number of sequences; a short sentence may have fewer.
     """
-    return alternatives(partial(tags_and_spans, context), scores, lengths, count)
+    return alternatives(partial(tags_and_spans, context), paths, log_probs, lengths)
 
 
 def alternatives(
     read: Callable[[Sequence[int]], tuple[tuple[str, ...], tuple[Span, ...]]],
-    scores: Chain,
+    paths: Tensor,
+    log_probs: Tensor,
     lengths: Sequence[int],
-    count: int,
 ) -> list[list[Alternative]]:
     """As `tag_alternatives`; `read` gives the tags and spans of a path."""
-    paths, path_scores = n_best(scores, count)  # (batch, count, time), (batch, count)
-    # log P(path) = score - log Z; paths that do not exist score -inf. In float64, as the difference
-    # of two large numbers loses digits.
-    probs = (path_scores - log_partition(scores).double().unsqueeze(1)).exp().tolist()
     found = []
-    for row, length in enumerate(lengths):
-        require_number(sum(probs[row]))
+    of_rows = zip(paths.tolist(), log_probs.exp().tolist(), lengths, strict=True)
+    for row, probs, length in of_rows:
+        require_number(sum(probs))
         found.append(
             [
                 Alternative(*read(path[:length]), probability)
-                for path, probability in zip(paths[row].tolist(), probs[row], strict=True)
+                for path, probability in zip(row, probs, strict=True)
                 if probability > 0
             ]
         )

@@ -13,7 +13,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from tagkit.config import Config, training_scheme
+from tagkit.config import Config, HeadConfig, training_scheme
 from tagkit.corpus.dataset import LabelKinds, Split
 from tagkit.corpus.splits import Corpus, for_training
 from tagkit.errors import DataError, shorten
@@ -37,11 +37,11 @@ from tagkit.models.task import (
     Task,
     TrainingData,
 )
-from tagkit.nn.crf.confidence import span_confidence
 from tagkit.nn.embedding import TokenEmbedding
 from tagkit.nn.encoder import Encoder
 from tagkit.nn.heads import HEADS
-from tagkit.nn.heads.tagging import Head, TagSpace
+from tagkit.nn.heads.sampling import Sampling
+from tagkit.nn.heads.tagging import FeedbackOptions, Head, TagSpace
 from tagkit.nn.heads.viterbi import estimate_bigrams
 from tagkit.text.records import Alternative, Prediction, Sentence
 from tagkit.text.schemes import OUTSIDE, PLAIN, from_spans, has_spans, split_tag
@@ -80,13 +80,11 @@ class Tagger(Model):
         self, states: Tensor, final: Tensor, mask: Tensor, *, confidence: bool
     ) -> ModelOutput:
         """The best paths, and with `confidence` the probabilities of their tags and spans."""
-        tag_ids = self.head.decode(states, mask).cpu()  # (batch, time)
+        tag_ids = self.head.decode(states, mask)  # (batch, time)
         if not confidence:
-            return ModelOutput(tag_ids=tag_ids)
-        # Sums over paths are many small steps, which are slow on a GPU: they run on the CPU too.
-        scores = self.head.chain(states, mask).cpu()
-        probs = span_confidence(scores, tag_ids, self.continuation.cpu())
-        return ModelOutput(tag_ids=tag_ids, confidence=probs)
+            return ModelOutput(tag_ids=tag_ids.cpu())
+        found = self.head.confidence(states, mask, tag_ids, self.continuation)
+        return ModelOutput(tag_ids=tag_ids.cpu(), confidence=found)
 
     def set_constants(self, config: Config, vocabulary: Vocabulary) -> None:
         """Forbidden steps, and the tags that continue a span."""
@@ -135,7 +133,19 @@ def head_of_tags(
             illegal=illegal_steps(tags, legal_scheme(config)),
             bigrams=bigrams,
             constrain_training=config.head.constrain == "train",
+            feedback=_feedback_options(config.head),
         )
+    )
+
+
+def _feedback_options(head: HeadConfig) -> FeedbackOptions:
+    sampling = Sampling(head.sampling, head.sampling_rate, head.sampling_steps)
+    return FeedbackOptions(
+        cell=head.feedback_cell,
+        hidden=head.feedback_hidden,
+        tag_dim=head.tag_dim,
+        beam=head.beam,
+        sampling=sampling,
     )
 
 
@@ -243,6 +253,11 @@ class TagTask(Task):
         """The tag of each token."""
         return {"tags": tag_target(sentences, vocabulary)}
 
+    def begin_step(self, model: Model, step: int) -> None:
+        """The head's training may change from step to step."""
+        assert isinstance(model, Tagger)
+        model.head.step = step
+
     def build(self, config: Config, vocabulary: Vocabulary, data: TrainingData | None) -> Tagger:
         """Embedding, encoder and a head of tags."""
         embed = build_embedding(config, vocabulary)
@@ -289,13 +304,13 @@ class TagTask(Task):
         batch: SentenceBatch,
         count: int,
     ) -> list[list[Alternative]]:
-        """The best paths of the head, exactly."""
+        """The best paths of the head."""
         model = context.model
         assert isinstance(model, Tagger)
         states, _ = model.read(batch.tokens, batch.words)  # (batch, time, hidden)
         lengths = [len(sentence) for sentence in batch.sentences]
-        scores = model.head.chain(states, batch.tokens.mask).cpu()
-        return tag_alternatives(context, scores, lengths, count)
+        paths, log_probs = model.head.n_best(states, batch.tokens.mask, count)
+        return tag_alternatives(context, paths, log_probs, lengths)
 
     def score(
         self,

@@ -64,7 +64,7 @@ def test_alternatives_of_a_short_sentence_are_all_its_legal_sequences_and_sum_to
     mask = torch.tensor([[True, True], [True, False]])
     head = model.model.head
     with torch.no_grad():
-        two, one = tag_alternatives(model, head.chain(states, mask), [2, 1], 50)
+        two, one = tag_alternatives(model, *head.n_best(states, mask, 50), [2, 1])
     assert {found.tags for found in one} == {("O",), ("B-X",)}
     assert {found.tags for found in two} == {
         ("O", "O"), ("O", "B-X"), ("B-X", "O"), ("B-X", "B-X"), ("B-X", "I-X"),
