@@ -84,7 +84,11 @@ OTHER_RUNS = [
     ["train.average_decay=0", "train.precision=bf16"],
     ["train.batch_tokens=16", "train.warmup_steps=5"],
     ['data.tag_column=["UPOS", "FEATS", "LEMMA", "MISC.NER"]'],
-]
+    # The schedule counts steps of the run, not batches nor steps since it was resumed.
+    ["head.kind=feedback", "head.sampling=linear", "head.sampling_steps=20", "train.accumulate=2"],
+    ['data.tag_column=["UPOS", "MISC.NER"]', "head.kind=feedback",
+     "head.sampling=inverse-sigmoid", "head.sampling_steps=5", "head.sampling_rate=1"],
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("overrides", mostly_slow(OTHER_RUNS, always=3), ids="+".join)

@@ -101,10 +101,10 @@ def test_every_optimizer_lowers_the_loss(tmp_path: Path, optimizer: str) -> None
 @pytest.mark.parametrize(
     ("cell", "head"),
     mostly_slow(  # each cell and each head once; all pairs with the slow tests
-        [("lstm", "crf"), ("gru", "softmax"), ("elman", "viterbi"),
+        [("lstm", "crf"), ("gru", "softmax"), ("elman", "viterbi"), ("lstm", "feedback"),
          ("lstm", "softmax"), ("lstm", "viterbi"), ("gru", "crf"), ("gru", "viterbi"),
-         ("elman", "crf"), ("elman", "softmax")],
-        always=3,
+         ("elman", "crf"), ("elman", "softmax"), ("gru", "feedback"), ("elman", "feedback")],
+        always=4,
     ),
 )  # fmt: skip
 def test_every_cell_learns_with_every_head(tmp_path: Path, cell: str, head: str) -> None:
