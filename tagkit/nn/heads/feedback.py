@@ -16,9 +16,9 @@ Training reads gold tags, teacher forcing (Goodfellow, Bengio and Courville, sec
 one pass. With scheduled sampling (`sampling.py`) it reads some of its own tags, which takes a pass
 token by token; no gradient goes through their choice.
 
-Decoding is a beam search (`beam.py`). Where the scheme forbids tags, the others share all of the
-probability at each token, so that the probabilities of legal paths sum to 1; a tag is forbidden too
-if no legal path goes on from it.
+Decoding is a beam search (`beam.py`) over cached products (`decoder_steps.py`). Where the scheme
+forbids tags, the others share all of the probability at each token, so that the probabilities of
+legal paths sum to 1; a tag is forbidden too if no legal path goes on from it.
 """
 
 from typing import ClassVar
@@ -30,6 +30,7 @@ from tagkit.nn.cells import CELLS
 from tagkit.nn.crf.confidence import PathConfidence
 from tagkit.nn.heads.beam import beam_search
 from tagkit.nn.heads.beam_confidence import beam_confidence
+from tagkit.nn.heads.decoder_steps import DecoderSteps, State, decoder_steps, greedy
 from tagkit.nn.heads.tagging import Head, TagSpace
 from tagkit.nn.padding import zero_padding
 
@@ -52,6 +53,7 @@ class FeedbackHead(Head):
         """With `space.constrain_training` forbidden tags have no part in the loss either."""
         super().__init__(space)
         options = space.feedback
+        self.cell = options.cell
         self.beam = options.beam
         self.sampling = options.sampling
         self.constrain_training = space.constrain_training
@@ -123,20 +125,35 @@ class FeedbackHead(Head):
         return self.linear(torch.cat((decoded.squeeze(1), state), dim=1)), carried
 
     def _decode(self, states: Tensor, mask: Tensor) -> Tensor:
+        steps = self._products(states, mask)
+        if self.beam == 1 and not mask.is_cuda:
+            return greedy(steps, _START, mask)
         # (batch, 1, time) -> (batch, time)
-        return beam_search(_Decoding(self, states, mask), mask, self.beam, 1)[0].squeeze(1)
+        return beam_search(_Decoding(steps), mask, self.beam, 1)[0].squeeze(1)
 
     def _confidence(
         self, states: Tensor, mask: Tensor, tag_ids: Tensor, continuation: Tensor
     ) -> PathConfidence:
-        width = max(self.beam, _CONFIDENCE_BEAM)
-        decoding = _Decoding(self, states, mask)
-        return beam_confidence(decoding, mask, width, tag_ids, continuation)
+        decoding = _Decoding(self._products(states, mask))
+        beam = max(self.beam, _CONFIDENCE_BEAM)
+        return beam_confidence(decoding, mask, beam, tag_ids, continuation)
 
     def _n_best(self, states: Tensor, mask: Tensor, count: int) -> tuple[Tensor, Tensor]:
-        decoding = _Decoding(self, states, mask)
+        decoding = _Decoding(self._products(states, mask))
         paths, log_probs = beam_search(decoding, mask, max(self.beam, count), count)
         return paths.cpu(), log_probs.cpu()
+
+    @torch.no_grad()
+    def _products(self, states: Tensor, mask: Tensor) -> DecoderSteps:
+        return decoder_steps(
+            self.cell,
+            self.decoder,
+            self.linear,
+            self.embedding.weight,
+            zero_padding(states, mask),
+            self._illegal_after(),
+            self._illegal_ends(mask),
+        )
 
     def _illegal_after(self) -> Tensor:
         """(rows of the embedding, tags) minus infinity where a tag may not follow, else 0."""
@@ -161,28 +178,30 @@ class FeedbackHead(Head):
 class _Decoding:
     """A batch's sentences, read step by step: `Advance` of a beam search."""
 
-    def __init__(self, head: FeedbackHead, states: Tensor, mask: Tensor) -> None:
-        self._head = head
-        self._states = zero_padding(states, mask)
-        self._after = head._illegal_after()
-        self._ends = head._illegal_ends(mask)
-        self._carried: _Carried = None
+    def __init__(self, steps: DecoderSteps) -> None:
+        self._steps = steps
+        self._state: State = ()
 
     def __call__(self, time: int, tags: Tensor | None, parents: Tensor) -> Tensor:
         """As `Advance` describes it."""
         batch, count = parents.shape
-        rows = torch.full_like(parents, _START) if tags is None else tags + 1
-        if self._carried is not None:
+        if tags is None:
+            rows, self._state = torch.full_like(parents, _START), self._steps.begin(batch)
+        else:
+            rows = tags + 1
             # Number of each parent among all hypotheses of the call before.
-            width = _width(self._carried) // batch
+            width = len(self._state[0]) // batch
             start = torch.arange(batch, device=parents.device).unsqueeze(1) * width
-            self._carried = _chosen(self._carried, (parents + start).flatten())
-        # Each sentence's state for each of its hypotheses: (batch x hypotheses, inputs)
-        state = self._states[:, time].repeat_interleave(count, dim=0)
-        scores, self._carried = self._head._step(state, rows.flatten(), self._carried)
+            chosen = (parents + start).flatten()
+            self._state = tuple(part.index_select(0, chosen) for part in self._state)
+        # Those of each sentence for each of its hypotheses: (batch x hypotheses, ...)
+        of_states, scores = (
+            part[:, time].repeat_interleave(count, dim=0)
+            for part in (self._steps.of_states, self._steps.scores)
+        )
+        found, self._state = self._steps.advance(of_states, scores, rows.flatten(), self._state)
         # (batch x hypotheses, tags) -> (batch, hypotheses, tags)
-        scores = scores.view(batch, count, -1) + self._after[rows] + self._ends[:, time, None]
-        return torch.log_softmax(scores, dim=2)
+        return torch.log_softmax(found.view(batch, count, -1), dim=2)
 
 
 def _rows_before(targets: Tensor) -> Tensor:
@@ -198,15 +217,3 @@ def _restricted(scores: Tensor, illegal: Tensor, gold: Tensor) -> Tensor:
     """
     # (rows, tags), and the gold tags as (rows, 1)
     return scores + illegal.scatter(1, gold.unsqueeze(1), 0.0)
-
-
-def _chosen(carried: Tensor | tuple[Tensor, ...], rows: Tensor) -> Tensor | tuple[Tensor, ...]:
-    """The states, each (1, rows, hidden), of chosen rows."""
-    if isinstance(carried, tuple):
-        return tuple(part.index_select(1, rows) for part in carried)
-    return carried.index_select(1, rows)
-
-
-def _width(carried: Tensor | tuple[Tensor, ...]) -> int:
-    part = carried[0] if isinstance(carried, tuple) else carried
-    return part.shape[1]
