@@ -121,6 +121,24 @@ def test_every_cell_learns_with_every_head(tmp_path: Path, cell: str, head: str)
 
 
 @pytest.mark.parametrize(
+    "overrides", [["train.accumulate=2"], ['data.tag_column=["UPOS", "MISC.NER"]']], ids="+".join
+)
+def test_a_head_knows_the_step_of_the_run_whatever_its_batches(
+    tmp_path: Path, overrides: list[str]
+) -> None:
+    columns = "UPOS" in overrides[0]
+    files = tiny.treebank(tmp_path) if columns else tiny.corpus(tmp_path)
+    kind = ["head.kind=feedback", "head.sampling=linear", "head.sampling_steps=9"]
+    run = prepare(tiny.small(tmp_path, *kind, *overrides, **files), torch.device("cpu"))
+    state = RunState(run, processes_of(torch.device("cpu")), print)
+    heads = run.model.heads if columns else [run.model.head]
+    state.step = 40  # as of a run that is resumed
+    loop_steps(state, 3)
+    assert [head.step for head in heads] == [42] * len(heads)
+    assert {head.sampling.probability(head.step) for head in heads} == {0.25}
+
+
+@pytest.mark.parametrize(
     "overrides",
     mostly_slow(  # what each option does is proved where it belongs
         [
