@@ -46,7 +46,7 @@ _Carried = Tensor | tuple[Tensor, ...] | None
 class FeedbackHead(Head):
     """Each tag given all tags before it."""
 
-    name: ClassVar[str] = "feedback"
+    name: ClassVar[str] = "tag feedback"
     constrained_by_default: ClassVar[bool] = True
 
     def __init__(self, space: TagSpace) -> None:

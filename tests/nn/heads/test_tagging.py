@@ -26,7 +26,7 @@ def test_the_configuration_allows_the_heads_of_the_table() -> None:
 
 def test_the_names_that_users_read_are_these() -> None:
     names = {"crf": "CRF", "softmax": "softmax", "viterbi": "softmax + tag bigrams",
-             "feedback": "feedback"}  # fmt: skip
+             "feedback": "tag feedback"}  # fmt: skip
     assert {kind: HEADS[kind].name for kind in names} == names
 
 
