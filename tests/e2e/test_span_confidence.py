@@ -1,11 +1,13 @@
 """Probabilities of tags, spans and whole paths, from words to predictions, against enumeration."""
 
+import itertools
 import math
 from dataclasses import replace
 
 import pytest
 import tiny
 import torch
+from marks import mostly_slow
 from tag_heads import TAGS, scores_of_paths
 
 from tagkit.config import load_config
@@ -61,8 +63,11 @@ SENTENCES = [
 ]
 
 
-@pytest.mark.parametrize("scheme", sorted(TAGS))
-@pytest.mark.parametrize("kind", HEADS)
+# All schemes with the heads that are chains, one with the others.
+EVERY = sorted(itertools.product(TAGS, HEADS), key=lambda pair: pair[1] == "feedback")
+
+
+@pytest.mark.parametrize(("scheme", "kind"), mostly_slow(EVERY, always=10))
 def test_the_probability_of_a_span_is_that_of_all_paths_with_just_this_span(
     scheme: str, kind: str
 ) -> None:

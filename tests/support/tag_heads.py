@@ -73,31 +73,31 @@ def scores_of_paths(
     own = states[row, : int(mask[row].sum())]
     tags = range(head.linear.out_features)
     every = list(itertools.product(tags, repeat=len(own)))
-    legal = {path for path in every if is_legal(head, path)}
     # What some legal path begins with: elsewhere a tag is forbidden after the tags before it.
+    legal = [path for path in every if is_legal(head, path)]
     begun = {path[:end] for path in legal for end in range(1, len(own) + 1)}
-    found = {}
-    for path in every:
-        # The decoder reads the whole path at once; the search reads it token by token.
-        before = head.embedding.weight[[0, *(tag + 1 for tag in path[:-1])]]
-        decoded = head.decoder(torch.cat((own, before), 1).unsqueeze(0))[0][0]
-        scores = head.linear(torch.cat((decoded, own), 1))
-        total = scores.new_zeros(())
-        for t, tag in enumerate(path):
-            others = [scores[t, other] for other in tags if (*path[:t], other) in begun]
-            if path[: t + 1] not in begun:
-                total = total - torch.inf
-                break
-            total = total + scores[t, tag] - torch.logsumexp(torch.stack(others), 0)
-        found[path] = total
-    return found
+    # The decoder reads each path at once, (paths, time); the search reads it token by token.
+    before = torch.tensor([[0, *(tag + 1 for tag in path[:-1])] for path in every])
+    repeated = own.expand(len(every), *own.shape)
+    decoded = head.decoder(torch.cat((repeated, head.embedding(before)), 2))[0]
+    scores = head.linear(torch.cat((decoded, repeated), 2))  # (paths, time, tags)
+    allowed = [[[(*path[:t], tag) in begun for tag in tags] for t in range(len(own))]
+               for path in every]  # fmt: skip
+    log_probs = scores.masked_fill(~torch.tensor(allowed), -torch.inf).log_softmax(2)
+    totals = log_probs.gather(2, torch.tensor(every).unsqueeze(2)).sum((1, 2))
+    never = totals.new_tensor(-torch.inf)
+    kept = set(legal)
+    return {
+        path: total if path in kept else never for path, total in zip(every, totals, strict=True)
+    }
 
 
 def is_legal(head: Head, path: tuple[int, ...]) -> bool:
     """Whether no step of a path is forbidden, nor its start or end."""
-    steps = [head.illegal_transitions[a, b] for a, b in itertools.pairwise(path)]
-    ends = [head.illegal_start[path[0]], head.illegal_end[path[-1]]]
-    return bool(torch.isfinite(torch.stack(steps + ends)).all())
+    illegal = head.illegal_transitions.tolist()
+    steps = [illegal[a][b] for a, b in itertools.pairwise(path)]
+    ends = [head.illegal_start.tolist()[path[0]], head.illegal_end.tolist()[path[-1]]]
+    return not any(steps + ends)  # minus infinity, or 0
 
 
 def path_scores(chain: Chain, row: int) -> dict[tuple[int, ...], float]:
