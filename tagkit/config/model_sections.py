@@ -20,6 +20,8 @@ from tagkit.config.values import (
 _WITH_CHARACTERS = Needs("embeddings.char_cell", but=("none",))
 _WITH_VECTORS = Needs("embeddings.vectors", but=("",))
 _WITH_RESERVOIR = Needs("encoder.cell", ("echo-state",))
+_FEEDBACK = Needs("head.kind", ("feedback",))
+_SAMPLING = Needs("head.sampling", but=("none",))
 
 
 class EmbeddingsConfig(Section):
@@ -196,8 +198,9 @@ class HeadConfig(Section):
 
     # crf: Lafferty et al. 2001. softmax decides on each token by itself. viterbi: as softmax in
     # training, and the best path by transitions counted in the corpus (Bourlard and Morgan 1994).
+    # feedback: a decoder that reads the tag before.
     kind: Annotated[
-        Literal["crf", "softmax", "viterbi"],
+        Literal["crf", "softmax", "viterbi", "feedback"],
         Option("How a sequence of tags is scored and decoded.", tasks=TAGS),
     ] = "crf"
     # "train" also takes illegal paths out of the partition; "decode" merely never chooses them.
@@ -205,6 +208,46 @@ class HeadConfig(Section):
         Literal["auto", "none", "decode", "train"],
         Option("When only the legal transitions of the tag scheme are allowed.", tasks=TAGS),
     ] = "auto"
+    # Networks whose whole state is h, or h and c, so that a search can continue any hypothesis.
+    feedback_cell: Annotated[
+        Literal["lstm", "gru", "elman"],
+        Option("Recurrent cell of the decoder.", tasks=TAGS, needs=_FEEDBACK),
+    ] = "gru"
+    feedback_hidden: Annotated[
+        Size, Option("Hidden units of the decoder.", tasks=TAGS, needs=_FEEDBACK)
+    ] = 100
+    tag_dim: Annotated[
+        Size,
+        Option("Dimension of the embedding of the tag before.", tasks=TAGS, needs=_FEEDBACK),
+    ] = 25
+    beam: Annotated[
+        Size,
+        Option("Hypotheses that decoding keeps; 1 is greedy.", tasks=TAGS, needs=_FEEDBACK),
+    ] = 1
+    # Bengio et al. 2015. "none" is teacher forcing, which reads a batch in one pass.
+    sampling: Annotated[
+        Literal["none", "constant", "linear", "inverse-sigmoid"],
+        Option(
+            "How often training reads a predicted tag in place of the gold one: never, or with a "
+            "probability that is constant or grows.",
+            tasks=TAGS,
+            needs=_FEEDBACK,
+        ),
+    ] = "none"
+    sampling_rate: Annotated[
+        Share,
+        Option("Maximum of that probability.", tasks=TAGS, needs=_SAMPLING),
+    ] = 0.25
+    sampling_steps: Annotated[
+        int,
+        Field(ge=1),
+        Option(
+            "Steps of the optimizer in which linear reaches the maximum, and inverse-sigmoid half "
+            "of it.",
+            tasks=TAGS,
+            needs=Needs("head.sampling", ("linear", "inverse-sigmoid")),
+        ),
+    ] = 1000
     # Yang et al. 2016 for attention.
     pooling: Annotated[
         Pooling, Option("How the states of a text become one vector.", tasks=CLASSES)

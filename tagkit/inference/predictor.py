@@ -227,7 +227,9 @@ class Predictor(SentencePredictor):
         *,
         batch_size: int = BATCH_SIZE,
     ) -> list[Alternative] | list[list[Alternative]]:
-        """The most probable ways to tag each input, in descending order; exact.
+        """The most probable ways to tag each input, in descending order.
+
+        Exact, but for the head "feedback", whose beam search may miss some of them.
 
         Args:
             inputs: as for `predict`; no sentence is cut, however long it is.

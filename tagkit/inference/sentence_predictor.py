@@ -272,7 +272,7 @@ class SentencePredictor:
     def _alternatives(
         self, sentences: Sequence[Sentence], count: int, *, batch_size: int
     ) -> list[list[Alternative]]:
-        """The most probable sequences of tags of each sentence, in descending order; exact.
+        """The most probable sequences of tags of each sentence, in descending order.
 
         Args:
             sentences: as for `annotate`; none is cut.

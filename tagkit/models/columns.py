@@ -32,7 +32,7 @@ from tagkit.models.codecs.codec import ColumnText
 from tagkit.models.column_tagger import ColumnTagger
 from tagkit.models.description import Description, encoder_name
 from tagkit.models.judging import judged_column
-from tagkit.models.model import build_embedding, build_encoder
+from tagkit.models.model import Model, build_embedding, build_encoder
 from tagkit.models.tagger import resolved_columns
 from tagkit.models.task import (
     Labels,
@@ -42,6 +42,7 @@ from tagkit.models.task import (
     Task,
     TrainingData,
 )
+from tagkit.nn.heads.tagging import Head
 from tagkit.text.records import Alternative, Prediction, Sentence, Span, TagColumn
 from tagkit.text.scheme_detection import count_steps, judge, scheme_of
 from tagkit.text.schemes import PLAIN, has_spans, to_spans
@@ -106,6 +107,13 @@ class ColumnsTask(Task):
             )
             for place, labels in enumerate(vocabulary.columns)
         }
+
+    def begin_step(self, model: Model, step: int) -> None:
+        """The training of heads of tags may change from step to step."""
+        assert isinstance(model, ColumnTagger)
+        for head in model.heads:
+            if isinstance(head, Head):
+                head.step = step
 
     def build(
         self, config: Config, vocabulary: Vocabulary, data: TrainingData | None
@@ -200,7 +208,7 @@ class ColumnsTask(Task):
         batch: SentenceBatch,
         count: int,
     ) -> list[list[Alternative]]:
-        """The best sequences of the first column, exactly.
+        """The best sequences of the first column.
 
         Raises:
             DataError: it is no column of tags.

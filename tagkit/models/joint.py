@@ -41,10 +41,10 @@ from tagkit.models.judging import judged_classes
 from tagkit.models.model import build_embedding, build_encoder
 from tagkit.models.output import ModelOutput
 from tagkit.models.tag_decoding import tag_predictions
+from tagkit.models.tag_head import build_tag_head
 from tagkit.models.tagger import (
     Tagger,
     TagTask,
-    build_tag_head,
     resolved_columns,
     score_tags,
     tag_kind,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from tagkit.errors import BundleError
-from tagkit.nn.crf.confidence import SpanConfidence
+from tagkit.nn.crf.confidence import PathConfidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class ColumnOutput:
     """
 
     ids: Tensor
-    confidence: SpanConfidence | None = None
+    confidence: PathConfidence | None = None
     scores: Tensor | None = None
     label_probs: Tensor | None = None
     probs: Tensor | None = None
@@ -47,7 +47,7 @@ class ModelOutput:
 
     # One record for all tasks: what a task does not predict stays None.
     tag_ids: Tensor | None = None
-    confidence: SpanConfidence | None = None
+    confidence: PathConfidence | None = None
     class_probs: Tensor | None = None
     raw_class_probs: Tensor | None = None
     attention: Tensor | None = None

@@ -6,7 +6,7 @@ corpus. The spans are the same in both.
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import torch
@@ -15,17 +15,9 @@ from torch import Tensor
 from tagkit.config import training_scheme
 from tagkit.models.output import ModelOutput, require_number
 from tagkit.models.task import ModelContext
-from tagkit.nn.crf.chain import Chain
-from tagkit.nn.crf.confidence import SpanConfidence, span_confidence
-from tagkit.nn.crf.n_best import n_best
-from tagkit.nn.crf.partition import log_partition
-from tagkit.nn.heads.temperature import UNCALIBRATED
+from tagkit.nn.crf.confidence import PathConfidence
 from tagkit.text.records import Alternative, Prediction, Sentence, Span
 from tagkit.text.schemes import convert, from_spans, has_spans, to_spans
-
-# exp(700) is about 1e304, still a float64; math.exp raises OverflowError from 710 on. Only weights
-# far out of range give log probabilities above 0, and `require_number` reports those.
-_MAX_LOG_PROB = 700.0
 
 
 def tag_predictions(
@@ -69,7 +61,7 @@ def spelled(
     return from_spans(spans, len(tags), scheme), spans
 
 
-def with_probabilities(prediction: Prediction, confidence: SpanConfidence, row: int) -> Prediction:
+def with_probabilities(prediction: Prediction, confidence: PathConfidence, row: int) -> Prediction:
     """The prediction with the probabilities of its tags and spans.
 
     A span's probability is that of all sequences of tags that have exactly this span.
@@ -77,131 +69,101 @@ def with_probabilities(prediction: Prediction, confidence: SpanConfidence, row: 
     Raises:
         BundleError: a probability is not a number.
     """
-    factors = _Factors.of(confidence, row, len(prediction.words))
-    require_number(sum(factors.probs))  # the sum is NaN or infinite if one of them is
+    probs = confidence.probs[row, : len(prediction.words)].tolist()
+    require_number(sum(probs))  # the sum is NaN or infinite if one of them is
+    bounds = [(span.start, span.end) for span in prediction.spans]
+    of_spans = confidence.span_probs(row, bounds)
+    require_number(sum(of_spans))
     spans = tuple(
-        replace(span, probability=factors.probability(span.start, span.end))
-        for span in prediction.spans
+        replace(span, probability=probability)
+        for span, probability in zip(prediction.spans, of_spans, strict=True)
     )
-    return replace(prediction, spans=spans, probabilities=tuple(factors.probs))
+    return replace(prediction, spans=spans, probabilities=tuple(probs))
 
 
-@dataclass(frozen=True, slots=True)
-class _Factors:
-    """`SpanConfidence` of one sentence, as lists."""
-
-    probs: list[float]
-    steps: list[float]
-    continued: list[float]
-
-    @classmethod
-    def of(cls, confidence: SpanConfidence, row: int, length: int) -> "_Factors":
-        """Those of the sentence in this row, without padding."""
-        return cls(
-            confidence.probs[row, :length].tolist(),
-            confidence.step_log_probs[row, :length].tolist(),
-            confidence.continuation_prob[row, :length].tolist(),
-        )
-
-    def probability(self, start: int, end: int) -> float:
-        """Probability of exactly the tags from `start` to `end`, where a span ends if it can.
-
-        Raises:
-            BundleError: it is not a number.
-        """
-        # P(first tag) x P(each further tag | the tag before) x P(the span ends here): given the
-        # sentence, the tags of a linear chain are a Markov chain.
-        within = math.exp(min(sum(self.steps[start + 1 : end]), _MAX_LOG_PROB))
-        probability = float(self.probs[start] * within * (1 - self.continued[end - 1]))
-        require_number(probability)
-        return probability
-
-
-def stretch_probabilities(
-    context: ModelContext,
-    scores: Chain,
-    continuation: Tensor,
-    sentences: Sequence[Sentence],
-    stretches: Sequence[Sequence[tuple[int, int]]],
-) -> list[list[float]]:
-    """How probable the tags of sentences are, in some stretches of them.
+def gold_paths(
+    context: ModelContext, sentences: Sequence[Sentence], mask: Tensor
+) -> tuple[Tensor, list[list[bool]]]:
+    """Gold tags of sentences as a path each, in the training scheme, and which of them exist.
 
     Args:
         context: the model.
-        scores: of all paths, on the CPU.
-        continuation: (tags,) id of the tag that continues each tag's span, or -1.
         sentences: with tags, in the scheme of their corpus.
-        stretches: of each sentence.
+        mask: (batch, time) bool, True on their tokens.
+
+    Returns:
+        (batch, time) int64 on the mask's device, and for each token whether the model knows its
+        tag: where it does not, the path has another one.
     """
     ids = {tag: number for number, tag in enumerate(context.vocabulary.tags)}
     learnt = training_scheme(context.config)
     rows = [convert(sentence.tags or (), learnt) for sentence in sentences]
-    paths = torch.zeros(scores.mask.shape, dtype=torch.int64)
+    paths = torch.zeros(mask.shape, dtype=torch.int64)
     for row, tags in enumerate(rows):
-        # A path needs valid ids; a stretch with another tag has the probability 0 below.
         paths[row, : len(tags)] = torch.tensor([ids.get(tag, 0) for tag in tags])
-    confidence = span_confidence(scores, paths, continuation)
+    return paths.to(mask.device), [[tag in ids for tag in tags] for tags in rows]
+
+
+def stretch_probabilities(
+    confidence: PathConfidence,
+    known: Sequence[Sequence[bool]],
+    stretches: Sequence[Sequence[tuple[int, int]]],
+) -> list[list[float]]:
+    """How probable the tags of paths are in some stretches; 0 of tags that the model lacks.
+
+    Args:
+        confidence: of the paths.
+        known: as `gold_paths` returns it.
+        stretches: of each sentence: first token, and the token after the last one.
+
+    Raises:
+        BundleError: a probability is not a number.
+    """
     found = []
-    for row, (tags, of_sentence) in enumerate(zip(rows, stretches, strict=True)):
-        factors = _Factors.of(confidence, row, len(tags))
+    for row, (of_sentence, has) in enumerate(zip(stretches, known, strict=True)):
+        probs = confidence.span_probs(row, of_sentence)
+        require_number(sum(probs))
         found.append(
             [
-                factors.probability(start, end) if ids.keys() >= {*tags[start:end]} else 0.0
-                for start, end in of_sentence
+                probability if all(has[start:end]) else 0.0
+                for (start, end), probability in zip(of_sentence, probs, strict=True)
             ]
         )
     return found
 
 
 def tag_alternatives(
-    context: ModelContext,
-    scores: Chain,
-    lengths: Sequence[int],
-    count: int,
-    temperature: float = UNCALIBRATED,
+    context: ModelContext, paths: Tensor, log_probs: Tensor, lengths: Sequence[int]
 ) -> list[list[Alternative]]:
     """The most probable sequences of tags of each sentence, with their probabilities.
 
     Args:
         context: the model.
-        scores: of all paths, on the CPU.
+        paths: (batch, count, time) tag ids, from `Head.n_best`.
+        log_probs: (batch, count) of these; minus infinity of those that do not exist.
         lengths: number of words in each sentence.
-        count: number of sequences; a short sentence may have fewer.
-        temperature: of the head, for the probabilities; the order is that of the scores.
     """
-    return alternatives(partial(tags_and_spans, context), scores, lengths, count, temperature)
+    return alternatives(partial(tags_and_spans, context), paths, log_probs, lengths)
 
 
 def alternatives(
     read: Callable[[Sequence[int]], tuple[tuple[str, ...], tuple[Span, ...]]],
-    scores: Chain,
+    paths: Tensor,
+    log_probs: Tensor,
     lengths: Sequence[int],
-    count: int,
-    temperature: float = UNCALIBRATED,
 ) -> list[list[Alternative]]:
     """As `tag_alternatives`; `read` gives the tags and spans of a path."""
-    paths, path_scores = n_best(scores, count)  # (batch, count, time), (batch, count)
-    raw = calibrated = _path_probs(scores, path_scores)
-    if temperature != UNCALIBRATED:
-        calibrated = _path_probs(scores.at_temperature(temperature), path_scores / temperature)
-    probs, exists = calibrated.tolist(), (raw > 0).tolist()
     found = []
+    probs = log_probs.exp().tolist()
     for row, length in enumerate(lengths):
         require_number(sum(probs[row]))
         found.append(
             [
                 Alternative(*read(path[:length]), probability)
-                for path, probability, is_path in zip(
-                    paths[row].tolist(), probs[row], exists[row], strict=True
+                for path, log_prob, probability in zip(
+                    paths[row].tolist(), log_probs[row].tolist(), probs[row], strict=True
                 )
-                if is_path
+                if log_prob > -math.inf
             ]
         )
     return found
-
-
-def _path_probs(scores: Chain, path_scores: Tensor) -> Tensor:
-    """(batch, count) probabilities of paths with these scores; 0 of paths that do not exist."""
-    # log P(path) = score - log Z; paths that do not exist score -inf. In float64, as the difference
-    # of two large numbers loses digits.
-    return (path_scores - log_partition(scores).double().unsqueeze(1)).exp()

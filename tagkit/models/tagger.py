@@ -17,7 +17,6 @@ from torch import Tensor
 from tagkit.config import Config, training_scheme
 from tagkit.corpus.dataset import LabelKinds, Split
 from tagkit.corpus.splits import Corpus, for_training
-from tagkit.errors import DataError, shorten
 from tagkit.evaluation.judged import Judged
 from tagkit.evaluation.metrics import Kind
 from tagkit.evaluation.report import Report
@@ -33,10 +32,12 @@ from tagkit.models.judging import judged_tags
 from tagkit.models.model import Model, build_embedding, build_encoder
 from tagkit.models.output import ModelOutput
 from tagkit.models.tag_decoding import (
+    gold_paths,
     stretch_probabilities,
     tag_alternatives,
     tag_predictions,
 )
+from tagkit.models.tag_head import build_tag_head
 from tagkit.models.task import (
     Labels,
     ModelContext,
@@ -45,16 +46,13 @@ from tagkit.models.task import (
     Task,
     TrainingData,
 )
-from tagkit.nn.crf.confidence import span_confidence
 from tagkit.nn.embedding import TokenEmbedding
 from tagkit.nn.encoder import Encoder
 from tagkit.nn.heads import HEADS
-from tagkit.nn.heads.tagging import Head, TagSpace
-from tagkit.nn.heads.viterbi import estimate_bigrams
+from tagkit.nn.heads.tagging import Head
 from tagkit.text.records import Alternative, Prediction, Sentence
 from tagkit.text.schemes import OUTSIDE, PLAIN, from_spans, has_spans, split_tag
 from tagkit.text.windows import join
-from tagkit.wording import listed
 
 
 class Tagger(Model):
@@ -90,13 +88,11 @@ class Tagger(Model):
         self, states: Tensor, final: Tensor, mask: Tensor, *, confidence: bool
     ) -> ModelOutput:
         """The best paths, and with `confidence` the probabilities of their tags and spans."""
-        tag_ids = self.head.decode(states, mask).cpu()  # (batch, time)
+        tag_ids = self.head.decode(states, mask)  # (batch, time)
         if not confidence:
-            return ModelOutput(tag_ids=tag_ids)
-        # Sums over paths are many small steps, which are slow on a GPU: they run on the CPU too.
-        scores = self.head.chain(states, mask).cpu().at_temperature(self.head.temperature)
-        probs = span_confidence(scores, tag_ids, self.continuation.cpu())
-        return ModelOutput(tag_ids=tag_ids, confidence=probs)
+            return ModelOutput(tag_ids=tag_ids.cpu())
+        found = self.head.confidence(states, mask, tag_ids, self.continuation)
+        return ModelOutput(tag_ids=tag_ids.cpu(), confidence=found)
 
     def heads_by_name(self) -> Mapping[str, Any]:
         """The head of tags."""
@@ -113,63 +109,6 @@ class Tagger(Model):
     def head_labels(self, vocabulary: Vocabulary) -> Mapping[str, tuple[str, ...]]:
         """The tags."""
         return {"head.": vocabulary.tags}
-
-
-def build_tag_head(
-    config: Config, vocabulary: Vocabulary, inputs: int, data: TrainingData | None
-) -> Head:
-    """The head that the configuration names, over `inputs` features of each token."""
-    head = head_of_tags(config, vocabulary.tags, inputs, data, "tags")
-    # Only the loss uses weights: a model that is loaded has none.
-    if data is not None and config.head.label_weights:
-        head.tag_weights = _tag_weights(config, vocabulary, data.path)
-    return head
-
-
-def head_of_tags(
-    config: Config, tags: tuple[str, ...], inputs: int, data: TrainingData | None, target: str
-) -> Head:
-    """The head that the configuration names, of any tags.
-
-    Args:
-        config: its scheme is that of the tags.
-        tags: in the order of their ids.
-        inputs: features of each token.
-        data: the training corpus; None where weights are loaded next.
-        target: name of the tags among the corpus's targets.
-    """
-    kind = HEADS[config.head.kind]
-    bigrams = None
-    if data is not None and kind.uses_bigrams:  # otherwise the saved ones come with the weights
-        bigrams = estimate_bigrams(data.encoded.paths(target), len(tags))
-    return kind(
-        TagSpace(
-            inputs=inputs,
-            tags=len(tags),
-            illegal=illegal_steps(tags, legal_scheme(config)),
-            bigrams=bigrams,
-            constrain_training=config.head.constrain == "train",
-        )
-    )
-
-
-def _tag_weights(config: Config, vocabulary: Vocabulary, path: str) -> Tensor:
-    """(tags,) weight of each tag in the loss, which is that of its label.
-
-    Raises:
-        DataError: an option names a label that the training corpus lacks.
-    """
-    plain = not has_spans(training_scheme(config))
-    # Weights are given by type: B-PER and I-PER both have that of PER.
-    labels = [tag if plain or tag == OUTSIDE else split_tag(tag)[1] for tag in vocabulary.tags]
-    for label in config.head.label_weights:
-        if label not in labels:
-            known = listed([*dict.fromkeys(labels)])
-            raise DataError(
-                f"head.label_weights: no token of {path} has the label {shorten(label)}; there "
-                f"are: {known}"
-            )
-    return torch.tensor([config.head.label_weights.get(label, 1.0) for label in labels])
 
 
 def resolved_columns(config: Config, corpus: Corpus) -> Config:
@@ -257,6 +196,11 @@ class TagTask(Task):
         """The tag of each token."""
         return {"tags": tag_target(sentences, vocabulary)}
 
+    def begin_step(self, model: Model, step: int) -> None:
+        """The head's training may change from step to step."""
+        assert isinstance(model, Tagger)
+        model.head.step = step
+
     def build(self, config: Config, vocabulary: Vocabulary, data: TrainingData | None) -> Tagger:
         """Embedding, encoder and a head of tags."""
         embed = build_embedding(config, vocabulary)
@@ -303,13 +247,13 @@ class TagTask(Task):
         batch: SentenceBatch,
         count: int,
     ) -> list[list[Alternative]]:
-        """The best paths of the head, exactly."""
+        """The best paths of the head."""
         model = context.model
         assert isinstance(model, Tagger)
         states, _ = model.read(batch.tokens, batch.words)  # (batch, time, hidden)
         lengths = [len(sentence) for sentence in batch.sentences]
-        scores = model.head.chain(states, batch.tokens.mask).cpu()
-        return tag_alternatives(context, scores, lengths, count, model.head.temperature)
+        paths, log_probs = model.head.n_best(states, batch.tokens.mask, count)
+        return tag_alternatives(context, paths, log_probs, lengths)
 
     @torch.inference_mode()
     def stretch_probabilities(
@@ -322,9 +266,10 @@ class TagTask(Task):
         model = context.model
         assert isinstance(model, Tagger)
         states, _ = model.read(batch.tokens, batch.words)  # (batch, time, hidden)
-        scores = model.head.chain(states, batch.tokens.mask).cpu()
-        following = model.continuation.cpu()
-        return stretch_probabilities(context, scores, following, batch.sentences, stretches)
+        mask = batch.tokens.mask
+        paths, learnt = gold_paths(context, batch.sentences, mask)
+        found = model.head.confidence(states, mask, paths, model.continuation)
+        return stretch_probabilities(found, learnt, stretches)
 
     def score(
         self,

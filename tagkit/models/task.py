@@ -8,6 +8,7 @@ scoring and the console use this interface alone and never ask which task it is:
     labels, targets             sentences     -> the vocabulary's labels, and ids of what is learnt
     build                       configuration -> the network
     batches, state, restore     an epoch      -> steps, and what is carried from one to the next
+    begin_step                  a step's number -> a model whose training changes over time
     loss                        a batch       -> (sum, count)
     decode, join, n_best        a batch       -> predictions; windows -> one; alternative taggings
     stretch_probabilities       a batch       -> how probable the tags are that its sentences have
@@ -194,6 +195,14 @@ class Task(ABC):
         )
         size = train.accumulate
         return [batches[start : start + size] for start in range(0, len(batches), size)]
+
+    def begin_step(self, model: Model, step: int) -> None:  # noqa: B027 - optional
+        """Prepare the model for a step of training; also called when a step is tried again.
+
+        Args:
+            model: that is trained.
+            step: of the run, from 0; a resumed run counts on.
+        """
 
     def state(self, model: Model) -> Mapping[str, Tensor]:
         """What is carried from one step to the next besides the weights, for the checkpoint."""

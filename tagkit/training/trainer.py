@@ -177,6 +177,7 @@ def forward_backward(
         The loss, summed, in nats, and the number of its targets.
     """
     prepared, optimizer = state.prepared, state.optimizer
+    prepared.task.begin_step(prepared.model, state.step)
     # (2,) loss and targets, in float64: a sum of many pieces and processes keeps its digits.
     sums = torch.zeros(2, dtype=torch.float64)
     for piece in state.micro_batches.split(batches):

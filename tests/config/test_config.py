@@ -31,13 +31,14 @@ def test_every_option_has_a_default_and_a_name() -> None:
 FINITE = "a finite number"
 NOT_BELOW_0, NOT_BELOW_1 = "greater than or equal to 0", "greater than or equal to 1"
 SIZES = ("embeddings.word_dim", "embeddings.char_dim", "embeddings.char_hidden",
-         "embeddings.feature_dim", "encoder.hidden")  # fmt: skip
+         "embeddings.feature_dim", "encoder.hidden", "head.feedback_hidden", "head.tag_dim",
+         "head.beam")  # fmt: skip
 PROBABILITIES = ("embeddings.singleton_dropout", "embeddings.char_dropout", "encoder.dropout",
                  "encoder.locked_dropout", "encoder.word_dropout", "train.momentum",
                  "train.average_decay", "head.dropout", "encoder.sparsity", "head.label_smoothing")  # fmt: skip
 FROM_0 = ("data.train_sentences", "embeddings.max_vectors", "train.warmup_steps", "train.anneal_patience",
           "train.bptt", "train.batch_tokens")  # fmt: skip
-FROM_1 = ("embeddings.min_count",)
+FROM_1 = ("embeddings.min_count", "head.sampling_steps")
 TEXTS = ("train.device", "train.metric")  # which are "auto" by default
 AUTO_FROM_1 = ("train.batch_size", "train.max_epochs")
 # Option, the values at its limits, and what is refused on either side with what is expected.
@@ -50,6 +51,7 @@ LIMITS: list[tuple[str, list[str], list[tuple[str, str]]]] = [
     ("train.patience", ["'auto'", "0", "9"], [("-1", f"'auto' or a number {NOT_BELOW_0}")]),
     ("embeddings.affix_dim", ["'auto'", "0", "100_000"], [("-1", f"'auto' or a number {NOT_BELOW_0}"), ("100_001", "'auto' or a number less than or equal to 100000")]),
     ("data.dev_fraction", ["0.001", "0.999"], [("0", "greater than 0"), ("1", "less than 1")]),
+    ("head.sampling_rate", ["0", "1"], [("-0.1", NOT_BELOW_0), ("1.1", "less than or equal to 1"), ("nan", FINITE)]),
     ("head.class_loss", ["1e-9", "9"], [("0", "greater than 0"), ("inf", FINITE)]),
     ("data.max_line_chars", ["1000", "2147483647"], [("999", "greater than or equal to 1000"), ("2147483648", "less than or equal to 2147483647")]),
     ("data.max_length", ["2"], [("1", "greater than or equal to 2")]),
@@ -122,6 +124,7 @@ def test_the_names_in_the_config_are_the_keys_of_the_tables() -> None:
     from tagkit.nn.encoder import MERGES
     from tagkit.nn.heads import HEADS, POOLINGS
     from tagkit.nn.heads.classification import ACTIVATIONS
+    from tagkit.nn.heads.sampling import SAMPLINGS
     from tagkit.text.tokenizer import TOKENIZERS
     from tagkit.training.optimizer import OPTIMIZERS
 
@@ -131,6 +134,8 @@ def test_the_names_in_the_config_are_the_keys_of_the_tables() -> None:
     assert set(allowed(EmbeddingsConfig, "char_cell")) < {*CELLS, "none"}
     assert allowed(EncoderConfig, "merge") == MERGES
     assert allowed(HeadConfig, "kind") == tuple(HEADS)
+    assert allowed(HeadConfig, "sampling") == SAMPLINGS
+    assert set(allowed(HeadConfig, "feedback_cell")) <= set(CELLS)
     assert set(allowed(TrainConfig, "optimizer")) == set(OPTIMIZERS)
     assert allowed(HeadConfig, "pooling") == tuple(POOLINGS)
     assert set(allowed(HeadConfig, "activation")) == set(ACTIVATIONS)

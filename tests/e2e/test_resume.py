@@ -88,7 +88,11 @@ OTHER_RUNS = [
     *([f"encoder.cell={cell}"] for cell in sorted(CELLS.keys() - {"lstm"})),
     ["encoder.cell=leaky", "encoder.leak=learned", "train.bptt=3"],
     ["encoder.cell=echo-state", "encoder.leak=learned", "encoder.sparsity=0.5"],
-]
+    # The schedule counts steps of the run, not batches nor steps since it was resumed.
+    ["head.kind=feedback", "head.sampling=linear", "head.sampling_steps=20", "train.accumulate=2"],
+    ['data.tag_column=["UPOS", "MISC.NER"]', "head.kind=feedback",
+     "head.sampling=inverse-sigmoid", "head.sampling_steps=5", "head.sampling_rate=1"],
+]  # fmt: skip
 
 
 @pytest.mark.slow

@@ -22,6 +22,7 @@ from steps import computed, loop_steps, take_step
 from tagkit.errors import ConfigError, DeviceError, Interrupted, TrainingError
 from tagkit.features.batch import Batch
 from tagkit.models.model import Model
+from tagkit.nn.heads import HEADS
 from tagkit.training.distributed import processes_of
 from tagkit.training.optimizer import ModelOptimizer
 from tagkit.training.setup import Prepared, prepare
@@ -36,7 +37,7 @@ def test_fp16_is_for_a_gpu(tmp_path: Path) -> None:
         train(settings(tmp_path, "train.precision=fp16"))
 
 
-@pytest.mark.parametrize("head", ["crf", "softmax", "viterbi"])
+@pytest.mark.parametrize("head", HEADS)
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_weights_that_are_not_finite_give_no_warning_but_a_skipped_step(
     tmp_path: Path, head: str, value: float

@@ -115,6 +115,7 @@ def test_a_sentence_gets_the_same_spans_and_probabilities_alone_and_in_a_batch(
     model = build(config, vocabulary)
     with torch.no_grad():
         model.head.linear.weight.mul_(6)
+        model.head.linear.bias[vocabulary.tags.index("B-X")] = 1  # so that there are spans
     predictor = Predictor(model, vocabulary, config, torch.device("cpu"))
     together = predictor.annotate(ten_sentences(), batch_size=10, confidence=True)
     spans = 0

@@ -13,6 +13,7 @@ from tagkit.config import load_config
 from tagkit.models.constraints import continuations
 from tagkit.models.output import ModelOutput
 from tagkit.models.tag_decoding import (
+    gold_paths,
     stretch_probabilities,
     tag_alternatives,
     tag_predictions,
@@ -21,6 +22,7 @@ from tagkit.models.tag_decoding import (
 from tagkit.models.task import ModelContext
 from tagkit.models.task_table import task_of
 from tagkit.nn.crf.chain import Chain
+from tagkit.nn.crf.confidence import span_confidence
 from tagkit.text.records import Sentence, Span
 from tagkit.text.schemes import convert
 
@@ -69,7 +71,9 @@ def test_probabilities_of_stretches_are_those_of_all_paths(learnt: str) -> None:
     ]
     places = [[(0, 2), (0, 3), (3, 4), (2, 3), (0, 4)], [(0, 1), (1, 2)]]
     following = continuations(tags, learnt)
-    found = stretch_probabilities(given, scores, following, sentences, places)
+    gold_ids, known = gold_paths(given, sentences, mask)
+    assert all(map(all, known))
+    found = stretch_probabilities(span_confidence(scores, gold_ids, following), known, places)
     for row, (sentence, stretches) in enumerate(zip(sentences, places, strict=True)):
         gold = convert(sentence.tags or (), learnt)
         paths = path_scores(scores, row)
@@ -92,9 +96,10 @@ def test_tags_that_the_model_does_not_know_are_impossible_and_leave_the_others_a
                    torch.ones(1, 3).bool())  # fmt: skip
     sentence = Sentence(("a", "b", "c"), ("B-NEW", "O", "B-X"))
     places = [[(0, 1), (0, 2), (1, 2), (2, 3)]]
-    (found,) = stretch_probabilities(
-        given, scores, continuations(TAGS, "iobes"), [sentence], places
-    )
+    paths, known = gold_paths(given, [sentence], scores.mask)
+    assert known == [[False, True, True]]
+    confidence = span_confidence(scores, paths, continuations(TAGS, "iobes"))
+    (found,) = stretch_probabilities(confidence, known, places)
     assert found == pytest.approx([0, 0, 1 / 5, 1 / 5])
 
 
@@ -118,7 +123,7 @@ def test_alternatives_of_a_short_sentence_are_all_its_legal_sequences_and_sum_to
     mask = torch.tensor([[True, True], [True, False]])
     head = model.model.head
     with torch.no_grad():
-        two, one = tag_alternatives(model, head.chain(states, mask), [2, 1], 50)
+        two, one = tag_alternatives(model, *head.n_best(states, mask, 50), [2, 1])
     assert {found.tags for found in one} == {("O",), ("B-X",)}
     assert {found.tags for found in two} == {
         ("O", "O"), ("O", "B-X"), ("B-X", "O"), ("B-X", "B-X"), ("B-X", "I-X"),
@@ -135,9 +140,10 @@ def test_a_temperature_changes_the_probabilities_of_alternatives_and_not_their_o
     states: Tensor = torch.randn(2, 2, 8)
     mask = torch.tensor([[True, True], [True, False]])
     with torch.no_grad():
-        chain = model.model.head.chain(states, mask)
-        raw = tag_alternatives(model, chain, [2, 1], 50)
-        hot = tag_alternatives(model, chain, [2, 1], 50, 2.0)
+        head = model.model.head
+        raw = tag_alternatives(model, *head.n_best(states, mask, 50), [2, 1])
+        head.temperature = 2.0
+        hot = tag_alternatives(model, *head.n_best(states, mask, 50), [2, 1])
     for before, after in zip(raw, hot, strict=True):
         assert [each.tags for each in before] == [each.tags for each in after]
         # p ** (1 / T), normalised over all paths.

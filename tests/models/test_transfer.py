@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 import tiny
 import torch
+from marks import mostly_slow
 
 from tagkit.config import Config, load_config
 from tagkit.errors import BundleError, ConfigError
@@ -144,7 +145,7 @@ MANY = [f"{word}\t{word[:2].upper()}" for word in
          "Quito")]  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", ["crf", "softmax"])
+@pytest.mark.parametrize("kind", mostly_slow(["crf", "softmax", "feedback"], always=2))
 def test_a_head_of_more_tags_of_another_kind_is_drawn_anew(tmp_path: Path, kind: str) -> None:
     # It has room for the old head, whose tags mean something else.
     train(tiny.config(tmp_path, "train.max_epochs=1", f"head.kind={kind}"))
@@ -157,7 +158,7 @@ def test_a_head_of_more_tags_of_another_kind_is_drawn_anew(tmp_path: Path, kind:
     assert not set(new.vocabulary.tags) & set(old.vocabulary.tags)
     mine, theirs = (dict(model.named_parameters()) for model in (new.model, old.model))
     heads = [name for name in mine if name.startswith("head.")]
-    assert len(heads) == (5 if kind == "crf" else 2)
+    assert len(heads) == {"crf": 5, "softmax": 2, "feedback": 7}[kind]
     for name in heads:
         block = mine[name][tuple(slice(size) for size in theirs[name].shape)]
         assert not torch.equal(block, theirs[name]), name

@@ -46,6 +46,8 @@ CHOICES = {
     "encoder.activation": ("tanh", "relu"),
     "encoder.merge": ("concat", "sum", "mean", "product"),
     "head.kind": allowed(HeadConfig, "kind"),
+    "head.feedback_cell": ("lstm", "gru", "elman"),
+    "head.sampling": ("none", "constant", "linear", "inverse-sigmoid"),
     "head.pooling": allowed(HeadConfig, "pooling"),
     "head.activation": ("relu", "tanh", "gelu"),
     "head.multi_label": ("auto", "yes", "no"),

@@ -103,11 +103,11 @@ def test_every_optimizer_lowers_the_loss(tmp_path: Path, optimizer: str) -> None
 @pytest.mark.parametrize(
     ("cell", "head"),
     mostly_slow(  # torch's cells and each head once; more with the slow tests
-        [("lstm", "crf"), ("gru", "softmax"), ("elman", "viterbi"),
+        [("lstm", "crf"), ("gru", "softmax"), ("elman", "viterbi"), ("lstm", "feedback"),
          ("lstm", "softmax"), ("lstm", "viterbi"), ("gru", "crf"), ("gru", "viterbi"),
-         ("elman", "crf"), ("elman", "softmax"),
+         ("elman", "crf"), ("elman", "softmax"), ("gru", "feedback"), ("elman", "feedback"),
          *((cell, "crf") for cell in sorted(CELLS.keys() - {"lstm", "gru", "elman"}))],
-        always=3,
+        always=4,
     ),
 )  # fmt: skip
 def test_every_cell_learns_with_every_head(tmp_path: Path, cell: str, head: str) -> None:
@@ -127,6 +127,24 @@ def test_every_cell_learns_with_every_head(tmp_path: Path, cell: str, head: str)
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    "overrides", [["train.accumulate=2"], ['data.tag_column=["UPOS", "MISC.NER"]']], ids="+".join
+)
+def test_a_head_knows_the_step_of_the_run_whatever_its_batches(
+    tmp_path: Path, overrides: list[str]
+) -> None:
+    columns = "UPOS" in overrides[0]
+    files = tiny.treebank(tmp_path) if columns else tiny.corpus(tmp_path)
+    kind = ["head.kind=feedback", "head.sampling=linear", "head.sampling_steps=9"]
+    run = prepare(tiny.small(tmp_path, *kind, *overrides, **files), torch.device("cpu"))
+    state = RunState(run, processes_of(torch.device("cpu")), print)
+    heads = run.model.heads if columns else [run.model.head]
+    state.step = 40  # as of a run that is resumed
+    loop_steps(state, 3)
+    assert [head.step for head in heads] == [42] * len(heads)
+    assert {head.sampling.probability(head.step) for head in heads} == {0.25}
+
+
 @pytest.mark.parametrize(
     "overrides",
     mostly_slow(  # what each option does is proved where it belongs

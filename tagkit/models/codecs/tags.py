@@ -23,9 +23,8 @@ from tagkit.models.codecs.codec import Codec, ColumnText, Decoded
 from tagkit.models.constraints import continuations, illegal_steps, legal_scheme
 from tagkit.models.output import ColumnOutput
 from tagkit.models.tag_decoding import alternatives, spelled, with_probabilities
-from tagkit.models.tagger import head_of_tags
+from tagkit.models.tag_head import head_of_tags
 from tagkit.models.task import TrainingData
-from tagkit.nn.crf.confidence import span_confidence
 from tagkit.nn.heads import HEADS
 from tagkit.nn.heads.tagging import Head
 from tagkit.text.records import Alternative, Prediction, Sentence, TagColumn
@@ -94,12 +93,11 @@ class TagCodec(Codec):
 
     def output(self, head: Any, states: Tensor, mask: Tensor, *, confidence: bool) -> ColumnOutput:
         """The best paths, and with `confidence` the probabilities of their tags and spans."""
-        ids = head.decode(states, mask).cpu()  # (batch, time)
+        ids = head.decode(states, mask)  # (batch, time)
         if not confidence:
-            return ColumnOutput(ids)
-        # Sums over paths are many small steps, which are slow on a GPU.
-        scores = head.chain(states, mask).cpu().at_temperature(head.temperature)
-        return ColumnOutput(ids, span_confidence(scores, ids, head.continuation.cpu()))
+            return ColumnOutput(ids.cpu())
+        found = head.confidence(states, mask, ids, head.continuation)
+        return ColumnOutput(ids.cpu(), found)
 
     def decode(
         self, labels: ColumnLabels, output: ColumnOutput, sentences: Sequence[Sentence]
@@ -118,10 +116,10 @@ class TagCodec(Codec):
     def n_best(
         self, head: Any, labels: ColumnLabels, states: Tensor, mask: Tensor, count: int
     ) -> list[list[Alternative]]:
-        """The best paths of the head, exactly."""
+        """The best paths of the head."""
         read = partial(spelled, labels.parts[_WHOLE], labels.scheme)
-        scores = head.chain(states, mask).cpu()
-        return alternatives(read, scores, mask.sum(1).tolist(), count, head.temperature)
+        paths, log_probs = head.n_best(states, mask, count)
+        return alternatives(read, paths, log_probs, mask.sum(1).tolist())
 
     def score(
         self,

@@ -9,6 +9,9 @@ which is exact, as a chain is a Markov chain given x (Lafferty et al. 2001). Cul
 2004 find the same number by a constrained forward pass for each span.
 """
 
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,11 +24,34 @@ from tagkit.nn.crf.log_space import forward_backward, step_log_probs
 from tagkit.nn.crf.scaled import Scaled, Scores, lost, scaled_backward, scaled_forward
 
 _Ids = npt.NDArray[np.int64]
+# exp(700) is about 1e304, still a float64; math.exp raises OverflowError from 710 on. Only weights
+# far out of range give log probabilities above 0, and readers of the result report those.
+_MAX_LOG_PROB = 700.0
 
 
 @dataclass(frozen=True, slots=True)
-class SpanConfidence:
-    """Factors of the probabilities of a path's tags and spans.
+class PathConfidence(ABC):
+    """How probable the tags and spans of a batch's paths are.
+
+    Attributes:
+        probs: (batch, time) marginal probability of each token's tag.
+    """
+
+    probs: Tensor
+
+    @abstractmethod
+    def span_probs(self, row: int, spans: Sequence[tuple[int, int]]) -> list[float]:
+        """Probability of each span of a path: of all sequences of tags that have just this span.
+
+        Args:
+            row: of the path.
+            spans: first token of each, and the token after its last one.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class SpanConfidence(PathConfidence):
+    """Factors of the probabilities of a path's tags and spans, where tags are a Markov chain.
 
     Attributes:
         probs: (batch, time) marginal probability of each token's tag.
@@ -37,9 +63,21 @@ class SpanConfidence:
             ends.
     """
 
-    probs: Tensor
     step_log_probs: Tensor
     continuation_prob: Tensor
+
+    def span_probs(self, row: int, spans: Sequence[tuple[int, int]]) -> list[float]:
+        """P(first tag) x P(each further tag | the tag before) x P(the span ends here)."""
+        # One tolist() each: reading a tensor number by number is a call of torch for each.
+        probs = self.probs[row].tolist()
+        steps = self.step_log_probs[row].tolist()
+        continued = self.continuation_prob[row].tolist()
+        return [
+            probs[start]
+            * math.exp(min(sum(steps[start + 1 : end]), _MAX_LOG_PROB))
+            * (1 - continued[end - 1])
+            for start, end in spans
+        ]
 
 
 def span_confidence(chain: Chain, tag_ids: Tensor, continuation: Tensor) -> SpanConfidence:

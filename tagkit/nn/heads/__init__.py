@@ -5,6 +5,7 @@ configuration allows for `head.kind` and `head.pooling`.
 """
 
 from tagkit.nn.heads.crf import CrfHead
+from tagkit.nn.heads.feedback import FeedbackHead
 from tagkit.nn.heads.pooling import (
     AttentionPooling,
     LastPooling,
@@ -19,7 +20,12 @@ from tagkit.nn.heads.viterbi import ViterbiHead
 
 # Each is built from one `TagSpace`, so that a head with options of its own adds a field there and
 # no branch anywhere.
-HEADS: dict[str, type[Head]] = {"crf": CrfHead, "softmax": SoftmaxHead, "viterbi": ViterbiHead}
+HEADS: dict[str, type[Head]] = {
+    "crf": CrfHead,
+    "softmax": SoftmaxHead,
+    "viterbi": ViterbiHead,
+    "feedback": FeedbackHead,
+}
 
 # Each is built from the number of features of a state; `outputs` is that of its vector.
 POOLINGS: dict[str, type[Pooling]] = {

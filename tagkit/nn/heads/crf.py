@@ -14,10 +14,10 @@ from torch import Tensor
 from tagkit.nn.crf.chain import Chain, path_score
 from tagkit.nn.crf.partition import log_partition
 from tagkit.nn.crf.weighted_loss import weighted_loss
-from tagkit.nn.heads.tagging import Head, StepScores, TagSpace
+from tagkit.nn.heads.tagging import ChainHead, StepScores, TagSpace
 
 
-class CrfHead(Head):
+class CrfHead(ChainHead):
     """A conditional random field; pytorch-crf holds its parameters."""
 
     name: ClassVar[str] = "CRF"

@@ -12,11 +12,11 @@ import torch
 from torch import Tensor, nn
 
 from tagkit.nn.crf.chain import Chain
-from tagkit.nn.heads.tagging import Head, StepScores
+from tagkit.nn.heads.tagging import ChainHead, StepScores
 from tagkit.nn.padding import weight_of_tokens
 
 
-class SoftmaxHead(Head):
+class SoftmaxHead(ChainHead):
     """Each token's tag by itself."""
 
     name: ClassVar[str] = "softmax"

@@ -1,15 +1,19 @@
 """What the heads of a tagger share: from hidden states to emissions, a loss, and a path of tags.
 
-    softmax  p(y | x) = product of p(y[t] | x): each token's best tag by itself
-    viterbi  softmax, decoded together with a bigram model of the tags
-    crf      p(y | x) = exp(score(y) - log partition), over whole paths
+    softmax   p(y | x) = product of p(y[t] | x): each token's best tag by itself
+    viterbi   softmax, decoded together with a bigram model of the tags
+    crf       p(y | x) = exp(score(y) - log partition), over whole paths
+    feedback  p(y | x) = product of p(y[t] | y[0], ..., y[t-1], x): each tag given all before it
 
-Every head has `loss(states, mask, targets) -> (sum, count)`, a sum, in which sentences may weigh
-more or less (the targets are counted as they are), and a count because those stay
-exact under accumulation, `decode(states, mask)`, and `chain(states, mask)`, whose forward-backward
-gives marginals. These three are the public methods, and check their arguments. A training loop,
+Every head has `loss(states, mask, targets) -> (sum, count)`, a sum, in which sentences
+may weigh more or less (the targets are counted as they are), and a count because those stay exact
+under accumulation, `decode(states, mask)`, `confidence`, the probabilities of a path's tags
+and spans, and `n_best`. These are the public methods, and check their arguments. A training loop,
 which makes its masks itself, calls the head as a module: that is `loss` without these checks, as
 the check of a mask makes a GPU wait for everything before it.
+
+Where a tag depends on its two neighbours alone, the head is a `ChainHead`: `chain(states, mask)`
+scores all paths, and `nn/crf/` finds in it the best paths and all probabilities, exactly.
 """
 
 from abc import ABC, abstractmethod
@@ -18,7 +22,12 @@ from typing import ClassVar
 
 from torch import Tensor, nn
 
+from tagkit.nn.cells.cell import CellOptions
 from tagkit.nn.crf.chain import Chain, check_tag_ids, viterbi
+from tagkit.nn.crf.confidence import PathConfidence, span_confidence
+from tagkit.nn.crf.n_best import n_best
+from tagkit.nn.crf.partition import log_partition
+from tagkit.nn.heads.sampling import Sampling
 from tagkit.nn.heads.temperature import UNCALIBRATED
 from tagkit.nn.padding import check_mask
 
@@ -39,6 +48,27 @@ class StepScores:
 
 
 @dataclass(frozen=True, slots=True)
+class FeedbackOptions:
+    """Options of the feedback head alone.
+
+    Attributes:
+        cell: name of the decoder's recurrent cell.
+        cell_options: of that cell.
+        hidden: units of the decoder.
+        tag_dim: dimension of the embedding of the tag before.
+        beam: hypotheses that decoding keeps; 1 is greedy.
+        sampling: when training reads predicted tags in place of the gold ones.
+    """
+
+    cell: str
+    cell_options: CellOptions
+    hidden: int
+    tag_dim: int
+    beam: int
+    sampling: Sampling
+
+
+@dataclass(frozen=True, slots=True)
 class TagSpace:
     """The arguments of a head's constructor.
 
@@ -49,7 +79,8 @@ class TagSpace:
         bigrams: scores of the training corpus's steps, for heads that use them; None where they are
             loaded with the weights.
         constrain_training: whether forbidden paths are left out of the loss too, not only of
-            decoding, for heads whose loss is over paths.
+            decoding, for heads in which a tag depends on another.
+        feedback: options of the feedback head.
     """
 
     inputs: int
@@ -57,10 +88,11 @@ class TagSpace:
     illegal: StepScores
     bigrams: StepScores | None
     constrain_training: bool
+    feedback: FeedbackOptions
 
 
 class Head(nn.Module, ABC):
-    """A linear layer, and steps that are forbidden in decoding.
+    """What scores tags, and steps that are forbidden in decoding.
 
     Attributes:
         name: as the console writes it.
@@ -68,6 +100,7 @@ class Head(nn.Module, ABC):
         uses_bigrams: whether it is built with the bigrams of the training corpus.
         temperature: that scores are divided by before they become probabilities; see
             `temperature.py`. Decoding is by the scores as they are.
+        step: number of the optimizer's step, for heads whose training changes over time.
     """
 
     name: ClassVar[str]
@@ -81,13 +114,10 @@ class Head(nn.Module, ABC):
     tag_weights: Tensor | None
 
     def __init__(self, space: TagSpace) -> None:
-        """Fresh weights."""
+        """No weights yet: subclasses add them."""
         super().__init__()
-        # Emissions: (batch, time, inputs) -> (batch, time, tags). The first draw of random numbers,
-        # before those of the heads' own parameters.
-        self.linear = nn.Linear(space.inputs, space.tags)
-        nn.init.xavier_uniform_(self.linear.weight)  # Glorot and Bengio 2010, eq. 16
-        nn.init.zeros_(self.linear.bias)
+        self.inputs = space.inputs
+        self.step = 0
         # Not saved: they follow from the tags and the configuration.
         # (tags before, tags after), (tags,) and (tags,), minus infinity where a step is forbidden.
         self.register_buffer("illegal_transitions", space.illegal.transitions, persistent=False)
@@ -95,19 +125,6 @@ class Head(nn.Module, ABC):
         self.register_buffer("illegal_end", space.illegal.end, persistent=False)
         # (tags,) weight of each gold tag in the loss; None where all weigh the same.
         self.register_buffer("tag_weights", None, persistent=False)
-
-    def chain(self, states: Tensor, mask: Tensor) -> Chain:
-        """Scores of all paths, forbidden ones at minus infinity.
-
-        Args:
-            states: (batch, time, inputs).
-            mask: (batch, time) bool, True on real tokens, padding on the right.
-
-        Raises:
-            ValueError: `states` or `mask` has another shape or dtype, or the mask a hole.
-        """
-        self._check(states, mask)
-        return self._chain(states, mask)
 
     def loss(
         self, states: Tensor, mask: Tensor, targets: Tensor, weights: Tensor | None = None
@@ -134,31 +151,109 @@ class Head(nn.Module, ABC):
         return self._loss(states, mask, targets, weights)
 
     def decode(self, states: Tensor, mask: Tensor) -> Tensor:
-        """The best path, (batch, time) int64, 0 on padding; arguments as in `chain`."""
+        """The best path, (batch, time) int64, 0 on padding.
+
+        Args:
+            states: (batch, time, inputs).
+            mask: (batch, time) bool, True on real tokens, padding on the right.
+
+        Raises:
+            ValueError: `states` or `mask` has another shape or dtype, or the mask a hole.
+        """
         self._check(states, mask)
         return self._decode(states, mask)
 
-    # What a head implements; the arguments have been checked, or are known to be valid.
+    def confidence(
+        self, states: Tensor, mask: Tensor, tag_ids: Tensor, continuation: Tensor
+    ) -> PathConfidence:
+        """Probabilities of the tags and spans of paths, on the CPU; raises as `decode` does.
 
-    @abstractmethod
-    def _chain(self, states: Tensor, mask: Tensor) -> Chain: ...
+        Args:
+            states: (batch, time, inputs).
+            mask: (batch, time) bool, True on real tokens, padding on the right.
+            tag_ids: (batch, time) int64 paths, 0 on padding.
+            continuation: (tags,) id of the tag that continues each tag's span, or -1.
+        """
+        self._check(states, mask)
+        return self._confidence(states, mask, tag_ids, continuation)
+
+    def n_best(self, states: Tensor, mask: Tensor, count: int) -> tuple[Tensor, Tensor]:
+        """The most probable paths and their log probabilities, the most probable first.
+
+        Arguments and errors are those of `decode`. A sentence with fewer than `count` paths has
+        paths without meaning after them, of log probability minus infinity.
+
+        Returns:
+            (batch, count, time) int64, 0 on padding, and (batch, count) float64, on the CPU.
+        """
+        self._check(states, mask)
+        return self._n_best(states, mask, count)
+
+    # What a head implements; the arguments have been checked, or are known to be valid.
 
     @abstractmethod
     def _loss(
         self, states: Tensor, mask: Tensor, targets: Tensor, weights: Tensor | None
     ) -> tuple[Tensor, Tensor]: ...
 
+    @abstractmethod
+    def _decode(self, states: Tensor, mask: Tensor) -> Tensor: ...
+
+    @abstractmethod
+    def _confidence(
+        self, states: Tensor, mask: Tensor, tag_ids: Tensor, continuation: Tensor
+    ) -> PathConfidence: ...
+
+    @abstractmethod
+    def _n_best(self, states: Tensor, mask: Tensor, count: int) -> tuple[Tensor, Tensor]: ...
+
+    def _check(self, states: Tensor, mask: Tensor) -> None:
+        if states.dim() != 3 or states.shape[2] != self.inputs:
+            raise ValueError(
+                f"states: expected shape (batch, time, {self.inputs}), found {tuple(states.shape)}"
+            )
+        check_mask(mask, *states.shape[:2])
+
+
+class ChainHead(Head):
+    """A linear layer that scores each tag of each token, and scores of steps between tags."""
+
+    def __init__(self, space: TagSpace) -> None:
+        """Fresh weights."""
+        super().__init__(space)
+        # Emissions: (batch, time, inputs) -> (batch, time, tags). The first draw of random numbers,
+        # before those of the heads' own parameters.
+        self.linear = nn.Linear(space.inputs, space.tags)
+        nn.init.xavier_uniform_(self.linear.weight)  # Glorot and Bengio 2010, eq. 16
+        nn.init.zeros_(self.linear.bias)
+
+    def chain(self, states: Tensor, mask: Tensor) -> Chain:
+        """Scores of all paths, forbidden ones at minus infinity; arguments as in `decode`."""
+        self._check(states, mask)
+        return self._chain(states, mask)
+
+    @abstractmethod
+    def _chain(self, states: Tensor, mask: Tensor) -> Chain: ...
+
     def _decode(self, states: Tensor, mask: Tensor) -> Tensor:
         # (batch, time, inputs) -> (batch, time): of paths and scores the paths
         return viterbi(self._chain(states, mask))[0]
 
-    def _check(self, states: Tensor, mask: Tensor) -> None:
-        inputs = self.linear.in_features
-        if states.dim() != 3 or states.shape[2] != inputs:
-            raise ValueError(
-                f"states: expected shape (batch, time, {inputs}), found {tuple(states.shape)}"
-            )
-        check_mask(mask, *states.shape[:2])
+    def _confidence(
+        self, states: Tensor, mask: Tensor, tag_ids: Tensor, continuation: Tensor
+    ) -> PathConfidence:
+        # Sums over paths are many small steps, which are slow on a GPU: they run on the CPU.
+        chain = self._chain(states, mask).cpu().at_temperature(self.temperature)
+        return span_confidence(chain, tag_ids.cpu(), continuation.cpu())
+
+    def _n_best(self, states: Tensor, mask: Tensor, count: int) -> tuple[Tensor, Tensor]:
+        chain = self._chain(states, mask).cpu()
+        paths, scores = n_best(chain, count)  # (batch, count, time), (batch, count)
+        # log P(path) = score - log Z; paths that do not exist score -inf. In float64, as the
+        # difference of two large numbers loses digits. A temperature divides both, and leaves the
+        # order as it is.
+        whole = log_partition(chain.at_temperature(self.temperature)).double()
+        return paths, scores / self.temperature - whole.unsqueeze(1)
 
     def _constrained(self, emissions: Tensor, mask: Tensor, steps: StepScores) -> Chain:
         """Emissions and `steps`, forbidden ones at minus infinity."""

@@ -1,17 +1,17 @@
 """The laws of the table of tagging heads, for every row, against enumeration of all paths."""
 
-import itertools
 import re
 from dataclasses import replace
 
 import pytest
 import torch
-from tag_heads import GOLD, MASK, TAGS, free, hidden_states, make_head, path_scores, score
+from tag_heads import GOLD, MASK, TAGS, free, hidden_states, make_head, score, scores_of_paths
 from torch import Tensor
 
 from tagkit.config import HeadConfig, allowed
 from tagkit.models.constraints import illegal_steps
 from tagkit.nn.heads import HEADS
+from tagkit.nn.heads.tagging import ChainHead
 from tagkit.text.scheme_detection import illegal_count
 
 
@@ -25,7 +25,8 @@ def test_the_configuration_allows_the_heads_of_the_table() -> None:
 
 
 def test_the_names_that_users_read_are_these() -> None:
-    names = {"crf": "CRF", "softmax": "softmax", "viterbi": "softmax + tag bigrams"}
+    names = {"crf": "CRF", "softmax": "softmax", "viterbi": "softmax + tag bigrams",
+             "feedback": "tag feedback"}  # fmt: skip
     assert {kind: HEADS[kind].name for kind in names} == names
 
 
@@ -35,7 +36,7 @@ def test_decoding_finds_the_best_of_all_paths(states: Tensor, kind: str) -> None
     head = make_head(kind, free(3))
     found = head.decode(states, MASK)
     for row, length in enumerate((4, 2)):
-        scores = path_scores(head.chain(states, MASK), row)
+        scores = scores_of_paths(head, states, MASK, row)
         assert tuple(found[row, :length].tolist()) == max(scores, key=lambda path: scores[path])
 
 
@@ -65,16 +66,15 @@ def test_head_losses_have_the_gradient_of_brute_force(states: Tensor, kind: str)
     names = [name for name, _ in head.named_parameters()]
     found = torch.autograd.grad(total, list(head.parameters()))
 
-    chain = head.chain(states, MASK)
-    if kind == "viterbi":  # learns as softmax does
-        chain = replace(chain, transitions=torch.zeros(3, 3), start=torch.zeros(3),
-                        end=torch.zeros(3))  # fmt: skip
     expected = torch.zeros(())
     for row, length in enumerate((4, 2)):
-        paths = list(itertools.product(range(3), repeat=length))
-        scores = [score(chain, row, path) for path in paths]
+        scores = scores_of_paths(head, states, MASK, row)
+        if kind == "viterbi":  # learns as softmax does
+            chain = replace(head.chain(states, MASK), transitions=torch.zeros(3, 3),
+                            start=torch.zeros(3), end=torch.zeros(3))  # fmt: skip
+            scores = {path: score(chain, row, path) for path in scores}
         gold = tuple(GOLD[row, :length].tolist())
-        expected = expected + torch.logsumexp(torch.stack(scores), 0) - scores[paths.index(gold)]
+        expected = expected + torch.logsumexp(torch.stack([*scores.values()]), 0) - scores[gold]
     for name, ours, theirs in zip(
         names, found, torch.autograd.grad(expected, list(head.parameters())), strict=True
     ):
@@ -88,7 +88,7 @@ def test_head_losses_have_the_gradient_of_brute_force(states: Tensor, kind: str)
 @torch.no_grad()
 def test_constrained_decoding_never_gives_an_illegal_sequence(scheme: str, kind: str) -> None:
     tags = TAGS[scheme]
-    head = make_head(kind, illegal_steps(tags, scheme))
+    head = make_head(kind, illegal_steps(tags, scheme), beam=2)
     generator = torch.Generator().manual_seed(1)
     lengths = torch.randint(1, 9, (200,), generator=generator)
     mask = torch.arange(8) < lengths[:, None]
@@ -109,12 +109,41 @@ def test_constrained_decoding_finds_the_best_legal_path(
     bound, loose = make_head(kind, illegal_steps(tags, scheme)), make_head(kind, free(len(tags)))
     found = bound.decode(states, MASK)
     for row, length in enumerate((4, 2)):
+        # A head that normalises by token divides by what the legal tags share there.
+        scored = bound if kind == "feedback" else loose
         legal = {
             path: score
-            for path, score in path_scores(loose.chain(states, MASK), row).items()
+            for path, score in scores_of_paths(scored, states, MASK, row).items()
             if illegal_count([[tags[i] for i in path]], scheme) == 0
         }
+        assert len(legal) == sum(map(bool, map(torch.isfinite, legal.values())))
         assert tuple(found[row, :length].tolist()) == max(legal, key=lambda path: legal[path])
+
+
+@pytest.mark.parametrize("scheme", [None, *sorted(TAGS)])
+@pytest.mark.parametrize("kind", HEADS)
+@torch.no_grad()
+def test_probabilities_of_paths_and_tags_are_those_of_all_paths(
+    states: Tensor, scheme: str | None, kind: str
+) -> None:
+    head = make_head(kind, illegal_steps(TAGS[scheme], scheme) if scheme else free(3))
+    decoded = head.decode(states, MASK)
+    none = torch.full_like(head.illegal_start, -1).long()
+    found = head.confidence(states, MASK, decoded, none)
+    paths, log_probs = head.n_best(states, MASK, 7)
+    for row, length in enumerate((4, 2)):
+        every = scores_of_paths(head, states, MASK, row)
+        shares = torch.softmax(torch.stack([*every.values()]).double(), 0).tolist()
+        probs = dict(zip(every, shares, strict=True))
+        best = sorted((path for path in probs if probs[path] > 0), key=lambda p: -probs[p])[:7]
+        assert [tuple(p[:length]) for p in paths[row].tolist()][: len(best)] == best
+        assert not paths[row, :, length:].any()
+        assert log_probs[row].exp().tolist() == pytest.approx(
+            [probs[path] for path in best] + [0.0] * (7 - len(best)), rel=1e-4
+        )
+        for t in range(length):
+            expected = sum(p for path, p in probs.items() if path[t] == decoded[row, t])
+            assert float(found.probs[row, t]) == pytest.approx(expected, rel=1e-4)
 
 
 @pytest.mark.parametrize("kind", HEADS)
@@ -195,6 +224,14 @@ def test_names_of_saved_parameters_are_those_of_earlier_versions() -> None:
         "crf": [*linear, "crf.start_transitions", "crf.end_transitions", "crf.transitions"],
         "softmax": linear,
         "viterbi": ["bigram_transitions", "bigram_start", "bigram_end", *linear],
+        "feedback": [
+            "embedding.weight",
+            "decoder.weight_ih_l0",
+            "decoder.weight_hh_l0",
+            "decoder.bias_ih_l0",
+            "decoder.bias_hh_l0",
+            *linear,
+        ],
     }
     assert {kind: list(make_head(kind, free(3)).state_dict()) for kind in expected} == expected
 
@@ -228,6 +265,13 @@ def test_what_a_head_cannot_score_is_refused_with_what_was_found_and_expected(
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         head.loss(states, mask, targets)
     if "target" not in case:
-        for entry in (head.decode, head.chain):
+        entries = [
+            lambda: head.decode(states, mask),
+            lambda: head.n_best(states, mask, 2),
+            lambda: head.confidence(states, mask, GOLD, torch.zeros(3).long()),
+        ]
+        if isinstance(head, ChainHead):
+            entries.append(lambda: head.chain(states, mask))
+        for entry in entries:
             with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-                entry(states, mask)
+                entry()
