@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, overload
 
 from tagkit.errors import BundleError, DataError
+from tagkit.inference.arguments import check_count, ignore
 from tagkit.inference.collection import without_collection
 from tagkit.inference.inputs import Input, Text, as_tagged, as_text, inputs_of, is_one
 from tagkit.inference.min_confidence import Removed
@@ -19,7 +20,7 @@ from tagkit.inference.prediction_sets import (
     require_sets,
     with_sets,
 )
-from tagkit.inference.sentence_predictor import SentencePredictor, check_count, ignore
+from tagkit.inference.sentence_predictor import SentencePredictor
 from tagkit.inference.text_alternatives import alternatives_of_text
 from tagkit.inference.text_windows import windows_of
 from tagkit.limits import BATCH_SIZE, MAX_LENGTH, WINDOW_WORDS

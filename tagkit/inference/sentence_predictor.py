@@ -20,6 +20,7 @@ from tagkit.evaluation.report import Report
 from tagkit.features.bucketing import Ids, batches_in_order, batches_with_little_padding
 from tagkit.features.encoding import index
 from tagkit.features.vocabulary import Vocabulary
+from tagkit.inference.arguments import check_count, check_probability, ignore
 from tagkit.inference.collection import without_collection
 from tagkit.inference.min_confidence import Removed, without_probabilities, without_unlikely
 from tagkit.inference.word_cache import WordCache
@@ -33,29 +34,6 @@ from tagkit.nn.inference import PRECISIONS, precisions_of
 from tagkit.text.records import Alternative, Prediction, Sentence
 from tagkit.text.windows import cut, windows
 from tagkit.wording import clipped
-
-
-def ignore(_: object) -> None:
-    """The default of `on_long` and `on_removed`; does nothing."""
-
-
-def check_count(name: str, value: Any, least: int = 1) -> None:
-    """Refuse a value that is no whole number, or one below `least`.
-
-    Raises:
-        DataError: it is refused; the message has the parameter's name.
-    """
-    # True is an int too, and 1 is not what it was meant for.
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        found = clipped(repr(value))
-        raise DataError(f"{name}: expected a whole number, at least {least}, found {found}")
-
-
-def _check_probability(name: str, value: Any) -> None:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or not 0 <= value <= 1:
-        raise DataError(f"{name}: expected a number from 0 to 1, found {clipped(repr(value))}")
-
 
 _process = os.getpid()  # that has imported this module, or has seen that it is another one
 
@@ -172,9 +150,9 @@ class SentencePredictor:
         check_count("batch_size", batch_size)
         check_count("max_length", max_length)
         if threshold is not None:
-            _check_probability("threshold", threshold)
+            check_probability("threshold", threshold)
         if min_confidence is not None:
-            _check_probability("min_confidence", min_confidence)
+            check_probability("min_confidence", min_confidence)
         if not callable(on_long):
             found = clipped(repr(on_long))
             raise DataError(f"on_long: expected a function that takes a number, found {found}")

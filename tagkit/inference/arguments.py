@@ -1,0 +1,33 @@
+"""What callers of a model give: values of a wrong kind are refused by the parameter's name."""
+
+from typing import Any
+
+from tagkit.errors import DataError
+from tagkit.wording import clipped
+
+
+def ignore(_: object) -> None:
+    """The default of `on_long` and `on_removed`; does nothing."""
+
+
+def check_count(name: str, value: Any, least: int = 1) -> None:
+    """Refuse a value that is no whole number, or one below `least`.
+
+    Raises:
+        DataError: it is refused; the message has the parameter's name.
+    """
+    # True is an int too, and 1 is not what it was meant for.
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        found = clipped(repr(value))
+        raise DataError(f"{name}: expected a whole number, at least {least}, found {found}")
+
+
+def check_probability(name: str, value: Any) -> None:
+    """Refuse a value that is no number from 0 to 1.
+
+    Raises:
+        DataError: it is refused; the message has the parameter's name.
+    """
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not 0 <= value <= 1:
+        raise DataError(f"{name}: expected a number from 0 to 1, found {clipped(repr(value))}")
