@@ -6,7 +6,6 @@ decode    the task: ids -> predictions
 outputs   windows joined, batches in the order of the sentences
 """
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -26,6 +25,7 @@ from tagkit.inference.min_confidence import Removed, without_probabilities, with
 from tagkit.inference.word_cache import WordCache
 from tagkit.limits import BATCH_SIZE, BATCH_TOKENS, MAX_LENGTH
 from tagkit.models.calibration import ModelCalibration
+from tagkit.models.device import leave_threads_of_parent
 from tagkit.models.model import Model
 from tagkit.models.tagger import tags_in
 from tagkit.models.task import ModelContext, PredictionOptions, SentenceBatch
@@ -34,17 +34,6 @@ from tagkit.nn.inference import PRECISIONS, precisions_of
 from tagkit.text.records import Alternative, Prediction, Sentence
 from tagkit.text.windows import cut, windows
 from tagkit.wording import clipped
-
-_process = os.getpid()  # that has imported this module, or has seen that it is another one
-
-
-def _leave_threads_of_parent() -> None:
-    """After a fork, compute in one thread: those of the parent are not in this process."""
-    # OpenMP's pool of threads is copied without its threads, and waiting for them never ends.
-    global _process
-    if _process != os.getpid():
-        _process = os.getpid()
-        torch.set_num_threads(1)
 
 
 class SentencePredictor:
@@ -211,7 +200,7 @@ class SentencePredictor:
             raise DataError("expected at least one word in each sentence, found a sentence of none")
         for sentence in sentences:
             self._check_features(sentence)
-        _leave_threads_of_parent()
+        leave_threads_of_parent()
         # In training a new cache for each call, as the weights have changed since the last one.
         cache = self._cache or self._new_cache()
         indexed = index(sentences, self.vocabulary)
@@ -244,7 +233,7 @@ class SentencePredictor:
             )
 
     def _new_cache(self) -> WordCache:
-        _leave_threads_of_parent()
+        leave_threads_of_parent()
         return WordCache(self.model, self.vocabulary, self.device, self.precision)
 
     def _alternatives(

@@ -1,5 +1,6 @@
 """Device selection: a CPU or a GPU, and the number of CPU threads."""
 
+import os
 from typing import Literal
 
 import torch
@@ -57,3 +58,15 @@ def choose_workers(wanted: int | Literal["auto"], threads: int, processes: int) 
     if wanted != "auto":
         return wanted
     return 2 if default_threads() >= 2 * threads * processes else 1
+
+
+_process = os.getpid()  # that has imported this module, or has seen that it is another one
+
+
+def leave_threads_of_parent() -> None:
+    """After a fork, compute in one thread: those of the parent are not in this process."""
+    # OpenMP's pool of threads is copied without its threads, and waiting for them never ends.
+    global _process
+    if _process != os.getpid():
+        _process = os.getpid()
+        torch.set_num_threads(1)
