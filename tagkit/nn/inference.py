@@ -101,9 +101,10 @@ def layer_reader(layer: RecurrentLayer, precision: str) -> RowReader | None:
 def precisions_of(encoder: Encoder) -> tuple[str, ...]:
     """Those of `PRECISIONS` that an encoder can be read with on a CPU.
 
-    Others than fp32 are of cached inference, which not every cell has.
+    Others than fp32 are of the recurrent products of cached inference, which not every cell has.
     """
-    return PRECISIONS if layer_readers(encoder, "fp32") else PRECISIONS[:1]
+    readers = layer_readers(encoder, "fp32")
+    return PRECISIONS if any(reader.has_products for reader in readers) else PRECISIONS[:1]
 
 
 def layer_readers(encoder: Encoder, precision: str) -> list[RowReader]:

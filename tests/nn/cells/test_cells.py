@@ -56,7 +56,7 @@ def test_the_names_that_users_read_are_these() -> None:
         "lstm": "LSTM", "gru": "GRU", "elman": "Elman RNN", "lstm-peephole": "peephole LSTM",
         "gru-reset-before": "reset-before GRU", "leaky": "leaky RNN", "skip": "skip RNN",
         "clockwork": "clockwork RNN", "output-feedback": "output-feedback RNN",
-        "echo-state": "echo-state network",
+        "echo-state": "echo-state network", "sru": "SRU",
     }  # fmt: skip
 
 
