@@ -60,6 +60,7 @@ class Config(Section):
                 f"encoder.merge = {self.encoder.merge!r} joins two directions: it needs "
                 "encoder.bidirectional = true"
             )
+        self.encoder.check_heads()
         for name, option in options_of(Config).items():
             # Another option was meant, whose effect the user would miss.
             if option.instead and not option.serves(self.task):

@@ -1,11 +1,11 @@
-"""The simple recurrent unit of Lei et al. 2018, "Simple Recurrent Units for Highly Parallelizable
-Recurrence", equations 1 to 4: no product of a matrix follows from a state.
+"""The simple recurrent unit: no matrix is multiplied by a state.
 
     f[t] = sigmoid(W_f x[t] + v_f * c[t-1] + b_f)         forget gate
     c[t] = f[t] * c[t-1] + (1 - f[t]) * (W x[t])          the memory: a mean that the gate weighs
     r[t] = sigmoid(W_r x[t] + v_r * c[t-1] + b_r)         reset gate, of the highway connection
     h[t] = r[t] * c[t] + (1 - r[t]) * s[t],  c[-1] = 0    s[t] = a x[t], or W_s x[t]
 
+Lei et al. 2018, "Simple Recurrent Units for Highly Parallelizable Recurrence", equations 1 to 4.
 The products with all inputs are one large product; a step is a few sums and products value by
 value. Of these only f and c depend on the step before: r and h follow for all steps at once. s is
 the input itself where it has as many values as the state, with the a = sqrt(3) that keeps the
@@ -105,7 +105,7 @@ class SRUNetwork(LoopNetwork):
 
     def recurrence(self) -> Recurrence:
         """As described in `Network`."""
-        of_input = self.weight_ih
+        of_input: Tensor = self.weight_ih
         if len(of_input) == 3 * self.hidden:
             identity = torch.eye(self.hidden, dtype=of_input.dtype, device=of_input.device)
             of_input = torch.cat((of_input, _SCALE * identity))
@@ -120,9 +120,9 @@ class SRUNetwork(LoopNetwork):
         states = torch.empty(inputs.time, directions, batch, self.hidden)
         memory = torch.zeros(directions, batch, 1, self.hidden)
         # (directions, 1, 2 x hidden) -> (directions, 1, 2, hidden), and projections likewise
-        peepholes = constants[0].unflatten(2, (2, self.hidden))
+        peepholes = constants[0].view(directions, 1, 2, self.hidden)
         for t in range(inputs.time):
-            projected = inputs.at(t).unflatten(2, (4, self.hidden))
+            projected = inputs.at(t).view(directions, batch, 4, self.hidden)
             gates, (new, skipped) = projected[:, :, :2], projected[:, :, 2:].unbind(2)
             gates.addcmul_(peepholes, memory).sigmoid_()
             forget, reset = gates.unbind(2)
