@@ -32,6 +32,12 @@ from tagkit.models.task_table import task_of
             Description("2-layer bidirectional leaky RNN", ("CRF",), "sentence", "F1", {}, True),
         ),
         (
+            ["task=tag", "data.scheme=iob2", "encoder.cell=transformer", "encoder.layers=3"],
+            Description(
+                "3-layer bidirectional transformer", ("CRF",), "sentence", "F1", {}, True
+            ),
+        ),
+        (
             ["task=both", "data.scheme=iob2", "head.multi_label=no", "head.pooling=mean"],
             Description("BiLSTM", ("CRF", "mean pooling"), "sentence", "mean", {}, True),
         ),
