@@ -40,7 +40,8 @@ class Description:
 def encoder_name(config: Config) -> str:
     """The layers of the encoder, such as "2-layer BiLSTM"."""
     encoder = config.encoder
-    name = LAYERS[encoder.cell].name
+    kind = LAYERS[encoder.cell]
+    name = kind.name if encoder.bidirectional else kind.one_way or kind.name
     both = ""
     if encoder.bidirectional:  # "BiLSTM", but "bidirectional leaky RNN"
         both = "Bi" if name[0].isupper() else "bidirectional "

@@ -79,7 +79,10 @@ class LayerKind:
     Attributes:
         name: as the console writes it.
         build: options -> a layer with fresh weights.
+        one_way: what a layer is called whose states depend on the tokens before them alone; empty
+            where that is the name itself.
     """
 
     name: str
     build: Callable[[LayerOptions], EncoderLayer]
+    one_way: str = ""

@@ -220,4 +220,4 @@ def build(layer: LayerOptions) -> TransformerLayer:
     )
 
 
-TRANSFORMER = LayerKind("transformer", build)
+TRANSFORMER = LayerKind("transformer", build, one_way="causal transformer")

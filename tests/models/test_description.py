@@ -38,6 +38,11 @@ from tagkit.models.task_table import task_of
             ),
         ),
         (
+            ["task=classify", "head.multi_label=no", "encoder.cell=transformer",
+             "encoder.bidirectional=false", "head.pooling=last"],
+            Description("causal transformer", ("last pooling",), "text", "acc.", {}, False),
+        ),
+        (
             ["task=both", "data.scheme=iob2", "head.multi_label=no", "head.pooling=mean"],
             Description("BiLSTM", ("CRF", "mean pooling"), "sentence", "mean", {}, True),
         ),
