@@ -240,22 +240,6 @@ class EncoderConfig(Section):
     ] = 0.4
     word_dropout: Annotated[Probability, Option("Dropout of whole tokens.")] = 0.05
 
-    def check_heads(self) -> None:
-        """Raise `ValueError` where attention heads cannot share the hidden values."""
-        if not _WITH_ATTENTION.are_met_by(self.cell):
-            return
-        if self.hidden % self.heads:
-            raise ValueError(
-                f"encoder.heads = {self.heads}: expected a number that divides encoder.hidden = "
-                f"{self.hidden}"
-            )
-        size = self.hidden // self.heads
-        if self.positions == "rotary" and size % 2:
-            raise ValueError(
-                "encoder.positions = 'rotary' rotates pairs of values: expected an even number for "
-                f"each head, found encoder.hidden / encoder.heads = {size}"
-            )
-
 
 class HeadConfig(Section):
     """[head]: from hidden states to tags of tokens, or to classes of texts."""
