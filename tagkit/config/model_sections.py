@@ -22,6 +22,7 @@ _WITH_VECTORS = Needs("embeddings.vectors", but=("",))
 _WITH_RESERVOIR = Needs("encoder.cell", ("echo-state",))
 _FEEDBACK = Needs("head.kind", ("feedback",))
 _SAMPLING = Needs("head.sampling", but=("none",))
+_WITH_ATTENTION = Needs("encoder.cell", ("transformer",))
 
 
 class EmbeddingsConfig(Section):
@@ -106,11 +107,11 @@ class EmbeddingsConfig(Section):
 
 
 class EncoderConfig(Section):
-    """[encoder]: recurrent layers over the words."""
+    """[encoder]: layers over the words, recurrent ones or of a transformer."""
 
     # All cells take the same sizes: an LSTM of 200 units has four times the weights of an Elman
     # cell.
-    cell: Annotated[Cell, Option("Recurrent cell.", inherit=True)] = "lstm"
+    cell: Annotated[Cell, Option("Recurrent cell, or transformer.", inherit=True)] = "lstm"
     # Le, Jaitly and Hinton 2015 for relu.
     activation: Annotated[
         Literal["tanh", "relu"],
@@ -172,6 +173,51 @@ class EncoderConfig(Section):
             needs=_WITH_RESERVOIR,
         ),
     ] = 1.0
+    # Vaswani et al. 2017, section 3.2.2.
+    heads: Annotated[
+        Size,
+        Option(
+            "Attention heads of the transformer; they must divide encoder.hidden.",
+            inherit=True,
+            needs=_WITH_ATTENTION,
+        ),
+    ] = 4
+    feed_forward: Annotated[
+        int,
+        Field(ge=1, le=100),
+        Option(
+            "Units of the transformer's feed-forward layers, as a multiple of encoder.hidden.",
+            inherit=True,
+            needs=_WITH_ATTENTION,
+        ),
+    ] = 4
+    # Xiong et al. 2020: with the norm before, training needs no slow start.
+    norm: Annotated[
+        Literal["before", "after"],
+        Option(
+            "Where the layer norms of the transformer stand: before attention and feed-forward "
+            "layer, or after the sum with their input.",
+            inherit=True,
+            needs=_WITH_ATTENTION,
+        ),
+    ] = "before"
+    # Su et al. 2021 for rotary.
+    positions: Annotated[
+        Literal["rotary", "sinusoidal", "learned"],
+        Option(
+            "How the transformer knows the position of a token.",
+            inherit=True,
+            needs=_WITH_ATTENTION,
+        ),
+    ] = "rotary"
+    max_positions: Annotated[
+        Size,
+        Option(
+            "Number of learned positions; tokens beyond them share the last one.",
+            inherit=True,
+            needs=Needs("encoder.positions", ("learned",)),
+        ),
+    ] = 512
     hidden: Annotated[Size, Option("Hidden units for each direction.", inherit=True)] = 200
     layers: Annotated[int, Field(ge=1, le=100), Option("Number of layers.", inherit=True)] = 1
     # Without it a tag depends on the words before it alone, as a stream demands.
@@ -179,7 +225,11 @@ class EncoderConfig(Section):
     # "concat" doubles the features that the head reads; the others keep `hidden` of them.
     merge: Annotated[
         Literal["concat", "sum", "mean", "product"],
-        Option("How the states of the two directions are combined.", inherit=True),
+        Option(
+            "How the states of the two directions are combined.",
+            inherit=True,
+            needs=Needs("encoder.cell", but=("transformer",)),
+        ),
     ] = "concat"
     # Srivastava et al. 2014.
     dropout: Annotated[

@@ -60,6 +60,7 @@ class Config(Section):
                 f"encoder.merge = {self.encoder.merge!r} joins two directions: it needs "
                 "encoder.bidirectional = true"
             )
+        _check_heads(self.encoder)
         for name, option in options_of(Config).items():
             # Another option was meant, whose effect the user would miss.
             if option.instead and not option.serves(self.task):
@@ -97,6 +98,24 @@ class Config(Section):
                 "train.on_nonfinite = 'random' makes a step of train.max_grad_norm, which is 0"
             )
         return self
+
+
+def _check_heads(encoder: EncoderConfig) -> None:
+    """Raise `ValueError` where a transformer's heads cannot share its hidden values."""
+    needs = options_of(EncoderConfig)["heads"].needs
+    if needs and not needs.are_met_by(encoder.cell):
+        return
+    if encoder.hidden % encoder.heads:
+        raise ValueError(
+            f"encoder.heads = {encoder.heads}: expected a number that divides encoder.hidden = "
+            f"{encoder.hidden}"
+        )
+    size = encoder.hidden // encoder.heads
+    if encoder.positions == "rotary" and size % 2:
+        raise ValueError(
+            "encoder.positions = 'rotary' rotates pairs of values: expected an even number for "
+            f"each head, found encoder.hidden / encoder.heads = {size}"
+        )
 
 
 def option_values(config: Config) -> dict[str, Any]:

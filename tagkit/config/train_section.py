@@ -92,7 +92,10 @@ class TrainConfig(Section):
     bptt: Annotated[
         int,
         Field(ge=0),
-        Option("Maximum tokens that gradients are propagated back, in texts not cut; 0 for all."),
+        Option(
+            "Maximum tokens that gradients are propagated back, in texts not cut; 0 for all.",
+            needs=Needs("encoder.cell", but=("transformer",)),
+        ),
     ] = 512
     # The gradient is that of one large batch, exactly, at the memory of a small one.
     accumulate: Annotated[int, Field(ge=1), Option("Batches per step of the optimizer.")] = 1

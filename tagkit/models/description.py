@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from tagkit.config import Config
 from tagkit.evaluation.metrics import Kind, added_metrics, headline_column, history_key
-from tagkit.nn.cells import CELLS
+from tagkit.nn.encoder import LAYERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +13,7 @@ class Description:
     """A model's task and architecture.
 
     Attributes:
-        encoder: the recurrent layers, such as "2-layer BiLSTM".
+        encoder: its layers, such as "2-layer BiLSTM".
         heads: what reads their states, such as "CRF" or "attention pooling".
         unit: what an example is: "sentence" or "text".
         measure: head of the column of dev's headline, such as "F1", "acc." or "mean".
@@ -38,9 +38,10 @@ class Description:
 
 
 def encoder_name(config: Config) -> str:
-    """The recurrent layers, such as "2-layer BiLSTM"."""
+    """The layers of the encoder, such as "2-layer BiLSTM"."""
     encoder = config.encoder
-    name = CELLS[encoder.cell].name
+    kind = LAYERS[encoder.cell]
+    name = kind.name if encoder.bidirectional else kind.one_way or kind.name
     both = ""
     if encoder.bidirectional:  # "BiLSTM", but "bidirectional leaky RNN"
         both = "Bi" if name[0].isupper() else "bidirectional "

@@ -169,11 +169,16 @@ def cell_options(encoder: EncoderConfig) -> CellOptions:
         spectral_radius=encoder.spectral_radius,
         sparsity=encoder.sparsity,
         input_scale=encoder.input_scale,
+        heads=encoder.heads,
+        feed_forward=encoder.feed_forward,
+        norm=encoder.norm,
+        positions=encoder.positions,
+        max_positions=encoder.max_positions,
     )
 
 
 def build_encoder(config: Config, inputs: int) -> Encoder:
-    """The recurrent layers over `inputs` features of each token, with fresh weights."""
+    """The layers over `inputs` features of each token, with fresh weights."""
     encoder = config.encoder
     return Encoder(
         cell=encoder.cell,

@@ -1,4 +1,4 @@
-"""Recurrent layers over padded sequences: any cell, one or two directions, any depth.
+"""Layers over padded sequences: any cell, one or two directions, any depth.
 
     h[t] = g(h[t-1], x[t]),  h[-1] = 0
 
@@ -17,7 +17,8 @@ LSTMs", section on training simple RNNs; Goodfellow, Bengio and Courville, secti
 of doing without). What the backward pass of a segment needs is computed again when its turn comes,
 so that memory holds the gates of one segment, not of all.
 
-`inference.py` computes the same states faster in prediction.
+`inference.py` computes the same states faster in prediction. A layer that is not recurrent is
+another row of `LAYERS`.
 """
 
 import torch
@@ -26,9 +27,12 @@ from torch.utils.checkpoint import checkpoint
 
 from tagkit.nn.cells import CELLS
 from tagkit.nn.cells.cell import CellOptions, Network, State
+from tagkit.nn.cells.recurrence import Recurrence
 from tagkit.nn.dropout import LockedDropout, WordDropout
+from tagkit.nn.layer import EncoderLayer, LayerKind, LayerOptions
 from tagkit.nn.padding import reverse_each, zero_padding
 from tagkit.nn.second_thread import read_both
+from tagkit.nn.transformer import TRANSFORMER
 
 MERGES = ("concat", "sum", "mean", "product")
 
@@ -59,7 +63,7 @@ def merge_directions(forwards: Tensor, backwards: Tensor, merge: str) -> Tensor:
     raise ValueError(f"merge {merge!r}: expected one of {', '.join(MERGES)}")
 
 
-class RecurrentLayer(nn.Module):
+class RecurrentLayer(EncoderLayer):
     """One layer of one or two directions."""
 
     def __init__(
@@ -116,6 +120,11 @@ class RecurrentLayer(nn.Module):
         """
         return self.merged_final(*self._directions(inputs, mask), mask)
 
+    def recurrences(self) -> list[Recurrence]:
+        """As described in `EncoderLayer`."""
+        networks = [self.forwards] if self.backwards is None else [self.forwards, self.backwards]
+        return [found for network in networks if (found := network.recurrence())]
+
     def merged_states(self, ahead: Tensor, back: Tensor | None, mask: Tensor) -> Tensor:
         """States at every token, from those of each direction in its own reading order.
 
@@ -162,8 +171,27 @@ class RecurrentLayer(nn.Module):
         )
 
 
+def _recurrent(layer: LayerOptions) -> RecurrentLayer:
+    return RecurrentLayer(
+        cell=layer.cell,
+        options=layer.options,
+        inputs=layer.inputs,
+        hidden=layer.hidden,
+        bidirectional=layer.bidirectional,
+        merge=layer.merge,
+        segment=layer.segment,
+    )
+
+
+# The keys are the values that the configuration allows for `encoder.cell`.
+LAYERS: dict[str, LayerKind] = {
+    **{cell: LayerKind(row.name, _recurrent) for cell, row in CELLS.items()},
+    "transformer": TRANSFORMER,
+}
+
+
 class Encoder(nn.Module):
-    """A stack of recurrent layers with dropout before, between and after them.
+    """A stack of layers with dropout before, between and after them.
 
     Jurafsky and Martin, "RNNs and LSTMs", section on stacked RNNs: the states of one layer are the
     inputs of the next.
@@ -184,22 +212,27 @@ class Encoder(nn.Module):
         locked_dropout: float,
         word_dropout: float,
     ) -> None:
-        """Dropout probabilities are those of being dropped; sizes as in `RecurrentLayer`."""
+        """Dropout probabilities are those of being dropped; the others as in `LayerOptions`."""
         super().__init__()
         # Tokens are dropped once, below the lowest layer; features and values at every border.
         self.word_dropout = WordDropout(probability=word_dropout)
         self.locked_dropout = LockedDropout(probability=locked_dropout)
         self.dropout = nn.Dropout(dropout)
         self.layers = nn.ModuleList()
-        for _ in range(layers):
-            layer = RecurrentLayer(
-                cell=cell,
-                options=options,
-                inputs=inputs,
-                hidden=hidden,
-                bidirectional=bidirectional,
-                merge=merge,
-                segment=segment,
+        for number in range(layers):
+            layer = LAYERS[cell].build(
+                LayerOptions(
+                    cell=cell,
+                    options=options,
+                    inputs=inputs,
+                    hidden=hidden,
+                    bidirectional=bidirectional,
+                    merge=merge,
+                    segment=segment,
+                    dropout=dropout,
+                    lowest=number == 0,
+                    topmost=number == layers - 1,
+                )
             )
             self.layers.append(layer)
             # The next layer reads both directions of this one, merged.
@@ -223,7 +256,7 @@ class Encoder(nn.Module):
         """What `forward` returns, and the topmost layer's final states, (batch, outputs)."""
         # Both come from one pass over the topmost layer.
         top = self.layers[-1]
-        assert isinstance(top, RecurrentLayer)
+        assert isinstance(top, EncoderLayer)
         states, final = top.read(self._below(inputs, mask), mask)
         if not self.training:
             return states, final

@@ -24,6 +24,7 @@ from torch import Tensor
 
 from tagkit.nn.cells.recurrence import Floats
 from tagkit.nn.encoder import Encoder, RecurrentLayer, merge_directions
+from tagkit.nn.layer import EncoderLayer
 from tagkit.nn.packing import Ids, Places
 from tagkit.nn.padding import reverse_each
 from tagkit.nn.products import PRODUCTS
@@ -91,24 +92,26 @@ class CachedWords:
     features: tuple[Tensor, ...]
 
 
-def layer_reader(layer: RecurrentLayer, precision: str) -> RowReader | None:
-    """A layer's weights as they are now, for cached inference; None where its cell has none."""
-    networks = [layer.forwards] if layer.backwards is None else [layer.forwards, layer.backwards]
-    recurrences = [found for network in networks if (found := network.recurrence())]
+def layer_reader(layer: EncoderLayer, precision: str) -> RowReader | None:
+    """A layer's weights as they are now, for cached inference; None where it has none."""
+    recurrences = layer.recurrences()
     return RowReader(recurrences, precision) if recurrences else None
 
 
 def precisions_of(encoder: Encoder) -> tuple[str, ...]:
     """Those of `PRECISIONS` that an encoder can be read with on a CPU.
 
-    Others than fp32 are of cached inference, which not every cell has.
+    Others than fp32 are of the recurrent products of cached inference, which not every cell has.
     """
-    return PRECISIONS if layer_readers(encoder, "fp32") else PRECISIONS[:1]
+    readers = layer_readers(encoder, "fp32")
+    return PRECISIONS if any(reader.has_products for reader in readers) else PRECISIONS[:1]
 
 
 def layer_readers(encoder: Encoder, precision: str) -> list[RowReader]:
     """Readers of all layers, with the weights as they are now; none without cached inference."""
-    readers = [layer_reader(layer, precision) for layer in _recurrent_layers(encoder)]
+    # nn.ModuleList holds modules; the type checker cannot know which.
+    layers = [layer for layer in encoder.layers if isinstance(layer, EncoderLayer)]
+    readers = [layer_reader(layer, precision) for layer in layers]
     found = [reader for reader in readers if reader is not None]
     return found if len(found) == len(readers) else []
 
@@ -207,5 +210,4 @@ def read_cached(
 
 
 def _recurrent_layers(encoder: Encoder) -> list[RecurrentLayer]:
-    # nn.ModuleList holds modules; the type checker cannot know which.
     return [layer for layer in encoder.layers if isinstance(layer, RecurrentLayer)]

@@ -57,6 +57,11 @@ class RowReader:
         self.directions = len(recurrences)
         self.outputs = self._weight.shape[1]  # directions x width
 
+    @property
+    def has_products(self) -> bool:
+        """Whether a step multiplies a state by a matrix."""
+        return bool(self._recurrent)
+
     def project(self, vectors: Tensor, first: int, out: Tensor | None = None) -> Tensor:
         """The part of the input products that comes from some of the inputs.
 

@@ -31,8 +31,8 @@ def test_every_option_has_a_default_and_a_name() -> None:
 FINITE = "a finite number"
 NOT_BELOW_0, NOT_BELOW_1 = "greater than or equal to 0", "greater than or equal to 1"
 SIZES = ("embeddings.word_dim", "embeddings.char_dim", "embeddings.char_hidden",
-         "embeddings.feature_dim", "encoder.hidden", "head.feedback_hidden", "head.tag_dim",
-         "head.beam")  # fmt: skip
+         "embeddings.feature_dim", "encoder.hidden", "encoder.heads", "encoder.max_positions",
+         "head.feedback_hidden", "head.tag_dim", "head.beam")  # fmt: skip
 PROBABILITIES = ("embeddings.singleton_dropout", "embeddings.char_dropout", "encoder.dropout",
                  "encoder.locked_dropout", "encoder.word_dropout", "train.momentum",
                  "train.average_decay", "head.dropout", "encoder.sparsity", "head.label_smoothing")  # fmt: skip
@@ -56,6 +56,7 @@ LIMITS: list[tuple[str, list[str], list[tuple[str, str]]]] = [
     ("data.max_line_chars", ["1000", "2147483647"], [("999", "greater than or equal to 1000"), ("2147483648", "less than or equal to 2147483647")]),
     ("data.max_length", ["2"], [("1", "greater than or equal to 2")]),
     ("encoder.layers", ["1", "100"], [("0", NOT_BELOW_1), ("101", "less than or equal to 100")]),
+    ("encoder.feed_forward", ["1", "100"], [("0", NOT_BELOW_1), ("101", "less than or equal to 100")]),
     ("encoder.leak", ["'spectrum'", "'learned'", "1e-9", "1"], [("0", "'spectrum' or 'learned' or a number greater than 0"), ("1.1", "'spectrum' or 'learned' or a number less than or equal to 1")]),
     ("encoder.skip", ["2", "1000"], [("1", "greater than or equal to 2"), ("1001", "less than or equal to 1000")]),
     ("encoder.spectral_radius", ["1e-9", "9"], [("0", "greater than 0"), ("inf", FINITE)]),
@@ -118,10 +119,28 @@ def test_periods_of_a_clockwork_rise_from_one(periods: str) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["encoder.heads=3"],
+         "encoder.heads = 3: expected a number that divides encoder.hidden = 200"),
+        (["encoder.heads=8"],
+         "encoder.positions = 'rotary' rotates pairs of values: expected an even number for each "
+         "head, found encoder.hidden / encoder.heads = 25"),
+        (["encoder.heads=300", "encoder.hidden=200"],
+         "encoder.heads = 300: expected a number that divides encoder.hidden = 200"),
+    ],
+)  # fmt: skip
+def test_heads_share_the_hidden_values_of_a_transformer(options: list[str], expected: str) -> None:
+    assert problems("encoder.cell=transformer", *options) == (expected,)
+    load_config(None, ["encoder.hidden=5"])  # a recurrent cell has no heads
+    load_config(None, ["encoder.cell=transformer", "encoder.heads=8", "encoder.positions=learned"])
+
+
 def test_the_names_in_the_config_are_the_keys_of_the_tables() -> None:
     from tagkit.models.task_table import COLUMNS, TASKS
     from tagkit.nn.cells import CELLS
-    from tagkit.nn.encoder import MERGES
+    from tagkit.nn.encoder import LAYERS, MERGES
     from tagkit.nn.heads import HEADS, POOLINGS
     from tagkit.nn.heads.classification import ACTIVATIONS
     from tagkit.nn.heads.sampling import SAMPLINGS
@@ -130,7 +149,7 @@ def test_the_names_in_the_config_are_the_keys_of_the_tables() -> None:
 
     # Several columns are the task "tag" with a list in data.tag_column.
     assert allowed(Config, "task") == tuple(task for task in TASKS if task != COLUMNS)
-    assert allowed(EncoderConfig, "cell") == tuple(CELLS)
+    assert allowed(EncoderConfig, "cell") == tuple(LAYERS)
     assert set(allowed(EmbeddingsConfig, "char_cell")) < {*CELLS, "none"}
     assert allowed(EncoderConfig, "merge") == MERGES
     assert allowed(HeadConfig, "kind") == tuple(HEADS)

@@ -23,7 +23,7 @@ from runs import EPOCHS, STEPS, StopAt, digests, settings
 
 from tagkit.errors import BundleError, CheckpointError, ConfigError, Interrupted, TagkitError
 from tagkit.inference.predictor import load
-from tagkit.nn.cells import CELLS
+from tagkit.nn.encoder import LAYERS
 from tagkit.storage import whole_folder
 from tagkit.training.callbacks import Step
 from tagkit.training.run_identity import identity
@@ -85,7 +85,7 @@ OTHER_RUNS = [
     ["train.average_decay=0", "train.precision=bf16"],
     ["train.batch_tokens=16", "train.warmup_steps=5"],
     ['data.tag_column=["UPOS", "FEATS", "LEMMA", "MISC.NER"]'],
-    *([f"encoder.cell={cell}"] for cell in sorted(CELLS.keys() - {"lstm"})),
+    *([f"encoder.cell={cell}"] for cell in sorted(LAYERS.keys() - {"lstm"})),
     ["encoder.cell=leaky", "encoder.leak=learned", "train.bptt=3"],
     ["encoder.cell=echo-state", "encoder.leak=learned", "encoder.sparsity=0.5"],
     # The schedule counts steps of the run, not batches nor steps since it was resumed.

@@ -32,6 +32,17 @@ from tagkit.models.task_table import task_of
             Description("2-layer bidirectional leaky RNN", ("CRF",), "sentence", "F1", {}, True),
         ),
         (
+            ["task=tag", "data.scheme=iob2", "encoder.cell=transformer", "encoder.layers=3"],
+            Description(
+                "3-layer bidirectional transformer", ("CRF",), "sentence", "F1", {}, True
+            ),
+        ),
+        (
+            ["task=classify", "head.multi_label=no", "encoder.cell=transformer",
+             "encoder.bidirectional=false", "head.pooling=last"],
+            Description("causal transformer", ("last pooling",), "text", "acc.", {}, False),
+        ),
+        (
             ["task=both", "data.scheme=iob2", "head.multi_label=no", "head.pooling=mean"],
             Description("BiLSTM", ("CRF", "mean pooling"), "sentence", "mean", {}, True),
         ),

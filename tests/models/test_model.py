@@ -18,7 +18,7 @@ from tagkit.inference.predictor import Predictor
 from tagkit.models.model import Model
 from tagkit.models.task import TrainingData
 from tagkit.models.task_table import task_of
-from tagkit.nn.cells import CELLS
+from tagkit.nn.encoder import LAYERS
 from tagkit.nn.heads import HEADS
 from tagkit.nn.heads.viterbi import ViterbiHead, estimate_bigrams
 from tagkit.text.records import Sentence
@@ -81,12 +81,12 @@ def test_a_tagger_overfits_ten_sentences(head: str) -> None:
 
 
 @pytest.mark.parametrize("head", HEADS)
-@pytest.mark.parametrize("cell", mostly_slow(CELLS, always=3))
+@pytest.mark.parametrize("cell", mostly_slow(LAYERS, always=3))
 def test_every_trained_parameter_gets_a_gradient(head: str, cell: str) -> None:
     chars = cell if cell in allowed(EmbeddingsConfig, "char_cell") else "lstm"
     cells = (f"encoder.cell={cell}", f"embeddings.char_cell={chars}")
     # Distances that a sentence has, so that a connection over several steps is used.
-    model = tagger(head, *cells, "encoder.layers=2", "encoder.skip=2")
+    model = tagger(head, *cells, "encoder.layers=2", "encoder.skip=2", "encoder.heads=2")
     total, _ = model(encoded().batch(range(10)))
     total.backward()
     for name, parameter in model.named_parameters():

@@ -12,6 +12,7 @@ from tagkit.nn.encoder import MERGES, Encoder, RecurrentLayer
 from tagkit.nn.inference import (
     layer_reader,
     layer_readers,
+    precisions_of,
     read_cached,
     read_layer_cached,
 )
@@ -98,7 +99,8 @@ def test_extreme_inputs_saturate_as_those_of_torch_do() -> None:
         words, of_word = 1e3 * drawn(7, 5), rows(7, 4)
         reader = layer_reader(ours, "fp32")
         states, _ = read_layer_cached(ours, reader, [reader.project(words, 0)], [of_word], MASK)
-        torch.testing.assert_close(states, ours(words[of_word], MASK))
+        # Memories that are not squashed are as large as the inputs, and so is what rounds them.
+        torch.testing.assert_close(states, ours(words[of_word], MASK), rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.usefixtures("each_way")
@@ -151,6 +153,10 @@ def test_fewer_bits_give_nearly_the_same_states(
     words, of_word = drawn(7, 3), rows(7, 4)
     readers = layer_readers(encoder, precision)
     assert len(readers) == layers
+    # Without recurrent products there is nothing to compute with fewer bits.
+    assert (precision in precisions_of(encoder)) == (cell != "sru")
+    if cell == "sru":
+        return
     states, final = read_cached(encoder, readers, [readers[0].project(words, 0)], [of_word], MASK)
     expected, last = encoder.read(words[of_word], MASK)
     for ours, theirs in ((states, expected), (final, last)):

@@ -44,6 +44,8 @@ CHOICES = {
     "embeddings.char_cell": allowed(EmbeddingsConfig, "char_cell"),
     "encoder.cell": allowed(EncoderConfig, "cell"),
     "encoder.activation": ("tanh", "relu"),
+    "encoder.norm": ("before", "after"),
+    "encoder.positions": ("rotary", "sinusoidal", "learned"),
     "encoder.merge": ("concat", "sum", "mean", "product"),
     "head.kind": allowed(HeadConfig, "kind"),
     "head.feedback_cell": ("lstm", "gru", "elman"),

@@ -126,6 +126,18 @@ def output_feedback(p: Weights, options: CellOptions, inputs: Array) -> list[Arr
     return outputs[1:]
 
 
+def sru(p: Weights, options: CellOptions, inputs: Array) -> list[Array]:
+    hidden = p["peepholes"].shape[1]
+    w_f, w_r, w, *w_s = np.split(p["weight_ih"], len(p["weight_ih"]) // hidden)
+    (v_f, v_r), (b_f, b_r) = p["peepholes"], np.split(p["bias"], 2)
+    states, c = [], np.zeros(hidden)
+    for x in inputs:
+        f, r = sigmoid(w_f @ x + v_f * c + b_f), sigmoid(w_r @ x + v_r * c + b_r)
+        c = f * c + (1 - f) * (w @ x)
+        states.append(r * c + (1 - r) * (w_s[0] @ x if w_s else 3**0.5 * x))
+    return states
+
+
 EQUATIONS: dict[str, Equations] = {
     "elman": elman,
     "lstm": lstm,
@@ -137,4 +149,5 @@ EQUATIONS: dict[str, Equations] = {
     "clockwork": clockwork,
     "output-feedback": output_feedback,
     "echo-state": leaky,
+    "sru": sru,
 }

@@ -23,7 +23,7 @@ from tagkit.features import bucketing as buckets
 from tagkit.inference.predictor import load
 from tagkit.inference.score import DevScores
 from tagkit.models.model import Model
-from tagkit.nn.cells import CELLS
+from tagkit.nn.encoder import LAYERS
 from tagkit.text.records import Sentence
 from tagkit.text.scheme_detection import illegal_count
 from tagkit.training.callbacks import Epoch, Listener, Save, Step
@@ -106,7 +106,7 @@ def test_every_optimizer_lowers_the_loss(tmp_path: Path, optimizer: str) -> None
         [("lstm", "crf"), ("gru", "softmax"), ("elman", "viterbi"), ("lstm", "feedback"),
          ("lstm", "softmax"), ("lstm", "viterbi"), ("gru", "crf"), ("gru", "viterbi"),
          ("elman", "crf"), ("elman", "softmax"), ("gru", "feedback"), ("elman", "feedback"),
-         *((cell, "crf") for cell in sorted(CELLS.keys() - {"lstm", "gru", "elman"}))],
+         *((cell, "crf") for cell in sorted(LAYERS.keys() - {"lstm", "gru", "elman"}))],
         always=4,
     ),
 )  # fmt: skip

@@ -11,6 +11,7 @@ from tagkit.nn.cells.lstm import LSTM
 from tagkit.nn.cells.output_feedback import OUTPUT_FEEDBACK
 from tagkit.nn.cells.peephole_lstm import PEEPHOLE_LSTM
 from tagkit.nn.cells.skip import SKIP
+from tagkit.nn.cells.sru import SRU
 
 # The keys are the values that the configuration allows for `cell`.
 CELLS: dict[str, Cell] = {
@@ -24,4 +25,5 @@ CELLS: dict[str, Cell] = {
     "clockwork": CLOCKWORK,
     "output-feedback": OUTPUT_FEEDBACK,
     "echo-state": ECHO_STATE,
+    "sru": SRU,
 }

@@ -26,6 +26,11 @@ class CellOptions:
         spectral_radius: of the recurrent weights of `echo-state`, above 0.
         sparsity: share of the recurrent weights of `echo-state` that are 0, below 1.
         input_scale: of `echo-state`: its input weights lie between -input_scale and input_scale.
+        heads: of `transformer`; they divide the hidden values.
+        feed_forward: of `transformer`: units of its feed-forward layers for each hidden value.
+        norm: of `transformer`: where its layer norms stand, beside the parts of a layer.
+        positions: of `transformer`: how a token's position is known.
+        max_positions: of `transformer` with learned positions: how many are told apart.
     """
 
     activation: Literal["tanh", "relu"]
@@ -35,6 +40,11 @@ class CellOptions:
     spectral_radius: float
     sparsity: float
     input_scale: float
+    heads: int
+    feed_forward: int
+    norm: Literal["before", "after"]
+    positions: Literal["rotary", "sinusoidal", "learned"]
+    max_positions: int
 
 
 class Network(nn.Module):

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from tagkit.config import EmbeddingsConfig, EncoderConfig, allowed
 from tagkit.nn.cells import CELLS
 from tagkit.nn.cells.cell import Network
-from tagkit.nn.encoder import Encoder
+from tagkit.nn.encoder import LAYERS, Encoder
 
 INPUTS, HIDDEN = 3, 6
 LENGTHS = (7, 1, 3)
@@ -45,7 +45,8 @@ def encoder(case: str, seed: int) -> Encoder:
 
 
 def test_the_configuration_allows_the_cells_of_the_table() -> None:
-    assert allowed(EncoderConfig, "cell") == tuple(CELLS)
+    assert allowed(EncoderConfig, "cell") == tuple(LAYERS)
+    assert LAYERS.keys() - {"transformer"} == CELLS.keys()
     assert set(EQUATIONS) == set(CELLS)
     # Those that have no options of their own which the encoder's would stand for.
     assert set(allowed(EmbeddingsConfig, "char_cell")) == {*FUSED, "none"}
@@ -56,7 +57,7 @@ def test_the_names_that_users_read_are_these() -> None:
         "lstm": "LSTM", "gru": "GRU", "elman": "Elman RNN", "lstm-peephole": "peephole LSTM",
         "gru-reset-before": "reset-before GRU", "leaky": "leaky RNN", "skip": "skip RNN",
         "clockwork": "clockwork RNN", "output-feedback": "output-feedback RNN",
-        "echo-state": "echo-state network",
+        "echo-state": "echo-state network", "sru": "SRU",
     }  # fmt: skip
 
 
