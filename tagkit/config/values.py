@@ -15,7 +15,7 @@ Value = TypeVar("Value")
 Auto = Literal["auto"]
 Cell = Literal[
     "lstm", "gru", "elman", "lstm-peephole", "gru-reset-before", "leaky", "skip", "clockwork",
-    "output-feedback", "echo-state",
+    "output-feedback", "echo-state", "deep-transition", "recurrent-highway",
 ]  # fmt: skip
 Format = Literal[
     "auto", "columns", "conllu", "jsonl", "jsonl-tokens", "jsonl-spans", "jsonl-texts", "brat",

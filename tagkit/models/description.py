@@ -38,14 +38,17 @@ class Description:
 
 
 def encoder_name(config: Config) -> str:
-    """The recurrent layers, such as "2-layer BiLSTM"."""
+    """The recurrent layers and those after them, such as "2-layer residual BiLSTM and MLP"."""
     encoder = config.encoder
     name = CELLS[encoder.cell].name
     both = ""
     if encoder.bidirectional:  # "BiLSTM", but "bidirectional leaky RNN"
         both = "Bi" if name[0].isupper() else "bidirectional "
     layers = f"{encoder.layers}-layer " if encoder.layers > 1 else ""
-    return f"{layers}{both}{name}"
+    if encoder.connection != "none":
+        layers += f"{encoder.connection} "
+    output = " and MLP" if encoder.output_layers else ""
+    return f"{layers}{both}{name}{output}"
 
 
 def metric_columns(kinds: Sequence[Kind]) -> tuple[str, dict[str, str]]:

@@ -164,6 +164,8 @@ def cell_options(encoder: EncoderConfig) -> CellOptions:
         spectral_radius=encoder.spectral_radius,
         sparsity=encoder.sparsity,
         input_scale=encoder.input_scale,
+        transition_layers=encoder.transition_layers,
+        transition_skip=encoder.transition_skip,
     )
 
 
@@ -176,6 +178,8 @@ def build_encoder(config: Config, inputs: int) -> Encoder:
         inputs=inputs,
         hidden=encoder.hidden,
         layers=encoder.layers,
+        connection=encoder.connection,
+        output_layers=encoder.output_layers,
         bidirectional=encoder.bidirectional,
         merge=encoder.merge,
         segment=config.train.bptt,  # tokens that gradients go back, as long texts need memory

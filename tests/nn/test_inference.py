@@ -80,8 +80,9 @@ def test_few_sequences_with_few_units_are_read_in_numpy() -> None:
 def test_an_encoder_reads_rows_as_it_reads_inputs(layers: int, merge: str) -> None:
     torch.manual_seed(3)
     encoder = Encoder(
-        **cell_of("lstm"), inputs=3, hidden=4, layers=layers, bidirectional=True, merge=merge,
-        segment=0, dropout=0.5, locked_dropout=0.5, word_dropout=0.5,
+        **cell_of("lstm"), inputs=3, hidden=4, layers=layers, connection="none",
+        bidirectional=True, merge=merge, output_layers=(), segment=0, dropout=0.5,
+        locked_dropout=0.5, word_dropout=0.5,
     ).eval()  # fmt: skip
     words, of_word = drawn(7, 3), rows(7, 4)
     readers = layer_readers(encoder, "fp32")
@@ -145,8 +146,9 @@ def test_fewer_bits_give_nearly_the_same_states(
 ) -> None:
     torch.manual_seed(3)
     encoder = Encoder(
-        **cell_of(cell), inputs=3, hidden=16, layers=layers, bidirectional=True, merge="concat",
-        segment=0, dropout=0, locked_dropout=0, word_dropout=0,
+        **cell_of(cell), inputs=3, hidden=16, layers=layers, connection="none",
+        bidirectional=True, merge="concat", output_layers=(), segment=0, dropout=0,
+        locked_dropout=0, word_dropout=0,
     ).eval()  # fmt: skip
     words, of_word = drawn(7, 3), rows(7, 4)
     readers = layer_readers(encoder, precision)
@@ -166,8 +168,9 @@ def test_states_beyond_one_are_read_in_every_precision(
 ) -> None:
     torch.manual_seed(3)
     encoder = Encoder(
-        **cell_of("elman, relu"), inputs=3, hidden=16, layers=layers, bidirectional=True,
-        merge="concat", segment=0, dropout=0, locked_dropout=0, word_dropout=0,
+        **cell_of("elman, relu"), inputs=3, hidden=16, layers=layers, connection="none",
+        bidirectional=True, merge="concat", output_layers=(), segment=0, dropout=0,
+        locked_dropout=0, word_dropout=0,
     ).eval()  # fmt: skip
     words, of_word = 3 * drawn(7, 3), rows(7, 4)
     readers = layer_readers(encoder, precision)

@@ -44,6 +44,7 @@ CHOICES = {
     "embeddings.char_cell": allowed(EmbeddingsConfig, "char_cell"),
     "encoder.cell": allowed(EncoderConfig, "cell"),
     "encoder.activation": ("tanh", "relu"),
+    "encoder.connection": ("none", "residual", "highway"),
     "encoder.merge": ("concat", "sum", "mean", "product"),
     "head.kind": allowed(HeadConfig, "kind"),
     "head.pooling": allowed(HeadConfig, "pooling"),

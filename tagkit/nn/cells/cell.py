@@ -26,6 +26,9 @@ class CellOptions:
         spectral_radius: of the recurrent weights of `echo-state`, above 0.
         sparsity: share of the recurrent weights of `echo-state` that are 0, below 1.
         input_scale: of `echo-state`: its input weights lie between -input_scale and input_scale.
+        transition_layers: of `deep-transition` and `recurrent-highway`: layers of a step, at least
+            2.
+        transition_skip: of `deep-transition`: whether a connection skips all of them but the last.
     """
 
     activation: Literal["tanh", "relu"]
@@ -35,6 +38,8 @@ class CellOptions:
     spectral_radius: float
     sparsity: float
     input_scale: float
+    transition_layers: int
+    transition_skip: bool
 
 
 class Network(nn.Module):

@@ -39,8 +39,9 @@ def encoder(case: str, seed: int) -> Encoder:
     torch.manual_seed(seed)
     cell, options = CASES[case]
     return Encoder(
-        cell=cell, options=options, inputs=INPUTS, hidden=HIDDEN, layers=2, bidirectional=True,
-        merge="concat", segment=0, dropout=0, locked_dropout=0, word_dropout=0,
+        cell=cell, options=options, inputs=INPUTS, hidden=HIDDEN, layers=2, connection="none",
+        bidirectional=True, merge="concat", output_layers=(), segment=0, dropout=0,
+        locked_dropout=0, word_dropout=0,
     )  # fmt: skip
 
 
@@ -56,7 +57,8 @@ def test_the_names_that_users_read_are_these() -> None:
         "lstm": "LSTM", "gru": "GRU", "elman": "Elman RNN", "lstm-peephole": "peephole LSTM",
         "gru-reset-before": "reset-before GRU", "leaky": "leaky RNN", "skip": "skip RNN",
         "clockwork": "clockwork RNN", "output-feedback": "output-feedback RNN",
-        "echo-state": "echo-state network",
+        "echo-state": "echo-state network", "deep-transition": "deep-transition RNN",
+        "recurrent-highway": "recurrent highway network",
     }  # fmt: skip
 
 
