@@ -24,7 +24,11 @@ _CHANGES: dict[str, tuple[str, dict[str, Any]]] = {
         "echo-state", {"leak": 0.5, "spectral_radius": 1.5, "sparsity": 0.2, "input_scale": 0.3},
     ),
     "deep-transition, 3": ("deep-transition", {"transition_layers": 3}),
-    "deep-transition, no skip": ("deep-transition", {"transition_skip": False}),
+    "deep-transition, 2, no skip": ("deep-transition", {"transition_skip": False}),
+    "deep-transition, 3, no skip": (
+        "deep-transition", {"transition_layers": 3, "transition_skip": False},
+    ),
+    "deep-transition, 4": ("deep-transition", {"transition_layers": 4}),
     "deep-transition, 4, no skip": (
         "deep-transition", {"transition_layers": 4, "transition_skip": False},
     ),
