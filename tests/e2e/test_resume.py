@@ -88,6 +88,13 @@ OTHER_RUNS = [
     *([f"encoder.cell={cell}"] for cell in sorted(CELLS.keys() - {"lstm"})),
     ["encoder.cell=leaky", "encoder.leak=learned", "train.bptt=3"],
     ["encoder.cell=echo-state", "encoder.leak=learned", "encoder.sparsity=0.5"],
+    ["encoder.layers=3", "encoder.connection=highway", "encoder.output_layers=[7]", "train.bptt=3"],
+    [
+        "encoder.cell=deep-transition",
+        "encoder.transition_skip=false",
+        "encoder.layers=2",
+        "encoder.connection=residual",
+    ],
 ]
 
 

@@ -32,6 +32,11 @@ from tagkit.models.task_table import task_of
             Description("2-layer bidirectional leaky RNN", ("CRF",), "sentence", "F1", {}, True),
         ),
         (
+            ["task=tag", "data.scheme=iob2", "encoder.layers=4", "encoder.connection=highway",
+             "encoder.output_layers=[100]"],
+            Description("4-layer highway BiLSTM and MLP", ("CRF",), "sentence", "F1", {}, True),
+        ),
+        (
             ["task=both", "data.scheme=iob2", "head.multi_label=no", "head.pooling=mean"],
             Description("BiLSTM", ("CRF", "mean pooling"), "sentence", "mean", {}, True),
         ),

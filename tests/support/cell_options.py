@@ -25,9 +25,6 @@ _CHANGES: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "deep-transition, 3": ("deep-transition", {"transition_layers": 3}),
     "deep-transition, 2, no skip": ("deep-transition", {"transition_skip": False}),
-    "deep-transition, 3, no skip": (
-        "deep-transition", {"transition_layers": 3, "transition_skip": False},
-    ),
     "deep-transition, 4": ("deep-transition", {"transition_layers": 4}),
     "deep-transition, 4, no skip": (
         "deep-transition", {"transition_layers": 4, "transition_skip": False},
