@@ -169,12 +169,10 @@ def test_gradients_are_those_of_differences_and_reach_every_parameter(connection
 
 
 def test_segments_give_the_states_of_reading_whole() -> None:
-    for connection in CONNECTIONS:
-        whole, parts = (encoder("gru", connection=connection, segment=s) for s in (0, 2))
-        for mine, theirs in zip(
-            parts.read(drawn(3, 5, 3), MASK), whole.read(drawn(3, 5, 3), MASK), strict=True
-        ):
-            torch.testing.assert_close(mine, theirs)
+    inputs = drawn(3, 5, 3)
+    whole, parts = (encoder(connection="highway", segment=segment) for segment in (0, 2))
+    for mine, theirs in zip(parts.read(inputs, MASK), whole.read(inputs, MASK), strict=True):
+        torch.testing.assert_close(mine, theirs)
 
 
 @pytest.mark.parametrize("kind", ["dropout", "locked_dropout"])
