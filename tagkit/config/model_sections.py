@@ -218,8 +218,39 @@ class EncoderConfig(Section):
             needs=Needs("encoder.positions", ("learned",)),
         ),
     ] = 512
+    # Of one layer a step is that of an Elman network.
+    transition_layers: Annotated[
+        int,
+        Field(ge=2, le=100),
+        Option(
+            "Layers of a step, from state to state, of the cells deep-transition and "
+            "recurrent-highway.",
+            inherit=True,
+            needs=Needs("encoder.cell", ("deep-transition", "recurrent-highway")),
+        ),
+    ] = 2
+    # Without it a gradient passes all layers of each step (Pascanu et al. 2014).
+    transition_skip: Annotated[
+        bool,
+        Option(
+            "Connect the state before with the last layer of a step, past the others, in the cell "
+            "deep-transition.",
+            inherit=True,
+            needs=Needs("encoder.cell", ("deep-transition",)),
+        ),
+    ] = True
     hidden: Annotated[Size, Option("Hidden units for each direction.", inherit=True)] = 200
     layers: Annotated[int, Field(ge=1, le=100), Option("Number of layers.", inherit=True)] = 1
+    # He et al. 2016; Srivastava et al. 2015. Past the first layer, whose input has another width,
+    # there is none.
+    connection: Annotated[
+        Literal["none", "residual", "highway"],
+        Option(
+            "Connection past each layer but the first.",
+            inherit=True,
+            needs=Needs("encoder.layers", but=(1,)),
+        ),
+    ] = "none"
     # Without it a tag depends on the words before it alone, as a stream demands.
     bidirectional: Annotated[bool, Option("Read in both directions.", inherit=True)] = True
     # "concat" doubles the features that the head reads; the others keep `hidden` of them.
@@ -231,6 +262,16 @@ class EncoderConfig(Section):
             needs=Needs("encoder.cell", but=("transformer",)),
         ),
     ] = "concat"
+    # Deep output of Pascanu et al. 2014. A classifier has such layers after its pooling.
+    output_layers: Annotated[
+        tuple[Size, ...],
+        Option(
+            "Units of feed-forward layers between the states of a token and its tags.",
+            inherit=True,
+            tasks=TAGS,
+            instead="classes of texts have head.hidden",
+        ),
+    ] = ()
     # Srivastava et al. 2014.
     dropout: Annotated[
         Probability, Option("Dropout of single values, before and after each layer.")

@@ -15,7 +15,8 @@ Value = TypeVar("Value")
 Auto = Literal["auto"]
 Cell = Literal[
     "lstm", "gru", "elman", "lstm-peephole", "gru-reset-before", "leaky", "skip", "clockwork",
-    "output-feedback", "echo-state", "sru", "transformer",
+    "output-feedback", "echo-state", "sru", "deep-transition",
+    "recurrent-highway", "transformer",
 ]  # fmt: skip
 Format = Literal[
     "auto", "columns", "conllu", "jsonl", "jsonl-tokens", "jsonl-spans", "jsonl-texts", "brat",

@@ -38,7 +38,7 @@ class Description:
 
 
 def encoder_name(config: Config) -> str:
-    """The layers of the encoder, such as "2-layer BiLSTM"."""
+    """The recurrent layers and those after them, such as "2-layer residual BiLSTM and MLP"."""
     encoder = config.encoder
     kind = LAYERS[encoder.cell]
     name = kind.name if encoder.bidirectional else kind.one_way or kind.name
@@ -46,7 +46,10 @@ def encoder_name(config: Config) -> str:
     if encoder.bidirectional:  # "BiLSTM", but "bidirectional leaky RNN"
         both = "Bi" if name[0].isupper() else "bidirectional "
     layers = f"{encoder.layers}-layer " if encoder.layers > 1 else ""
-    return f"{layers}{both}{name}"
+    if encoder.connection != "none":
+        layers += f"{encoder.connection} "
+    output = " and MLP" if encoder.output_layers else ""
+    return f"{layers}{both}{name}{output}"
 
 
 def metric_columns(kinds: Sequence[Kind]) -> tuple[str, dict[str, str]]:

@@ -174,6 +174,8 @@ def cell_options(encoder: EncoderConfig) -> CellOptions:
         norm=encoder.norm,
         positions=encoder.positions,
         max_positions=encoder.max_positions,
+        transition_layers=encoder.transition_layers,
+        transition_skip=encoder.transition_skip,
     )
 
 
@@ -186,6 +188,8 @@ def build_encoder(config: Config, inputs: int) -> Encoder:
         inputs=inputs,
         hidden=encoder.hidden,
         layers=encoder.layers,
+        connection=encoder.connection,
+        output_layers=encoder.output_layers,
         bidirectional=encoder.bidirectional,
         merge=encoder.merge,
         segment=config.train.bptt,  # tokens that gradients go back, as long texts need memory

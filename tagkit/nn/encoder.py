@@ -21,6 +21,8 @@ so that memory holds the gates of one segment, not of all.
 another row of `LAYERS`.
 """
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
@@ -28,6 +30,7 @@ from torch.utils.checkpoint import checkpoint
 from tagkit.nn.cells import CELLS
 from tagkit.nn.cells.cell import CellOptions, Network, State
 from tagkit.nn.cells.recurrence import Recurrence
+from tagkit.nn.depth import CONNECTIONS, output_layer
 from tagkit.nn.dropout import LockedDropout, WordDropout
 from tagkit.nn.layer import EncoderLayer, LayerKind, LayerOptions
 from tagkit.nn.padding import reverse_each, zero_padding
@@ -194,7 +197,7 @@ class Encoder(nn.Module):
     """A stack of layers with dropout before, between and after them.
 
     Jurafsky and Martin, "RNNs and LSTMs", section on stacked RNNs: the states of one layer are the
-    inputs of the next.
+    inputs of the next. Connections may lead past layers, and output layers follow (`depth.py`).
     """
 
     def __init__(
@@ -205,20 +208,27 @@ class Encoder(nn.Module):
         inputs: int,
         hidden: int,
         layers: int,
+        connection: str,
         bidirectional: bool,
         merge: str,
+        output_layers: Sequence[int],
         segment: int,
         dropout: float,
         locked_dropout: float,
         word_dropout: float,
     ) -> None:
-        """Dropout probabilities are those of being dropped; the others as in `LayerOptions`."""
+        """Dropout probabilities are those of being dropped; the others as in `LayerOptions`.
+
+        `connection` past each layer but the first is one of `CONNECTIONS`, or "none";
+        `output_layers` are the units of each of them.
+        """
         super().__init__()
         # Tokens are dropped once, below the lowest layer; features and values at every border.
         self.word_dropout = WordDropout(probability=word_dropout)
         self.locked_dropout = LockedDropout(probability=locked_dropout)
         self.dropout = nn.Dropout(dropout)
         self.layers = nn.ModuleList()
+        self.connections = nn.ModuleList()
         for number in range(layers):
             layer = LAYERS[cell].build(
                 LayerOptions(
@@ -235,12 +245,18 @@ class Encoder(nn.Module):
                 )
             )
             self.layers.append(layer)
+            if number and connection != "none":
+                self.connections.append(CONNECTIONS[connection](layer.outputs))
             # The next layer reads both directions of this one, merged.
             inputs = layer.outputs
+        self.output_layers = nn.ModuleList()
+        for units in output_layers:
+            self.output_layers.append(output_layer(inputs, units))
+            inputs = units
         self.outputs = inputs
 
     def forward(self, inputs: Tensor, mask: Tensor) -> Tensor:
-        """Hidden states of the topmost layer.
+        """Hidden states of the topmost layer, after the output layers.
 
         Args:
             inputs: (batch, time, inputs).
@@ -249,29 +265,70 @@ class Encoder(nn.Module):
         Returns:
             (batch, time, outputs), zero on padding.
         """
-        # (batch, time, inputs) -> (batch, time, inputs of the top layer) -> (batch, time, outputs)
-        return self._drop(self.layers[-1](self._below(inputs, mask), mask))
+        states, _ = self._read_layers(inputs, mask)
+        return self._output_states(states, mask)
 
     def read(self, inputs: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """What `forward` returns, and the topmost layer's final states, (batch, outputs)."""
-        # Both come from one pass over the topmost layer.
-        top = self.layers[-1]
-        assert isinstance(top, EncoderLayer)
-        states, final = top.read(self._below(inputs, mask), mask)
-        if not self.training:
+        """What `forward` returns, and the same of the final states, (batch, outputs)."""
+        return self.output(*self._read_layers(inputs, mask), mask)
+
+    def stack(self) -> list[EncoderLayer]:
+        """The layers, the lowest first."""
+        # nn.ModuleList holds modules; the type checker cannot know which.
+        return [layer for layer in self.layers if isinstance(layer, EncoderLayer)]
+
+    def connect(
+        self, number: int, below: tuple[Tensor, Tensor], above: tuple[Tensor, Tensor]
+    ) -> tuple[Tensor, Tensor]:
+        """States and final states that a layer passes on: its own, with those that went past it.
+
+        Args:
+            number: of the layer, from 1: there is no connection past layer 0.
+            below: what the layer below it passed on, before dropout.
+            above: the layer's own.
+        """
+        if not self.connections:
+            return above
+        connection = self.connections[number - 1]
+        # Final states are passed on like those of one more token.
+        return connection(below[0], above[0]), connection(below[1], above[1])
+
+    def output(self, states: Tensor, final: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """What a head reads, after the output layers and, in training, dropout.
+
+        Args:
+            states: (batch, time, hidden) of the topmost layer.
+            final: (batch, hidden) its final states.
+            mask: (batch, time) bool, True on real tokens.
+
+        Returns:
+            (batch, time, outputs), zero on padding, and (batch, outputs).
+        """
+        if not self.training and not self.output_layers:
             return states, final
         # The final states as one more step, so that locked dropout drops the same features of both:
-        # (batch, time, outputs) and (batch, outputs) -> (batch, time + 1, outputs).
-        dropped = self._drop(torch.cat((states, final.unsqueeze(1)), dim=1))
+        # (batch, time, hidden) and (batch, hidden) -> (batch, time + 1, hidden).
+        steps = torch.cat((states, final.unsqueeze(1)), dim=1)
+        real = torch.cat((mask, mask[:, :1]), dim=1)  # the first token is always real
+        found = self._output_states(steps, real)
         # -> (batch, time, outputs) and (batch, outputs)
-        return dropped[:, :-1], dropped[:, -1]
+        return found[:, :-1], found[:, -1]
 
-    def _below(self, inputs: Tensor, mask: Tensor) -> Tensor:
-        """Inputs of the topmost layer."""
+    def _read_layers(self, inputs: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """States and final states of the topmost layer, before dropout."""
+        first, *others = self.stack()
         # (batch, time, inputs), then (batch, time, outputs) of each layer in turn
-        states = self._drop(self.word_dropout(inputs))
-        for layer in self.layers[:-1]:
-            states = self._drop(layer(states, mask))
+        found = first.read(self._drop(self.word_dropout(inputs)), mask)
+        for number, layer in enumerate(others, start=1):
+            found = self.connect(number, found, layer.read(self._drop(found[0]), mask))
+        return found
+
+    def _output_states(self, states: Tensor, mask: Tensor) -> Tensor:
+        """(batch, time, hidden) of the topmost layer -> (batch, time, outputs)."""
+        states = self._drop(states)
+        for layer in self.output_layers:
+            # The bias makes values of the zeros on padding.
+            states = self._drop(zero_padding(torch.relu(layer(states)), mask))
         return states
 
     def _drop(self, states: Tensor) -> Tensor:

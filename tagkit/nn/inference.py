@@ -109,9 +109,7 @@ def precisions_of(encoder: Encoder) -> tuple[str, ...]:
 
 def layer_readers(encoder: Encoder, precision: str) -> list[RowReader]:
     """Readers of all layers, with the weights as they are now; none without cached inference."""
-    # nn.ModuleList holds modules; the type checker cannot know which.
-    layers = [layer for layer in encoder.layers if isinstance(layer, EncoderLayer)]
-    readers = [layer_reader(layer, precision) for layer in layers]
+    readers = [layer_reader(layer, precision) for layer in encoder.stack()]
     found = [reader for reader in readers if reader is not None]
     return found if len(found) == len(readers) else []
 
@@ -194,20 +192,19 @@ def read_cached(
     Returns:
         (batch, time, outputs), zero on padding, and (batch, outputs).
     """
-    layers = _recurrent_layers(encoder)
-    states, final = read_layer_cached(layers[0], readers[0], projected, rows, mask)
-    for layer, reader in zip(layers[1:], readers[1:], strict=True):
+    # A layer of another kind has no reader, and then no layer of its encoder is read here.
+    first, *layers = [layer for layer in encoder.stack() if isinstance(layer, RecurrentLayer)]
+    found = read_layer_cached(first, readers[0], projected, rows, mask)
+    for number, (layer, reader) in enumerate(zip(layers, readers[1:], strict=True), start=1):
+        states, _ = found
         if reader.precision == "fp32" and not reader.packs(len(mask)):
             # Each state occurs once, so that nothing is gained by reading it from a table.
-            states, final = layer.read(states, mask)
+            above = layer.read(states, mask)
         else:
             # Each state is a row of its own: (batch, time, features) -> (batch x time, outputs),
             # numbered in reading order.
             table = reader.project(states.flatten(0, 1), 0)
             own = torch.arange(len(table)).view(mask.shape)
-            states, final = read_layer_cached(layer, reader, [table], [own], mask)
-    return states, final
-
-
-def _recurrent_layers(encoder: Encoder) -> list[RecurrentLayer]:
-    return [layer for layer in encoder.layers if isinstance(layer, RecurrentLayer)]
+            above = read_layer_cached(layer, reader, [table], [own], mask)
+        found = encoder.connect(number, found, above)
+    return encoder.output(*found, mask)

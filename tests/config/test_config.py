@@ -58,6 +58,7 @@ LIMITS: list[tuple[str, list[str], list[tuple[str, str]]]] = [
     ("encoder.layers", ["1", "100"], [("0", NOT_BELOW_1), ("101", "less than or equal to 100")]),
     ("encoder.feed_forward", ["1", "100"], [("0", NOT_BELOW_1), ("101", "less than or equal to 100")]),
     ("encoder.leak", ["'spectrum'", "'learned'", "1e-9", "1"], [("0", "'spectrum' or 'learned' or a number greater than 0"), ("1.1", "'spectrum' or 'learned' or a number less than or equal to 1")]),
+    ("encoder.transition_layers", ["2", "100"], [("1", "greater than or equal to 2"), ("101", "less than or equal to 100")]),
     ("encoder.skip", ["2", "1000"], [("1", "greater than or equal to 2"), ("1001", "less than or equal to 1000")]),
     ("encoder.spectral_radius", ["1e-9", "9"], [("0", "greater than 0"), ("inf", FINITE)]),
     ("encoder.input_scale", ["1e-9", "9"], [("0", "greater than 0"), ("inf", FINITE)]),

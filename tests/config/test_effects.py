@@ -67,6 +67,13 @@ def problems(*overrides: str, **searched: Any) -> tuple[str, ...]:
          'encoder.leak = 0.5: has no effect with encoder.cell = "skip"; leave it out'),
         (["encoder.cell=gru", "encoder.skip=3"],
          'encoder.skip = 3: has no effect with encoder.cell = "gru"; leave it out'),
+        (["encoder.connection=residual"],
+         'encoder.connection = "residual": has no effect with encoder.layers = 1; leave it out'),
+        (["encoder.cell=recurrent-highway", "encoder.transition_skip=false"],
+         'encoder.transition_skip = false: has no effect with encoder.cell = "recurrent-highway"; '
+         "leave it out"),
+        (["encoder.cell=gru", "encoder.transition_layers=3"],
+         'encoder.transition_layers = 3: has no effect with encoder.cell = "gru"; leave it out'),
         (["encoder.cell=leaky", "encoder.periods=[1, 3]"],
          'encoder.periods = [1, 3]: has no effect with encoder.cell = "leaky"; leave it out'),
         (["encoder.cell=leaky", "encoder.sparsity=0.5"],

@@ -17,5 +17,14 @@ def test_directions_are_merged_only_where_there_are_two() -> None:
     assert not load_config(None, ["encoder.bidirectional=false"]).encoder.bidirectional
 
 
+def test_a_classifier_has_its_feed_forward_layers_after_the_pooling() -> None:
+    assert problems("task=classify", "encoder.output_layers=[50]") == (
+        'encoder.output_layers has no effect with task = "classify"; '
+        "classes of texts have head.hidden",
+    )
+    config = load_config(None, ["task=both", "encoder.output_layers=[50]", "head.hidden=[30]"])
+    assert (config.encoder.output_layers, config.head.hidden) == ((50,), (30,))
+
+
 def test_threads_are_at_most_the_cores_of_the_machine() -> None:
     assert 1 <= default_threads() <= (os.cpu_count() or 1)

@@ -92,6 +92,13 @@ OTHER_RUNS = [
     ["head.kind=feedback", "head.sampling=linear", "head.sampling_steps=20", "train.accumulate=2"],
     ['data.tag_column=["UPOS", "MISC.NER"]', "head.kind=feedback",
      "head.sampling=inverse-sigmoid", "head.sampling_steps=5", "head.sampling_rate=1"],
+    ["encoder.layers=3", "encoder.connection=highway", "encoder.output_layers=[7]", "train.bptt=3"],
+    [
+        "encoder.cell=deep-transition",
+        "encoder.transition_skip=false",
+        "encoder.layers=2",
+        "encoder.connection=residual",
+    ],
 ]  # fmt: skip
 
 

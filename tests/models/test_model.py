@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from tagkit.config import Config, EmbeddingsConfig, allowed, load_config, with_options
 from tagkit.features.encoding import Encoded, encode, tag_target
 from tagkit.features.vocabulary import Vocabulary
-from tagkit.inference.predictor import Predictor
+from tagkit.inference.predictor import Predictor, load
 from tagkit.models.model import Model
 from tagkit.models.task import TrainingData
 from tagkit.models.task_table import task_of
@@ -24,6 +24,7 @@ from tagkit.nn.heads.viterbi import ViterbiHead, estimate_bigrams
 from tagkit.text.records import Sentence
 from tagkit.training.precision import autocast
 from tagkit.training.setup import prepare
+from tagkit.training.trainer import train
 
 TAGS = ("O", "B-X", "E-X", "S-X", "I-X", "S-Y")
 VOCABULARY = Vocabulary(
@@ -95,6 +96,37 @@ def test_every_trained_parameter_gets_a_gradient(head: str, cell: str) -> None:
             assert parameter.grad.abs().sum() > 0, name
 
 
+@pytest.mark.parametrize(
+    ("task", "connection"),
+    mostly_slow(
+        [(task, connection) for task in TASKS for connection in ("highway", "residual")], always=1
+    ),
+)
+def test_a_deep_model_of_every_task_learns_and_answers_the_same_when_it_is_loaded(
+    tmp_path: Path, task: str, connection: str
+) -> None:
+    deep = [f"encoder.connection={connection}", "encoder.layers=3", "train.max_epochs=1"]
+    output_layers = ["head.hidden=[6]" if task == "classify" else "encoder.output_layers=[9, 7]"]
+    pooling = ["head.pooling=last"] if task in ("classify", "both") else []
+    config = of_task(tmp_path, task, *deep, *output_layers, *pooling)
+    torch.manual_seed(1)
+    run = prepare(config, CPU)
+    batch = run.encoded.batch(np.arange(7))
+    total, _ = run.model(batch)
+    total.backward()
+    for name, parameter in run.model.named_parameters():
+        assert parameter.grad is not None, name
+        assert parameter.grad.abs().sum() > 0, name
+    trained = train(config).predictor
+    loaded = load(tmp_path / "model" / "best")
+    sentences = [Sentence(tuple(text.split())) for text in ("Ada visits Oslo .", "good film", "a")]
+    together = loaded.annotate(sentences, batch_size=3, confidence=False)
+    assert together == trained.annotate(sentences, batch_size=3, confidence=False)
+    for sentence, found in zip(sentences, together, strict=True):
+        (alone,) = loaded.annotate([sentence], batch_size=1, confidence=False)
+        assert (found.tags, found.labels) == (alone.tags, alone.labels)
+
+
 def test_a_sentence_gets_the_same_emissions_alone_and_in_a_batch() -> None:
     model, corpus = tagger().eval(), encoded()
     together = model.head.linear(model.states(corpus.batch(range(10))))
@@ -153,6 +185,7 @@ def test_every_option_of_the_encoder_and_the_characters_reaches_its_place() -> N
     config = load_config(
         overrides=["encoder.cell=gru", "encoder.hidden=5", "encoder.layers=3", "encoder.merge=mean",
                    "encoder.dropout=0.1", "encoder.locked_dropout=0.2", "encoder.word_dropout=0.3",
+                   "encoder.connection=highway", "encoder.output_layers=[7, 3]",
                    "embeddings.char_cell=elman", "embeddings.char_dim=4",
                    "embeddings.char_hidden=6", "embeddings.char_dropout=0.7",
                    "embeddings.word_dim=9", "embeddings.feature_dim=2", "embeddings.affix_dim=7",
@@ -170,6 +203,9 @@ def test_every_option_of_the_encoder_and_the_characters_reaches_its_place() -> N
     for layer in encoder.layers:
         assert isinstance(layer.forwards, nn.GRU)
         assert (layer.outputs, layer.merge) == (5, "mean")
+    assert [connection.gate.in_features for connection in encoder.connections] == [5, 5]
+    assert [layer.out_features for layer in encoder.output_layers] == [7, 3]
+    assert (encoder.outputs, model.head.linear.in_features) == (3, 3)
     assert chars is not None
     assert isinstance(chars.layer.forwards, nn.RNN)
     assert (chars.embedding.embedding_dim, chars.outputs, chars.dropout.p) == (4, 12, 0.7)

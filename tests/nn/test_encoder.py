@@ -36,8 +36,9 @@ def layer(
 def encoder(cell: str = "lstm", **changes: object) -> Encoder:
     torch.manual_seed(2)
     options = {
-        **cell_of(cell), "inputs": 3, "hidden": 4, "layers": 2, "bidirectional": True,
-        "merge": "concat", "segment": 0, "dropout": 0.0, "locked_dropout": 0.0, "word_dropout": 0.0,
+        **cell_of(cell), "inputs": 3, "hidden": 4, "layers": 2, "connection": "none",
+        "bidirectional": True, "merge": "concat", "output_layers": (), "segment": 0,
+        "dropout": 0.0, "locked_dropout": 0.0, "word_dropout": 0.0,
     }  # fmt: skip
     return Encoder(**{**options, **changes})  # type: ignore[arg-type]
 
@@ -252,7 +253,7 @@ def test_dropout_stands_before_between_and_after_the_layers(kind: str) -> None:
     network = encoder(layers=3, hidden=20, **{kind: 0.5})
     seen: list[Tensor] = []
     for one in network.layers:
-        one.register_forward_pre_hook(lambda _, given: seen.append(given[0]))
+        one.forwards.register_forward_pre_hook(lambda _, given: seen.append(given[0]))
     seen.append(network(torch.rand(4, 5, 3) + 1, torch.ones(4, 5, dtype=torch.bool)))
     assert len(seen) == 4
     for states in seen:

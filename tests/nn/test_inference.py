@@ -44,6 +44,16 @@ def layer(cell: str, *, bidirectional: bool = True, merge: str = "concat") -> Re
     return made
 
 
+def deep_encoder(cell: str, *, connection: str, merge: str) -> Encoder:
+    """With connections and output layers, ready for prediction."""
+    torch.manual_seed(3)
+    return Encoder(
+        **cell_of(cell), inputs=3, hidden=8, layers=3, connection=connection, bidirectional=True,
+        merge=merge, output_layers=(9, 7), segment=0, dropout=0.5, locked_dropout=0.5,
+        word_dropout=0.5,
+    ).eval()  # fmt: skip
+
+
 @pytest.fixture(params=[0, 10**9], ids=["steps of torch", "packed in NumPy"])
 def each_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both ways of reading in fp32, for batches of any size."""
@@ -75,14 +85,45 @@ def test_few_sequences_with_few_units_are_read_in_numpy() -> None:
 
 
 @pytest.mark.usefixtures("each_way")
+@pytest.mark.parametrize("connection", ["highway", "residual"])
+@pytest.mark.parametrize("merge", MERGES)
+@torch.no_grad()
+def test_connections_and_output_layers_are_read_as_in_training(connection: str, merge: str) -> None:
+    encoder = deep_encoder("lstm", connection=connection, merge=merge)
+    words, of_word = drawn(7, 3), rows(7, 4)
+    readers = layer_readers(encoder, "fp32")
+    found = read_cached(encoder, readers, [readers[0].project(words, 0)], [of_word], MASK)
+    for mine, theirs in zip(found, encoder.read(words[of_word], MASK), strict=True):
+        assert bool((theirs > 0).any())
+        torch.testing.assert_close(mine, theirs)
+    assert not found[0][~MASK].any()
+
+
+@pytest.mark.parametrize("connection", ["highway", "residual"])
+@pytest.mark.parametrize("cell", ["lstm", "recurrent-highway"])
+@pytest.mark.parametrize("precision", ["bf16", "int8"])
+@torch.no_grad()
+def test_fewer_bits_give_nearly_what_a_deep_network_gives(
+    precision: str, cell: str, connection: str
+) -> None:
+    encoder = deep_encoder(cell, connection=connection, merge="concat")
+    words, of_word = drawn(7, 3), rows(7, 4)
+    readers = layer_readers(encoder, precision)
+    states, _ = read_cached(encoder, readers, [readers[0].project(words, 0)], [of_word], MASK)
+    off = (states - encoder(words[of_word], MASK)).abs().max()
+    assert 0 < off < 0.1
+
+
+@pytest.mark.usefixtures("each_way")
 @pytest.mark.parametrize("merge", MERGES)
 @pytest.mark.parametrize("layers", [1, 3])
 @torch.no_grad()
 def test_an_encoder_reads_rows_as_it_reads_inputs(layers: int, merge: str) -> None:
     torch.manual_seed(3)
     encoder = Encoder(
-        **cell_of("lstm"), inputs=3, hidden=4, layers=layers, bidirectional=True, merge=merge,
-        segment=0, dropout=0.5, locked_dropout=0.5, word_dropout=0.5,
+        **cell_of("lstm"), inputs=3, hidden=4, layers=layers, connection="none",
+        bidirectional=True, merge=merge, output_layers=(), segment=0, dropout=0.5,
+        locked_dropout=0.5, word_dropout=0.5,
     ).eval()  # fmt: skip
     words, of_word = drawn(7, 3), rows(7, 4)
     readers = layer_readers(encoder, "fp32")
@@ -147,8 +188,9 @@ def test_fewer_bits_give_nearly_the_same_states(
 ) -> None:
     torch.manual_seed(3)
     encoder = Encoder(
-        **cell_of(cell), inputs=3, hidden=16, layers=layers, bidirectional=True, merge="concat",
-        segment=0, dropout=0, locked_dropout=0, word_dropout=0,
+        **cell_of(cell), inputs=3, hidden=16, layers=layers, connection="none",
+        bidirectional=True, merge="concat", output_layers=(), segment=0, dropout=0,
+        locked_dropout=0, word_dropout=0,
     ).eval()  # fmt: skip
     words, of_word = drawn(7, 3), rows(7, 4)
     readers = layer_readers(encoder, precision)
@@ -172,8 +214,9 @@ def test_states_beyond_one_are_read_in_every_precision(
 ) -> None:
     torch.manual_seed(3)
     encoder = Encoder(
-        **cell_of("elman, relu"), inputs=3, hidden=16, layers=layers, bidirectional=True,
-        merge="concat", segment=0, dropout=0, locked_dropout=0, word_dropout=0,
+        **cell_of("elman, relu"), inputs=3, hidden=16, layers=layers, connection="none",
+        bidirectional=True, merge="concat", output_layers=(), segment=0, dropout=0,
+        locked_dropout=0, word_dropout=0,
     ).eval()  # fmt: skip
     words, of_word = 3 * drawn(7, 3), rows(7, 4)
     readers = layer_readers(encoder, precision)

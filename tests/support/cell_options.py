@@ -23,6 +23,13 @@ _CHANGES: dict[str, tuple[str, dict[str, Any]]] = {
     "echo-state, 0.5": (
         "echo-state", {"leak": 0.5, "spectral_radius": 1.5, "sparsity": 0.2, "input_scale": 0.3},
     ),
+    "deep-transition, 3": ("deep-transition", {"transition_layers": 3}),
+    "deep-transition, 2, no skip": ("deep-transition", {"transition_skip": False}),
+    "deep-transition, 4": ("deep-transition", {"transition_layers": 4}),
+    "deep-transition, 4, no skip": (
+        "deep-transition", {"transition_layers": 4, "transition_skip": False},
+    ),
+    "recurrent-highway, 3": ("recurrent-highway", {"transition_layers": 3}),
     "echo-state, learned": ("echo-state", {"leak": "learned", "sparsity": 0.0}),
 }  # fmt: skip
 # Name of a case -> name of the cell, and its options. Each cell's own name is it with the defaults.

@@ -46,6 +46,7 @@ CHOICES = {
     "encoder.activation": ("tanh", "relu"),
     "encoder.norm": ("before", "after"),
     "encoder.positions": ("rotary", "sinusoidal", "learned"),
+    "encoder.connection": ("none", "residual", "highway"),
     "encoder.merge": ("concat", "sum", "mean", "product"),
     "head.kind": allowed(HeadConfig, "kind"),
     "head.feedback_cell": ("lstm", "gru", "elman"),

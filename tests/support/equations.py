@@ -138,6 +138,35 @@ def sru(p: Weights, options: CellOptions, inputs: Array) -> list[Array]:
     return states
 
 
+def deep_transition(p: Weights, options: CellOptions, inputs: Array) -> list[Array]:
+    first, *deeper = np.split(p["weight_hh"], options.transition_layers)
+    states = [np.zeros(len(p["bias"]))]
+    for x in inputs:
+        a = np.tanh(p["weight_ih"] @ x + first @ states[-1] + p["bias"])
+        for k, u in enumerate(deeper, start=2):
+            scores = u @ a + p["bias_deeper"][k - 2]
+            if options.transition_skip and k == options.transition_layers:
+                scores = scores + p["weight_skip"] @ states[-1]
+            a = np.tanh(scores)
+        states.append(a)
+    return states[1:]
+
+
+def recurrent_highway(p: Weights, options: CellOptions, inputs: Array) -> list[Array]:
+    layers, states = options.transition_layers, [np.zeros(p["weight_hh"].shape[1])]
+    matrices = np.split(p["weight_hh"], 2 * layers)  # n and g of each layer in turn
+    for x in inputs:
+        s = states[-1]
+        for k in range(layers):
+            given = p["weight_ih"] @ x + p["bias"] if k == 0 else p["bias_deeper"][k - 1]
+            of_new, of_gate = np.split(given, 2)
+            new = np.tanh(of_new + matrices[2 * k] @ s)
+            gate = sigmoid(of_gate + matrices[2 * k + 1] @ s)
+            s = gate * new + (1 - gate) * s
+        states.append(s)
+    return states[1:]
+
+
 EQUATIONS: dict[str, Equations] = {
     "elman": elman,
     "lstm": lstm,
@@ -150,4 +179,6 @@ EQUATIONS: dict[str, Equations] = {
     "output-feedback": output_feedback,
     "echo-state": leaky,
     "sru": sru,
+    "deep-transition": deep_transition,
+    "recurrent-highway": recurrent_highway,
 }

@@ -2,6 +2,7 @@
 
 from tagkit.nn.cells.cell import Cell
 from tagkit.nn.cells.clockwork import CLOCKWORK
+from tagkit.nn.cells.deep_transition import DEEP_TRANSITION
 from tagkit.nn.cells.echo_state import ECHO_STATE
 from tagkit.nn.cells.elman import ELMAN
 from tagkit.nn.cells.gru import GRU
@@ -10,6 +11,7 @@ from tagkit.nn.cells.leaky import LEAKY
 from tagkit.nn.cells.lstm import LSTM
 from tagkit.nn.cells.output_feedback import OUTPUT_FEEDBACK
 from tagkit.nn.cells.peephole_lstm import PEEPHOLE_LSTM
+from tagkit.nn.cells.recurrent_highway import RECURRENT_HIGHWAY
 from tagkit.nn.cells.skip import SKIP
 from tagkit.nn.cells.sru import SRU
 
@@ -26,4 +28,6 @@ CELLS: dict[str, Cell] = {
     "output-feedback": OUTPUT_FEEDBACK,
     "echo-state": ECHO_STATE,
     "sru": SRU,
+    "deep-transition": DEEP_TRANSITION,
+    "recurrent-highway": RECURRENT_HIGHWAY,
 }

@@ -31,6 +31,9 @@ class CellOptions:
         norm: of `transformer`: where its layer norms stand, beside the parts of a layer.
         positions: of `transformer`: how a token's position is known.
         max_positions: of `transformer` with learned positions: how many are told apart.
+        transition_layers: of `deep-transition` and `recurrent-highway`: layers of a step, at least
+            2.
+        transition_skip: of `deep-transition`: whether a connection skips all of them but the last.
     """
 
     activation: Literal["tanh", "relu"]
@@ -45,6 +48,8 @@ class CellOptions:
     norm: Literal["before", "after"]
     positions: Literal["rotary", "sinusoidal", "learned"]
     max_positions: int
+    transition_layers: int
+    transition_skip: bool
 
 
 class Network(nn.Module):

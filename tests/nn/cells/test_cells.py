@@ -39,8 +39,9 @@ def encoder(case: str, seed: int) -> Encoder:
     torch.manual_seed(seed)
     cell, options = CASES[case]
     return Encoder(
-        cell=cell, options=options, inputs=INPUTS, hidden=HIDDEN, layers=2, bidirectional=True,
-        merge="concat", segment=0, dropout=0, locked_dropout=0, word_dropout=0,
+        cell=cell, options=options, inputs=INPUTS, hidden=HIDDEN, layers=2, connection="none",
+        bidirectional=True, merge="concat", output_layers=(), segment=0, dropout=0,
+        locked_dropout=0, word_dropout=0,
     )  # fmt: skip
 
 
@@ -58,6 +59,8 @@ def test_the_names_that_users_read_are_these() -> None:
         "gru-reset-before": "reset-before GRU", "leaky": "leaky RNN", "skip": "skip RNN",
         "clockwork": "clockwork RNN", "output-feedback": "output-feedback RNN",
         "echo-state": "echo-state network", "sru": "SRU",
+        "deep-transition": "deep-transition RNN",
+        "recurrent-highway": "recurrent highway network",
     }  # fmt: skip
 
 
