@@ -9,6 +9,7 @@ from tagkit.config.values import (
     Auto,
     Cell,
     CharCell,
+    Chrono,
     Periods,
     Pooling,
     Probability,
@@ -20,6 +21,7 @@ from tagkit.config.values import (
 _WITH_CHARACTERS = Needs("embeddings.char_cell", but=("none",))
 _WITH_VECTORS = Needs("embeddings.vectors", but=("",))
 _WITH_RESERVOIR = Needs("encoder.cell", ("echo-state",))
+_WITH_GATES = Needs("encoder.cell", ("lstm", "gru", "lstm-peephole", "gru-reset-before", "leaky"))
 
 
 class EmbeddingsConfig(Section):
@@ -144,15 +146,33 @@ class EncoderConfig(Section):
             needs=Needs("encoder.cell", ("clockwork",)),
         ),
     ] = (1, 2, 4, 8)
-    spectral_radius: Annotated[
-        float,
-        Field(gt=0),
+    # orthogonal: Saxe et al. 2014. identity: Le, Jaitly and Hinton 2015, with relu. xavier: Glorot
+    # and Bengio 2010.
+    init: Annotated[
+        Literal["orthogonal", "identity", "normal", "xavier"],
         Option(
-            "Largest absolute eigenvalue of the recurrent weights of the cell echo-state.",
-            inherit=True,
-            needs=_WITH_RESERVOIR,
+            "How the recurrent weights of each gate begin: orthogonal, identity, normal or xavier.",
+            needs=Needs("encoder.cell", but=("echo-state",)),
         ),
-    ] = 0.9
+    ] = "orthogonal"
+    # Of a state over many steps the part along an eigenvector shrinks or grows with its eigenvalue.
+    spectral_radius: Annotated[
+        Auto | Annotated[float, Field(gt=0)],
+        Option(
+            "Largest absolute eigenvalue of the initial recurrent weights of each gate; auto: 0.9 "
+            "for the cell echo-state, 1 for others, and as drawn for xavier.",
+            inherit=True,
+        ),
+    ] = "auto"
+    # Tallec and Ollivier 2018.
+    chrono: Annotated[
+        Chrono,
+        Option(
+            "Tokens for which gates can keep the past at the beginning, at least 3; 0 for biases "
+            "of 0, and 1 of forget gates.",
+            needs=_WITH_GATES,
+        ),
+    ] = 0
     sparsity: Annotated[
         Probability,
         Option(

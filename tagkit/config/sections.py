@@ -60,6 +60,11 @@ class Config(Section):
                 f"encoder.merge = {self.encoder.merge!r} joins two directions: it needs "
                 "encoder.bidirectional = true"
             )
+        if self.encoder.chrono and self.encoder.cell == "leaky" and self.encoder.leak != "learned":
+            raise ValueError(
+                f"encoder.chrono = {self.encoder.chrono} draws the rates that the cell leaky "
+                "learns: it needs encoder.leak = 'learned'"
+            )
         for name, option in options_of(Config).items():
             # Another option was meant, whose effect the user would miss.
             if option.instead and not option.serves(self.task):

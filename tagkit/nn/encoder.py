@@ -27,6 +27,7 @@ from torch.utils.checkpoint import checkpoint
 from tagkit.nn.cells import CELLS
 from tagkit.nn.cells.cell import CellOptions, Network, State
 from tagkit.nn.dropout import LockedDropout, WordDropout
+from tagkit.nn.information_flow import is_watched, watch
 from tagkit.nn.padding import reverse_each, zero_padding
 from tagkit.nn.second_thread import read_both
 
@@ -152,14 +153,19 @@ class RecurrentLayer(nn.Module):
         forwards, backwards, segment = self.forwards, self.backwards, self.segment
         # On padding the recurrence continues from the last token; `merged_states` zeroes it there.
         if backwards is None:
-            return _states(forwards, inputs, segment), None
+            ahead = _states(forwards, inputs, segment)
+            return (watch(forwards, inputs, ahead, segment) if is_watched() else ahead), None
         # (batch, time, inputs) -> two of (batch, time, hidden), the second last token first
-        return read_both(
+        ahead, back = read_both(
             lambda own: _states(forwards, own, segment),
             lambda own: _states(backwards, reverse_each(own, mask), segment),
             inputs,
             (list(forwards.parameters()), list(backwards.parameters())),
         )
+        if is_watched():
+            ahead = watch(forwards, inputs, ahead, segment)
+            back = watch(backwards, reverse_each(inputs, mask), back, segment)
+        return ahead, back
 
 
 class Encoder(nn.Module):
@@ -167,7 +173,14 @@ class Encoder(nn.Module):
 
     Jurafsky and Martin, "RNNs and LSTMs", section on stacked RNNs: the states of one layer are the
     inputs of the next.
+
+    Attributes:
+        outputs: features of a state.
+        flow_strength: weight of the penalties of `information_flow.py` in the loss of a model; 0
+            for none. They are about training alone: a layer without them is the same.
     """
+
+    flow_strength = 0.0
 
     def __init__(
         self,
