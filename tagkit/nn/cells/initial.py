@@ -58,7 +58,7 @@ def fill_chrono(longest: int, keep: Tensor, take: Tensor | None = None) -> None:
     """Begin with gates that keep the past for up to `longest` steps; 0 to leave the biases.
 
     A gate of value f keeps a past for about 1 / (1 - f) steps. With the bias log(u) that is 1 + u,
-    uniform between 2 and `longest` (Tallec and Ollivier 2018, eqs. 15 and 16).
+    uniform between 2 and `longest` (Tallec and Ollivier 2018).
 
     Args:
         longest: steps, at least 3, or 0.
