@@ -2,6 +2,9 @@
 
 from tagkit.config.data_section import DataConfig
 from tagkit.config.effects import effective, refuse_without_effect
+from tagkit.config.embeddings_section import EmbeddingsConfig
+from tagkit.config.encoder_section import EncoderConfig
+from tagkit.config.head_section import HeadConfig
 from tagkit.config.loading import (
     MAX_CONFIG_BYTES,
     as_config,
@@ -13,7 +16,6 @@ from tagkit.config.loading import (
     toml_value,
     with_options,
 )
-from tagkit.config.model_sections import EmbeddingsConfig, EncoderConfig, HeadConfig
 from tagkit.config.option import Needs, Option, Section, options_of, tunable_options
 from tagkit.config.problems import LARGEST, option_names, unknown_option
 from tagkit.config.sections import (

@@ -12,7 +12,9 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import model_validator
 
 from tagkit.config.data_section import DataConfig
-from tagkit.config.model_sections import EmbeddingsConfig, EncoderConfig, HeadConfig
+from tagkit.config.embeddings_section import EmbeddingsConfig
+from tagkit.config.encoder_section import EncoderConfig
+from tagkit.config.head_section import HeadConfig
 from tagkit.config.option import Option, Section, options_of
 from tagkit.config.train_section import OutputConfig, TrainConfig
 from tagkit.config.values import established
@@ -59,6 +61,11 @@ class Config(Section):
             raise ValueError(
                 f"encoder.merge = {self.encoder.merge!r} joins two directions: it needs "
                 "encoder.bidirectional = true"
+            )
+        if self.encoder.chrono and self.encoder.cell == "leaky" and self.encoder.leak != "learned":
+            raise ValueError(
+                f"encoder.chrono = {self.encoder.chrono} draws the rates that the cell leaky "
+                "learns: it needs encoder.leak = 'learned'"
             )
         _check_heads(self.encoder)
         for name, option in options_of(Config).items():

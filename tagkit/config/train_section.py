@@ -97,6 +97,17 @@ class TrainConfig(Section):
             needs=Needs("encoder.cell", but=("transformer",)),
         ),
     ] = 512
+    # Omega of Pascanu et al. 2013 (Goodfellow, Bengio and Courville, eq. 10.52), which asks that a
+    # gradient keeps its norm from token to token: `nn/information_flow.py`.
+    flow_strength: Annotated[
+        float,
+        Field(ge=0),
+        Option(
+            "Strength of the regulariser against gradients that vanish or explode through time; 0 "
+            "for none.",
+            needs=Needs("encoder.cell", but=("echo-state", "sru", "transformer")),
+        ),
+    ] = 0.0
     # The gradient is that of one large batch, exactly, at the memory of a small one.
     accumulate: Annotated[int, Field(ge=1), Option("Batches per step of the optimizer.")] = 1
     # Pascanu et al. 2013: gradients of recurrent networks explode now and then.

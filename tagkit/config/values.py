@@ -83,6 +83,13 @@ def _rising_from_one(periods: tuple[int, ...]) -> tuple[int, ...]:
     raise ValueError("expected rising numbers of which the first is 1, such as [1, 2, 4, 8]")
 
 
+def _none_or_range(longest: int) -> int:
+    # Times are drawn between 2 and the longest.
+    if longest == 0 or longest >= 3:
+        return longest
+    raise ValueError("expected 0, or a number greater than or equal to 3")
+
+
 def _steps_or_minutes(text: int | str) -> int | str:
     if isinstance(text, int):
         if text >= 1:
@@ -109,4 +116,5 @@ TrainScheme = Annotated[Literal["iob2", "iobes", "bilou"], BeforeValidator(estab
 Device = Annotated[str, AfterValidator(_cuda_or_cpu)]
 Encoding = Annotated[str, AfterValidator(_known_encoding)]
 Periods = Annotated[tuple[Size, ...], AfterValidator(_rising_from_one)]
+Chrono = Annotated[int, AfterValidator(_none_or_range)]
 Interval = Annotated[int | str, AfterValidator(_steps_or_minutes)]

@@ -58,10 +58,12 @@ class ColumnTagger(Model):
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """As in `Model`, with the vectors of the tokens beside their states."""
         inputs, mask = self._inputs(batch), batch.tokens.mask
-        states, final = self.encoder.read(inputs, mask)
+        with self._watched() as penalties:
+            states, final = self.encoder.read(inputs, mask)
         # In mixed precision too: sums over all paths need all digits.
         with torch.autocast(states.device.type, enabled=False):
-            return self.loss_of(self._beside(states, inputs), final.float(), batch)
+            total, count = self.loss_of(self._beside(states, inputs), final.float(), batch)
+        return self._regularised(total, penalties), count
 
     def read(self, tokens: Tokens, words: CachedWords) -> tuple[Tensor, Tensor]:
         """As in `Model`, with the vectors of the tokens beside their states."""

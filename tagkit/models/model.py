@@ -8,7 +8,8 @@ A task adds what it reads from these states, its heads, and their loss (`tagger.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
@@ -22,6 +23,7 @@ from tagkit.nn.cells.cell import CellOptions
 from tagkit.nn.embedding import AffixEmbedding, CharEncoder, TokenEmbedding, WordEmbedding
 from tagkit.nn.encoder import Encoder
 from tagkit.nn.inference import CachedWords, CharReader, read_cached
+from tagkit.nn.information_flow import watched_flow
 
 
 class Model(nn.Module, ABC):
@@ -76,10 +78,25 @@ class Model(nn.Module, ABC):
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """The loss of a batch, as `loss_of` returns it."""
         # (batch, time, features) -> (batch, time, hidden) and (batch, hidden)
-        states, final = self.encoder.read(self._inputs(batch), batch.tokens.mask)
+        inputs, mask = self._inputs(batch), batch.tokens.mask
+        with self._watched() as penalties:
+            states, final = self.encoder.read(inputs, mask)
         # In mixed precision too: sums over all paths need all digits.
         with torch.autocast(states.device.type, enabled=False):
-            return self.loss_of(states.float(), final.float(), batch)
+            total, count = self.loss_of(states.float(), final.float(), batch)
+        return self._regularised(total, penalties), count
+
+    def _watched(self) -> AbstractContextManager[list[Tensor]]:
+        """Within it the layers of the encoder give penalties, where a loss is regularised."""
+        return watched_flow() if self.encoder.flow_strength and self.training else nullcontext([])
+
+    def _regularised(self, total: Tensor, penalties: Sequence[Tensor]) -> Tensor:
+        """The same loss, whose gradient has that of the penalties."""
+        return (
+            total + self.encoder.flow_strength * torch.stack([*penalties]).sum()
+            if penalties
+            else total
+        )
 
     def vectors(self, words: Words, char_reader: CharReader | None = None) -> Tensor:
         """(words, features) vectors of distinct words; `char_reader` is that of prediction."""
@@ -163,10 +180,12 @@ def cell_options(encoder: EncoderConfig) -> CellOptions:
     """The options of the encoder's cell."""
     return CellOptions(
         activation=encoder.activation,
+        init=encoder.init,
+        spectral_radius=None if encoder.spectral_radius == "auto" else encoder.spectral_radius,
+        chrono=encoder.chrono,
         leak=encoder.leak,
         skip=encoder.skip,
         periods=encoder.periods,
-        spectral_radius=encoder.spectral_radius,
         sparsity=encoder.sparsity,
         input_scale=encoder.input_scale,
         heads=encoder.heads,
@@ -182,7 +201,7 @@ def cell_options(encoder: EncoderConfig) -> CellOptions:
 def build_encoder(config: Config, inputs: int) -> Encoder:
     """The layers over `inputs` features of each token, with fresh weights."""
     encoder = config.encoder
-    return Encoder(
+    built = Encoder(
         cell=encoder.cell,
         options=cell_options(encoder),
         inputs=inputs,
@@ -197,3 +216,5 @@ def build_encoder(config: Config, inputs: int) -> Encoder:
         locked_dropout=encoder.locked_dropout,
         word_dropout=encoder.word_dropout,
     )
+    built.flow_strength = config.train.flow_strength
+    return built

@@ -13,9 +13,9 @@ from torch import Tensor, nn
 
 from tagkit.nn.cells import CELLS
 from tagkit.nn.cells.cell import CellOptions
-from tagkit.nn.encoder import RecurrentLayer, merge_directions
 from tagkit.nn.inference import CharReader, layer_reader
 from tagkit.nn.packing import Packing
+from tagkit.nn.recurrent_layer import RecurrentLayer, merge_directions
 
 
 class RowUpdatedEmbedding(nn.Embedding):

@@ -23,11 +23,12 @@ import torch
 from torch import Tensor
 
 from tagkit.nn.cells.recurrence import Floats
-from tagkit.nn.encoder import Encoder, RecurrentLayer, merge_directions
+from tagkit.nn.encoder import Encoder
 from tagkit.nn.layer import EncoderLayer
 from tagkit.nn.packing import Ids, Places
 from tagkit.nn.padding import reverse_each
 from tagkit.nn.products import PRODUCTS
+from tagkit.nn.recurrent_layer import RecurrentLayer, merge_directions
 from tagkit.nn.row_reader import RowReader
 
 PRECISIONS = tuple(PRODUCTS)

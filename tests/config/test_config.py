@@ -60,7 +60,9 @@ LIMITS: list[tuple[str, list[str], list[tuple[str, str]]]] = [
     ("encoder.leak", ["'spectrum'", "'learned'", "1e-9", "1"], [("0", "'spectrum' or 'learned' or a number greater than 0"), ("1.1", "'spectrum' or 'learned' or a number less than or equal to 1")]),
     ("encoder.transition_layers", ["2", "100"], [("1", "greater than or equal to 2"), ("101", "less than or equal to 100")]),
     ("encoder.skip", ["2", "1000"], [("1", "greater than or equal to 2"), ("1001", "less than or equal to 1000")]),
-    ("encoder.spectral_radius", ["1e-9", "9"], [("0", "greater than 0"), ("inf", FINITE)]),
+    ("encoder.spectral_radius", ["'auto'", "1e-9", "9"], [("0", "'auto' or a number greater than 0"), ("inf", f"'auto' or {FINITE}")]),
+    ("encoder.chrono", ["0", "3", "9"], [("2", "0, or a number greater than or equal to 3"), ("-1", "0, or a number greater than or equal to 3")]),
+    ("train.flow_strength", ["0", "9"], [("-1", NOT_BELOW_0), ("inf", FINITE)]),
     ("encoder.input_scale", ["1e-9", "9"], [("0", "greater than 0"), ("inf", FINITE)]),
     ("train.lr", ["'auto'", "1e-9", "7"], [("0", "'auto' or a number greater than 0"), ("-1", "'auto' or a number greater than 0"), ("inf", f"'auto' or {FINITE}")]),
     ("train.weight_decay", ["0", "1"], [("-1", NOT_BELOW_0)]),
@@ -141,10 +143,11 @@ def test_heads_share_the_hidden_values_of_a_transformer(options: list[str], expe
 def test_the_names_in_the_config_are_the_keys_of_the_tables() -> None:
     from tagkit.models.task_table import COLUMNS, TASKS
     from tagkit.nn.cells import CELLS
-    from tagkit.nn.encoder import LAYERS, MERGES
+    from tagkit.nn.encoder import LAYERS
     from tagkit.nn.heads import HEADS, POOLINGS
     from tagkit.nn.heads.classification import ACTIVATIONS
     from tagkit.nn.heads.sampling import SAMPLINGS
+    from tagkit.nn.recurrent_layer import MERGES
     from tagkit.text.tokenizer import TOKENIZERS
     from tagkit.training.optimizer import OPTIMIZERS
 

@@ -87,6 +87,12 @@ def problems(*overrides: str, **searched: Any) -> tuple[str, ...]:
         (["encoder.cell=transformer", "encoder.max_positions=9"],
          'encoder.max_positions = 9: has no effect with encoder.positions = "rotary"; leave it '
          "out"),
+        (["encoder.cell=elman", "encoder.chrono=9"],
+         'encoder.chrono = 9: has no effect with encoder.cell = "elman"; leave it out'),
+        (["encoder.cell=echo-state", "encoder.init=identity"],
+         'encoder.init = "identity": has no effect with encoder.cell = "echo-state"; leave it out'),
+        (["encoder.cell=echo-state", "train.flow_strength=1"],
+         'train.flow_strength = 1.0: has no effect with encoder.cell = "echo-state"; leave it out'),
         (["train.seed=3", "train.seeds=[1, 2]"],
          "train.seed = 3: has no effect with train.seeds = [1, 2]; leave it out"),
         (["train.momentum=0.5"],

@@ -26,5 +26,13 @@ def test_a_classifier_has_its_feed_forward_layers_after_the_pooling() -> None:
     assert (config.encoder.output_layers, config.head.hidden) == ((50,), (30,))
 
 
+def test_the_rates_of_leaky_units_are_drawn_where_they_are_learnt() -> None:
+    assert problems("encoder.cell=leaky", "encoder.chrono=50") == (
+        "encoder.chrono = 50 draws the rates that the cell leaky learns: it needs encoder.leak = "
+        "'learned'",
+    )
+    load_config(None, ["encoder.cell=leaky", "encoder.chrono=50", "encoder.leak=learned"])
+
+
 def test_threads_are_at_most_the_cores_of_the_machine() -> None:
     assert 1 <= default_threads() <= (os.cpu_count() or 1)

@@ -87,6 +87,8 @@ OTHER_RUNS = [
     ['data.tag_column=["UPOS", "FEATS", "LEMMA", "MISC.NER"]'],
     *([f"encoder.cell={cell}"] for cell in sorted(LAYERS.keys() - {"lstm"})),
     ["encoder.cell=leaky", "encoder.leak=learned", "train.bptt=3"],
+    ["train.flow_strength=0.5", "train.accumulate=2", "encoder.layers=2"],
+    ["encoder.init=normal", "encoder.spectral_radius=1.1", "encoder.chrono=9"],
     ["encoder.cell=echo-state", "encoder.leak=learned", "encoder.sparsity=0.5"],
     # The schedule counts steps of the run, not batches nor steps since it was resumed.
     ["head.kind=feedback", "head.sampling=linear", "head.sampling_steps=20", "train.accumulate=2"],

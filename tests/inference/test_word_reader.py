@@ -9,8 +9,8 @@ from tagkit.features.encoding import encode_words
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.inference.word_reader import WordReader
 from tagkit.nn.embedding import AffixEmbedding, CharEncoder, TokenEmbedding, WordEmbedding
-from tagkit.nn.encoder import RecurrentLayer
 from tagkit.nn.inference import layer_reader
+from tagkit.nn.recurrent_layer import RecurrentLayer
 
 WORDS = ["Ada", "bringing", "Rome", "sing", "x", "unseen!", "é"]
 VOCABULARY = Vocabulary(

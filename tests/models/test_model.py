@@ -223,6 +223,37 @@ def test_every_option_of_the_encoder_and_the_characters_reaches_its_place() -> N
     assert model.embed.chars is None
 
 
+def test_options_of_initial_weights_reach_the_cell_of_the_encoder_alone() -> None:
+    given = {"encoder.init": "identity", "encoder.spectral_radius": 0.5, "encoder.chrono": 9}
+    overrides = [f"{name}={value}" for name, value in given.items()]
+    model = build(load_config(overrides=[*overrides, "data.scheme=iob2"]), VOCABULARY)
+    gate = model.encoder.layers[0].forwards.weight_hh_l0[:200]
+    assert torch.equal(gate, 0.5 * torch.eye(200))
+    assert model.embed.chars is not None
+    chars = model.embed.chars.layer.forwards
+    assert not torch.equal(chars.weight_hh_l0[:50], chars.weight_hh_l0[:50].diag().diag())
+    assert set(chars.bias_ih_l0.tolist()) == {0, 1}
+
+
+def test_the_strength_weighs_what_the_regulariser_adds_to_gradients_and_not_to_the_loss() -> None:
+    found = {}
+    batch = encoded().batch(np.arange(10))
+    for strength in (0, 1, 3):
+        model = tagger("crf", "encoder.layers=2", f"train.flow_strength={strength}").train()
+        total, _ = model(batch)
+        total.backward()
+        gradients = {name: one.grad for name, one in model.named_parameters()}
+        found[strength] = total.detach(), gradients
+    assert found[0][0] == found[1][0] == found[3][0]
+    for name, before in found[0][1].items():
+        once, thrice = found[1][1][name], found[3][1][name]
+        if name.startswith("encoder."):
+            assert not torch.allclose(once, before), name
+            torch.testing.assert_close(thrice - before, 3 * (once - before), rtol=1e-3, atol=1e-4)
+        elif before is not None:
+            assert torch.equal(once, before), name
+
+
 @pytest.mark.parametrize(
     ("head", "constrain", "decoding", "training"),
     [

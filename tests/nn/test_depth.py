@@ -12,7 +12,8 @@ from torch import Tensor, nn
 
 from tagkit.config import EncoderConfig, allowed
 from tagkit.nn.depth import CONNECTIONS, Highway, output_layer
-from tagkit.nn.encoder import MERGES, Encoder
+from tagkit.nn.encoder import Encoder
+from tagkit.nn.recurrent_layer import MERGES
 
 LENGTHS = (5, 1, 3)
 MASK = torch.arange(5) < torch.tensor(LENGTHS).unsqueeze(1)

@@ -8,7 +8,8 @@ import torch
 from cell_options import MOSTLY_SLOW, cell_of
 from torch import Tensor, nn
 
-from tagkit.nn.encoder import MERGES, Encoder, RecurrentLayer, merge_directions
+from tagkit.nn.encoder import Encoder
+from tagkit.nn.recurrent_layer import MERGES, RecurrentLayer, merge_directions
 
 LENGTHS = [5, 1, 3, 4]
 MASK = torch.arange(5) < torch.tensor(LENGTHS)[:, None]

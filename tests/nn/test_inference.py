@@ -8,7 +8,7 @@ from torch import Tensor
 
 from tagkit.nn import row_reader
 from tagkit.nn.embedding import CharEncoder
-from tagkit.nn.encoder import MERGES, Encoder, RecurrentLayer
+from tagkit.nn.encoder import Encoder
 from tagkit.nn.inference import (
     layer_reader,
     layer_readers,
@@ -16,6 +16,7 @@ from tagkit.nn.inference import (
     read_cached,
     read_layer_cached,
 )
+from tagkit.nn.recurrent_layer import MERGES, RecurrentLayer
 
 LENGTHS = (5, 1, 3, 2)
 MASK = torch.arange(5) < torch.tensor(LENGTHS).unsqueeze(1)

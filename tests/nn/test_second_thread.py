@@ -8,7 +8,7 @@ import torch
 from cell_options import MOSTLY_SLOW, cell_of
 from torch import Tensor
 
-from tagkit.nn.encoder import RecurrentLayer
+from tagkit.nn.recurrent_layer import RecurrentLayer
 from tagkit.nn.second_thread import read_both, second_thread
 
 MASK = torch.arange(7) < torch.tensor([7, 2, 5, 1])[:, None]

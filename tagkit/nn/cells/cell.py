@@ -18,12 +18,16 @@ class CellOptions:
     """Options of cells; each cell reads its own and ignores the others.
 
     Attributes:
+        init: how recurrent weights begin: "orthogonal", "identity", "normal" or "xavier"
+            (`initial.py`).
+        spectral_radius: that recurrent weights are scaled to, above 0; None for that of `init`.
+        chrono: steps for which gates can keep the past at the beginning; 0 for biases of 0, and
+            forget gates of 1.
         activation: of `elman`.
         leak: of `leaky` and `echo-state`: share of a unit's state that a step replaces, above 0 and
             up to 1; "spectrum" for a fixed share of each unit, "learned" for trained ones.
         skip: of `skip`: steps that its second recurrent connection reaches back, at least 2.
         periods: of `clockwork`: of each group of units, in steps; rising, the first is 1.
-        spectral_radius: of the recurrent weights of `echo-state`, above 0.
         sparsity: share of the recurrent weights of `echo-state` that are 0, below 1.
         input_scale: of `echo-state`: its input weights lie between -input_scale and input_scale.
         heads: of `transformer`; they divide the hidden values.
@@ -36,11 +40,13 @@ class CellOptions:
         transition_skip: of `deep-transition`: whether a connection skips all of them but the last.
     """
 
+    init: Literal["orthogonal", "identity", "normal", "xavier"]
+    spectral_radius: float | None
+    chrono: int
     activation: Literal["tanh", "relu"]
     leak: float | Literal["spectrum", "learned"]
     skip: int
     periods: tuple[int, ...]
-    spectral_radius: float
     sparsity: float
     input_scale: float
     heads: int
@@ -50,6 +56,22 @@ class CellOptions:
     max_positions: int
     transition_layers: int
     transition_skip: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """A network's steps as operations that can be differentiated twice.
+
+    Attributes:
+        memories: number of values of each tensor that is carried from step to step.
+        project: (..., inputs) -> (..., width), all that a step computes from its input alone.
+        advance: that, and the state of the step before, (..., values) of each memory -> (...,
+            hidden), and the state after the step; no axis but the last has a meaning.
+    """
+
+    memories: tuple[int, ...]
+    project: Callable[[Tensor], Tensor]
+    advance: Callable[[Tensor, tuple[Tensor, ...]], tuple[Tensor, tuple[Tensor, ...]]]
 
 
 class Network(nn.Module):
@@ -71,6 +93,10 @@ class Network(nn.Module):
         """One step of `forward`: (batch, inputs) -> (batch, hidden) and the state after it."""
         states, after = self(inputs.unsqueeze(1), state)
         return states.squeeze(1), after
+
+    def steps(self) -> Steps | None:
+        """Its steps with its weights of now; None where the flow of information has no meaning."""
+        return None
 
     def recurrence(self) -> Recurrence | None:
         """How cached inference reads the network; None where its input products are no help."""

@@ -21,13 +21,13 @@ from tagkit.nn.cells.time_loop import Functions, LoopNetwork, Values, fresh_recu
 class ClockworkNetwork(LoopNetwork):
     """A layer of groups of simple recurrent units, each group with a clock of its own."""
 
-    def __init__(self, inputs: int, hidden: int, periods: Sequence[int]) -> None:
-        """`periods` of the groups, rising; the units are divided evenly among them."""
+    def __init__(self, inputs: int, hidden: int, options: CellOptions) -> None:
+        """`options.periods` of the groups, rising; the units are divided evenly among them."""
         # States, and the number of the step. It is the same number for all sentences; as a tensor
         # with an axis of the batch it is carried from segment to segment as states are.
         super().__init__(inputs=inputs, hidden=hidden, gates=1, memories=[hidden, 1])
-        self.periods = tuple(periods)
-        self.weight_hh = fresh_recurrent_weights(1, hidden)
+        self.periods = options.periods
+        self.weight_hh = fresh_recurrent_weights(1, hidden, options)
 
     def periods_of_units(self) -> Tensor:
         """(hidden,) the period of each unit's group."""
@@ -63,7 +63,7 @@ class ClockworkNetwork(LoopNetwork):
 
 def build(inputs: int, hidden: int, options: CellOptions) -> ClockworkNetwork:
     """A network, as `Cell.build` describes it."""
-    return ClockworkNetwork(inputs, hidden, options.periods)
+    return ClockworkNetwork(inputs, hidden, options)
 
 
 CLOCKWORK = Cell(name="clockwork RNN", build=build)

@@ -23,11 +23,12 @@ from tagkit.nn.cells.time_loop import Functions, LoopNetwork, Values, fresh_recu
 class DeepTransitionNetwork(LoopNetwork):
     """A layer whose step has several layers, without a connection past them."""
 
-    def __init__(self, inputs: int, hidden: int, layers: int) -> None:
-        """`layers` of a step are K, at least 2, each of `hidden` units."""
+    def __init__(self, inputs: int, hidden: int, options: CellOptions) -> None:
+        """A step has `options.transition_layers` layers, K, each of `hidden` units."""
+        layers = options.transition_layers
         super().__init__(inputs=inputs, hidden=hidden, gates=1, memories=[hidden])
         # U_1 to U_K, and b_2 to b_K; b_1 is the bias of the input product.
-        self.weight_hh = fresh_recurrent_weights(layers, hidden)
+        self.weight_hh = fresh_recurrent_weights(layers, hidden, options)
         self.bias_deeper = nn.Parameter(torch.zeros(layers - 1, hidden))
 
     def recurrent_weights(self) -> tuple[Tensor, ...]:
@@ -57,14 +58,14 @@ class DeepTransitionNetwork(LoopNetwork):
 class ShortenedTransitionNetwork(DeepTransitionNetwork):
     """A layer whose step has several layers, and a connection past all of them but the last."""
 
-    def __init__(self, inputs: int, hidden: int, layers: int) -> None:
+    def __init__(self, inputs: int, hidden: int, options: CellOptions) -> None:
         """As in `DeepTransitionNetwork`."""
-        super().__init__(inputs, hidden, layers)
+        super().__init__(inputs, hidden, options)
         # The sum of two products, U_K a + S h, has the variance of one with this gain.
         gain = 0.5**0.5
         with torch.no_grad():
             self.weight_hh[-hidden:] *= gain
-        self.weight_skip = fresh_recurrent_weights(1, hidden, gain=gain)
+        self.weight_skip = fresh_recurrent_weights(1, hidden, options, gain=gain)
 
     def recurrent_weights(self) -> tuple[Tensor, ...]:
         """U_1 to U_K, and S."""
@@ -88,7 +89,7 @@ class ShortenedTransitionNetwork(DeepTransitionNetwork):
 def build(inputs: int, hidden: int, options: CellOptions) -> DeepTransitionNetwork:
     """A network, as `Cell.build` describes it."""
     kind = ShortenedTransitionNetwork if options.transition_skip else DeepTransitionNetwork
-    return kind(inputs, hidden, options.transition_layers)
+    return kind(inputs, hidden, options)
 
 
 DEEP_TRANSITION = Cell(name="deep-transition RNN", build=build)

@@ -13,7 +13,10 @@ import torch
 from torch import Tensor, nn
 
 from tagkit.nn.cells.cell import Cell, CellOptions
+from tagkit.nn.cells.initial import spectral_radius
 from tagkit.nn.cells.leaky import LeakyNetwork
+
+RADIUS = 0.9  # of a reservoir where the options give none: its echoes fade
 
 
 class EchoStateNetwork(LeakyNetwork):
@@ -21,9 +24,10 @@ class EchoStateNetwork(LeakyNetwork):
 
     def __init__(self, inputs: int, hidden: int, options: CellOptions) -> None:
         """Weights drawn and scaled as the options say."""
-        super().__init__(inputs, hidden, options.leak)
+        super().__init__(inputs, hidden, options)
         nn.init.uniform_(self.weight_ih, -options.input_scale, options.input_scale)
-        weights = _reservoir(self.weight_hh, options.sparsity, options.spectral_radius)
+        radius = RADIUS if options.spectral_radius is None else options.spectral_radius
+        weights = _reservoir(self.weight_hh, options.sparsity, radius)
         self.weight_hh = nn.Parameter(weights)
         for parameter in (self.weight_ih, self.weight_hh, self.bias):
             parameter.requires_grad_(False)
@@ -40,8 +44,7 @@ def _reservoir(like: Tensor, sparsity: float, radius: float) -> Tensor:
     # The places of the largest of random numbers are a random choice: (hidden, read)
     chosen = torch.rand(hidden, hidden).topk(read).indices
     weights = torch.zeros(hidden, hidden).scatter_(1, chosen, torch.randn(hidden, read))
-    largest: Tensor = torch.linalg.eigvals(weights).abs().max()
-    return weights * (radius / largest)
+    return weights * (radius / spectral_radius(weights))
 
 
 def build(inputs: int, hidden: int, options: CellOptions) -> EchoStateNetwork:

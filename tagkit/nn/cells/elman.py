@@ -16,8 +16,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from tagkit.nn.cells.cell import Cell, CellOptions, Network
-from tagkit.nn.cells.fused import fused_weights, with_fresh_weights
+from tagkit.nn.cells.cell import Cell, CellOptions, Network, Steps
+from tagkit.nn.cells.fused import fused_weights, projection, with_fresh_weights
 from tagkit.nn.cells.recurrence import Floats, Recurrence, StepInputs
 from tagkit.nn.products import Product
 
@@ -69,6 +69,20 @@ def read_packed(
 class ElmanNetwork(nn.RNN, Network):  # type: ignore[misc]
     """torch's simple recurrent network."""
 
+    def steps(self) -> Steps:
+        """As described in `Network`."""
+        squash = torch.relu if self.nonlinearity == "relu" else torch.tanh
+
+        def advance(
+            projected: Tensor, state: tuple[Tensor, ...]
+        ) -> tuple[Tensor, tuple[Tensor, ...]]:
+            after = squash(
+                projected + nn.functional.linear(state[0], self.get_parameter("weight_hh_l0"))
+            )
+            return after, (after,)
+
+        return Steps((self.hidden_size,), projection(self), advance)
+
     def recurrence(self) -> Recurrence:
         """As described in `Network`."""
         relu = self.nonlinearity == "relu"
@@ -84,7 +98,7 @@ class ElmanNetwork(nn.RNN, Network):  # type: ignore[misc]
 def build(inputs: int, hidden: int, options: CellOptions) -> ElmanNetwork:
     """A network, as `Cell.build` describes it."""
     network = ElmanNetwork(inputs, hidden, batch_first=True, nonlinearity=options.activation)
-    return with_fresh_weights(network, gates=1)
+    return with_fresh_weights(network, 1, options)
 
 
 ELMAN = Cell(name="Elman RNN", build=build)

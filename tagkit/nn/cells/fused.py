@@ -1,18 +1,22 @@
 """What the cells share whose networks are torch's fused ones."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
 
-from tagkit.nn.cells.cell import Network
+from tagkit.nn.cells.cell import CellOptions, Network
+from tagkit.nn.cells.initial import fill_recurrent
 from tagkit.nn.cells.recurrence import Weights
 
 _Network = TypeVar("_Network", bound=Network)
 
 
-def with_fresh_weights(network: _Network, gates: int, forget_gate: int | None = None) -> _Network:
+def with_fresh_weights(
+    network: _Network, gates: int, options: CellOptions, forget_gate: int | None = None
+) -> _Network:
     """The network with weights drawn anew.
 
     The order of the random draws is that of torch's parameters, gate by gate: a seed gives the
@@ -21,6 +25,7 @@ def with_fresh_weights(network: _Network, gates: int, forget_gate: int | None = 
     Args:
         network: one of torch's, of one layer and one direction.
         gates: how many products of size `hidden` a step computes from its input.
+        options: how recurrent weights begin.
         forget_gate: which gate's bias begins at 1; None for a cell without one.
     """
     with torch.no_grad():
@@ -36,13 +41,17 @@ def with_fresh_weights(network: _Network, gates: int, forget_gate: int | None = 
                     of_gates[forget_gate].fill_(1)
             elif name.startswith("weight_hh"):
                 for gate in of_gates:
-                    # All singular values are 1: a product over many steps neither vanishes nor
-                    # explodes by itself (Saxe et al. 2014; Pascanu et al. 2013).
-                    nn.init.orthogonal_(gate)  # (hidden, hidden)
+                    fill_recurrent(gate, options, gain=1)  # (hidden, hidden)
             else:
                 for gate in of_gates:
                     nn.init.xavier_uniform_(gate)  # Glorot and Bengio 2010, eq. 16
     return network
+
+
+def projection(network: Network) -> Callable[[Tensor], Tensor]:
+    """W x + b of one of torch's networks, with both biases where these can be added beforehand."""
+    weights, (bias, _) = network.get_parameter("weight_ih_l0"), summed_biases(network)
+    return partial(nn.functional.linear, weight=weights, bias=bias)
 
 
 def summed_biases(network: Network) -> tuple[Tensor, tuple[Tensor, ...]]:

@@ -10,13 +10,15 @@ U_n (r * h[t-1]). Outside it, all three products of a step are one.
 """
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from tagkit.nn.cells.cell import Cell, CellOptions, Network
+from tagkit.nn.cells.cell import Cell, CellOptions, Network, Steps
 from tagkit.nn.cells.fused import fused_weights, with_fresh_weights
+from tagkit.nn.cells.initial import fill_chrono
 from tagkit.nn.cells.recurrence import HALF, Floats, Recurrence, StepInputs
 from tagkit.nn.products import Product
 
@@ -94,6 +96,24 @@ def read_packed(
 class GRUNetwork(nn.GRU, Network):  # type: ignore[misc]
     """torch's gated recurrent unit."""
 
+    def steps(self) -> Steps:
+        """As described in `Network`."""
+        w, u, of_input, of_hidden = self.parameters()
+        project = partial(nn.functional.linear, weight=w, bias=of_input)
+
+        def advance(
+            projected: Tensor, state: tuple[Tensor, ...]
+        ) -> tuple[Tensor, tuple[Tensor, ...]]:
+            (before,) = state
+            product = nn.functional.linear(before, u, of_hidden)
+            of_reset, of_update, of_new = product.chunk(3, -1)
+            reset, update, new = projected.chunk(3, -1)
+            new = torch.tanh(new + torch.sigmoid(reset + of_reset) * of_new)
+            after = new + torch.sigmoid(update + of_update) * (before - new)
+            return after, (after,)
+
+        return Steps((self.hidden_size,), project, advance)
+
     def recurrence(self) -> Recurrence:
         """As described in `Network`."""
         return Recurrence(
@@ -106,8 +126,11 @@ class GRUNetwork(nn.GRU, Network):  # type: ignore[misc]
 
 
 def build(inputs: int, hidden: int, options: CellOptions) -> GRUNetwork:
-    """A network, as `Cell.build` describes it; it has no options."""
-    return with_fresh_weights(GRUNetwork(inputs, hidden, batch_first=True), gates=3)
+    """A network, as `Cell.build` describes it."""
+    network = with_fresh_weights(GRUNetwork(inputs, hidden, batch_first=True), 3, options)
+    # z keeps the past, and 1 - z takes what is new.
+    fill_chrono(options.chrono, keep=network.get_parameter("bias_ih_l0")[hidden : 2 * hidden])
+    return network
 
 
 GRU = Cell(name="GRU", build=build)

@@ -15,16 +15,19 @@ from collections.abc import Callable, Sequence
 from torch import Tensor
 
 from tagkit.nn.cells.cell import Cell, CellOptions
+from tagkit.nn.cells.initial import fill_chrono
 from tagkit.nn.cells.time_loop import Functions, LoopNetwork, Values, fresh_recurrent_weights
 
 
 class ResetBeforeGRUNetwork(LoopNetwork):
     """A layer of gated recurrent units; the order of the gates is r, z, n."""
 
-    def __init__(self, inputs: int, hidden: int) -> None:
+    def __init__(self, inputs: int, hidden: int, options: CellOptions) -> None:
         """`hidden` units."""
         super().__init__(inputs=inputs, hidden=hidden, gates=3, memories=[hidden])
-        self.weight_hh = fresh_recurrent_weights(3, hidden)
+        self.weight_hh = fresh_recurrent_weights(3, hidden, options)
+        # z keeps the past, and 1 - z takes what is new.
+        fill_chrono(options.chrono, keep=self.bias[hidden : 2 * hidden])
 
     def recurrent_weights(self) -> tuple[Tensor, ...]:
         """U_r and U_z as one matrix, and U_n."""
@@ -50,8 +53,8 @@ class ResetBeforeGRUNetwork(LoopNetwork):
 
 
 def build(inputs: int, hidden: int, options: CellOptions) -> ResetBeforeGRUNetwork:
-    """A network, as `Cell.build` describes it; it has no options."""
-    return ResetBeforeGRUNetwork(inputs, hidden)
+    """A network, as `Cell.build` describes it."""
+    return ResetBeforeGRUNetwork(inputs, hidden, options)
 
 
 GRU_RESET_BEFORE = Cell(name="reset-before GRU", build=build)

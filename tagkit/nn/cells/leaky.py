@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from tagkit.nn.cells.cell import Cell, CellOptions
+from tagkit.nn.cells.initial import fill_chrono
 from tagkit.nn.cells.time_loop import Functions, LoopNetwork, Values, fresh_recurrent_weights
 
 LONGEST = 32  # steps that the slowest unit of the spectrum remembers: more than most sentences have
@@ -24,15 +25,16 @@ LONGEST = 32  # steps that the slowest unit of the spectrum remembers: more than
 class LeakyNetwork(LoopNetwork):
     """A layer of leaky units."""
 
-    def __init__(self, inputs: int, hidden: int, leak: float | str) -> None:
-        """`leak` as in `CellOptions`."""
+    def __init__(self, inputs: int, hidden: int, options: CellOptions) -> None:
+        """`options.leak` as `CellOptions` describes it."""
         super().__init__(inputs=inputs, hidden=hidden, gates=1, memories=[hidden])
-        self.weight_hh = fresh_recurrent_weights(1, hidden)
-        self.leak = leak
-        if leak == "learned":
+        self.weight_hh = fresh_recurrent_weights(1, hidden, options)
+        self.leak = options.leak
+        if self.leak == "learned":
             # Any real number is the logit of a share between 0 and 1.
             logits = [math.log(rate / (1 - rate)) for rate in self._spectrum()]
             self.leak_logit = nn.Parameter(torch.tensor(logits))
+            fill_chrono(options.chrono, keep=torch.empty(hidden), take=self.leak_logit)
 
     def _spectrum(self) -> list[float]:
         """Leaking rates of time scales from 1 to `LONGEST` steps, in equal ratios."""
@@ -72,7 +74,7 @@ class LeakyNetwork(LoopNetwork):
 
 def build(inputs: int, hidden: int, options: CellOptions) -> LeakyNetwork:
     """A network, as `Cell.build` describes it."""
-    return LeakyNetwork(inputs, hidden, options.leak)
+    return LeakyNetwork(inputs, hidden, options)
 
 
 LEAKY = Cell(name="leaky RNN", build=build)

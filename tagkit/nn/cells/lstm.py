@@ -14,8 +14,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from tagkit.nn.cells.cell import Cell, CellOptions, Network
-from tagkit.nn.cells.fused import fused_weights, with_fresh_weights
+from tagkit.nn.cells.cell import Cell, CellOptions, Network, Steps
+from tagkit.nn.cells.fused import fused_weights, projection, with_fresh_weights
+from tagkit.nn.cells.initial import fill_chrono
 from tagkit.nn.cells.packed_lstm import packed_states
 from tagkit.nn.cells.recurrence import HALF, Floats, Recurrence, StepInputs
 from tagkit.nn.products import Product
@@ -99,6 +100,21 @@ def read_packed(
 class LSTMNetwork(nn.LSTM, Network):  # type: ignore[misc]
     """torch's long short-term memory."""
 
+    def steps(self) -> Steps:
+        """As described in `Network`."""
+
+        def advance(
+            projected: Tensor, state: tuple[Tensor, ...]
+        ) -> tuple[Tensor, tuple[Tensor, ...]]:
+            before, memory = state
+            sums = projected + nn.functional.linear(before, self.get_parameter("weight_hh_l0"))
+            entry, forget, new, out = sums.chunk(4, -1)
+            memory = torch.sigmoid(forget) * memory + torch.sigmoid(entry) * torch.tanh(new)
+            after = torch.sigmoid(out) * torch.tanh(memory)
+            return after, (after, memory)
+
+        return Steps((self.hidden_size, self.hidden_size), projection(self), advance)
+
     def recurrence(self) -> Recurrence:
         """As described in `Network`."""
         return Recurrence(
@@ -112,8 +128,12 @@ class LSTMNetwork(nn.LSTM, Network):  # type: ignore[misc]
 
 
 def build(inputs: int, hidden: int, options: CellOptions) -> LSTMNetwork:
-    """A network, as `Cell.build` describes it; it has no options."""
-    return with_fresh_weights(LSTMNetwork(inputs, hidden, batch_first=True), gates=4, forget_gate=1)
+    """A network, as `Cell.build` describes it."""
+    network = LSTMNetwork(inputs, hidden, batch_first=True)
+    with_fresh_weights(network, 4, options, forget_gate=1)
+    entry, forget, _, _ = network.get_parameter("bias_ih_l0").chunk(4)
+    fill_chrono(options.chrono, keep=forget, take=entry)
+    return network
 
 
 LSTM = Cell(name="LSTM", build=build, train_packed=packed_states)

@@ -23,11 +23,11 @@ class OutputFeedbackNetwork(LoopNetwork):
 
     bounded = False  # by no function: the output is linear
 
-    def __init__(self, inputs: int, hidden: int) -> None:
+    def __init__(self, inputs: int, hidden: int, options: CellOptions) -> None:
         """`hidden` units, and as many values of the output."""
         super().__init__(inputs=inputs, hidden=hidden, gates=1, memories=[hidden])
-        self.weight_hh = fresh_recurrent_weights(1, hidden)  # U
-        self.weight_out = fresh_recurrent_weights(1, hidden)  # V
+        self.weight_hh = fresh_recurrent_weights(1, hidden, options)  # U
+        self.weight_out = fresh_recurrent_weights(1, hidden, options)  # V
         self.bias_out = nn.Parameter(torch.zeros(hidden))  # c
 
     def recurrent_weights(self) -> tuple[Tensor, ...]:
@@ -53,8 +53,8 @@ class OutputFeedbackNetwork(LoopNetwork):
 
 
 def build(inputs: int, hidden: int, options: CellOptions) -> OutputFeedbackNetwork:
-    """A network, as `Cell.build` describes it; it has no options."""
-    return OutputFeedbackNetwork(inputs, hidden)
+    """A network, as `Cell.build` describes it."""
+    return OutputFeedbackNetwork(inputs, hidden, options)
 
 
 OUTPUT_FEEDBACK = Cell(name="output-feedback RNN", build=build)

@@ -17,19 +17,22 @@ import torch
 from torch import Tensor, nn
 
 from tagkit.nn.cells.cell import Cell, CellOptions
+from tagkit.nn.cells.initial import fill_chrono
 from tagkit.nn.cells.time_loop import Functions, LoopNetwork, Values, fresh_recurrent_weights
 
 
 class PeepholeLSTMNetwork(LoopNetwork):
     """A layer of LSTM units with peepholes; the order of the gates is torch's, i, f, g, o."""
 
-    def __init__(self, inputs: int, hidden: int) -> None:
+    def __init__(self, inputs: int, hidden: int, options: CellOptions) -> None:
         """Peepholes begin at 0, that is, as an LSTM without them; forget gates begin open."""
         super().__init__(inputs=inputs, hidden=hidden, gates=4, memories=[hidden, hidden])
-        self.weight_hh = fresh_recurrent_weights(4, hidden)
+        self.weight_hh = fresh_recurrent_weights(4, hidden, options)
         self.peepholes = nn.Parameter(torch.zeros(3, hidden))  # p_i, p_f, p_o
         with torch.no_grad():
             self.bias[hidden : 2 * hidden] = 1
+        entry, forget, _, _ = self.bias.chunk(4)
+        fill_chrono(options.chrono, keep=forget, take=entry)
 
     def recurrent_weights(self) -> tuple[Tensor, ...]:
         """U."""
@@ -64,8 +67,8 @@ class PeepholeLSTMNetwork(LoopNetwork):
 
 
 def build(inputs: int, hidden: int, options: CellOptions) -> PeepholeLSTMNetwork:
-    """A network, as `Cell.build` describes it; it has no options."""
-    return PeepholeLSTMNetwork(inputs, hidden)
+    """A network, as `Cell.build` describes it."""
+    return PeepholeLSTMNetwork(inputs, hidden, options)
 
 
 PEEPHOLE_LSTM = Cell(name="peephole LSTM", build=build)

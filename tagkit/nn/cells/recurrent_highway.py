@@ -26,11 +26,12 @@ GATE_BIAS = -2.0
 class RecurrentHighwayNetwork(LoopNetwork):
     """A layer of recurrent highway units; n and g of each layer of a step are one product."""
 
-    def __init__(self, inputs: int, hidden: int, layers: int) -> None:
-        """`layers` of a step are K."""
+    def __init__(self, inputs: int, hidden: int, options: CellOptions) -> None:
+        """A step has `options.transition_layers` layers, K."""
+        layers = options.transition_layers
         super().__init__(inputs=inputs, hidden=hidden, gates=2, memories=[hidden])
         # (K x 2 x hidden, hidden), and the biases of all layers of a step but the first
-        self.weight_hh = fresh_recurrent_weights(2 * layers, hidden)
+        self.weight_hh = fresh_recurrent_weights(2 * layers, hidden, options)
         self.bias_deeper = nn.Parameter(torch.zeros(layers - 1, 2 * hidden))
         with torch.no_grad():
             self.bias[hidden:] = GATE_BIAS
@@ -66,7 +67,7 @@ class RecurrentHighwayNetwork(LoopNetwork):
 
 def build(inputs: int, hidden: int, options: CellOptions) -> RecurrentHighwayNetwork:
     """A network, as `Cell.build` describes it."""
-    return RecurrentHighwayNetwork(inputs, hidden, options.transition_layers)
+    return RecurrentHighwayNetwork(inputs, hidden, options)
 
 
 RECURRENT_HIGHWAY = Cell(name="recurrent highway network", build=build)

@@ -17,13 +17,13 @@ from tagkit.nn.cells.time_loop import Functions, LoopNetwork, Values, fresh_recu
 class SkipNetwork(LoopNetwork):
     """A layer of simple recurrent units with a skip connection through time."""
 
-    def __init__(self, inputs: int, hidden: int, distance: int) -> None:
-        """`distance` is d, in steps."""
+    def __init__(self, inputs: int, hidden: int, options: CellOptions) -> None:
+        """`options.skip` is d, in steps."""
         # The last d states, the youngest first.
-        super().__init__(inputs=inputs, hidden=hidden, gates=1, memories=[hidden] * distance)
+        super().__init__(inputs=inputs, hidden=hidden, gates=1, memories=[hidden] * options.skip)
         # The sum of two products has the variance of one with this gain.
-        self.weight_hh = fresh_recurrent_weights(1, hidden, gain=0.5**0.5)
-        self.weight_skip = fresh_recurrent_weights(1, hidden, gain=0.5**0.5)
+        self.weight_hh = fresh_recurrent_weights(1, hidden, options, gain=0.5**0.5)
+        self.weight_skip = fresh_recurrent_weights(1, hidden, options, gain=0.5**0.5)
 
     def recurrent_weights(self) -> tuple[Tensor, ...]:
         """U and V."""
@@ -45,7 +45,7 @@ class SkipNetwork(LoopNetwork):
 
 def build(inputs: int, hidden: int, options: CellOptions) -> SkipNetwork:
     """A network, as `Cell.build` describes it."""
-    return SkipNetwork(inputs, hidden, options.skip)
+    return SkipNetwork(inputs, hidden, options)
 
 
 SKIP = Cell(name="skip RNN", build=build)

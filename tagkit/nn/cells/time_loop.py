@@ -16,7 +16,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from tagkit.nn.cells.cell import Network, State
+from tagkit.nn.cells.cell import CellOptions, Network, State, Steps
+from tagkit.nn.cells.initial import fill_recurrent
 from tagkit.nn.cells.recurrence import HALF, Floats, Recurrence, StepInputs, Weights
 from tagkit.nn.products import Product
 
@@ -117,14 +118,25 @@ class LoopNetwork(Network):
                 self.weight_ih.new_zeros(1, len(inputs), values) for values in self.memories
             )
         assert isinstance(state, tuple)
-        products = [partial(nn.functional.linear, weight=u) for u in self.recurrent_weights()]
-        constants = self.constants()
+        advance = self.steps().advance
         states = []
         for given in projected.unbind(0):
-            output, state = self.advance(given, state, products, constants, TORCH)
+            output, state = advance(given, state)
             states.append(output)
         # time of (1, batch, hidden) -> (batch, time, hidden)
         return torch.cat(states).transpose(0, 1), state
+
+    def steps(self) -> Steps:
+        """As described in `Network`."""
+        products = [partial(nn.functional.linear, weight=u) for u in self.recurrent_weights()]
+        constants = self.constants()
+
+        def advance(
+            projected: Tensor, state: tuple[Tensor, ...]
+        ) -> tuple[Tensor, tuple[Tensor, ...]]:
+            return self.advance(projected, state, products, constants, TORCH)
+
+        return Steps(self.memories, self.project, advance)
 
     def recurrence(self) -> Recurrence:
         """As described in `Network`."""
@@ -174,11 +186,13 @@ def fresh_input_weights(gates: int, hidden: int, inputs: int) -> nn.Parameter:
     return nn.Parameter(weights)
 
 
-def fresh_recurrent_weights(gates: int, hidden: int, gain: float = 1) -> nn.Parameter:
-    """(gates x hidden, hidden): all singular values of each gate are `gain` (Saxe et al. 2014)."""
+def fresh_recurrent_weights(
+    gates: int, hidden: int, options: CellOptions, gain: float = 1
+) -> nn.Parameter:
+    """(gates x hidden, hidden), each gate by itself as `options` say, times `gain`."""
     weights = torch.empty(gates * hidden, hidden)
     for gate in weights.chunk(gates):
-        nn.init.orthogonal_(gate, gain=gain)
+        fill_recurrent(gate, options, gain)
     return nn.Parameter(weights)
 
 

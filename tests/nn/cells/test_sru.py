@@ -12,8 +12,8 @@ from torch import Tensor, nn
 
 from tagkit.nn.cells.sru import SRUNetwork, build
 from tagkit.nn.cells.time_loop import TORCH
-from tagkit.nn.encoder import RecurrentLayer
 from tagkit.nn.inference import layer_reader, read_layer_cached
+from tagkit.nn.recurrent_layer import RecurrentLayer
 
 HIDDEN = 4
 

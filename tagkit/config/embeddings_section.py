@@ -1,0 +1,97 @@
+"""[embeddings] of tagkit.toml: how words become vectors."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from tagkit.config.option import Needs, Option, Section
+from tagkit.config.values import (
+    Auto,
+    CharCell,
+    Probability,
+    Size,
+)
+
+_WITH_CHARACTERS = Needs("embeddings.char_cell", but=("none",))
+_WITH_VECTORS = Needs("embeddings.vectors", but=("",))
+
+
+class EmbeddingsConfig(Section):
+    """[embeddings]: how a word is represented for the encoder."""
+
+    # A file of vectors fixes the dimension: they are added to the trained embedding, or stand for
+    # it.
+    word_dim: Annotated[
+        Size, Option("Dimension of word embeddings; with vectors, theirs.", inherit=True)
+    ] = 100
+    # Capitals are what names are recognised by; the character network keeps them.
+    lowercase: Annotated[
+        bool, Option("Lowercase words; their characters keep their case.", inherit=True)
+    ] = True
+    normalize_digits: Annotated[
+        bool, Option("Read every digit of a word as 0; not of its characters.", inherit=True)
+    ] = True
+    # Not inherited: it decides which words are added, not what the words that are there mean.
+    min_count: Annotated[
+        int, Field(ge=1), Option("Minimum frequency of a word; rarer ones are unknown.")
+    ] = 1
+    # A word that is seen once is a fair example of one never seen (Lample et al. 2016).
+    singleton_dropout: Annotated[
+        Probability, Option("Probability that a word seen once is replaced by the unknown word.")
+    ] = 0.5
+    vectors: Annotated[str, Option("File of pretrained word vectors.", "none", inherit=True)] = ""
+    # Files of vectors are sorted by frequency as a rule, so that the first ones cover most tokens.
+    max_vectors: Annotated[
+        int,
+        Field(ge=0),
+        Option("Maximum number of vectors to read; 0 for all.", inherit=True, needs=_WITH_VECTORS),
+    ] = 0
+    # With it, words of the vectors that training never saw share a space with those that it saw.
+    freeze_vectors: Annotated[
+        bool,
+        Option(
+            "Use the vectors without a trained embedding added to each.",
+            inherit=True,
+            needs=_WITH_VECTORS,
+        ),
+    ] = False
+    # The final states of both directions are the word's spelling (Ling et al. 2015; Lample et al.
+    # 2016); "none" leaves a word that is unknown without any features.
+    char_cell: Annotated[
+        CharCell, Option("Recurrent cell over the characters of a word.", inherit=True)
+    ] = "lstm"
+    char_dim: Annotated[
+        Size,
+        Option("Dimension of character embeddings.", inherit=True, needs=_WITH_CHARACTERS),
+    ] = 30
+    char_hidden: Annotated[
+        Size,
+        Option(
+            "Hidden units over characters, for each direction.",
+            inherit=True,
+            needs=_WITH_CHARACTERS,
+        ),
+    ] = 50
+    char_dropout: Annotated[
+        Probability, Option("Dropout of character embeddings.", needs=_WITH_CHARACTERS)
+    ] = 0.0
+    # The network over the characters learns them only from thousands of sentences. Beside
+    # pretrained vectors they lower the scores of all but the smallest corpora:
+    # `training/defaults.py`.
+    affix_dim: Annotated[
+        Auto | Annotated[int, Field(ge=0, le=100_000)],
+        Option(
+            "Dimension of the embedding of a word's prefixes, suffixes and shape; 0 for none; "
+            "auto: 50, or 0 with vectors and over 200 sentences.",
+            inherit=True,
+        ),
+    ] = "auto"
+    # Columns such as part-of-speech tags have tens of values, not tens of thousands.
+    feature_dim: Annotated[
+        Size,
+        Option(
+            "Dimension of the embedding of each feature column.",
+            inherit=True,
+            needs=Needs("data.feature_columns", but=((),)),
+        ),
+    ] = 20

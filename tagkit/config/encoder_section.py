@@ -1,0 +1,216 @@
+"""[encoder] of tagkit.toml: the layers over the words."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from tagkit.config.option import TAGS, Needs, Option, Section
+from tagkit.config.values import (
+    Auto,
+    Cell,
+    Chrono,
+    Periods,
+    Probability,
+    Size,
+)
+
+_WITH_RESERVOIR = Needs("encoder.cell", ("echo-state",))
+_WITH_ATTENTION = Needs("encoder.cell", ("transformer",))
+_WITH_GATES = Needs("encoder.cell", ("lstm", "gru", "lstm-peephole", "gru-reset-before", "leaky"))
+
+
+class EncoderConfig(Section):
+    """[encoder]: layers over the words, recurrent ones or of a transformer."""
+
+    # All cells take the same sizes: an LSTM of 200 units has four times the weights of an Elman
+    # cell.
+    cell: Annotated[Cell, Option("Recurrent cell, or transformer.", inherit=True)] = "lstm"
+    # Le, Jaitly and Hinton 2015 for relu.
+    activation: Annotated[
+        Literal["tanh", "relu"],
+        Option(
+            "Activation of the cell elman.", inherit=True, needs=Needs("encoder.cell", ("elman",))
+        ),
+    ] = "tanh"
+    # 1 - a in h = a h' + (1 - a) tanh(...): 1 keeps nothing of the state, as an Elman cell.
+    leak: Annotated[
+        Literal["spectrum", "learned"] | Annotated[float, Field(gt=0, le=1)],
+        Option(
+            "Share of a unit's state that a step replaces, for the cells leaky and echo-state: a "
+            "number, spectrum for time scales from 1 to 32 tokens, or learned.",
+            inherit=True,
+            needs=Needs("encoder.cell", ("leaky", "echo-state")),
+        ),
+    ] = "spectrum"
+    skip: Annotated[
+        int,
+        Field(ge=2, le=1000),
+        Option(
+            "Tokens that the second recurrent connection of the cell skip reaches back.",
+            inherit=True,
+            needs=Needs("encoder.cell", ("skip",)),
+        ),
+    ] = 5
+    # Of a sentence of 25 words the slowest group then reads four.
+    periods: Annotated[
+        Periods,
+        Option(
+            "Periods, in tokens, at which the groups of units of the cell clockwork are updated.",
+            inherit=True,
+            needs=Needs("encoder.cell", ("clockwork",)),
+        ),
+    ] = (1, 2, 4, 8)
+    # orthogonal: Saxe et al. 2014. identity: Le, Jaitly and Hinton 2015, with relu. xavier: Glorot
+    # and Bengio 2010.
+    init: Annotated[
+        Literal["orthogonal", "identity", "normal", "xavier"],
+        Option(
+            "How the recurrent weights of each gate begin: orthogonal, identity, normal or xavier.",
+            needs=Needs("encoder.cell", but=("echo-state", "sru", "transformer")),
+        ),
+    ] = "orthogonal"
+    # Of a state over many steps the part along an eigenvector shrinks or grows with its eigenvalue.
+    spectral_radius: Annotated[
+        Auto | Annotated[float, Field(gt=0)],
+        Option(
+            "Largest absolute eigenvalue of the initial recurrent weights of each gate; auto: 0.9 "
+            "for the cell echo-state, 1 for others, and as drawn for xavier.",
+            inherit=True,
+            needs=Needs("encoder.cell", but=("sru", "transformer")),
+        ),
+    ] = "auto"
+    # Tallec and Ollivier 2018.
+    chrono: Annotated[
+        Chrono,
+        Option(
+            "Tokens for which gates can keep the past at the beginning, at least 3; 0 for biases "
+            "of 0, and 1 of forget gates.",
+            needs=_WITH_GATES,
+        ),
+    ] = 0
+    sparsity: Annotated[
+        Probability,
+        Option(
+            "Share of the recurrent weights of the cell echo-state that are 0.",
+            inherit=True,
+            needs=_WITH_RESERVOIR,
+        ),
+    ] = 0.9
+    input_scale: Annotated[
+        float,
+        Field(gt=0),
+        Option(
+            "Largest absolute value of an input weight of the cell echo-state.",
+            inherit=True,
+            needs=_WITH_RESERVOIR,
+        ),
+    ] = 1.0
+    # Vaswani et al. 2017, section 3.2.2.
+    heads: Annotated[
+        Size,
+        Option(
+            "Attention heads of the transformer; they must divide encoder.hidden.",
+            inherit=True,
+            needs=_WITH_ATTENTION,
+        ),
+    ] = 4
+    feed_forward: Annotated[
+        int,
+        Field(ge=1, le=100),
+        Option(
+            "Units of the transformer's feed-forward layers, as a multiple of encoder.hidden.",
+            inherit=True,
+            needs=_WITH_ATTENTION,
+        ),
+    ] = 4
+    # Xiong et al. 2020: with the norm before, training needs no slow start.
+    norm: Annotated[
+        Literal["before", "after"],
+        Option(
+            "Where the layer norms of the transformer stand: before attention and feed-forward "
+            "layer, or after the sum with their input.",
+            inherit=True,
+            needs=_WITH_ATTENTION,
+        ),
+    ] = "before"
+    # Su et al. 2021 for rotary.
+    positions: Annotated[
+        Literal["rotary", "sinusoidal", "learned"],
+        Option(
+            "How the transformer knows the position of a token.",
+            inherit=True,
+            needs=_WITH_ATTENTION,
+        ),
+    ] = "rotary"
+    max_positions: Annotated[
+        Size,
+        Option(
+            "Number of learned positions; tokens beyond them share the last one.",
+            inherit=True,
+            needs=Needs("encoder.positions", ("learned",)),
+        ),
+    ] = 512
+    # Of one layer a step is that of an Elman network.
+    transition_layers: Annotated[
+        int,
+        Field(ge=2, le=100),
+        Option(
+            "Layers of a step, from state to state, of the cells deep-transition and "
+            "recurrent-highway.",
+            inherit=True,
+            needs=Needs("encoder.cell", ("deep-transition", "recurrent-highway")),
+        ),
+    ] = 2
+    # Without it a gradient passes all layers of each step (Pascanu et al. 2014).
+    transition_skip: Annotated[
+        bool,
+        Option(
+            "Connect the state before with the last layer of a step, past the others, in the cell "
+            "deep-transition.",
+            inherit=True,
+            needs=Needs("encoder.cell", ("deep-transition",)),
+        ),
+    ] = True
+    hidden: Annotated[Size, Option("Hidden units for each direction.", inherit=True)] = 200
+    layers: Annotated[int, Field(ge=1, le=100), Option("Number of layers.", inherit=True)] = 1
+    # He et al. 2016; Srivastava et al. 2015. Past the first layer, whose input has another width,
+    # there is none.
+    connection: Annotated[
+        Literal["none", "residual", "highway"],
+        Option(
+            "Connection past each layer but the first.",
+            inherit=True,
+            needs=Needs("encoder.layers", but=(1,)),
+        ),
+    ] = "none"
+    # Without it a tag depends on the words before it alone, as a stream demands.
+    bidirectional: Annotated[bool, Option("Read in both directions.", inherit=True)] = True
+    # "concat" doubles the features that the head reads; the others keep `hidden` of them.
+    merge: Annotated[
+        Literal["concat", "sum", "mean", "product"],
+        Option(
+            "How the states of the two directions are combined.",
+            inherit=True,
+            needs=Needs("encoder.cell", but=("transformer",)),
+        ),
+    ] = "concat"
+    # Deep output of Pascanu et al. 2014. A classifier has such layers after its pooling.
+    output_layers: Annotated[
+        tuple[Size, ...],
+        Option(
+            "Units of feed-forward layers between the states of a token and its tags.",
+            inherit=True,
+            tasks=TAGS,
+            instead="classes of texts have head.hidden",
+        ),
+    ] = ()
+    # Srivastava et al. 2014.
+    dropout: Annotated[
+        Probability, Option("Dropout of single values, before and after each layer.")
+    ] = 0.0
+    # One mask for all tokens of a sentence does not disturb what a state carries from one to the
+    # next (Gal and Ghahramani 2016).
+    locked_dropout: Annotated[
+        Probability, Option("Dropout of the same features at all tokens of a sentence.")
+    ] = 0.4
+    word_dropout: Annotated[Probability, Option("Dropout of whole tokens.")] = 0.05

@@ -1,0 +1,151 @@
+"""[head] of tagkit.toml: from hidden states to labels."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from tagkit.config.option import CLASSES, TAGS, Needs, Option, Section
+from tagkit.config.values import (
+    Pooling,
+    Probability,
+    Share,
+    Size,
+    Weight,
+)
+
+_FEEDBACK = Needs("head.kind", ("feedback",))
+_SAMPLING = Needs("head.sampling", but=("none",))
+
+
+class HeadConfig(Section):
+    """[head]: from hidden states to tags of tokens, or to classes of texts."""
+
+    # crf: Lafferty et al. 2001. softmax decides on each token by itself. viterbi: as softmax in
+    # training, and the best path by transitions counted in the corpus (Bourlard and Morgan 1994).
+    # feedback: a decoder that reads the tag before.
+    kind: Annotated[
+        Literal["crf", "softmax", "viterbi", "feedback"],
+        Option("How a sequence of tags is scored and decoded.", tasks=TAGS),
+    ] = "crf"
+    # "train" also takes illegal paths out of the partition; "decode" merely never chooses them.
+    constrain: Annotated[
+        Literal["auto", "none", "decode", "train"],
+        Option("When only the legal transitions of the tag scheme are allowed.", tasks=TAGS),
+    ] = "auto"
+    # Networks whose whole state is h, or h and c, so that a search can continue any hypothesis.
+    feedback_cell: Annotated[
+        Literal["lstm", "gru", "elman"],
+        Option("Recurrent cell of the decoder.", tasks=TAGS, needs=_FEEDBACK),
+    ] = "gru"
+    feedback_hidden: Annotated[
+        Size, Option("Hidden units of the decoder.", tasks=TAGS, needs=_FEEDBACK)
+    ] = 100
+    tag_dim: Annotated[
+        Size,
+        Option("Dimension of the embedding of the tag before.", tasks=TAGS, needs=_FEEDBACK),
+    ] = 25
+    beam: Annotated[
+        Size,
+        Option("Hypotheses that decoding keeps; 1 is greedy.", tasks=TAGS, needs=_FEEDBACK),
+    ] = 1
+    # Bengio et al. 2015. "none" is teacher forcing, which reads a batch in one pass.
+    sampling: Annotated[
+        Literal["none", "constant", "linear", "inverse-sigmoid"],
+        Option(
+            "How often training reads a predicted tag in place of the gold one: never, or with a "
+            "probability that is constant or grows.",
+            tasks=TAGS,
+            needs=_FEEDBACK,
+        ),
+    ] = "none"
+    sampling_rate: Annotated[
+        Share,
+        Option("Maximum of that probability.", tasks=TAGS, needs=_SAMPLING),
+    ] = 0.25
+    sampling_steps: Annotated[
+        int,
+        Field(ge=1),
+        Option(
+            "Steps of the optimizer in which linear reaches the maximum, and inverse-sigmoid half "
+            "of it.",
+            tasks=TAGS,
+            needs=Needs("head.sampling", ("linear", "inverse-sigmoid")),
+        ),
+    ] = 1000
+    # Yang et al. 2016 for attention.
+    pooling: Annotated[
+        Pooling, Option("How the states of a text become one vector.", tasks=CLASSES)
+    ] = "attention"
+    # Empty for a linear classifier.
+    hidden: Annotated[
+        tuple[Size, ...],
+        Option("Units of feed-forward layers between that vector and the classes.", tasks=CLASSES),
+    ] = ()
+    activation: Annotated[
+        Literal["relu", "tanh", "gelu"],
+        Option(
+            "Activation of the feed-forward layers.",
+            tasks=CLASSES,
+            needs=Needs("head.hidden", but=((),)),
+        ),
+    ] = "relu"
+    dropout: Annotated[
+        Probability, Option("Dropout before each linear layer of the classifier.", tasks=CLASSES)
+    ] = 0.3
+    # With several classes each is decided by a sigmoid of its own, otherwise one softmax by all.
+    multi_label: Annotated[
+        Literal["auto", "yes", "no"],
+        Option("Whether a text may have several classes.", "as in train_file", tasks=CLASSES),
+    ] = "auto"
+    # Classes in a table may have a threshold each: rare ones rarely reach 0.5.
+    threshold: Annotated[
+        Share | dict[str, Share] | None,
+        Option(
+            "Minimum class probability, or one for each class: `{sport = 0.4}`.",
+            "0.5 for several classes; with one class, the most probable",
+            tasks=CLASSES,
+        ),
+    ] = None
+    # Szegedy et al. 2016: keeps the model from being certain of labels that may be wrong.
+    label_smoothing: Annotated[
+        Probability,
+        Option("Probability of the gold class that is spread over all classes.", tasks=CLASSES),
+    ] = 0.0
+    # "balanced" weighs by inverse frequency (King and Zeng 2001).
+    class_weights: Annotated[
+        Literal["none", "balanced"] | dict[str, Weight],
+        Option(
+            "Weights of the classes in the loss: none, balanced, or one for each class: "
+            "`{spam = 3.0}`.",
+            tasks=CLASSES,
+        ),
+    ] = "none"
+    # By type, and not by tag: B- and I- of a type always weigh the same.
+    label_weights: Annotated[
+        dict[str, Weight],
+        Option(
+            "Weights of the labels in the loss, by entity type, or O: `{loc = 3.0, O = 0.5}`.",
+            tasks=TAGS,
+            instead="classes of texts have head.class_weights",
+        ),
+    ] = Field(default_factory=dict)
+    # The encoder is shared: a column with many labels can drown the others.
+    column_weights: Annotated[
+        dict[str, Weight],
+        Option(
+            "Weights of the losses of tag columns, where data.tag_column is a list: "
+            "`{FEATS = 0.3}`.",
+            tasks=("tag",),
+        ),
+    ] = Field(default_factory=dict)
+    # Encoder and embeddings are shared, so that either loss can drown the other.
+    class_loss: Annotated[
+        float,
+        Field(gt=0),
+        Option("Weight of the loss of the class beside that of the tags.", tasks=("both",)),
+    ] = 1.0
+
+    @property
+    def several_classes(self) -> bool:
+        """Whether a text may have several classes; of a configuration whose "auto" is resolved."""
+        return self.multi_label == "yes"
