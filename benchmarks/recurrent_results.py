@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from corpora import CORPORA
-from curves import save
+from curves import PARTS, save
 from long_range import PROBLEMS
 
 Row = dict[str, Any]
@@ -21,46 +21,44 @@ def read_rows(paths: Iterable[Path]) -> list[Row]:
 def tables(rows: Sequence[Row]) -> str:
     """Markdown tables of all kinds of runs that are there."""
     found = []
-    sizes = {(row["sentences"], row["epochs"]) for row in rows if row["kind"] == "task"}
-    for sentences, epochs in sorted(sizes, key=str):
-        of_size = [
-            row
-            for row in rows
-            if row["kind"] == "task" and (row["sentences"], row["epochs"]) == (sentences, epochs)
-        ]
+    tasks = [row for row in rows if row["kind"] == "task"]
+    # By how much was trained on: (sentences, epochs).
+    budgets = dict.fromkeys((row["sentences"], row["epochs"]) for row in tasks)
+    for sentences, epochs in budgets:
+        own = [row for row in tasks if (row["sentences"], row["epochs"]) == (sentences, epochs)]
         training = "default epochs" if epochs is None else f"{epochs} epochs"
-        found.append(f"{sentences} sentences of train, {training}\n\n{task_table(of_size)}")
+        amount = "All" if sentences == "all" else "The first " + sentences
+        found.append(f"{amount} sentences of train, {training}:\n\n{task_table(own)}")
     speeds = [row for row in rows if row["kind"] == "speed"]
     if speeds:
         found.append(speed_table(speeds))
     for problem in PROBLEMS:
-        solved = [row for row in rows if row.get("problem") == problem]
-        if solved:
-            found.append(problem_table(problem, solved))
+        of_problem = [row for row in rows if row.get("problem") == problem]
+        if of_problem:
+            found.append(problem_table(problem, of_problem))
     return "\n\n".join(found)
 
 
 def task_table(rows: Sequence[Row]) -> str:
     """Scores in per cent, mean and sample deviation over seeds, of each setting and corpus."""
     corpora = [name for name in CORPORA if any(row["corpus"] == name for row in rows)]
-    columns = [
-        f"{CORPORA[name].title}, {part}" for name in corpora for part in ("dev", "test", "epochs")
-    ]
-    lines = _head(["cell", "units", "weights of the encoder", "seeds", *columns])
+    columns = [f"{CORPORA[name].title}, {part}" for name in corpora for part in PARTS]
+    lines = _head(["cell", "units", "weights of the encoder", "seeds", *columns, "best epoch"])
     for setting in _settings(rows):
         own = [row for row in rows if row["setting"] == setting]
-        cells = []
-        for name in corpora:
-            runs = [row for row in own if row["corpus"] == name]
-            cells += [_percent([row[part] for row in runs]) for part in ("dev", "test")]
-            cells.append(_mean([row["best_epoch"] for row in runs], ".0f"))
+        scores = (
+            [row[part] for row in own if row["corpus"] == name]
+            for name in corpora
+            for part in PARTS
+        )
         lines.append(
             _line(
                 setting,
                 _span([row["units"] for row in own]),
                 _span([row["weights"] for row in own]),
                 str(len({row["seed"] for row in own})),
-                *cells,
+                *(_percent(values) for values in scores),
+                f"{statistics.mean(row['best_epoch'] for row in own):.0f}",
             )
         )
     return "\n".join(lines)
@@ -201,7 +199,8 @@ def _settings(rows: Iterable[Row]) -> list[str]:
 
 
 def _head(names: Sequence[str]) -> list[str]:
-    return [_line(*names), f"| --- |{' ---: |' * (len(names) - 1)}"]
+    aligned = ("---" if name in ("cell", "corpus") else "---:" for name in names[1:])
+    return [_line(*names), _line("---", *aligned)]
 
 
 def _line(*cells: str) -> str:
@@ -216,13 +215,7 @@ def _percent(scores: Sequence[float]) -> str:
     return f"{statistics.mean(percents):.2f}{spread}"
 
 
-def _mean(values: Sequence[float], form: str) -> str:
-    return format(statistics.mean(values), form) if values else "-"
-
-
 def _span(values: Sequence[int]) -> str:
     """One number, or the least and the largest of several."""
-    if not values:
-        return "-"
     low, high = min(values), max(values)
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
