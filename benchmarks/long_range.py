@@ -172,7 +172,11 @@ class Reader(nn.Module):
     """A layer of one direction, and scores of each answer."""
 
     def __init__(self, problem: Problem, options: Sequence[str], hidden: int) -> None:
-        """`options` are `encoder.key=value`, each."""
+        """`options` are `encoder.key=value`, each.
+
+        Raises:
+            ValueError: one of them would have no effect here.
+        """
         super().__init__()
         flags = {
             "encoder.hidden": hidden,
@@ -182,6 +186,10 @@ class Reader(nn.Module):
             "encoder.word_dropout": 0.0,
             "train.bptt": 0,  # gradients go back to the first step
         }
+        for option in options:
+            name = option.partition("=")[0]
+            if name in flags or not name.startswith("encoder."):
+                raise ValueError(f"{option}: has no effect on a synthetic problem")
         config = load_config(None, options, flags)
         self.encoder = build_encoder(config, problem.inputs)
         self.readout = nn.Linear(self.encoder.outputs, problem.outputs)
@@ -198,9 +206,10 @@ def learn(
 ) -> dict[str, Any]:
     """Train until the problem is solved or a limit is reached; what came of it.
 
-    Adam, gradients clipped to a norm of 1.
+    Adam, gradients clipped to a norm of 1. `{T}` in an option stands for the length.
     """
     torch.manual_seed(seed)
+    options = [option.replace("{T}", str(length)) for option in options]
     reader = Reader(problem, options, budget.hidden)
     generator = torch.Generator().manual_seed(seed)
     trained = [weights for weights in reader.parameters() if weights.requires_grad]

@@ -5,13 +5,14 @@ r"""Every recurrent cell in the same tagger and classifier, and on problems that
     python benchmarks/recurrent.py speed --rounds 3 -o cells.jsonl
     python benchmarks/recurrent.py synthetic --grid reduced -o cells.jsonl
     python benchmarks/recurrent.py synthetic lstm --problems copy --lengths 50 -o cells.jsonl \
-        --setting "lstm, 200:encoder.cell=lstm,encoder.hidden=200"
+        --hidden 128 --setting "skip-half:encoder.cell=skip,encoder.skip=25"
     python benchmarks/recurrent.py table cells.jsonl
     python benchmarks/recurrent.py plot cells.jsonl -o benchmarks/recurrent.svg
 
 A setting is a name and options, as in benchmarks/sizes.py; the name of each cell is a setting, and
-so are those of `SETTINGS`. Results are JSON Lines, one run each; runs that are there already are
-not repeated, so that each command can be stopped and started again.
+so are those of `SETTINGS`. `{T}` in an option of a synthetic problem stands for its length. Results
+are JSON Lines, one run each; runs that are there already are not repeated, so that each command can
+be stopped and started again.
 
 tasks: cells are compared at equal size. Embeddings have most of a model's weights, and are the same
 for all; so each encoder gets the number of hidden units with which it has about as many weights,
