@@ -86,7 +86,7 @@ class Parts:
     Attributes:
         train: all of them; a smaller part is its beginning.
         dev: at most `DEV_SENTENCES`.
-        test: at most `TEST_SENTENCES`.
+        test: at most `TEST_SENTENCES`, unless all are asked for.
         scheme: "iob2", "labels" of plain tags, or None of texts with classes.
     """
 
@@ -97,8 +97,8 @@ class Parts:
 
 
 @lru_cache
-def read_parts(name: str, data: Path = DATA) -> Parts:
-    """Train, dev and test of a corpus, tags of spans in IOB2.
+def read_parts(name: str, data: Path = DATA, test_sentences: int | None = TEST_SENTENCES) -> Parts:
+    """Train, dev and test of a corpus, tags of spans in IOB2; None for all sentences of test.
 
     Raises:
         DataError: a file is not there.
@@ -112,7 +112,7 @@ def read_parts(name: str, data: Path = DATA) -> Parts:
         train, dev = train[:kept], train[kept:]
     if test is None:
         dev, test = dev[: corpus.dev_part], dev[corpus.dev_part :]
-    return Parts(train, dev[:DEV_SENTENCES], test[:TEST_SENTENCES], scheme)
+    return Parts(train, dev[:DEV_SENTENCES], test[:test_sentences], scheme)
 
 
 def _read(corpus: Corpus, path: Path) -> tuple[tuple[Sentence, ...], str | None]:
@@ -141,7 +141,13 @@ def has_size(parts: Parts, size: str) -> bool:
     return size == "all" or int(size) <= len(parts.train)
 
 
-def subset(name: str, size: str, folder: Path, data: Path = DATA) -> dict[str, Any]:
+def subset(
+    name: str,
+    size: str,
+    folder: Path,
+    data: Path = DATA,
+    test_sentences: int | None = TEST_SENTENCES,
+) -> dict[str, Any]:
     """Write the first `size` training sentences, and dev and test, as files that tagkit reads.
 
     Args:
@@ -149,11 +155,12 @@ def subset(name: str, size: str, folder: Path, data: Path = DATA) -> dict[str, A
         size: a number, or "all".
         folder: an existing one, to write into.
         data: the folder of all corpora.
+        test_sentences: at most so many of test; None for all.
 
     Returns:
         Options of a configuration by dotted name: the task, the files and how to read them.
     """
-    parts = read_parts(name, data)
+    parts = read_parts(name, data, test_sentences)
     corpus = CORPORA[name]
     # Two columns between tabs, or a class and a text.
     format, ending = ("columns", "conll") if parts.scheme else ("tsv", "tsv")

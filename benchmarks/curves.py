@@ -72,7 +72,6 @@ def _cell(scores: Sequence[float]) -> str:
 
 def draw(rows: Iterable[Row], part: str, path: Path) -> None:
     """Draw a panel a corpus: score by number of training sentences, a line a system."""
-    from matplotlib import rc_context
     from matplotlib.figure import Figure
 
     groups = grouped(rows, part)
@@ -106,6 +105,13 @@ def draw(rows: Iterable[Row], part: str, path: Path) -> None:
     figure.legend([lines[n] for n in names], names, loc="outside upper center", ncols=4, fontsize=8)
     figure.supxlabel("training sentences", fontsize=8)
     figure.supylabel(f"{part}: F1 of spans, accuracy of UPOS and of classes", fontsize=8)
+    save(figure, path)
+
+
+def save(figure: Any, path: Path) -> None:
+    """Write a figure of matplotlib as a small SVG, the same one for the same numbers."""
+    from matplotlib import rc_context
+
     picture = io.StringIO()
     with rc_context(_SVG):
         figure.savefig(picture, format="svg", metadata={"Date": None})

@@ -4,14 +4,18 @@ import argparse
 import ast
 import json
 import sys
+from collections.abc import Callable
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+import torch
 
 from tagkit.config import load_config
+from tagkit.config.loading import with_options
 from tagkit.corpus.dataset import LabelKinds
 from tagkit.corpus.splits import load_corpus
 
@@ -233,3 +237,260 @@ def test_the_figures_of_a_gpu_can_be_taken_on_a_cpu(
     assert all(
         value > 0 for row in rows[1:] for value in row.values() if value not in ("fp32", "bf16")
     )
+
+
+def test_remember_asks_for_the_first_symbol_after_others_that_are_never_asked_for(
+    script: Any,
+) -> None:
+    module = script("long_range")
+    inputs, targets = module.draw_remember(7, 5, torch.Generator().manual_seed(1))
+    assert inputs.shape == (5, 8, 16)
+    assert torch.equal(inputs.sum(2), torch.ones(5, 8))  # one-hot
+    symbols = inputs.argmax(2)
+    assert torch.equal(symbols[:, :1], targets)
+    assert (symbols[:, 0] < 8).all()
+    assert (symbols[:, 1:] >= 8).all()
+
+
+def test_adding_asks_for_the_sum_of_a_marked_number_of_each_half(script: Any) -> None:
+    module = script("long_range")
+    inputs, targets = module.draw_adding(9, 200, torch.Generator().manual_seed(1))
+    numbers, marks = inputs.unbind(2)
+    assert numbers.min() >= 0
+    assert numbers.max() < 1
+    rows, places = marks.nonzero(as_tuple=True)
+    assert rows.tolist() == [row for row in range(200) for _ in range(2)]
+    first, second = places.view(200, 2).unbind(1)
+    assert {*first.tolist()} == {0, 1, 2, 3}  # T = 9: halves of 4 and 5
+    assert {*second.tolist()} == {4, 5, 6, 7, 8}
+    marked = numbers[rows, places].view(200, 2)
+    torch.testing.assert_close(targets, marked.sum(1, keepdim=True))
+    # The variance of a sum of two uniform numbers is the error of always answering their mean.
+    far = module.draw_adding(9, 20_000, torch.Generator().manual_seed(1))[1]
+    assert module.PROBLEMS["adding"].baseline(9) == pytest.approx(1 / 6)
+    assert ((far - 1) ** 2).mean().item() == pytest.approx(1 / 6, abs=0.004)
+
+
+def test_copy_repeats_ten_symbols_after_a_mark(script: Any) -> None:
+    module = script("long_range")
+    inputs, targets = module.draw_copy(4, 3, torch.Generator().manual_seed(1))
+    symbols = inputs.argmax(2)
+    assert symbols.shape == targets.shape == (3, 24)
+    assert torch.equal(symbols[:, :10], targets[:, 14:])
+    assert symbols[0, 10:].tolist() == [8, 8, 8, 9] + [8] * 10
+    assert targets[0, :14].tolist() == [8] * 14
+    assert symbols[:, :10].max() < 8
+
+
+def test_the_baseline_of_copy_is_the_loss_of_blanks_and_then_of_guesses(script: Any) -> None:
+    module = script("long_range")
+    problem = module.PROBLEMS["copy"]
+    _, targets = problem.draw(6, 2, torch.Generator().manual_seed(1))
+    scores = torch.full((2, 26, 9), -1e4)
+    scores[:, :16, 8] = 0
+    scores[:, 16:, :8] = 0
+    loss = problem.loss(scores.flatten(0, 1), targets.flatten())
+    assert loss.item() == pytest.approx(module.copy_baseline(6)) == pytest.approx(0.79979, abs=1e-5)
+    assert problem.is_solved(0.0799, 6)
+    assert not problem.is_solved(0.0800, 6)
+
+
+@pytest.mark.parametrize("name", ["remember", "adding", "copy"])
+def test_batches_of_a_problem_follow_from_the_seed(name: str, script: Any) -> None:
+    problem = script("long_range").PROBLEMS[name]
+    first, again, other = (problem.draw(12, 4, torch.Generator().manual_seed(n)) for n in (1, 1, 2))
+    assert torch.equal(first[0], again[0])
+    assert torch.equal(first[1], again[1])
+    assert not torch.equal(first[0], other[0])
+
+
+def test_learning_ends_when_the_mean_of_twenty_batches_solves_the_problem(script: Any) -> None:
+    module = script("long_range")
+    budget = module.Budget(hidden=16, batch=8, steps=30, seconds=60)
+    figures = iter([0.0] * 3 + [1.0] * 30)  # 0.99 of 20 needs twenty times 1
+    problem = replace(module.PROBLEMS["remember"], measure=lambda *_: next(figures))
+    found = module.learn(problem, 3, ["encoder.cell=elman"], budget, lr=0.01, seed=1)
+    assert (found["ended"], found["steps"], found["figure"]) == ("solved", 23, 1.0)
+    short = replace(budget, steps=5)
+    found = module.learn(module.PROBLEMS["copy"], 3, [], short, lr=0.01, seed=1)
+    assert (found["ended"], found["steps"], found["baseline"]) == ("steps", 5, 0.90411)
+    skip = ["encoder.cell=skip", "encoder.skip={T}"]
+    found = module.learn(module.PROBLEMS["adding"], 7, skip, short, lr=0.01, seed=1)
+    assert found["weights"] == 16 * 2 + 16 + 2 * 16 * 16
+    with pytest.raises(ValueError, match=r"^train\.lr=1: has no effect on a synthetic problem$"):
+        module.Reader(problem, ["train.lr=1"], 8)
+    none = replace(budget, seconds=0)
+    assert module.learn(module.PROBLEMS["adding"], 3, [], none, lr=0.01, seed=1)["ended"] == "time"
+
+
+def test_encoders_are_as_large_as_the_lstm(script: Any) -> None:
+    module = script("recurrent_tasks")
+    inputs = 150
+    lstm = load_config(None, ["encoder.hidden=40"])  # fewer than usual: quick to draw
+    wanted = module.count_weights(lstm, inputs)
+    assert wanted == 2 * (4 * 40 * (150 + 40) + 2 * 4 * 40)
+    assert module.equal_size(lstm, inputs, wanted) == 40
+    for cell in ("gru", "elman", "skip"):
+        config = load_config(None, [f"encoder.cell={cell}"])
+        hidden = module.equal_size(config, inputs, wanted)
+        assert hidden % 8 == 0
+        sizes = [
+            abs(module.count_weights(with_options(config, {"encoder.hidden": n}), inputs) - wanted)
+            for n in (hidden - 8, hidden, hidden + 8)
+        ]
+        assert sizes[1] == min(sizes)
+
+
+def _synthetic(**more: Any) -> dict[str, Any]:
+    return {
+        "kind": "synthetic", "problem": "copy", "length": 10, "setting": "lstm",
+        "options": ["encoder.cell=lstm"], "seed": 1, "lr": 0.001, "hidden": 100, "batch": 32,
+        "max_steps": 100, "max_seconds": 60.0, "ended": "solved", "steps": 40, "figure": 0.01,
+        **more,
+    }  # fmt: skip
+
+
+def test_the_table_of_a_problem_has_the_steps_at_the_best_rate(script: Any) -> None:
+    failed = {"ended": "time", "steps": 90}
+    rows = [
+        _synthetic(),
+        _synthetic(seed=2, steps=60),
+        _synthetic(lr=0.003, steps=20),  # faster, and one of two seeds alone
+        _synthetic(lr=0.003, seed=2, **failed),
+        _synthetic(length=20, **failed, figure=0.04),
+        _synthetic(length=20, steps=1234, max_steps=2000),  # the same run with a wider limit
+        _synthetic(length=20, seed=2, **failed, figure=0.05),
+        _synthetic(setting="elman", **failed, figure=0.5),
+        _synthetic(setting="elman", length=50, ended="diverged", figure=None),
+    ]
+    module = script("recurrent_results")
+    assert module.tables(rows).splitlines() == [
+        "| copy: T = | 10 | 20 | 50 |",
+        "| --- | ---: | ---: | ---: |",
+        "| lstm | 50 | 1,234 (1 of 2) |  |",
+        "| elman | no (0.500) |  | diverged |",
+    ]
+
+
+def test_the_tables_of_tasks_and_speeds_have_means_and_ratios(script: Any) -> None:
+    task = {
+        "kind": "task", "corpus": "trec", "sentences": "all", "epochs": None, "setting": "lstm",
+        "seed": 1, "units": 200, "weights": 5000, "dev": 0.8, "test": 0.9, "best_epoch": 4,
+    }  # fmt: skip
+    speed = {"kind": "speed", "corpus": "trec", "setting": "lstm", "round": 1, "units": 200}
+    rows = [
+        task,
+        task | {"seed": 2, "dev": 0.81, "test": 0.92, "best_epoch": 6},
+        task | {"setting": "gru", "corpus": "ewt", "units": 240},
+        speed | {"training": 4000, "decoding": 30_000},
+        speed | {"setting": "gru", "training": 1000, "decoding": 10_000},
+        speed | {"setting": "gru", "training": 2000, "decoding": 20_000, "round": 2},
+        speed | {"setting": "gru", "training": 7000, "decoding": 20_000, "round": 3},
+    ]
+    assert script("recurrent_results").tables(rows).splitlines() == [
+        "All sentences of train, default epochs:",
+        "",
+        "| cell | units | weights of the encoder | seeds | UD English EWT UPOS, dev "
+        "| UD English EWT UPOS, test | TREC question types, dev | TREC question types, test "
+        "| best epoch |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+        "| lstm | 200 | 5,000 | 2 | - | - | 80.50 ± 0.71 | 91.00 ± 1.41 | 5 |",
+        "| gru | 240 | 5,000 | 1 | 80.00 | 90.00 | - | - | 4 |",
+        "",
+        "| cell | corpus | units | training | beside lstm | decoding | beside lstm |",
+        "| --- | --- | ---: | ---: | ---: | ---: | ---: |",
+        "| lstm | TREC question types | 200 | 4,000 | 1.00 | 30,000 | 1.00 |",
+        "| gru | TREC question types | 200 | 2,000 | 0.50 | 20,000 | 0.67 |",
+    ]
+
+
+def test_the_plot_of_the_problems_has_a_bar_and_a_line_for_each_cell(
+    script: Any, tmp_path: Path
+) -> None:
+    pytest.importorskip("matplotlib")
+    rows = [_synthetic(), _synthetic(length=20), _synthetic(setting="elman", ended="steps")]
+    path = tmp_path / "recurrent.svg"
+    script("recurrent_results").draw(rows, path)
+    svg = path.read_text("utf-8")
+    ElementTree.fromstring(svg)
+    for text, times in ((">copy: longest T solved<", 1), (">none<", 1), (">elman<", 1),
+                        (">lstm<", 2)):  # fmt: skip
+        assert svg.count(text) == times, text
+
+
+def _command(script: Any, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> Callable[[], int]:
+    module = script("recurrent")
+    monkeypatch.setattr(sys, "argv", ["recurrent.py", *arguments])
+    main: Callable[[], int] = module.main
+    return main
+
+
+def test_lengths_rise_until_a_setting_has_failed_twice_and_runs_are_not_repeated(
+    script: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    solved = {"elman": (10, 50), "lstm": (10, 20, 50, 100, 200)}
+
+    def learn(problem: Any, length: int, options: Any, budget: Any, **_: Any) -> dict[str, Any]:
+        name = options[0].rpartition("=")[2]
+        return {"ended": "solved" if length in solved[name] else "steps", "steps": 1}
+
+    path = tmp_path / "cells.jsonl"
+    arguments = ("synthetic", "elman", "lstm", "--problems", "remember", "-o", str(path))
+    monkeypatch.setattr(script("recurrent"), "learn", learn)
+    main = _command(script, monkeypatch, *arguments, "--lengths", "200", "100", "50", "20", "10")
+    assert main() == 0
+    rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    assert [row["length"] for row in rows if row["setting"] == "elman"] == [10, 20, 50, 100, 200]
+    assert main() == 0  # all are there
+    assert len(path.read_text("utf-8").splitlines()) == len(rows) == 10
+    solved["elman"] = (10,)
+    assert _command(script, monkeypatch, *arguments, "--seeds", "2")() == 0
+    rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()[10:]]
+    assert [row["length"] for row in rows if row["setting"] == "elman"] == [10, 20, 50]
+    other = ("synthetic", "--setting", "lstm:encoder.cell=gru", *arguments[3:])
+    with pytest.raises(SystemExit, match=r"setting lstm is there with encoder\.cell=lstm; rename"):
+        _command(script, monkeypatch, *other)()
+
+
+def test_a_run_that_fails_is_named_and_the_others_go_on(
+    script: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    path = tmp_path / "cells.jsonl"
+    main = _command(
+        script, monkeypatch, "synthetic", "--problems", "copy", "--lengths", "1", "--hidden", "4",
+        "--setting", "none:encoder.cell=none", "--setting", "relu:encoder.cell=elman",
+        "--steps", "2", "-o", str(path),
+    )  # fmt: skip
+    assert main() == 1
+    assert "copy 1 none 1 0.003 4 32 2 60: ConfigError: " in capsys.readouterr().err
+    assert len(path.read_text("utf-8").splitlines()) == 1
+
+
+@pytest.mark.slow
+def test_every_command_of_the_cells_runs(
+    script: Any, tmp_path: Path, corpora: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    path = tmp_path / "cells.jsonl"
+    cells = ["lstm", "clockwork"]
+    data = ["--data", str(corpora), "--sentences", "30", "-o", str(path)]
+    for arguments in (
+        ["tasks", *cells, "--corpora", "trec", "ewt", "--epochs", "1", *data],
+        ["speed", *cells, "--corpora", "trec", "--rounds", "1", *data],
+        ["synthetic", "--steps", "2", "--hidden", "16", "--lengths", "20", "-o", str(path)],
+    ):
+        assert _command(script, monkeypatch, *arguments)() == 0
+    rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    kinds = [row["kind"] for row in rows]
+    assert [kinds.count(kind) for kind in ("task", "speed", "synthetic")] == [4, 2, 13]
+    assert all(row["training"] > 0 and row["decoding"] > 0 for row in rows if "training" in row)
+    sizes = [row["weights"] for row in rows if row["kind"] == "task" and row["corpus"] == "ewt"]
+    assert max(sizes) < 1.02 * min(sizes)
+    capsys.readouterr()
+    assert _command(script, monkeypatch, "table", str(path))() == 0
+    assert capsys.readouterr().out.count("| --- |") == 5
+    svg = tmp_path / "cells.svg"
+    assert _command(script, monkeypatch, "plot", str(path), "-o", str(svg))() == 0
+    ElementTree.parse(svg)
