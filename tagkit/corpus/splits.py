@@ -195,9 +195,11 @@ def refuse_unread_columns(data: DataConfig, splits: Sequence[Split]) -> None:
     if not formats or any(format.is_grid for format in formats):
         return
     holds = f"{splits[0].path}: holds {formats[0].about} (read as {formats[0].name}): "
-    for option in ("token_column", "tag_column"):
-        if getattr(data, option) is not None:
-            named = Setting(f"data.{option}")
+    for value, named in (
+        (data.token_column, Setting("data.token_column")),
+        (data.tag_column, Setting("data.tag_column")),
+    ):
+        if value is not None:
             raise DataError(Message(holds, named, " is for column files and CoNLL-U"))
 
 

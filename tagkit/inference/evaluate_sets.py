@@ -42,7 +42,7 @@ def evaluate_sets(
     note: Callable[[str], None] = silent,
     **options: Any,
 ) -> Mapping[str, SetReport]:
-    """Report on a model's sets on a file, as `tagkit eval --coverage` does.
+    """Report on a model's sets on a file, as `tagkit eval` does for a coverage.
 
     Args:
         gold: file with gold tags, classes, or both.

@@ -26,7 +26,8 @@ def completed(command: str, flag: str, incomplete: str = "") -> list[str]:
 def fixed_values(name: str) -> list[str]:
     section, _, key = name.rpartition(".")
     owner = type(getattr(Config(), section)) if section else Config
-    return [value for value in allowed(owner, key) if isinstance(value, str)]
+    values = allowed(owner, key)
+    return [*values] if all(isinstance(value, str) for value in values) else []
 
 
 @pytest.mark.parametrize("command", [*COMMANDS])

@@ -11,8 +11,8 @@ def test_a_terminal_gets_meanings_wrapped_in_a_column_of_their_own() -> None:
     assert list(option_lines(chosen_options("head"), 80))[:4] == [
         "[head]",
         '  kind = "crf"                  How a sequence of tags is scored and decoded:',
-        f'{blanks}crf, softmax or viterbi. Only with task = "tag"',
-        f'{blanks}or "both".',
+        f"{blanks}crf, softmax, viterbi or feedback. Only with",
+        f'{blanks}task = "tag" or "both".',
     ]
 
 

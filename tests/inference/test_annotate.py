@@ -147,7 +147,7 @@ def test_the_options_reach_the_model() -> None:
             TAGS,
             {"output_format": "tsv"},
             "this model tags: expected output_format=columns, conllu, jsonl, jsonl-tokens, "
-            "parallel, slash or show, found tsv$",
+            "parallel, slash, html or show, found tsv$",
         ),
         (
             TAGS,
@@ -158,26 +158,27 @@ def test_the_options_reach_the_model() -> None:
             TAGS,
             {"output_format": "slash", "confidence": True},
             "slash has no place for the probabilities of confidence=True: expected "
-            "output_format=columns, conllu, jsonl or show, found slash$",
+            "output_format=columns, conllu, jsonl, html or show, found slash$",
         ),
         (
             CLASSES,
             {"output_format": "fasttext", "top": 2},
             "fasttext has no place for the probabilities of top: expected output_format=columns, "
-            "jsonl, csv, tsv or show, found fasttext$",
+            "jsonl, csv, tsv, html or show, found fasttext$",
         ),
         (
             CLASSES,
             {"output_format": "conllu"},
             "this model classifies: expected output_format=columns, jsonl, jsonl-tokens, "
-            "jsonl-texts, parallel, trees, fasttext, trec, csv, tsv, folder or show, found conllu$",
+            "jsonl-texts, parallel, trees, fasttext, trec, csv, tsv, folder, html or show, "
+            "found conllu$",
         ),
         (CLASSES, {"max_length": 5}, "this model classifies: "),
         (
             BOTH,
             {"output_format": "slash"},
             "this model tags and classifies: expected output_format=columns, conllu, jsonl, "
-            "jsonl-tokens, parallel or show, found slash$",
+            "jsonl-tokens, parallel, html or show, found slash$",
         ),
     ],
 )

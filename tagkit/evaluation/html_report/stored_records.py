@@ -26,12 +26,12 @@ def read_curve(path: Path) -> LearningCurve:
 
 
 def read_audit(path: Path) -> Audit:
-    """What `tagkit audit --json` printed; without the sentences of the corpus.
+    """The JSON that `tagkit audit` printed; without the sentences of the corpus.
 
     Raises:
         DataError: it cannot be read, or is no audit.
     """
-    return _read(path, "what tagkit audit --json prints", _audit)
+    return _read(path, "the JSON that tagkit audit prints", _audit)
 
 
 def _read(path: Path, expected: str, record: Callable[[Any], _Record]) -> _Record:

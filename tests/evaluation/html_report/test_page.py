@@ -115,7 +115,7 @@ def test_many_labels_are_listed_by_pairs_and_tables_are_cut() -> None:
     drawn = parsed(page(report_parts(report, whole_analysis(report, None))))
     assert not list(drawn.all("table", "matrix"))
     assert max(len(list(table.all("tr"))) for table in drawn.all("table")) == 41
-    assert "and 80 more, which --json lists" in drawn.text
+    assert "and 80 more, which the report as JSON has" in drawn.text
 
 
 def test_a_page_on_many_sentences_is_small() -> None:

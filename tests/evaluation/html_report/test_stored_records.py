@@ -37,7 +37,7 @@ def test_another_file_is_refused(tmp_path: Path, content: str) -> None:
     ):
         read_curve(path)
     with pytest.raises(
-        DataError, match=r"x.json: expected what tagkit audit --json prints, found "
+        DataError, match=r"x.json: expected the JSON that tagkit audit prints, found "
     ):
         read_audit(path)
 
