@@ -28,7 +28,7 @@ from tagkit.models.calibration import ModelCalibration
 from tagkit.models.device import leave_threads_of_parent
 from tagkit.models.model import Model
 from tagkit.models.tagger import tags_in
-from tagkit.models.task import ModelContext, PredictionOptions, SentenceBatch
+from tagkit.models.task_records import ModelContext, PredictionOptions, SentenceBatch
 from tagkit.models.task_table import task_of
 from tagkit.nn.inference import PRECISIONS, precisions_of
 from tagkit.text.records import Alternative, Prediction, Sentence

@@ -32,12 +32,12 @@ from tagkit.models.description import Description, encoder_name, metric_columns
 from tagkit.models.judging import judged_classes
 from tagkit.models.model import Model, build_embedding, build_encoder
 from tagkit.models.output import ModelOutput, require_number
-from tagkit.models.task import (
+from tagkit.models.task import Task
+from tagkit.models.task_records import (
     Labels,
     ModelContext,
     PredictionOptions,
     SentenceBatch,
-    Task,
     TrainingData,
 )
 from tagkit.nn.embedding import TokenEmbedding

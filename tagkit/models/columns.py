@@ -34,12 +34,12 @@ from tagkit.models.description import Description, encoder_name
 from tagkit.models.judging import judged_column
 from tagkit.models.model import Model, build_embedding, build_encoder
 from tagkit.models.tagger import resolved_columns
-from tagkit.models.task import (
+from tagkit.models.task import Task
+from tagkit.models.task_records import (
     Labels,
     ModelContext,
     PredictionOptions,
     SentenceBatch,
-    Task,
     TrainingData,
 )
 from tagkit.nn.heads.tagging import Head

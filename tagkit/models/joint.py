@@ -51,7 +51,7 @@ from tagkit.models.tagger import (
     tags_in,
     tags_of,
 )
-from tagkit.models.task import (
+from tagkit.models.task_records import (
     Labels,
     ModelContext,
     PredictionOptions,

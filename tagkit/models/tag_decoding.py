@@ -14,7 +14,7 @@ from torch import Tensor
 
 from tagkit.config import training_scheme
 from tagkit.models.output import ModelOutput, require_number
-from tagkit.models.task import ModelContext
+from tagkit.models.task_records import ModelContext
 from tagkit.nn.crf.confidence import PathConfidence
 from tagkit.text.records import Alternative, Prediction, Sentence, Span
 from tagkit.text.schemes import convert, from_spans, has_spans, to_spans

@@ -8,7 +8,7 @@ from tagkit.errors import DataError, shorten
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.constraints import illegal_steps, legal_scheme
 from tagkit.models.model import cell_options
-from tagkit.models.task import TrainingData
+from tagkit.models.task_records import TrainingData
 from tagkit.nn.heads import HEADS
 from tagkit.nn.heads.sampling import Sampling
 from tagkit.nn.heads.tagging import FeedbackOptions, Head, TagSpace

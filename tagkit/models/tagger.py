@@ -38,12 +38,12 @@ from tagkit.models.tag_decoding import (
     tag_predictions,
 )
 from tagkit.models.tag_head import build_tag_head
-from tagkit.models.task import (
+from tagkit.models.task import Task
+from tagkit.models.task_records import (
     Labels,
     ModelContext,
     PredictionOptions,
     SentenceBatch,
-    Task,
     TrainingData,
 )
 from tagkit.nn.embedding import TokenEmbedding

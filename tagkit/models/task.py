@@ -26,7 +26,6 @@ left as they are.
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
@@ -40,90 +39,20 @@ from tagkit.evaluation.criterion import Criterion, find_criterion
 from tagkit.evaluation.judged import Judged
 from tagkit.evaluation.metrics import Kind
 from tagkit.evaluation.report import Report
-from tagkit.features.batch import Batch, Tokens
+from tagkit.features.batch import Batch
 from tagkit.features.bucketing import Ids, batches_at_random
-from tagkit.features.column_labels import ColumnLabels
 from tagkit.features.encoding import Encoded, Target
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.description import Description
 from tagkit.models.model import Model
-from tagkit.nn.inference import CachedWords
+from tagkit.models.task_records import (
+    Labels,
+    ModelContext,
+    PredictionOptions,
+    SentenceBatch,
+    TrainingData,
+)
 from tagkit.text.records import Alternative, Prediction, Sentence
-
-
-@dataclass(frozen=True, slots=True)
-class Labels:
-    """The labels that a model can predict, each kind in the order of its ids.
-
-    Attributes:
-        tags: of tokens, in the training scheme.
-        classes: of texts.
-        columns: of each tag column, where there are several; then there are no `tags`.
-    """
-
-    tags: tuple[str, ...] = ()
-    classes: tuple[str, ...] = ()
-    columns: tuple[ColumnLabels, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class TrainingData:
-    """The training corpus, for networks that need it before their first step, as counts of tags.
-
-    Attributes:
-        encoded: the training corpus.
-        path: name of its file, for messages.
-    """
-
-    encoded: Encoded
-    path: str
-
-
-@dataclass(frozen=True, slots=True)
-class ModelContext:
-    """A trained network, with what is needed to read its output.
-
-    Attributes:
-        model: the network.
-        vocabulary: of the model.
-        config: the resolved configuration of the model.
-        checked: whether probabilities that are not numbers raise an error. They do not while a
-            model is trained: there a low score shows the problem.
-    """
-
-    model: Model
-    vocabulary: Vocabulary
-    config: Config
-    checked: bool
-
-
-@dataclass(frozen=True, slots=True)
-class SentenceBatch:
-    """Sentences that are read together in prediction.
-
-    Attributes:
-        sentences: in the order of the batch.
-        tokens: of these; their rows are rows of `words`.
-        words: the distinct words, with what is kept of each.
-    """
-
-    sentences: Sequence[Sentence]
-    tokens: Tokens
-    words: CachedWords
-
-
-@dataclass(frozen=True, slots=True)
-class PredictionOptions:
-    """What a prediction is to contain besides the labels.
-
-    Attributes:
-        confidence: whether to compute probabilities of tags and spans.
-        threshold: probability from which on a class is among the labels; None for the
-            configured one.
-    """
-
-    confidence: bool = False
-    threshold: float | None = None
 
 
 class Task(ABC):

@@ -24,7 +24,8 @@ from tagkit.features.vocabulary import (
 from tagkit.features.word_vectors import Vectors, load_vectors
 from tagkit.models.bundle import Bundle, load_bundle
 from tagkit.models.model import Model
-from tagkit.models.task import Labels, Task, TrainingData
+from tagkit.models.task import Task
+from tagkit.models.task_records import Labels, TrainingData
 from tagkit.models.task_table import task_of
 from tagkit.models.transfer import (
     copy_weights,

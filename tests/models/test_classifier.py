@@ -8,7 +8,7 @@ import torch
 
 from tagkit.config import Config, with_options
 from tagkit.models.classifier import class_output, with_classes
-from tagkit.models.task import ModelContext
+from tagkit.models.task_records import ModelContext
 from tagkit.nn.heads import POOLINGS
 from tagkit.nn.heads.classification import ClassHead
 from tagkit.text.records import Prediction

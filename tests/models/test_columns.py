@@ -22,7 +22,7 @@ from tagkit.models.bundle import load_bundle
 from tagkit.models.column_tagger import ColumnTagger
 from tagkit.models.columns import ColumnsTask
 from tagkit.models.model import Model
-from tagkit.models.task import ModelContext
+from tagkit.models.task_records import ModelContext
 from tagkit.models.transfer import extend_vocabulary
 from tagkit.nn.inference import CachedWords
 from tagkit.text.records import Prediction, Sentence, Span, TagColumn

@@ -41,6 +41,8 @@ from tagkit.models.task_table import task_of
             ["task=classify", "head.multi_label=no", "encoder.cell=transformer",
              "encoder.bidirectional=false", "head.pooling=last"],
             Description("causal transformer", ("last pooling",), "text", "acc.", {}, False),
+        ),
+        (
             ["task=tag", "data.scheme=iob2", "encoder.layers=4", "encoder.connection=highway",
              "encoder.output_layers=[100]"],
             Description("4-layer highway BiLSTM and MLP", ("CRF",), "sentence", "F1", {}, True),

@@ -16,7 +16,7 @@ from tagkit.features.encoding import Encoded, encode, tag_target
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.inference.predictor import Predictor, load
 from tagkit.models.model import Model
-from tagkit.models.task import TrainingData
+from tagkit.models.task_records import TrainingData
 from tagkit.models.task_table import task_of
 from tagkit.nn.encoder import LAYERS
 from tagkit.nn.heads import HEADS

@@ -19,7 +19,7 @@ from tagkit.models.tag_decoding import (
     tag_predictions,
     tags_and_spans,
 )
-from tagkit.models.task import ModelContext
+from tagkit.models.task_records import ModelContext
 from tagkit.models.task_table import task_of
 from tagkit.nn.crf.chain import Chain
 from tagkit.nn.crf.confidence import span_confidence

@@ -57,7 +57,7 @@ def encoder(case: Case, *, dropout: float = 0, seed: int = 2) -> Encoder:
     return Encoder(
         cell="transformer", options=layer.options, inputs=INPUTS, hidden=HIDDEN, layers=2,
         bidirectional=layer.bidirectional, merge="concat", segment=2, dropout=dropout,
-        locked_dropout=0, word_dropout=0,
+        locked_dropout=0, word_dropout=0, connection="none", output_layers=(),
     )  # fmt: skip
 
 

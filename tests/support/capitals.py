@@ -23,12 +23,12 @@ from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.description import Description, encoder_name
 from tagkit.models.model import Model, build_embedding, build_encoder
 from tagkit.models.output import ModelOutput
-from tagkit.models.task import (
+from tagkit.models.task import Task
+from tagkit.models.task_records import (
     Labels,
     ModelContext,
     PredictionOptions,
     SentenceBatch,
-    Task,
     TrainingData,
 )
 from tagkit.text.records import LabelScore, Prediction, Sentence

@@ -44,7 +44,9 @@ def side_by_side(*parts: Child) -> Markup:
 
 def left_out(count: int, most: int) -> Markup | None:
     """How many rows there are beyond those that are shown."""
-    return note(f"and {count - most:,} more, which the report as JSON has") if count > most else None
+    return (
+        note(f"and {count - most:,} more, which the report as JSON has") if count > most else None
+    )
 
 
 def note(*children: Child) -> Markup:

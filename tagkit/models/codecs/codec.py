@@ -28,7 +28,7 @@ from tagkit.errors import BundleError, DataError, shorten
 from tagkit.evaluation.column_report import ColumnReport
 from tagkit.features.column_labels import ColumnLabels
 from tagkit.models.output import ColumnOutput
-from tagkit.models.task import TrainingData
+from tagkit.models.task_records import TrainingData
 from tagkit.text.records import Alternative, Sentence, Span, TagColumn
 
 

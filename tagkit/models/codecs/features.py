@@ -22,7 +22,7 @@ from tagkit.features.column_labels import ColumnLabels
 from tagkit.features.vocabulary import most_frequent
 from tagkit.models.codecs.codec import Codec, ColumnText, Decoded
 from tagkit.models.output import ColumnOutput, require_number
-from tagkit.models.task import TrainingData
+from tagkit.models.task_records import TrainingData
 from tagkit.nn.heads.parts import PartsHead
 from tagkit.text.feature_sets import attributes_of, features_of, order_of
 from tagkit.text.records import Sentence, TagColumn

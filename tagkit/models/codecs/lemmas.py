@@ -18,7 +18,7 @@ from tagkit.features.vocabulary import most_frequent
 from tagkit.models.codecs.codec import Codec, ColumnText, Decoded
 from tagkit.models.codecs.features import probabilities
 from tagkit.models.output import ColumnOutput
-from tagkit.models.task import TrainingData
+from tagkit.models.task_records import TrainingData
 from tagkit.nn.heads.parts import PartsHead
 from tagkit.text.edit_scripts import apply_script, edit_script, is_script
 from tagkit.text.records import Sentence, TagColumn

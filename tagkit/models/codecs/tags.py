@@ -24,7 +24,7 @@ from tagkit.models.constraints import continuations, illegal_steps, legal_scheme
 from tagkit.models.output import ColumnOutput
 from tagkit.models.tag_decoding import alternatives, spelled, with_probabilities
 from tagkit.models.tag_head import head_of_tags
-from tagkit.models.task import TrainingData
+from tagkit.models.task_records import TrainingData
 from tagkit.nn.heads import HEADS
 from tagkit.nn.heads.tagging import Head
 from tagkit.text.records import Alternative, Prediction, Sentence, TagColumn

@@ -20,8 +20,10 @@ RECURRENT = {
     "lstm-peephole": {"weight_hh": 4}, "gru-reset-before": {"weight_hh": 3},
     "leaky": {"weight_hh": 1}, "skip": {"weight_hh": 1, "weight_skip": 1},
     "clockwork": {"weight_hh": 1}, "output-feedback": {"weight_hh": 1, "weight_out": 1},
+    "deep-transition": {"weight_hh": 2, "weight_skip": 1}, "recurrent-highway": {"weight_hh": 4},
 }  # fmt: skip
-GAIN = {"skip": 0.5**0.5}  # of each of two products that are added
+# Of two products that are added each has half of the variance.
+GAINS = {"skip": (0.5**0.5, 0.5**0.5), "deep-transition": (1, 0.5**0.5, 0.5**0.5)}
 
 
 def built(cell: str, seed: int = 1, hidden: int = HIDDEN, **changes: Any) -> Network:
@@ -30,32 +32,34 @@ def built(cell: str, seed: int = 1, hidden: int = HIDDEN, **changes: Any) -> Net
 
 
 def gates(network: Network, cell: str) -> list[Tensor]:
-    return [
+    """Each gate's weights, divided by the gain that the cell gives them."""
+    found = [
         gate
         for name, count in RECURRENT[cell].items()
         for gate in network.get_parameter(name).detach().chunk(count)
     ]
+    gains = GAINS.get(cell, (1,) * len(found))
+    return [gate / gain for gate, gain in zip(found, gains, strict=True)]
 
 
 @pytest.mark.parametrize("cell", RECURRENT)
 def test_each_gate_begins_as_the_option_says(cell: str) -> None:
-    gain = GAIN.get(cell, 1)
     for gate in gates(built(cell, init="identity"), cell):
-        torch.testing.assert_close(gate, gain * torch.eye(HIDDEN))
+        torch.testing.assert_close(gate, torch.eye(HIDDEN))
     for gate in gates(built(cell, init="identity", spectral_radius=0.3), cell):
-        torch.testing.assert_close(gate, 0.3 * gain * torch.eye(HIDDEN))
+        torch.testing.assert_close(gate, 0.3 * torch.eye(HIDDEN))
     for gate in gates(built(cell, spectral_radius=1.5), cell):
-        torch.testing.assert_close(gate @ gate.t(), (1.5 * gain) ** 2 * torch.eye(HIDDEN))
+        torch.testing.assert_close(gate @ gate.t(), 1.5**2 * torch.eye(HIDDEN))
     for init, radius, expected in (
         ("normal", None, 1), ("normal", 1.2, 1.2), ("xavier", 0.7, 0.7),
     ):  # fmt: skip
         for gate in gates(built(cell, init=init, spectral_radius=radius), cell):
             found = float(spectral_radius(gate))
-            assert found == pytest.approx(gain * expected, rel=1e-4)
+            assert found == pytest.approx(expected, rel=1e-4)
             assert not torch.allclose(gate @ gate.t(), torch.diag((gate @ gate.t()).diag()))
     for gate in gates(built(cell, init="xavier"), cell):
         largest = float(gate.abs().max())
-        assert 0.9 * gain * 0.5 < largest <= gain * 0.5  # sqrt(6 / (12 + 12))
+        assert 0.9 * 0.5 < largest <= 0.5 + 1e-6  # sqrt(6 / (12 + 12))
 
 
 def test_the_table_above_has_the_cells_that_the_option_is_for() -> None:
