@@ -18,6 +18,7 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +28,7 @@ from torch.nn.functional import cross_entropy, mse_loss, one_hot
 
 from tagkit.config import load_config
 from tagkit.models.model import build_encoder
+from tagkit.nn.information_flow import watched_flow
 from tagkit.nn.parameters import count_parameters
 
 SYMBOLS = 8
@@ -172,7 +174,7 @@ class Reader(nn.Module):
     """A layer of one direction, and scores of each answer."""
 
     def __init__(self, problem: Problem, options: Sequence[str], hidden: int) -> None:
-        """`options` are `encoder.key=value`, each.
+        """`options` are `encoder.key=value` each, or `train.flow_strength=value`.
 
         Raises:
             ValueError: one of them would have no effect here.
@@ -188,7 +190,7 @@ class Reader(nn.Module):
         }
         for option in options:
             name = option.partition("=")[0]
-            if name in flags or not name.startswith("encoder."):
+            if name in flags or not name.startswith(("encoder.", "train.flow_strength")):
                 raise ValueError(f"{option}: has no effect on a synthetic problem")
         config = load_config(None, options, flags)
         self.encoder = build_encoder(config, problem.inputs)
@@ -211,6 +213,7 @@ def learn(
     torch.manual_seed(seed)
     options = [option.replace("{T}", str(length)) for option in options]
     reader = Reader(problem, options, budget.hidden)
+    strength = reader.encoder.flow_strength
     generator = torch.Generator().manual_seed(seed)
     trained = [weights for weights in reader.parameters() if weights.requires_grad]
     optimizer = torch.optim.Adam(trained, lr=lr)
@@ -219,7 +222,8 @@ def learn(
     start_s = time.process_time()
     while step < budget.steps:
         inputs, targets = problem.draw(length, budget.batch, generator)
-        scores = reader(inputs, targets.shape[1])
+        with watched_flow() if strength else nullcontext([]) as penalties:
+            scores = reader(inputs, targets.shape[1])
         loss = problem.loss(scores, targets.flatten())
         step += 1
         figures.append(problem.measure(scores.detach(), targets.flatten(), loss.item()))
@@ -234,7 +238,8 @@ def learn(
             ended = "time"
             break
         optimizer.zero_grad()
-        loss.backward()
+        # The penalties are 0, and their gradients are sums over all sequences.
+        (loss + strength / budget.batch * sum(penalties)).backward()
         nn.utils.clip_grad_norm_(trained, 1.0)
         optimizer.step()
     seconds = time.process_time() - start_s

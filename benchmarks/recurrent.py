@@ -48,6 +48,18 @@ SETTINGS: dict[str, tuple[str, ...]] = {
     # Time scales that fit the longer problems.
     "leaky-0.01": ("encoder.cell=leaky", "encoder.leak=0.01"),
     "skip-25": ("encoder.cell=skip", "encoder.skip=25"),
+    "lstm-chrono": ("encoder.cell=lstm", "encoder.chrono={T}"),
+    "gru-chrono": ("encoder.cell=gru", "encoder.chrono={T}"),
+    # Elman's network as the books have it, its recurrent weights drawn at random.
+    "elman-normal": ("encoder.cell=elman", "encoder.init=normal"),
+    "elman-xavier": ("encoder.cell=elman", "encoder.init=xavier"),
+    "elman-relu-identity": (
+        "encoder.cell=elman",
+        "encoder.activation=relu",
+        "encoder.init=identity",
+    ),
+    "elman-flow": ("encoder.cell=elman", "train.flow_strength=1"),
+    "elman-xavier-flow": ("encoder.cell=elman", "encoder.init=xavier", "train.flow_strength=1"),
     "clockwork-128": ("encoder.cell=clockwork", "encoder.periods=[1,2,4,8,16,32,64,128]"),
 }
 # Fields of a line that distinguish it from others; a kind of run has some of them.
