@@ -48,6 +48,39 @@ class Characters:
     spans: Sequence[Stretch]
 
 
+def characters_of_both(
+    gold: tuple[Sequence[Item], str],
+    predicted: tuple[Sequence[Item], str],
+    tokenizer: str,
+    spans_of: SpansOf,
+    *,
+    whole: bool,
+) -> tuple[Characters, Characters]:
+    """The characters of two files, which are the same in both where that can be.
+
+    Args:
+        gold: records, and the name of their file.
+        predicted: the same of the predictions.
+        tokenizer: as for `characters_of`, and so are the others.
+        spans_of: how spans are found in the tags of sentences.
+        whole: whether each record is one sequence of tokens.
+
+    Raises:
+        SpanErrors: spans that overlap; all of them.
+        FormatError: a span without a character that is no white space.
+    """
+    # Written from CoNLL-U by its words, a text differs at its multiword tokens from that of the
+    # corpus: "de le" and "du". So the words are tried where the texts are not the same.
+    for by_words in (False, True):
+        ours, theirs = (
+            characters_of(*side, tokenizer, spans_of, whole=whole, by_words=by_words)
+            for side in (gold, predicted)
+        )
+        if ours.text == theirs.text:
+            break
+    return ours, theirs
+
+
 def characters_of(
     items: Sequence[Item],
     name: str,

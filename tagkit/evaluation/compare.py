@@ -16,7 +16,7 @@ from tagkit.corpus.formats.source import Source
 from tagkit.corpus.formats.table import Format
 from tagkit.errors import DataError
 from tagkit.evaluation.characters import (
-    characters_of,
+    characters_of_both,
     require_same_characters,
     tags_by_characters,
 )
@@ -325,18 +325,10 @@ def _paired_tags(
                     " is for a tag for each token")
         )  # fmt: skip
     spans_of = partial(well_formed_spans, scheme=scheme) if strict else stretches
-    sides = []
-    # Written from CoNLL-U by its words, a text differs at its multiword tokens from that of the
-    # corpus: "de le" and "du". So the words are tried where the texts are not the same.
-    for by_words in (False, True):
-        sides = [
-            characters_of(
-                file.items, file.name, data.tokenizer, spans_of, whole=by_record, by_words=by_words
-            )
-            for file in (gold, predicted)
-        ]
-        if sides[0].text == sides[1].text:
-            break
-    require_same_characters(sides[0], sides[1])
-    pieces = tags_by_characters(sides[0], sides[1], scheme, by_record=by_record)
+    sides = characters_of_both(
+        (gold.items, gold.name), (predicted.items, predicted.name), data.tokenizer, spans_of,
+        whole=by_record,
+    )  # fmt: skip
+    require_same_characters(*sides)
+    pieces = tags_by_characters(*sides, scheme, by_record=by_record)
     return _Tags(pieces.gold, pieces.predicted, scheme, pieces.sentences)

@@ -8,7 +8,7 @@ from functools import partial
 
 from tagkit.config import DataConfig
 from tagkit.corpus.formats.options import Item
-from tagkit.evaluation.characters import characters_of
+from tagkit.evaluation.characters import characters_of_both
 from tagkit.evaluation.class_report import ClassReport, JointReport
 from tagkit.evaluation.judged import Judged, judge_classes, judge_spans, judge_tokens
 from tagkit.evaluation.labelled import Labelled
@@ -60,19 +60,14 @@ def _tags(
         return None
     spans_of = stretches
     if report.mode == STRICT:
-        ours = gold.sentences
-        scheme = "iob2" if ours is None else scheme_of(ours, gold.name, data.scheme).scheme
+        own = gold.sentences
+        scheme = "iob2" if own is None else scheme_of(own, gold.name, data.scheme).scheme
         spans_of = partial(well_formed_spans, scheme=scheme)
-    for by_words in (False, True):  # as in `compare.py`
-        sides = [
-            characters_of(
-                file.items, file.name, data.tokenizer, spans_of, whole=by_record, by_words=by_words
-            )
-            for file in (gold, predicted)
-        ]
-        if sides[0].text == sides[1].text:
-            break
-    return judge_spans([sides[0].spans], [list(zip(sides[1].spans, probabilities, strict=True))])
+    ours, theirs = characters_of_both(
+        (gold.items, gold.name), (predicted.items, predicted.name), data.tokenizer, spans_of,
+        whole=by_record,
+    )  # fmt: skip
+    return judge_spans([ours.spans], [list(zip(theirs.spans, probabilities, strict=True))])
 
 
 def _span_probabilities(items: Sequence[Item]) -> list[float] | None:
