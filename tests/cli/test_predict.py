@@ -158,6 +158,7 @@ def test_a_sentence_of_100_000_tokens_is_tagged_whole(tagkit: Program, model: Pa
     assert all(0 <= float(probability) <= 1 for *_, probability in tagged)
 
 
+@pytest.mark.slow
 def test_output_begins_before_the_input_ends(model: Path) -> None:
     program = [sys.executable, "-c", "from tagkit.cli.main import main; main()", "predict",
                str(model), "--threads=1", "--format=jsonl"]  # fmt: skip

@@ -288,6 +288,7 @@ def test_parts_that_are_links_to_files_are_read(tagger: Path, tmp_path: Path) ->
     assert load_bundle(folder).metadata == load_bundle(tagger).metadata
 
 
+@pytest.mark.slow
 def test_a_large_file_without_data_is_not_read_into_memory(tagger: Path, tmp_path: Path) -> None:
     model = Path(shutil.copytree(tagger, tmp_path / "model"))
     path = model / "model.safetensors"
@@ -365,6 +366,7 @@ def test_json_has_null_where_a_number_is_not_finite() -> None:
     assert to_json(value) == '{"a": null, "b": [null, 1.5], "c": [null, "é"]}'
 
 
+@pytest.mark.slow
 def test_three_hundred_thousand_words_are_checked_in_a_second() -> None:
     names = [f"word{number}" for number in range(300_000)]
     values = {

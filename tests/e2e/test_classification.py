@@ -129,6 +129,7 @@ def test_a_threshold_of_the_configuration_leaves_labels_out_too(classifier: Trai
         assert model.predict("hello there").labels == expected
 
 
+@pytest.mark.slow
 def test_training_twice_gives_the_same_bytes(tmp_path: Path) -> None:
     digests = []
     for name in "ab":

@@ -25,7 +25,7 @@ from tagkit.training.trainer import train
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 # Their examples train models of their own.
-TRAINING_PAGES = ("columns.md", "training.md", "troubleshooting.md")
+TRAINING_PAGES = ("calibration.md", "columns.md", "training.md", "troubleshooting.md")
 
 
 def blocks(page: Path, language: str) -> list[str]:

@@ -27,7 +27,7 @@ def command(folder: Path, *words: str) -> list[str]:
 
 @pytest.mark.parametrize(
     ("output", "force"),
-    mostly_slow([(".", ["--force"]), ("", []), (".", []), ("", ["--force"])], always=2),
+    mostly_slow([(".", ["--force"]), ("", []), (".", []), ("", ["--force"])], always=1),
 )
 @pytest.mark.parametrize("name", ["train", pytest.param("tune", marks=pytest.mark.slow)])
 def test_a_command_in_a_users_folder_leaves_all_there_as_it_is(

@@ -132,6 +132,7 @@ def test_every_optimizer_and_schedule_goes_on_as_it_was(
     assert found[0] == found[1]
 
 
+@pytest.mark.slow
 def test_the_end_of_an_epoch_is_a_place_to_stop_and_to_go_on_with_more_epochs(
     tmp_path: Path,
 ) -> None:

@@ -207,6 +207,7 @@ def test_where_memory_is_short_a_batch_is_taken_in_pieces_that_add_up(
         torch.testing.assert_close(many, one, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_run_with_little_memory_comes_to_its_end_and_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -279,7 +280,7 @@ def test_a_lack_of_memory_outside_the_gradients_is_a_sentence_too(
 
 @pytest.mark.parametrize(
     ("every", "stops"),
-    [("10m", 10), ("6", 12), pytest.param("6", 10, marks=pytest.mark.slow),
+    [("10m", 10), pytest.param("6", 12, marks=pytest.mark.slow), pytest.param("6", 10, marks=pytest.mark.slow),
      pytest.param("6", 14, marks=pytest.mark.slow)],
 )  # fmt: skip
 def test_where_a_run_was_stopped_makes_no_difference_to_what_it_goes_back_to(

@@ -152,6 +152,7 @@ def test_every_command_fits_the_terminal(run: Run, trained: Path, arguments: lis
         assert not [word for word in words if f"{name}.conll" in word and PLACE not in word]
 
 
+@pytest.mark.slow
 def test_a_search_fits_the_terminal(run: Run) -> None:
     pytest.importorskip("optuna")
     code, _, err = run(

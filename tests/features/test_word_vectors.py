@@ -322,6 +322,7 @@ def test_the_real_glove_vectors_are_read(corpora: Path) -> None:
     assert cosine("paris", "france") > cosine("paris", "monday") + 0.2
 
 
+@pytest.mark.slow
 def test_the_matrix_is_in_memory_once_while_a_file_is_read(tmp_path: Path) -> None:
     path = tmp_path / "vectors.bin"
     matrix = np.arange(40_000 * 50, dtype="<f4").reshape(40_000, 50)

@@ -91,6 +91,7 @@ def test_text_and_columns_are_distinguished(name: str, lines: list[str], expecte
     assert (found in ("columns", "conllu")) is expected
 
 
+@pytest.mark.slow
 def test_a_long_input_is_tagged_as_its_parts_are(predictor: Predictor, tmp_path: Path) -> None:
     lines = [" ".join(w.split("\t")[0] for w in s) for s in tiny.lines(3000, 7)]
     path = tmp_path / "long.txt"

@@ -43,6 +43,7 @@ def test_the_folder_holds_four_files_and_no_pickle(model: Path) -> None:
     assert names == ["config.toml", "metadata.json", "model.safetensors", "vocabulary.json"]
 
 
+@pytest.mark.slow
 def test_a_model_predicts_the_same_after_save_and_load_in_a_new_process(
     trained_folder: Path,
 ) -> None:

@@ -68,7 +68,7 @@ def tagger(head: str = "crf", *overrides: str) -> Model:
     return model
 
 
-@pytest.mark.parametrize("head", HEADS)
+@pytest.mark.parametrize("head", mostly_slow(HEADS, always=1))
 def test_a_tagger_overfits_ten_sentences(head: str) -> None:
     model, batch = tagger(head), encoded().batch(range(10))
     optimizer = torch.optim.Adam(model.parameters(), lr=0.02)

@@ -191,6 +191,7 @@ def test_a_plateau_of_the_loss_lowers_the_rate(
     assert [epoch.lr for epoch in train(config).epochs] == [0.02, 0.02, 0.02, 0.02, 0.01]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", mostly_slow(["loss", "f1:PER"], always=1))
 def test_a_run_that_was_stopped_ends_with_the_same_best_model(tmp_path: Path, metric: str) -> None:
     options = [f"train.metric={metric}", "encoder.dropout=0.2", "train.max_epochs=3"]

@@ -160,6 +160,7 @@ def test_weights_and_state_are_those_of_torch_bit_for_bit(kind: str) -> None:
     assert found["state"].keys() == expected["state"].keys()
 
 
+@pytest.mark.slow
 def test_an_optimizer_steps_and_is_restored_without_the_compiler_of_torch() -> None:
     program = (
         "import sys, torch\n"

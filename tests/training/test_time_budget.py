@@ -187,6 +187,7 @@ def test_by_a_steady_clock_a_rate_falls_from_step_to_step_and_to_zero(
     assert falling[-1] < 0.08 * 0.02
 
 
+@pytest.mark.slow
 def test_a_run_that_goes_back_has_the_steps_and_rates_of_the_time_that_is_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rates: list[float], steady: Clock
 ) -> None:
@@ -204,6 +205,7 @@ def test_a_run_that_goes_back_has_the_steps_and_rates_of_the_time_that_is_left(
     assert after[-11:] == pytest.approx([0.01 * (48 - step) / 12 for step in range(37, 48)])
 
 
+@pytest.mark.slow
 def test_a_limit_that_is_never_reached_changes_no_rate(tmp_path: Path, rates: list[float]) -> None:
     train(settings(tmp_path))
     unlimited = list(rates)

@@ -217,6 +217,7 @@ def test_dev_is_split_off_when_none_is_given(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_sentence_over_max_length_is_cut_into_pieces_and_told(tmp_path: Path) -> None:
     memory = Memory()
     train(tiny.config(tmp_path, "data.max_length=3"), memory)
@@ -280,6 +281,7 @@ def test_the_schedules_have_the_learning_rates_of_their_formulas() -> None:
     assert rates("cosine") == pytest.approx(half_cosine)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("budget", "pool"),
     mostly_slow(

@@ -73,6 +73,7 @@ def test_values_lie_where_they_were_to_be_searched(
     assert len({trial.values["train.lr"] for trial in tuned.trials}) == 6
 
 
+@pytest.mark.slow
 def test_the_best_trials_model_and_configuration_are_kept_and_nothing_else(
     searched: tuple[Path, Tuned, Recorder],
 ) -> None:

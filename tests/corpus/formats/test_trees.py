@@ -215,6 +215,7 @@ def test_they_are_told_from_text_and_columns() -> None:
     assert not looks_like_trees([])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "trees", "polar"),
     [("train", 8544, 6920), ("dev", 1101, 872), ("test", 2210, 1821)],
