@@ -280,8 +280,7 @@ def test_a_lack_of_memory_outside_the_gradients_is_a_sentence_too(
 
 @pytest.mark.parametrize(
     ("every", "stops"),
-    [("10m", 10), pytest.param("6", 12, marks=pytest.mark.slow), pytest.param("6", 10, marks=pytest.mark.slow),
-     pytest.param("6", 14, marks=pytest.mark.slow)],
+    mostly_slow([("10m", 10), ("6", 12), ("6", 10), ("6", 14)], always=1),
 )  # fmt: skip
 def test_where_a_run_was_stopped_makes_no_difference_to_what_it_goes_back_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, every: str, stops: int
