@@ -1,6 +1,7 @@
 """`tagkit audit`."""
 
 import sys
+from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -203,8 +204,8 @@ def audit_command(
         show_lines(audit_lines(found, top, width_of(sys.stdout)))
     if html is not None:
         _write_page(html, found)
-    if not quiet and (weights or output):
-        _say_what_next(corpus, output, weights)
+    if not quiet and (weights or output or html):
+        _say_what_next(corpus, [output, weights, html], weights)
 
 
 def _check_places(
@@ -229,27 +230,27 @@ def _check_places(
 
         check_page(html, [*map(str, files_of(corpus))], [])
         named["--html"] = str(html)
-    if len({Path(path).absolute() for path in named.values()}) < len(named):
-        raise typer.BadParameter(f"{' and '.join(named)} name one file")
+    flags: dict[Path, str] = {}
+    for flag, path in named.items():
+        other = flags.setdefault(Path(path).absolute(), flag)
+        if other != flag:
+            raise typer.BadParameter(f"{other} and {flag} name one file")
 
 
 def _write_page(html: Path, found: "Audit") -> None:
-    from tagkit.cli.console import note
     from tagkit.evaluation.html_report.page import Part, report_page
     from tagkit.storage import open_output
 
     page = report_page(f"Labels in doubt in {found.corpus}", "", [Part("", found)])
     with open_output(html) as write:
         write(page)
-    note(f"page: {html}")
 
 
-def _say_what_next(corpus: str, output: str | None, weights: str | None) -> None:
+def _say_what_next(corpus: str, places: Sequence[str | Path | None], weights: str | None) -> None:
     from tagkit.cli.console import note
     from tagkit.wording import as_argument
 
-    written = " and ".join(path for path in (output, weights) if path)
-    note(f"written: {written}")
+    note(f"written: {' and '.join(str(path) for path in places if path)}")
     if weights:
         option = as_argument(f"data.weights={weights}")
         note(f"Next: tagkit train --train {as_argument(corpus)} --set {option}")
