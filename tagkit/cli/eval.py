@@ -268,8 +268,10 @@ def eval_command(
     seen = None if train is None else scoring.training(train, predictor)
     if names:
         from tagkit.evaluation.analysis import analyse
+        from tagkit.inference.collection import without_collection
 
-        analysis = analyse(report, names, seen)
+        with without_collection():
+            analysis = analyse(report, names, seen)
     found = None
     if verify:
         # Before anything is printed: what cannot be verified is an error without output.
