@@ -112,6 +112,7 @@ def audit_command(
         Path | None,
         typer.Option(
             help="Also write the audit as a page for a browser. A page that exists is replaced.",
+            readable=False,
             metavar="FILE",
         ),
     ] = None,
