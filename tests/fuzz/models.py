@@ -247,7 +247,7 @@ _OF_A_MODEL: dict[str, Callable[[Random, bytes], bytes]] = {
 
 def bundle_case(rng: Random) -> Case:
     """A model with one or two parts altered, of which the digests are right, mostly."""
-    files = model_files(several=rng.random() < 0.3)
+    files = model_files(several=rng.random() < 0.3, calibrated=rng.random() < 0.3)
     for part in rng.sample(list(_OF_A_MODEL), rng.choice((1, 1, 1, 2))):
         name = f"model/{part}"
         if rng.random() < 0.1:
