@@ -1,9 +1,10 @@
 """`tagkit audit`."""
 
 import sys
+from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -28,13 +29,16 @@ from tagkit.cli.signals import status_of, stop_on_signal
 from tagkit.errors import Interrupted
 from tagkit.text.json_text import to_json
 
+if TYPE_CHECKING:
+    from tagkit.evaluation.doubts import Audit
+
 # \b keeps click from joining the lines below it.
 EXAMPLES = """\b
 Examples:
   tagkit audit train.conll
   tagkit audit train.conll --folds 10 --repeats 3 --weights weights.jsonl
   tagkit train --train train.conll --set data.weights=weights.jsonl
-  tagkit audit train.conll --folds-by entity -o doubts.jsonl
+  tagkit audit train.conll --folds-by entity -o doubts.jsonl --html doubts.html
   tagkit audit train.tsv --task classify --top 50
 """
 
@@ -104,6 +108,14 @@ def audit_command(
             metavar="X",
         ),
     ] = 0.7,
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            help="Also write the audit as a page for a browser. A page that exists is replaced.",
+            readable=False,
+            metavar="FILE",
+        ),
+    ] = None,
     overrides: Set = None,
     input_format: InputFormat = None,
     on_misaligned: OnMisaligned = None,
@@ -149,7 +161,7 @@ def audit_command(
     # `audit` checks this too. Here it comes before torch is imported, and names the file.
     refuse_without_effect(settings, str(config or "configuration"))
     # Before hours of training: what is written has its place.
-    _check_places(corpus, {"--output": output, "--weights": weights}, force=force)
+    _check_places(corpus, {"--output": output, "--weights": weights}, html, force=force)
     # Importing torch takes seconds: a signal that comes meanwhile must be handled already.
     try:
         with stop_on_signal() as stop:
@@ -191,11 +203,15 @@ def audit_command(
         typer.echo(to_json(found.to_dict()))
     elif output or chosen == "table":
         show_lines(audit_lines(found, top, width_of(sys.stdout)))
-    if not quiet and (weights or output):
-        _say_what_next(corpus, output, weights)
+    if html is not None:
+        _write_page(html, found)
+    if not quiet and (weights or output or html):
+        _say_what_next(corpus, [output, weights, html], weights)
 
 
-def _check_places(corpus: str, places: dict[str, str | None], *, force: bool) -> None:
+def _check_places(
+    corpus: str, places: dict[str, str | None], html: Path | None, *, force: bool
+) -> None:
     """Refuse a file that exists, that is the corpus, or that is named twice.
 
     Raises:
@@ -210,16 +226,32 @@ def _check_places(corpus: str, places: dict[str, str | None], *, force: bool) ->
         require_name(path, flag)
         refuse_input(Path(path), files_of(corpus))
         require_place(Path(path), replace=force)
-    if len({Path(path).absolute() for path in named.values()}) < len(named):
-        raise typer.BadParameter(f"{' and '.join(named)} name one file")
+    if html is not None:
+        from tagkit.cli.report_page import check_page
+
+        check_page(html, [*map(str, files_of(corpus))], [])
+        named["--html"] = str(html)
+    flags: dict[Path, str] = {}
+    for flag, path in named.items():
+        other = flags.setdefault(Path(path).absolute(), flag)
+        if other != flag:
+            raise typer.BadParameter(f"{other} and {flag} name one file")
 
 
-def _say_what_next(corpus: str, output: str | None, weights: str | None) -> None:
+def _write_page(html: Path, found: "Audit") -> None:
+    from tagkit.evaluation.html_report.page import Part, report_page
+    from tagkit.storage import open_output
+
+    page = report_page(f"Labels in doubt in {found.corpus}", "", [Part("", found)])
+    with open_output(html) as write:
+        write(page)
+
+
+def _say_what_next(corpus: str, places: Sequence[str | Path | None], weights: str | None) -> None:
     from tagkit.cli.console import note
     from tagkit.wording import as_argument
 
-    written = " and ".join(path for path in (output, weights) if path)
-    note(f"written: {written}")
+    note(f"written: {' and '.join(str(path) for path in places if path)}")
     if weights:
         option = as_argument(f"data.weights={weights}")
         note(f"Next: tagkit train --train {as_argument(corpus)} --set {option}")

@@ -146,18 +146,23 @@ def eval_command(
         typer.Option(
             help="Also write the report as a page for a browser, with all analyses that have a "
             "meaning for the labels, asked for or not. A page that exists is replaced.",
+            readable=False,
             metavar="FILE",
         ),
     ] = None,
     curve: Annotated[
         Path | None,
         typer.Option(
-            help="learning-curve.json of tagkit learning-curve, for --html.", metavar="FILE"
+            help="learning-curve.json of tagkit learning-curve, for --html.",
+            readable=False,
+            metavar="FILE",
         ),
     ] = None,
     audit: Annotated[
         Path | None,
-        typer.Option(help="Output of tagkit audit --json, for --html.", metavar="FILE"),
+        typer.Option(
+            help="Output of tagkit audit --json, for --html.", readable=False, metavar="FILE"
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     encoding: Encoding = None,
@@ -268,8 +273,10 @@ def eval_command(
     seen = None if train is None else scoring.training(train, predictor)
     if names:
         from tagkit.evaluation.analysis import analyse
+        from tagkit.inference.collection import without_collection
 
-        analysis = analyse(report, names, seen)
+        with without_collection():
+            analysis = analyse(report, names, seen)
     found = None
     if verify:
         # Before anything is printed: what cannot be verified is an error without output.

@@ -4,7 +4,7 @@ Each analysis is a function in a module of its own; `analyse` runs those that ar
 report that has kept its tags, and returns a record, which `tagkit eval` prints.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,9 @@ from tagkit.evaluation.aligned import Aligned
 from tagkit.evaluation.by_sentence import aligned_sentences, parts_of, sentence_counts
 from tagkit.evaluation.calibration import Calibration, calibration
 from tagkit.evaluation.class_report import ClassReport
+from tagkit.evaluation.column_report import ColumnsReport
 from tagkit.evaluation.error_kinds import ErrorReport, error_report
+from tagkit.evaluation.judged import Judged
 from tagkit.evaluation.matching import Matches, SurfaceScore, match, surface_score
 from tagkit.evaluation.metrics import Kind
 from tagkit.evaluation.report import Report
@@ -28,6 +30,7 @@ from tagkit.text.schemes import has_spans, stretches
 from tagkit.wording import Message, Setting
 
 ANALYSES = ("measures", "errors", "slices", "interval", "calibration")
+_OF_COLUMNS = {"calibration"}  # those that a report on several columns has a place for
 _EXAMPLES = 3  # of each kind of error
 
 
@@ -73,7 +76,8 @@ class Analysis:
         errors: what goes wrong, of spans.
         slices: F1 of spans, or accuracy of plain labels, by what training has seen and by length.
         interval: of the headline, under "", or of those of "tags" and "classes".
-        calibration: how far probabilities can be trusted, by the same names.
+        calibration: how far probabilities can be trusted, by the same names, or by those of
+            several columns.
     """
 
     name: str
@@ -97,17 +101,20 @@ def analyse(report: Report, names: Collection[str], train: Split | None = None) 
 
     Args:
         report: on one tag column, on classes, or on both; analyses of spans are those of the tags.
+            Of several columns there is "calibration" alone.
         names: which of `ANALYSES`.
         train: the training corpus, for "slices".
 
     Raises:
         DataError: an analysis has no meaning for these labels.
     """
-    parts = parts_of(report)
+    parts = (
+        {} if isinstance(report, ColumnsReport) and {*names} <= _OF_COLUMNS else parts_of(report)
+    )
     tags = next((each for each in parts.values() if isinstance(each, TagReport)), None)
     _refuse(names, tags, train)
     if "calibration" in names:
-        _refuse_without_probabilities(parts.values())
+        _refuse_without_probabilities(report)
     sentences: list[Aligned] = []
     if (
         tags is not None
@@ -125,11 +132,7 @@ def analyse(report: Report, names: Collection[str], train: Split | None = None) 
         interval={name: headline_interval(part) for name, part in parts.items()}
         if "interval" in names
         else None,
-        calibration={
-            name: calibration(part.comparison.judged)
-            for name, part in parts.items()
-            if part.comparison.judged is not None
-        }
+        calibration={name: calibration(judged) for name, judged in _judged(report).items()}
         if "calibration" in names
         else None,
     )
@@ -154,13 +157,15 @@ def read_training(path: str, data: DataConfig, note: Callable[[str], None]) -> S
 
 def possible(report: Report, train: Split | None = None) -> list[str]:
     """The analyses that have a meaning for a report."""
-    tags = next((each for each in parts_of(report).values() if isinstance(each, TagReport)), None)
+    of_columns = isinstance(report, ColumnsReport)
+    parts = {} if of_columns else parts_of(report)
+    tags = next((each for each in parts.values() if isinstance(each, TagReport)), None)
     found = []
-    for name in ANALYSES:
+    for name in _OF_COLUMNS if of_columns else ANALYSES:
         try:
             _refuse([name], tags, train)
             if name == "calibration":
-                _refuse_without_probabilities(parts_of(report).values())
+                _refuse_without_probabilities(report)
         except DataError:
             continue
         found.append(name)
@@ -203,13 +208,21 @@ def _refuse(names: Collection[str], tags: TagReport | None, train: Split | None)
         )
 
 
-def _refuse_without_probabilities(parts: Iterable[TagReport | ClassReport]) -> None:
+def _judged(report: Report) -> dict[str, Judged]:
+    """The predictions with their probabilities, by the names of parts or of columns."""
+    if isinstance(report, ColumnsReport):
+        return {**report.judged}
+    found = {name: part.comparison.judged for name, part in parts_of(report).items()}
+    return {name: judged for name, judged in found.items() if judged is not None}
+
+
+def _refuse_without_probabilities(report: Report) -> None:
     """Refuse predictions none of which has a probability.
 
     Raises:
         DataError: it is so.
     """
-    if all(part.comparison.judged is None for part in parts):
+    if not _judged(report):
         raise DataError(
             Message("the predictions have no probabilities: ", Setting("calibration"),
                     " needs a model, or JSON Lines that were predicted with ",

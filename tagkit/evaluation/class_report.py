@@ -205,8 +205,8 @@ def with_judged(report: _AnyReport, judged: Mapping[str, Judged]) -> _AnyReport:
     """The report with the probabilities of its predictions, for the analysis "calibration".
 
     Args:
-        report: on tags, on classes, or on both; another has no place for them.
-        judged: the predictions, of "tags" and of "classes"; some may be missing.
+        report: on tags, on classes, on both, or on several columns; another has no place for them.
+        judged: the predictions, of "tags" and of "classes", or of each column; some may be missing.
     """
     match report:
         case TagReport():
@@ -218,4 +218,6 @@ def with_judged(report: _AnyReport, judged: Mapping[str, Judged]) -> _AnyReport:
         case JointReport():
             tags, classes = with_judged(report.tags, judged), with_judged(report.classes, judged)
             return replace(report, tags=tags, classes=classes)
+        case ColumnsReport():
+            return replace(report, judged=judged)
     return report

@@ -7,10 +7,11 @@ Named Entities"; Chrupala 2008 for lemmas).
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import chain
 from typing import Any
 
+from tagkit.evaluation.judged import Judged
 from tagkit.evaluation.metrics import MEAN
 from tagkit.evaluation.scores import Counts, Labels, Score
 from tagkit.evaluation.tag_report import TagReport, make_tag_report
@@ -97,9 +98,16 @@ class ColumnReport:
 
 @dataclass(frozen=True, slots=True)
 class ColumnsReport:
-    """Scores of all columns of a model, in the order of `data.tag_column`."""
+    """Scores of all columns of a model, in the order of `data.tag_column`.
+
+    Attributes:
+        columns: the scores of each.
+        judged: the predictions of each with their probabilities, by its name; empty where these
+            were not computed; not part of the JSON.
+    """
 
     columns: tuple[ColumnReport, ...]
+    judged: Mapping[str, Judged] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def headline(self) -> float:

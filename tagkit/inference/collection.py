@@ -1,4 +1,4 @@
-"""Prediction without Python's garbage collector, which would find nothing."""
+"""Prediction and scoring without Python's garbage collector, which would find nothing."""
 
 import gc
 from collections.abc import Iterator
@@ -11,7 +11,8 @@ def without_collection() -> Iterator[None]:
 
     Answers are tens of thousands of small objects without cycles. The collector searched the new
     ones 240 times for a corpus of 47,000 tokens, a fifth of the time, and all objects of the
-    process again and again: prediction became slower the more answers a program kept.
+    process again and again: prediction became slower the more answers a program kept. The same is
+    true of the sentences and spans of files that are compared, which took a third longer.
     """
     was_enabled = gc.isenabled()
     gc.disable()

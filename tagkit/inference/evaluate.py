@@ -12,6 +12,7 @@ from tagkit.errors import DataError
 from tagkit.evaluation.analysis import ANALYSES, Analysis, possible
 from tagkit.evaluation.analysis import analyse as analyse_report
 from tagkit.evaluation.report import Report
+from tagkit.inference.collection import without_collection
 from tagkit.inference.scoring import Records, Scoring
 from tagkit.limits import BATCH_SIZE
 from tagkit.wording import clipped
@@ -105,7 +106,8 @@ def analyse(
     report = scoring.report(gold, pred, predictor, keep=True, confidence=confidence)
     seen = None if train is None else scoring.training(train, predictor)
     wanted = possible(report, seen) if analyses is None else analyses
-    return analyse_report(report, wanted, seen)
+    with without_collection():
+        return analyse_report(report, wanted, seen)
 
 
 def _predictor(

@@ -16,6 +16,7 @@ from tagkit.errors import DataError
 from tagkit.evaluation.analysis import read_training
 from tagkit.evaluation.compare import compare_files, compare_records
 from tagkit.evaluation.report import Report
+from tagkit.inference.collection import without_collection
 from tagkit.limits import BATCH_SIZE
 from tagkit.text.records import Document, Prediction, Sentence, TaggedText
 from tagkit.wording import clipped
@@ -45,6 +46,7 @@ class Scoring:
     batch_size: int = BATCH_SIZE
     note: Callable[[str], None] = silent
 
+    @without_collection()
     def report(
         self,
         gold: str | Path | Records,

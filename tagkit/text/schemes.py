@@ -144,12 +144,13 @@ def stretches(tags: Sequence[str]) -> list[Stretch]:
     found: list[Stretch] = []
     start, label, closed = 0, "", True  # closed: no span is open before this word
     for index, tag in enumerate(tags):
-        prefix, this_label = _parts(tag)
-        if prefix == OUTSIDE:
+        # Most tags are a bare O, for which the first comparison is enough.
+        if tag == OUTSIDE or (parts := _parts(tag))[0] == OUTSIDE:
             if not closed:
                 found.append((start, index, label))
                 closed = True
             continue
+        prefix, this_label = parts
         # An I of another label begins a span (conlleval): I-PER I-LOC are two spans.
         if closed or prefix in "BS" or this_label != label:
             if not closed:

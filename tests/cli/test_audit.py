@@ -49,6 +49,16 @@ def test_files_that_are_there_and_the_corpus_are_refused_before_any_training(run
     status, out, err = run("train.conll", "-o", "a", "--weights", "./a")
     assert (status, out) == (2, "")
     assert "--output and --weights name one file" in err
+    status, _, err = run("train.conll", "--weights", "b", "-o", "a", "--html", "./b")
+    assert status == 2
+    assert "--weights and --html name one file" in err
+    # A page is replaced without --force, and nothing else is.
+    assert run("train.conll", "--html", "there") == (
+        1,
+        "",
+        "error: there: holds no page of HTML, and would be lost; name another file, or remove it\n",
+    )
+    assert run("train.conll", "--html", "train.conll")[:2] == (1, "")
     status, _, err = run("train.conll", "--json", "--format", "jsonl")
     assert status == 2
     assert "--json prints one object; --format is for a list of doubts" in err
@@ -68,10 +78,15 @@ def test_table_json_lines_json_and_weights_are_of_one_audit(run: Run) -> None:
     options = ["train.conll", *SMALL, "--folds", "2", "--quiet"]
     status, table, err = run(*options, "--top", "2")
     assert (status, err) == (0, "")
-    status, whole, err = run(*options, "--json", "--weights", "w.jsonl", "-o", "d.jsonl")
+    written = ("--weights", "w.jsonl", "-o", "d.jsonl", "--html", "page.html")
+    status, whole, err = run(*options, "--json", *written)
     assert (status, err) == (0, "")
     audit = json.loads(whole)
     doubts = audit["doubts"]
+    page = Path("page.html").read_text("utf-8")
+    assert page.startswith("<!DOCTYPE html>")
+    assert "<h1>Labels in doubt in train.conll</h1>" in page
+    assert f"1. line {doubts[0]['line']}: 1 of 1 model contradict" in page
     lines = table.splitlines()
     assert lines[0].startswith("2 folds by sentence: models agree with gold at F1 0.")
     assert lines[1].startswith(f"{len(doubts)} doubts in ")

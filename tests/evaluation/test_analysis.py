@@ -9,8 +9,9 @@ from tagkit import DataError, Document, Sentence
 from tagkit.config import DataConfig
 from tagkit.evaluation.analysis import ANALYSES, analyse, possible, read_training
 from tagkit.evaluation.class_report import with_judged
+from tagkit.evaluation.column_report import ColumnsReport, make_lemma_report, make_tag_column_report
 from tagkit.evaluation.compare import compare_files
-from tagkit.evaluation.judged import judge_spans
+from tagkit.evaluation.judged import judge_spans, judge_tokens
 from tagkit.evaluation.slices import WordAccuracy
 from tagkit.evaluation.tag_report import TagReport
 
@@ -148,3 +149,28 @@ def test_spans_of_characters_are_shown_by_their_pieces_and_the_line_of_their_rec
     assert (example.words, example.line, example.predicted) == (
         ("New", "York"), 3, ((0, 1, "LOC"),),
     )  # fmt: skip
+
+
+def test_several_columns_have_a_calibration_each_and_nothing_else() -> None:
+    lemmas = make_lemma_report("LEMMA", [("a", "b")], [("a", "b")], [("a", "x")], set())
+    tags = make_tag_column_report(
+        "UPOS", "labels", [("a", "b")], [("X", "Y")], [("X", "Y")], set(), ("X", "Y"), strict=False
+    )
+    report = ColumnsReport((tags, lemmas))
+    assert possible(report) == []
+    judged = {
+        "UPOS": judge_tokens([("X", "Y")], [("X", "Y")], [(0.9, 0.7)]),
+        "LEMMA": judge_tokens([("a", "b")], [("a", "x")], [(0.8, 0.6)]),
+    }
+    report = with_judged(report, judged)
+    assert possible(report) == ["calibration"]
+    found = analyse(report, ["calibration"]).to_dict()
+    assert list(found) == ["calibration"]
+    # Probabilities of 0.9 and 0.7, both right; of 0.8, right, and 0.6, wrong.
+    assert found["calibration"]["UPOS"]["brier"] == pytest.approx((0.01 + 0.09) / 2)
+    assert found["calibration"]["LEMMA"]["brier"] == pytest.approx((0.04 + 0.36) / 2)
+    assert "calibration" not in report.to_dict()
+    with pytest.raises(DataError, match=r"^this model predicts several columns: expected one tag"):
+        analyse(report, ["errors", "calibration"])
+    with pytest.raises(DataError, match=r"^the predictions have no probabilities: "):
+        analyse(ColumnsReport((tags,)), ["calibration"])

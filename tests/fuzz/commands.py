@@ -20,12 +20,12 @@ from .case import Case, LawBroken, require
 from .configs import _statement
 from .engine import check_message
 from .models import inside, model_files, warm
-from .mutation import ENCODINGS, odd, word
+from .mutation import ENCODINGS, altered_value, json_line, odd, word
 from .readers import corpus_case
 from .samples import SAMPLES
 
 OUTPUTS = ("out",)
-_NAMES_OUTPUT = ("-o", "--output", "--fix")
+_NAMES_OUTPUT = ("-o", "--output", "--fix", "--html", "--weights")
 _KEEP = b"do not touch\n"
 _TRAINING = [
     "--set", "train.max_epochs=1", "--set", "encoder.hidden=4", "--set", "embeddings.word_dim=4",
@@ -36,7 +36,21 @@ _COLUMNS = (
     "0", "1", "-1", "-2", "99", "FORM", "MISC.NER", "XPOS", "--", "²", "9" * 30, "", "x",
     "UPOS,FEATS", "UPOS,FEATS,LEMMA,MISC.NER", "UPOS,upos", "0,-1", "1,", ",", "FEATS,FEATS.Case",
 )  # fmt: skip
-_ANALYSES = ("--measures", "--errors", "--slices", "--interval")
+_ANALYSES = ("--measures", "--errors", "--slices", "--interval", "--calibration")
+_SHARES = ("0", "0.5", "0.8", "0.9", "0.99", "1", "nan", "-1", "x")
+_PAGES = ("out/page.html", "out/page.html", "out/page.html.gz", "out/keep", "out", "out/no/where")
+# As the commands write them; `eval --html` draws them.
+_CURVE = {"measure": "F1", "points": [
+    {"sentences": 10 * 2**at, "seed": 1, "score": 0.3 + 0.1 * at} for at in range(5)
+]}  # fmt: skip
+_AUDIT = {
+    "corpus": "train.conll", "folds": 2, "repeats": 1, "folds_by": "sentence", "seed": 1,
+    "measure": "F1", "agreement": 0.7, "contradicted": [1, 0], "doubts": [{
+        "what": "span", "line": 1, "sentence": 0, "gold": [[0, 1, "PER"]], "predicted": [],
+        "gold_probability": 0.1, "predicted_probability": 0.8, "contradicted": 1, "repeats": 1,
+        "score": 0.7, "words": ["Ada", "visits", "Oslo"],
+    }],
+}  # fmt: skip
 
 
 def command_case(rng: Random) -> Case:
@@ -52,7 +66,13 @@ def command_case(rng: Random) -> Case:
         names.append(strange)
     kind = rng.choice(_KINDS)
     if kind in ("predict", "eval", "info", "train"):
-        files |= model_files(several=rng.random() < 0.3)
+        files |= model_files(several=rng.random() < 0.3, calibrated=rng.random() < 0.3)
+    if kind == "calibrate":  # which changes the model
+        files |= model_files("out/model", several=rng.random() < 0.3, calibrated=rng.random() < 0.3)
+    if kind == "eval":
+        for name, record in (("curve.json", _CURVE), ("audit.json", _AUDIT)):
+            value = altered_value(rng, record) if rng.random() < 0.7 else record
+            files[name] = json_line(rng, value).encode("utf-8", "surrogatepass")
     words = _COMMANDS[kind](rng, names)
     if rng.random() < 0.15:
         words.insert(rng.randrange(len(words) + 1), odd(rng).replace("\0", ""))
@@ -150,6 +170,13 @@ def _eval(rng: Random, names: list[str]) -> list[str]:
         words += rng.sample(_ANALYSES, rng.choice((1, 1, 2, 4)))
     if rng.random() < 0.15:
         words += ["--train", _path(rng, names)]
+    if rng.random() < 0.1:
+        words += ["--coverage", rng.choice(_SHARES)]
+    if rng.random() < 0.3:
+        words += ["--html", rng.choice(_PAGES)]
+    for option, record in (("--curve", "curve.json"), ("--audit", "audit.json")):
+        if rng.random() < (0.4 if "--html" in words else 0.05):
+            words += [option, rng.choice((record, record, record, _path(rng, names)))]
     return words + rng.sample(["--json", "--strict"], rng.choice((0, 0, 1, 2)))
 
 
@@ -160,6 +187,10 @@ def _predict(rng: Random, names: list[str]) -> list[str]:
         words += ["-o", rng.choice(("out/tagged", "out/tagged.gz", "out", "out/no/where"))]
     if rng.random() < 0.4:
         words += ["--format", rng.choice((*get_args(OutputFormat), "x"))]
+    if rng.random() < 0.15:
+        words += ["--min-confidence", rng.choice(_SHARES)]
+    if rng.random() < 0.15:
+        words += ["--coverage", rng.choice(_SHARES), "--format", "jsonl"]
     if rng.random() < 0.3:
         words += ["--on-bad-record", rng.choice(("skip", "skip", "skip", "error", "x"))]
     if rng.random() < 0.3:
@@ -204,16 +235,62 @@ def _tune(rng: Random, names: list[str]) -> list[str]:
     return words
 
 
+def _calibrate(rng: Random, names: list[str]) -> list[str]:
+    words = ["calibrate", rng.choice(("out/model", "out/model", "out/model", "out", *names))]
+    if rng.random() < 0.85:
+        words.append(_path(rng, names))
+    if rng.random() < 0.2:
+        words.append("--reset")
+    if rng.random() < 0.3:
+        words += rng.choice((["--json"], ["--batch-size", "0"], ["--device", "gpu"],
+                             ["--threads", "-1"]))  # fmt: skip
+    return words + _reading(rng, sets=False)
+
+
+def _audit(rng: Random, names: list[str]) -> list[str]:
+    words = ["audit", _path(rng, names), *_reading(rng, sets=False), *_TRAINING]
+    words += ["--folds", rng.choice(("2", "2", "2", "1", "99", "x"))]
+    if rng.random() < 0.3:
+        words += ["--task", rng.choice(("tag", "classify", "both", "x"))]
+    if rng.random() < 0.3:
+        words += rng.choice((["--folds-by", "entity"], ["--top", "0"], ["--repeats", "0"],
+                             ["--epsilon", "2"], ["--max-minutes", "-1"], ["--json"],
+                             ["--format", "jsonl"], ["--json", "--format", "table"], ["--seed", "x"]
+                             ))  # fmt: skip
+    for option, places in (("-o", ("out/doubts", "out/keep", "out")), ("--html", _PAGES),
+                           ("--weights", ("out/doubts", "out/weights", "out/keep"))):  # fmt: skip
+        if rng.random() < 0.3:
+            words += [option, rng.choice(places)]
+    return words
+
+
+def _learning_curve(rng: Random, names: list[str]) -> list[str]:
+    # The smallest size is of ten sentences: most corpora here are refused for that.
+    words = ["learning-curve", "--train", _path(rng, names), *_reading(rng, sets=False), *_TRAINING]
+    if rng.random() < 0.5:
+        words += ["--dev", _path(rng, names)]
+    sizes = ("10,11,12", "1/4,1/2,1/1", "1,2,3", "1/0", "", "x", "10", "3/1,4/1,5/1", "9" * 30)
+    words += ["--sizes", rng.choice(sizes)]
+    if rng.random() < 0.3:
+        words += rng.choice((["--resume"], ["--force"], ["--seeds", "1,1"], ["--json"],
+                             ["--metric", "x"], ["--resume", "--force"]))  # fmt: skip
+    return [*words, "-o", rng.choice(("out/curve", "out/curve", "out", "out/keep"))]
+
+
 def _anything(rng: Random, names: list[str]) -> list[str]:
     return [word(rng, 0.5) for _ in range(rng.randrange(3))]
 
 
 _COMMANDS = {
     "check": _check, "convert": _convert, "eval": _eval, "predict": _predict, "info": _info,
-    "train": _train, "tune": _tune, "": _anything,
+    "train": _train, "tune": _tune, "calibrate": _calibrate, "audit": _audit,
+    "learning-curve": _learning_curve, "": _anything,
 }  # fmt: skip
-# The last three take longest.
-_KINDS = (*("check", "convert", "") * 4, *("eval", "predict", "info") * 3, "train", "tune")
+# The last ones take longest.
+_KINDS = (
+    *("check", "convert", "") * 4, *("eval", "predict", "info") * 3, "calibrate", "calibrate",
+    "train", "tune", "audit", "learning-curve",
+)  # fmt: skip
 _GET_COMMAND = typer.main.get_command
 _ERROR = re.compile(r"(?m)^error: ")
 

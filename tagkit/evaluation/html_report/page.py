@@ -88,27 +88,26 @@ def report_parts(report: Report, analysis: Analysis | None) -> list[Part]:
     """
     if isinstance(report, ColumnsReport):
         columns = [Part(each.name, Scored(each.tags, None)) for each in report.columns if each.tags]
-        return [Part("", report), *columns]
-    intervals = (analysis.interval if analysis is not None else None) or {}
-    found = [
-        Part(name, Scored(each, intervals.get(name))) for name, each in parts_of(report).items()
-    ]
+        found = [Part("", report), *columns]
+    else:
+        intervals = (analysis.interval if analysis is not None else None) or {}
+        found = [
+            Part(name, Scored(each, intervals.get(name))) for name, each in parts_of(report).items()
+        ]
     for name in ANALYSES if analysis is not None else ():
         record = getattr(analysis, name)
-        # Of a report on tags and classes there may be one of each.
+        # Of a report on tags and classes, or on several columns, there may be one of each.
         records = record if isinstance(record, Mapping) else {"": record}
         found += [Part(part, each) for part, each in records.items()]
     return found
 
 
-def whole_analysis(report: Report, train: Split | None) -> Analysis | None:
-    """All analyses that have a meaning for a report; None of several tag columns.
+def whole_analysis(report: Report, train: Split | None) -> Analysis:
+    """All analyses that have a meaning for a report.
 
     Raises:
         DataError: the report is of a kind of its own.
     """
-    if isinstance(report, ColumnsReport):
-        return None
     return analyse(report, possible(report, train), train)
 
 

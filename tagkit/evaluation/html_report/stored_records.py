@@ -12,6 +12,7 @@ from tagkit.text.schemes import Stretch
 from tagkit.wording import reason
 
 _Record = TypeVar("_Record")
+_MOST = 10**12  # sentences of a corpus: far more than there are
 
 
 def read_curve(path: Path) -> LearningCurve:
@@ -48,7 +49,7 @@ def _points(found: Any) -> tuple[str, list[Point]]:
         Point(int(each["sentences"]), int(each["seed"]), float(each["score"]))
         for each in found["points"]
     ]
-    if not all(each.sentences > 0 and 0 <= each.score <= 1 for each in points):
+    if not all(0 < each.sentences <= _MOST and 0 <= each.score <= 1 for each in points):
         raise ValueError("a point is out of range")
     return str(found["measure"]), points
 
@@ -70,6 +71,11 @@ def _audit(found: Any) -> Audit:
 
 def _doubt(found: Any) -> Doubt:
     words = tuple(map(str, found["words"]))
+    probabilities = found["gold_probability"], found["predicted_probability"]
+    if not all(0 <= float(each) <= 1 for each in probabilities):
+        raise ValueError("a probability out of range")
+    if not (found["gold"] or found["predicted"]):
+        raise ValueError("a doubt about nothing")
     return Doubt(
         what=found["what"],
         line=int(found["line"]),

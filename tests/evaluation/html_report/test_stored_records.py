@@ -51,7 +51,16 @@ def test_values_out_of_range_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     audit = of(Audit)
     assert isinstance(audit, Audit)
-    broken = replace(audit.doubts[0], gold=((3, 9, "X"),))
-    path.write_text(json.dumps(replace(audit, doubts=(broken,)).to_dict()), encoding="utf-8")
+    doubt = audit.doubts[0]
+    for broken in (
+        replace(doubt, gold=((3, 9, "X"),)),
+        replace(doubt, gold=(), predicted=()),
+        replace(doubt, gold_probability=1.5),
+    ):
+        path.write_text(json.dumps(replace(audit, doubts=(broken,)).to_dict()), encoding="utf-8")
+        with pytest.raises(DataError, match=r"found something else"):
+            read_audit(path)
+    points = [{"sentences": 10**at, "seed": 1, "score": 0.5} for at in (1, 2, 400)]
+    path.write_text(json.dumps({"measure": "F1", "points": points}), encoding="utf-8")
     with pytest.raises(DataError, match=r"found something else"):
-        read_audit(path)
+        read_curve(path)
