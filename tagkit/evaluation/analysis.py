@@ -212,8 +212,8 @@ def _refuse_without_probabilities(parts: Iterable[TagReport | ClassReport]) -> N
     if all(part.comparison.judged is None for part in parts):
         raise DataError(
             Message("the predictions have no probabilities: ", Setting("calibration"),
-                    " needs a model, or JSON Lines that were predicted with ",
-                    Setting("confidence", True))
+                    " needs a model, or predictions in JSON Lines (jsonl) with their probabilities "
+                    "(confidence)")
         )  # fmt: skip
 
 
