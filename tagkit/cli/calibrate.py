@@ -101,8 +101,8 @@ def _lines(found: "Calibrated") -> Iterator[str]:
             yield f"{name:<23}  {value:>8.4f}  {after[name]:>8.4f}"
         yield ""
     for name, sets in found.sets.items():
-        possible = "none" if sets.most is None else f"0.5 to {sets.most:g}"
-        yield f"{shown_name(name)}: sets of coverage {possible}, from {sets.count:,} answers"
+        possible = "no sets" if sets.most is None else f"sets of coverage 0.5 to {sets.most:g}"
+        yield f"{shown_name(name)}: {possible}, from {sets.count:,} answers"
     if found.sets:
         yield ""
     yield f"stored in {found.model / METADATA}"

@@ -37,6 +37,7 @@ Examples:
   tagkit eval models/travel data/travel/test.conll --errors --interval
   tagkit eval --gold test.conll --pred a.conll --pred b.conll
   tagkit eval models/first models/second test.conll
+  tagkit eval models/mine test.conll --train train.conll --html report.html
 """
 
 
@@ -119,7 +120,7 @@ def eval_command(
         ),
     ] = False,
     train: Annotated[
-        str | None, typer.Option(help="Training corpus, for --slices.", metavar="FILE")
+        str | None, typer.Option(help="Training corpus, for --slices and --html.", metavar="FILE")
     ] = None,
     interval: Annotated[
         bool,
@@ -214,7 +215,10 @@ def eval_command(
         "needs a file: standard input is read once",
     )
     of_slices = slices or (html is not None and not several)
-    _refuse({"--train": train is not None and not of_slices}, "is for --slices")
+    _refuse(
+        {"--train": train is not None and not of_slices},
+        "is for --slices or --html, with one system",
+    )
     of_page = {"--curve": curve is not None, "--audit": audit is not None}
     _refuse(of_page if html is None else {}, "is for --html")
     for_one = {f"--{name}": True for name in names}

@@ -65,7 +65,12 @@ def learning_curve_command(
     tag_column: TagColumn = None,
     encoding: Encoding = None,
     seed: Seed = None,
-    seeds: Annotated[str | None, typer.Option(metavar="N,N,...")] = None,
+    seeds: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N,N,...", help="Train each size with each seed, which draws parts of its own."
+        ),
+    ] = None,
     device: TrainDevice = None,
     threads: Threads = None,
     workers: TrainWorkers = None,

@@ -26,6 +26,8 @@ Examples:
   tagkit predict models/mine test.conll -o tagged.conll
   tagkit predict models/intent texts.txt --top 3
   tagkit predict models/mine export.jsonl --on-bad-record skip -o tagged.conll
+  tagkit predict models/mine test.conll --format html --confidence -o page.html
+  tagkit predict models/calibrated test.conll --coverage 0.9 --format jsonl
 """
 
 

@@ -225,8 +225,8 @@ def _refuse_without_probabilities(report: Report) -> None:
     if not _judged(report):
         raise DataError(
             Message("the predictions have no probabilities: ", Setting("calibration"),
-                    " needs a model, or JSON Lines that were predicted with ",
-                    Setting("confidence", True))
+                    " needs a model, or predictions in JSON Lines (jsonl) with their probabilities "
+                    "(confidence)")
         )  # fmt: skip
 
 

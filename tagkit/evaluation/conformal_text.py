@@ -21,8 +21,8 @@ def set_lines(reports: Mapping[str, SetReport]) -> Iterator[str]:
         )
         yield (
             f"size: median {each.median_size:g}, mean {each.mean_size:.2f}, 90th percentile "
-            f"{each.p90_size:g}; {each.at_limit:.4f} of sets reached the limit of "
-            f"{plural(each.limit, member)}"
+            f"{each.p90_size:g}; {f'{each.at_limit:.4f} of sets' if each.at_limit else 'no set'} "
+            f"reached the limit of {plural(each.limit, member)}"
         )
         if each.single_correct is None:
             yield f"no set has one {member} alone"

@@ -111,7 +111,8 @@ def calibrate(
     Raises:
         BundleError: there is no model, or it cannot be written.
         CheckpointError: a run is writing into its folder.
-        DataError: the file cannot be read, or holds labels of another kind than the model's.
+        DataError: the file cannot be read, holds labels of another kind than the model's, or not
+            one prediction for it is right.
         ConfigError: an option is unknown or has a wrong value.
     """
     data, path = data_options(options), path_text(dev, "dev")
@@ -168,6 +169,9 @@ def fit_temperatures(
         split: with gold labels.
         batch_size: maximum number of sentences in a batch.
         note: called with a sentence on a head that cannot be fitted.
+
+    Raises:
+        DataError: the model predicts something, and all of it is wrong.
     """
     names = [*predictor.model.heads_by_name()]
 
@@ -179,6 +183,12 @@ def fit_temperatures(
 
     raw = np.full(len(names), UNCALIBRATED)
     before = judged(raw)
+    # Labels of another corpus, most often: an earlier calibration is worth more than this one.
+    if any(map(len, before.values())) and not any(each.correct.any() for each in before.values()):
+        raise DataError(
+            f"{split.path}: expected the labels that the model predicts; not one of its "
+            "predictions is right, so that probabilities cannot be fitted"
+        )
     can_be_fitted = np.array([_is_mixed(before[name]) for name in names])
     for name in (name for name in names if not _is_mixed(before[name])):
         note(_not_fitted(split.path, name, before[name]))

@@ -73,9 +73,12 @@ def gold_text(predictor: Predictor, split: Split, file: str) -> str | None:
         None where `predicted_text` has them beside the predictions.
     """
     if not predictor.task.gives.tags:
-        format = _format_of_texts(split) or FORMATS["jsonl-texts"]
         documents = [_document(sentence, split) for sentence in split.sentences]
-        return "".join(piece.text for piece in format.write(documents, _writing(predictor)))
+        json = FORMATS["jsonl-texts"]
+        try:
+            return _written(_format_of_texts(split) or json, documents, predictor)
+        except FormatError:  # such as TREC whose classes were read without their fine part
+            return _written(json, documents, predictor)
     found = _lines_of(predictor, split, file)
     if not found or not found.layout.conllu:
         return None
@@ -207,6 +210,10 @@ def _in_format_of_texts(
         for sentence, prediction in zip(split.sentences, predictions, strict=True)
     )
     return (piece.text for piece in format.write(documents, _writing(predictor)))
+
+
+def _written(format: Format, documents: Sequence[Document], predictor: Predictor) -> str:
+    return "".join(piece.text for piece in format.write(documents, _writing(predictor)))
 
 
 def _writing(predictor: Predictor) -> Writing:

@@ -133,8 +133,13 @@ def compare_models(
                 yield system, scoring.report(gold, None, run)
                 continue
             for folder in seed_models(Path(path_text(run, "models"))):
-                # No variable holds the model, which would be there while the next one is loaded.
-                yield str(folder), scoring.report(gold, None, load(folder, device))
+                try:
+                    # No variable holds the model: it would be there while the next one is loaded.
+                    found = scoring.report(gold, None, load(folder, device))
+                except DataError as error:
+                    error.add_line(f"That is of the model {folder}.")
+                    raise
+                yield str(folder), found
 
     return compare_systems((name, reports(name, runs)) for name, runs in systems)
 

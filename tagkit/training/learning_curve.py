@@ -193,7 +193,7 @@ def _counts(sizes: Sequence[int | Fraction], total: int, path: str, unit: str) -
     counts = tuple(round(size * total) if isinstance(size, Fraction) else size for size in sizes)
     found = ", ".join(f"{count:,}" for count in counts)
     if len(counts) < MIN_SIZES:
-        raise ConfigError(Setting("sizes"), [f"expected at least {MIN_SIZES}, found {found}"])
+        raise ConfigError(Setting("sizes"), [f"expected at least {MIN_SIZES} sizes, found {found}"])
     has = f"{path}: has {plural(total, unit)} to train on"
     if counts[0] < _SMALLEST:
         raise DataError(

@@ -97,6 +97,23 @@ def test_without_an_error_to_learn_from_probabilities_stay_as_they_are(
     assert expected in ended.err
 
 
+def test_a_file_with_other_labels_is_refused_and_the_calibration_kept(
+    tagkit: Program, copied: Path
+) -> None:
+    tagkit("calibrate", copied / "model", copied / "dev.conll")
+    before = (copied / "model" / "metadata.json").read_bytes()
+    other = copied / "other.conll"
+    text = (copied / "right.conll").read_text("utf-8")
+    other.write_text(re.sub("-(PER|LOC)", "-DRUG", text), "utf-8")
+    ended = tagkit("calibrate", copied / "model", other)
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err.endswith(
+        f"{other}: expected the labels that the model predicts; not one of its predictions is "
+        "right, so that probabilities cannot be fitted\n"
+    )
+    assert (copied / "model" / "metadata.json").read_bytes() == before
+
+
 def test_a_folder_that_a_run_uses_is_refused(tagkit: Program, home: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     shutil.copytree(home / "model", run)
@@ -242,6 +259,6 @@ def test_eval_measures_a_file_of_predictions_as_it_measures_the_model(
     ended = tagkit("eval", "--gold", gold, "--pred", tmp_path / "found.conll", "--calibration")
     assert (ended.code, ended.out) == (1, "")
     assert ended.err.endswith(
-        "error: the predictions have no probabilities: --calibration needs a model, or JSON Lines "
-        "that were predicted with confidence=True\n"
+        "error: the predictions have no probabilities: --calibration needs a model, or predictions "
+        "in JSON Lines (jsonl) with their probabilities (confidence)\n"
     )

@@ -85,6 +85,13 @@ def test_models_are_compared_as_their_predictions_are_and_one_is_in_memory_at_a_
     assert both.parts[""][0].spread.seeds == 0
 
 
+def test_a_corpus_that_does_not_suit_a_model_names_the_model(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "gold.tsv").write_text("label\ttext\ngreet\tgood morning\n", "utf-8")
+    with pytest.raises(DataError) as refused:
+        tagkit.compare(tmp_path / "gold.tsv", models={"one": folder / "model"})
+    assert refused.value.lines[-1] == f"That is of the model {folder / 'model'}."
+
+
 def test_what_cannot_be_compared_is_refused() -> None:
     for preds, models, message in (
         (None, None, "expected either preds or models, found neither"),

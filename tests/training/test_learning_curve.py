@@ -234,7 +234,7 @@ REFUSED: list[tuple[list[str], Sequence[int | Fraction], type[TagkitError], str]
     ([], SHARES, DataError,
      "{0}/train.conll: has 80 sentences to train on; parts of 5, 10, 20, 40, 80 are too small: "
      "expected at least 10 in the smallest. Name other sizes"),
-    ([], (20, 40), ConfigError, "sizes: expected at least 3, found 20, 40"),
+    ([], (20, 40), ConfigError, "sizes: expected at least 3 sizes, found 20, 40"),
     ([], (40, 20, 80), ConfigError, "sizes: expected increasing sizes, found 40, 20, 80"),
     ([], (20, 20, 80), ConfigError, "sizes: expected increasing sizes, found 20, 20, 80"),
     ([], (20, 40, 81), DataError,

@@ -190,6 +190,20 @@ def test_of_texts_of_several_classes_that_were_split_off_some_have_none(tmp_path
     assert found == trained.dev.to_dict() | {"unknown": {}}
 
 
+def test_gold_classes_that_the_format_of_the_corpus_cannot_hold_are_in_json_lines(
+    tmp_path: Path,
+) -> None:
+    config = of_task(tmp_path, "classify", "data.dev_fraction=0.5")
+    rows = ["DESC:def What is tea ?", "LOC:city Where is Oslo ?"] * 10
+    (tmp_path / "all.trec").write_text("\n".join(rows), encoding="utf-8")
+    files = {"data.train_file": str(tmp_path / "all.trec"), **NO_DEV}
+    trained = train(with_options(config, files))
+    gold = (trained.folder / "dev.gold").read_text("utf-8").splitlines()
+    assert {json.loads(line)["label"] for line in gold} == {"DESC", "LOC"}
+    found = scored(trained.folder / "dev.gold", trained.folder / "dev.pred")
+    assert found == trained.dev.to_dict() | {"unknown": {}}
+
+
 def test_gold_labels_that_stand_elsewhere_are_not_written_again(tmp_path: Path) -> None:
     with_dev = train(of_task(tmp_path, "classify"))
     assert not (with_dev.folder / "dev.gold").exists()
