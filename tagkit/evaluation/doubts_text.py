@@ -10,6 +10,8 @@ from tagkit.wording import plural, shortened, shown_name, visible
 _WIDTH = 80  # of a file
 _INDENT = " " * 6
 _NAME = len("predicted") + 2
+# Score below which a contradiction more often says something of the models than of gold.
+_WEAK = 0.5
 
 
 def audit_lines(audit: Audit, top: int, width: int | None = None) -> Iterator[str]:
@@ -31,6 +33,8 @@ def audit_lines(audit: Audit, top: int, width: int | None = None) -> Iterator[st
         f"{plural(len(audit.doubts), 'doubt')} in {contradicted:,} of "
         f"{plural(len(audit.contradicted), 'sentence')}"
     )
+    if audit.doubts and audit.agreement < _WEAK:
+        yield "the models agree with gold so little that most doubts are their own mistakes"
     if not audit.doubts or not top:
         return
     yield ""
