@@ -105,7 +105,7 @@ class TrainConfig(Section):
         Option(
             "Strength of the regulariser against gradients that vanish or explode through time; 0 "
             "for none.",
-            needs=Needs("encoder.cell", but=("echo-state", "transformer")),
+            needs=Needs("encoder.cell", but=("echo-state", "sru", "transformer")),
         ),
     ] = 0.0
     # The gradient is that of one large batch, exactly, at the memory of a small one.

@@ -234,6 +234,6 @@ def test_raw_text_becomes_conllu_with_every_column(folder: Path) -> None:
 def test_formats_of_one_tag_a_token_are_refused(folder: Path) -> None:
     refused = run("predict", folder / "model", folder / "raw.txt", "--format", "slash", ok=False)
     assert str(refused.exception) == (
-        "this model predicts several tag columns: expected output_format=columns, conllu, jsonl or "
-        "show, found slash"
+        "this model predicts several tag columns: expected output_format=columns, conllu, jsonl, "
+        "html or show, found slash"
     )

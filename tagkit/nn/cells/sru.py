@@ -80,6 +80,9 @@ class SRUNetwork(LoopNetwork):
         )
         return states.transpose(0, 1), (after.unsqueeze(0),)
 
+    def steps(self) -> None:
+        """None: no state goes back into what the layer passes on, and no matrix is recurrent."""
+
     def _biases(self, products: int) -> Tensor:
         """(products x hidden,): the others than the gates have none."""
         return nn.functional.pad(self.bias, (0, (products - 2) * self.hidden))

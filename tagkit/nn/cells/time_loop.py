@@ -118,7 +118,7 @@ class LoopNetwork(Network):
                 self.weight_ih.new_zeros(1, len(inputs), values) for values in self.memories
             )
         assert isinstance(state, tuple)
-        advance = self.steps().advance
+        advance = self._steps().advance
         states = []
         for given in projected.unbind(0):
             output, state = advance(given, state)
@@ -126,8 +126,11 @@ class LoopNetwork(Network):
         # time of (1, batch, hidden) -> (batch, time, hidden)
         return torch.cat(states).transpose(0, 1), state
 
-    def steps(self) -> Steps:
+    def steps(self) -> Steps | None:
         """As described in `Network`."""
+        return self._steps()
+
+    def _steps(self) -> Steps:
         products = [partial(nn.functional.linear, weight=u) for u in self.recurrent_weights()]
         constants = self.constants()
 

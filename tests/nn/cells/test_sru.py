@@ -118,7 +118,7 @@ def test_training_does_not_import_torch_dynamo() -> None:
         "for cell in ('sru', 'transformer'):\n"
         "    encoder = Encoder(cell=cell, options=cell_options(EncoderConfig()), inputs=3,\n"
         "        hidden=8, layers=2, bidirectional=True, merge='concat', segment=0, dropout=0.1,\n"
-        "        locked_dropout=0, word_dropout=0)\n"
+        "        locked_dropout=0, word_dropout=0, connection='none', output_layers=())\n"
         "    given = torch.randn(2, 5, 3)\n"
         "    encoder(given, torch.ones(2, 5, dtype=torch.bool)).sum().backward()\n"
         "assert 'torch._dynamo' not in sys.modules\n"

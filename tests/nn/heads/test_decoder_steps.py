@@ -51,7 +51,7 @@ def test_step_by_step_the_scores_are_those_of_the_network_in_one_pass(
 def test_greedy_search_takes_the_path_of_a_beam_of_one(cell: str, scheme: str) -> None:
     head = make_head("feedback", illegal_steps(TAGS[scheme], scheme), cell=cell, beam=1)
     assert isinstance(head, FeedbackHead)
-    states = hidden_states().repeat(20, 1, 1) * torch.rand(40, 1, 1)
+    states = hidden_states().repeat(20, 1, 1) * 3 * torch.randn(40, 1, 3)
     mask = MASK.repeat(20, 1)
     steps = head._products(states, mask)
     found = greedy(steps, 0, mask)
