@@ -16,11 +16,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 from guard import column_file
+from torch import Tensor
 
 from tagkit.config import load_config
 from tagkit.corpus.splits import read_split
@@ -103,6 +105,16 @@ def large(folder: Path, device: str, count: int) -> Iterator[Figure]:
         }
 
 
+def _differentiate(chain: Callable[[], Chain], gold: Tensor) -> None:
+    scores = chain()  # anew at each step, as in training
+    (log_partition(scores) - path_score(scores, gold)).sum().backward()
+
+
+@torch.no_grad()
+def _decode(chain: Callable[[], Chain]) -> None:
+    viterbi(chain())
+
+
 def chains(folder: Path, device: str, count: int) -> Iterator[Figure]:
     """A CRF's loss with gradient, and its best paths."""
     for batch, time_, tags in CHAINS:
@@ -113,14 +125,8 @@ def chains(folder: Path, device: str, count: int) -> Iterator[Figure]:
         gold = torch.randint(tags, (batch, time_), device=device)
         mask = torch.ones(batch, time_, dtype=torch.bool, device=device)
 
-        def loss() -> None:
-            chain = Chain(emissions, *steps, mask)  # noqa: B023 - called before they change
-            (log_partition(chain) - path_score(chain, gold)).sum().backward()  # noqa: B023
-
-        def paths() -> None:
-            with torch.no_grad():
-                viterbi(Chain(emissions, *steps, mask))  # noqa: B023
-
+        chain = partial(Chain, emissions, *steps, mask)
+        loss, paths = partial(_differentiate, chain, gold), partial(_decode, chain)
         yield {
             "batch": batch, "time": time_, "tags": tags,
             "loss and gradient (ms)": round(1e3 * median_s(loss, device), 2),

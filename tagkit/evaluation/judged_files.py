@@ -118,5 +118,6 @@ def _scores(item: Item) -> list[LabelScore]:
 
 
 def _is_probability(value: object) -> bool:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return is_number and 0 <= value <= 1  # type: ignore[operator]
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return 0 <= value <= 1
