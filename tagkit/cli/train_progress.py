@@ -36,6 +36,7 @@ class Progress(WithBar, Listener):
         super().__init__("reading", None, self._steps)
         self._measure, self._metric = "F1", AUTO
         self._columns: dict[str, str] = {}  # heads, by names in `Epoch.scores`
+        self._factor = 100  # of the scores in these columns
         self._findings: list[Finding] = []  # not yet shown
         self._seeds = 1
 
@@ -58,6 +59,7 @@ class Progress(WithBar, Listener):
         criterion = prepared.criterion
         self._measure, self._metric = criterion.name, criterion.key
         self._columns = {**criterion.beside, **description.columns}
+        self._factor = 100 if description.shares else 1
         note("")
         note(table_head(self._measure, self._columns))
 
@@ -67,7 +69,7 @@ class Progress(WithBar, Listener):
 
     def on_epoch(self, epoch: Epoch) -> None:
         """Show a row of the table."""
-        row = table_row(epoch, self._measure, self._metric, self._columns)
+        row = table_row(epoch, self._measure, self._metric, self._columns, self._factor)
         note(row, is_best=epoch.is_best)
 
     def on_note(self, text: str) -> None:
@@ -145,7 +147,9 @@ def table_head(measure: str, columns: Mapping[str, str]) -> str:
     return f"epoch      loss{loss}  dev {measure:<4}{added}        lr  tokens/s"
 
 
-def table_row(epoch: Epoch, measure: str, metric: str, columns: Mapping[str, str]) -> str:
+def table_row(
+    epoch: Epoch, measure: str, metric: str, columns: Mapping[str, str], factor: int = 100
+) -> str:
     """An epoch; * where no earlier one was as good.
 
     Args:
@@ -153,11 +157,12 @@ def table_row(epoch: Epoch, measure: str, metric: str, columns: Mapping[str, str
         measure: as in the head of the table.
         metric: value of `train.metric`.
         columns: as in the head of the table.
+        factor: of the scores in these columns, 100 for percent.
     """
     star = "  *" if epoch.is_best else ""
     # A run that is resumed may have epochs of a version without the metric.
     added = "".join(
-        f"  {100 * epoch.scores.get(key, 0.0):>{max(8, len(head) + 4)}.2f}"
+        f"  {factor * epoch.scores.get(key, 0.0):>{max(8, len(head) + 4)}.2f}"
         for key, head in columns.items()
     )
     # Chosen by its loss, an epoch has the loss on dev as its score.

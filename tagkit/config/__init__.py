@@ -28,10 +28,11 @@ from tagkit.config.sections import (
     parse_span_scheme,
     training_scheme,
 )
-from tagkit.config.train_section import TrainConfig
+from tagkit.config.train_section import DEFAULT_BPTT, TrainConfig
 from tagkit.config.values import DEVICES, Column, Format, fixed, is_device
 
 __all__ = [
+    "DEFAULT_BPTT",
     "DEVICES",
     "FORMER_DEFAULTS",
     "LARGEST",

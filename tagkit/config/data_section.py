@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
-from tagkit.config.option import CLASSES, TAGS, Needs, Option, Section
+from tagkit.config.option import CLASSES, LABELS, TAGS, TEXT, Needs, Option, Section
 from tagkit.config.values import Column, Encoding, Format, Scheme, TagColumns, TrainScheme
 from tagkit.limits import MAX_LINE_CHARS
 
@@ -51,7 +51,8 @@ class DataConfig(Section):
         int,
         Field(ge=0),
         Option(
-            "Number of training sentences or texts to train on, drawn by train.seed; 0 for all."
+            "Number of training sentences or texts to train on, drawn by train.seed; 0 for all.",
+            tasks=LABELS,
         ),
     ] = 0
     # Drawn by train.seed; classes keep their proportions.
@@ -68,10 +69,30 @@ class DataConfig(Section):
             "writes it.",
             "none",
             resume=True,
+            tasks=LABELS,
             needs=Needs("data.tree_phrases", (False,)),  # phrases are no sentences of the file
         ),
     ] = ""
-    format: Annotated[Format, Option("Format of the input.", "recognised")] = "auto"
+    # What a language model reads and predicts.
+    unit: Annotated[
+        Literal["word", "character"],
+        Option("Unit of the text: a word between blanks, or a character.", tasks=TEXT),
+    ] = "word"
+    context: Annotated[
+        Literal["stream", "line"],
+        Option(
+            "What a unit's probability depends on: the whole text before it, or its line alone.",
+            tasks=TEXT,
+        ),
+    ] = "stream"
+    # Peters et al. 2018; Akbik et al. 2018: features of taggers come from one model of each.
+    direction: Annotated[
+        Literal["forward", "backward"],
+        Option(
+            "Direction in which the text is read: forward, or backward from its end.", tasks=TEXT
+        ),
+    ] = "forward"
+    format: Annotated[Format, Option("Format of the input.", "recognised", tasks=LABELS)] = "auto"
     encoding: Annotated[Encoding, Option("Encoding of the files.")] = "utf-8"
     # A file without line ends, such as a binary one, would fill the memory before it is refused.
     max_line_chars: Annotated[
@@ -89,6 +110,7 @@ class DataConfig(Section):
         Option(
             "Column of the tokens: 0 for the first, -1 for the last, or a CoNLL-U name.",
             "FORM or 0",
+            tasks=LABELS,
         ),
     ] = None
     # A list of one is not one column: FEATS is learnt as its parts, and "FEATS" as whole labels.
@@ -98,11 +120,13 @@ class DataConfig(Section):
         Option(
             "Column of the gold tags: a number or a name, or a list of several to learn together.",
             "UPOS or -1",
+            tasks=LABELS,
         ),
     ] = None
     # Part of the input of prediction from then on: the model wants the same columns.
     feature_columns: Annotated[
-        tuple[Column, ...], Option("Columns of further features of each token.")
+        tuple[Column, ...],
+        Option("Columns of further features of each token.", tasks=LABELS),
     ] = ()
     text_column: Annotated[
         Column | None,
@@ -137,12 +161,13 @@ class DataConfig(Section):
         Literal["multilingual", "syntok", "blanks"],
         Option(
             "Tokenizer of raw texts: multilingual; syntok, which does not split text without "
-            "spaces, such as Chinese or Thai; or blanks, which splits at whitespace only."
+            "spaces, such as Chinese or Thai; or blanks, which splits at whitespace only.",
+            tasks=LABELS,
         ),
     ] = "multilingual"
     on_misaligned: Annotated[
         Literal["error", "expand", "shrink", "drop"],
-        Option("What to do with spans that do not match token boundaries."),
+        Option("What to do with spans that do not match token boundaries.", tasks=LABELS),
     ] = "error"
     # Detected by the tags themselves; to name it matters where a small file fits several.
     scheme: Annotated[Scheme, Option("Tag scheme of the files.", tasks=TAGS)] = "auto"

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from tagkit.config.option import Needs, Option, Section
+from tagkit.config.option import LABELS, TEXT, Needs, Option, Section
 from tagkit.config.values import (
     Auto,
     CharCell,
@@ -26,10 +26,21 @@ class EmbeddingsConfig(Section):
     ] = 100
     # Capitals are what names are recognised by; the character network keeps them.
     lowercase: Annotated[
-        bool, Option("Lowercase words; their characters keep their case.", inherit=True)
+        bool,
+        Option("Lowercase words; their characters keep their case.", inherit=True, tasks=LABELS),
     ] = True
     normalize_digits: Annotated[
-        bool, Option("Read every digit of a word as 0; not of its characters.", inherit=True)
+        bool,
+        Option(
+            "Read every digit of a word as 0; not of its characters.", inherit=True, tasks=LABELS
+        ),
+    ] = True
+    # Press and Wolf 2017; Inan et al. 2017.
+    tied: Annotated[
+        bool,
+        Option(
+            "Use the matrix of the units' embeddings in the softmax too.", inherit=True, tasks=TEXT
+        ),
     ] = True
     # Not inherited: it decides which words are added, not what the words that are there mean.
     min_count: Annotated[
@@ -37,9 +48,12 @@ class EmbeddingsConfig(Section):
     ] = 1
     # A word that is seen once is a fair example of one never seen (Lample et al. 2016).
     singleton_dropout: Annotated[
-        Probability, Option("Probability that a word seen once is replaced by the unknown word.")
+        Probability,
+        Option("Probability that a word seen once is replaced by the unknown word.", tasks=LABELS),
     ] = 0.5
-    vectors: Annotated[str, Option("File of pretrained word vectors.", "none", inherit=True)] = ""
+    vectors: Annotated[
+        str, Option("File of pretrained word vectors.", "none", inherit=True, tasks=LABELS)
+    ] = ""
     # Files of vectors are sorted by frequency as a rule, so that the first ones cover most tokens.
     max_vectors: Annotated[
         int,
@@ -58,7 +72,8 @@ class EmbeddingsConfig(Section):
     # The final states of both directions are the word's spelling (Ling et al. 2015; Lample et al.
     # 2016); "none" leaves a word that is unknown without any features.
     char_cell: Annotated[
-        CharCell, Option("Recurrent cell over the characters of a word.", inherit=True)
+        CharCell,
+        Option("Recurrent cell over the characters of a word.", inherit=True, tasks=LABELS),
     ] = "lstm"
     char_dim: Annotated[
         Size,
@@ -84,6 +99,7 @@ class EmbeddingsConfig(Section):
             "Dimension of the embedding of a word's prefixes, suffixes and shape; 0 for none; "
             "auto: 50, or 0 with vectors and over 200 sentences.",
             inherit=True,
+            tasks=LABELS,
         ),
     ] = "auto"
     # Columns such as part-of-speech tags have tens of values, not tens of thousands.

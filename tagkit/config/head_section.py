@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from tagkit.config.option import CLASSES, TAGS, Needs, Option, Section
+from tagkit.config.option import CLASSES, TAGS, TEXT, Needs, Option, Section
 from tagkit.config.values import (
     Pooling,
     Probability,
@@ -144,6 +144,23 @@ class HeadConfig(Section):
         Field(gt=0),
         Option("Weight of the loss of the class beside that of the tags.", tasks=("both",)),
     ] = 1.0
+    # Grave et al. 2017; Jean et al. 2015. Where units are many, a step computes some of them.
+    softmax: Annotated[
+        Literal["auto", "full", "adaptive", "sampled"],
+        Option(
+            "How units are predicted: full, over all of them; adaptive, in clusters by frequency; "
+            "sampled, over some of them in training; auto: full for up to 50,000 units.",
+            tasks=TEXT,
+        ),
+    ] = "auto"
+    samples: Annotated[
+        Size,
+        Option(
+            "Units that a step of training computes with a sampled softmax.",
+            tasks=TEXT,
+            needs=Needs("head.softmax", ("sampled",)),
+        ),
+    ] = 1000
 
     @property
     def several_classes(self) -> bool:

@@ -19,6 +19,9 @@ from pydantic import BaseModel, ConfigDict
 # Tasks that predict tags of tokens, and those that predict classes of texts.
 TAGS = ("tag", "both")
 CLASSES = ("classify", "both")
+# Tasks that learn labels, and those that learn a text itself.
+LABELS = ("tag", "classify", "both")
+TEXT = ("language-model",)
 
 
 class Section(BaseModel):

@@ -44,8 +44,12 @@ class Config(Section):
     """The whole of tagkit.toml."""
 
     task: Annotated[
-        Literal["tag", "classify", "both"],
-        Option("What to learn: tag (tokens), classify (texts) or both.", tune=False),
+        Literal["tag", "classify", "both", "language-model"],
+        Option(
+            "What to learn: tag (tokens), classify (texts), both, or language-model (the text "
+            "itself).",
+            tune=False,
+        ),
     ] = "tag"
     data: DataConfig = DataConfig()
     embeddings: EmbeddingsConfig = EmbeddingsConfig()

@@ -7,6 +7,7 @@ from pydantic import BeforeValidator, Field
 from tagkit.config.option import Needs, Option, Section
 from tagkit.config.values import Auto, Device, Interval, Probability, Seed
 
+DEFAULT_BPTT = 512  # of texts with labels
 _WITH_PLATEAU = Needs("train.schedule", ("plateau",))
 
 
@@ -90,13 +91,13 @@ class TrainConfig(Section):
     # Truncated back-propagation through time (Williams and Peng 1990): a long text is read whole,
     # but memory is that of so many tokens.
     bptt: Annotated[
-        int,
-        Field(ge=0),
+        Auto | Annotated[int, Field(ge=0)],
         Option(
-            "Maximum tokens that gradients are propagated back, in texts not cut; 0 for all.",
+            "Maximum tokens that gradients are propagated back, in texts not cut; 0 for all; auto: "
+            "512, in a language model 35 words or 100 characters.",
             needs=Needs("encoder.cell", but=("transformer",)),
         ),
-    ] = 512
+    ] = "auto"
     # Omega of Pascanu et al. 2013 (Goodfellow, Bengio and Courville, eq. 10.52), which asks that a
     # gradient keeps its norm from token to token: `nn/information_flow.py`.
     flow_strength: Annotated[

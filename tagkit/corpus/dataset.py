@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tagkit.corpus.formats.columns.layout import Layout
+from tagkit.corpus.text_lines import UnitLines
 from tagkit.errors import DataError
 from tagkit.text.records import Sentence
 from tagkit.text.scheme_detection import Detection
@@ -42,7 +43,7 @@ class Split:
     """
 
     path: str
-    sentences: tuple[Sentence, ...]
+    sentences: Sequence[Sentence]
     detection: Detection | None
     notes: tuple[str, ...] = ()
     layout: Layout | None = field(default=None, compare=False)
@@ -57,6 +58,8 @@ class Split:
     @property
     def tokens(self) -> int:
         """Number of tokens."""
+        if isinstance(self.sentences, UnitLines):
+            return self.sentences.units  # counted already
         return sum(len(sentence) for sentence in self.sentences)
 
     def labels(self) -> set[str]:

@@ -4,11 +4,13 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from tagkit.evaluation.class_report import ClassReport, JointReport
 from tagkit.evaluation.column_report import ColumnReport, ColumnsReport
+from tagkit.evaluation.language_report import LanguageReport
 from tagkit.evaluation.metrics import Comparison, added_metrics
 from tagkit.evaluation.report import Report
 from tagkit.evaluation.scores import Score
 from tagkit.evaluation.tag_report import TagReport
 from tagkit.text.schemes import has_spans
+from tagkit.text.units import UNIT_NAMES
 from tagkit.wording import clipped, listed, plural, shortened, visible
 
 _NO_CLASS = "(none)"  # shown in place of an empty label
@@ -44,9 +46,24 @@ def report_lines(report: Report, width: int | None = None) -> Iterator[str]:
             for column in report.columns:
                 yield from _column_lines(column, width)
             yield from _column_table(report.columns)
+        case LanguageReport():
+            yield from _language_lines(report)
         case _:  # a task with a report of its own need not add a case here
             for name, value in report.parts().items():
                 yield f"{name} {value:.4f}"
+
+
+def _language_lines(report: LanguageReport) -> Iterator[str]:
+    yield f"cross-entropy       {report.cross_entropy:>10.4f} nats a unit"
+    yield f"perplexity          {report.perplexity:>10.2f}"
+    yield f"bits per character  {report.bits_per_character:>10.4f}"
+    units = f"{plural(report.units, UNIT_NAMES[report.unit])}, the end of each line among them"
+    yield f"{units}; {report.unknown:,} unknown"
+    on = "its line" if report.context == "line" else "the whole text"
+    yield (
+        f"{plural(report.lines, 'line')}, {plural(report.characters, 'character')}; each unit is "
+        f"predicted from what stands before it in {on}"
+    )
 
 
 def _tag_lines(report: TagReport, width: int | None) -> Iterator[str]:

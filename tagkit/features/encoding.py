@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -139,6 +139,24 @@ class Target:
 
     values: npt.NDArray[Any]
     per: Literal["token", "sentence"]
+
+
+class Examples(Protocol):
+    """What is learnt from, as ids: what the training loop needs to know of it."""
+
+    def __len__(self) -> int:
+        """Number of examples."""
+
+    @property
+    def lengths(self) -> Ids:
+        """(examples,) number of tokens in each."""
+
+    @property
+    def target_count(self) -> int:
+        """Divisor of the loss of an epoch."""
+
+    def batch(self, indices: Sequence[int] | Ids) -> Batch:
+        """The examples at `indices`, in that order, as one batch."""
 
 
 @dataclass(frozen=True)

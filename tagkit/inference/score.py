@@ -25,6 +25,8 @@ from tagkit.inference.predictor import Predictor
 from tagkit.text.records import Prediction
 from tagkit.wording import Message, Setting, plural
 
+_LANGUAGE_MODEL = "this is a language model"
+
 
 @dataclass(frozen=True, slots=True)
 class DevScores:
@@ -76,7 +78,9 @@ class Annotated:
 
 def annotated(predictor: Predictor, split: Split, *, batch_size: int) -> Annotated:
     """A corpus with a model's predictions, and the report on them."""
-    found = predictor.annotate(split.sentences, batch_size=batch_size, confidence=False)
+    found: Sequence[Prediction] = ()  # where the text itself is scored
+    if predictor.task.annotates:
+        found = predictor.annotate(split.sentences, batch_size=batch_size, confidence=False)
     return Annotated(split, found, predictor.report(split, found))
 
 
@@ -106,7 +110,8 @@ def score_model(
     """
     if not predictor.task.needs.tags:
         # Without this an option for tags would be accepted and have no effect.
-        refuse_options_of_tags("this model classifies texts", data, strict)
+        what = "this model classifies texts" if predictor.task.annotates else _LANGUAGE_MODEL
+        refuse_options_of_tags(what, data, strict)
     split = gold_split(predictor, path, data)
     return _report(predictor, split, strict, batch_size, note, confidence=confidence)
 
@@ -122,6 +127,8 @@ def gold_split(predictor: Predictor, path: str, data: DataConfig) -> Split:
     Raises:
         DataError: the file cannot be read, or holds tags of another kind than the model's.
     """
+    if not predictor.task.annotates:
+        return predictor.task.read_text(predictor.config, path, data)
     trained = predictor.config.data
     # The scheme of training is expected; another is taken if it fits the file's tags better.
     read_as, needs = _as_trained(predictor, data), predictor.task.needs
@@ -148,6 +155,8 @@ def score_records(
         DataError: a record has no such labels, or labels of another kind than the model's.
     """
     needs = predictor.task.needs
+    if not predictor.task.annotates:
+        raise DataError(f"{_LANGUAGE_MODEL}: expected a file of text, found records")
     if not needs.tags:
         refuse_options_of_tags("this model classifies texts", data, strict)
     # Spans of a text without classes are those of its sentences, as in a file.
@@ -169,6 +178,8 @@ def _report(
 ) -> Report:
     for text in split.notes:
         note(text)
+    if not predictor.task.annotates:
+        return predictor.score(split)
     found = predictor.annotate(split.sentences, batch_size=batch_size, confidence=confidence)
     report = _with_words(predictor.report(split, found, strict=strict), split)
     if confidence:

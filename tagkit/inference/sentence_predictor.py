@@ -136,6 +136,11 @@ class SentencePredictor:
         Raises:
             DataError: a number is out of its range, or `on_long` is no function.
         """
+        if not self.task.annotates:
+            raise DataError(
+                "this is a language model, which annotates nothing: tagkit generate continues a "
+                "text, and tagkit eval scores one"
+            )
         check_count("batch_size", batch_size)
         check_count("max_length", max_length)
         if threshold is not None:
@@ -301,7 +306,9 @@ class SentencePredictor:
             strict: count well-formed spans only.
         """
         # The default length of windows, not that of the configuration: `predict` uses the same.
-        found = self.annotate(split.sentences, batch_size=batch_size, confidence=False)
+        found: Sequence[Prediction] = ()  # where the text itself is scored
+        if self.task.annotates:
+            found = self.annotate(split.sentences, batch_size=batch_size, confidence=False)
         return self.report(split, found, strict=strict)
 
     def report(

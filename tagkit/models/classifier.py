@@ -24,7 +24,7 @@ from tagkit.evaluation.judged import Judged
 from tagkit.evaluation.metrics import Kind
 from tagkit.evaluation.report import Report
 from tagkit.features.batch import Batch
-from tagkit.features.encoding import Target, class_target
+from tagkit.features.encoding import Encoded, Target, class_target
 from tagkit.features.vocabulary import Vocabulary, most_frequent
 from tagkit.models.agreement import check_classes, check_features, check_no_tags
 from tagkit.models.calibration import CLASSES
@@ -135,6 +135,7 @@ def _class_weights(config: Config, vocabulary: Vocabulary, data: TrainingData) -
     if isinstance(weights, dict):
         return torch.tensor([weights.get(label, 1.0) for label in vocabulary.classes])
     if weights == "balanced":
+        assert isinstance(data.encoded, Encoded)
         return balanced_weights(torch.from_numpy(data.encoded.targets["classes"].values))
     return None
 

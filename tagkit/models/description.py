@@ -20,6 +20,7 @@ class Description:
         columns: heads of the columns beside the headline's, by the metrics' names in
             history.jsonl.
         reads_columns: whether words and features are read from columns of a file.
+        shares: whether the scores in `columns` are shares, which people see in percent.
     """
 
     encoder: str
@@ -28,6 +29,7 @@ class Description:
     measure: str
     columns: Mapping[str, str]
     reads_columns: bool
+    shares: bool = True
 
     @property
     def architecture(self) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from tagkit.config import Config, EncoderConfig, fixed
+from tagkit.config import DEFAULT_BPTT, Config, EncoderConfig, fixed
 from tagkit.features.batch import Batch, Tokens, Words
 from tagkit.features.vocabulary import RESERVED, Vocabulary
 from tagkit.models.output import ModelOutput
@@ -198,6 +198,12 @@ def cell_options(encoder: EncoderConfig) -> CellOptions:
     )
 
 
+def tokens_back(config: Config) -> int:
+    """Tokens that gradients go back; 0 for all."""
+    segment = config.train.bptt
+    return DEFAULT_BPTT if segment == "auto" else segment
+
+
 def build_encoder(config: Config, inputs: int) -> Encoder:
     """The layers over `inputs` features of each token, with fresh weights."""
     encoder = config.encoder
@@ -211,7 +217,7 @@ def build_encoder(config: Config, inputs: int) -> Encoder:
         output_layers=encoder.output_layers,
         bidirectional=encoder.bidirectional,
         merge=encoder.merge,
-        segment=config.train.bptt,  # tokens that gradients go back, as long texts need memory
+        segment=tokens_back(config),  # as long texts need memory
         dropout=encoder.dropout,
         locked_dropout=encoder.locked_dropout,
         word_dropout=encoder.word_dropout,

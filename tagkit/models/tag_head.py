@@ -5,6 +5,7 @@ from torch import Tensor
 
 from tagkit.config import Config, EncoderConfig, HeadConfig, training_scheme
 from tagkit.errors import DataError, shorten
+from tagkit.features.encoding import Encoded
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.constraints import illegal_steps, legal_scheme
 from tagkit.models.model import cell_options
@@ -43,6 +44,7 @@ def head_of_tags(
     kind = HEADS[config.head.kind]
     bigrams = None
     if data is not None and kind.uses_bigrams:  # otherwise the saved ones come with the weights
+        assert isinstance(data.encoded, Encoded)
         bigrams = estimate_bigrams(data.encoded.paths(target), len(tags))
     return kind(
         TagSpace(

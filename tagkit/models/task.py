@@ -32,7 +32,7 @@ from typing import ClassVar
 import numpy as np
 from torch import Tensor
 
-from tagkit.config import Config, fixed
+from tagkit.config import Config, DataConfig, fixed
 from tagkit.corpus.dataset import LabelKinds, Split
 from tagkit.corpus.splits import Corpus, load_corpus
 from tagkit.evaluation.criterion import Criterion, find_criterion
@@ -41,7 +41,7 @@ from tagkit.evaluation.metrics import Kind
 from tagkit.evaluation.report import Report
 from tagkit.features.batch import Batch
 from tagkit.features.bucketing import Ids, batches_at_random
-from tagkit.features.encoding import Encoded, Target
+from tagkit.features.encoding import Examples, Target, encode
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.description import Description
 from tagkit.models.model import Model
@@ -63,12 +63,15 @@ class Task(ABC):
         gives: labels that a prediction has.
         is_whole: whether a text is one sequence that is never cut, because something is predicted
             of the whole of it. Otherwise long sentences are read in windows.
+        annotates: whether sentences get labels. Otherwise a text is scored as it is, and its loss
+            is what ranks epochs.
     """
 
     # The two differ where targets follow from the words alone, as those of a language model do.
     needs: ClassVar[LabelKinds]
     gives: ClassVar[LabelKinds]
     is_whole: ClassVar[bool]
+    annotates: ClassVar[bool] = True
 
     def read(self, config: Config) -> Corpus:
         """The corpora that a configuration names.
@@ -78,12 +81,25 @@ class Task(ABC):
         """
         return load_corpus(config, self.needs)
 
+    def read_text(self, config: Config, path: str, data: DataConfig) -> Split:
+        """A text to be scored as it is, of a task that annotates nothing.
+
+        Args:
+            config: of the model.
+            path: of the file.
+            data: how the file is read.
+
+        Raises:
+            DataError: it cannot be read.
+        """
+        raise NotImplementedError("this task scores annotated corpora")
+
     @abstractmethod
     def resolve(self, config: Config, corpus: Corpus) -> Config:
         """The configuration with what follows from the corpus in place of "auto"."""
 
     @abstractmethod
-    def examples(self, config: Config, split: Split) -> list[Sentence]:
+    def examples(self, config: Config, split: Split) -> Sequence[Sentence]:
         """A corpus as the model learns it: in the training scheme, in windows.
 
         Args:
@@ -105,8 +121,34 @@ class Task(ABC):
             KeyError: a label that is not in the vocabulary.
         """
 
+    def vocabulary(self, config: Config, sentences: Sequence[Sentence]) -> Vocabulary | None:
+        """The vocabulary of `examples`; None for the words, characters and labels of them."""
+        return None
+
+    def encode(
+        self,
+        config: Config,
+        sentences: Sequence[Sentence],
+        vocabulary: Vocabulary,
+        weights: Sequence[float] | None,
+    ) -> Examples:
+        """What `examples` gave, as ids.
+
+        Args:
+            config: resolved.
+            sentences: to learn from, or of dev.
+            vocabulary: with the labels.
+            weights: of the sentences in the loss; None where all weigh the same.
+
+        Raises:
+            KeyError: a label that is not in the vocabulary.
+        """
+        targets = self.targets(sentences, vocabulary)
+        reads_chars = config.embeddings.char_cell != "none"
+        return encode(sentences, vocabulary, targets, chars=reads_chars, weights=weights)
+
     def batches(
-        self, encoded: Encoded, config: Config, generator: np.random.Generator
+        self, encoded: Examples, config: Config, generator: np.random.Generator
     ) -> list[list[Ids]]:
         """One epoch: the batches of each step, as sentences of the corpus.
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from tagkit.config import Config
 from tagkit.features.batch import Tokens
 from tagkit.features.column_labels import ColumnLabels
-from tagkit.features.encoding import Encoded
+from tagkit.features.encoding import Examples
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.model import Model
 from tagkit.nn.inference import CachedWords
@@ -37,7 +37,7 @@ class TrainingData:
         path: name of its file, for messages.
     """
 
-    encoded: Encoded
+    encoded: Examples
     path: str
 
 

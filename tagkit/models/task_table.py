@@ -4,6 +4,7 @@ from tagkit.config import Config
 from tagkit.models.classifier import ClassifyTask
 from tagkit.models.columns import ColumnsTask
 from tagkit.models.joint import JointTask
+from tagkit.models.language_model import LanguageTask
 from tagkit.models.tagger import TagTask
 from tagkit.models.task import Task
 
@@ -14,6 +15,7 @@ TASKS: dict[str, Task] = {
     "tag": TagTask(),
     "classify": ClassifyTask(),
     "both": JointTask(),
+    "language-model": LanguageTask(),
     COLUMNS: ColumnsTask(),
 }
 

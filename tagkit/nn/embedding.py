@@ -48,10 +48,14 @@ class WordEmbedding(nn.Module):
 
     vectors: Tensor
 
-    def __init__(self, *, words: int, dim: int, vectors: int) -> None:
-        """`words`, padding and the unknown word among them; `vectors` that are pretrained."""
+    def __init__(self, *, words: int, dim: int, vectors: int, by_row: bool = True) -> None:
+        """`words`, padding and the unknown word among them; `vectors` that are pretrained.
+
+        `by_row` says whether a step changes only the rows that it reads.
+        """
         super().__init__()
-        self.trained = _embedding(words, dim, RowUpdatedEmbedding)
+        kind = RowUpdatedEmbedding if by_row else nn.Embedding
+        self.trained = _embedding(words, dim, kind)
         # Row 0, all zeros, is that of words without a pretrained vector. A buffer, not a parameter:
         # no optimizer passes over its many rows, and weight decay cannot reach them.
         # Until they are placed or loaded, one row of zeros is all rows, and takes no memory.

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from tagkit.nn.cells import CELLS
-from tagkit.nn.cells.cell import CellOptions
+from tagkit.nn.cells.cell import CellOptions, State
 from tagkit.nn.depth import CONNECTIONS, output_layer
 from tagkit.nn.dropout import LockedDropout, WordDropout
 from tagkit.nn.layer import EncoderLayer, LayerKind, LayerOptions
@@ -122,6 +122,36 @@ class Encoder(nn.Module):
     def read(self, inputs: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         """What `forward` returns, and the same of the final states, (batch, outputs)."""
         return self.output(*self._read_layers(inputs, mask), mask)
+
+    def carry(
+        self, inputs: Tensor, carried: Sequence[State] | None
+    ) -> tuple[Tensor, tuple[State, ...]]:
+        """States of sequences that go on where others ended, in an encoder of one direction.
+
+        So a text is read in segments, with the states of reading it in one go (truncated
+        back-propagation through time; Mikolov et al. 2010 for language models).
+
+        Args:
+            inputs: (batch, time, inputs), without padding.
+            carried: the state of each layer after the step before the first one; None at the
+                beginning.
+
+        Returns:
+            (batch, time, outputs), and the states after the last step.
+        """
+        after: list[State] = []
+        # (batch, time, inputs), then (batch, time, outputs) of each layer in turn
+        states = self.word_dropout(inputs)
+        for number, layer in enumerate(self.stack()):
+            below = states
+            states, state = layer.carry(self._drop(below), carried[number] if carried else None)
+            if number:
+                # Final states are those of the last step.
+                pair = (below, below[:, -1]), (states, states[:, -1])
+                states, _ = self.connect(number, *pair)
+            after.append(state)
+        real = torch.ones(states.shape[:2], dtype=torch.bool, device=states.device)
+        return self._output_states(states, real), tuple(after)
 
     def stack(self) -> list[EncoderLayer]:
         """The layers, the lowest first."""

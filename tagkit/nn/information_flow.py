@@ -29,7 +29,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from tagkit.nn.cells.cell import Network, Steps
+from tagkit.nn.cells.cell import Network, State, Steps
 
 # Penalties of the networks that were watched since; of the calling thread alone.
 _penalties: ContextVar[list[Tensor] | None] = ContextVar("penalties", default=None)
@@ -51,14 +51,17 @@ def is_watched() -> bool:
     return _penalties.get() is not None and torch.is_grad_enabled()
 
 
-def watch(network: Network, inputs: Tensor, states: Tensor, segment: int) -> Tensor:
+def watch(
+    network: Network, inputs: Tensor, states: Tensor, segment: int, before: State | None = None
+) -> Tensor:
     """The same states, whose gradient is to keep its norm on its way back through the network.
 
     Args:
-        network: that has read the inputs from its first state on.
+        network: that has read the inputs.
         inputs: (batch, time, inputs), in the network's reading order.
         states: (batch, time, hidden), what it returned.
         segment: steps that a gradient goes back at most; 0 for all.
+        before: the state that it began with; None for zeros.
     """
     penalties = _penalties.get()
     assert penalties is not None
@@ -67,7 +70,7 @@ def watch(network: Network, inputs: Tensor, states: Tensor, segment: int) -> Ten
     parameters = [one for one in network.parameters() if one.requires_grad]
     # Parameters are arguments, since gradients are returned for arguments alone.
     found: tuple[Tensor, Tensor] = _Watched.apply(  # type: ignore[no-untyped-call]
-        network, segment, inputs.detach(), states, *parameters
+        network, segment, before, inputs.detach(), states, *parameters
     )
     penalties.append(found[1])
     return found[0]
@@ -76,9 +79,16 @@ def watch(network: Network, inputs: Tensor, states: Tensor, segment: int) -> Ten
 class _Watched(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, network: Network, segment: int, inputs: Tensor, states: Tensor, *weights: Tensor
+        ctx: Any,
+        network: Network,
+        segment: int,
+        before: State | None,
+        inputs: Tensor,
+        states: Tensor,
+        *weights: Tensor,
     ) -> tuple[Tensor, Tensor]:
-        ctx.network, ctx.segment = network, segment
+        # A state that was carried is a constant, and so no tensor that has to be saved.
+        ctx.network, ctx.segment, ctx.before = network, segment, before
         ctx.save_for_backward(inputs, *weights)
         return states.view_as(states), torch.zeros((), device=states.device)
 
@@ -89,7 +99,7 @@ class _Watched(torch.autograd.Function):
         sums: list[Tensor | None] = [None] * len(weights)
         with torch.enable_grad():
             # One segment after the other: memory holds the steps of one.
-            for penalty in flow_penalties(ctx.network, inputs, of_states, ctx.segment):
+            for penalty in flow_penalties(ctx.network, inputs, of_states, ctx.segment, ctx.before):
                 parts = torch.autograd.grad(penalty, weights, allow_unused=True)
                 # A weight that J does not depend on, such as the bias of a linear output, has none.
                 for number, part in enumerate(parts):
@@ -97,11 +107,15 @@ class _Watched(torch.autograd.Function):
                         before = sums[number]
                         sums[number] = part if before is None else before + part
         scaled = [None if one is None else one * of_penalty for one in sums]
-        return None, None, None, of_states, *scaled
+        return None, None, None, None, of_states, *scaled
 
 
 def flow_penalties(
-    network: Network, inputs: Tensor, gradients: Tensor, segment: int
+    network: Network,
+    inputs: Tensor,
+    gradients: Tensor,
+    segment: int,
+    before: State | None = None,
 ) -> Iterator[Tensor]:
     """Omega of each segment, summed over its steps and all sequences.
 
@@ -111,6 +125,7 @@ def flow_penalties(
         gradients: (batch, time, hidden) of the loss by each state as the layer passes it on, which
             leaves out what goes through later steps.
         segment: steps that a gradient goes back at most; 0 for all.
+        before: the state that the network began with; None for zeros.
 
     Yields:
         A number, to be differentiated by the network's parameters.
@@ -119,7 +134,9 @@ def flow_penalties(
     assert steps is not None  # as `watch` has made sure
     like = next(network.parameters())  # all is computed in its type, also in mixed precision
     batch, time, _ = inputs.shape
-    state = tuple(like.new_zeros(1, batch, values) for values in steps.memories)
+    if before is None:
+        before = tuple(like.new_zeros(1, batch, values) for values in steps.memories)
+    state = (before,) if isinstance(before, Tensor) else before
     # (batch, time, values) -> (up to `segment`, batch, values)
     parts = torch.split(inputs.to(like.dtype).transpose(0, 1), segment or time)
     of_parts = torch.split(gradients.to(like.dtype).transpose(0, 1), segment or time)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from torch import Tensor, nn
 
-from tagkit.nn.cells.cell import CellOptions
+from tagkit.nn.cells.cell import CellOptions, State
 from tagkit.nn.cells.recurrence import Recurrence
 
 
@@ -65,6 +65,19 @@ class EncoderLayer(nn.Module):
 
     def final_states(self, inputs: Tensor, mask: Tensor) -> Tensor:
         """One state for each whole sequence, (batch, outputs); arguments as in `forward`."""
+        raise NotImplementedError
+
+    def carry(self, inputs: Tensor, state: State | None) -> tuple[Tensor, State]:
+        """States of sequences that go on where others ended, in a layer of one direction.
+
+        Args:
+            inputs: (batch, time, inputs), without padding.
+            state: after the step before the first one; None at the beginning.
+
+        Returns:
+            (batch, time, outputs), and the state after the last step. Gradients go back to the
+            state that was given; who wants none detaches it.
+        """
         raise NotImplementedError
 
     def recurrences(self) -> list[Recurrence]:

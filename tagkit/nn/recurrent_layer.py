@@ -118,6 +118,14 @@ class RecurrentLayer(EncoderLayer):
         """
         return self.merged_final(*self._directions(inputs, mask), mask)
 
+    def carry(self, inputs: Tensor, state: State | None) -> tuple[Tensor, State]:
+        """As described in `EncoderLayer`."""
+        assert self.backwards is None  # it would have to read the text from its end
+        states, after = _read_on(self.forwards, inputs, self.segment, state)
+        if is_watched():
+            states = watch(self.forwards, inputs, states, self.segment, state)
+        return states, after
+
     def recurrences(self) -> list[Recurrence]:
         """As described in `EncoderLayer`."""
         networks = [self.forwards] if self.backwards is None else [self.forwards, self.backwards]
@@ -176,14 +184,25 @@ class RecurrentLayer(EncoderLayer):
 
 def _states(network: Network, inputs: Tensor, segment: int) -> Tensor:
     """States at every step; a gradient goes back `segment` steps at most, 0 for all."""
+    return _read_on(network, inputs, segment, None)[0]
+
+
+def _read_on(
+    network: Network, inputs: Tensor, segment: int, carried: State | None
+) -> tuple[Tensor, State]:
+    """The same from a state on, None for zeros, and the state after the last step."""
     # (batch, time, inputs) -> (batch, time, hidden)
     if not segment or inputs.shape[1] <= segment:
-        whole: Tensor = network(inputs)[0]
+        whole: tuple[Tensor, State] = network(inputs, carried)
         return whole
     parts: list[Tensor] = []
-    carried: State | None = None  # the state between two segments; all begin with zeros
     # Each part is (batch, up to `segment`, inputs).
     for part in torch.split(inputs, segment, dim=1):
+        if parts:
+            # Detached: the next segment reads the values, and no gradient comes back. An LSTM
+            # carries h and c, each (1, batch, hidden), an Elman network h alone.
+            assert carried is not None
+            carried = detached(carried)
         if torch.is_grad_enabled():
             # Gates are not kept but computed again in the backward pass. There is no dropout in
             # here, so no state of the random generator has to be restored for that.
@@ -192,13 +211,14 @@ def _states(network: Network, inputs: Tensor, segment: int) -> Tensor:
             )
         else:
             states, carried = network(part, carried)
-        # Detached: the next segment reads the values, and no gradient comes back. An LSTM carries h
-        # and c, each (1, batch, hidden), an Elman network h alone.
-        carried = (
-            carried.detach()
-            if isinstance(carried, Tensor)
-            else tuple(memory.detach() for memory in carried)
-        )
         parts.append(states)
+    assert carried is not None
     # each (batch, up to `segment`, hidden) -> (batch, time, hidden)
-    return torch.cat(parts, dim=1)
+    return torch.cat(parts, dim=1), carried
+
+
+def detached(state: State) -> State:
+    """The same values, through which no gradient goes back."""
+    if isinstance(state, Tensor):
+        return state.detach()
+    return tuple(memory.detach() for memory in state)

@@ -12,8 +12,9 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from tagkit.config import Config, with_options
-from tagkit.wording import plural
+from tagkit.config import DEFAULT_BPTT, Config, with_options
+from tagkit.errors import ConfigError
+from tagkit.wording import Setting, plural
 
 # The largest corpora, in sentences, that are read in batches of these sizes.
 _BATCH_SIZES = ((500, 4), (1_000, 8), (4_000, 16))
@@ -30,6 +31,11 @@ _AFFIX_DIM, _MAX_AFFIX_SENTENCES = 50, 200
 _EPOCHS, _MIN_STEPS = 20, 600
 # Likewise without a better score: epochs, and steps.
 _PATIENCE, _MIN_PATIENCE_STEPS = 8, 250
+
+# Of language models: units of a segment, streams of a batch, the fewest segments of a stream.
+_SEGMENTS = {"word": 35, "character": 100}
+_STREAMS, _MIN_SEGMENTS = 20, 10
+_TEXT_EPOCHS, _TEXT_PATIENCE = 20, 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +87,46 @@ def choose_by_size(config: Config, sentences: int, tokens: int, unit: str = "sen
         chosen["embeddings.affix_dim"] = dim
         if with_vectors:
             parts.append(f"{'affixes' if dim else 'no affixes'} beside the vectors")
+    if train.bptt == "auto":
+        chosen["train.bptt"] = DEFAULT_BPTT
     reason = f"{', '.join(parts)}: train has {plural(sentences, unit)}" if parts else ""
+    return Chosen(with_options(config, chosen) if chosen else config, reason)
+
+
+def choose_for_text(config: Config, lines: int, units: int, unit: str = "line") -> Chosen:
+    """Replace each "auto" of a language model by a number; arguments as of `choose_by_size`.
+
+    A batch is so many streams, each a stretch of the text, which is why a short text has few.
+    """
+    train, data = config.train, config.data
+    chosen: dict[str, Any] = {}
+    parts: list[str] = []
+    segment = _SEGMENTS[data.unit] if train.bptt == "auto" else train.bptt
+    chosen["train.bptt"] = segment
+    if segment == 0:
+        raise ConfigError(
+            Setting("train.bptt"), ["expected 1 or more: a step of a language model ends there"]
+        )
+    by_line = data.context == "line"
+    if train.batch_size != "auto":
+        batch_size = train.batch_size
+    else:
+        streams = min(_STREAMS, max(1, units // (segment * _MIN_SEGMENTS)))
+        batch_size = batch_size_for(lines) if by_line else streams
+        chosen["train.batch_size"] = batch_size
+        parts.append(plural(batch_size, "line" if by_line else "stream") + " a batch")
+    per_step = batch_size * train.accumulate * (units / lines if by_line else segment)
+    steps = max(1, math.ceil(units / per_step))  # of an epoch
+    if train.max_epochs == "auto":
+        epochs = max(_TEXT_EPOCHS, math.ceil(_MIN_STEPS / steps))
+        chosen["train.max_epochs"] = epochs
+        parts.append(f"at most {plural(epochs, 'epoch')} of {plural(steps, 'step')}")
+    if train.patience == "auto":
+        chosen["train.patience"] = max(_TEXT_PATIENCE, math.ceil(_MIN_PATIENCE_STEPS / steps))
+    if train.lr == "auto":
+        chosen["train.lr"] = _LR
+        parts.append(f"learning rate {_LR:g}")
+    reason = f"{', '.join(parts)}: train has {plural(units, data.unit)}" if parts else ""
     return Chosen(with_options(config, chosen) if chosen else config, reason)
 
 

@@ -41,7 +41,7 @@ class DevCost:
     def _sampled_s(self) -> float:
         dev, seconds = self.dev, []
         # From all parts of the corpus: sentences of its beginning may be of another length.
-        sentences = dev.sentences[:: len(dev.sentences) // _SENTENCES + 1]
+        sentences = tuple(dev.sentences[:: len(dev.sentences) // _SENTENCES + 1])
         once = replace(dev, sentences=sentences)
         # A word's vector is computed once. All of dev has fewer new words than a sample has, so a
         # second pass over the same words shows what tokens alone take.

@@ -9,7 +9,7 @@ import torch
 from tagkit.errors import DataError
 from tagkit.evaluation.criterion import LOSS
 from tagkit.features.bucketing import Ids, batches_in_order
-from tagkit.features.encoding import Encoded, encode
+from tagkit.features.encoding import Examples
 from tagkit.limits import BATCH_SIZE, BATCH_TOKENS
 from tagkit.text.records import Sentence
 from tagkit.training.micro_batches import is_out_of_memory
@@ -58,7 +58,7 @@ class DevLoss:
         return (time.perf_counter() - began) * float(lengths.sum() / lengths[some].sum())
 
     @torch.no_grad()  # not inference_mode: what a task carries is used in training again
-    def _mean(self, encoded: Encoded, sentences: Ids) -> float:
+    def _mean(self, encoded: Examples, sentences: Ids) -> float:
         """The mean loss of some sentences, perhaps not finite."""
         prepared = self.prepared
         task, model = prepared.task, prepared.model
@@ -83,7 +83,7 @@ class DevLoss:
             task.restore(model, carried)
         return total / max(1, targets)
 
-    def _loss(self, encoded: Encoded, indices: Ids) -> tuple[float, int]:
+    def _loss(self, encoded: Examples, indices: Ids) -> tuple[float, int]:
         """Loss of a batch, summed, and the number of its targets."""
         prepared = self.prepared
         batch = encoded.batch(indices).to(prepared.device)
@@ -97,7 +97,8 @@ def refuse_undefined_loss(prepared: Prepared) -> None:
     Raises:
         DataError: every sentence of dev has a label that train lacks.
     """
-    if prepared.criterion.is_loss and not DevLoss(prepared).is_defined:
+    is_ranked_by_it = prepared.criterion.is_loss and prepared.task.annotates
+    if is_ranked_by_it and not DevLoss(prepared).is_defined:
         corpus = prepared.corpus
         raise DataError(
             Message(
@@ -108,19 +109,17 @@ def refuse_undefined_loss(prepared: Prepared) -> None:
         )
 
 
-def _encoded_dev(prepared: Prepared) -> Encoded | None:
+def _encoded_dev(prepared: Prepared) -> Examples | None:
     """Dev as ids, without sentences that have a label which train lacks; None if all have one."""
-    task, vocabulary = prepared.task, prepared.vocabulary
-    sentences = task.examples(prepared.config, prepared.corpus.dev)
+    task, config, vocabulary = prepared.task, prepared.config, prepared.vocabulary
+    if not task.annotates:
+        return None  # its score is the loss
+    sentences = task.examples(config, prepared.corpus.dev)
     try:
-        targets = task.targets(sentences, vocabulary)
+        return task.encode(config, sentences, vocabulary, None)
     except KeyError:  # one by one only where it is necessary
-        sentences = [sentence for sentence in sentences if _is_known(sentence, prepared)]
-        if not sentences:
-            return None
-        targets = task.targets(sentences, vocabulary)
-    reads_chars = prepared.config.embeddings.char_cell != "none"
-    return encode(sentences, vocabulary, targets, chars=reads_chars)
+        known = [sentence for sentence in sentences if _is_known(sentence, prepared)]
+        return task.encode(config, known, vocabulary, None) if known else None
 
 
 def _is_known(sentence: Sentence, prepared: Prepared) -> bool:

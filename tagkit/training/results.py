@@ -6,7 +6,7 @@ report.txt             the reports as `tagkit eval` prints them
 report.json            the same as JSON, by split
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tagkit.evaluation.report_text import report_lines
@@ -35,19 +35,31 @@ def results(predictor: Predictor, dev: Annotated, test: Annotated | None) -> dic
     data = predictor.config.data
     # Dev may be a part of the training file, in whose format its predictions then are.
     files = {"dev": data.dev_file or data.train_file, "test": data.test_file}
-    splits = {"dev": dev, "test": test}
+    splits: dict[str, Annotated | None] = {"dev": dev, "test": test}
+    found: dict[str, str] = {}
+    if predictor.task.annotates:
+        found |= _annotated(predictor, splits, files)
+    found[REPORT_TEXT] = "".join(f"{line}\n" for line in _text_lines(splits))
+    found[REPORT_JSON] = to_json(scores_of(dev, test)) + "\n"
+    return {name: encoded(text, first=True) for name, text in found.items()}
+
+
+def _annotated(
+    predictor: Predictor, splits: Mapping[str, Annotated | None], files: Mapping[str, str]
+) -> dict[str, str]:
+    """The corpora with the predictions, and the gold labels that are in no file."""
+    data = predictor.config.data
     found = {
         PREDICTED[name]: predicted_text(predictor, each.split, each.predictions, files[name])
         for name, each in splits.items()
         if each
     }
-    if not data.dev_file:
+    dev = splits["dev"]
+    if dev and not data.dev_file:
         gold = gold_text(predictor, dev.split, data.train_file)
         if gold is not None:
             found[GOLD] = gold
-    found[REPORT_TEXT] = "".join(f"{line}\n" for line in _text_lines(splits))
-    found[REPORT_JSON] = to_json(scores_of(dev, test)) + "\n"
-    return {name: encoded(text, first=True) for name, text in found.items()}
+    return found
 
 
 def _text_lines(splits: dict[str, Annotated | None]) -> Iterator[str]:

@@ -145,7 +145,7 @@ class Run:
             dev = self.prepared.corpus.dev
             scores = dev_scores(self.predictor, dev, BATCH_SIZE)
             scored = time.perf_counter()
-            loss = self.dev_loss.compute()
+            loss = self.dev_loss.compute() if self.prepared.task.annotates else scores.headline
             self.budget.dev_loss_s = time.perf_counter() - scored
             score = scores.headline
             if self.criterion.is_loss:

@@ -1,6 +1,7 @@
 """From a configuration to what the training loop needs: corpus, vocabulary, model, ids."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from tagkit.corpus.dataset import Split
 from tagkit.corpus.splits import Corpus
 from tagkit.evaluation.criterion import Criterion, check_label
 from tagkit.features.affixes import frequent_affixes
-from tagkit.features.encoding import Encoded, encode
+from tagkit.features.encoding import Examples
 from tagkit.features.vocabulary import (
     RESERVED,
     Vocabulary,
@@ -34,7 +35,7 @@ from tagkit.models.transfer import (
     pretrained_vectors,
 )
 from tagkit.text.records import Sentence
-from tagkit.training.defaults import choose_by_size
+from tagkit.training.defaults import choose_by_size, choose_for_text
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ class Prepared:
     corpus: Corpus
     vocabulary: Vocabulary
     model: Model
-    encoded: Encoded
+    encoded: Examples
     singletons: torch.Tensor
     device: torch.device
     vectors: tuple[int, int] | None
@@ -91,7 +92,7 @@ class Resolved:
     config: Config
     criterion: Criterion
     corpus: Corpus
-    sentences: list[Sentence]
+    sentences: Sequence[Sentence]
     base: Bundle | None
     vectors: Vectors | None
     by_size: str
@@ -116,7 +117,8 @@ def resolve(config: Config, corpus: Corpus | None = None) -> Resolved:
     config, vectors = _with_vectors(config, base)
     sentences = task.examples(config, corpus.train)
     tokens, unit = sum(map(len, sentences)), task.describe(config).unit
-    chosen = choose_by_size(config, len(sentences), tokens, unit)
+    choose = choose_by_size if task.annotates else choose_for_text
+    chosen = choose(config, len(sentences), tokens, unit)
     return Resolved(
         task=task,
         config=chosen.config,
@@ -143,19 +145,20 @@ def prepare(config: Config, device: torch.device, corpus: Corpus | None = None) 
     resolved = resolve(config, corpus)
     task, config, corpus, base = resolved.task, resolved.config, resolved.corpus, resolved.base
     sentences, vectors = resolved.sentences, resolved.vectors
-    surfaces = count_surfaces(sentences)
-    counts = count_words(surfaces, config.embeddings.lowercase, config.embeddings.normalize_digits)
-    labels = task.labels(config, sentences)
-    # Characters are those of the words as written: lowercasing does not apply to them.
-    chars = most_frequent(count_chars(surfaces))
-    affixes = frequent_affixes(surfaces) if fixed(config.embeddings.affix_dim) else ()
-    vocabulary = _vocabulary(config, sentences, counts, chars, affixes, labels, vectors)
-    if base:
-        vocabulary = extend_vocabulary(vocabulary, config, base)
-    targets = task.targets(sentences, vocabulary)
-    reads_chars = config.embeddings.char_cell != "none"
+    counts: Counter[str] = Counter()  # none of a task whose vocabulary is its own
+    own = task.vocabulary(config, sentences)
+    if own is None:
+        surfaces = count_surfaces(sentences)
+        form = config.embeddings.lowercase, config.embeddings.normalize_digits
+        counts = count_words(surfaces, *form)
+        labels = task.labels(config, sentences)
+        # Characters are those of the words as written: lowercasing does not apply to them.
+        chars = most_frequent(count_chars(surfaces))
+        affixes = frequent_affixes(surfaces) if fixed(config.embeddings.affix_dim) else ()
+        own = _vocabulary(config, sentences, counts, chars, affixes, labels, vectors)
+    vocabulary = extend_vocabulary(own, config, base) if base else own
     weights = _weights(task, config, corpus.train)
-    encoded = encode(sentences, vocabulary, targets, chars=reads_chars, weights=weights)
+    encoded = task.encode(config, sentences, vocabulary, weights)
     model = task.build(config, vocabulary, TrainingData(encoded, corpus.train.path))
     if vectors:
         _place_vectors(model, vocabulary, vectors)
@@ -208,7 +211,7 @@ def _with_vectors(config: Config, base: Bundle | None) -> tuple[Config, Vectors 
 
 def _vocabulary(
     config: Config,
-    sentences: list[Sentence],
+    sentences: Sequence[Sentence],
     counts: Counter[str],
     chars: tuple[str, ...],
     affixes: tuple[str, ...],

@@ -61,6 +61,8 @@ def diagnose_corpus(prepared: Prepared) -> tuple[Finding, ...]:
 
     The time is linear in the number of tokens, and less than that of reading them.
     """
+    if not prepared.task.annotates:
+        return ()  # they are about labels, and about sentences that occur twice
     corpus, needs = prepared.corpus, prepared.task.needs
     splits = {"train": corpus.train, "dev": corpus.dev, "test": corpus.test}
     train, *scored = (

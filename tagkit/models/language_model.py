@@ -1,0 +1,332 @@
+"""The task "language-model": the probability of each unit of a text, given those before it.
+
+    p(x[1..N]) = product over t of p(x[t] | x[1..t-1])
+
+(Jurafsky and Martin, "RNNs and LSTMs", section on RNNs as language models, trained with teacher
+forcing; Goodfellow, Bengio and Courville, section 10.2.3.) A unit is a word, a character or a byte
+pair, and the end of a line is one too. The text is read in segments whose states go on from those
+before: truncated back-propagation through time. With `data.context = "line"` each line is a text
+by itself.
+
+    lines -> corpus/text_lines.py -> features/unit_stream.py -> language_network.py -> nn/softmax
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from tagkit.config import Config, DataConfig, fixed
+from tagkit.corpus.dataset import LabelKinds, Split
+from tagkit.corpus.splits import Corpus
+from tagkit.corpus.text_lines import TextFile, UnitLines
+from tagkit.errors import BundleError, ConfigError, DataError
+from tagkit.evaluation.criterion import AUTO, LOSS, Criterion
+from tagkit.evaluation.language_report import LanguageReport
+from tagkit.evaluation.report import Report
+from tagkit.features.bucketing import Ids
+from tagkit.features.encoding import Examples, Target
+from tagkit.features.unit_stream import UnitStream, lines_of, steps_of, streams_of
+from tagkit.features.vocabulary import RESERVED, UNKNOWN_ID, Vocabulary
+from tagkit.models.description import Description, encoder_name
+from tagkit.models.language_network import LanguageModel, mapped, tensors_of
+from tagkit.models.model import Model, build_encoder
+from tagkit.models.task import Task
+from tagkit.models.task_records import (
+    Labels,
+    ModelContext,
+    PredictionOptions,
+    SentenceBatch,
+    TrainingData,
+)
+from tagkit.models.text_scoring import ids_of, unit_nats, unit_nats_by_line
+from tagkit.nn.embedding import TokenEmbedding, WordEmbedding
+from tagkit.nn.softmax import SOFTMAXES
+from tagkit.nn.softmax.layer import SoftmaxOptions
+from tagkit.text.records import Prediction, Sentence
+from tagkit.text.units import CUTS, END, UNKNOWN
+from tagkit.wording import Message, Setting, clipped
+
+_MOST_UNITS = 50_000  # that a softmax over all of them predicts by default
+
+
+class LanguageTask(Task):
+    """The next unit of a text."""
+
+    needs = gives = LabelKinds(tags=False, classes=False)
+    is_whole = True
+    annotates = False
+
+    def read(self, config: Config) -> Corpus:
+        """The texts; without `data.dev_file`, the last lines of the training text are dev.
+
+        Raises:
+            DataError: one cannot be read, or is too short.
+        """
+        data = config.data
+        if not data.train_file:
+            raise DataError(
+                Message("no training corpus: name one with ", Setting("data.train_file"))
+            )
+        train = _lines(data.train_file, config)
+        if data.dev_file:
+            dev = _split(data.dev_file, _lines(data.dev_file, config))
+        else:
+            # The last ones, and not some of all: a text is learnt in its order.
+            kept = len(train) - max(1, round(len(train) * data.dev_fraction))
+            if kept < 1:
+                raise DataError(
+                    Message(
+                        f"{data.train_file}: one line is not enough to split off a dev corpus; "
+                        "name one with ",
+                        Setting("data.dev_file"),
+                    )
+                )
+            held = UnitLines(train.file, kept)
+            dev = _split(f"{Path(data.train_file).name} (split off)", held)
+            train = UnitLines(train.file, 0, kept)
+        test = _split(data.test_file, _lines(data.test_file, config)) if data.test_file else None
+        return Corpus(_split(data.train_file, train), dev, test)
+
+    def read_text(self, config: Config, path: str, data: DataConfig) -> Split:
+        """A text in the units of the model.
+
+        Raises:
+            DataError: it cannot be read, or has no lines.
+        """
+        encoded = config.data.model_copy(
+            update={"encoding": data.encoding, "max_line_chars": data.max_line_chars}
+        )
+        return _split(path, _lines(path, config.model_copy(update={"data": encoded})))
+
+    def resolve(self, config: Config, corpus: Corpus) -> Config:
+        """One direction.
+
+        Raises:
+            ConfigError: two are asked for.
+        """
+        if "bidirectional" in config.encoder.model_fields_set and config.encoder.bidirectional:
+            raise ConfigError(
+                Setting("encoder.bidirectional"),
+                ["true reads what a language model has to predict; leave it out"],
+            )
+        encoder = config.encoder.model_copy(update={"bidirectional": False})
+        return config.model_copy(update={"encoder": encoder})
+
+    def examples(self, config: Config, split: Split) -> Sequence[Sentence]:
+        """The lines."""
+        return split.sentences
+
+    def labels(self, config: Config, sentences: Sequence[Sentence]) -> Labels:
+        """There are none."""
+        return Labels()
+
+    def targets(
+        self, sentences: Sequence[Sentence], vocabulary: Vocabulary
+    ) -> Mapping[str, Target]:
+        """There are none besides the units, which `encode` gives."""
+        return {}
+
+    def vocabulary(self, config: Config, sentences: Sequence[Sentence]) -> Vocabulary:
+        """The units of the training text, the most frequent first.
+
+        Where no unit is written as the unknown one, units that occur once are unknown: else the
+        model could not know how probable an unknown unit is.
+        """
+        counts: Counter[str] = Counter()
+        for line in sentences:
+            counts.update(line.words)
+        least = config.embeddings.min_count
+        if not counts.pop(UNKNOWN, 0):
+            least = max(least, 2)
+        counts[END] = len(sentences)
+        units = sorted(
+            (unit for unit, count in counts.items() if count >= least or unit == END),
+            key=lambda unit: (-counts[unit], unit),
+        )
+        return Vocabulary(
+            words=tuple(units), vector_words=(), only_vectors=False, chars=(), affixes=(),
+            tags=(), classes=(), features=(), lowercase=False, normalize_digits=False,
+        )  # fmt: skip
+
+    def encode(
+        self,
+        config: Config,
+        sentences: Sequence[Sentence],
+        vocabulary: Vocabulary,
+        weights: Sequence[float] | None,
+    ) -> UnitStream:
+        """The text as streams of segments, or as independent lines."""
+        ids = ids_of(config, sentences, vocabulary)
+        if config.data.context == "line":
+            return lines_of(ids)
+        return streams_of(ids, fixed(config.train.batch_size), fixed(config.train.bptt))
+
+    def batches(
+        self, encoded: Examples, config: Config, generator: np.random.Generator
+    ) -> list[list[Ids]]:
+        """The next segment of each stream; lines at random where they are independent."""
+        assert isinstance(encoded, UnitStream)
+        if encoded.streams is None:
+            return super().batches(encoded, config, generator)
+        steps, size = steps_of(encoded), config.train.accumulate
+        return [steps[start : start + size] for start in range(0, len(steps), size)]
+
+    def begin_step(self, model: Model, step: int) -> None:
+        """Remember what is carried."""
+        assert isinstance(model, LanguageModel)
+        model.begin_step(step)
+
+    def state(self, model: Model) -> Mapping[str, Tensor]:
+        """What is carried, by layer and number."""
+        assert isinstance(model, LanguageModel)
+        return {
+            f"{layer}.{number}": tensor
+            for layer, state in enumerate(model.carried)
+            for number, tensor in enumerate(tensors_of(state))
+        }
+
+    def restore(self, model: Model, state: Mapping[str, Tensor]) -> None:
+        """Carry what `state` returned."""
+        assert isinstance(model, LanguageModel)
+        rest = iter(state.values())
+        model.carried = tuple(
+            mapped(each, lambda one: next(rest).to(one.device)) for each in model.carried
+        )
+
+    def build(
+        self, config: Config, vocabulary: Vocabulary, data: TrainingData | None
+    ) -> LanguageModel:
+        """Embedding of units, encoder of one direction, softmax over units."""
+        words = WordEmbedding(
+            words=len(vocabulary.words) + RESERVED,
+            dim=config.embeddings.word_dim,
+            vectors=0,
+            by_row=not config.embeddings.tied,  # the softmax changes every row
+        )
+        embed = TokenEmbedding(words=words, chars=None, affixes=None, features=(), dim=0)
+        encoder = build_encoder(config, embed.outputs)
+        units = len(vocabulary.words) + 1  # and the unknown one
+        head = SOFTMAXES[softmax_of(config, units)](
+            SoftmaxOptions(
+                units=units,
+                hidden=encoder.outputs,
+                dim=config.embeddings.word_dim,
+                tied=config.embeddings.tied,
+                samples=config.head.samples,
+            )
+        )
+        model = LanguageModel(embed=embed, encoder=encoder, head=head, tied=config.embeddings.tied)
+        if data is not None and config.data.context == "stream":
+            model.begin_streams(fixed(config.train.batch_size))
+        return model
+
+    def check(
+        self, config: Config, vocabulary: Vocabulary, config_file: Path, vocabulary_file: Path
+    ) -> None:
+        """The vocabulary has the end of a line, and no labels."""
+        if END not in vocabulary.words:
+            raise BundleError(
+                f"{vocabulary_file}: expected the unit {END}, as task = 'language-model', found "
+                "none"
+            )
+        if vocabulary.tags or vocabulary.classes or vocabulary.columns:
+            raise BundleError(
+                f"{vocabulary_file}: expected no labels, as task = 'language-model', found some"
+            )
+        if config.encoder.bidirectional:
+            raise BundleError(
+                f"{config_file}: encoder.bidirectional = true: expected false, as task = "
+                "'language-model'"
+            )
+
+    def decode(
+        self, context: ModelContext, batch: SentenceBatch, options: PredictionOptions
+    ) -> list[Prediction]:
+        """Not used: a language model annotates nothing."""
+        raise NotImplementedError("a language model annotates no sentences")
+
+    def score(
+        self,
+        context: ModelContext,
+        split: Split,
+        predictions: Sequence[Prediction],
+        *,
+        strict: bool,
+    ) -> Report:
+        """Cross-entropy and what follows from it, of the whole text."""
+        lines, model = split.sentences, context.model
+        assert isinstance(model, LanguageModel)
+        ids = ids_of(context.config, lines, context.vocabulary)
+        by_line = context.config.data.context == "line"
+        nats = sum(
+            float(part.sum(dtype=torch.float64))
+            for part in (unit_nats_by_line(model, ids) if by_line else unit_nats(model, ids))
+        )
+        characters = (
+            lines.characters
+            if isinstance(lines, UnitLines)
+            else sum(len(sentence.text or "".join(sentence.words)) + 1 for sentence in lines)
+        )
+        return LanguageReport(
+            nats=nats,
+            units=len(ids) - 1,
+            unknown=int((ids == UNKNOWN_ID).sum()),
+            characters=characters,
+            lines=len(lines),
+            unit=context.config.data.unit,
+            context=context.config.data.context,
+        )
+
+    def criterion(self, config: Config) -> Criterion:
+        """The loss, whatever its name.
+
+        Raises:
+            DataError: `train.metric` names another number.
+        """
+        if config.train.metric not in (AUTO, LOSS):
+            raise DataError(
+                Message(
+                    Setting("train.metric", clipped(config.train.metric)),
+                    f": no such metric of this model; there are: {AUTO}, {LOSS}",
+                )
+            )
+        return Criterion(LOSS, LOSS, lambda report: report.headline)
+
+    def describe(self, config: Config) -> Description:
+        """Its softmax; dev is scored by cross-entropy."""
+        return Description(
+            encoder=encoder_name(config),
+            heads=(_head_name(config),),
+            unit="line",
+            measure=LOSS,
+            columns={"perplexity": "ppl.", "bits_per_character": "bpc"},
+            reads_columns=False,
+            shares=False,
+        )
+
+
+def softmax_of(config: Config, units: int) -> str:
+    """The row of `SOFTMAXES` for so many units."""
+    kind = config.head.softmax
+    if kind != "auto":
+        return kind
+    return "full" if units <= _MOST_UNITS else "adaptive"
+
+
+def _head_name(config: Config) -> str:
+    kind = config.head.softmax
+    names = ("tied" if config.embeddings.tied else "", "" if kind in ("auto", "full") else kind)
+    return " ".join([*filter(None, names), "softmax"])
+
+
+def _lines(path: str, config: Config) -> UnitLines:
+    data = config.data
+    return UnitLines(TextFile(path, data.encoding, data.max_line_chars, CUTS[data.unit]))
+
+
+def _split(path: str, lines: UnitLines) -> Split:
+    return Split(path=path, sentences=lines, detection=None)
