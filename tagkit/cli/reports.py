@@ -7,6 +7,7 @@ from tagkit.cli.terminal import DEFAULT_WIDTH
 from tagkit.evaluation.class_report import ClassReport, JointReport
 from tagkit.evaluation.report import Report, StoredHeadline, stored_headlines
 from tagkit.evaluation.report_text import MAX_LABELS, label_cell
+from tagkit.text.units import UNIT_NAMES
 from tagkit.wording import listed, plural, plural_of, shortened, shown_name, visible
 
 if TYPE_CHECKING:  # their modules import torch
@@ -121,24 +122,30 @@ def info_lines(name: str, bundle: "Bundle") -> Iterator[str]:
     metadata, config, vocabulary = bundle.metadata, bundle.config, bundle.vocabulary
     from tagkit.models.task_table import task_of  # imports torch
 
-    description = task_of(config).describe(config)
+    task = task_of(config)
+    description = task.describe(config)
     parameters = _count(metadata, "parameters", "parameter")
     yield f"model       {name}: {description.architecture}, {parameters}"
     # Heads are eleven characters wide, as "vocabulary" and a blank.
     yield f"made by     tagkit {_text(metadata, 'tagkit')}, torch {_text(metadata, 'torch')}"
+    plain = "classes" if task.needs.classes else "text"
     for split, facts in _tables(metadata, "data"):
         yield (
             f"{split:<11} {_text(facts, 'file')}: {_count(facts, 'sentences', description.unit)}, "
             f"{_count(facts, 'tokens', 'token')}, "
-            f"{_text(facts, 'scheme') if facts.get('scheme') else 'classes'}"
+            f"{_text(facts, 'scheme') if facts.get('scheme') else plain}"
         )
     # Words of a vectors file that the training corpus lacks: the model knows them all the same.
     vectors = len(vocabulary.vector_words)
     beyond = f" and {vectors:,} with pretrained vectors" if vectors else ""
-    yield (
-        f"vocabulary  {plural(len(vocabulary.words), 'trained word')}{beyond}, "
-        f"{plural(len(vocabulary.chars), 'character')}"
-    )
+    if task.annotates:
+        yield (
+            f"vocabulary  {plural(len(vocabulary.words), 'trained word')}{beyond}, "
+            f"{plural(len(vocabulary.chars), 'character')}"
+        )
+    else:
+        known = plural(len(vocabulary.words), UNIT_NAMES[config.data.unit])
+        yield f"vocabulary  {known}, the end of a line among them, and the unknown one"
     if vocabulary.columns:
         yield f"columns     {columns_text(vocabulary.columns)}"
     for what in ("labels", "classes"):  # labels of spans are without their prefixes
@@ -187,8 +194,11 @@ def _headline_line(split: str, headline: StoredHeadline) -> str:
     """One line on a report as `metadata.json` has it."""
     value, number = headline.value, UNKNOWN
     # True is an int to Python, and no score.
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= 1:
-        number = f"{100 * value:.2f}"
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0:
+        if not headline.is_share:
+            number = f"{value:,.2f}"
+        elif value <= 1:
+            number = f"{100 * value:.2f}"
     return f"{split + ' ' + _shown(headline.measure):<11} {number} ({_shown(headline.mode)})"
 
 

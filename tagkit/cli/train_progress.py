@@ -132,7 +132,8 @@ class Progress(WithBar, Listener):
         if any(finding.useless for finding in trained.findings):
             note("Before you use it, see the warning above")
         else:
-            note(f"Next: tagkit predict {as_argument(folder)} FILE")
+            command = "predict {} FILE" if trained.predictor.task.annotates else "generate {}"
+            note(f"Next: tagkit {command.format(as_argument(folder))}")
 
 
 def table_head(measure: str, columns: Mapping[str, str]) -> str:
@@ -253,7 +254,11 @@ def _start_lines(
     # The log has the whole paths.
     short = short_paths([split.path for split in found.values()])
     rows = [
-        (name, visible(short[split.path]), *_split_facts(split, prepared.task.needs.classes))
+        (
+            name,
+            visible(short[split.path]),
+            *_split_facts(split, prepared.task.needs.classes, description.unit),
+        )
         for name, split in found.items()
     ]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -301,8 +306,8 @@ def _notes(splits: Mapping[str, Split | None]) -> dict[str, list[str]]:
     return notes
 
 
-def _split_facts(split: Split, with_classes: bool) -> tuple[str, str, str]:
-    """Sentences, tokens, and what there is to be learnt."""
+def _split_facts(split: Split, with_classes: bool, unit: str) -> tuple[str, str, str]:
+    """Sentences, or what else `unit` calls them, tokens, and what there is to be learnt."""
     kinds = []
     of_columns = column_counts(split)
     if of_columns:
@@ -316,7 +321,7 @@ def _split_facts(split: Split, with_classes: bool) -> tuple[str, str, str]:
         )
     if with_classes:
         kinds.append(plural(len(split.classes()), "class"))
-    count, unit = len(split.sentences), "sentence" if split.detection else "text"
+    count = len(split.sentences)
     # As wide for one as for many, so that the columns stay below each other.
     sentences = f"{count:,} {unit if count == 1 else plural_of(unit):<{len(unit) + 1}}"
     tokens = f"{split.tokens:,} {'token ' if split.tokens == 1 else 'tokens'}"

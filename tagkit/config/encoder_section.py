@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from tagkit.config.option import TAGS, Needs, Option, Section
+from tagkit.config.option import TAGS, TEXT, Needs, Option, Section
 from tagkit.config.values import (
     Auto,
     Cell,
@@ -198,9 +198,10 @@ class EncoderConfig(Section):
     output_layers: Annotated[
         tuple[Size, ...],
         Option(
-            "Units of feed-forward layers between the states of a token and its tags.",
+            "Units of feed-forward layers between the states of a token and its tags, or the next "
+            "unit.",
             inherit=True,
-            tasks=TAGS,
+            tasks=(*TAGS, *TEXT),
             instead="classes of texts have head.hidden",
         ),
     ] = ()

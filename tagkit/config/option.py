@@ -86,7 +86,11 @@ class Option:
     @property
     def conditions(self) -> tuple[Needs, ...]:
         """All that it takes for an effect; the task first, which is what a message then names."""
-        of_task = (Needs("task", self.tasks),) if self.tasks else ()
+        of_task: tuple[Needs, ...] = ()
+        if self.tasks == LABELS:  # the others are fewer, and messages name them
+            of_task = (Needs("task", but=TEXT),)
+        elif self.tasks:
+            of_task = (Needs("task", self.tasks),)
         return of_task + ((self.needs,) if self.needs else ())
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import overload
 
-from tagkit.corpus.formats.source import Source, is_regular, source_name
+from tagkit.corpus.formats.source import Source, is_pipe, source_name
 from tagkit.errors import DataError
 from tagkit.text.records import Sentence
 from tagkit.text.units import Cut
@@ -58,7 +58,7 @@ class UnitLines(Sequence[Sentence]):
             DataError: the file cannot be read a second time, or has no such lines.
             FormatError: bytes that are not of its encoding.
         """
-        if not is_regular(file.path):
+        if is_pipe(file.path):
             raise DataError(
                 f"{source_name(file.path)}: a language model reads its text several times: "
                 "expected a file, found none that can be read again"

@@ -14,7 +14,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-KIND = "language-model"
+from tagkit.evaluation.report import LANGUAGE
+
 _MOST_NATS = 700.0  # exp of more is infinite in float64, which JSON does not have
 
 
@@ -76,7 +77,7 @@ class LanguageReport:
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
         return {
-            "kind": KIND,
+            "kind": LANGUAGE,
             "measure": self.measure,
             "headline": self.headline,
             **self.parts(),

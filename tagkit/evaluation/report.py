@@ -6,6 +6,8 @@ from typing import Any, Protocol
 
 from tagkit.evaluation.metrics import JOINT, Comparison, Kind, added_metrics, headline_metric
 
+LANGUAGE = "language-model"  # `kind` of the report of one
+
 
 class Report(Protocol):
     """Scores of predictions against gold."""
@@ -62,11 +64,13 @@ class StoredHeadline:
         value: as stored, which may be anything; None where it is missing.
         mode: of a report of tags, as stored; "classes" of one of classes; the kind of
             any other.
+        is_share: whether it is a number from 0 to 1.
     """
 
     measure: str
     value: Any
     mode: Any
+    is_share: bool = True
 
 
 def stored_headlines(table: Mapping[str, Any]) -> Iterator[StoredHeadline]:
@@ -75,6 +79,9 @@ def stored_headlines(table: Mapping[str, Any]) -> Iterator[StoredHeadline]:
     Args:
         table: what `to_dict` gave, of this version or of an earlier one.
     """
+    if table.get("kind") == LANGUAGE:
+        yield StoredHeadline("perplexity", table.get("perplexity"), LANGUAGE, is_share=False)
+        return
     # Of a task whose report is of a kind of its own, which no metric here is defined for.
     if "headline" in table:
         yield StoredHeadline(str(table.get("measure")), table["headline"], table.get("kind"))

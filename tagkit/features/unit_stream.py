@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import IO
 
 import numpy as np
 import numpy.typing as npt
@@ -41,8 +42,16 @@ def unit_ids(
         unknown: id of all others.
         end: id of the end of a line.
     """
-    # Closed with the array that is mapped to it, not here.
-    file = tempfile.TemporaryFile(prefix="tagkit-units-")
+    with tempfile.TemporaryFile(prefix="tagkit-units-") as file:
+        total = _write(file, lines, ids, unknown, end)
+        # The map keeps a handle of its own.
+        return np.memmap(file, np.int32, "r", shape=(total,))
+
+
+def _write(
+    file: IO[bytes], lines: Iterable[Sequence[str]], ids: Mapping[str, int], unknown: int, end: int
+) -> int:
+    """Write the ids of `unit_ids`, and return their number."""
     waiting = [end]
     total = 0
     for line in lines:
@@ -53,8 +62,7 @@ def unit_ids(
             waiting.clear()
     total += file.write(np.array(waiting, np.int32).tobytes())
     file.flush()
-    # The array keeps the file open.
-    return np.memmap(file, np.int32, "r", shape=(total // 4,))
+    return total // np.dtype(np.int32).itemsize
 
 
 @dataclass(frozen=True)

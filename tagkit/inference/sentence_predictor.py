@@ -136,11 +136,7 @@ class SentencePredictor:
         Raises:
             DataError: a number is out of its range, or `on_long` is no function.
         """
-        if not self.task.annotates:
-            raise DataError(
-                "this is a language model, which annotates nothing: tagkit generate continues a "
-                "text, and tagkit eval scores one"
-            )
+        self.task.refuse_annotation()
         check_count("batch_size", batch_size)
         check_count("max_length", max_length)
         if threshold is not None:

@@ -86,7 +86,7 @@ class LanguageModel(Model):
         with torch.autocast(states.device.type, enabled=False):
             # (batch, time, hidden) -> (units, hidden), without padding
             wanted = batch.target("units")[mask]
-            total, count = self.head.loss(states.float()[mask], wanted, self._table())
+            total, count = self.head.loss(full_precision(states)[mask], wanted, self._table())
         return self._regularised(total, penalties), count
 
     def read_on(self, units: Tensor, carried: Carried | None) -> tuple[Tensor, Carried]:
@@ -145,6 +145,11 @@ class LanguageModel(Model):
     def head_labels(self, vocabulary: Vocabulary) -> Mapping[str, tuple[str, ...]]:
         """There are none: units are words of the vocabulary."""
         return {}
+
+
+def full_precision(states: Tensor) -> Tensor:
+    """States that mixed precision has computed in 16 bits, in 32."""
+    return states.float() if states.element_size() == 2 else states
 
 
 def tensors_of(state: State) -> tuple[Tensor, ...]:

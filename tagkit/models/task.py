@@ -35,6 +35,7 @@ from torch import Tensor
 from tagkit.config import Config, DataConfig, fixed
 from tagkit.corpus.dataset import LabelKinds, Split
 from tagkit.corpus.splits import Corpus, load_corpus
+from tagkit.errors import DataError
 from tagkit.evaluation.criterion import Criterion, find_criterion
 from tagkit.evaluation.judged import Judged
 from tagkit.evaluation.metrics import Kind
@@ -81,13 +82,20 @@ class Task(ABC):
         """
         return load_corpus(config, self.needs)
 
-    def read_text(self, config: Config, path: str, data: DataConfig) -> Split:
-        """A text to be scored as it is, of a task that annotates nothing.
+    def refuse_annotation(self) -> None:
+        """Refuse sentences that are to be annotated, where the task does not.
 
-        Args:
-            config: of the model.
-            path: of the file.
-            data: how the file is read.
+        Raises:
+            DataError: they are refused.
+        """
+        if not self.annotates:
+            raise DataError(
+                "this is a language model, which annotates nothing: tagkit generate continues a "
+                "text, and tagkit eval scores one"
+            )
+
+    def read_text(self, config: Config, path: str, data: DataConfig) -> Split:
+        """A text to be scored as it is, read as `data` says, of a task that annotates nothing.
 
         Raises:
             DataError: it cannot be read.

@@ -45,7 +45,7 @@ def unit_nats(model: LanguageModel, ids: Units, start: Carried | None = None) ->
         numbers = torch.from_numpy(np.array(ids[begin - 1 : stop], np.int64) - FIRST_ROW)
         read, wanted = numbers[:-1].to(device), numbers[1:].to(device)
         states, carried = model.read_on(read[None], carried)
-        yield -model.log_prob_of(states[0].float(), wanted).cpu()
+        yield -model.log_prob_of(states[0], wanted).cpu()
 
 
 @torch.inference_mode()
@@ -58,4 +58,4 @@ def unit_nats_by_line(model: LanguageModel, ids: Units) -> Iterator[Tensor]:
         batch = lines.batch(indices).to(device)
         mask, rows = batch.tokens.mask, batch.tokens.rows
         states, _ = model.read_on(batch.words.word_ids[rows] - FIRST_ROW, None)
-        yield -model.log_prob_of(states[mask].float(), batch.target("units")[mask]).cpu()
+        yield -model.log_prob_of(states[mask], batch.target("units")[mask]).cpu()

@@ -32,12 +32,12 @@ FINITE = "a finite number"
 NOT_BELOW_0, NOT_BELOW_1 = "greater than or equal to 0", "greater than or equal to 1"
 SIZES = ("embeddings.word_dim", "embeddings.char_dim", "embeddings.char_hidden",
          "embeddings.feature_dim", "encoder.hidden", "encoder.heads", "encoder.max_positions",
-         "head.feedback_hidden", "head.tag_dim", "head.beam")  # fmt: skip
+         "head.feedback_hidden", "head.tag_dim", "head.beam", "head.samples")  # fmt: skip
 PROBABILITIES = ("embeddings.singleton_dropout", "embeddings.char_dropout", "encoder.dropout",
                  "encoder.locked_dropout", "encoder.word_dropout", "train.momentum",
                  "train.average_decay", "head.dropout", "encoder.sparsity", "head.label_smoothing")  # fmt: skip
 FROM_0 = ("data.train_sentences", "embeddings.max_vectors", "train.warmup_steps", "train.anneal_patience",
-          "train.bptt", "train.batch_tokens")  # fmt: skip
+          "train.batch_tokens")  # fmt: skip
 FROM_1 = ("embeddings.min_count", "head.sampling_steps")
 TEXTS = ("train.device", "train.metric")  # which are "auto" by default
 AUTO_FROM_1 = ("train.batch_size", "train.max_epochs")
@@ -49,6 +49,7 @@ LIMITS: list[tuple[str, list[str], list[tuple[str, str]]]] = [
     *((name, ["1", "9"], [("0", NOT_BELOW_1)]) for name in FROM_1),
     *((name, ["'auto'", "1", "9"], [("0", f"'auto' or a number {NOT_BELOW_1}")]) for name in AUTO_FROM_1),
     ("train.patience", ["'auto'", "0", "9"], [("-1", f"'auto' or a number {NOT_BELOW_0}")]),
+    ("train.bptt", ["'auto'", "0", "9"], [("-1", f"'auto' or a number {NOT_BELOW_0}")]),
     ("embeddings.affix_dim", ["'auto'", "0", "100_000"], [("-1", f"'auto' or a number {NOT_BELOW_0}"), ("100_001", "'auto' or a number less than or equal to 100000")]),
     ("data.dev_fraction", ["0.001", "0.999"], [("0", "greater than 0"), ("1", "less than 1")]),
     ("head.sampling_rate", ["0", "1"], [("-0.1", NOT_BELOW_0), ("1.1", "less than or equal to 1"), ("nan", FINITE)]),

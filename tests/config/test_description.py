@@ -17,7 +17,8 @@ def described(name: str) -> tuple[str, str, tuple[str, ...]]:
 
 def test_an_option_has_its_default_its_choices_and_its_conditions() -> None:
     assert described("embeddings.char_cell") == (
-        '"lstm"', "Recurrent cell over the characters of a word: lstm, gru, elman or none.", ()
+        '"lstm"', "Recurrent cell over the characters of a word: lstm, gru, elman or none.",
+        ('Not with task = "language-model".',),
     )  # fmt: skip
     assert described("data.dev_file") == (
         '""',

@@ -33,6 +33,8 @@ def problems(*overrides: str, path: Path | None = None, **flags: Any) -> tuple[s
 CHOICES = {
     "task": allowed(Config, "task"),
     "data.tokenizer": ("multilingual", "syntok", "blanks"),
+    "data.context": ("stream", "line"),
+    "data.direction": ("forward", "backward"),
     "data.format": get_args(Format),
     "data.header": ("auto", "yes", "no"),
     "data.label_level": ("coarse", "fine"),
@@ -54,6 +56,7 @@ CHOICES = {
     "head.pooling": allowed(HeadConfig, "pooling"),
     "head.activation": ("relu", "tanh", "gelu"),
     "head.multi_label": ("auto", "yes", "no"),
+    "head.softmax": ("auto", "full", "adaptive", "sampled"),
     "head.constrain": ("auto", "none", "decode", "train"),
     "train.optimizer": ("adam", "adamw", "nadam", "sgd"),
     "train.schedule": ("constant", "linear", "cosine", "plateau"),

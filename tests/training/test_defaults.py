@@ -92,6 +92,7 @@ def test_the_choice_is_said_in_a_sentence_and_nothing_where_all_is_given() -> No
     texts = choose_by_size(load_config(), 100, 1400, "text").reason
     assert texts == reason.replace("sentences", "texts")
     options = [*(f"train.{name}=1" for name in NAMES), "embeddings.affix_dim=3"]
+    options.append("train.bptt=3")
     found = choose_by_size(load_config(None, options), 100, 1400)
     assert found.config == load_config(None, options)
     assert found.reason == ""

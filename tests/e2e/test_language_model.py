@@ -1,0 +1,150 @@
+"""A language model from text to report, by commands."""
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+from program import Program
+from runs import StopAt, digests
+
+from tagkit.config import Config, load_config
+from tagkit.errors import ConfigError, DataError, Interrupted
+from tagkit.inference.predictor import load
+from tagkit.training.trainer import train
+
+pytestmark = pytest.mark.slow
+
+
+def sentences(count: int, seed: int) -> str:
+    """A grammar with a memory: what is eaten follows from who eats."""
+    dice = random.Random(seed)
+    food = {"cats": "fish", "cows": "grass", "bees": "nectar"}
+    lines = []
+    for _ in range(count):
+        who = dice.choice(sorted(food))
+        lines.append(f"the {dice.choice(['old', 'young', 'wild'])} {who} often eat {food[who]}")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def settings(folder: Path, *options: str) -> Config:
+    for name, count, seed in (("train", 300, 1), ("dev", 40, 2), ("test", 40, 3)):
+        (folder / f"{name}.txt").write_text(sentences(count, seed))
+    given = {f"data.{name}_file": str(folder / f"{name}.txt") for name in ("train", "dev", "test")}
+    small = [
+        "embeddings.word_dim=12", "encoder.hidden=16", "encoder.locked_dropout=0.1",
+        "train.max_epochs=3", "train.batch_size=4", "train.bptt=9", "train.lr=0.02",
+        "train.checkpoint_every=4", f"output.dir={folder / 'model'}",
+    ]  # fmt: skip
+    named = {option.partition("=")[0] for option in options}  # which count less than flags
+    flags = {name: value for name, value in given.items() if name not in named}
+    return load_config(None, [*small, *options], {"task": "language-model", **flags})
+
+
+@pytest.fixture
+def program(monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> Program:
+    return Program(monkeypatch, capfdbinary)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("language")
+    train(settings(folder))
+    return folder
+
+
+def test_a_model_learns_the_grammar_and_the_scores_of_training_are_those_of_eval(
+    folder: Path, program: Program
+) -> None:
+    model, test = folder / "model", folder / "test.txt"
+    found = json.loads(program("eval", model, test, "--json").out)
+    # Three choices of three words each leave log 9 nats a line of seven units; the rest is known.
+    assert 9 ** (1 / 7) < found["perplexity"] < 1.5
+    assert (found["units"], found["unknown"], found["lines"]) == (280, 0, 40)
+    assert found["characters"] == len(test.read_text())
+    kept = json.loads((model / "report.json").read_text())
+    assert kept["test"] == found
+    history = [json.loads(line) for line in (model / "history.jsonl").read_text().splitlines()]
+    best = min(each["score"] for each in history)
+    assert kept["dev"]["cross_entropy"] == pytest.approx(best, rel=1e-6)
+    assert not (model / "dev.pred").exists()
+
+
+def test_info_and_predict_say_what_it_is(folder: Path, program: Program) -> None:
+    lines = program("info", folder / "model").out
+    assert "LSTM with tied softmax" in lines
+    assert "300 lines, 1,800 tokens, text" in lines
+    assert "vocabulary  13 words, the end of a line among them, and the unknown one" in lines
+    assert "dev perplexity 1." in lines
+    refused = program("predict", folder / "model", folder / "test.txt")
+    assert refused.code == 1
+    assert "this is a language model, which annotates nothing: tagkit generate" in refused.err
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        [],
+        ["encoder.cell=clockwork", "encoder.layers=2", "train.accumulate=2"],
+        ["data.context=line", "data.unit=character"],
+        ["data.direction=backward", "head.softmax=sampled", "head.samples=4"],
+        ["embeddings.tied=false", "train.flow_strength=0.5", "encoder.cell=gru"],
+    ],
+    ids="+".join,
+)
+def test_a_run_that_is_stopped_goes_on_with_the_states_that_it_carried(
+    tmp_path: Path, options: list[str]
+) -> None:
+    found = []
+    for name, after in (("whole", 10**6), ("stopped", 11)):
+        place = tmp_path / name
+        place.mkdir()
+        while True:
+            listener = StopAt(after)
+            try:
+                config = settings(tmp_path, *options, f"output.dir={place / 'model'}")
+                train(config, listener, resume=True, stop=listener.stop)
+                break
+            except Interrupted:
+                assert name == "stopped"
+        found.append(digests(place))
+    assert found[0] == found[1]
+
+
+def test_a_backward_model_is_a_forward_one_of_the_reversed_text(tmp_path: Path) -> None:
+    scores = {}
+    for direction in ("forward", "backward"):
+        place = tmp_path / direction
+        place.mkdir()
+        config = settings(place, f"data.direction={direction}")
+        if direction == "forward":  # of the text from its end
+            for name in ("train", "dev", "test"):
+                path = place / f"{name}.txt"
+                lines = path.read_text().splitlines()[::-1]
+                path.write_text("".join(" ".join(each.split()[::-1]) + "\n" for each in lines))
+        scores[direction] = train(config).test
+    assert scores["forward"] == scores["backward"]
+
+
+def test_without_a_dev_file_the_last_lines_are_dev(tmp_path: Path) -> None:
+    config = settings(tmp_path, "data.dev_file=", "train.max_epochs=1")
+    trained = train(config)
+    assert trained.dev.to_dict()["lines"] == 30
+    assert trained.dev.to_dict()["characters"] == len(
+        "".join(f"{line}\n" for line in (tmp_path / "train.txt").read_text().splitlines()[-30:])
+    )
+
+
+def test_what_does_not_fit_a_language_model_is_refused(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"true reads what a language model has to predict"):
+        train(settings(tmp_path, "encoder.bidirectional=true"))
+    with pytest.raises(ConfigError, match=r"embeddings.lowercase = false: has no effect with task"):
+        train(settings(tmp_path, "embeddings.lowercase=false"))
+    with pytest.raises(DataError, match=r"train\.metric=f1: no such metric .* auto, loss$"):
+        train(settings(tmp_path, "train.metric=f1"))
+    with pytest.raises(DataError, match="annotates nothing"):
+        load(folder / "model").predict("the old cats")
+    # The configuration that a run has written trains the same model again.
+    saved = folder / "model" / "best" / "config.toml"
+    train(load_config(saved, [f"output.dir={tmp_path / 'model'}"]))
+    assert digests(tmp_path) == digests(folder)

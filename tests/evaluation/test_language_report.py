@@ -1,0 +1,43 @@
+"""Scores of a language model, by hand."""
+
+import json
+import math
+from dataclasses import replace
+
+import pytest
+
+from tagkit.evaluation.language_report import LanguageReport
+from tagkit.evaluation.report import stored_headlines
+from tagkit.evaluation.report_text import report_lines
+
+# Four units, of probability 1/8 each, that stand for 6 characters.
+REPORT = LanguageReport(
+    nats=4 * math.log(8), units=4, unknown=1, characters=6, lines=2, unit="word", context="stream"
+)
+
+
+def test_a_uniform_model_of_eight_units_has_perplexity_eight() -> None:
+    assert REPORT.cross_entropy == pytest.approx(math.log(8))
+    assert REPORT.perplexity == pytest.approx(8)
+    assert REPORT.bits_per_character == pytest.approx(12 / 6)  # three bits a unit
+    assert REPORT.headline == REPORT.cross_entropy
+    found = json.loads(json.dumps(REPORT.to_dict()))
+    assert found["perplexity"] == pytest.approx(8)
+    assert (found["units"], found["unknown"], found["characters"]) == (4, 1, 6)
+    (headline,) = stored_headlines(found)
+    assert (headline.measure, headline.value) == ("cross-entropy", REPORT.cross_entropy)
+
+
+def test_the_report_says_what_was_counted() -> None:
+    assert [*report_lines(REPORT)] == [
+        "cross-entropy           2.0794 nats a unit",
+        "perplexity                8.00",
+        "bits per character      2.0000",
+        "4 words, the end of each line among them; 1 unknown",
+        "2 lines, 6 characters; each unit is predicted from what stands before it in the whole "
+        "text",
+    ]
+
+
+def test_a_perplexity_beyond_all_numbers_is_still_one() -> None:
+    assert math.isfinite(replace(REPORT, nats=1e9).perplexity)

@@ -1,0 +1,61 @@
+"""A text as streams of segments: every unit is predicted once, after the unit before it."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tagkit.features.unit_stream import backwards, lines_of, steps_of, streams_of, unit_ids
+from tagkit.features.vocabulary import UNKNOWN_ID
+
+IDS = {"</s>": 2, "a": 3, "b": 4}
+
+
+def test_lines_are_ids_with_an_end_before_the_first_and_after_each() -> None:
+    ids = unit_ids([["a", "b"], ["?", "a"]], IDS, UNKNOWN_ID, 2)
+    assert ids.tolist() == [2, 3, 4, 2, 1, 3, 2]
+    # The last line comes first, and its last unit.
+    assert backwards(ids).tolist() == [2, 3, 1, 2, 4, 3, 2]
+
+
+texts = st.lists(st.lists(st.sampled_from("abc"), max_size=9), min_size=1, max_size=9)
+
+
+@given(texts, st.integers(1, 7), st.integers(1, 5))
+def test_each_unit_is_predicted_once_after_the_unit_before_it(
+    lines: list[list[str]], count: int, segment: int
+) -> None:
+    ids = unit_ids(lines, IDS, UNKNOWN_ID, 2)
+    stream = streams_of(ids, count, segment)
+    assert stream.target_count == len(ids) - 1 == stream.lengths.sum()
+    last: dict[int, int] = {}  # the place after the last unit of each stream
+    seen = np.zeros(len(ids), int)
+    for indices in steps_of(stream):
+        batch = stream.batch(indices)
+        assert len({*batch.target("streams")[:, 0].tolist()}) == len(indices) <= count
+        read = batch.words.word_ids[batch.tokens.rows]
+        for row, example in enumerate(indices.tolist()):
+            start, end = stream.starts[example], stream.ends[example]
+            place, number = batch.target("streams")[row].tolist()
+            # Each segment goes on where the one before it in its stream ended.
+            assert number == 0 or last[place] == start
+            last[place] = end
+            seen[start:end] += 1
+            real = batch.tokens.mask[row]
+            assert real.sum() == end - start <= segment
+            assert (batch.target("units")[row][real] + UNKNOWN_ID).tolist() == [*ids[start:end]]
+            assert read[row][real].tolist() == [*ids[start - 1 : end - 1]]
+    assert seen.tolist() == [0] + [1] * (len(ids) - 1)
+
+
+@given(texts)
+def test_independent_lines_are_examples_that_begin_after_an_end(lines: list[list[str]]) -> None:
+    ids = unit_ids(lines, IDS, UNKNOWN_ID, 2)
+    found = lines_of(ids)
+    assert found.lengths.tolist() == [len(line) + 1 for line in lines]
+    batch = found.batch(np.arange(len(lines)))
+    assert "streams" not in batch.targets
+    for row, line in enumerate(lines):
+        units = [IDS.get(unit, UNKNOWN_ID) for unit in line]
+        real = batch.tokens.mask[row]
+        assert batch.words.word_ids[batch.tokens.rows][row][real].tolist() == [2, *units]
+        assert (batch.target("units")[row][real] + UNKNOWN_ID).tolist() == [*units, 2]

@@ -1,0 +1,156 @@
+"""The network of a language model: what is carried, and what is predicted."""
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+from marks import mostly_slow
+
+from tagkit.config import load_config
+from tagkit.features.unit_stream import Units, lines_of, steps_of, streams_of, unit_ids
+from tagkit.features.vocabulary import UNKNOWN_ID, Vocabulary
+from tagkit.models.language_model import LanguageTask
+from tagkit.models.language_network import LanguageModel
+from tagkit.models.text_scoring import unit_nats, unit_nats_by_line
+from tagkit.nn.encoder import LAYERS
+
+TASK = LanguageTask()
+WORDS = ("</s>", "a", "b", "c")
+CELLS = sorted(LAYERS.keys() - {"transformer"}, key=lambda cell: cell != "lstm")
+
+
+def model_of(*options: str, streams: int = 3) -> LanguageModel:
+    """In float64, with weights large enough for the past to matter."""
+    given = ["embeddings.word_dim=4", "encoder.hidden=6", "encoder.bidirectional=false"]
+    config = load_config(None, [*given, *options], {"task": "language-model"})
+    vocabulary = Vocabulary(
+        words=WORDS, vector_words=(), only_vectors=False, chars=(), affixes=(), tags=(),
+        classes=(), features=(), lowercase=False, normalize_digits=False,
+    )  # fmt: skip
+    torch.manual_seed(3)
+    model = TASK.build(config, vocabulary, None).double()
+    for weights in model.parameters():
+        torch.nn.init.normal_(weights, std=0.6)
+    model.begin_streams(streams)
+    return model.eval()
+
+
+def text(seed: int, lines: int = 7) -> Units:
+    dice = np.random.default_rng(seed)
+    ids = {unit: 2 + number for number, unit in enumerate(WORDS)}
+    drawn = [[*dice.choice([*"abc?"], size=dice.integers(0, 6))] for _ in range(lines)]
+    return unit_ids(drawn, ids, UNKNOWN_ID, 2)
+
+
+def by_hand(model: LanguageModel, ids: Units) -> list[float]:
+    """Nats of each unit, one step after another from zeros."""
+    found, state = [], None
+    for read, wanted in zip(ids[:-1].tolist(), ids[1:].tolist(), strict=True):
+        states, state = model.read_on(torch.tensor([[read - UNKNOWN_ID]]), state)
+        log_probs = model.log_probs(states[0])
+        assert log_probs.exp().sum() == pytest.approx(1)
+        found.append(-log_probs[0, wanted - UNKNOWN_ID].item())
+    return found
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("cell", mostly_slow(CELLS, always=1))
+@pytest.mark.parametrize("segment", [1, 4, 100])
+def test_segments_have_the_loss_of_reading_each_stream_in_one_go(cell: str, segment: int) -> None:
+    model, ids = model_of(f"encoder.cell={cell}", "encoder.layers=2"), text(5)
+    stream = streams_of(ids, 3, segment)
+    total = targets = 0
+    for step, indices in enumerate(steps_of(stream)):
+        model.begin_step(step)
+        loss, count = TASK.loss(model, stream.batch(indices))
+        total, targets = total + loss.item(), targets + int(count)
+    width = -(-(len(ids) - 1) // 3)
+    expected = sum(
+        sum(by_hand(model, ids[begin : begin + width + 1]))
+        for begin in range(0, len(ids) - 1, width)
+    )
+    assert targets == len(ids) - 1
+    assert total == pytest.approx(expected, rel=1e-10)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("options", [[], ["embeddings.tied=false"], ["encoder.output_layers=[5]"]])
+def test_evaluation_in_parts_is_that_of_one_pass(
+    monkeypatch: pytest.MonkeyPatch, options: list[str]
+) -> None:
+    model, ids = model_of(*options), text(6)
+    monkeypatch.setattr("tagkit.models.text_scoring._SCORED_AT_ONCE", 5)
+    found = torch.cat([*unit_nats(model, ids)]).tolist()
+    assert found == pytest.approx(by_hand(model, ids), rel=1e-10)
+
+
+@torch.no_grad()
+def test_lines_that_are_independent_begin_anew() -> None:
+    model, ids = model_of(), text(7)
+    expected = 0.0
+    borders = np.flatnonzero(ids == 2)
+    for begin, end in pairwise(borders):
+        expected += sum(by_hand(model, ids[begin : end + 1]))
+    lines = lines_of(ids)
+    loss, _ = TASK.loss(model, lines.batch(np.arange(len(lines))))
+    assert loss.item() == pytest.approx(expected, rel=1e-10)
+    found = sum(part.sum().item() for part in unit_nats_by_line(model, ids))
+    assert found == pytest.approx(expected, rel=1e-10)
+
+
+@torch.no_grad()
+def test_a_step_that_is_tried_again_in_pieces_goes_on_from_the_same_states() -> None:
+    model, ids = model_of(), text(8)
+    stream = streams_of(ids, 3, 4)
+    first, second, *_ = steps_of(stream)
+    model.begin_step(0)
+    TASK.loss(model, stream.batch(first))
+    model.begin_step(1)
+    whole, _ = TASK.loss(model, stream.batch(second))
+    carried = model.carried
+    model.begin_step(1)
+    parts = [TASK.loss(model, stream.batch(second[rows]))[0] for rows in ([0], [1, 2])]
+    assert sum(parts).item() == pytest.approx(whole.item(), rel=1e-12)
+    torch.testing.assert_close(model.carried, carried)
+
+
+@torch.no_grad()
+def test_states_that_are_not_finite_are_not_carried_on() -> None:
+    model, ids = model_of(), text(9)
+    stream = streams_of(ids, 3, 4)
+    first, second, *_ = steps_of(stream)
+    model.begin_step(0)
+    TASK.loss(model, stream.batch(first))
+    model.begin_step(1)
+    before = model.carried
+    weight = model.embed.words.trained.weight
+    kept = weight.clone()
+    weight[2:] = math.nan
+    TASK.loss(model, stream.batch(second))
+    weight.copy_(kept)
+    model.begin_step(2)
+    torch.testing.assert_close(model.carried, before)
+
+
+def test_gradients_reach_every_parameter_and_stop_at_the_border_of_a_segment() -> None:
+    model, ids = model_of("encoder.layers=2"), text(10, lines=12)
+    stream = streams_of(ids, 3, 4)
+    first, second, *_ = steps_of(stream)
+    model.begin_step(0)
+    TASK.loss(model, stream.batch(first))
+    model.begin_step(1)
+    batch = stream.batch(second)
+    TASK.loss(model, batch)[0].backward()
+    assert all(one.grad is not None and one.grad.abs().sum() > 0 for one in model.parameters())
+    assert not any(memory.requires_grad for state in model.carried for memory in state)
+
+
+def test_a_model_without_weights_has_the_perplexity_of_its_vocabulary() -> None:
+    model, ids = model_of(), text(11)
+    with torch.no_grad():
+        for weights in model.parameters():
+            weights.zero_()
+    found = torch.cat([*unit_nats(model, ids)])
+    assert math.exp(found.mean()) == pytest.approx(len(WORDS) + 1)  # and the unknown unit
