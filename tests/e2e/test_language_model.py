@@ -65,7 +65,7 @@ def test_a_model_learns_the_grammar_and_the_scores_of_training_are_those_of_eval
     kept = json.loads((model / "report.json").read_text())
     assert kept["test"] == found
     history = [json.loads(line) for line in (model / "history.jsonl").read_text().splitlines()]
-    best = min(each["score"] for each in history)
+    best = min(each["dev"] for each in history)
     assert kept["dev"]["cross_entropy"] == pytest.approx(best, rel=1e-6)
     assert not (model / "dev.pred").exists()
 
