@@ -1,5 +1,6 @@
 """A model of the next unit whose distributions depend on all units before, for enumeration."""
 
+import functools
 import itertools
 import math
 import random
@@ -10,7 +11,7 @@ from torch import Tensor
 from tagkit.nn.generation.generate import Ended
 from tagkit.nn.generation.step import State, StepOutput
 
-START = 3  # an input that is no unit of a sequence
+START = 99  # an input that is no unit of a sequence
 
 
 class UnitChain:
@@ -18,6 +19,7 @@ class UnitChain:
 
     def __init__(self, seed: int, vocabulary: int = 3, *, halt: bool = False) -> None:
         self.vocabulary, self.halt, self.seed = vocabulary, halt, seed
+        self.after = functools.cache(self.after)  # type: ignore[method-assign]
 
     def after(self, history: tuple[int, ...]) -> tuple[list[float], float]:
         """Probabilities of the next unit, and of halting, after a history."""

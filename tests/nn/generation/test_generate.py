@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import torch
+from marks import mostly_slow
 from unit_chains import START, UnitChain
 
 from tagkit.nn.generation.choice import Choice
@@ -26,8 +27,9 @@ def run(
     start = torch.full((len(rows),), START)
     found: dict[int, list[Event]] = {row: [] for row in rows}
     for events in generate(
-        model, start, select_rows(model.begin(), torch.zeros_like(start)), Choice(**plain | changes),
-        Ending(symbol, by_halt), torch.tensor(lengths), RowRandom(seed, rows),
+        model, start, select_rows(model.begin(), torch.zeros_like(start)),
+        Choice(**plain | changes), Ending(symbol, by_halt), torch.tensor(lengths),
+        RowRandom(seed, rows),
         torch.zeros(len(rows), model.vocabulary, dtype=torch.bool),
     ):  # fmt: skip
         for event in events:
@@ -41,16 +43,16 @@ def sequence(events: list[Event]) -> tuple[tuple[int, ...], Ended]:
     return tuple(e.unit for e in events if e.unit is not None), events[-1].ended
 
 
-WAYS: list[dict[str, Any]] = [{"symbol": 1}, {"by_halt": True}, {}, {"symbol": 2, "by_halt": True}]
+WAYS: list[dict[str, Any]] = [{"symbol": 2, "by_halt": True}, {"symbol": 1}, {"by_halt": True}, {}]
 
 
-@pytest.mark.parametrize("way", WAYS, ids=str)
+@pytest.mark.parametrize("way", mostly_slow(WAYS, always=2), ids=str)
 def test_whole_sequences_are_drawn_with_their_probabilities(way: dict[str, Any]) -> None:
     """Total variation: by the bound of McDiarmid, a correct one exceeds it once in 10 million."""
     model = UnitChain(4, halt=True)
     expected = model.sequences(way.get("symbol"), 3, by_halt=way.get("by_halt", False))
     assert sum(map(math.exp, expected.values())) == pytest.approx(1)
-    count = 3000
+    count = 2000
     found = run(model, [*range(count)], [3] * count, **way)
     counts = Counter(map(sequence, found.values()))
     assert counts.keys() <= expected.keys()
