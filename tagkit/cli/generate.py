@@ -138,7 +138,7 @@ def generate_command(
     device: Device = "auto",
     threads: Threads = None,
 ) -> None:
-    """Generate texts from a language model, or score the lines of a file with it.
+    """Generate texts from a language model, or score lines.
 
     A text is printed as it is generated. Units are sampled, unless --greedy or --beam is given.
     """

@@ -20,6 +20,8 @@ from torch import Tensor
 
 from tagkit.nn.generation.row_random import RowRandom
 
+_NUCLEUS = 256  # units in which a nucleus is looked for first
+
 
 def penalise_repetition(scores: Tensor, seen: Tensor, penalty: float) -> Tensor:
     """Scores of which those of units that were seen are lower.
@@ -54,8 +56,7 @@ def keep_top_k(scores: Tensor, k: int) -> Tensor:
     """Scores of the k best units, ties by the lowest id; 0 keeps all."""
     if not 0 < k < scores.shape[1]:
         return scores
-    order = _best_first(scores)
-    return scores.scatter(1, order[:, k:], -torch.inf)
+    return _keep_best(scores, scores.topk(k, dim=1).values[:, -1:], k)
 
 
 def keep_top_p(scores: Tensor, p: float) -> Tensor:
@@ -67,18 +68,30 @@ def keep_top_p(scores: Tensor, p: float) -> Tensor:
     """
     if p >= 1:  # rounded sums may reach 1 before the last units
         return scores
-    order = _best_first(scores)
-    probs = scores.double().softmax(1).gather(1, order)
-    # A unit belongs to the nucleus if those before it do not reach p; the first one always does.
-    reached = probs.cumsum(1) - probs >= p
-    reached[:, 0] = False
-    dropped = torch.zeros_like(reached).scatter(1, order, reached)
-    return scores.masked_fill(dropped, -torch.inf)
+    total = scores.double().logsumexp(1, keepdim=True)
+    width, vocabulary = 0, scores.shape[1]
+    best = mass = scores[:, :0]
+    # A nucleus is small as a rule, and sorting the whole vocabulary would take most of the time.
+    while width < vocabulary and (not width or bool((mass[:, -1] < p).any())):
+        width = min(vocabulary, 8 * width or _NUCLEUS)
+        best = scores.topk(width, dim=1).values
+        mass = (best.double() - total).exp().cumsum(1)
+    # (rows, 1) the first that reaches p; all, where rounding keeps the sum below it
+    counts = ((mass < p).sum(1, keepdim=True) + 1).clamp_max(width)
+    return _keep_best(scores, best.gather(1, counts - 1), counts)
 
 
-def _best_first(scores: Tensor) -> Tensor:
-    """(rows, vocabulary) ids by falling score, ties by the lowest id."""
-    return scores.sort(dim=1, descending=True, stable=True).indices
+def _keep_best(scores: Tensor, lowest: Tensor, counts: Tensor | int) -> Tensor:
+    """Scores of the best units, ties by the lowest id.
+
+    Args:
+        scores: (rows, vocabulary).
+        lowest: (rows, 1) the lowest score that is kept.
+        counts: (rows, 1) how many are kept.
+    """
+    above, ties = scores > lowest, scores == lowest
+    room = counts - above.sum(1, keepdim=True)
+    return scores.masked_fill(~(above | (ties & (ties.cumsum(1) <= room))), -torch.inf)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

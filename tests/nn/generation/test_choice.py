@@ -103,6 +103,18 @@ def test_the_nucleus_reaches_the_mass_exactly_and_ends_there() -> None:
     assert kept(keep_top_p(torch.zeros(1, 4), 0.5)) == [0, 1]  # a mass of exactly p is enough
 
 
+@pytest.mark.parametrize("p", [0.01001, 0.50001, 0.95001, 0.999999])
+def test_the_nucleus_of_a_large_vocabulary_is_that_of_its_sorted_list(p: float) -> None:
+    scores = torch.randn(6, 3000, generator=torch.Generator().manual_seed(6)).double()
+    scores *= torch.tensor([0.0, 0.1, 1.0, 3.0, 8.0, 1.0]).unsqueeze(1)  # flat and peaked ones
+    scores[5] = scores[5].round()  # ties
+    found = keep_top_p(scores, p).isfinite()
+    probs, order = scores.softmax(1).sort(dim=1, descending=True, stable=True)
+    for row in range(6):
+        first = int((probs[row].cumsum(0) < p).sum()) + 1
+        assert sorted(order[row, :first].tolist()) == found[row].nonzero().squeeze(1).tolist()
+
+
 def test_banned_units_are_impossible_and_the_others_as_they_were() -> None:
     scores = log_probs(0.5, 0.25, 0.25)
     assert ban(scores, (0,)).tolist() == [[-math.inf, *scores[0, 1:].tolist()]]
