@@ -9,3 +9,4 @@ MAX_LINE_CHARS = 100_000_000  # of one line, or of a text in a file of its own; 
 # batches for padding to be small; its size also bounds memory, and the work that a worker gets at a
 # time.
 WINDOW_WORDS = 20_000
+MAX_UNITS = 200  # of a generated text

@@ -1,0 +1,73 @@
+"""The log probability of each line of a text in a language model."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from tagkit.inference.generation import perplexity
+from tagkit.inference.language_model_reader import LanguageModelReader
+from tagkit.nn.generation.path_score import path_log_probs
+from tagkit.text.json_text import Record
+
+
+@dataclass(frozen=True, slots=True)
+class LineScore(Record):
+    """How probable a line is.
+
+    Attributes:
+        text: the line.
+        log_probability: natural logarithm, of all units and of the end.
+        units: number of units, the end of the line or the decision to halt included.
+        unknown: how many of them are the unknown unit.
+    """
+
+    text: str
+    log_probability: float
+    units: int
+    unknown: int
+
+    @property
+    def per_unit(self) -> float:
+        """Mean log probability of a unit."""
+        return self.log_probability / self.units
+
+    @property
+    def perplexity(self) -> float:
+        """Exponential of the negative mean log probability of a unit."""
+        return perplexity(self.log_probability, self.units)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields, and what follows from them."""
+        # Not super(): a dataclass with slots is another class than the one it is defined in.
+        fields = Record.to_dict(self)
+        return {**fields, "per_unit": self.per_unit, "perplexity": self.perplexity}
+
+
+def score_lines(
+    reader: LanguageModelReader, batches: Iterable[list[str]]
+) -> Iterator[list[LineScore]]:
+    """The scores of each batch of lines; each line by itself, from the beginning of a text.
+
+    A blank line is the end alone.
+
+    Args:
+        reader: the model.
+        batches: lines without their line ends; those of a batch are read together.
+    """
+    start = torch.tensor([reader.end], device=reader.device)
+    for lines in batches:
+        units = [reader.cut(line) for line in lines]
+        ends = [] if reader.has_halt else [reader.end]
+        found = path_log_probs(
+            reader.step,
+            start,
+            reader.begin(),
+            [[*each, *ends] for each in units],
+            by_halt=reader.has_halt,
+        )
+        yield [
+            LineScore(line, log_prob, len(each) + 1, each.count(reader.unknown))
+            for line, log_prob, each in zip(lines, found, units, strict=True)
+        ]

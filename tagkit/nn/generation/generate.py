@@ -1,0 +1,123 @@
+"""Sequences, unit by unit: each chosen unit is the next input of the model."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from tagkit.nn.generation.choice import METHODS, Choice
+from tagkit.nn.generation.row_random import RowRandom
+from tagkit.nn.generation.step import State, Step, StepOutput, select_rows
+
+# Why a sequence ended.
+Ended = Literal["symbol", "halt", "length"]
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """What ends a sequence; each of three ways alone, or with a length as the limit of another.
+
+    Attributes:
+        symbol: id of the unit that ends it, which is its last unit; None for none.
+        by_halt: whether the model's halting probability ends it, decided before each unit.
+    """
+
+    symbol: int | None
+    by_halt: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """What a step brings to a row.
+
+    Attributes:
+        row: its number.
+        unit: the unit that was added; None if it halted instead.
+        log_prob: of that in the model, whatever was changed for the choice; with the decision to
+            halt or not, where there is one.
+        ended: why the row ends with this event; None if it does not.
+    """
+
+    row: int
+    unit: int | None
+    log_prob: float
+    ended: Ended | None
+
+
+@torch.no_grad()
+def generate(
+    step: Step,
+    start: Tensor,
+    state: State,
+    choice: Choice,
+    ending: Ending,
+    lengths: Tensor,
+    random: RowRandom,
+    seen: Tensor,
+) -> Iterator[list[Event]]:
+    """Sequences, a step of all rows at a time; rows that have ended are taken out of the batch.
+
+    Args:
+        step: the model.
+        start: (rows,) the last input before the first unit.
+        state: after all inputs before it.
+        choice: how a unit is chosen.
+        ending: what ends a row before its length.
+        lengths: (rows,) most units of each row, at least 1: a fixed or a predicted number.
+        random: random numbers of each row.
+        seen: (rows, vocabulary) bool, units that a repetition penalty holds for repetitions.
+    """
+    method = METHODS[choice.method]
+    ids, seen = start, seen.clone()
+    rows = torch.arange(len(start), device=start.device)
+    for number in range(1, int(lengths.max()) + 1):
+        output = step(ids, state)
+        state = output.state
+        halts = torch.zeros_like(ids, dtype=torch.bool)
+        log_probs = torch.zeros_like(ids, dtype=torch.float64)
+        if ending.by_halt:
+            halt_probs = halt_probs_of(output)
+            halts = method.decide(halt_probs, random)
+            log_probs = torch.where(halts, halt_probs.log(), torch.log1p(-halt_probs))
+        ids = method.choose(choice.change(output.log_probs, seen), random)
+        of_units = output.log_probs.double().gather(1, ids.unsqueeze(1)).squeeze(1)
+        log_probs += of_units.masked_fill(halts, 0)
+        seen.scatter_(1, ids.unsqueeze(1), True)
+        is_symbol = torch.zeros_like(halts) if ending.symbol is None else ids == ending.symbol
+        is_full = lengths <= number
+        columns = (rows, ids, log_probs, halts, is_symbol, is_full)
+        found = zip(*(column.tolist() for column in columns), strict=True)
+        yield [
+            Event(row, None if halted else unit, log_prob, ended_by(halted, symbol, full))
+            for row, unit, log_prob, halted, symbol, full in found
+        ]
+        stays = (~(halts | is_symbol | is_full)).nonzero().squeeze(1)
+        if not len(stays):
+            return
+        if len(stays) < len(rows):
+            state = select_rows(state, stays)
+            random.select(stays)
+            rows, ids, lengths, seen = rows[stays], ids[stays], lengths[stays], seen[stays]
+
+
+def halt_probs_of(output: StepOutput) -> Tensor:
+    """The halting probabilities of a model, (rows,) float64.
+
+    Raises:
+        ValueError: it has none.
+    """
+    if output.halt_probs is None:
+        raise ValueError("the model has no halting probability")
+    return output.halt_probs.double()
+
+
+def ended_by(halted: bool, symbol: bool, full: bool) -> Ended | None:
+    """Why a sequence ends; None if it does not."""
+    # The symbol of a row that halted was never added.
+    if halted:
+        return "halt"
+    if symbol:
+        return "symbol"
+    return "length" if full else None

@@ -1,0 +1,54 @@
+"""Scores of lines, against the bigrams."""
+
+import math
+from itertools import pairwise
+
+import pytest
+from toy_language_model import END, ToyReader
+
+from tagkit.inference.line_scores import LineScore, score_lines
+
+LINES = ["the cat sat", "", "a bird sat", "the the the the ran", "dog"]
+
+
+def expected(reader: ToyReader, line: str) -> float:
+    path = [END, *reader.cut(line), END]
+    return sum(float(reader.log_probs[a, b]) for a, b in pairwise(path))
+
+
+def test_each_line_has_its_log_probability_whatever_lines_it_is_read_with() -> None:
+    reader = ToyReader()
+    for batches in ([LINES], [[line] for line in LINES], [LINES[:2], LINES[2:]]):
+        found = [score for scores in score_lines(reader, batches) for score in scores]
+        assert [each.text for each in found] == LINES
+        for each in found:
+            assert each.log_probability == pytest.approx(expected(reader, each.text))
+            assert each.units == len(each.text.split()) + 1
+            assert each.perplexity == pytest.approx(math.exp(-each.log_probability / each.units))
+            assert each.per_unit == pytest.approx(each.log_probability / each.units)
+        assert [each.unknown for each in found] == [0, 0, 1, 0, 0]
+
+
+def test_a_uniform_model_has_the_size_of_its_vocabulary_as_perplexity() -> None:
+    reader = ToyReader()
+    reader.log_probs = -math.log(reader.vocabulary_size) + 0 * reader.log_probs
+    (scores,) = score_lines(reader, [LINES])
+    assert [each.perplexity for each in scores] == pytest.approx([reader.vocabulary_size] * 5)
+
+
+def test_a_model_that_halts_is_scored_with_its_decisions() -> None:
+    reader = ToyReader(halt=True)
+    ((score,),) = score_lines(reader, [["the cat"]])
+    pairs = [(END, *reader.cut("the")), (*reader.cut("the"), *reader.cut("cat"))]
+    units = sum(float(reader.log_probs[pair]) for pair in pairs)
+    halting = math.log(6 / 7) + math.log(6 / 8) + math.log(3 / 9)
+    assert score.log_probability == pytest.approx(units + halting)
+    assert score.units == 3
+
+
+def test_a_score_as_a_dictionary_has_all_figures() -> None:
+    score = LineScore("a b", -6.0, 3, 1)
+    assert score.to_dict() == {
+        "text": "a b", "log_probability": -6.0, "units": 3, "unknown": 1, "per_unit": -2.0,
+        "perplexity": pytest.approx(math.exp(2)),
+    }  # fmt: skip
