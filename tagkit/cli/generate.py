@@ -194,7 +194,7 @@ def generate_command(
         chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
         options = GenerationOptions(greedy=greedy, allow_unknown=allow_unknown, **chosen)
         check_options(options)  # before the model is loaded, which takes time
-    from tagkit.inference.language_model import load_reader  # type: ignore[import-not-found]
+    from tagkit.inference.language_model import load_reader
     from tagkit.models.device import set_threads
 
     set_threads(threads)

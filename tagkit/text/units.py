@@ -16,3 +16,5 @@ def _words(line: str) -> tuple[str, ...]:
 CUTS: dict[str, Cut] = {"word": _words, "character": tuple}
 # As messages have them.
 UNIT_NAMES = {"word": "word", "character": "character"}
+# What stands between two units of a line.
+JOINED = {"word": " ", "character": ""}

@@ -1,0 +1,100 @@
+"""A trained language model, ready to read texts and to predict units."""
+
+from collections.abc import Sequence
+from itertools import chain
+from pathlib import Path
+from typing import cast
+
+import torch
+from torch import Tensor
+
+from tagkit.errors import DataError
+from tagkit.features.vocabulary import Vocabulary
+from tagkit.models.bundle import load_bundle
+from tagkit.models.device import choose_device
+from tagkit.models.language_network import Carried, LanguageModel
+from tagkit.nn.generation.step import State, StepOutput
+from tagkit.text.units import CUTS, END, JOINED, UNKNOWN
+
+
+class Reader:
+    """A language model as `LanguageModelReader` describes it."""
+
+    banned: tuple[int, ...] = ()
+    has_halt = False
+    unknown = 0
+
+    def __init__(
+        self, model: LanguageModel, vocabulary: Vocabulary, unit: str, *, spans_lines: bool
+    ) -> None:
+        """`model` is on its device; `unit` is that of its text."""
+        self.model = model.eval()
+        self.device = next(model.parameters()).device
+        self.units = (UNKNOWN, *vocabulary.words)
+        self.vocabulary_size = len(self.units)
+        self.spans_lines = spans_lines
+        self._numbers = {unit: number for number, unit in enumerate(self.units)}
+        self.end = self._numbers[END]
+        self._cut, self._blank = CUTS[unit], JOINED[unit]
+
+    def cut(self, text: str) -> list[int]:
+        """The units of a text; each line feed in it is the end of a line."""
+        lines = [
+            [self._numbers.get(one, 0) for one in self._cut(line)] for line in text.split("\n")
+        ]
+        ended = [[*line, self.end] for line in lines[:-1]]
+        return [*chain.from_iterable(ended), *lines[-1]]
+
+    def text(self, ids: Sequence[int]) -> str:
+        """The text of units, the end of a line as a line feed."""
+        text = ""
+        for number in ids:
+            if number == self.end:
+                text += "\n"
+            else:
+                gap = self._blank if text and not text.endswith("\n") else ""
+                text += gap + self.units[number]
+        return text
+
+    def begin(self) -> State:
+        """The state of one row before the first input."""
+        return self.model.zero_state(1)
+
+    @torch.inference_mode()
+    def read(self, ids: Tensor, state: State) -> State:
+        """The state after further inputs, (rows, time) int64."""
+        _, after = self.model.read_on(ids, cast(Carried, state))
+        return after
+
+    @torch.inference_mode()
+    def step(self, ids: Tensor, state: State, /) -> StepOutput:
+        """Read one unit in each row, and predict the next."""
+        states, after = self.model.read_on(ids[:, None], cast(Carried, state))
+        return StepOutput(self.model.log_probs(states[:, 0]), after, None)
+
+
+def load_reader(path: str | Path, device: str = "auto") -> Reader:
+    """Load a language model.
+
+    Args:
+        path: folder of the model, or of the training run that wrote it.
+        device: "auto", "cpu", "cuda" or "cuda:N".
+
+    Raises:
+        BundleError: the folder holds no complete model.
+        DataError: it is no language model, or one that reads a text from its end.
+        DeviceError: the device does not exist.
+    """
+    bundle = load_bundle(Path(path))
+    if not isinstance(bundle.model, LanguageModel):
+        raise DataError(
+            f"{path}: expected a language model, found one of task = '{bundle.config.task}'"
+        )
+    data = bundle.config.data
+    if data.direction == "backward":
+        raise DataError(
+            f"{path}: this model reads a text from its end (data.direction = 'backward'): expected "
+            "one that reads forward"
+        )
+    model = bundle.model.to(choose_device(device))
+    return Reader(model, bundle.vocabulary, data.unit, spans_lines=data.context == "stream")
