@@ -12,6 +12,7 @@ from tagkit.wording import listed, plural, plural_of, shortened, shown_name, vis
 if TYPE_CHECKING:  # their modules import torch
     from tagkit.cli.command_times import Measured
     from tagkit.features.column_labels import ColumnLabels
+    from tagkit.features.unit_reading import UnitReading
     from tagkit.models.bundle import Bundle
 
 UNKNOWN = "?"  # where metadata.json has nothing that could be shown
@@ -135,10 +136,14 @@ def info_lines(name: str, bundle: "Bundle") -> Iterator[str]:
     # Words of a vectors file that the training corpus lacks: the model knows them all the same.
     vectors = len(vocabulary.vector_words)
     beyond = f" and {vectors:,} with pretrained vectors" if vectors else ""
+    word = "trained unit" if vocabulary.reads_units else "trained word"
+    chars = "character" if vocabulary.units is None or vocabulary.reads_units else "unit"
     yield (
-        f"vocabulary  {plural(len(vocabulary.words), 'trained word')}{beyond}, "
-        f"{plural(len(vocabulary.chars), 'character')}"
+        f"vocabulary  {plural(len(vocabulary.words), word)}{beyond}, "
+        f"{plural(len(vocabulary.chars), chars)}"
     )
+    if vocabulary.units:
+        yield f"units       {units_text(vocabulary.units)}"
     if vocabulary.columns:
         yield f"columns     {columns_text(vocabulary.columns)}"
     for what in ("labels", "classes"):  # labels of spans are without their prefixes
@@ -170,6 +175,13 @@ def info_lines(name: str, bundle: "Bundle") -> Iterator[str]:
 
 # What the labels of a codec are called.
 _LABELS = {"tags": "tag", "features": "attribute", "lemmas": "edit script"}
+
+
+def units_text(units: "UnitReading") -> str:
+    """What a model reads instead of words, or of their characters."""
+    known = units.known
+    kind = f"{len(known):,} byte pairs" if known else "characters"
+    return f"{kind} in place of {units.instead_of}"
 
 
 def columns_text(columns: "Sequence[ColumnLabels]") -> str:

@@ -5,7 +5,15 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import AfterValidator, Field
 
 from tagkit.config.option import CLASSES, TAGS, Needs, Option, Section
-from tagkit.config.values import Column, Encoding, Format, Scheme, TagColumns, TrainScheme
+from tagkit.config.values import (
+    Column,
+    Encoding,
+    Format,
+    Probability,
+    Scheme,
+    TagColumns,
+    TrainScheme,
+)
 from tagkit.limits import MAX_LINE_CHARS
 
 
@@ -140,6 +148,35 @@ class DataConfig(Section):
             "spaces, such as Chinese or Thai; or blanks, which splits at whitespace only."
         ),
     ] = "multilingual"
+    # A tagger has one vector a word: units are what it reads of each (features/unit_reading.py).
+    unit: Annotated[
+        Literal["word", "character", "bpe"],
+        Option(
+            "Units that the model reads: word, character (a code point) or bpe (byte pairs). A "
+            "tagger reads byte pairs in place of each word's characters.",
+            inherit=True,
+        ),
+    ] = "word"
+    # 256 are the bytes. Heinzerling and Strube (2018) and Sennrich and Zhang (2019) find that small
+    # corpora want few.
+    bpe_size: Annotated[
+        int,
+        Field(gt=256, le=1_000_000),
+        Option(
+            "Number of byte pair units, the 256 bytes among them.",
+            inherit=True,
+            needs=Needs("data.unit", ("bpe",)),
+        ),
+    ] = 8000
+    # Provilkov et al. 2020, who use 0.1. It changes training alone.
+    bpe_dropout: Annotated[
+        Probability,
+        Option(
+            "Probability that a merge of byte pairs is left out, drawn for each training batch.",
+            tune=True,
+            needs=Needs("data.unit", ("bpe",)),
+        ),
+    ] = 0.0
     on_misaligned: Annotated[
         Literal["error", "expand", "shrink", "drop"],
         Option("What to do with spans that do not match token boundaries."),

@@ -77,7 +77,9 @@ def choose_by_size(config: Config, sentences: int, tokens: int, unit: str = "sen
         parts.append(f"learning rate {lr:g}")
     if config.embeddings.affix_dim == "auto":
         with_vectors = bool(config.embeddings.vectors)
-        dim = 0 if with_vectors and sentences > _MAX_AFFIX_SENTENCES else _AFFIX_DIM
+        few = sentences <= _MAX_AFFIX_SENTENCES
+        # Byte pairs and characters have no affixes: they are affixes themselves.
+        dim = 0 if config.reads_units or (with_vectors and not few) else _AFFIX_DIM
         chosen["embeddings.affix_dim"] = dim
         if with_vectors:
             parts.append(f"{'affixes' if dim else 'no affixes'} beside the vectors")
