@@ -38,6 +38,8 @@ FORMER_DEFAULTS: Mapping[str, Any] = MappingProxyType(
 
 # A list of tag columns has a condition that one column does not have.
 _LIST_OF_COLUMNS = Option("Tag columns that are learnt together.", tasks=("tag",))
+# Units make the vector of each word then, and else they stand in place of the words.
+_VECTOR_OF_EACH_WORD = Option("A word has one vector, for its tag.", tasks=TAGS)
 
 
 class Config(Section):
@@ -57,7 +59,7 @@ class Config(Section):
     @property
     def reads_units(self) -> bool:
         """Whether units of data.unit stand in place of words, as in a task without tags."""
-        return self.data.unit != "word" and self.task not in TAGS
+        return self.data.unit != "word" and not _VECTOR_OF_EACH_WORD.serves(self.task)
 
     @model_validator(mode="after")
     def _fits_together(self) -> "Config":
@@ -118,7 +120,7 @@ def _check_units(config: Config) -> None:
     unit, embeddings = config.data.unit, config.embeddings
     if unit == "word":
         return
-    if config.task in TAGS:
+    if not config.reads_units:
         if unit == "character":
             raise ValueError(
                 f"data.unit = 'character' has no effect with task = {config.task!r}, which reads "

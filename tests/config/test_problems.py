@@ -80,7 +80,7 @@ def test_all_problems_of_a_file_and_of_the_command_line_are_reported_at_once(
     assert sorted(found) == sorted(
         [
             "unknown option train.sede; did you mean train.seed?",
-            "unknown option data.nope; did you mean data.tokenizer?",
+            "unknown option data.nope; did you mean data.unit?",
             "train.seed = -1: expected greater than or equal to 0",
             "unknown option encoder.hiden; did you mean encoder.hidden?",
             "encoder.dropout = 1.5: expected less than 1",
