@@ -3,7 +3,7 @@
 A classifier reads the units of a text one after another: they stand where its words stood. A tagger
 has one vector a word, for tags, spans and offsets are those of words; there units stand where the
 characters stood, and the recurrent network over them makes the word's vector, as Heinzerling and
-Strube (2018) combine the subword units of a word for tagging. Either way a word is cut by itself
+Strube (2019) combine the subword units of a word for tagging. Either way a word is cut by itself
 with a blank before it, as inside a text: it is the same units wherever it stands.
 """
 
