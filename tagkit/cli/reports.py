@@ -13,6 +13,7 @@ from tagkit.wording import listed, plural, plural_of, shortened, shown_name, vis
 if TYPE_CHECKING:  # their modules import torch
     from tagkit.cli.command_times import Measured
     from tagkit.features.column_labels import ColumnLabels
+    from tagkit.features.unit_reading import UnitReading
     from tagkit.models.bundle import Bundle
 
 UNKNOWN = "?"  # where metadata.json has nothing that could be shown
@@ -139,10 +140,14 @@ def info_lines(name: str, bundle: "Bundle") -> Iterator[str]:
     vectors = len(vocabulary.vector_words)
     beyond = f" and {vectors:,} with pretrained vectors" if vectors else ""
     if task.annotates:
+        word = "trained unit" if vocabulary.reads_units else "trained word"
+        chars = "character" if vocabulary.units is None or vocabulary.reads_units else "unit"
         yield (
-            f"vocabulary  {plural(len(vocabulary.words), 'trained word')}{beyond}, "
-            f"{plural(len(vocabulary.chars), 'character')}"
+            f"vocabulary  {plural(len(vocabulary.words), word)}{beyond}, "
+            f"{plural(len(vocabulary.chars), chars)}"
         )
+        if vocabulary.units:
+            yield f"units       {units_text(vocabulary.units)}"
     else:
         known = plural(len(vocabulary.words), UNIT_NAMES[config.data.unit])
         yield f"vocabulary  {known}, the end of a line among them, and the unknown one"
@@ -177,6 +182,13 @@ def info_lines(name: str, bundle: "Bundle") -> Iterator[str]:
 
 # What the labels of a codec are called.
 _LABELS = {"tags": "tag", "features": "attribute", "lemmas": "edit script"}
+
+
+def units_text(units: "UnitReading") -> str:
+    """What a model reads instead of words, or of their characters."""
+    known = units.known
+    kind = f"{len(known):,} byte pairs" if known else "characters"
+    return f"{kind} in place of {units.instead_of}"
 
 
 def columns_text(columns: "Sequence[ColumnLabels]") -> str:

@@ -5,7 +5,15 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import AfterValidator, Field
 
 from tagkit.config.option import CLASSES, LABELS, TAGS, TEXT, Needs, Option, Section
-from tagkit.config.values import Column, Encoding, Format, Scheme, TagColumns, TrainScheme
+from tagkit.config.values import (
+    Column,
+    Encoding,
+    Format,
+    Probability,
+    Scheme,
+    TagColumns,
+    TrainScheme,
+)
 from tagkit.limits import MAX_LINE_CHARS
 
 
@@ -73,11 +81,6 @@ class DataConfig(Section):
             needs=Needs("data.tree_phrases", (False,)),  # phrases are no sentences of the file
         ),
     ] = ""
-    # What a language model reads and predicts.
-    unit: Annotated[
-        Literal["word", "character"],
-        Option("Unit of the text: a word between blanks, or a character.", tasks=TEXT),
-    ] = "word"
     context: Annotated[
         Literal["stream", "line"],
         Option(
@@ -165,6 +168,37 @@ class DataConfig(Section):
             tasks=LABELS,
         ),
     ] = "multilingual"
+    # A tagger has one vector a word: units are what it reads of each (features/unit_reading.py).
+    unit: Annotated[
+        Literal["word", "character", "bpe"],
+        Option(
+            "Units that the model reads: word, character (a code point) or bpe (byte pairs). A "
+            "tagger reads byte pairs in place of each word's characters; a language model predicts "
+            "the units, words being what stands between blanks.",
+            inherit=True,
+        ),
+    ] = "word"
+    # 256 are the bytes. Small corpora want fewer: Sennrich and Zhang 2019 take 2,000 for 100,000
+    # words of text.
+    bpe_size: Annotated[
+        int,
+        Field(gt=256, le=1_000_000),
+        Option(
+            "Number of byte pair units, the 256 bytes among them.",
+            inherit=True,
+            needs=Needs("data.unit", ("bpe",)),
+        ),
+    ] = 8000
+    # Provilkov et al. 2020, who use 0.1. It changes training alone.
+    bpe_dropout: Annotated[
+        Probability,
+        Option(
+            "Probability that a merge of byte pairs is left out, drawn for each training batch.",
+            tune=True,
+            tasks=LABELS,
+            needs=Needs("data.unit", ("bpe",)),
+        ),
+    ] = 0.0
     on_misaligned: Annotated[
         Literal["error", "expand", "shrink", "drop"],
         Option("What to do with spans that do not match token boundaries.", tasks=LABELS),

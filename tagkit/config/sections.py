@@ -15,7 +15,7 @@ from tagkit.config.data_section import DataConfig
 from tagkit.config.embeddings_section import EmbeddingsConfig
 from tagkit.config.encoder_section import EncoderConfig
 from tagkit.config.head_section import HeadConfig
-from tagkit.config.option import Option, Section, options_of
+from tagkit.config.option import TAGS, Option, Section, options_of
 from tagkit.config.train_section import OutputConfig, TrainConfig
 from tagkit.config.values import established
 from tagkit.errors import ConfigError, shorten
@@ -38,6 +38,8 @@ FORMER_DEFAULTS: Mapping[str, Any] = MappingProxyType(
 
 # A list of tag columns has a condition that one column does not have.
 _LIST_OF_COLUMNS = Option("Tag columns that are learnt together.", tasks=("tag",))
+# Units make the vector of each word then, and else they stand in place of the words.
+_VECTOR_OF_EACH_WORD = Option("A word has one vector, for its tag.", tasks=TAGS)
 
 
 class Config(Section):
@@ -58,6 +60,11 @@ class Config(Section):
     train: TrainConfig = TrainConfig()
     output: OutputConfig = OutputConfig()
 
+    @property
+    def reads_units(self) -> bool:
+        """Whether units of data.unit stand in place of words, as in a task without tags."""
+        return self.data.unit != "word" and not _VECTOR_OF_EACH_WORD.serves(self.task)
+
     @model_validator(mode="after")
     def _fits_together(self) -> "Config":
         """Refuse what contradicts itself; what merely has no effect is for `effects.py`."""
@@ -72,6 +79,7 @@ class Config(Section):
                 "learns: it needs encoder.leak = 'learned'"
             )
         _check_heads(self.encoder)
+        _check_units(self)
         for name, option in options_of(Config).items():
             # Another option was meant, whose effect the user would miss.
             if option.instead and not option.serves(self.task):
@@ -109,6 +117,31 @@ class Config(Section):
                 "train.on_nonfinite = 'random' makes a step of train.max_grad_norm, which is 0"
             )
         return self
+
+
+def _check_units(config: Config) -> None:
+    """Raise ValueError if nothing would read the units of data.unit, or other parts read words."""
+    unit, embeddings = config.data.unit, config.embeddings
+    if unit == "word":
+        return
+    if not config.reads_units:
+        if unit == "character":
+            raise ValueError(
+                f"data.unit = 'character' has no effect with task = {config.task!r}, which reads "
+                "the characters of each word anyway; leave it out"
+            )
+        if embeddings.char_cell == "none":
+            raise ValueError(
+                f"data.unit = {unit!r} is read by embeddings.char_cell with task = "
+                f"{config.task!r}: it needs another one than 'none'"
+            )
+        return
+    for name, none in (("vectors", ("",)), ("affix_dim", ("auto", 0))):
+        if getattr(embeddings, name) not in none:
+            raise ValueError(
+                f"data.unit = {unit!r} leaves no words for embeddings.{name} with task = "
+                f"{config.task!r}; leave one of them out"
+            )
 
 
 def _check_heads(encoder: EncoderConfig) -> None:

@@ -94,7 +94,7 @@ class TrainConfig(Section):
         Auto | Annotated[int, Field(ge=0)],
         Option(
             "Maximum tokens that gradients are propagated back, in texts not cut; 0 for all; auto: "
-            "512, in a language model 35 words or 100 characters.",
+            "512, in a language model 35 words, 50 byte pairs or 100 characters.",
             needs=Needs("encoder.cell", but=("transformer",)),
         ),
     ] = "auto"

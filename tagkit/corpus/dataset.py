@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tagkit.corpus.formats.columns.layout import Layout
-from tagkit.corpus.text_lines import UnitLines
+from tagkit.corpus.unit_lines import UnitLines
 from tagkit.errors import DataError
 from tagkit.text.records import Sentence
 from tagkit.text.scheme_detection import Detection

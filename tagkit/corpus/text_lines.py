@@ -1,102 +1,187 @@
-"""Lines of plain text as sentences of units, read from the disk whenever they are needed.
+"""Lines of plain text from files of any size: read in order or by number, never held in memory.
 
-A file may be larger than memory: it is read once to count and to check it, and again by whoever
-goes through its lines.
+A line that is not blank is a line of the corpus; a blank one ends a document, and so does the end
+of a file. Lines have neither their line feed nor the CR of files from Windows.
 """
 
+import gzip
+import os
+import tempfile
+from array import array
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import islice
-from typing import overload
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
 
-from tagkit.corpus.formats.source import Source, is_pipe, source_name
+from tagkit.corpus.formats.decoding import is_utf_8, read_lines
+from tagkit.corpus.formats.source import open_bytes, rereadable, source_name
 from tagkit.errors import DataError
-from tagkit.text.records import Sentence
-from tagkit.text.units import Cut
+from tagkit.limits import MAX_LINE_CHARS
+from tagkit.storage import BYTE_ORDER_MARK, digest_of, digest_of_bytes
+from tagkit.wording import reason
+
+_MARK = BYTE_ORDER_MARK.encode()
 
 
-@dataclass(frozen=True, slots=True)
-class TextFile:
-    """A file of plain text, and how it is read.
+@dataclass
+class _File:
+    """One file of a corpus, or a copy of it in UTF-8.
 
     Attributes:
-        path: of the file; what gzip has packed is unpacked.
-        encoding: of the text.
-        max_line_chars: a longer line is refused.
-        cut: a line -> its units.
+        name: for messages.
+        digest: SHA-256 of the file as it lies on the disk.
+        path: where its lines can be read as UTF-8.
+        copy: keeps the copy while it is wanted; None where the file itself is read.
+        mark: size and time of the file when it was indexed; None of a copy.
+        places: offset in bytes of each line that is not blank.
+        starts: number of the first line of each document.
     """
 
+    name: str
+    digest: str
     path: str
-    encoding: str
-    max_line_chars: int
-    cut: Cut
+    copy: "tempfile._TemporaryFileWrapper[bytes] | None"
+    mark: tuple[int, int] | None = None
+    places: "array[int]" = field(default_factory=lambda: array("q"))
+    starts: "array[int]" = field(default_factory=lambda: array("q"))
 
-    def lines(self) -> Iterator[tuple[int, str]]:
-        """Each line that is not blank, with its number, from 1.
+    @contextmanager
+    def open(self) -> Iterator[BinaryIO]:
+        """The bytes of its lines.
 
         Raises:
-            DataError: the file cannot be read.
-            FormatError: bytes that are not of its encoding.
+            DataError: it cannot be read, or is another file than before.
         """
-        for number, line in Source(self.path, self.encoding, self.max_line_chars).numbered():
-            if line.strip():
-                yield number, line
+        try:
+            with Path(self.path).open("rb") as file:
+                if self.mark is not None and self.mark != _mark(file):
+                    raise DataError(
+                        f"{self.name}: was altered while it was in use; do not write into a "
+                        "corpus that is being read"
+                    )
+                yield file
+        except OSError as error:
+            raise DataError(f"{self.name}: cannot be read: {reason(error)}") from None
 
 
-class UnitLines(Sequence[Sentence]):
-    """Lines of a file from one to another, each a sentence whose words are its units.
+class TextLines:
+    """Lines of one or several files; eight bytes of memory for each.
 
     Attributes:
-        units: number of all units, the ends of lines not counted.
-        characters: number of all characters (code points), one for each end of a line included.
+        path: of the files, for messages.
+        digest: SHA-256 of the file; of several that of their digests, one a line.
+        documents: (documents,) number of the first line of each.
     """
 
-    def __init__(self, file: TextFile, start: int = 0, stop: int | None = None) -> None:
-        """The lines from `start` on and before `stop`, counted without blank ones; None for all.
+    def __init__(
+        self,
+        paths: str | Sequence[str],
+        encoding: str = "utf-8",
+        max_line_chars: int = MAX_LINE_CHARS,
+    ) -> None:
+        """Read all files once, to check them and to find their lines.
+
+        What gzip has packed, a pipe, and text that is not UTF-8 are copied to a temporary file as
+        UTF-8, as their lines cannot be found by an offset.
+
+        Args:
+            paths: of files; "-" is standard input.
+            encoding: of all of them.
+            max_line_chars: a longer line is refused.
 
         Raises:
-            DataError: the file cannot be read a second time, or has no such lines.
-            FormatError: bytes that are not of its encoding.
+            DataError: a file cannot be read, or has no line that is not blank.
+            FormatError: bytes that are not of the encoding, or a line that is too long.
         """
-        if is_pipe(file.path):
-            raise DataError(
-                f"{source_name(file.path)}: a language model reads its text several times: "
-                "expected a file, found none that can be read again"
-            )
-        self.file = file
-        self._start, self._stop = start, stop
-        self._count = self.units = self.characters = 0
-        for line in self._lines():
-            self._count += 1
-            self.units += len(file.cut(line))
-            self.characters += len(line) + 1
-        if not self._count:
-            raise DataError(f"{source_name(file.path)}: expected lines of text, found none")
-
-    def _lines(self) -> Iterator[str]:
-        numbered = islice(self.file.lines(), self._start, self._stop)
-        return (line for _, line in numbered)
+        paths = [paths] if isinstance(paths, str) else list(paths)
+        self._files = [_indexed(path, encoding, max_line_chars) for path in paths]
+        self.path = ", ".join(file.name for file in self._files)
+        digests = [file.digest for file in self._files]
+        joined = "".join(f"{digest}\n" for digest in digests).encode()
+        self.digest = digests[0] if len(digests) == 1 else digest_of_bytes(joined)
+        # Number of the first line of each file, and of all lines.
+        self._first = [0]
+        self.documents = array("q")
+        for file in self._files:
+            self.documents.extend(self._first[-1] + start for start in file.starts)
+            self._first.append(self._first[-1] + len(file.places))
 
     def __len__(self) -> int:
-        """Number of lines."""
-        return self._count
+        """Number of lines that are not blank."""
+        return self._first[-1]
 
-    def __iter__(self) -> Iterator[Sentence]:
-        """The lines in their order."""
-        numbered = islice(self.file.lines(), self._start, self._stop)
-        return (Sentence(self.file.cut(line), lines=(number,)) for number, line in numbered)
+    def __iter__(self) -> Iterator[str]:
+        """All lines, in order, in constant memory."""
+        return self.lines(0, len(self))
 
-    @overload
-    def __getitem__(self, place: int) -> Sentence: ...
+    def __getitem__(self, number: int) -> str:
+        """The line of this number, from 0."""
+        if not -len(self) <= number < len(self):
+            raise IndexError(f"line {number} of {len(self)}")
+        number %= len(self)
+        return next(self.lines(number, number + 1))
 
-    @overload
-    def __getitem__(self, place: slice) -> tuple[Sentence, ...]: ...
+    def lines(self, start: int, end: int) -> Iterator[str]:
+        """Lines `start` to `end` (exclusive), in constant memory.
 
-    def __getitem__(self, place: int | slice) -> Sentence | tuple[Sentence, ...]:
-        """A line, or some of them; the file is read from its beginning."""
-        if isinstance(place, slice):
-            wanted = set(range(len(self))[place])
-            found = {number: each for number, each in enumerate(self) if number in wanted}
-            return tuple(found[number] for number in range(len(self))[place])
-        number = range(len(self))[place]  # raises IndexError, and counts from the end below 0
-        return next(islice(self, number, None))
+        Raises:
+            DataError: a file cannot be read any more, or has changed.
+        """
+        while start < end:
+            at = bisect_right(self._first, start) - 1
+            file, first = self._files[at], self._first[at]
+            last = min(end, self._first[at + 1])
+            with file.open() as read:
+                read.seek(file.places[start - first])
+                while start < last:
+                    # An empty line stands between two documents.
+                    if line := _text(read.readline()):
+                        yield line
+                        start += 1
+
+
+def _text(line: bytes) -> str:
+    """A line without its end; empty if it is blank."""
+    text = line.decode().removesuffix("\n").removesuffix("\r")
+    return text if text.strip() else ""
+
+
+def _indexed(path: str, encoding: str, max_line_chars: int) -> _File:
+    """A file with the places of its lines."""
+    name = source_name(path)
+    with rereadable(path) as local, open_bytes(local) as file:
+        is_plain = local == path and is_utf_8(encoding) and not isinstance(file, gzip.GzipFile)
+        copy = None if is_plain else tempfile.NamedTemporaryFile(prefix="tagkit-")
+        digest = digest_of(Path(local)) or ""
+        found = _File(name, digest, path if copy is None else copy.name, copy)
+        place = 0
+        if copy is None:
+            found.mark = _mark(file)
+            # A byte order mark is in the file, and in no line of it.
+            place = len(_MARK) if file.read(len(_MARK)) == _MARK else 0
+            file.seek(0)
+        begins = True  # whether the next line begins a document
+        for lines in read_lines(file, name, encoding, max_line_chars=max_line_chars):
+            for line in lines:
+                content = f"{line}\n".encode()
+                is_blank = not line.strip()
+                if not is_blank:
+                    if begins:
+                        found.starts.append(len(found.places))
+                    found.places.append(place)
+                begins = is_blank
+                place += len(content)
+                if copy is not None:
+                    copy.write(content)
+        if copy is not None:
+            copy.flush()
+    if not found.places:
+        raise DataError(f"{name}: expected lines of text, found none")
+    return found
+
+
+def _mark(file: BinaryIO) -> tuple[int, int]:
+    status = os.fstat(file.fileno())
+    return status.st_size, status.st_mtime_ns

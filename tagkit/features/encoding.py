@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,7 @@ from torch import Tensor
 from tagkit.features.affixes import AFFIXES_PER_WORD
 from tagkit.features.batch import Batch, Tokens, Words
 from tagkit.features.bucketing import Ids
+from tagkit.features.unit_reading import Cutter, cut_all
 from tagkit.features.vocabulary import PAD_ID, Vocabulary
 from tagkit.text.records import Sentence
 
@@ -141,24 +142,6 @@ class Target:
     per: Literal["token", "sentence"]
 
 
-class Examples(Protocol):
-    """What is learnt from, as ids: what the training loop needs to know of it."""
-
-    def __len__(self) -> int:
-        """Number of examples."""
-
-    @property
-    def lengths(self) -> Ids:
-        """(examples,) number of tokens in each."""
-
-    @property
-    def target_count(self) -> int:
-        """Divisor of the loss of an epoch."""
-
-    def batch(self, indices: Sequence[int] | Ids) -> Batch:
-        """The examples at `indices`, in that order, as one batch."""
-
-
 @dataclass(frozen=True)
 class Encoded:
     """Sentences to learn from, as ids.
@@ -197,16 +180,15 @@ class Encoded:
         cuts = np.cumsum(self.lengths)[:-1]
         return [ids.tolist() for ids in np.split(self.targets[name].values, cuts)]
 
-    def batch(self, indices: Sequence[int] | Ids) -> Batch:
-        """The sentences at `indices`, in that order, as one batch."""
+    def batch(
+        self, indices: Sequence[int] | Ids, inputs: tuple[Words, Tokens] | None = None
+    ) -> Batch:
+        """The sentences at `indices`, in that order, as one batch; `inputs` replace their own."""
         filled, positions = self.indexed.positions(indices)
-        distinct, inverse = np.unique(self.indexed.numbers[positions], return_inverse=True)
-        words, position = self.encoded_words.words(distinct)
+        words, tokens = inputs or words_and_tokens(self.indexed, self.encoded_words, indices)
         return Batch(
             words=words,
-            # `inverse` is each token's place among the distinct words as np.unique sorts them;
-            # `position` is where each of those is in `words`, which are sorted by length.
-            tokens=self.indexed._tokens(filled, positions, position[inverse]),
+            tokens=tokens,
             targets={
                 name: _padded(target.values[positions], filled)
                 if target.per == "token"
@@ -217,9 +199,35 @@ class Encoded:
         )
 
 
-def index(sentences: Sequence[Sentence], vocabulary: Vocabulary) -> Indexed:
-    """Sentences as numbers of their distinct words; tags and classes are not read."""
-    flat = [word for sentence in sentences for word in sentence.words]
+def words_and_tokens(
+    indexed: Indexed, encoded_words: EncodedWords, indices: Sequence[int] | Ids
+) -> tuple[Words, Tokens]:
+    """The inputs of a batch: its distinct words, and its sentences as rows of these."""
+    filled, positions = indexed.positions(indices)
+    distinct, inverse = np.unique(indexed.numbers[positions], return_inverse=True)
+    words, position = encoded_words.words(distinct)
+    # `inverse` is each token's place among the distinct words as np.unique sorts them; `position`
+    # is where each of those is in `words`, which are sorted by length.
+    return words, indexed._tokens(filled, positions, position[inverse])
+
+
+def index(
+    sentences: Sequence[Sentence], vocabulary: Vocabulary, cut: Cutter | None = None
+) -> Indexed:
+    """Sentences as numbers of their distinct words; tags and classes are not read.
+
+    Args:
+        sentences: with the feature columns of training.
+        vocabulary: of the model. Where it reads units, these are the words here.
+        cut: of the units; None for theirs in prediction, where a word is cut once for all places.
+    """
+    flat = words = [word for sentence in sentences for word in sentence.words]
+    lengths = np.array([len(sentence.words) for sentence in sentences], dtype=np.int64)
+    counts = np.ones(len(words), dtype=np.int64)  # (words,) of units
+    if vocabulary.reads_units:
+        flat, counts = cut_all(words, lambda word: vocabulary.units_of(word, cut), each=bool(cut))
+        # From the sum up to a sentence's end that up to the end of the one before is taken.
+        lengths = np.diff(np.cumsum(counts)[np.cumsum(lengths) - 1], prepend=0)
     # dict.fromkeys keeps the order of first occurrence, which a set would not: the same corpus must
     # give the same numbers in every process.
     number = {word: place for place, word in enumerate(dict.fromkeys(flat))}
@@ -227,18 +235,21 @@ def index(sentences: Sequence[Sentence], vocabulary: Vocabulary) -> Indexed:
         vocabulary.feature_ids(column, [v for s in sentences for v in s.features[column]])
         for column in range(len(vocabulary.features))
     ]
+    # Without columns np.array([]) would be (0,), not (0, tokens).
+    features = np.array(columns, dtype=np.int64).reshape(len(columns), len(words))
     return Indexed(
         distinct=list(number),
         numbers=np.fromiter(map(number.__getitem__, flat), np.int64, len(flat)),
-        lengths=np.array([len(sentence.words) for sentence in sentences], dtype=np.int64),
-        # Without feature columns np.array([]) would be (0,), not (0, tokens).
-        features=np.array(columns, dtype=np.int64).reshape(len(columns), len(flat)),
+        lengths=lengths,
+        features=np.repeat(features, counts, axis=1),  # a unit has those of its word
     )
 
 
-def encode_words(words: Sequence[str], vocabulary: Vocabulary, *, chars: bool) -> EncodedWords:
-    """Words as ids; with `chars` their characters too."""
-    spelt = [vocabulary.char_ids(word) for word in words] if chars else []
+def encode_words(
+    words: Sequence[str], vocabulary: Vocabulary, *, chars: bool, cut: Cutter | None = None
+) -> EncodedWords:
+    """Words as ids; with `chars` their characters too, or units as `cut` gives them."""
+    spelt = [vocabulary.char_ids(word, cut) for word in words] if chars else []
     return EncodedWords(
         word_ids=np.array([vocabulary.word_id(word) for word in words], dtype=np.int64),
         vector_rows=np.array([vocabulary.vector_row(word) for word in words], dtype=np.int64)

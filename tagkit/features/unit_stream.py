@@ -25,12 +25,12 @@ from tagkit.features.bucketing import Ids
 from tagkit.features.vocabulary import UNKNOWN_ID
 
 _IDS_AT_ONCE = 1 << 20
-Units = npt.NDArray[np.int32]
+UnitIds = npt.NDArray[np.int32]
 
 
 def unit_ids(
     lines: Iterable[Sequence[str]], ids: Mapping[str, int], unknown: int, end: int
-) -> Units:
+) -> UnitIds:
     """The units of lines as ids, each line with its end, in a file that memory is mapped to.
 
     The first id is that of an end too: a text begins as if a line had ended before it. The file has
@@ -77,7 +77,7 @@ class UnitStream:
             (examples, 2); None where no example continues another.
     """
 
-    ids: Units
+    ids: UnitIds
     starts: Ids
     ends: Ids
     streams: Ids | None
@@ -123,7 +123,7 @@ class UnitStream:
         return Batch(words, Tokens(places_of, torch.from_numpy(filled), ()), targets)
 
 
-def streams_of(ids: Units, count: int, segment: int) -> UnitStream:
+def streams_of(ids: UnitIds, count: int, segment: int) -> UnitStream:
     """A text as `count` streams at most, read in segments of so many units."""
     total = len(ids) - 1
     width = -(-total // count)
@@ -137,14 +137,14 @@ def streams_of(ids: Units, count: int, segment: int) -> UnitStream:
     return UnitStream(ids, np.concatenate(starts), np.concatenate(ends), np.concatenate(streams))
 
 
-def lines_of(ids: Units) -> UnitStream:
+def lines_of(ids: UnitIds) -> UnitStream:
     """A text whose lines are independent of each other, each an example."""
     # The first id is the end of a line too, so that each line begins after one.
     borders = np.flatnonzero(ids == ids[0]).astype(np.int64) + 1
     return UnitStream(ids, borders[:-1], borders[1:], None)
 
 
-def backwards(ids: Units) -> Units:
+def backwards(ids: UnitIds) -> UnitIds:
     """The same text from its end: the last line comes first, and the last unit of each."""
     return ids[::-1]  # it ends with an end of a line, and begins with one
 

@@ -14,6 +14,7 @@ from typing import Any
 from tagkit.errors import shorten
 from tagkit.features.affixes import affixes_of
 from tagkit.features.column_labels import ColumnLabels, read_columns
+from tagkit.features.unit_reading import Cutter, UnitReading
 from tagkit.text.json_text import checked_strings, kind_of
 from tagkit.text.records import Sentence
 
@@ -49,6 +50,8 @@ class Vocabulary:
         columns: labels of each tag column, in a model of several; it has no `tags`.
         forms: distinct words of the training corpus as they are written, in such a model alone: its
             scores tell known words from unknown ones.
+        units: that are read in place of words, which `words` then holds, or in place of characters,
+            which `chars` then holds; None where words and characters are read.
     """
 
     words: tuple[str, ...]
@@ -63,6 +66,7 @@ class Vocabulary:
     normalize_digits: bool
     columns: tuple[ColumnLabels, ...] = ()
     forms: tuple[str, ...] = ()
+    units: UnitReading | None = None
     # Derived, so neither saved nor compared.
     _word_ids: dict[str, int] = field(init=False, repr=False, compare=False)
     _vector_rows: dict[str, int] = field(init=False, repr=False, compare=False)
@@ -92,6 +96,8 @@ class Vocabulary:
 
         `PAD_ID`, whose embedding is zero, for a word that has a pretrained vector and nothing else.
         """
+        if self.reads_units:  # lowercasing came before the word was cut into them
+            return self._word_ids.get(word, UNKNOWN_ID)
         if self.only_vectors and self.vector_row(word):
             return PAD_ID
         key = word_key(word, self.lowercase, self.normalize_digits)
@@ -107,12 +113,33 @@ class Vocabulary:
         # `lowercase` does not apply: a file of vectors has forms of its own, often with case.
         return first_known(word, self._vector_rows.get) or 0 if self._vector_rows else 0
 
-    def char_ids(self, word: str) -> list[int]:
-        """Ids of a word's characters (code points); of a very long word those at both ends."""
+    @property
+    def reads_units(self) -> bool:
+        """Whether the encoder reads units in place of words."""
+        return self.units is not None and self.units.instead_of == "words"
+
+    def units_of(self, word: str, cut: Cutter | None = None) -> Sequence[str]:
+        """What the encoder reads of a word: the word itself, or its units.
+
+        Args:
+            word: of a sentence.
+            cut: of the model's units; None for theirs in prediction.
+        """
+        if self.units is None or not self.reads_units:
+            return (word,)
+        return (cut or self.units.cut)(word_key(word, self.lowercase, self.normalize_digits))
+
+    def char_ids(self, word: str, cut: Cutter | None = None) -> list[int]:
+        """Ids of a word's characters (code points); of a very long word those at both ends.
+
+        Or of the units that are read in their place; `cut` is as for `units_of`.
+        """
         # A prefix and a suffix say most about an unknown word; its middle costs memory alone.
         if len(word) > 2 * CHARS_AT_EACH_END:
             word = word[:CHARS_AT_EACH_END] + word[-CHARS_AT_EACH_END:]
         known = self._char_ids
+        if self.units is not None and not self.reads_units:
+            return [known.get(unit, UNKNOWN_ID) for unit in (cut or self.units.cut)(word)]
         return [known.get(char, UNKNOWN_ID) for char in word]
 
     def affix_ids(self, word: str) -> list[int]:
@@ -139,9 +166,11 @@ class Vocabulary:
         # Not dataclasses.asdict, which would copy every word, and the tables of ids as well.
         names = [part.name for part in fields(self) if part.init]
         found = {name: getattr(self, name) for name in names}
-        columns, forms = found.pop("columns"), found.pop("forms")
+        columns, forms, units = found.pop("columns"), found.pop("forms"), found.pop("units")
         if columns:  # a model of one column is written as before there were several
             found |= {"columns": [column.to_dict() for column in columns], "forms": forms}
+        if units:  # nor does a model of words have units
+            found["units"] = units.to_dict()
         return found
 
     @classmethod
@@ -169,6 +198,7 @@ class Vocabulary:
             normalize_digits=_bool(values, "normalize_digits"),
             columns=read_columns(values.get("columns", [])),
             forms=_strings(values, "forms") if "forms" in values else (),
+            units=UnitReading.from_dict(values["units"]) if "units" in values else None,
         )
         vocabulary._check()
         return vocabulary
@@ -198,6 +228,8 @@ class Vocabulary:
             # Files of vectors and feature columns may have an empty string.
             if name in ("words", "affixes", "tags", "classes") and "" in known:
                 raise ValueError(f"{name}: expected no empty string, found one")
+        if self.units is not None and not self.reads_units:
+            return  # `chars` are units of any length
         if any(len(char) != 1 for char in self.chars):
             wrong = next(char for char in self.chars if len(char) != 1)
             raise ValueError(f"chars: expected single characters, found {shorten(wrong)}")

@@ -13,8 +13,9 @@ from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.bundle import load_bundle
 from tagkit.models.device import choose_device
 from tagkit.models.language_network import Carried, LanguageModel
+from tagkit.models.text_scoring import units_of
 from tagkit.nn.generation.step import State, StepOutput
-from tagkit.text.units import CUTS, END, JOINED, UNKNOWN
+from tagkit.text.units import END, UNKNOWN
 
 
 class Reader:
@@ -24,10 +25,8 @@ class Reader:
     has_halt = False
     unknown = 0
 
-    def __init__(
-        self, model: LanguageModel, vocabulary: Vocabulary, unit: str, *, spans_lines: bool
-    ) -> None:
-        """`model` is on its device; `unit` is that of its text."""
+    def __init__(self, model: LanguageModel, vocabulary: Vocabulary, *, spans_lines: bool) -> None:
+        """`model` is on its device, and has the units of the vocabulary."""
         self.model = model.eval()
         self.device = next(model.parameters()).device
         self.units = (UNKNOWN, *vocabulary.words)
@@ -35,26 +34,26 @@ class Reader:
         self.spans_lines = spans_lines
         self._numbers = {unit: number for number, unit in enumerate(self.units)}
         self.end = self._numbers[END]
-        self._cut, self._blank = CUTS[unit], JOINED[unit]
+        self._cut_by = units_of(vocabulary)
 
     def cut(self, text: str) -> list[int]:
         """The units of a text; each line feed in it is the end of a line."""
         lines = [
-            [self._numbers.get(one, 0) for one in self._cut(line)] for line in text.split("\n")
+            [self._numbers.get(one, 0) for one in self._cut_by.strings(line)]
+            for line in text.split("\n")
         ]
         ended = [[*line, self.end] for line in lines[:-1]]
         return [*chain.from_iterable(ended), *lines[-1]]
 
     def text(self, ids: Sequence[int]) -> str:
         """The text of units, the end of a line as a line feed."""
-        text = ""
+        lines: list[list[str]] = [[]]
         for number in ids:
             if number == self.end:
-                text += "\n"
+                lines.append([])
             else:
-                gap = self._blank if text and not text.endswith("\n") else ""
-                text += gap + self.units[number]
-        return text
+                lines[-1].append(self.units[number])
+        return "\n".join(map(self._cut_by.join, lines))
 
     def begin(self) -> State:
         """The state of one row before the first input."""
@@ -97,4 +96,4 @@ def load_reader(path: str | Path, device: str = "auto") -> Reader:
             "one that reads forward"
         )
     model = bundle.model.to(choose_device(device))
-    return Reader(model, bundle.vocabulary, data.unit, spans_lines=data.context == "stream")
+    return Reader(model, bundle.vocabulary, spans_lines=data.context == "stream")

@@ -59,6 +59,18 @@ def check_affixes(config: Config, vocabulary: Vocabulary, config_file: Path) -> 
         )
 
 
+def check_units(config: Config, vocabulary: Vocabulary, vocabulary_file: Path) -> None:
+    """Raise unless the vocabulary has the units that the configuration names."""
+    units = vocabulary.units
+    found = units.units.kind if units else "word"
+    if found != config.data.unit or vocabulary.reads_units != config.reads_units:
+        place = f" in place of {units.instead_of}" if units else ""
+        raise BundleError(
+            f"{vocabulary_file}: expected units as data.unit = '{config.data.unit}' has them with "
+            f"task = '{config.task}', found '{found}'{place}"
+        )
+
+
 def check_tags(
     config: Config, tags: tuple[str, ...], config_file: Path, vocabulary_file: Path
 ) -> None:

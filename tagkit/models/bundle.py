@@ -29,7 +29,7 @@ from tagkit import __version__
 from tagkit.config import MAX_CONFIG_BYTES, Config, parse_saved, parse_toml, to_toml
 from tagkit.errors import BundleError, ConfigError, shorten
 from tagkit.features.vocabulary import Vocabulary
-from tagkit.models.agreement import check_affixes
+from tagkit.models.agreement import check_affixes, check_units
 from tagkit.models.calibration import (
     ModelCalibration,
     read_calibration,
@@ -198,6 +198,7 @@ def load_bundle(path: Path) -> Bundle:
     vocabulary = _read_vocabulary(folder, digests[VOCABULARY])
     task_of(config).check(config, vocabulary, folder / CONFIG, folder / VOCABULARY)
     check_affixes(config, vocabulary, folder / CONFIG)  # of every task
+    check_units(config, vocabulary, folder / VOCABULARY)
     model = build_without_weights(config, vocabulary)
     weights = _read_weights(folder / WEIGHTS, model.state_dict(), digests[WEIGHTS])
     set_weights(model, weights, config, vocabulary)

@@ -8,6 +8,7 @@ Bengio and Courville, section 10.2 and figure 10.5.)
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -187,7 +188,7 @@ def with_classes(
         candidates = order if several else order[:1]
         attention = None  # (time,) shares that add up to 1 over the text's tokens
         if output.attention is not None:
-            attention = tuple(output.attention[row, : len(prediction.words)].tolist())
+            attention = _by_word(output.attention[row], prediction.words, context.vocabulary)
         found.append(
             replace(
                 prediction,
@@ -197,6 +198,23 @@ def with_classes(
             )
         )
     return found
+
+
+def _by_word(
+    attention: Tensor, words: tuple[str, ...], vocabulary: Vocabulary
+) -> tuple[float, ...]:
+    """The weight of each word: that of all its units, where the model reads units.
+
+    Args:
+        attention: (time,) weights of what the encoder reads, padding at the end.
+        words: of the text.
+        vocabulary: of the model.
+    """
+    weights = attention.tolist()
+    if not vocabulary.reads_units:
+        return tuple(weights[: len(words)])
+    ends = [*accumulate(len(vocabulary.units_of(word)) for word in words)]
+    return tuple(sum(weights[start:end]) for start, end in pairwise([0, *ends]))
 
 
 def _thresholds(context: ModelContext, given: float | None) -> list[float]:

@@ -22,13 +22,16 @@ from torch import Tensor
 from tagkit.config import Config, DataConfig, fixed
 from tagkit.corpus.dataset import LabelKinds, Split
 from tagkit.corpus.splits import Corpus
-from tagkit.corpus.text_lines import TextFile, UnitLines
+from tagkit.corpus.texts import read_text, read_texts
+from tagkit.corpus.unit_lines import UnitLines
 from tagkit.errors import BundleError, ConfigError, DataError
 from tagkit.evaluation.criterion import AUTO, LOSS, Criterion
 from tagkit.evaluation.language_report import LanguageReport
 from tagkit.evaluation.report import Report
 from tagkit.features.bucketing import Ids
-from tagkit.features.encoding import Examples, Target
+from tagkit.features.encoding import Target
+from tagkit.features.examples import Examples
+from tagkit.features.unit_reading import UnitReading
 from tagkit.features.unit_stream import UnitStream, lines_of, steps_of, streams_of
 from tagkit.features.vocabulary import RESERVED, UNKNOWN_ID, Vocabulary
 from tagkit.models.description import Description, encoder_name
@@ -42,12 +45,13 @@ from tagkit.models.task_records import (
     SentenceBatch,
     TrainingData,
 )
-from tagkit.models.text_scoring import ids_of, unit_nats, unit_nats_by_line
+from tagkit.models.text_scoring import ids_of, unit_nats, unit_nats_by_line, units_of
 from tagkit.nn.embedding import TokenEmbedding, WordEmbedding
 from tagkit.nn.softmax import SOFTMAXES
 from tagkit.nn.softmax.layer import SoftmaxOptions
+from tagkit.text.byte_pairs import BytePairs
 from tagkit.text.records import Prediction, Sentence
-from tagkit.text.units import CUTS, END, UNKNOWN
+from tagkit.text.units import END, UNKNOWN, WordUnits
 from tagkit.wording import Message, Setting, clipped
 
 _MOST_UNITS = 50_000  # that a softmax over all of them predicts by default
@@ -61,46 +65,16 @@ class LanguageTask(Task):
     annotates = False
 
     def read(self, config: Config) -> Corpus:
-        """The texts; without `data.dev_file`, the last lines of the training text are dev.
+        """The texts; without `data.dev_file`, the last lines of the training text are dev."""
+        return read_texts(config.data)
 
-        Raises:
-            DataError: one cannot be read, or is too short.
-        """
-        data = config.data
-        if not data.train_file:
-            raise DataError(
-                Message("no training corpus: name one with ", Setting("data.train_file"))
-            )
-        train = _lines(data.train_file, config)
-        if data.dev_file:
-            dev = _split(data.dev_file, _lines(data.dev_file, config))
-        else:
-            # The last ones, and not some of all: a text is learnt in its order.
-            kept = len(train) - max(1, round(len(train) * data.dev_fraction))
-            if kept < 1:
-                raise DataError(
-                    Message(
-                        f"{data.train_file}: one line is not enough to split off a dev corpus; "
-                        "name one with ",
-                        Setting("data.dev_file"),
-                    )
-                )
-            held = UnitLines(train.file, kept)
-            dev = _split(f"{Path(data.train_file).name} (split off)", held)
-            train = UnitLines(train.file, 0, kept)
-        test = _split(data.test_file, _lines(data.test_file, config)) if data.test_file else None
-        return Corpus(_split(data.train_file, train), dev, test)
-
-    def read_text(self, config: Config, path: str, data: DataConfig) -> Split:
+    def read_text(self, vocabulary: Vocabulary, path: str, data: DataConfig) -> Split:
         """A text in the units of the model.
 
         Raises:
             DataError: it cannot be read, or has no lines.
         """
-        encoded = config.data.model_copy(
-            update={"encoding": data.encoding, "max_line_chars": data.max_line_chars}
-        )
-        return _split(path, _lines(path, config.model_copy(update={"data": encoded})))
+        return read_text(path, data, units_of(vocabulary))
 
     def resolve(self, config: Config, corpus: Corpus) -> Config:
         """One direction.
@@ -147,7 +121,13 @@ class LanguageTask(Task):
             (unit for unit, count in counts.items() if count >= least or unit == END),
             key=lambda unit: (-counts[unit], unit),
         )
+        assert isinstance(sentences, UnitLines)  # as `read` gives them
+        cut_by = sentences.cut_by
+        if isinstance(cut_by, BytePairs):
+            # All of them, as new text has others.
+            units = sorted({*cut_by.names, END}, key=lambda unit: (-counts[unit], unit))
         return Vocabulary(
+            units=None if isinstance(cut_by, WordUnits) else UnitReading(cut_by, "words"),
             words=tuple(units), vector_words=(), only_vectors=False, chars=(), affixes=(),
             tags=(), classes=(), features=(), lowercase=False, normalize_digits=False,
         )  # fmt: skip
@@ -321,12 +301,3 @@ def _head_name(config: Config) -> str:
     kind = config.head.softmax
     names = ("tied" if config.embeddings.tied else "", "" if kind in ("auto", "full") else kind)
     return " ".join([*filter(None, names), "softmax"])
-
-
-def _lines(path: str, config: Config) -> UnitLines:
-    data = config.data
-    return UnitLines(TextFile(path, data.encoding, data.max_line_chars, CUTS[data.unit]))
-
-
-def _split(path: str, lines: UnitLines) -> Split:
-    return Split(path=path, sentences=lines, detection=None)

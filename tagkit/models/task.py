@@ -42,7 +42,8 @@ from tagkit.evaluation.metrics import Kind
 from tagkit.evaluation.report import Report
 from tagkit.features.batch import Batch
 from tagkit.features.bucketing import Ids, batches_at_random
-from tagkit.features.encoding import Examples, Target, encode
+from tagkit.features.encoding import Target, encode
+from tagkit.features.examples import Examples
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.description import Description
 from tagkit.models.model import Model
@@ -94,7 +95,7 @@ class Task(ABC):
                 "text, and tagkit eval scores one"
             )
 
-    def read_text(self, config: Config, path: str, data: DataConfig) -> Split:
+    def read_text(self, vocabulary: Vocabulary, path: str, data: DataConfig) -> Split:
         """A text to be scored as it is, read as `data` says, of a task that annotates nothing.
 
         Raises:

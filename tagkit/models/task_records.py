@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from tagkit.config import Config
 from tagkit.features.batch import Tokens
 from tagkit.features.column_labels import ColumnLabels
-from tagkit.features.encoding import Examples
+from tagkit.features.examples import Examples
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.model import Model
 from tagkit.nn.inference import CachedWords

@@ -8,17 +8,17 @@ from torch import Tensor
 
 from tagkit.config import Config
 from tagkit.features.bucketing import batches_in_order
-from tagkit.features.unit_stream import Units, backwards, lines_of, unit_ids
+from tagkit.features.unit_stream import UnitIds, backwards, lines_of, unit_ids
 from tagkit.features.vocabulary import RESERVED, UNKNOWN_ID, Vocabulary
 from tagkit.limits import BATCH_SIZE, BATCH_TOKENS
 from tagkit.models.language_network import FIRST_ROW, Carried, LanguageModel
 from tagkit.text.records import Sentence
-from tagkit.text.units import END
+from tagkit.text.units import END, Units, WordUnits
 
 _SCORED_AT_ONCE = 512  # units whose states are in memory together
 
 
-def ids_of(config: Config, lines: Iterable[Sentence], vocabulary: Vocabulary) -> Units:
+def ids_of(config: Config, lines: Iterable[Sentence], vocabulary: Vocabulary) -> UnitIds:
     """Lines as ids of units, in the direction that the model reads."""
     ids = {unit: RESERVED + number for number, unit in enumerate(vocabulary.words)}
     found = unit_ids((line.words for line in lines), ids, UNKNOWN_ID, ids[END])
@@ -26,7 +26,7 @@ def ids_of(config: Config, lines: Iterable[Sentence], vocabulary: Vocabulary) ->
 
 
 @torch.inference_mode()
-def unit_nats(model: LanguageModel, ids: Units, start: Carried | None = None) -> Iterator[Tensor]:
+def unit_nats(model: LanguageModel, ids: UnitIds, start: Carried | None = None) -> Iterator[Tensor]:
     """Negative log-probability of each unit of a text, (units of a part,) part after part.
 
     The state is carried from part to part: the sum is that of reading the text in one go.
@@ -49,7 +49,7 @@ def unit_nats(model: LanguageModel, ids: Units, start: Carried | None = None) ->
 
 
 @torch.inference_mode()
-def unit_nats_by_line(model: LanguageModel, ids: Units) -> Iterator[Tensor]:
+def unit_nats_by_line(model: LanguageModel, ids: UnitIds) -> Iterator[Tensor]:
     """The same where each line is a text by itself; lines come in order of length."""
     model.eval()
     device = next(model.parameters()).device
@@ -59,3 +59,8 @@ def unit_nats_by_line(model: LanguageModel, ids: Units) -> Iterator[Tensor]:
         mask, rows = batch.tokens.mask, batch.tokens.rows
         states, _ = model.read_on(batch.words.word_ids[rows] - FIRST_ROW, None)
         yield -model.log_prob_of(states[mask], batch.target("units")[mask]).cpu()
+
+
+def units_of(vocabulary: Vocabulary) -> Units:
+    """The units of a language model."""
+    return vocabulary.units.units if vocabulary.units else WordUnits("blanks")

@@ -14,6 +14,7 @@ from typing import Any
 
 from tagkit.config import DEFAULT_BPTT, Config, with_options
 from tagkit.errors import ConfigError
+from tagkit.text.units import UNIT_NAMES
 from tagkit.wording import Setting, plural
 
 # The largest corpora, in sentences, that are read in batches of these sizes.
@@ -33,7 +34,7 @@ _EPOCHS, _MIN_STEPS = 20, 600
 _PATIENCE, _MIN_PATIENCE_STEPS = 8, 250
 
 # Of language models: units of a segment, streams of a batch, the fewest segments of a stream.
-_SEGMENTS = {"word": 35, "character": 100}
+_SEGMENTS = {"word": 35, "character": 100, "bpe": 50}
 _STREAMS, _MIN_SEGMENTS = 20, 10
 _TEXT_EPOCHS, _TEXT_PATIENCE = 20, 3
 
@@ -83,7 +84,9 @@ def choose_by_size(config: Config, sentences: int, tokens: int, unit: str = "sen
         parts.append(f"learning rate {lr:g}")
     if config.embeddings.affix_dim == "auto":
         with_vectors = bool(config.embeddings.vectors)
-        dim = 0 if with_vectors and sentences > _MAX_AFFIX_SENTENCES else _AFFIX_DIM
+        few = sentences <= _MAX_AFFIX_SENTENCES
+        # Byte pairs and characters have no affixes: they are affixes themselves.
+        dim = 0 if config.reads_units or (with_vectors and not few) else _AFFIX_DIM
         chosen["embeddings.affix_dim"] = dim
         if with_vectors:
             parts.append(f"{'affixes' if dim else 'no affixes'} beside the vectors")
@@ -126,7 +129,9 @@ def choose_for_text(config: Config, lines: int, units: int, unit: str = "line") 
     if train.lr == "auto":
         chosen["train.lr"] = _LR
         parts.append(f"learning rate {_LR:g}")
-    reason = f"{', '.join(parts)}: train has {plural(units, data.unit)}" if parts else ""
+    reason = (
+        f"{', '.join(parts)}: train has {plural(units, UNIT_NAMES[data.unit])}" if parts else ""
+    )
     return Chosen(with_options(config, chosen) if chosen else config, reason)
 
 

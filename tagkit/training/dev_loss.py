@@ -9,7 +9,7 @@ import torch
 from tagkit.errors import DataError
 from tagkit.evaluation.criterion import LOSS
 from tagkit.features.bucketing import Ids, batches_in_order
-from tagkit.features.encoding import Examples
+from tagkit.features.examples import Examples
 from tagkit.limits import BATCH_SIZE, BATCH_TOKENS
 from tagkit.text.records import Sentence
 from tagkit.training.micro_batches import is_out_of_memory

@@ -62,7 +62,12 @@ class MicroBatches:
         Otherwise the vector of the unknown word would never be trained, as every word of the
         training corpus is known. Words that occur once resemble the unknown ones of new text most.
         """
-        batch = self.prepared.encoded.batch(indices)
+        if dropout := self.prepared.unit_dropout:
+            # From the generator that a checkpoint has: a resumed run draws the same units.
+            seed = int(torch.randint(2**62, (), generator=self.generator))
+            batch = dropout.batch(indices, seed)
+        else:
+            batch = self.prepared.encoded.batch(indices)
         probability = self.prepared.config.embeddings.singleton_dropout
         if probability:
             singletons, word_ids = self.prepared.singletons, batch.words.word_ids

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 import torch
 
@@ -12,7 +13,10 @@ from tagkit.corpus.dataset import Split
 from tagkit.corpus.splits import Corpus
 from tagkit.evaluation.criterion import Criterion, check_label
 from tagkit.features.affixes import frequent_affixes
-from tagkit.features.encoding import Examples
+from tagkit.features.encoding import Encoded
+from tagkit.features.examples import Examples
+from tagkit.features.unit_dropout import UnitDropout
+from tagkit.features.unit_reading import UnitReading, learn_units
 from tagkit.features.vocabulary import (
     RESERVED,
     Vocabulary,
@@ -51,6 +55,7 @@ class Prepared:
         model: on `device`, with fresh weights and pretrained vectors, or with the weights of
             `train.init_from`.
         encoded: the training corpus as ids, in the training scheme.
+        unit_dropout: of the training corpus; None where words are always cut into the same units.
         singletons: (word ids,) bool, True of words that occur once in the training corpus.
         device: where to train.
         vectors: how many distinct words of the training corpus have a pretrained vector, and how
@@ -66,6 +71,7 @@ class Prepared:
     vocabulary: Vocabulary
     model: Model
     encoded: Examples
+    unit_dropout: UnitDropout | None
     singletons: torch.Tensor
     device: torch.device
     vectors: tuple[int, int] | None
@@ -149,13 +155,11 @@ def prepare(config: Config, device: torch.device, corpus: Corpus | None = None) 
     own = task.vocabulary(config, sentences)
     if own is None:
         surfaces = count_surfaces(sentences)
-        form = config.embeddings.lowercase, config.embeddings.normalize_digits
-        counts = count_words(surfaces, *form)
+        units = base.vocabulary.units if base else _units(config, surfaces)
+        counts, chars = _counted(config, surfaces, units)
         labels = task.labels(config, sentences)
-        # Characters are those of the words as written: lowercasing does not apply to them.
-        chars = most_frequent(count_chars(surfaces))
         affixes = frequent_affixes(surfaces) if fixed(config.embeddings.affix_dim) else ()
-        own = _vocabulary(config, sentences, counts, chars, affixes, labels, vectors)
+        own = _vocabulary(config, sentences, counts, chars, affixes, labels, vectors, units)
     vocabulary = extend_vocabulary(own, config, base) if base else own
     weights = _weights(task, config, corpus.train)
     encoded = task.encode(config, sentences, vocabulary, weights)
@@ -173,6 +177,7 @@ def prepare(config: Config, device: torch.device, corpus: Corpus | None = None) 
         vocabulary=vocabulary,
         model=model.to(device),
         encoded=encoded,
+        unit_dropout=_unit_dropout(config, sentences, encoded, vocabulary),
         singletons=_singletons(vocabulary, counts),
         device=device,
         vectors=_covered(vocabulary, counts) if vectors else None,
@@ -209,6 +214,52 @@ def _with_vectors(config: Config, base: Bundle | None) -> tuple[Config, Vectors 
     return config.model_copy(update={"embeddings": embeddings}), vectors
 
 
+def _unit_dropout(
+    config: Config, sentences: Sequence[Sentence], encoded: Examples, vocabulary: Vocabulary
+) -> UnitDropout | None:
+    """What cuts the words of training anew; None where they stay as they are."""
+    dropout = config.data.bpe_dropout
+    if not dropout:
+        return None
+    assert isinstance(encoded, Encoded)  # the option is for tasks with labels
+    reads_chars = config.embeddings.char_cell != "none"
+    return UnitDropout(sentences, encoded, vocabulary, dropout, reads_chars)
+
+
+def _units(config: Config, surfaces: Counter[str]) -> UnitReading | None:
+    """The units that data.unit names, learnt from the training corpus."""
+    options = config.embeddings
+    # In the form in which they will be cut; a tagger's characters keep their case.
+    forms = (
+        count_words(surfaces, options.lowercase, options.normalize_digits)
+        if config.reads_units
+        else surfaces
+    )
+    instead_of: Literal["words", "characters"] = "words" if config.reads_units else "characters"
+    return learn_units(config.data.unit, instead_of, forms.elements(), config.data.bpe_size)
+
+
+def _counted(
+    config: Config, surfaces: Counter[str], units: UnitReading | None
+) -> tuple[Counter[str], tuple[str, ...]]:
+    """How often each word occurs, or each unit in place of words; and the characters."""
+    counts = count_words(surfaces, config.embeddings.lowercase, config.embeddings.normalize_digits)
+    if units is None:
+        # Characters are those of the words as written: lowercasing does not apply to them.
+        return counts, most_frequent(count_chars(surfaces))
+    if units.instead_of == "characters":
+        return counts, units.known or ()
+    found: Counter[str] = Counter()
+    for word, count in counts.items():
+        for unit in units.cut(word):
+            found[unit] += count
+    if units.known:
+        # All of them, as new text has others. None is rare: as no unit of new text is unknown, none
+        # is read as the unknown one in training.
+        found = Counter({unit: max(2, found[unit]) for unit in units.known})
+    return found, most_frequent(count_chars(found))
+
+
 def _vocabulary(
     config: Config,
     sentences: Sequence[Sentence],
@@ -217,12 +268,15 @@ def _vocabulary(
     affixes: tuple[str, ...],
     labels: Labels,
     vectors: Vectors | None,
+    units: UnitReading | None,
 ) -> Vocabulary:
     """All strings of the training corpus that have ids, and the words of the vectors."""
     options = config.embeddings
     # Ties are broken by the alphabet, so that ids do not depend on the corpus's order.
     by_frequency = sorted(counts, key=lambda word: (-counts[word], word))
     keys = [word for word in by_frequency if counts[word] >= options.min_count]
+    if units and units.instead_of == "words" and units.known:
+        keys = by_frequency  # data.bpe_size decides how many there are
     vector_words = vectors.words if vectors else ()
     if options.freeze_vectors:  # a word with a pretrained vector gets no trained one
         rows = dict.fromkeys(vector_words, 1)
@@ -244,6 +298,7 @@ def _vocabulary(
         columns=labels.columns,
         # In the order of the corpus, which is the same in every process.
         forms=tuple(dict.fromkeys(w for s in sentences for w in s.words)) if labels.columns else (),
+        units=units,
     )
 
 

@@ -35,7 +35,8 @@ SIZES = ("embeddings.word_dim", "embeddings.char_dim", "embeddings.char_hidden",
          "head.feedback_hidden", "head.tag_dim", "head.beam", "head.samples")  # fmt: skip
 PROBABILITIES = ("embeddings.singleton_dropout", "embeddings.char_dropout", "encoder.dropout",
                  "encoder.locked_dropout", "encoder.word_dropout", "train.momentum",
-                 "train.average_decay", "head.dropout", "encoder.sparsity", "head.label_smoothing")  # fmt: skip
+                 "train.average_decay", "head.dropout", "encoder.sparsity", "head.label_smoothing",
+                 "data.bpe_dropout")  # fmt: skip
 FROM_0 = ("data.train_sentences", "embeddings.max_vectors", "train.warmup_steps", "train.anneal_patience",
           "train.batch_tokens")  # fmt: skip
 FROM_1 = ("embeddings.min_count", "head.sampling_steps")
@@ -55,6 +56,7 @@ LIMITS: list[tuple[str, list[str], list[tuple[str, str]]]] = [
     ("head.sampling_rate", ["0", "1"], [("-0.1", NOT_BELOW_0), ("1.1", "less than or equal to 1"), ("nan", FINITE)]),
     ("head.class_loss", ["1e-9", "9"], [("0", "greater than 0"), ("inf", FINITE)]),
     ("data.max_line_chars", ["1000", "2147483647"], [("999", "greater than or equal to 1000"), ("2147483648", "less than or equal to 2147483647")]),
+    ("data.bpe_size", ["257", "1_000_000"], [("256", "greater than 256"), ("1_000_001", "less than or equal to 1000000")]),
     ("data.max_length", ["2"], [("1", "greater than or equal to 2")]),
     ("encoder.layers", ["1", "100"], [("0", NOT_BELOW_1), ("101", "less than or equal to 100")]),
     ("encoder.feed_forward", ["1", "100"], [("0", NOT_BELOW_1), ("101", "less than or equal to 100")]),

@@ -9,7 +9,7 @@ import torch
 from marks import mostly_slow
 
 from tagkit.config import load_config
-from tagkit.features.unit_stream import Units, lines_of, steps_of, streams_of, unit_ids
+from tagkit.features.unit_stream import UnitIds, lines_of, steps_of, streams_of, unit_ids
 from tagkit.features.vocabulary import UNKNOWN_ID, Vocabulary
 from tagkit.models.language_model import LanguageTask
 from tagkit.models.language_network import LanguageModel
@@ -18,7 +18,7 @@ from tagkit.nn.encoder import LAYERS
 
 TASK = LanguageTask()
 WORDS = ("</s>", "a", "b", "c")
-CELLS = sorted(LAYERS.keys() - {"transformer"}, key=lambda cell: cell != "lstm")
+CELLS = sorted(LAYERS.keys() - {"transformer"}, key=lambda cell: (cell != "lstm", cell))
 
 
 def model_of(*options: str, streams: int = 3) -> LanguageModel:
@@ -37,14 +37,14 @@ def model_of(*options: str, streams: int = 3) -> LanguageModel:
     return model.eval()
 
 
-def text(seed: int, lines: int = 7) -> Units:
+def text(seed: int, lines: int = 7) -> UnitIds:
     dice = np.random.default_rng(seed)
     ids = {unit: 2 + number for number, unit in enumerate(WORDS)}
     drawn = [[*dice.choice([*"abc?"], size=dice.integers(0, 6))] for _ in range(lines)]
     return unit_ids(drawn, ids, UNKNOWN_ID, 2)
 
 
-def by_hand(model: LanguageModel, ids: Units) -> list[float]:
+def by_hand(model: LanguageModel, ids: UnitIds) -> list[float]:
     """Nats of each unit, one step after another from zeros."""
     found, state = [], None
     for read, wanted in zip(ids[:-1].tolist(), ids[1:].tolist(), strict=True):

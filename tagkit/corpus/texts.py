@@ -1,0 +1,74 @@
+"""Train, dev and test of a language model: plain texts in the units of the model."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from tagkit.config import DataConfig
+from tagkit.corpus.dataset import Split
+from tagkit.corpus.splits import Corpus
+from tagkit.corpus.text_lines import TextLines
+from tagkit.corpus.unit_lines import UnitLines
+from tagkit.errors import DataError
+from tagkit.text.byte_pairs import BytePairs, train_byte_pairs
+from tagkit.text.units import CharacterUnits, Units, WordUnits
+from tagkit.wording import Message, Setting
+
+
+def read_texts(data: DataConfig) -> Corpus:
+    """The texts; without `data.dev_file`, the last lines of the training text are dev.
+
+    Raises:
+        ConfigError: byte pairs need a package that is missing.
+        DataError: a text cannot be read, or is too short.
+        FormatError: bytes that are not of the encoding, or a line that is too long.
+    """
+    if not data.train_file:
+        raise DataError(Message("no training corpus: name one with ", Setting("data.train_file")))
+    lines = _read(data.train_file, data)
+    stop = len(lines)
+    if not data.dev_file:
+        # The last ones, and not some of all: a text is learnt in its order.
+        stop -= max(1, round(stop * data.dev_fraction))
+    if not stop:
+        raise DataError(
+            Message(
+                f"{data.train_file}: one line is not enough to split off a dev corpus; name "
+                "one with ",
+                Setting("data.dev_file"),
+            )
+        )
+    units = _units(data, lines.lines(0, stop))
+    if data.dev_file:
+        dev = _split(data.dev_file, UnitLines(_read(data.dev_file, data), units))
+    else:
+        name = f"{Path(data.train_file).name} (split off)"
+        dev = _split(name, UnitLines(lines, units, stop))
+    test = None
+    if data.test_file:
+        test = _split(data.test_file, UnitLines(_read(data.test_file, data), units))
+    return Corpus(_split(data.train_file, UnitLines(lines, units, 0, stop)), dev, test)
+
+
+def read_text(path: str, data: DataConfig, units: Units) -> Split:
+    """A text in units that are there already.
+
+    Raises:
+        DataError: it cannot be read, or has no lines.
+        FormatError: bytes that are not of the encoding, or a line that is too long.
+    """
+    return _split(path, UnitLines(_read(path, data), units))
+
+
+def _read(path: str, data: DataConfig) -> TextLines:
+    return TextLines(path, data.encoding, data.max_line_chars)
+
+
+def _units(data: DataConfig, lines: Iterable[str]) -> Units:
+    """The units that `data.unit` names; byte pairs are learnt from the lines."""
+    if data.unit == BytePairs.kind:
+        return train_byte_pairs(lines, data.bpe_size)
+    return CharacterUnits() if data.unit == CharacterUnits.kind else WordUnits("blanks")
+
+
+def _split(path: str, lines: UnitLines) -> Split:
+    return Split(path=path, sentences=lines, detection=None)

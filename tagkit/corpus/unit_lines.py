@@ -1,0 +1,59 @@
+"""Lines of plain text as sentences of units, cut whenever they are needed.
+
+A file may be larger than memory: its lines are read once to count their units, and again by whoever
+goes through them.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import overload
+
+from tagkit.corpus.text_lines import TextLines
+from tagkit.text.records import Sentence
+from tagkit.text.units import Units
+
+
+class UnitLines(Sequence[Sentence]):
+    """Lines of a text from one to another, each a sentence whose words are its units.
+
+    Attributes:
+        lines: the whole text.
+        cut_by: the units.
+        units: number of all units, the ends of lines not counted.
+        characters: number of all characters (code points), one for each end of a line included.
+    """
+
+    def __init__(
+        self, lines: TextLines, cut_by: Units, start: int = 0, stop: int | None = None
+    ) -> None:
+        """The lines from `start` on and before `stop`; None for all."""
+        self.lines, self.cut_by = lines, cut_by
+        self._start, self._stop = start, len(lines) if stop is None else stop
+        self.units = self.characters = 0
+        for line in self.texts():
+            self.units += len(cut_by.strings(line))
+            self.characters += len(line) + 1
+
+    def texts(self) -> Iterator[str]:
+        """The lines as they are written."""
+        return self.lines.lines(self._start, self._stop)
+
+    def __len__(self) -> int:
+        """Number of lines."""
+        return self._stop - self._start
+
+    def __iter__(self) -> Iterator[Sentence]:
+        """The lines in their order."""
+        return (Sentence(tuple(self.cut_by.strings(line))) for line in self.texts())
+
+    @overload
+    def __getitem__(self, place: int) -> Sentence: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> tuple[Sentence, ...]: ...
+
+    def __getitem__(self, place: int | slice) -> Sentence | tuple[Sentence, ...]:
+        """A line, or some of them."""
+        if isinstance(place, slice):
+            return tuple(self[number] for number in range(len(self))[place])
+        number = range(len(self))[place]  # raises IndexError, and counts from the end below 0
+        return Sentence(tuple(self.cut_by.strings(self.lines[self._start + number])))

@@ -1,0 +1,25 @@
+"""What a model learns from, as the training loop sees it."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from tagkit.features.batch import Batch
+from tagkit.features.bucketing import Ids
+
+
+class Examples(Protocol):
+    """What is learnt from, as ids: what the training loop needs to know of it."""
+
+    def __len__(self) -> int:
+        """Number of examples."""
+
+    @property
+    def lengths(self) -> Ids:
+        """(examples,) number of tokens in each."""
+
+    @property
+    def target_count(self) -> int:
+        """Divisor of the loss of an epoch."""
+
+    def batch(self, indices: Sequence[int] | Ids) -> Batch:
+        """The examples at `indices`, in that order, as one batch."""

@@ -1,0 +1,109 @@
+"""How a model reads units in place of words, or of a word's characters.
+
+A classifier reads the units of a text one after another: they stand where its words stood. A tagger
+has one vector a word, for tags, spans and offsets are those of words; there units stand where the
+characters stood, and the recurrent network over them makes the word's vector, as Heinzerling and
+Strube (2019) combine the subword units of a word for tagging. Either way a word is cut by itself
+with a blank before it, as inside a text: it is the same units wherever it stands.
+"""
+
+import random
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, Literal
+
+import numpy as np
+
+from tagkit.features.bucketing import Ids
+from tagkit.text.byte_pairs import BytePairs, train_byte_pairs
+from tagkit.text.json_text import kind_of
+from tagkit.text.units import CharacterUnits, Units
+
+Cutter = Callable[[str], list[str]]
+
+
+@dataclass(frozen=True)
+class UnitReading:
+    """Units that a model reads.
+
+    Attributes:
+        units: characters or byte pairs.
+        instead_of: what the units stand for: "words" of a text, or "characters" of a word.
+    """
+
+    units: Units
+    instead_of: Literal["words", "characters"]
+
+    def cut(self, word: str) -> list[str]:
+        """The units of a word; there is at least one, the blank before it."""
+        return self.units.strings(f" {word}")
+
+    def sampler(self, dropout: float, generator: random.Random) -> Cutter:
+        """A `cut` for training, whose results differ from call to call."""
+        return lambda word: self.units.sample(f" {word}", dropout, generator)
+
+    @property
+    def known(self) -> tuple[str, ...] | None:
+        """All units that there are; None where that is for the corpus to say."""
+        return self.units.names if isinstance(self.units, BytePairs) else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        merges = {"merges": self.units.to_list()} if isinstance(self.units, BytePairs) else {}
+        return {"unit": self.units.kind, "instead_of": self.instead_of, **merges}
+
+    @classmethod
+    def from_dict(cls, values: Any) -> "UnitReading":
+        """What `to_dict` gave.
+
+        Raises:
+            TypeError: a part has the wrong type, or is missing.
+            ValueError: there is no such unit, or the merges contradict each other.
+        """
+        if not isinstance(values, dict):
+            raise TypeError(f"units: expected an object, found {kind_of(values)}")
+        unit, instead_of = values.get("unit"), values.get("instead_of")
+        if instead_of not in ("words", "characters"):
+            raise ValueError('units: expected instead_of to be "words" or "characters"')
+        if unit == CharacterUnits.kind:
+            return cls(CharacterUnits(), instead_of)
+        if unit == BytePairs.kind:
+            return cls(BytePairs.from_list(values.get("merges")), instead_of)
+        raise ValueError('units: expected unit to be "character" or "bpe"')
+
+
+def cut_all(
+    words: Sequence[str], cut: Callable[[str], Sequence[str]], *, each: bool
+) -> tuple[list[str], Ids]:
+    """The units of words, one word after another, and (words,) how many each word has.
+
+    Args:
+        words: in the order of the text.
+        cut: a word into units.
+        each: whether each occurrence of a word is cut, not each distinct word once.
+    """
+    known = {} if each else {word: cut(word) for word in dict.fromkeys(words)}
+    parts = [cut(word) for word in words] if each else [known[word] for word in words]
+    return list(chain.from_iterable(parts)), np.fromiter(map(len, parts), np.int64, len(parts))
+
+
+def learn_units(
+    kind: str, instead_of: Literal["words", "characters"], words: Iterable[str], size: int
+) -> UnitReading | None:
+    """The units that data.unit names; None for words.
+
+    Args:
+        kind: "word", "character" or "bpe".
+        instead_of: what they stand for.
+        words: of the training corpus, each as often as it occurs there.
+        size: number of byte pairs.
+
+    Raises:
+        ConfigError: the package `tokenizers` is missing.
+    """
+    if kind == "word":
+        return None
+    if kind == CharacterUnits.kind:
+        return UnitReading(CharacterUnits(), instead_of)
+    return UnitReading(train_byte_pairs((f" {word}" for word in words), size), instead_of)
