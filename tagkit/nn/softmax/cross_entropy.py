@@ -1,0 +1,92 @@
+"""Cross-entropy of a linear layer over many units, in little memory, with its own gradient.
+
+    loss = sum over tokens of -log p(y | h),   p(. | h) = softmax(W h + b)
+
+With G = p - onehot(y) of all tokens, (tokens, units), the gradients are (Goodfellow, Bengio and
+Courville, section 6.2.2.3)
+
+    dh = G W,   dW = G^T h,   db = sum of G over tokens
+
+times the gradient that arrives, which is one number, as the loss is. So they are computed together
+with the loss, for a few tokens at a time: no tensor of (all tokens, units) is ever in memory, and
+nothing is computed twice.
+"""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
+
+# Scores in memory at a time: 128 MB in float32, or 671 tokens of 50,000 units.
+SCORES = 2**25
+
+
+def token_chunks(states: Tensor, units: int) -> tuple[Tensor, ...]:
+    """(tokens, hidden) in parts of so many tokens that their scores are at most `SCORES`."""
+    return torch.split(states, max(1, SCORES // units))
+
+
+def cross_entropy(states: Tensor, weight: Tensor, bias: Tensor, targets: Tensor) -> Tensor:
+    """Nats of all targets, summed.
+
+    Args:
+        states: (tokens, hidden).
+        weight: (units, hidden).
+        bias: (units,).
+        targets: (tokens,) int64.
+    """
+    total: Tensor = _CrossEntropy.apply(  # type: ignore[no-untyped-call]
+        states, weight, bias, targets
+    )
+    return total
+
+
+def target_log_probs(states: Tensor, weight: Tensor, bias: Tensor, targets: Tensor) -> Tensor:
+    """(tokens,) log probability of each target; arguments as in `cross_entropy`."""
+    found = []
+    chunks = token_chunks(states, len(weight))
+    for part, wanted in zip(chunks, targets.split([len(part) for part in chunks]), strict=True):
+        scores = nn.functional.linear(part, weight, bias)
+        own = scores.gather(1, wanted.unsqueeze(1)).squeeze(1)
+        found.append(own - torch.logsumexp(scores, 1))
+    return torch.cat(found)
+
+
+class _CrossEntropy(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any, states: Tensor, weight: Tensor, bias: Tensor, targets: Tensor
+    ) -> Tensor:
+        of_states, of_weight, of_bias = ctx.needs_input_grad[:3]
+        d_states = torch.empty_like(states) if of_states else None
+        d_weight = torch.zeros_like(weight) if of_weight else None
+        d_bias = torch.zeros_like(bias) if of_bias else None
+        # Of thousands of tokens in float64: the sum of an epoch's losses is made of these.
+        total = states.new_zeros((), dtype=torch.float64)
+        start = 0
+        for part in token_chunks(states, len(weight)):
+            tokens = slice(start, start + len(part))
+            wanted = targets[tokens].unsqueeze(1)
+            scores = torch.addmm(bias, part, weight.t())
+            # softmax(s) = exp(s - largest) / sum, in place; log p(y) = s[y] - largest - log(sum)
+            scores.sub_(scores.amax(1, keepdim=True))
+            total -= scores.gather(1, wanted).sum(dtype=torch.float64)
+            sums = scores.exp_().sum(1, keepdim=True)
+            total += sums.log().sum(dtype=torch.float64)
+            scores.div_(sums)
+            scores.scatter_add_(1, wanted, scores.new_full((len(part), 1), -1))  # G
+            if d_states is not None:
+                torch.mm(scores, weight, out=d_states[tokens])
+            if d_weight is not None:
+                d_weight.addmm_(scores.t(), part)
+            if d_bias is not None:
+                d_bias += scores.sum(0)
+            start = tokens.stop
+        ctx.gradients = d_states, d_weight, d_bias
+        return total.to(states.dtype)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        return *(None if one is None else one * grad for one in ctx.gradients), None
