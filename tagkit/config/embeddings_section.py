@@ -39,6 +39,11 @@ class EmbeddingsConfig(Section):
     singleton_dropout: Annotated[
         Probability, Option("Probability that a word seen once is replaced by the unknown word.")
     ] = 0.5
+    # Gal and Ghahramani 2016. Characters and affixes of the word are kept.
+    dropout: Annotated[
+        Probability,
+        Option("Dropout of the embeddings of whole words, wherever they occur in a batch."),
+    ] = 0.0
     vectors: Annotated[str, Option("File of pretrained word vectors.", "none", inherit=True)] = ""
     # Files of vectors are sorted by frequency as a rule, so that the first ones cover most tokens.
     max_vectors: Annotated[

@@ -108,6 +108,17 @@ class TrainConfig(Section):
             needs=Needs("encoder.cell", but=("echo-state", "sru", "transformer")),
         ),
     ] = 0.0
+    # Merity, McCann and Socher 2017, whose alpha and beta these are: 2 and 1 in language models.
+    activation_penalty: Annotated[
+        float,
+        Field(ge=0),
+        Option("Strength of the penalty on large states, after dropout; 0 for none."),
+    ] = 0.0
+    temporal_penalty: Annotated[
+        float,
+        Field(ge=0),
+        Option("Strength of the penalty on changes from one state to the next; 0 for none."),
+    ] = 0.0
     # The gradient is that of one large batch, exactly, at the memory of a small one.
     accumulate: Annotated[int, Field(ge=1), Option("Batches per step of the optimizer.")] = 1
     # Pascanu et al. 2013: gradients of recurrent networks explode now and then.

@@ -91,6 +91,8 @@ def problems(*overrides: str, **searched: Any) -> tuple[str, ...]:
          'encoder.chrono = 9: has no effect with encoder.cell = "elman"; leave it out'),
         (["encoder.cell=echo-state", "encoder.init=identity"],
          'encoder.init = "identity": has no effect with encoder.cell = "echo-state"; leave it out'),
+        (["encoder.cell=sru", "encoder.weight_drop=0.5"],
+         'encoder.weight_drop = 0.5: has no effect with encoder.cell = "sru"; leave it out'),
         (["encoder.cell=echo-state", "train.flow_strength=1"],
          'train.flow_strength = 1.0: has no effect with encoder.cell = "echo-state"; leave it out'),
         (["train.seed=3", "train.seeds=[1, 2]"],

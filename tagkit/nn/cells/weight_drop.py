@@ -60,9 +60,9 @@ def _give_to_kernel(network: nn.RNNBase) -> None:
     if weights[0].is_cuda:
         # cuDNN wants them in one piece of memory, and would copy them with a warning.
         whole = torch.cat([one.flatten() for one in weights])
-        parts = whole.split([one.numel() for one in weights])
+        parts = whole.split_with_sizes([one.numel() for one in weights])
         weights = [part.view_as(one) for part, one in zip(parts, weights, strict=True)]
         network._parameters = dict(zip(names, weights, strict=True))  # type: ignore[arg-type]
     network._flat_weights = weights  # type: ignore[assignment]
     # With them torch knows that the list is up to date, and leaves it as it is.
-    network._flat_weight_refs = [weakref.ref(one) for one in weights]
+    network._flat_weight_refs = [weakref.ref(one) for one in weights]  # type: ignore[arg-type]

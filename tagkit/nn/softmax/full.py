@@ -44,9 +44,7 @@ class FullSoftmax(UnitSoftmax):
         scores = nn.functional.linear(self.project(states), vectors, self.bias)
         return torch.log_softmax(scores, dim=1)
 
-    def log_prob_of(
-        self, states: Tensor, targets: Tensor, table: Tensor | None = None
-    ) -> Tensor:
+    def log_prob_of(self, states: Tensor, targets: Tensor, table: Tensor | None = None) -> Tensor:
         """As described in `UnitSoftmax`."""
         vectors = own_or_table(self.weight, table)
         return target_log_probs(self.project(states), vectors, self.bias, targets)

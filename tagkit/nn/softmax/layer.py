@@ -55,9 +55,7 @@ class UnitSoftmax(nn.Module):
         """(tokens, hidden) -> (tokens, units) log probabilities."""
         raise NotImplementedError
 
-    def log_prob_of(
-        self, states: Tensor, targets: Tensor, table: Tensor | None = None
-    ) -> Tensor:
+    def log_prob_of(self, states: Tensor, targets: Tensor, table: Tensor | None = None) -> Tensor:
         """(tokens,) log probability of each target; arguments as in `loss`."""
         raise NotImplementedError
 
