@@ -137,10 +137,30 @@ class TrainConfig(Section):
             "random step of max_grad_norm."
         ),
     ] = "skip"
-    # Polyak and Juditsky 1992. The mean is what is scored and saved.
+    # Polyak and Juditsky 1992. The mean is what is scored and saved. triggered: Merity et al. 2018.
+    averaging: Annotated[
+        Literal["running", "triggered"],
+        Option(
+            "Mean of the weights that is scored and saved: running, of the last ones, or "
+            "triggered, of all since dev has ceased to improve."
+        ),
+    ] = "running"
     average_decay: Annotated[
-        Probability, Option("Decay of the running mean of the weights; 0 for none.")
+        Probability,
+        Option(
+            "Decay of the running mean of the weights; 0 for none.",
+            needs=Needs("train.averaging", ("running",)),
+        ),
     ] = 0.999
+    average_patience: Annotated[
+        int,
+        Field(ge=1),
+        Option(
+            "Epochs without a better dev score than those before them, before the triggered mean "
+            "begins.",
+            needs=Needs("train.averaging", ("triggered",)),
+        ),
+    ] = 5
     # Of everything random: initial weights, order of batches, dropout, and the split of dev.
     seed: Annotated[Seed, Option("Random seed.", needs=Needs("train.seeds", ((),)))] = 1
     # Reimers and Gurevych 2017: scores of one configuration differ by more than many papers gain.

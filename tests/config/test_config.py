@@ -38,7 +38,7 @@ PROBABILITIES = ("embeddings.singleton_dropout", "embeddings.char_dropout", "enc
                  "train.average_decay", "embeddings.dropout", "encoder.weight_drop", "head.dropout", "encoder.sparsity", "head.label_smoothing")  # fmt: skip
 FROM_0 = ("data.train_sentences", "embeddings.max_vectors", "train.warmup_steps", "train.anneal_patience",
           "train.bptt", "train.batch_tokens")  # fmt: skip
-FROM_1 = ("embeddings.min_count", "head.sampling_steps")
+FROM_1 = ("embeddings.min_count", "head.sampling_steps", "train.average_patience")
 TEXTS = ("train.device", "train.metric")  # which are "auto" by default
 AUTO_FROM_1 = ("train.batch_size", "train.max_epochs")
 # Option, the values at its limits, and what is refused on either side with what is expected.

@@ -56,5 +56,6 @@ CHOICES = {
     "head.multi_label": ("auto", "yes", "no"),
     "head.constrain": ("auto", "none", "decode", "train"),
     "train.optimizer": ("adam", "adamw", "nadam", "sgd"),
+    "train.averaging": ("running", "triggered"),
     "train.schedule": ("constant", "linear", "cosine", "plateau"),
 }
