@@ -163,7 +163,8 @@ class RunState:
     def end_epoch(self, score: float) -> None:
         """Pass dev's score to the schedule, and begin the next epoch."""
         key = self.prepared.criterion.key
-        self.schedule.after_epoch(rank(key, score))  # a plateau begins where it is not larger
+        score = rank(key, score)  # a plateau begins where it is not larger
+        self.schedule.after_epoch(score)
         if isinstance(self.optimizer.average, TriggeredAverage):
             self.optimizer.average.after_epoch([rank(key, one.score) for one in self.epochs])
         self.position = Position(self.shuffler.bit_generator.state)
