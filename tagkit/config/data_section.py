@@ -173,8 +173,7 @@ class DataConfig(Section):
         Literal["word", "character", "bpe"],
         Option(
             "Units that the model reads: word, character (a code point) or bpe (byte pairs). A "
-            "tagger reads byte pairs in place of each word's characters; a language model predicts "
-            "the units, words being what stands between blanks.",
+            "tagger reads byte pairs in place of each word's characters.",
             inherit=True,
         ),
     ] = "word"

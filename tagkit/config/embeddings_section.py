@@ -51,6 +51,11 @@ class EmbeddingsConfig(Section):
         Probability,
         Option("Probability that a word seen once is replaced by the unknown word.", tasks=LABELS),
     ] = 0.5
+    # Gal and Ghahramani 2016. Characters and affixes of the word are kept.
+    dropout: Annotated[
+        Probability,
+        Option("Dropout of the embeddings of whole words, wherever they occur in a batch."),
+    ] = 0.0
     vectors: Annotated[
         str, Option("File of pretrained word vectors.", "none", inherit=True, tasks=LABELS)
     ] = ""

@@ -215,3 +215,11 @@ class EncoderConfig(Section):
         Probability, Option("Dropout of the same features at all tokens of a sentence.")
     ] = 0.4
     word_dropout: Annotated[Probability, Option("Dropout of whole tokens.")] = 0.05
+    # Merity et al. 2018: one mask for all steps, and none of what a state carries is disturbed.
+    weight_drop: Annotated[
+        Probability,
+        Option(
+            "Dropout of recurrent weights, the same ones for a whole batch.",
+            needs=Needs("encoder.cell", but=("sru", "transformer")),
+        ),
+    ] = 0.0

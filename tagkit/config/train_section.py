@@ -109,6 +109,17 @@ class TrainConfig(Section):
             needs=Needs("encoder.cell", but=("echo-state", "sru", "transformer")),
         ),
     ] = 0.0
+    # Merity, McCann and Socher 2017, whose alpha and beta these are: 2 and 1 in language models.
+    activation_penalty: Annotated[
+        float,
+        Field(ge=0),
+        Option("Strength of the penalty on large states, after dropout; 0 for none."),
+    ] = 0.0
+    temporal_penalty: Annotated[
+        float,
+        Field(ge=0),
+        Option("Strength of the penalty on changes from one state to the next; 0 for none."),
+    ] = 0.0
     # The gradient is that of one large batch, exactly, at the memory of a small one.
     accumulate: Annotated[int, Field(ge=1), Option("Batches per step of the optimizer.")] = 1
     # Pascanu et al. 2013: gradients of recurrent networks explode now and then.
@@ -127,10 +138,30 @@ class TrainConfig(Section):
             "random step of max_grad_norm."
         ),
     ] = "skip"
-    # Polyak and Juditsky 1992. The mean is what is scored and saved.
+    # Polyak and Juditsky 1992. The mean is what is scored and saved. triggered: Merity et al. 2018.
+    averaging: Annotated[
+        Literal["running", "triggered"],
+        Option(
+            "Mean of the weights that is scored and saved: running, of the last ones, or "
+            "triggered, of all since dev has ceased to improve."
+        ),
+    ] = "running"
     average_decay: Annotated[
-        Probability, Option("Decay of the running mean of the weights; 0 for none.")
+        Probability,
+        Option(
+            "Decay of the running mean of the weights; 0 for none.",
+            needs=Needs("train.averaging", ("running",)),
+        ),
     ] = 0.999
+    average_patience: Annotated[
+        int,
+        Field(ge=1),
+        Option(
+            "Epochs without a better dev score than those before them, before the triggered mean "
+            "begins.",
+            needs=Needs("train.averaging", ("triggered",)),
+        ),
+    ] = 5
     # Of everything random: initial weights, order of batches, dropout, and the split of dev.
     seed: Annotated[Seed, Option("Random seed.", needs=Needs("train.seeds", ((),)))] = 1
     # Reimers and Gurevych 2017: scores of one configuration differ by more than many papers gain.

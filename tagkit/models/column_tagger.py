@@ -59,11 +59,12 @@ class ColumnTagger(Model):
         """As in `Model`, with the vectors of the tokens beside their states."""
         inputs, mask = self._inputs(batch), batch.tokens.mask
         with self._watched() as penalties:
-            states, final = self.encoder.read(inputs, mask)
+            topmost, last = self.encoder.read_layers(inputs, mask)
+        states, final = self.encoder.output(topmost, last, mask)
         # In mixed precision too: sums over all paths need all digits.
         with torch.autocast(states.device.type, enabled=False):
             total, count = self.loss_of(self._beside(states, inputs), final.float(), batch)
-        return self._regularised(total, penalties), count
+        return self._regularised(total, penalties, topmost, states, mask), count
 
     def read(self, tokens: Tokens, words: CachedWords) -> tuple[Tensor, Tensor]:
         """As in `Model`, with the vectors of the tokens beside their states."""

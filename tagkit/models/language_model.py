@@ -187,6 +187,7 @@ class LanguageTask(Task):
             vectors=0,
             by_row=not config.embeddings.tied,  # the softmax changes every row
         )
+        words.dropout = config.embeddings.dropout
         embed = TokenEmbedding(words=words, chars=None, affixes=None, features=(), dim=0)
         encoder = build_encoder(config, embed.outputs)
         units = len(vocabulary.words) + 1  # and the unknown one

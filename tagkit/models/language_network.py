@@ -79,7 +79,8 @@ class LanguageModel(Model):
         carried = None if streams is None else self._carried_by(streams)
         with self._watched() as penalties:
             # To the right of a sequence's last unit nothing is read that counts.
-            states, after = self.encoder.carry(inputs, carried)
+            topmost, after = self.encoder.carry(inputs, carried)
+        states = self.encoder.output_states(topmost, mask)
         if streams is not None:
             self._keep(streams[:, 0], after)
         # In mixed precision too: sums over all units need all digits.
@@ -87,7 +88,7 @@ class LanguageModel(Model):
             # (batch, time, hidden) -> (units, hidden), without padding
             wanted = batch.target("units")[mask]
             total, count = self.head.loss(full_precision(states)[mask], wanted, self._table())
-        return self._regularised(total, penalties), count
+        return self._regularised(total, penalties, topmost, states, mask), count
 
     def read_on(self, units: Tensor, carried: Carried | None) -> tuple[Tensor, Carried]:
         """States after each of some units, and the state to go on from.
@@ -100,7 +101,9 @@ class LanguageModel(Model):
             (rows, time, hidden), and the state after the last unit.
         """
         inputs = nn.functional.embedding(units + FIRST_ROW, self.embed.words.trained.weight)
-        return self.encoder.carry(inputs, carried)
+        topmost, after = self.encoder.carry(inputs, carried)
+        real = torch.ones(units.shape, dtype=torch.bool, device=units.device)
+        return self.encoder.output_states(topmost, real), after
 
     def log_probs(self, states: Tensor) -> Tensor:
         """(tokens, hidden) -> (tokens, units) log-probability of each unit to come next."""

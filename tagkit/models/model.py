@@ -10,7 +10,7 @@ A task adds what it reads from these states, its heads, and their loss (`tagger.
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -19,15 +19,24 @@ from tagkit.config import DEFAULT_BPTT, Config, EncoderConfig, fixed
 from tagkit.features.batch import Batch, Tokens, Words
 from tagkit.features.vocabulary import RESERVED, Vocabulary
 from tagkit.models.output import ModelOutput
+from tagkit.nn.activation_penalty import activation_penalty, temporal_penalty, token_weights
 from tagkit.nn.cells.cell import CellOptions
 from tagkit.nn.embedding import AffixEmbedding, CharEncoder, TokenEmbedding, WordEmbedding
 from tagkit.nn.encoder import Encoder
 from tagkit.nn.inference import CachedWords, CharReader, read_cached
 from tagkit.nn.information_flow import watched_flow
+from tagkit.nn.recurrent_layer import RecurrentLayer
 
 
 class Model(nn.Module, ABC):
-    """Embedding and encoder; a task's model adds its heads."""
+    """Embedding and encoder; a task's model adds its heads.
+
+    Attributes:
+        text_targets: whether the targets that a loss is summed over are whole texts; else they are
+            tokens.
+    """
+
+    text_targets: ClassVar[bool] = False
 
     def __init__(self, *, embed: TokenEmbedding, encoder: Encoder) -> None:
         """`embed` gives vectors of words, `encoder` hidden states of vectors."""
@@ -80,23 +89,45 @@ class Model(nn.Module, ABC):
         # (batch, time, features) -> (batch, time, hidden) and (batch, hidden)
         inputs, mask = self._inputs(batch), batch.tokens.mask
         with self._watched() as penalties:
-            states, final = self.encoder.read(inputs, mask)
+            topmost, last = self.encoder.read_layers(inputs, mask)
+        states, final = self.encoder.output(topmost, last, mask)
         # In mixed precision too: sums over all paths need all digits.
         with torch.autocast(states.device.type, enabled=False):
             total, count = self.loss_of(states.float(), final.float(), batch)
-        return self._regularised(total, penalties), count
+        return self._regularised(total, penalties, topmost, states, mask), count
 
     def _watched(self) -> AbstractContextManager[list[Tensor]]:
         """Within it the layers of the encoder give penalties, where a loss is regularised."""
         return watched_flow() if self.encoder.flow_strength and self.training else nullcontext([])
 
-    def _regularised(self, total: Tensor, penalties: Sequence[Tensor]) -> Tensor:
-        """The same loss, whose gradient has that of the penalties."""
-        return (
-            total + self.encoder.flow_strength * torch.stack([*penalties]).sum()
-            if penalties
-            else total
-        )
+    def _regularised(
+        self, total: Tensor, flow: Sequence[Tensor], topmost: Tensor, states: Tensor, mask: Tensor
+    ) -> Tensor:
+        """The same loss, whose gradient has that of the penalties.
+
+        Args:
+            total: the loss, summed over targets.
+            flow: penalties of `_watched`, each 0 with a gradient.
+            topmost: (batch, time, hidden) states before dropout.
+            states: (batch, time, outputs) what the head reads.
+            mask: (batch, time) bool, True on real tokens.
+        """
+        encoder = self.encoder
+        if flow:
+            total = total + encoder.flow_strength * torch.stack([*flow]).sum()
+        if not self.training:
+            return total
+        # The mean over the tokens of each text, or over all tokens, once divided by the targets.
+        weights = token_weights(mask, per_sequence=self.text_targets)
+        for strength, penalty, penalised in (
+            (encoder.activation_strength, activation_penalty, states),
+            (encoder.temporal_strength, temporal_penalty, topmost),
+        ):
+            if strength:
+                found = strength * penalty(penalised.float(), weights)
+                # Its gradient alone: the loss that is reported is that of the targets.
+                total = total + (found - found.detach())
+        return total
 
     def vectors(self, words: Words, char_reader: CharReader | None = None) -> Tensor:
         """(words, features) vectors of distinct words; `char_reader` is that of prediction."""
@@ -161,6 +192,7 @@ def build_embedding(config: Config, vocabulary: Vocabulary) -> TokenEmbedding:
         dim=embeddings.word_dim,
         vectors=len(vocabulary.vector_words),
     )
+    words.dropout = embeddings.dropout
     # Built after the words, and before the encoder. A model of 0.1.0 has none in its vocabulary.
     affixes = None
     if vocabulary.affixes:
@@ -223,4 +255,9 @@ def build_encoder(config: Config, inputs: int) -> Encoder:
         word_dropout=encoder.word_dropout,
     )
     built.flow_strength = config.train.flow_strength
+    built.activation_strength = config.train.activation_penalty
+    built.temporal_strength = config.train.temporal_penalty
+    for layer in built.stack():
+        if isinstance(layer, RecurrentLayer):
+            layer.weight_drop = encoder.weight_drop
     return built

@@ -1,8 +1,8 @@
-"""Dropout of single values, of a sentence's features, and of whole tokens.
+"""Dropout of single values, of a sentence's features, of whole tokens, and of whole words.
 
 Values: Srivastava et al. 2014; Goodfellow, Bengio and Courville, section 7.12. One mask at all
 steps of a sequence ("variational" in Gal and Ghahramani 2016, "locked" in Merity et al. 2018).
-Whole tokens: Iyyer et al. 2015.
+Whole tokens: Iyyer et al. 2015. Whole words of a vocabulary: Gal and Ghahramani 2016, section 4.2.
 """
 
 import torch
@@ -46,6 +46,22 @@ class WordDropout(nn.Module):
         # (batch, time, 1), which broadcasts over features. Not scaled up: a token is either read as
         # it will be in prediction, or not at all, as an unknown word without any vector.
         return inputs * inputs.new_empty(batch, time, 1).bernoulli_(1 - self.probability)
+
+
+def drop_types(vectors: Tensor, types: Tensor, probability: float) -> Tensor:
+    """Zero all vectors of some types, and scale up the others: embedding dropout.
+
+    A word that is dropped is so wherever it occurs, as if its row of the table were zero for the
+    whole batch.
+
+    Args:
+        vectors: (words, dim).
+        types: (words,) int64, equal for words with the same vector.
+        probability: of each type to be dropped, drawn by torch's generator.
+    """
+    distinct, which = torch.unique(types, return_inverse=True)
+    kept = vectors.new_empty(len(distinct), 1).bernoulli_(1 - probability)
+    return vectors * kept.div_(1 - probability)[which]
 
 
 def replace_at_random(

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from tagkit.nn.cells import CELLS
 from tagkit.nn.cells.cell import CellOptions
+from tagkit.nn.dropout import drop_types
 from tagkit.nn.inference import CharReader, layer_reader
 from tagkit.nn.packing import Packing
 from tagkit.nn.recurrent_layer import RecurrentLayer, merge_directions
@@ -44,9 +45,13 @@ class WordEmbedding(nn.Module):
     The trained one begins at zero where there is a pretrained one, so the sum begins as that and is
     fine-tuned. An unknown word that has a pretrained vector gets it plus the trained vector of
     unknown words, just as a word of the training corpus does when it is read as unknown.
+
+    Attributes:
+        dropout: probability of a word to be dropped wherever it occurs in a batch, in training.
     """
 
     vectors: Tensor
+    dropout = 0.0
 
     def __init__(self, *, words: int, dim: int, vectors: int, by_row: bool = True) -> None:
         """`words`, padding and the unknown word among them; `vectors` that are pretrained.
@@ -72,11 +77,15 @@ class WordEmbedding(nn.Module):
         Returns:
             (words, dim).
         """
-        trained: Tensor = self.trained(word_ids)  # (words,) -> (words, dim)
-        if len(self.vectors) == 1:
-            return trained
-        # (words, dim) + (vectors + 1, dim) at (words,) -> (words, dim)
-        return trained + nn.functional.embedding(vector_rows, self.vectors)
+        found: Tensor = self.trained(word_ids)  # (words,) -> (words, dim)
+        if len(self.vectors) > 1:
+            # (words, dim) + (vectors + 1, dim) at (words,) -> (words, dim)
+            found = found + nn.functional.embedding(vector_rows, self.vectors)
+        if self.dropout and self.training:
+            # Words that differ in their characters alone, such as by a capital, are one here.
+            types = word_ids * len(self.vectors) + vector_rows
+            found = drop_types(found, types, self.dropout)
+        return found
 
     @torch.no_grad()
     def place(self, vectors: Tensor, rows: Tensor) -> None:

@@ -47,9 +47,13 @@ class Encoder(nn.Module):
         outputs: features of a state.
         flow_strength: weight of the penalties of `information_flow.py` in the loss of a model; 0
             for none. They are about training alone: a layer without them is the same.
+        activation_strength: likewise, of the penalty on states of `activation_penalty.py`.
+        temporal_strength: likewise, of its penalty on changes of states.
     """
 
     flow_strength = 0.0
+    activation_strength = 0.0
+    temporal_strength = 0.0
 
     def __init__(
         self,
@@ -116,12 +120,21 @@ class Encoder(nn.Module):
         Returns:
             (batch, time, outputs), zero on padding.
         """
-        states, _ = self._read_layers(inputs, mask)
-        return self._output_states(states, mask)
+        states, _ = self.read_layers(inputs, mask)
+        return self.output_states(states, mask)
 
     def read(self, inputs: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         """What `forward` returns, and the same of the final states, (batch, outputs)."""
-        return self.output(*self._read_layers(inputs, mask), mask)
+        return self.output(*self.read_layers(inputs, mask), mask)
+
+    def read_layers(self, inputs: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """States and final states of the topmost layer, before dropout, for `output`."""
+        first, *others = self.stack()
+        # (batch, time, inputs), then (batch, time, outputs) of each layer in turn
+        found = first.read(self._drop(self.word_dropout(inputs)), mask)
+        for number, layer in enumerate(others, start=1):
+            found = self.connect(number, found, layer.read(self._drop(found[0]), mask))
+        return found
 
     def carry(
         self, inputs: Tensor, carried: Sequence[State] | None
@@ -137,7 +150,8 @@ class Encoder(nn.Module):
                 beginning.
 
         Returns:
-            (batch, time, outputs), and the states after the last step.
+            (batch, time, hidden) of the topmost layer before dropout, for `output_states`, and the
+            states after the last step.
         """
         after: list[State] = []
         # (batch, time, inputs), then (batch, time, outputs) of each layer in turn
@@ -150,8 +164,7 @@ class Encoder(nn.Module):
                 pair = (below, below[:, -1]), (states, states[:, -1])
                 states, _ = self.connect(number, *pair)
             after.append(state)
-        real = torch.ones(states.shape[:2], dtype=torch.bool, device=states.device)
-        return self._output_states(states, real), tuple(after)
+        return states, tuple(after)
 
     def stack(self) -> list[EncoderLayer]:
         """The layers, the lowest first."""
@@ -191,21 +204,12 @@ class Encoder(nn.Module):
         # (batch, time, hidden) and (batch, hidden) -> (batch, time + 1, hidden).
         steps = torch.cat((states, final.unsqueeze(1)), dim=1)
         real = torch.cat((mask, mask[:, :1]), dim=1)  # the first token is always real
-        found = self._output_states(steps, real)
+        found = self.output_states(steps, real)
         # -> (batch, time, outputs) and (batch, outputs)
         return found[:, :-1], found[:, -1]
 
-    def _read_layers(self, inputs: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """States and final states of the topmost layer, before dropout."""
-        first, *others = self.stack()
-        # (batch, time, inputs), then (batch, time, outputs) of each layer in turn
-        found = first.read(self._drop(self.word_dropout(inputs)), mask)
-        for number, layer in enumerate(others, start=1):
-            found = self.connect(number, found, layer.read(self._drop(found[0]), mask))
-        return found
-
-    def _output_states(self, states: Tensor, mask: Tensor) -> Tensor:
-        """(batch, time, hidden) of the topmost layer -> (batch, time, outputs)."""
+    def output_states(self, states: Tensor, mask: Tensor) -> Tensor:
+        """(batch, time, hidden) of the topmost layer -> (batch, time, outputs), for a head."""
         states = self._drop(states)
         for layer in self.output_layers:
             # The bias makes values of the zeros on padding.

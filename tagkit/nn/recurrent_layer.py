@@ -27,6 +27,7 @@ from torch.utils.checkpoint import checkpoint
 from tagkit.nn.cells import CELLS
 from tagkit.nn.cells.cell import CellOptions, Network, State
 from tagkit.nn.cells.recurrence import Recurrence
+from tagkit.nn.cells.weight_drop import with_dropped_weights
 from tagkit.nn.information_flow import is_watched, watch
 from tagkit.nn.layer import EncoderLayer
 from tagkit.nn.padding import reverse_each, zero_padding
@@ -62,7 +63,14 @@ def merge_directions(forwards: Tensor, backwards: Tensor, merge: str) -> Tensor:
 
 
 class RecurrentLayer(EncoderLayer):
-    """One layer of one or two directions."""
+    """One layer of one or two directions.
+
+    Attributes:
+        weight_drop: probability of a recurrent weight to be dropped, in training
+            (`cells/weight_drop.py`).
+    """
+
+    weight_drop = 0.0
 
     def __init__(
         self,
@@ -121,10 +129,23 @@ class RecurrentLayer(EncoderLayer):
     def carry(self, inputs: Tensor, state: State | None) -> tuple[Tensor, State]:
         """As described in `EncoderLayer`."""
         assert self.backwards is None  # it would have to read the text from its end
-        states, after = _read_on(self.forwards, inputs, self.segment, state)
+        network, _ = self.networks()
+        states, after = _read_on(network, inputs, self.segment, state)
         if is_watched():
-            states = watch(self.forwards, inputs, states, self.segment, state)
+            states = watch(network, inputs, states, self.segment, state)
         return states, after
+
+    def networks(self) -> tuple[Network, Network | None]:
+        """The networks that read a batch: in training, with recurrent weights that are dropped.
+
+        They are drawn here, once for all steps and segments of the batch, the forward direction
+        first.
+        """
+        probability = self.weight_drop if self.training else 0.0
+        forwards = with_dropped_weights(self.forwards, probability)
+        if self.backwards is None:
+            return forwards, None
+        return forwards, with_dropped_weights(self.backwards, probability)
 
     def recurrences(self) -> list[Recurrence]:
         """As described in `EncoderLayer`."""
@@ -164,7 +185,7 @@ class RecurrentLayer(EncoderLayer):
         """States of both directions, each in its own reading order."""
         # A NaN on padding would turn the weights' gradient NaN even where its own gradient is 0.
         inputs = zero_padding(inputs, mask)
-        forwards, backwards, segment = self.forwards, self.backwards, self.segment
+        (forwards, backwards), segment = self.networks(), self.segment
         # On padding the recurrence continues from the last token; `merged_states` zeroes it there.
         if backwards is None:
             ahead = _states(forwards, inputs, segment)

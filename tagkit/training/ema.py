@@ -2,7 +2,12 @@
 
     mean[t] = d mean[t-1] + (1 - d) weights[t],   d = min(decay, t / (t + 10))
 
-Polyak and Juditsky 1992; Goodfellow, Bengio and Courville, section 8.7.3, eq. 8.39.
+Polyak and Juditsky 1992; Goodfellow, Bengio and Courville, section 8.7.3, eq. 8.39. Or the plain
+mean of all weights since training has ceased to make them better, which no decay forgets:
+
+    mean[k] = (k - 1) / k mean[k-1] + 1 / k weights[k],   k steps after the trigger
+
+NT-ASGD of Merity et al. 2018, algorithm 1: non-monotonically triggered averaged SGD.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -49,6 +54,38 @@ class WeightAverage:
         # over the weights. Its third argument, a count of steps, serves means of another kind.
         average = get_ema_multi_avg_fn(decay)  # type: ignore[no-untyped-call]
         average(self.means, self.parameters, 0)
+
+
+class TriggeredAverage(WeightAverage):
+    """Keeps the plain mean of parameters since a trigger; before it, their values.
+
+    Attributes:
+        triggered: whether the mean has begun.
+    """
+
+    def __init__(self, parameters: Sequence[Tensor], patience: int) -> None:
+        """It begins after `patience` epochs without a better score than those before them."""
+        super().__init__(parameters, 0.0)
+        self.patience = patience
+        self.triggered = False
+
+    def next_decay(self) -> float:
+        """Count one more step of the mean, and return its decay; 0 before the trigger."""
+        if not self.triggered:
+            return 0.0
+        self.steps += 1
+        return (self.steps - 1) / self.steps
+
+    def after_epoch(self, scores: Sequence[float]) -> None:
+        """Begin the mean where the time has come.
+
+        Args:
+            scores: of dev after each epoch so far; more is better.
+        """
+        # One epoch that is worse than the last may be chance: it is compared with the best of those
+        # that lie `patience` epochs back.
+        before = scores[: -self.patience - 1]
+        self.triggered = self.triggered or bool(before and scores[-1] < max(before))
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from tagkit.config import TrainConfig, fixed
 from tagkit.features.batch import Batch
 from tagkit.models.model import Model
 from tagkit.nn.embedding import row_updated_table
-from tagkit.training.ema import WeightAverage, swapped
+from tagkit.training.ema import TriggeredAverage, WeightAverage, swapped
 from tagkit.training.precision import loss_scaler
 from tagkit.training.row_adam import RowAdam
 
@@ -95,7 +95,13 @@ class ModelOptimizer:
         ]
         parameters = list(self.dense.values())
         self.optimizer = make_optimizer(settings, parameters)
-        self.average = WeightAverage(parameters, settings.average_decay)
+        triggered = settings.averaging == "triggered"
+        self.average = (
+            TriggeredAverage(parameters, settings.average_patience)
+            if triggered
+            else WeightAverage(parameters, settings.average_decay)
+        )
+        self.averages_weights = triggered or settings.average_decay > 0
         device = parameters[0].device if parameters else torch.device("cpu")
         self.scaler = loss_scaler(device, settings.precision)
         self.generator = torch.Generator().manual_seed(settings.seed)  # of random steps
@@ -220,6 +226,8 @@ class ModelOptimizer:
         if self.scaler.is_enabled():
             state = self.scaler.state_dict()
             kept["scale"] = torch.tensor([state["scale"], state["_growth_tracker"]])
+        if isinstance(self.average, TriggeredAverage):
+            kept["triggered"] = torch.tensor(int(self.average.triggered))
         steps = torch.tensor(self.average.steps)
         return {**kept, "dice": self.generator.get_state(), "steps": steps}
 
@@ -254,6 +262,8 @@ class ModelOptimizer:
             self.scaler.load_state_dict({**state_dict, "_growth_tracker": int(tracker)})
         self.generator.set_state(tensors["dice"])
         self.average.steps = int(tensors["steps"])
+        if isinstance(self.average, TriggeredAverage):
+            self.average.triggered = bool(tensors["triggered"])
 
     def averages(self) -> dict[str, Tensor]:
         """The weights that the model has within `averaged`, by name; they share its memory.
@@ -261,7 +271,7 @@ class ModelOptimizer:
         The next step changes them.
         """
         found = {name: p.detach() for name, p in self.model.named_parameters()}
-        if self.settings.average_decay:
+        if self.averages_weights:
             found |= zip(self.dense, self.average.means, strict=True)
         if self.rows:
             found |= {
@@ -275,7 +285,7 @@ class ModelOptimizer:
     def averaged(self) -> Iterator[None]:
         """Within this context the model has the moving average as its weights."""
         pairs: list[tuple[Tensor, Tensor]] = []
-        if self.settings.average_decay:
+        if self.averages_weights:
             pairs += zip(self.average.parameters, self.average.means, strict=True)
         if self.rows:
             # All of them: dev has words that the last steps did not read. Without an average (a

@@ -15,6 +15,7 @@ from tagkit.features.bucketing import Ids
 from tagkit.training.callbacks import Epoch
 from tagkit.training.checkpoint import BEST, Checkpoint, read_best_weights
 from tagkit.training.distributed import Processes
+from tagkit.training.ema import TriggeredAverage
 from tagkit.training.lr_schedule import Schedule
 from tagkit.training.micro_batches import MicroBatches
 from tagkit.training.optimizer import ModelOptimizer
@@ -161,8 +162,11 @@ class RunState:
 
     def end_epoch(self, score: float) -> None:
         """Pass dev's score to the schedule, and begin the next epoch."""
-        score = rank(self.prepared.criterion.key, score)  # a plateau begins where it is not larger
+        key = self.prepared.criterion.key
+        score = rank(key, score)  # a plateau begins where it is not larger
         self.schedule.after_epoch(score)
+        if isinstance(self.optimizer.average, TriggeredAverage):
+            self.optimizer.average.after_epoch([rank(key, one.score) for one in self.epochs])
         self.position = Position(self.shuffler.bit_generator.state)
 
     @torch.no_grad()

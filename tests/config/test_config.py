@@ -36,10 +36,10 @@ SIZES = ("embeddings.word_dim", "embeddings.char_dim", "embeddings.char_hidden",
 PROBABILITIES = ("embeddings.singleton_dropout", "embeddings.char_dropout", "encoder.dropout",
                  "encoder.locked_dropout", "encoder.word_dropout", "train.momentum",
                  "train.average_decay", "head.dropout", "encoder.sparsity", "head.label_smoothing",
-                 "data.bpe_dropout")  # fmt: skip
+                 "data.bpe_dropout", "embeddings.dropout", "encoder.weight_drop")  # fmt: skip
 FROM_0 = ("data.train_sentences", "embeddings.max_vectors", "train.warmup_steps", "train.anneal_patience",
           "train.batch_tokens")  # fmt: skip
-FROM_1 = ("embeddings.min_count", "head.sampling_steps")
+FROM_1 = ("embeddings.min_count", "head.sampling_steps", "train.average_patience")
 TEXTS = ("train.device", "train.metric")  # which are "auto" by default
 AUTO_FROM_1 = ("train.batch_size", "train.max_epochs")
 # Option, the values at its limits, and what is refused on either side with what is expected.
@@ -65,7 +65,7 @@ LIMITS: list[tuple[str, list[str], list[tuple[str, str]]]] = [
     ("encoder.skip", ["2", "1000"], [("1", "greater than or equal to 2"), ("1001", "less than or equal to 1000")]),
     ("encoder.spectral_radius", ["'auto'", "1e-9", "9"], [("0", "'auto' or a number greater than 0"), ("inf", f"'auto' or {FINITE}")]),
     ("encoder.chrono", ["0", "3", "9"], [("2", "0, or a number greater than or equal to 3"), ("-1", "0, or a number greater than or equal to 3")]),
-    ("train.flow_strength", ["0", "9"], [("-1", NOT_BELOW_0), ("inf", FINITE)]),
+    *((f"train.{name}", ["0", "9"], [("-1", NOT_BELOW_0), ("inf", FINITE)]) for name in ("flow_strength", "activation_penalty", "temporal_penalty")),
     ("encoder.input_scale", ["1e-9", "9"], [("0", "greater than 0"), ("inf", FINITE)]),
     ("train.lr", ["'auto'", "1e-9", "7"], [("0", "'auto' or a number greater than 0"), ("-1", "'auto' or a number greater than 0"), ("inf", f"'auto' or {FINITE}")]),
     ("train.weight_decay", ["0", "1"], [("-1", NOT_BELOW_0)]),

@@ -91,10 +91,18 @@ def problems(*overrides: str, **searched: Any) -> tuple[str, ...]:
          'encoder.chrono = 9: has no effect with encoder.cell = "elman"; leave it out'),
         (["encoder.cell=echo-state", "encoder.init=identity"],
          'encoder.init = "identity": has no effect with encoder.cell = "echo-state"; leave it out'),
+        (["encoder.cell=sru", "encoder.weight_drop=0.5"],
+         'encoder.weight_drop = 0.5: has no effect with encoder.cell = "sru"; leave it out'),
         (["encoder.cell=echo-state", "train.flow_strength=1"],
          'train.flow_strength = 1.0: has no effect with encoder.cell = "echo-state"; leave it out'),
         (["train.seed=3", "train.seeds=[1, 2]"],
          "train.seed = 3: has no effect with train.seeds = [1, 2]; leave it out"),
+        (["train.averaging=triggered", "train.average_decay=0.5"],
+         'train.average_decay = 0.5: has no effect with train.averaging = "triggered"; leave it '
+         "out"),
+        (["train.average_patience=2"],
+         'train.average_patience = 2: has no effect with train.averaging = "running"; leave it '
+         "out"),
         (["train.momentum=0.5"],
          'train.momentum = 0.5: has no effect with train.optimizer = "adam"; leave it out'),
         (["train.anneal_factor=0.1"],

@@ -88,6 +88,11 @@ OTHER_RUNS = [
     *([f"encoder.cell={cell}"] for cell in sorted(LAYERS.keys() - {"lstm"})),
     ["encoder.cell=leaky", "encoder.leak=learned", "train.bptt=3"],
     ["train.flow_strength=0.5", "train.accumulate=2", "encoder.layers=2"],
+    ["encoder.weight_drop=0.5", "embeddings.dropout=0.2", "train.activation_penalty=2",
+     "train.temporal_penalty=1", "train.bptt=3", "train.flow_strength=0.5", "encoder.layers=2"],
+    ["train.averaging=triggered", "train.average_patience=1", "train.max_epochs=6"],
+    ["train.averaging=triggered", "train.average_patience=1", "train.optimizer=sgd",
+     "train.lr=1", "train.momentum=0", "train.schedule=constant", "train.max_epochs=6"],
     ["encoder.init=normal", "encoder.spectral_radius=1.1", "encoder.chrono=9"],
     ["encoder.cell=echo-state", "encoder.leak=learned", "encoder.sparsity=0.5"],
     # The schedule counts steps of the run, not batches nor steps since it was resumed.

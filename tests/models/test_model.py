@@ -254,6 +254,66 @@ def test_the_strength_weighs_what_the_regulariser_adds_to_gradients_and_not_to_t
             assert torch.equal(once, before), name
 
 
+@pytest.mark.parametrize("option", ["activation_penalty", "temporal_penalty"])
+def test_penalties_on_states_change_gradients_alone_and_in_training_alone(option: str) -> None:
+    found = {}
+    batch = encoded().batch(np.arange(10))
+    for strength in (0, 1, 3):
+        model = tagger("crf", "encoder.layers=2", f"train.{option}={strength}").train()
+        total, count = model(batch)
+        total.backward()
+        found[strength] = total.detach(), {n: one.grad for n, one in model.named_parameters()}
+        assert count == batch.tokens.mask.sum()
+        evaluated, _ = model.eval()(batch)
+        assert not evaluated.isnan()
+    assert found[0][0] == found[1][0] == found[3][0]
+    for name, before in found[0][1].items():
+        once, thrice = found[1][1][name], found[3][1][name]
+        if name.startswith("encoder."):
+            assert not torch.equal(once, before), name
+            torch.testing.assert_close(thrice - before, 3 * (once - before), rtol=1e-3, atol=1e-4)
+        elif name.startswith("head."):
+            assert torch.equal(once, before), name
+
+
+def test_the_penalty_on_states_is_that_of_what_the_head_reads_and_of_a_text_its_mean() -> None:
+    batch = encoded().batch(np.arange(10))
+    for text_targets in (False, True):
+        model = tagger("crf", "encoder.layers=2", "train.activation_penalty=2").train()
+        type(model).text_targets, before = text_targets, type(model).text_targets
+        torch.manual_seed(1)
+        try:
+            model(batch)[0].backward()
+        finally:
+            type(model).text_targets = before
+        found = model.encoder.layers[1].forwards.bias_ih_l0.grad
+        plain = tagger("crf", "encoder.layers=2").train()
+        torch.manual_seed(1)
+        states, final = plain.encoder.read(plain._inputs(batch), batch.tokens.mask)
+        total, _ = plain.loss_of(states, final, batch)
+        lengths = batch.tokens.mask.sum(1, keepdim=True)
+        of_tokens = states.square().mean(2) / (lengths if text_targets else 1)
+        (total + 2 * of_tokens.sum()).backward()
+        torch.testing.assert_close(found, plain.encoder.layers[1].forwards.bias_ih_l0.grad)
+
+
+def test_options_of_dropout_reach_weights_between_states_and_words() -> None:
+    given = ["encoder.weight_drop=0.5", "embeddings.dropout=0.2", "encoder.layers=2"]
+    model = build(load_config(overrides=[*given, "data.scheme=iob2"]), VOCABULARY)
+    assert [layer.weight_drop for layer in model.encoder.layers] == [0.5, 0.5]
+    assert model.embed.chars is not None
+    assert model.embed.chars.layer.weight_drop == 0
+    assert model.embed.words.dropout == 0.2
+    ids = torch.tensor([2, 3, 2, 4, 4])
+    torch.manual_seed(2)
+    drawn = [model.embed.words(ids, torch.zeros_like(ids)).abs().sum(1) == 0 for _ in range(50)]
+    for zeros in drawn:
+        assert zeros[0] == zeros[2]
+        assert zeros[3] == zeros[4]
+    assert 0.1 < torch.stack(drawn).float().mean() < 0.3
+    assert bool(model.eval().embed.words(ids, torch.zeros_like(ids)).abs().sum(1).all())
+
+
 @pytest.mark.parametrize(
     ("head", "constrain", "decoding", "training"),
     [

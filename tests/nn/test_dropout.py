@@ -2,7 +2,7 @@
 
 import torch
 
-from tagkit.nn.dropout import LockedDropout, WordDropout, replace_at_random
+from tagkit.nn.dropout import LockedDropout, WordDropout, drop_types, replace_at_random
 
 
 def test_locked_dropout_drops_a_feature_at_all_tokens_and_scales_the_others() -> None:
@@ -27,6 +27,16 @@ def test_both_leave_everything_alone_outside_training_and_at_zero() -> None:
     for kind in (LockedDropout, WordDropout):
         assert torch.equal(kind(probability=0.9).eval()(inputs), inputs)
         assert torch.equal(kind(probability=0.0)(inputs), inputs)
+
+
+def test_a_type_is_dropped_wherever_it_occurs_and_the_others_scaled() -> None:
+    torch.manual_seed(1)
+    types = torch.arange(4000) % 1000
+    dropped = drop_types(torch.ones(4000, 3), types, 0.25)
+    by_type = dropped.view(4, 1000, 3)
+    assert torch.equal(by_type, by_type[:1, :, :1].expand_as(by_type))
+    assert set(dropped.unique().tolist()) == {0.0, torch.tensor(1 / 0.75).item()}
+    assert abs((dropped == 0).float().mean().item() - 0.25) < 0.05
 
 
 def test_only_what_is_replaceable_is_replaced_and_by_chance_of_the_generator() -> None:

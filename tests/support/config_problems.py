@@ -59,5 +59,6 @@ CHOICES = {
     "head.softmax": ("auto", "full", "adaptive", "sampled"),
     "head.constrain": ("auto", "none", "decode", "train"),
     "train.optimizer": ("adam", "adamw", "nadam", "sgd"),
+    "train.averaging": ("running", "triggered"),
     "train.schedule": ("constant", "linear", "cosine", "plateau"),
 }

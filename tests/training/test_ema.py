@@ -9,7 +9,7 @@ import torch
 from steps import take_step
 
 from tagkit.models.model import Model
-from tagkit.training.ema import WeightAverage, decay_at, swapped
+from tagkit.training.ema import TriggeredAverage, WeightAverage, decay_at, swapped
 from tagkit.training.optimizer import ModelOptimizer
 from tagkit.training.setup import prepare
 
@@ -94,3 +94,73 @@ def test_decay_rises_to_what_the_option_says() -> None:
     assert decays == sorted(decays)
     assert decays[0] == 1 / 11
     assert decays[-1] == 0.9
+
+
+def test_a_triggered_mean_is_that_of_all_weights_since_and_before_it_the_weights() -> None:
+    weights = torch.randn(1, 2, generator=torch.Generator().manual_seed(0))
+    mean, since = TriggeredAverage([weights], patience=1), []
+    for step in range(1, 40):
+        weights.add_(torch.randn(1, 2, generator=torch.Generator().manual_seed(step)))
+        if step == 10:
+            mean.after_epoch([0.5, 0.6, 0.4])
+        mean.update(mean.next_decay())
+        if step >= 10:
+            since.append(weights.clone())
+            torch.testing.assert_close(mean.means[0], torch.stack(since).mean(0))
+        else:
+            assert torch.equal(mean.means[0], weights)
+    assert mean.steps == 30
+
+
+@pytest.mark.parametrize(
+    ("scores", "patience", "epoch"),
+    [
+        ([0.1, 0.2, 0.3, 0.4, 0.5], 1, None),
+        ([0.5, 0.4, 0.3], 1, 3),  # the second is compared with none: it has one before it alone
+        ([0.5, 0.6, 0.55, 0.58, 0.5], 1, 4),
+        ([0.5, 0.6, 0.55, 0.58, 0.5], 2, 5),
+        ([0.5, 0.5, 0.5, 0.5, 0.5], 1, None),  # no worse
+        ([0.5, 0.1, 0.6, 0.7, 0.8], 1, None),
+    ],
+)
+def test_a_mean_is_triggered_by_a_score_below_the_best_of_those_that_lie_back(
+    scores: list[float], patience: int, epoch: int | None
+) -> None:
+    mean, found = TriggeredAverage([torch.zeros(1)], patience), None
+    for number in range(1, len(scores) + 1):
+        mean.after_epoch(scores[:number])
+        if mean.triggered and found is None:
+            found = number
+    assert found == epoch
+
+
+@pytest.mark.parametrize("rows", [True, False])
+def test_the_triggered_mean_of_a_model_is_restored_with_its_steps(
+    tmp_path: Path, rows: bool
+) -> None:
+    torch.manual_seed(2)
+    overrides = [f"train.optimizer={'adam' if rows else 'sgd'}", "train.averaging=triggered"]
+    run = prepare(tiny.config(tmp_path, *overrides), CPU)
+    optimizer = ModelOptimizer(run.model, run.config.train, 1)
+    sums = {name: torch.zeros_like(p) for name, p in run.model.named_parameters()}
+    for step in range(12):
+        if step == 5:
+            assert isinstance(optimizer.average, TriggeredAverage)
+            optimizer.average.after_epoch([1, 0, 0, 0, 0, 0, 0.5])
+        if step == 8:
+            kept = {name: one.clone() for name, one in optimizer.tensors().items()}
+            optimizer = ModelOptimizer(run.model, run.config.train, 1)
+            optimizer.restore(kept)
+        batch = run.encoded.batch(np.arange(step, step + 6))
+        optimizer.before_forward(batch)
+        run.model(batch)[0].backward()
+        assert take_step(optimizer, 0.003, 1.0)
+        if optimizer.rows:
+            optimizer.rows.read_all()
+        if step >= 5:
+            for name, parameter in run.model.named_parameters():
+                sums[name] += parameter.detach()
+    assert optimizer.average.steps == 7
+    with optimizer.averaged():
+        for name, parameter in run.model.named_parameters():
+            torch.testing.assert_close(parameter.detach(), sums[name] / 7, rtol=0, atol=2e-5)

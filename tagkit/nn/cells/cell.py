@@ -75,7 +75,14 @@ class Steps:
 
 
 class Network(nn.Module):
-    """A layer of one direction."""
+    """A layer of one direction.
+
+    Attributes:
+        state_weights: names of the parameters that multiply the state of the step before, or what
+            is computed from it within a step; they are what weight drop drops.
+    """
+
+    state_weights: tuple[str, ...] = ()
 
     def forward(self, inputs: Tensor, state: State | None = None) -> tuple[Tensor, State]:
         """States of whole sequences.

@@ -58,6 +58,8 @@ class DeepTransitionNetwork(LoopNetwork):
 class ShortenedTransitionNetwork(DeepTransitionNetwork):
     """A layer whose step has several layers, and a connection past all of them but the last."""
 
+    state_weights = ("weight_hh", "weight_skip")
+
     def __init__(self, inputs: int, hidden: int, options: CellOptions) -> None:
         """As in `DeepTransitionNetwork`."""
         super().__init__(inputs, hidden, options)

@@ -17,7 +17,12 @@ import torch
 from torch import Tensor, nn
 
 from tagkit.nn.cells.cell import Cell, CellOptions, Network, Steps
-from tagkit.nn.cells.fused import fused_weights, projection, with_fresh_weights
+from tagkit.nn.cells.fused import (
+    fused_weights,
+    projection,
+    recurrent_weight,
+    with_fresh_weights,
+)
 from tagkit.nn.cells.recurrence import Floats, Recurrence, StepInputs
 from tagkit.nn.products import Product
 
@@ -69,16 +74,17 @@ def read_packed(
 class ElmanNetwork(nn.RNN, Network):  # type: ignore[misc]
     """torch's simple recurrent network."""
 
+    state_weights = ("weight_hh_l0",)
+
     def steps(self) -> Steps:
         """As described in `Network`."""
+        u = recurrent_weight(self)
         squash = torch.relu if self.nonlinearity == "relu" else torch.tanh
 
         def advance(
             projected: Tensor, state: tuple[Tensor, ...]
         ) -> tuple[Tensor, tuple[Tensor, ...]]:
-            after = squash(
-                projected + nn.functional.linear(state[0], self.get_parameter("weight_hh_l0"))
-            )
+            after = squash(projected + nn.functional.linear(state[0], u))
             return after, (after,)
 
         return Steps((self.hidden_size,), projection(self), advance)

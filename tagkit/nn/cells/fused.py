@@ -54,6 +54,12 @@ def projection(network: Network) -> Callable[[Tensor], Tensor]:
     return partial(nn.functional.linear, weight=weights, bias=bias)
 
 
+def recurrent_weight(network: Network) -> Tensor:
+    """U of one of torch's networks, (gates x hidden, hidden), also where it is no parameter."""
+    found: Tensor = network.weight_hh_l0  # type: ignore[assignment]
+    return found
+
+
 def summed_biases(network: Network) -> tuple[Tensor, tuple[Tensor, ...]]:
     """Both biases added to the input product, and no constants.
 

@@ -96,6 +96,8 @@ def read_packed(
 class GRUNetwork(nn.GRU, Network):  # type: ignore[misc]
     """torch's gated recurrent unit."""
 
+    state_weights = ("weight_hh_l0",)
+
     def steps(self) -> Steps:
         """As described in `Network`."""
         w, u, of_input, of_hidden = self.parameters()

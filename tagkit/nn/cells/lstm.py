@@ -15,7 +15,12 @@ import torch
 from torch import Tensor, nn
 
 from tagkit.nn.cells.cell import Cell, CellOptions, Network, Steps
-from tagkit.nn.cells.fused import fused_weights, projection, with_fresh_weights
+from tagkit.nn.cells.fused import (
+    fused_weights,
+    projection,
+    recurrent_weight,
+    with_fresh_weights,
+)
 from tagkit.nn.cells.initial import fill_chrono
 from tagkit.nn.cells.packed_lstm import packed_states
 from tagkit.nn.cells.recurrence import HALF, Floats, Recurrence, StepInputs
@@ -100,14 +105,17 @@ def read_packed(
 class LSTMNetwork(nn.LSTM, Network):  # type: ignore[misc]
     """torch's long short-term memory."""
 
+    state_weights = ("weight_hh_l0",)
+
     def steps(self) -> Steps:
         """As described in `Network`."""
+        u = recurrent_weight(self)
 
         def advance(
             projected: Tensor, state: tuple[Tensor, ...]
         ) -> tuple[Tensor, tuple[Tensor, ...]]:
             before, memory = state
-            sums = projected + nn.functional.linear(before, self.get_parameter("weight_hh_l0"))
+            sums = projected + nn.functional.linear(before, u)
             entry, forget, new, out = sums.chunk(4, -1)
             memory = torch.sigmoid(forget) * memory + torch.sigmoid(entry) * torch.tanh(new)
             after = torch.sigmoid(out) * torch.tanh(memory)

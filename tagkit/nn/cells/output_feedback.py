@@ -22,6 +22,7 @@ class OutputFeedbackNetwork(LoopNetwork):
     """A layer whose hidden units read its own output of the step before."""
 
     bounded = False  # by no function: the output is linear
+    state_weights = ("weight_hh", "weight_out")
 
     def __init__(self, inputs: int, hidden: int, options: CellOptions) -> None:
         """`hidden` units, and as many values of the output."""

@@ -17,6 +17,8 @@ from tagkit.nn.cells.time_loop import Functions, LoopNetwork, Values, fresh_recu
 class SkipNetwork(LoopNetwork):
     """A layer of simple recurrent units with a skip connection through time."""
 
+    state_weights = ("weight_hh", "weight_skip")
+
     def __init__(self, inputs: int, hidden: int, options: CellOptions) -> None:
         """`options.skip` is d, in steps."""
         # The last d states, the youngest first.

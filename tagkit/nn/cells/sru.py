@@ -42,6 +42,7 @@ class SRUNetwork(LoopNetwork):
     """A layer of simple recurrent units; the order of the products is f, r, W x, and W_s x."""
 
     bounded = False
+    state_weights = ()
 
     def __init__(self, inputs: int, hidden: int) -> None:
         """`hidden` units."""

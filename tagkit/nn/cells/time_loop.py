@@ -60,6 +60,7 @@ class LoopNetwork(Network):
     """
 
     bounded = True
+    state_weights: tuple[str, ...] = ("weight_hh",)
 
     def __init__(self, *, inputs: int, hidden: int, gates: int, memories: Sequence[int]) -> None:
         """`gates` products of size `hidden` of the input, with fresh weights and biases of 0."""

@@ -40,8 +40,8 @@ SMALLEST = 128
 def best_cutoffs(units: int, shrink: int) -> tuple[int, ...]:
     """First unit of each tail: those that cost a token the fewest products, by Zipf's law.
 
-    Of those alone whose head holds the units of `IN_HEAD` of the tokens. It depends on nothing but the number of units, so that a model that is loaded has the cutoffs of
-    the one that was trained.
+    Of those alone whose head holds the units of `IN_HEAD` of the tokens. It depends on nothing but
+    the number of units, so that a model that is loaded has the cutoffs of the one that was trained.
 
     Args:
         units: number of units, the r-th of which has a frequency of 1 / r.

@@ -46,7 +46,9 @@ def target_log_probs(states: Tensor, weight: Tensor, bias: Tensor, targets: Tens
     """(tokens,) log probability of each target; arguments as in `cross_entropy`."""
     found = []
     chunks = token_chunks(states, len(weight))
-    for part, wanted in zip(chunks, targets.split([len(part) for part in chunks]), strict=True):
+    for part, wanted in zip(
+        chunks, targets.split_with_sizes([len(part) for part in chunks]), strict=True
+    ):
         scores = nn.functional.linear(part, weight, bias)
         own = scores.gather(1, wanted.unsqueeze(1)).squeeze(1)
         found.append(own - torch.logsumexp(scores, 1))

@@ -70,7 +70,10 @@ class SampledSoftmax(FullSoftmax):
         chunks = token_chunks(states, len(drawn) + 1)
         sizes = [len(part) for part in chunks]
         for part, score, place in zip(
-            chunks, own_scores.split(sizes), places[targets].split(sizes), strict=True
+            chunks,
+            own_scores.split_with_sizes(sizes),
+            places[targets].split_with_sizes(sizes),
+            strict=True,
         ):
             given = (part, score, place, sampled, corrected)
             if len(chunks) == 1:
