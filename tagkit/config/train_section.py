@@ -108,6 +108,19 @@ class TrainConfig(Section):
             needs=Needs("encoder.cell", but=("echo-state", "sru", "transformer")),
         ),
     ] = 0.0
+    # Beside tagging, over words (Rei 2017) and characters (Liu et al. 2018): `nn/language_loss.py`.
+    lm_loss: Annotated[
+        float,
+        Field(ge=0),
+        Option("Weight of a language-model loss beside the task's own; 0 for none."),
+    ] = 0.0
+    lm_units: Annotated[
+        Literal["words", "characters", "both"],
+        Option(
+            "States that predict the words next to theirs in the language-model loss.",
+            needs=Needs("train.lm_loss", but=(0,)),
+        ),
+    ] = "words"
     # The gradient is that of one large batch, exactly, at the memory of a small one.
     accumulate: Annotated[int, Field(ge=1), Option("Batches per step of the optimizer.")] = 1
     # Pascanu et al. 2013: gradients of recurrent networks explode now and then.

@@ -135,10 +135,13 @@ class Target:
         values: (tokens,) int64 ids, the sentences one after another, or (tokens, parts) of values
             with several parts; or (sentences, ...) of any type.
         per: whether a value belongs to a token or to a sentence.
+        auxiliary: whether it is of a loss beside the task's own, in whose divisor it is not
+            counted.
     """
 
     values: npt.NDArray[Any]
     per: Literal["token", "sentence"]
+    auxiliary: bool = False
 
 
 @dataclass(frozen=True)
@@ -170,7 +173,8 @@ class Encoded:
     def target_count(self) -> int:
         """Divisor of the loss: number of tokens if a target is per token, else of sentences."""
         # With tags and classes together the number of tokens is taken for both.
-        per_token = any(target.per == "token" for target in self.targets.values())
+        own = (target for target in self.targets.values() if not target.auxiliary)
+        per_token = any(target.per == "token" for target in own)
         return int(self.lengths.sum()) if per_token else len(self)
 
     def paths(self, name: str) -> list[list[int]]:

@@ -56,6 +56,8 @@ _EVEN = 0.5
 class Classifier(Model):
     """Hidden states -> classes of the whole text."""
 
+    loss_per_token = False
+
     def __init__(self, *, embed: TokenEmbedding, encoder: Encoder, class_head: ClassHead) -> None:
         """`class_head` pools the states of `encoder` over the vectors of `embed`."""
         super().__init__(embed=embed, encoder=encoder)

@@ -123,6 +123,29 @@ class Encoder(nn.Module):
         """What `forward` returns, and the same of the final states, (batch, outputs)."""
         return self.output(*self._read_layers(inputs, mask), mask)
 
+    def read_sides(
+        self, inputs: Tensor, mask: Tensor
+    ) -> tuple[Tensor, Tensor, tuple[Tensor, Tensor | None]]:
+        """What `read` returns, and states that have read one side of the sequence alone.
+
+        Of two directions these are the lowest layer's: above it each direction reads both. Of one
+        direction they are the topmost layer's.
+
+        Returns:
+            (batch, time, outputs) and (batch, outputs) as `read`; then, both (batch, time, hidden)
+            and before dropout, states that have read no token after theirs, and those that have
+            read no token before it; None in an encoder of one direction.
+        """
+        first, *others = self.stack()
+        inputs = self._drop(self.word_dropout(inputs))
+        if isinstance(first, RecurrentLayer) and first.backwards is not None:
+            lowest, sides = first.read_sides(inputs, mask)
+            found = self._read_above(lowest, others, mask)
+        else:
+            found = self._read_above(first.read(inputs, mask), others, mask)
+            sides = (found[0], None)
+        return *self.output(*found, mask), sides
+
     def stack(self) -> list[EncoderLayer]:
         """The layers, the lowest first."""
         # nn.ModuleList holds modules; the type checker cannot know which.
@@ -169,7 +192,13 @@ class Encoder(nn.Module):
         """States and final states of the topmost layer, before dropout."""
         first, *others = self.stack()
         # (batch, time, inputs), then (batch, time, outputs) of each layer in turn
-        found = first.read(self._drop(self.word_dropout(inputs)), mask)
+        lowest = first.read(self._drop(self.word_dropout(inputs)), mask)
+        return self._read_above(lowest, others, mask)
+
+    def _read_above(
+        self, found: tuple[Tensor, Tensor], others: Sequence[EncoderLayer], mask: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """What the layers above the lowest one make of its states and final states."""
         for number, layer in enumerate(others, start=1):
             found = self.connect(number, found, layer.read(self._drop(found[0]), mask))
         return found

@@ -23,7 +23,8 @@ from tagkit.features.vocabulary import (
 )
 from tagkit.features.word_vectors import Vectors, load_vectors
 from tagkit.models.bundle import Bundle, load_bundle
-from tagkit.models.model import Model
+from tagkit.models.language_loss import add_language_loss, language_target, predicted_words
+from tagkit.models.model import LANGUAGE, Model
 from tagkit.models.task import Task
 from tagkit.models.task_records import Labels, TrainingData
 from tagkit.models.task_table import task_of
@@ -152,7 +153,10 @@ def prepare(config: Config, device: torch.device, corpus: Corpus | None = None) 
     vocabulary = _vocabulary(config, sentences, counts, chars, affixes, labels, vectors)
     if base:
         vocabulary = extend_vocabulary(vocabulary, config, base)
-    targets = task.targets(sentences, vocabulary)
+    targets = dict(task.targets(sentences, vocabulary))
+    words = predicted_words(counts)
+    if config.train.lm_loss:
+        targets[LANGUAGE] = language_target(config, sentences, words)
     reads_chars = config.embeddings.char_cell != "none"
     weights = _weights(task, config, corpus.train)
     encoded = encode(sentences, vocabulary, targets, chars=reads_chars, weights=weights)
@@ -161,6 +165,8 @@ def prepare(config: Config, device: torch.device, corpus: Corpus | None = None) 
         _place_vectors(model, vocabulary, vectors)
     if base:
         copy_weights(model, base, vocabulary)
+    if config.train.lm_loss:
+        add_language_loss(model, config, words)
     longest = config.data.max_length
     return Prepared(
         task=task,
