@@ -4,9 +4,10 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field
 
-from tagkit.config.option import Needs, Option, Section
+from tagkit.config.option import CLASSES, TAGS, Needs, Option, Section
 from tagkit.config.values import Auto, Device, Interval, Probability, Seed
 
+_WITH_LABELS = tuple(dict.fromkeys((*TAGS, *CLASSES)))
 _WITH_PLATEAU = Needs("train.schedule", ("plateau",))
 
 
@@ -112,7 +113,10 @@ class TrainConfig(Section):
     lm_loss: Annotated[
         float,
         Field(ge=0),
-        Option("Weight of a language-model loss beside the task's own; 0 for none."),
+        Option(
+            "Weight of a language-model loss beside that of the labels; 0 for none.",
+            tasks=_WITH_LABELS,
+        ),
     ] = 0.0
     lm_units: Annotated[
         Literal["words", "characters", "both"],

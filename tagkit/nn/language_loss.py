@@ -35,8 +35,8 @@ from tagkit.nn.padding import weight_of_tokens
 PREDICTED_WORDS = 7500
 _UNITS = 50  # of the tanh layer
 
-# Scores that exist at one time, 16 MB of them: tokens times words would be hundreds.
-_SCORES_AT_ONCE = 2**22
+# Scores that exist at one time, 4 MB of them: tokens times words may be hundreds.
+_SCORES_AT_ONCE = 2**20
 
 # Of each token the states that have read nothing after it, and those that have read nothing before
 # it, both (batch, time, features) and 0 or anything on padding; None where there are none.

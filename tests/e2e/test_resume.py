@@ -88,6 +88,8 @@ OTHER_RUNS = [
     *([f"encoder.cell={cell}"] for cell in sorted(LAYERS.keys() - {"lstm"})),
     ["encoder.cell=leaky", "encoder.leak=learned", "train.bptt=3"],
     ["train.flow_strength=0.5", "train.accumulate=2", "encoder.layers=2"],
+    ["train.lm_loss=0.1", "train.lm_units=both", "train.accumulate=2", "encoder.layers=2"],
+    ["task=classify", "train.lm_loss=0.1", "train.precision=bf16"],
     ["encoder.init=normal", "encoder.spectral_radius=1.1", "encoder.chrono=9"],
     ["encoder.cell=echo-state", "encoder.leak=learned", "encoder.sparsity=0.5"],
     # The schedule counts steps of the run, not batches nor steps since it was resumed.
