@@ -69,7 +69,6 @@ def test_the_loss_that_is_reported_and_other_first_weights_are_those_without_it(
         run.model.encoder.word_dropout.probability = 0  # which draws random numbers
     some = np.arange(10)
     assert torch.equal(gradients(ours, some)[0], gradients(plain, some)[0])
-    assert ours.encoded.target_count == plain.encoded.target_count
     # On dev it is not computed at all.
     ours.model.eval()
     ours.model.language_loss.forward = None  # type: ignore[union-attr, assignment, method-assign]
@@ -82,11 +81,16 @@ def test_its_gradient_grows_with_its_weight_and_reaches_every_layer(
 ) -> None:
     files = tiny.classified(tmp_path) if task == "classify" else {}
     found = {}
-    for weight in (1e-9, 1.0, 3.0):
+    counts = set()
+    for weight in (0, 1e-9, 1.0, 3.0):
         torch.manual_seed(1)
+        units = [] if weight else ["train.lm_units=words"]
         config = tiny.config(tmp_path, *BOTH, f"train.lm_loss={weight}", f"task={task}",
-                             "encoder.word_dropout=0", **files)  # fmt: skip
-        found[weight] = gradients(prepare(config, CPU), np.arange(10))[1]
+                             "encoder.word_dropout=0", *units, **files)  # fmt: skip
+        run = prepare(config, CPU)
+        counts.add(run.encoded.target_count)
+        found[weight] = gradients(run, np.arange(10))[1]
+    assert len(counts) == 1  # the divisor of a step's loss is that of the labels
     for name, before in found[1e-9].items():
         once, thrice = found[1.0][name] - before, found[3.0][name] - before
         torch.testing.assert_close(thrice, 3 * once, rtol=1e-3, atol=1e-4)
@@ -95,6 +99,21 @@ def test_its_gradient_grows_with_its_weight_and_reaches_every_layer(
             ("encoder.layers.1", "head.", "class_head.", "embed.features")
         )
         assert bool(once.any()) == reached, name
+
+
+def test_characters_predict_from_the_spelling_alone(tmp_path: Path) -> None:
+    found = [
+        gradients(
+            prepared(tmp_path, f"train.lm_loss={weight}", "train.lm_units=characters",
+                     "encoder.word_dropout=0", "encoder.dropout=0"),
+            np.arange(10),
+        )[1]
+        for weight in (1e-9, 1)
+    ]  # fmt: skip
+    for name, before in found[0].items():
+        reached = name.startswith(("embed.chars.", "language_loss."))
+        same = torch.allclose(found[1][name], before, rtol=1e-4, atol=1e-6)
+        assert same != reached, name
 
 
 def test_a_step_in_pieces_has_the_same_gradient(tmp_path: Path) -> None:
