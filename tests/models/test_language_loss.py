@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 import tiny
 import torch
-from small_runs import of_task
+from marks import mostly_slow
+from small_runs import TASKS, of_task
 from torch import Tensor
 
 from tagkit.config import load_config
@@ -16,6 +17,7 @@ from tagkit.inference.predictor import load
 from tagkit.models.bundle import save_bundle
 from tagkit.models.language_loss import language_target, predicted_words
 from tagkit.models.model import Model
+from tagkit.nn.encoder import LAYERS
 from tagkit.text.records import Sentence
 from tagkit.training.setup import Prepared, prepare
 from tagkit.training.trainer import train
@@ -101,6 +103,29 @@ def test_its_gradient_grows_with_its_weight_and_reaches_every_layer(
         assert bool(once.any()) == reached, name
 
 
+@pytest.mark.parametrize(
+    ("cell", "two"),
+    mostly_slow(
+        [
+            (cell, two)
+            for cell in LAYERS
+            for two in (True, False)
+            if (cell, two) != ("transformer", True)
+        ],
+        always=1,
+    ),
+)
+def test_the_states_of_every_cell_predict(tmp_path: Path, cell: str, two: bool) -> None:
+    segments = [] if cell == "transformer" else ["train.bptt=3"]
+    run = prepared(tmp_path, *BOTH, f"encoder.cell={cell}", f"encoder.bidirectional={two}".lower(),
+                   "encoder.skip=2", "encoder.heads=2", *segments)  # fmt: skip
+    found = gradients(run, np.arange(10))[1]
+    for name, parameter in run.model.named_parameters():
+        if parameter.requires_grad and name.startswith(("language_loss.", "encoder.layers.0")):
+            assert found[name].isfinite().all(), name
+            assert found[name].any(), name
+
+
 def test_characters_predict_from_the_spelling_alone(tmp_path: Path) -> None:
     found = [
         gradients(
@@ -165,9 +190,14 @@ def test_another_model_may_bring_an_encoder_that_cannot_predict(tmp_path: Path) 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("task", ["tag", "classify", "both"])
-def test_every_task_learns_beside_it(tmp_path: Path, task: str) -> None:
-    folder = tmp_path / task
-    folder.mkdir()
-    config = of_task(folder, task, "train.lm_loss=0.1", "train.lm_units=both")
-    assert train(config).dev.headline > 0.8
+@pytest.mark.parametrize("task", TASKS)
+def test_every_task_learns_beside_it_and_saves_a_model_that_answers(
+    tmp_path: Path, task: str
+) -> None:
+    config = of_task(tmp_path, task, "train.lm_loss=0.1", "train.lm_units=both",
+                     "train.max_epochs=10", "train.lr=0.02")  # fmt: skip
+    trained = train(config)
+    assert trained.dev.headline > 0.8
+    found = load(trained.folder)
+    words = ["Ada", "visits", "Oslo", "."]
+    assert found.predict([words]) == trained.predictor.predict([words])
