@@ -269,7 +269,7 @@ def _start_lines(
         )
     if prepared.vocabulary.columns:
         yield f"       {columns_text(prepared.vocabulary.columns)}"
-    parameters = prepared.model.saved_weights()
+    parameters = prepared.model.saved_weights
     device = str(prepared.device)
     if device == "cpu":
         device += f" ({plural(threads, 'thread')})"

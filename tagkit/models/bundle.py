@@ -144,7 +144,7 @@ def save_bundle(
                 "tagkit": __version__,
                 "torch": torch.__version__,
                 "python": platform.python_version(),
-                "parameters": model.saved_weights(),
+                "parameters": model.saved_weights,
                 "sha256": digests,
                 **facts,
             }

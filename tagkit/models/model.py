@@ -93,6 +93,7 @@ class Model(nn.Module, ABC):
         own = "language_loss."
         return {name: one for name, one in self.state_dict().items() if not name.startswith(own)}
 
+    @property
     def saved_weights(self) -> int:
         """Number of weights of a saved model."""
         beside = 0 if self.language_loss is None else count_parameters(self.language_loss)

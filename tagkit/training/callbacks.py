@@ -139,7 +139,7 @@ class TrainLog(Listener):
         corpus = prepared.corpus
         train = corpus.train
         self._criterion = prepared.criterion
-        parameters = prepared.model.saved_weights()
+        parameters = prepared.model.saved_weights
         self.write(
             f"{train.path}: {plural(len(train.sentences), 'sentence')}, "
             f"{plural(train.tokens, 'token')}; {plural(parameters, 'parameter')} on "

@@ -168,9 +168,7 @@ def test_a_saved_model_is_complete_without_its_layers(tmp_path: Path) -> None:
     assert found.state_dict().keys() == expected.keys()
     for name, tensor in found.state_dict().items():
         assert torch.equal(tensor, expected[name])
-    assert (
-        found.saved_weights() == model.saved_weights() < sum(p.numel() for p in model.parameters())
-    )
+    assert found.saved_weights == model.saved_weights < sum(p.numel() for p in model.parameters())
     batch = run.encoded.batch(np.arange(5))
     assert torch.equal(found.eval().states(batch), model.eval().states(batch))
 
