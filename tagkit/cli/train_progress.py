@@ -13,7 +13,6 @@ from tagkit.corpus.dataset import Split
 from tagkit.evaluation.criterion import AUTO, LOSS, scaled, score_text
 from tagkit.evaluation.report_text import label_cell, report_lines
 from tagkit.models.description import Description
-from tagkit.nn.parameters import count_parameters
 from tagkit.text.schemes import has_spans
 from tagkit.training.callbacks import Epoch, Listener, Step
 from tagkit.training.diagnosis.finding import Finding
@@ -280,7 +279,7 @@ def _start_lines(
         )
     if prepared.vocabulary.columns:
         yield f"       {columns_text(prepared.vocabulary.columns)}"
-    parameters = count_parameters(prepared.model)
+    parameters = prepared.model.saved_weights
     device = str(prepared.device)
     if device == "cpu":
         device += f" ({plural(threads, 'thread')})"

@@ -80,6 +80,9 @@ class Config(Section):
             )
         _check_heads(self.encoder)
         _check_units(self)
+        # With train.init_from the other model decides on encoder and characters.
+        if not self.train.init_from and (problem := lm_problem(self)):
+            raise ValueError(problem)
         for name, option in options_of(Config).items():
             # Another option was meant, whose effect the user would miss.
             if option.instead and not option.serves(self.task):
@@ -160,6 +163,25 @@ def _check_heads(encoder: EncoderConfig) -> None:
             "encoder.positions = 'rotary' rotates pairs of values: expected an even number for "
             f"each head, found encoder.hidden / encoder.heads = {size}"
         )
+
+
+def lm_problem(config: Config) -> str:
+    """Why the states that `train.lm_units` names cannot predict words; empty where they can."""
+    train, encoder = config.train, config.encoder
+    if not train.lm_loss:
+        return ""
+    if train.lm_units != "characters" and encoder.cell == "transformer" and encoder.bidirectional:
+        return (
+            f"train.lm_loss = {train.lm_loss} predicts words from states that have not read them, "
+            "and a transformer that reads in both directions has none: it needs "
+            "encoder.bidirectional = false, or train.lm_units = 'characters'"
+        )
+    if train.lm_units != "words" and config.embeddings.char_cell == "none":
+        return (
+            f"train.lm_units = {train.lm_units!r} needs a network over characters: "
+            "embeddings.char_cell is 'none'"
+        )
+    return ""
 
 
 def option_values(config: Config) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field
 
-from tagkit.config.option import Needs, Option, Section
+from tagkit.config.option import LABELS, Needs, Option, Section
 from tagkit.config.values import Auto, Device, Interval, Probability, Seed
 
 DEFAULT_BPTT = 512  # of texts with labels
@@ -120,6 +120,22 @@ class TrainConfig(Section):
         Field(ge=0),
         Option("Strength of the penalty on changes from one state to the next; 0 for none."),
     ] = 0.0
+    # Beside tagging, over words (Rei 2017) and characters (Liu et al. 2018): `nn/language_loss.py`.
+    lm_loss: Annotated[
+        float,
+        Field(ge=0),
+        Option(
+            "Weight of a language-model loss beside that of the labels; 0 for none.",
+            tasks=LABELS,
+        ),
+    ] = 0.0
+    lm_units: Annotated[
+        Literal["words", "characters", "both"],
+        Option(
+            "States that predict the words next to theirs in the language-model loss.",
+            needs=Needs("train.lm_loss", but=(0,)),
+        ),
+    ] = "words"
     # The gradient is that of one large batch, exactly, at the memory of a small one.
     accumulate: Annotated[int, Field(ge=1), Option("Batches per step of the optimizer.")] = 1
     # Pascanu et al. 2013: gradients of recurrent networks explode now and then.

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +17,7 @@ from torch import Tensor
 from tagkit.features.affixes import AFFIXES_PER_WORD
 from tagkit.features.batch import Batch, Tokens, Words
 from tagkit.features.bucketing import Ids
+from tagkit.features.targets import Target
 from tagkit.features.unit_reading import Cutter, cut_all
 from tagkit.features.vocabulary import PAD_ID, Vocabulary
 from tagkit.text.records import Sentence
@@ -129,20 +129,6 @@ class Indexed:
 
 
 @dataclass(frozen=True)
-class Target:
-    """Gold labels of a corpus, one for each token or one for each sentence.
-
-    Attributes:
-        values: (tokens,) int64 ids, the sentences one after another, or (tokens, parts) of values
-            with several parts; or (sentences, ...) of any type.
-        per: whether a value belongs to a token or to a sentence.
-    """
-
-    values: npt.NDArray[Any]
-    per: Literal["token", "sentence"]
-
-
-@dataclass(frozen=True)
 class Encoded:
     """Sentences to learn from, as ids.
 
@@ -171,7 +157,8 @@ class Encoded:
     def target_count(self) -> int:
         """Divisor of the loss: number of tokens if a target is per token, else of sentences."""
         # With tags and classes together the number of tokens is taken for both.
-        per_token = any(target.per == "token" for target in self.targets.values())
+        own = (target for target in self.targets.values() if not target.auxiliary)
+        per_token = any(target.per == "token" for target in own)
         return int(self.lengths.sum()) if per_token else len(self)
 
     def paths(self, name: str) -> list[list[int]]:
@@ -290,36 +277,6 @@ def encode(
     encoded_words = encode_words(indexed.distinct, vocabulary, chars=chars)
     weighed = None if weights is None else np.array(weights, dtype=np.float32)
     return Encoded(indexed, encoded_words, targets, weighed)
-
-
-def tag_target(sentences: Sequence[Sentence], vocabulary: Vocabulary) -> Target:
-    """The tags of sentences, one for each token.
-
-    Raises:
-        KeyError: a tag that is not in the vocabulary.
-    """
-    tags = [tag for sentence in sentences for tag in sentence.tags or ()]
-    ids = [vocabulary.tag_id(tag) for tag in tags]
-    if None in ids:
-        # np.array would refuse the None too, but without naming the tag.
-        raise KeyError(tags[ids.index(None)])
-    return Target(np.array(ids, dtype=np.int64), "token")
-
-
-def class_target(sentences: Sequence[Sentence], vocabulary: Vocabulary) -> Target:
-    """The classes of sentences: (sentences, classes) bool, True for the gold ones.
-
-    Raises:
-        KeyError: a class that is not in the vocabulary.
-    """
-    classes = np.zeros((len(sentences), len(vocabulary.classes)), dtype=np.bool_)
-    for row, sentence in enumerate(sentences):
-        for label in sentence.labels:
-            number = vocabulary.class_id(label)
-            if number is None:
-                raise KeyError(label)
-            classes[row, number] = True
-    return Target(classes, "sentence")
 
 
 def _groups(lengths: Ids) -> Iterator[tuple[int, int]]:

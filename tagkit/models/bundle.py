@@ -46,7 +46,6 @@ from tagkit.models.weights import (
     require_finite,
     set_weights,
 )
-from tagkit.nn.parameters import count_parameters
 from tagkit.storage import digest_of_bytes, set_aside, whole_folder
 from tagkit.text.json_text import from_json, require_plain, to_json
 
@@ -137,7 +136,7 @@ def save_bundle(
     }
     try:
         with whole_folder(folder) as temporary:
-            digests = {WEIGHTS: write_tensors(temporary / WEIGHTS, model.state_dict())}
+            digests = {WEIGHTS: write_tensors(temporary / WEIGHTS, model.saved_tensors())}
             digests |= {name: digest_of_bytes(content) for name, content in texts.items()}
             metadata = {
                 # First, and never renamed: a version that cannot read the rest must find it.
@@ -145,7 +144,7 @@ def save_bundle(
                 "tagkit": __version__,
                 "torch": torch.__version__,
                 "python": platform.python_version(),
-                "parameters": count_parameters(model),
+                "parameters": model.saved_weights,
                 "sha256": digests,
                 **facts,
             }

@@ -25,7 +25,8 @@ from tagkit.evaluation.judged import Judged
 from tagkit.evaluation.metrics import Kind
 from tagkit.evaluation.report import Report
 from tagkit.features.batch import Batch
-from tagkit.features.encoding import Encoded, Target, class_target
+from tagkit.features.encoding import Encoded
+from tagkit.features.targets import Target, class_target
 from tagkit.features.vocabulary import Vocabulary, most_frequent
 from tagkit.models.agreement import check_classes, check_features, check_no_tags
 from tagkit.models.calibration import CLASSES

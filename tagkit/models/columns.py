@@ -24,7 +24,7 @@ from tagkit.evaluation.judged import Judged
 from tagkit.evaluation.metrics import MEAN
 from tagkit.evaluation.report import Report
 from tagkit.features.column_labels import ColumnLabels
-from tagkit.features.encoding import Target
+from tagkit.features.targets import Target
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.agreement import check_features, check_no_classes
 from tagkit.models.codecs import CODECS, codec_of

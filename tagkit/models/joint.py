@@ -22,7 +22,7 @@ from tagkit.evaluation.judged import Judged
 from tagkit.evaluation.metrics import Kind
 from tagkit.evaluation.report import Report
 from tagkit.features.batch import Batch
-from tagkit.features.encoding import Target, class_target, tag_target
+from tagkit.features.targets import Target, class_target, tag_target
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.agreement import check_classes, check_features, check_tags
 from tagkit.models.calibration import CLASSES

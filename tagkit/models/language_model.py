@@ -14,6 +14,7 @@ by itself.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 import torch
@@ -29,8 +30,8 @@ from tagkit.evaluation.criterion import AUTO, LOSS, Criterion
 from tagkit.evaluation.language_report import LanguageReport
 from tagkit.evaluation.report import Report
 from tagkit.features.bucketing import Ids
-from tagkit.features.encoding import Target
 from tagkit.features.examples import Examples
+from tagkit.features.targets import Target
 from tagkit.features.unit_reading import UnitReading
 from tagkit.features.unit_stream import UnitStream, lines_of, steps_of, streams_of
 from tagkit.features.vocabulary import RESERVED, UNKNOWN_ID, Vocabulary
@@ -138,6 +139,7 @@ class LanguageTask(Task):
         sentences: Sequence[Sentence],
         vocabulary: Vocabulary,
         weights: Sequence[float] | None,
+        beside: Mapping[str, Target] = MappingProxyType({}),
     ) -> UnitStream:
         """The text as streams of segments, or as independent lines."""
         ids = ids_of(config, sentences, vocabulary)

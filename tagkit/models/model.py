@@ -25,7 +25,11 @@ from tagkit.nn.embedding import AffixEmbedding, CharEncoder, TokenEmbedding, Wor
 from tagkit.nn.encoder import Encoder
 from tagkit.nn.inference import CachedWords, CharReader, read_cached
 from tagkit.nn.information_flow import watched_flow
+from tagkit.nn.language_loss import LanguageLoss, Sides
+from tagkit.nn.parameters import count_parameters
 from tagkit.nn.recurrent_layer import RecurrentLayer
+
+LANGUAGE = "language"  # name of a batch's words as the language-model loss predicts them
 
 
 class Model(nn.Module, ABC):
@@ -34,9 +38,11 @@ class Model(nn.Module, ABC):
     Attributes:
         text_targets: whether the targets that a loss is summed over are whole texts; else they are
             tokens.
+        language_loss: beside the task's own, in training alone; None without `train.lm_loss`.
     """
 
     text_targets: ClassVar[bool] = False
+    language_loss: LanguageLoss | None
 
     def __init__(self, *, embed: TokenEmbedding, encoder: Encoder) -> None:
         """`embed` gives vectors of words, `encoder` hidden states of vectors."""
@@ -44,6 +50,7 @@ class Model(nn.Module, ABC):
         # These names, and those of the heads, are names of tensors in every saved model.
         self.embed = embed
         self.encoder = encoder
+        self.language_loss = None
 
     @abstractmethod
     def loss_of(self, states: Tensor, final: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
@@ -84,17 +91,56 @@ class Model(nn.Module, ABC):
         """The heads whose probabilities can be calibrated: each has a `temperature`."""
         return {}
 
+    def saved_tensors(self) -> dict[str, Tensor]:
+        """What a saved model holds, by name: all but the layers that serve training alone."""
+        own = "language_loss."
+        return {name: one for name, one in self.state_dict().items() if not name.startswith(own)}
+
+    @property
+    def saved_weights(self) -> int:
+        """Number of weights of a saved model."""
+        beside = 0 if self.language_loss is None else count_parameters(self.language_loss)
+        return count_parameters(self) - beside
+
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """The loss of a batch, as `loss_of` returns it."""
+        """The loss of a batch, as `loss_of` returns it.
+
+        In training its gradient has that of further losses too, which are not in its value.
+        """
         # (batch, time, features) -> (batch, time, hidden) and (batch, hidden)
         inputs, mask = self._inputs(batch), batch.tokens.mask
         with self._watched() as penalties:
-            topmost, last = self.encoder.read_layers(inputs, mask)
+            if self.language_loss is not None and self.training:
+                topmost, last, sides = self.encoder.read_sides(inputs, mask)
+            else:
+                topmost, last = self.encoder.read_layers(inputs, mask)
+                sides = None
         states, final = self.encoder.output(topmost, last, mask)
         # In mixed precision too: sums over all paths need all digits.
         with torch.autocast(states.device.type, enabled=False):
             total, count = self.loss_of(states.float(), final.float(), batch)
+            if sides is not None:
+                beside = self._language_loss_of(sides, inputs, batch)
+                # The value stays that of the task, on dev as in training; it is NaN if this is not
+                # finite, so that the step is skipped.
+                total = total + (beside - beside.detach())
         return self._regularised(total, penalties, topmost, states, mask), count
+
+    def _language_loss_of(self, sides: Sides, inputs: Tensor, batch: Batch) -> Tensor:
+        """The language-model loss, from states and vectors of the tokens."""
+        loss = self.language_loss
+        assert loss is not None
+        found = {"words": sides}
+        if loss.reads("characters"):
+            # Two of (batch, time, hidden of the characters): the final state of each direction.
+            ahead, back = inputs[..., self.embed.char_columns].chunk(2, dim=-1)
+            found["characters"] = (ahead, back)
+        own = {
+            kind: (ahead.float(), None if back is None else back.float())
+            for kind, (ahead, back) in found.items()
+        }
+        total: Tensor = loss(own, batch.target(LANGUAGE), batch.tokens.mask, batch.weights)
+        return total
 
     def _watched(self) -> AbstractContextManager[list[Tensor]]:
         """Within it the layers of the encoder give penalties, where a loss is regularised."""

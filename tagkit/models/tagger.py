@@ -22,7 +22,7 @@ from tagkit.evaluation.metrics import Kind
 from tagkit.evaluation.report import Report
 from tagkit.evaluation.tag_report import TagReport, make_tag_report
 from tagkit.features.batch import Batch
-from tagkit.features.encoding import Target, tag_target
+from tagkit.features.targets import Target, tag_target
 from tagkit.features.vocabulary import Vocabulary, most_frequent
 from tagkit.models.agreement import check_features, check_no_classes, check_tags
 from tagkit.models.calibration import TAGS

@@ -27,6 +27,7 @@ left as they are.
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import ClassVar
 
 import numpy as np
@@ -42,8 +43,9 @@ from tagkit.evaluation.metrics import Kind
 from tagkit.evaluation.report import Report
 from tagkit.features.batch import Batch
 from tagkit.features.bucketing import Ids, batches_at_random
-from tagkit.features.encoding import Target, encode
+from tagkit.features.encoding import encode
 from tagkit.features.examples import Examples
+from tagkit.features.targets import Target
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.description import Description
 from tagkit.models.model import Model
@@ -140,6 +142,7 @@ class Task(ABC):
         sentences: Sequence[Sentence],
         vocabulary: Vocabulary,
         weights: Sequence[float] | None,
+        beside: Mapping[str, Target] = MappingProxyType({}),
     ) -> Examples:
         """What `examples` gave, as ids.
 
@@ -148,11 +151,12 @@ class Task(ABC):
             sentences: to learn from, or of dev.
             vocabulary: with the labels.
             weights: of the sentences in the loss; None where all weigh the same.
+            beside: targets that are not the task's own.
 
         Raises:
             KeyError: a label that is not in the vocabulary.
         """
-        targets = self.targets(sentences, vocabulary)
+        targets = {**self.targets(sentences, vocabulary), **beside}
         reads_chars = config.embeddings.char_cell != "none"
         return encode(sentences, vocabulary, targets, chars=reads_chars, weights=weights)
 

@@ -236,6 +236,12 @@ class TokenEmbedding(nn.Module):
         self.vector_size = sum(part.outputs for part in (words, chars, affixes) if part)
         self.outputs = self.vector_size + dim * len(features)
 
+    @property
+    def char_columns(self) -> slice:
+        """Where a token's vector has the states of its characters, the forward direction first."""
+        assert self.chars is not None
+        return slice(self.words.outputs, self.words.outputs + self.chars.outputs)
+
     def vectors(
         self,
         word_ids: Tensor,

@@ -131,10 +131,9 @@ class Encoder(nn.Module):
         """States and final states of the topmost layer, before dropout, for `output`."""
         first, *others = self.stack()
         # (batch, time, inputs), then (batch, time, outputs) of each layer in turn
-        found = first.read(self._drop(self.word_dropout(inputs)), mask)
-        for number, layer in enumerate(others, start=1):
-            found = self.connect(number, found, layer.read(self._drop(found[0]), mask))
-        return found
+        return self._read_above(
+            first.read(self._drop(self.word_dropout(inputs)), mask), others, mask
+        )
 
     def carry(
         self, inputs: Tensor, carried: Sequence[State] | None
@@ -165,6 +164,29 @@ class Encoder(nn.Module):
                 states, _ = self.connect(number, *pair)
             after.append(state)
         return states, tuple(after)
+
+    def read_sides(
+        self, inputs: Tensor, mask: Tensor
+    ) -> tuple[Tensor, Tensor, tuple[Tensor, Tensor | None]]:
+        """What `read_layers` returns, and states that have read one side of the sequence alone.
+
+        Of two directions these are the lowest layer's: above it each direction reads both. Of one
+        direction they are the topmost layer's.
+
+        Returns:
+            (batch, time, hidden) and (batch, hidden) as `read_layers`; then, both (batch, time,
+            hidden) and before dropout, states that have read no token after theirs, and those that
+            have read no token before it; None in an encoder of one direction.
+        """
+        first, *others = self.stack()
+        inputs = self._drop(self.word_dropout(inputs))
+        if isinstance(first, RecurrentLayer) and first.backwards is not None:
+            lowest, sides = first.read_sides(inputs, mask)
+            found = self._read_above(lowest, others, mask)
+        else:
+            found = self._read_above(first.read(inputs, mask), others, mask)
+            sides = (found[0], None)
+        return *found, sides
 
     def stack(self) -> list[EncoderLayer]:
         """The layers, the lowest first."""
@@ -207,6 +229,14 @@ class Encoder(nn.Module):
         found = self.output_states(steps, real)
         # -> (batch, time, outputs) and (batch, outputs)
         return found[:, :-1], found[:, -1]
+
+    def _read_above(
+        self, found: tuple[Tensor, Tensor], others: Sequence[EncoderLayer], mask: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """What the layers above the lowest one make of its states and final states."""
+        for number, layer in enumerate(others, start=1):
+            found = self.connect(number, found, layer.read(self._drop(found[0]), mask))
+        return found
 
     def output_states(self, states: Tensor, mask: Tensor) -> Tensor:
         """(batch, time, hidden) of the topmost layer -> (batch, time, outputs), for a head."""

@@ -114,6 +114,17 @@ class RecurrentLayer(EncoderLayer):
         ahead, back = self._directions(inputs, mask)
         return self.merged_states(ahead, back, mask), self.merged_final(ahead, back, mask)
 
+    def read_sides(
+        self, inputs: Tensor, mask: Tensor
+    ) -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor | None]]:
+        """What `read` returns, and the states of each direction at every token, not merged.
+
+        Those on padding have no meaning.
+        """
+        ahead, back = self._directions(inputs, mask)
+        found = self.merged_states(ahead, back, mask), self.merged_final(ahead, back, mask)
+        return found, (ahead, None if back is None else reverse_each(back, mask))
+
     def final_states(self, inputs: Tensor, mask: Tensor) -> Tensor:
         """The final state of each direction: the backward one's is that of the first token.
 

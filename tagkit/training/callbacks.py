@@ -6,7 +6,6 @@ from datetime import datetime
 from pathlib import Path
 
 from tagkit.evaluation.criterion import AUTO, LOSS, Criterion, score_text
-from tagkit.nn.parameters import count_parameters
 from tagkit.storage import cannot_write, write_whole
 from tagkit.text.json_text import Record, to_json
 from tagkit.training.diagnosis.finding import Finding
@@ -140,7 +139,7 @@ class TrainLog(Listener):
         corpus = prepared.corpus
         train = corpus.train
         self._criterion = prepared.criterion
-        parameters = count_parameters(prepared.model)
+        parameters = prepared.model.saved_weights
         self.write(
             f"{train.path}: {plural(len(train.sentences), 'sentence')}, "
             f"{plural(train.tokens, 'token')}; {plural(parameters, 'parameter')} on "

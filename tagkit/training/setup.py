@@ -28,7 +28,8 @@ from tagkit.features.vocabulary import (
 )
 from tagkit.features.word_vectors import Vectors, load_vectors
 from tagkit.models.bundle import Bundle, load_bundle
-from tagkit.models.model import Model
+from tagkit.models.language_loss import add_language_loss, language_target, predicted_words
+from tagkit.models.model import LANGUAGE, Model
 from tagkit.models.task import Task
 from tagkit.models.task_records import Labels, TrainingData
 from tagkit.models.task_table import task_of
@@ -161,13 +162,19 @@ def prepare(config: Config, device: torch.device, corpus: Corpus | None = None) 
         affixes = frequent_affixes(surfaces) if fixed(config.embeddings.affix_dim) else ()
         own = _vocabulary(config, sentences, counts, chars, affixes, labels, vectors, units)
     vocabulary = extend_vocabulary(own, config, base) if base else own
+    words = predicted_words(counts)
+    beside = {}
+    if config.train.lm_loss:
+        beside[LANGUAGE] = language_target(config, sentences, words)
     weights = _weights(task, config, corpus.train)
-    encoded = task.encode(config, sentences, vocabulary, weights)
+    encoded = task.encode(config, sentences, vocabulary, weights, beside)
     model = task.build(config, vocabulary, TrainingData(encoded, corpus.train.path))
     if vectors:
         _place_vectors(model, vocabulary, vectors)
     if base:
         copy_weights(model, base, vocabulary)
+    if config.train.lm_loss:
+        add_language_loss(model, config, words)
     longest = config.data.max_length
     return Prepared(
         task=task,

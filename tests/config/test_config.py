@@ -65,7 +65,7 @@ LIMITS: list[tuple[str, list[str], list[tuple[str, str]]]] = [
     ("encoder.skip", ["2", "1000"], [("1", "greater than or equal to 2"), ("1001", "less than or equal to 1000")]),
     ("encoder.spectral_radius", ["'auto'", "1e-9", "9"], [("0", "'auto' or a number greater than 0"), ("inf", f"'auto' or {FINITE}")]),
     ("encoder.chrono", ["0", "3", "9"], [("2", "0, or a number greater than or equal to 3"), ("-1", "0, or a number greater than or equal to 3")]),
-    *((f"train.{name}", ["0", "9"], [("-1", NOT_BELOW_0), ("inf", FINITE)]) for name in ("flow_strength", "activation_penalty", "temporal_penalty")),
+    *((f"train.{name}", ["0", "9"], [("-1", NOT_BELOW_0), ("inf", FINITE)]) for name in ("flow_strength", "activation_penalty", "temporal_penalty", "lm_loss")),
     ("encoder.input_scale", ["1e-9", "9"], [("0", "greater than 0"), ("inf", FINITE)]),
     ("train.lr", ["'auto'", "1e-9", "7"], [("0", "'auto' or a number greater than 0"), ("-1", "'auto' or a number greater than 0"), ("inf", f"'auto' or {FINITE}")]),
     ("train.weight_decay", ["0", "1"], [("-1", NOT_BELOW_0)]),
@@ -114,6 +114,28 @@ def test_a_choice_that_there_is_not_is_answered_with_those_that_there_are(name: 
     *first, last = (f"'{choice}'" for choice in choices)
     expected = f"{', '.join(first)} or {last}" if first else last
     assert problems(f"{name}=nonsense") == (f'{name} = "nonsense": expected {expected}',)
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["encoder.cell=transformer"],
+         "train.lm_loss = 0.1 predicts words from states that have not read them, and a transformer "
+         "that reads in both directions has none: it needs encoder.bidirectional = false, or "
+         "train.lm_units = 'characters'"),
+        (["embeddings.char_cell=none", "train.lm_units=both"],
+         "train.lm_units = 'both' needs a network over characters: embeddings.char_cell is 'none'"),
+    ],
+)  # fmt: skip
+def test_a_language_model_loss_has_states_that_can_predict(
+    options: list[str], expected: str
+) -> None:
+    assert problems("train.lm_loss=0.1", *options) == (expected,)
+    for sound in (["encoder.bidirectional=false", "embeddings.char_cell=gru"],
+                  ["train.lm_units=characters", "embeddings.char_cell=gru"],
+                  # The other model's encoder and characters will be those of this one.
+                  ["train.init_from=x"], ["train.lm_loss=0"]):  # fmt: skip
+        load_config(None, ["train.lm_loss=0.1", *options, *sound])
 
 
 @pytest.mark.parametrize("periods", ["[]", "[2, 4]", "[1, 4, 2]", "[1, 2, 2]"])

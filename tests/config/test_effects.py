@@ -95,6 +95,8 @@ def problems(*overrides: str, **searched: Any) -> tuple[str, ...]:
          'encoder.weight_drop = 0.5: has no effect with encoder.cell = "sru"; leave it out'),
         (["encoder.cell=echo-state", "train.flow_strength=1"],
          'train.flow_strength = 1.0: has no effect with encoder.cell = "echo-state"; leave it out'),
+        (["train.lm_units=both"],
+         'train.lm_units = "both": has no effect with train.lm_loss = 0.0; leave it out'),
         (["train.seed=3", "train.seeds=[1, 2]"],
          "train.seed = 3: has no effect with train.seeds = [1, 2]; leave it out"),
         (["train.averaging=triggered", "train.average_decay=0.5"],

@@ -93,6 +93,8 @@ OTHER_RUNS = [
     ["train.averaging=triggered", "train.average_patience=1", "train.max_epochs=6"],
     ["train.averaging=triggered", "train.average_patience=1", "train.optimizer=sgd",
      "train.lr=1", "train.momentum=0", "train.schedule=constant", "train.max_epochs=6"],
+    ["train.lm_loss=0.1", "train.lm_units=both", "train.accumulate=2", "encoder.layers=2"],
+    ["task=classify", "train.lm_loss=0.1", "train.precision=bf16"],
     ["encoder.init=normal", "encoder.spectral_radius=1.1", "encoder.chrono=9"],
     ["encoder.cell=echo-state", "encoder.leak=learned", "encoder.sparsity=0.5"],
     # The schedule counts steps of the run, not batches nor steps since it was resumed.

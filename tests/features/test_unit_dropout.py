@@ -8,7 +8,8 @@ import torch
 from vocabularies import NO_FEATURES
 
 from tagkit.features.batch import Batch
-from tagkit.features.encoding import Target, encode
+from tagkit.features.encoding import encode
+from tagkit.features.targets import Target
 from tagkit.features.unit_dropout import UnitDropout
 from tagkit.features.unit_reading import UnitReading
 from tagkit.features.vocabulary import RESERVED, Vocabulary

@@ -12,7 +12,8 @@ from small_runs import TASKS, of_task
 from torch import Tensor, nn
 
 from tagkit.config import Config, EmbeddingsConfig, allowed, load_config, with_options
-from tagkit.features.encoding import Encoded, encode, tag_target
+from tagkit.features.encoding import Encoded, encode
+from tagkit.features.targets import tag_target
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.inference.predictor import Predictor, load
 from tagkit.models.model import Model

@@ -1,11 +1,12 @@
 """Recurrent layers: parity with torch, and the laws of padding and of direction."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import pytest
 import torch
-from cell_options import MOSTLY_SLOW, cell_of
+from cell_options import CELL_OPTIONS, MOSTLY_SLOW, cell_of
 from torch import Tensor, nn
 
 from tagkit.nn.encoder import Encoder
@@ -34,10 +35,10 @@ def layer(
     )
 
 
-def encoder(cell: str = "lstm", **changes: object) -> Encoder:
+def encoder(case: str = "lstm", /, **changes: object) -> Encoder:
     torch.manual_seed(2)
     options = {
-        **cell_of(cell), "inputs": 3, "hidden": 4, "layers": 2, "connection": "none",
+        **cell_of(case), "inputs": 3, "hidden": 4, "layers": 2, "connection": "none",
         "bidirectional": True, "merge": "concat", "output_layers": (), "segment": 0,
         "dropout": 0.0, "locked_dropout": 0.0, "word_dropout": 0.0,
     }  # fmt: skip
@@ -270,3 +271,38 @@ def test_dropout_works_in_training_alone(inputs: Tensor) -> None:
         expected = encoder()(inputs, MASK)
         assert not torch.equal(network(inputs, MASK), expected)
         assert torch.equal(network.eval()(inputs, MASK), expected)
+
+
+@pytest.mark.parametrize("cell", MOSTLY_SLOW)
+def test_states_of_one_side_know_nothing_of_the_other(cell: str, inputs: Tensor) -> None:
+    ours = encoder(cell, merge="product", segment=2).eval()
+    states, final, (ahead, back) = ours.read_sides(inputs, MASK)
+    expected, expected_final = ours.read(inputs, MASK)
+    assert torch.equal(states, expected)
+    assert torch.equal(final, expected_final)
+    assert back is not None
+    for token in range(4):
+        changed = inputs.clone()
+        changed[0, token] += 1
+        _, _, (after, before) = ours.read_sides(changed, MASK)
+        assert before is not None
+        assert torch.equal(after[0, :token], ahead[0, :token])
+        assert torch.equal(before[0, token + 1 :], back[0, token + 1 :])
+        assert not torch.equal(after[0, token], ahead[0, token])
+        assert not torch.equal(before[0, token], back[0, token])
+
+
+@pytest.mark.parametrize("cell", ["lstm", "transformer"])
+def test_one_direction_gives_the_states_of_its_topmost_layer(cell: str, inputs: Tensor) -> None:
+    ours = encoder(
+        cell=cell, bidirectional=False, options=replace(CELL_OPTIONS, heads=2),
+        output_layers=(7,),
+    ).eval()  # fmt: skip
+    states, _, (ahead, back) = ours.read_sides(inputs, MASK)
+    assert back is None
+    assert ahead.shape[-1] == states.shape[-1] == 4
+    lowest, topmost = ours.stack()  # with no dropout between them
+    torch.testing.assert_close(ahead, topmost(lowest(inputs, MASK), MASK))
+    changed = inputs.clone()
+    changed[:, 3:] += 1
+    assert torch.equal(ours.read_sides(changed, MASK)[2][0][:, :3], ahead[:, :3])

@@ -18,7 +18,7 @@ from tagkit.config import Config
 from tagkit.corpus.dataset import LabelKinds, Split
 from tagkit.corpus.splits import Corpus
 from tagkit.features.batch import Batch
-from tagkit.features.encoding import Target
+from tagkit.features.targets import Target
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.description import Description, encoder_name
 from tagkit.models.model import Model, build_embedding, build_encoder

@@ -77,10 +77,11 @@ class Faulty:
         monkeypatch.setattr(Model, "forward", faulty)
 
 
-def settings_without_chance(folder: Path, *, write: bool = True) -> Config:
+def settings_without_chance(folder: Path, *overrides: str, write: bool = True) -> Config:
     """A run without chance but for the order of the corpus."""
     options = ["encoder.dropout=0", "encoder.word_dropout=0", "embeddings.singleton_dropout=0",
-               "train.max_epochs=2", "train.checkpoint_every=3", "train.batch_size=9"]  # fmt: skip
+               "train.max_epochs=2", "train.checkpoint_every=3", "train.batch_size=9",
+               *overrides]  # fmt: skip
     if write:
         return tiny.config(folder, *options)
     return tiny.small(folder, *options)

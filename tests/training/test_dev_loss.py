@@ -13,7 +13,8 @@ from torchcrf import CRF
 
 from tagkit.errors import DataError, Interrupted
 from tagkit.features.bucketing import Ids
-from tagkit.features.encoding import Encoded, encode, tag_target
+from tagkit.features.encoding import Encoded, encode
+from tagkit.features.targets import tag_target
 from tagkit.inference.score import DevScores
 from tagkit.models.tagger import Tagger
 from tagkit.text.schemes import convert

@@ -30,8 +30,8 @@ def counted(processes, tensor):
 Processes._sum = counted
 listener = StopAt(int(sys.argv[3]))
 try:
-    trained = train(settings_without_chance(Path(sys.argv[2]), write=False), listener,
-                    resume=True, stop=listener.stop)
+    config = settings_without_chance(Path(sys.argv[2]), *sys.argv[4:], write=False)
+    trained = train(config, listener, resume=True, stop=listener.stop)
 except Interrupted:
     sys.exit(7)
 parameters = sum(p.numel() for p in trained.predictor.model.parameters())
@@ -41,7 +41,9 @@ print(json.dumps({"scores": [epoch.score for epoch in trained.epochs],
 """
 
 
-def run_two(folder: Path, stop_at: int = 10**6) -> list[subprocess.CompletedProcess[str]]:
+def run_two(
+    folder: Path, *overrides: str, stop_at: int = 10**6
+) -> list[subprocess.CompletedProcess[str]]:
     """Two processes, each told of the other as launchers do."""
     with socket.socket() as free:
         free.bind(("localhost", 0))
@@ -49,7 +51,17 @@ def run_two(folder: Path, stop_at: int = 10**6) -> list[subprocess.CompletedProc
     shared = {"WORLD_SIZE": "2", "MASTER_ADDR": "localhost", "MASTER_PORT": str(port),
               "LOCAL_WORLD_SIZE": "2"}  # fmt: skip
     tests = str(Path(__file__).parents[1] / "support")
-    command = [sys.executable, "-W", "ignore", "-c", PROGRAM, tests, str(folder), str(stop_at)]
+    command = [
+        sys.executable,
+        "-W",
+        "ignore",
+        "-c",
+        PROGRAM,
+        tests,
+        str(folder),
+        str(stop_at),
+        *overrides,
+    ]
     running = [
         subprocess.Popen(
             command,
@@ -71,12 +83,15 @@ def weights(folder: Path) -> dict[str, torch.Tensor]:
 
 
 @pytest.mark.slow
-def test_two_processes_with_half_the_batch_each_give_the_weights_of_one(tmp_path: Path) -> None:
+@pytest.mark.parametrize("overrides", [(), ("train.lm_loss=0.1", "train.lm_units=both")])
+def test_two_processes_with_half_the_batch_each_give_the_weights_of_one(
+    tmp_path: Path, overrides: tuple[str, ...]
+) -> None:
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
-    alone = train(settings_without_chance(tmp_path / "one"))
+    alone = train(settings_without_chance(tmp_path / "one", *overrides))
     settings_without_chance(tmp_path / "two")
-    first, second = run_two(tmp_path / "two")
+    first, second = run_two(tmp_path / "two", *overrides)
     assert first.returncode == second.returncode == 0
     assert first.stdout == second.stdout
     found = json.loads(first.stdout)
@@ -99,7 +114,7 @@ def test_two_processes_go_on_as_if_they_had_not_been_stopped(tmp_path: Path) -> 
         (tmp_path / name).mkdir()
         settings_without_chance(tmp_path / name)
     run_two(tmp_path / "whole")
-    assert [process.returncode for process in run_two(tmp_path / "stopped", 5)] == [7, 7]
+    assert [process.returncode for process in run_two(tmp_path / "stopped", stop_at=5)] == [7, 7]
     assert [process.returncode for process in run_two(tmp_path / "stopped")] == [0, 0]
     expected = weights(tmp_path / "whole")
     for name, tensor in weights(tmp_path / "stopped").items():
