@@ -23,8 +23,8 @@ class TrainConfig(Section):
             tune=False,
         ),
     ] = ""
-    # Howard and Ruder 2018, section 3.3: trained all at once, a model may forget what it knew before
-    # its new head has learnt anything.
+    # Howard and Ruder 2018, section 3.3: trained all at once, a model may forget what it knew
+    # before its head has learnt anything.
     unfreeze: Annotated[
         int,
         Field(ge=0, le=1000),

@@ -4,10 +4,11 @@ An id is a position in a list of the vocabulary. The new model's lists are the b
 followed by what the new corpus adds, so that every old tensor is the leading block of the new one.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import torch
+from torch import Tensor
 
 from tagkit.config import Config, options_of, training_scheme
 from tagkit.errors import ConfigError
@@ -136,23 +137,34 @@ def copy_weights(model: Model, base: Bundle, vocabulary: Vocabulary, name: str) 
     Raises:
         ConfigError: embeddings or encoder of the base model have other sizes.
     """
-    weights = base.model.state_dict()
-    mine = dict(model.named_parameters())
-    growth = _new_labels(model, base, vocabulary)
-    fits = {
-        head: new is not None
-        and all(_grows_by(new, weights[key].shape, mine[key].shape)
-                for key in mine if key.startswith(head) and key in weights)
-        for head, new in growth.items()
-    }  # fmt: skip
-    # Keys of `fits` are prefixes of names. What is neither of a head nor of these two is of training
-    # alone, such as the layers of a second loss, and every model has its own.
-    heads = tuple(head for head, fit in fits.items() if fit)
+    weights, mine = base.model.state_dict(), dict(model.named_parameters())
+    heads = _heads_that_fit(model, base, vocabulary)
+    for key in _copied(mine, weights, tuple(head for head, fit in heads.items() if fit), name):
+        # The leading block, in every dimension: a CRF's transitions grow in two.
+        mine[key][tuple(slice(size) for size in weights[key].shape)] = weights[key]
+        if key.startswith(_TABLES):
+            mine[key][PAD_ID] = 0  # the padding row, which training in early versions changed
+    titles = _titles(model)
+    return Copied(
+        words=len(base.vocabulary.words),
+        heads={titles.get(head, head.removesuffix(".")): fit for head, fit in heads.items()},
+    )
+
+
+def _copied(
+    mine: Mapping[str, Tensor], weights: Mapping[str, Tensor], heads: tuple[str, ...], name: str
+) -> list[str]:
+    """Names of the tensors that are copied: of embeddings, encoder, and the heads that fit.
+
+    Raises:
+        ConfigError: embeddings or encoder of the base model, of this name, have other sizes.
+    """
     copied, problems = [], []
     for key, tensor in mine.items():
-        old = weights.get(key)
+        # What is of none of these is of training alone, such as the layers of a second loss.
         if not key.startswith(("embed.", "encoder.", *heads)):
             continue
+        old = weights.get(key)
         if old is None:
             if not key.startswith((*heads, _OUTPUT_LAYERS)):
                 problems.append(f"{name}, from which training begins, has no {key}")
@@ -165,14 +177,7 @@ def copy_weights(model: Model, base: Bundle, vocabulary: Vocabulary, name: str) 
             )
     if problems:
         raise ConfigError("train.init_from", problems)
-    for key in copied:
-        # The leading block, in every dimension: a CRF's transitions grow in two.
-        mine[key][tuple(slice(size) for size in weights[key].shape)] = weights[key]
-        if key.startswith(_TABLES):
-            mine[key][PAD_ID] = 0  # the padding row, which training in early versions changed
-    titles = _titles(model)
-    of_heads = {titles.get(head, head.removesuffix(".")): fit for head, fit in fits.items()}
-    return Copied(words=len(base.vocabulary.words), heads=of_heads)
+    return copied
 
 
 def _fits(old: torch.Size, new: torch.Size, *, table: bool) -> bool:
@@ -188,18 +193,23 @@ def _titles(model: Model) -> dict[str, str]:
     }
 
 
-def _new_labels(model: Model, base: Bundle, vocabulary: Vocabulary) -> dict[str, int | None]:
-    """How many labels each head has beside those of the base model, by its prefix.
+def _heads_that_fit(model: Model, base: Bundle, vocabulary: Vocabulary) -> dict[str, bool]:
+    """Whether each head can have the base model's weights, by the prefix of its parameters' names.
 
-    None for a head that the base model lacks, or whose first labels are others.
+    Its first labels have to be those of the base model, and its tensors may be larger only by the
+    new labels. A tensor that the base model lacks, as softmax lacks the transitions of a CRF, does
+    not count.
     """
-    old_labels = base.model.head_labels(base.vocabulary)
-    found: dict[str, int | None] = {}
+    weights, old_labels = base.model.state_dict(), base.model.head_labels(base.vocabulary)
+    fits = {}
     for head, labels in model.head_labels(vocabulary).items():
         old = old_labels.get(head)
-        same = old is not None and tuple(labels[: len(old)]) == tuple(old)
-        found[head] = len(labels) - len(old) if old is not None and same else None
-    return found
+        fits[head] = old is not None and tuple(labels[: len(old)]) == tuple(old)
+        for key, tensor in model.named_parameters():
+            if fits[head] and key.startswith(head) and key in weights:
+                assert old is not None
+                fits[head] = _grows_by(len(labels) - len(old), weights[key].shape, tensor.shape)
+    return fits
 
 
 def _grows_by(rows: int, old: torch.Size, new: torch.Size) -> bool:

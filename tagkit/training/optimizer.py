@@ -121,7 +121,8 @@ class ModelOptimizer:
     def dense_gradients(self) -> list[Tensor]:
         """The gradients of all parameters but the row-updated table; zeros where there are none.
 
-        Not those of frozen layers, which a gradient of zeros would move: by weight decay. Every process has to send the same tensors: where one has no gradient, others may have one.
+        Every process has to send the same tensors: where one has no gradient, others may have one.
+        Frozen layers have none in any; zeros would move them, by weight decay.
         """
         found = []
         for parameter in self.dense.values():

@@ -56,8 +56,8 @@ def test_the_notes_say_when_each_group_is_trained() -> None:
 def test_each_group_has_a_share_of_the_rate_of_the_group_above_it() -> None:
     found, tensors = tuning(layer_lr_decay=0.5)
     assert {name: found.share_of(name) for name in NAMES} == {"h": 1, "b": 0.5, "a": 0.5, "e": 0.25}
-    groups = found.by_rate(tensors)
-    assert [(len(group["params"]), group["share"]) for group in groups] == [(1, 1), (1, 0.25), (2, 0.5)]
+    sizes = {group["share"]: len(group["params"]) for group in found.by_rate(tensors)}
+    assert sizes == {1: 1, 0.25: 1, 0.5: 2}
     (alone,) = tuning()[0].by_rate(tensors)  # without it torch sees one group, as ever
     assert (len(alone["params"]), alone["share"]) == (4, 1)
 
@@ -183,5 +183,5 @@ def test_epochs_with_frozen_layers_do_not_count_for_patience(
 @pytest.mark.parametrize("option", ["unfreeze = 1", "layer_lr_decay = 0.5"])
 def test_both_are_refused_without_another_model(tmp_path: Path, option: str) -> None:
     config = tiny.config(tmp_path, f"train.{option.replace(' ', '')}")
-    with pytest.raises(ConfigError, match=rf'train.{option}: has no effect with train.init_from = ""'):
+    with pytest.raises(ConfigError, match=rf'{option}: has no effect with train.init_from = ""'):
         train(config)
