@@ -60,7 +60,7 @@ BREAKS = [
           "trainer::test_a_plateau_on_dev_lowers"),
     Break("state", "self.step - self.position.done + len(steps) * epochs_left",
           "len(steps) * settings.max_epochs", "trainer::test_the_rate_falls_to_its_end"),
-    Break("optimizer", '            group["lr"] = lr\n', "            pass\n",
+    Break("optimizer", '            group["lr"] = lr * group["share"]\n', "            pass\n",
           "optimizer::test_weight_decay_and_momentum"),
     Break("ema", "return decay_at(self.steps, self.decay)", "return self.decay",
           "ema::test_the_mean_of_the_weights_is"),
@@ -107,7 +107,7 @@ BREAKS = [
           "optimizer::test_only_rows_are_updated"),
     Break("optimizer", "                table.weight.grad[table.padding_idx] = 0\n",
           "                pass\n", "padding_rows::test_padding_and_pretrained"),
-    Break("optimizer", "parameter.requires_grad and (", "(",
+    Break("optimizer", "named_parameters() if each.requires_grad}", "named_parameters()}",
           "padding_rows::test_a_parameter_without"),
     # Heads and their losses.
     Break("joint", "self.class_loss * of_classes, tokens", "of_classes, tokens",
