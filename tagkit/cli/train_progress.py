@@ -270,6 +270,8 @@ def _start_lines(
         yield f"       dev: {100 * unseen:.0f} % of its entities never seen in train"
     for text, names in _notes(splits).items():
         yield f"       {', '.join(names)}: {text}" if names else f"       {text}"
+    if prepared.started:
+        yield f"       {prepared.started}"
     if prepared.by_size:  # its number of epochs is that of one seed
         yield f"       {'each seed: ' if seeds > 1 else ''}{prepared.by_size}"
     if prepared.cut:

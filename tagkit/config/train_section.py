@@ -8,6 +8,7 @@ from tagkit.config.option import LABELS, Needs, Option, Section
 from tagkit.config.values import Auto, Device, Interval, Probability, Seed
 
 DEFAULT_BPTT = 512  # of texts with labels
+_WITH_BASE = Needs("train.init_from", but=("",))
 _WITH_PLATEAU = Needs("train.schedule", ("plateau",))
 
 
@@ -23,6 +24,26 @@ class TrainConfig(Section):
             tune=False,
         ),
     ] = ""
+    # Howard and Ruder 2018, section 3.3: trained all at once, a model may forget what it knew
+    # before its head has learnt anything.
+    unfreeze: Annotated[
+        int,
+        Field(ge=0, le=1000),
+        Option(
+            "Epochs after which the next group of layers is trained too, from the head down to the "
+            "embeddings; 0 for all from the start.",
+            needs=_WITH_BASE,
+        ),
+    ] = 0
+    # The same, section 3.2, with 1 / 2.6: lower layers hold what is more general.
+    layer_lr_decay: Annotated[
+        float,
+        Field(gt=0, le=1),
+        Option(
+            "Learning rate of each group of layers as a share of that of the group above it.",
+            needs=_WITH_BASE,
+        ),
+    ] = 1.0
     # adam: Kingma and Ba 2015. adamw decouples the weight decay (Loshchilov and Hutter 2019).
     optimizer: Annotated[Literal["adam", "adamw", "nadam", "sgd"], Option("Optimizer.")] = "adam"
     # High for Adam, whose usual value is 0.001; the schedule falls from it to 0.

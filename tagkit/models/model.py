@@ -102,6 +102,28 @@ class Model(nn.Module, ABC):
         beside = 0 if self.language_loss is None else count_parameters(self.language_loss)
         return count_parameters(self) - beside
 
+    def layer_groups(self) -> dict[str, list[str]]:
+        """Names of the parameters of each group of layers, from the input to the output.
+
+        Embeddings, each layer of the encoder with the connection past it, and all that follows:
+        output layers and heads. Each parameter is in one group; no group is empty.
+        """
+        groups: dict[str, list[str]] = {"embeddings": []}
+        groups |= {f"layer {number}": [] for number in range(1, len(self.encoder.layers) + 1)}
+        groups["head"] = []
+        for name, _ in self.named_parameters():
+            match name.split("."):
+                case ["embed", *_]:
+                    group = "embeddings"
+                case ["encoder", "layers", number, *_]:
+                    group = f"layer {int(number) + 1}"
+                case ["encoder", "connections", number, *_]:  # the first is that of layer 2
+                    group = f"layer {int(number) + 2}"
+                case _:  # output layers too: they are about the tags, and may be new
+                    group = "head"
+            groups[group].append(name)
+        return {group: names for group, names in groups.items() if names}
+
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """The loss of a batch, as `loss_of` returns it.
 

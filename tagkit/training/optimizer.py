@@ -20,6 +20,7 @@ from tagkit.features.batch import Batch
 from tagkit.models.model import Model
 from tagkit.nn.embedding import row_updated_table
 from tagkit.training.ema import TriggeredAverage, WeightAverage, swapped
+from tagkit.training.fine_tuning import FineTuning
 from tagkit.training.precision import loss_scaler
 from tagkit.training.row_adam import RowAdam
 
@@ -82,11 +83,14 @@ class ModelOptimizer:
             # Gradients as (rows read, dim) with their row numbers, instead of the whole table's,
             # which is zeros but for a few hundred rows.
             table.sparse = by_rows
+        trained = {name: each for name, each in model.named_parameters() if each.requires_grad}
         self.dense = {
             name: parameter
-            for name, parameter in model.named_parameters()
-            if parameter.requires_grad and (not self.rows or parameter is not self.rows.table)
+            for name, parameter in trained.items()
+            if not self.rows or parameter is not self.rows.table
         }
+        self.row_name = next((name for name in trained if name not in self.dense), "")
+        self.fine_tuning = FineTuning(model.layer_groups(), trained, settings)
         # Sparse gradients never hold the padding row; dense ones do.
         self.padded_tables = [
             module
@@ -94,7 +98,7 @@ class ModelOptimizer:
             if isinstance(module, nn.Embedding) and module.padding_idx is not None
         ]
         parameters = list(self.dense.values())
-        self.optimizer = make_optimizer(settings, parameters)
+        self.optimizer = make_optimizer(settings, self.fine_tuning.by_rate(self.dense))
         triggered = settings.averaging == "triggered"
         self.average = (
             TriggeredAverage(parameters, settings.average_patience)
@@ -111,6 +115,11 @@ class ModelOptimizer:
         if self.rows:
             self.rows.read(torch.unique(batch.words.word_ids))
 
+    def begin_epoch(self, number: int) -> None:
+        """Freeze the layers that an epoch, counted from 1, does not train."""
+        if self.settings.unfreeze:
+            self.fine_tuning.freeze_for(number)
+
     def zero_grad(self) -> None:
         """Drop all gradients, also those of frozen parameters."""
         self.model.zero_grad()
@@ -119,9 +128,12 @@ class ModelOptimizer:
         """The gradients of all parameters but the row-updated table; zeros where there are none.
 
         Every process has to send the same tensors: where one has no gradient, others may have one.
+        Frozen layers have none in any; zeros would move them, by weight decay.
         """
         found = []
         for parameter in self.dense.values():
+            if not parameter.requires_grad:
+                continue
             if parameter.grad is None:
                 parameter.grad = torch.zeros_like(parameter)
             found.append(parameter.grad)
@@ -174,13 +186,14 @@ class ModelOptimizer:
         """Change the weights by their gradients.
 
         Args:
-            lr: learning rate of this step.
+            lr: learning rate of this step, which is that of the head.
             decay: of the moving average, which `RowAdam` updates in the same pass.
         """
         for group in self.optimizer.param_groups:
-            group["lr"] = lr
+            group["lr"] = lr * group["share"]
         self.optimizer.step()
         if self.rows and (gradient := self.rows.table.grad) is not None:
+            lr *= self.fine_tuning.share_of(self.row_name)
             self.rows.step(gradient.indices()[0], gradient.values(), lr=lr, decay=decay)
 
     def _coalesced(self) -> list[Tensor]:
@@ -244,13 +257,15 @@ class ModelOptimizer:
         # torch's optimizers know their parameters by number. Ours are saved by name, so that a
         # layer that is added in a later version does not shift all others.
         state: dict[int, dict[str, Tensor]] = {}
-        for number, (name, mean) in enumerate(zip(self.dense, self.average.means, strict=True)):
+        groups = self.optimizer.param_groups
+        numbers = {id(each): n for n, each in enumerate(p for g in groups for p in g["params"])}
+        for (name, parameter), mean in zip(self.dense.items(), self.average.means, strict=True):
             mean.copy_(tensors[f"mean.{name}"])
             prefix = f"optimizer.{name}."
             kept = {key.removeprefix(prefix): value.clone() for key, value in tensors.items()
                     if key.startswith(prefix)}  # fmt: skip
             if kept:  # a parameter that has never had a gradient has none
-                state[number] = kept
+                state[numbers[id(parameter)]] = kept
         groups = self.optimizer.state_dict()["param_groups"]
         self.optimizer.load_state_dict({"state": state, "param_groups": groups})
         if self.rows:
@@ -310,8 +325,10 @@ def _suits_row_adam(settings: TrainConfig, table: Tensor) -> bool:
     )
 
 
-def make_optimizer(settings: TrainConfig, parameters: Sequence[Tensor]) -> torch.optim.Optimizer:
-    """The optimizer that the configuration names."""
+def make_optimizer(
+    settings: TrainConfig, parameters: Sequence[Tensor] | Sequence[dict[str, Any]]
+) -> torch.optim.Optimizer:
+    """The optimizer that the configuration names, of parameters or of torch's groups of them."""
     options: dict[str, Any] = {"lr": fixed(settings.lr), "weight_decay": settings.weight_decay}
     if settings.optimizer == "sgd":
         options["momentum"] = settings.momentum

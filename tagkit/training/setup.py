@@ -34,6 +34,7 @@ from tagkit.models.task import Task
 from tagkit.models.task_records import Labels, TrainingData
 from tagkit.models.task_table import task_of
 from tagkit.models.transfer import (
+    Copied,
     copy_weights,
     extend_vocabulary,
     inherit_options,
@@ -41,6 +42,7 @@ from tagkit.models.transfer import (
 )
 from tagkit.text.records import Sentence
 from tagkit.training.defaults import choose_by_size, choose_for_text
+from tagkit.wording import listed, plural, shown_name
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,7 @@ class Prepared:
         vectors: how many distinct words of the training corpus have a pretrained vector, and how
             many there are; None without vectors.
         by_size: what was chosen from the size of the corpus, in a sentence; empty if nothing was.
+        started: what was copied from the model of `train.init_from`, in a sentence; empty without.
         cut: number of training sentences longer than data.max_length, which are read in windows.
     """
 
@@ -77,6 +80,7 @@ class Prepared:
     device: torch.device
     vectors: tuple[int, int] | None
     by_size: str
+    started: str
     cut: int
 
 
@@ -171,8 +175,10 @@ def prepare(config: Config, device: torch.device, corpus: Corpus | None = None) 
     model = task.build(config, vocabulary, TrainingData(encoded, corpus.train.path))
     if vectors:
         _place_vectors(model, vocabulary, vectors)
+    started = ""
     if base:
-        copy_weights(model, base, vocabulary)
+        copied = copy_weights(model, base, vocabulary, config.train.init_from)
+        started = _started(copied, vocabulary, config.train.init_from)
     if config.train.lm_loss:
         add_language_loss(model, config, words)
     longest = config.data.max_length
@@ -189,6 +195,7 @@ def prepare(config: Config, device: torch.device, corpus: Corpus | None = None) 
         device=device,
         vectors=_covered(vocabulary, counts) if vectors else None,
         by_size=resolved.by_size,
+        started=started,
         cut=0 if task.is_whole else sum(len(s) > longest for s in corpus.train.sentences),
     )
 
@@ -312,6 +319,15 @@ def _vocabulary(
 def _place_vectors(model: Model, vocabulary: Vocabulary, vectors: Vectors) -> None:
     rows = [0] * RESERVED + [vocabulary.vector_row(word) for word in vocabulary.words]
     model.embed.words.place(torch.from_numpy(vectors.table), torch.tensor(rows))
+
+
+def _started(copied: Copied, vocabulary: Vocabulary, name: str) -> str:
+    """What a model has of its base model, in a sentence."""
+    kept = [head for head, fit in copied.heads.items() if fit]
+    fresh = [f"head of {head}" for head, fit in copied.heads.items() if not fit]
+    fresh += [plural(len(vocabulary.words) - copied.words, "word")]
+    heads = f" and head of {listed(kept)}" if kept else ""
+    return f"embeddings, encoder{heads} from {shown_name(name)}; new: {', '.join(fresh)}"
 
 
 def _covered(vocabulary: Vocabulary, counts: Counter[str]) -> tuple[int, int]:

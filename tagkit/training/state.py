@@ -77,10 +77,11 @@ class RunState:
     def __init__(
         self, prepared: Prepared, processes: Processes, note: Callable[[str], None]
     ) -> None:
-        """The state before the first step; `note` is called when memory is short."""
+        """The state before the first step; `note` is called with what a user should know."""
         settings = prepared.config.train
         self.prepared = prepared
         self.processes = processes
+        self.note = note
         self.optimizer = ModelOptimizer(prepared.model, settings, processes.count)
         self.micro_batches = MicroBatches(prepared, processes, note)
         # The same in all processes, which have to cut the same batches: see `MicroBatches.split`.
@@ -109,6 +110,10 @@ class RunState:
         With batches measured in tokens, epochs differ in their number of steps. The schedule
         assumes that all later epochs are as long as this one, so it ends with the last step.
         """
+        epoch = len(self.epochs) + 1
+        self.optimizer.begin_epoch(epoch)
+        if not self.position.done and (note := self.optimizer.fine_tuning.note(epoch)):
+            self.note(note)
         # The plan itself is not saved: a resumed run makes that of its epoch again.
         self.shuffler.bit_generator.state = dict(self.position.shuffler)
         steps = self._steps(self.shuffler)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from config_problems import CHOICES, option, problems
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tagkit.config import (
@@ -159,7 +159,6 @@ values = {
 }
 
 
-@settings(max_examples=50)
 @given(st.fixed_dictionaries({}, optional=values))
 def test_a_configuration_written_as_toml_is_read_back_exactly(chosen: dict[str, Any]) -> None:
     config = load_config(flags=chosen)

@@ -513,10 +513,19 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in the backg
         (signal.SIGINT, 130),
     ],
 )
-@pytest.mark.parametrize("command", [["convert", "train.conll", "out.jsonl"],
-                                     ["convert", "train.conll", "notes.ann"],
-                                     ["convert", "train.conll", "brat", "--to=brat"],
-                                     ["check", "train.conll", "--fix", "out.conll"]])  # fmt: skip
+@pytest.mark.parametrize(
+    "command",
+    mostly_slow(  # one file, and a folder
+        (
+            words.split()
+            for words in (
+                "convert train.conll out.jsonl", "convert train.conll brat --to=brat",
+                "convert train.conll notes.ann", "check train.conll --fix out.conll",
+            )
+        ),
+        always=2,
+    ),
+)  # fmt: skip
 def test_a_signal_leaves_no_temporary_file_and_is_the_status(
     number: signal.Signals, status: int, command: list[str]
 ) -> None:

@@ -119,7 +119,7 @@ def key(item: Item) -> tuple[str, tuple[str, ...], str]:
 
 
 @pytest.mark.parametrize("name", FORMATS)
-@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_what_was_written_reads_back_equal_or_is_refused(
     name: str, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
@@ -203,7 +203,7 @@ STYLES = {
 }
 
 
-@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(tokens=words, label=odd | st.just("pos"))
 def test_predicted_tags_read_back_as_columns_or_are_refused(
     tmp_path_factory: pytest.TempPathFactory, tokens: list[str], label: str
@@ -233,7 +233,7 @@ def test_predicted_tags_read_back_as_columns_or_are_refused(
     assert found == Sentence(tuple(tokens), ("B-X",) * len(tokens))
 
 
-@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(text=odd, label=odd | st.just("pos"))
 def test_predicted_classes_read_back_as_tsv_or_are_refused(
     tmp_path_factory: pytest.TempPathFactory, text: str, label: str

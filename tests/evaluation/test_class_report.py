@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tagkit.evaluation.class_report import JointReport, make_class_report, whole_accuracy
@@ -23,7 +23,6 @@ def same(ours: Score, theirs: tuple[float, ...]) -> None:
     assert (ours.precision, ours.recall, ours.f1) == pytest.approx(theirs[:3])
 
 
-@settings(max_examples=50)
 @given(ONE)
 def test_scores_of_one_class_are_those_of_scikit_learn(pairs: list[tuple[str, str]]) -> None:
     from sklearn.metrics import accuracy_score, precision_recall_fscore_support
@@ -45,7 +44,6 @@ def test_scores_of_one_class_are_those_of_scikit_learn(pairs: list[tuple[str, st
         assert report.types[label].support == each[3][number]
 
 
-@settings(max_examples=50)
 @given(SETS)
 def test_scores_of_several_classes_are_those_of_scikit_learn(
     pairs: list[tuple[set[str], set[str]]],

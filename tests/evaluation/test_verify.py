@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tagkit.errors import DataError
@@ -34,7 +34,6 @@ FOUND = [["B-LOC", "I-LOC", "O", "B-LOC"], ["I-PER", "B-PER"]]
 
 
 @pytest.mark.parametrize("scheme", SPAN_SCHEMES)
-@settings(max_examples=50)
 @given(pairs=odd_corpora)
 @example(pairs=[[("B", "B-_")]])
 @example(pairs=[[("B-_", "B-_"), ("B", "B-_")]])

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import tiny
 import torch
+from marks import mostly_slow
 from small_runs import of_task
 from vocabularies import NO_FEATURES
 
@@ -168,7 +169,10 @@ def test_a_list_of_one_column_is_a_model_of_one_head(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "metric", ["UPOS_accuracy", "MISC.NER_f1", "FEATS_f1", "LEMMA_unknown_accuracy", "loss"]
+    "metric",
+    mostly_slow(
+        ["MISC.NER_f1", "loss", "UPOS_accuracy", "FEATS_f1", "LEMMA_unknown_accuracy"], always=2
+    ),
 )
 def test_the_metric_of_a_column_selects_the_best_epoch(tmp_path: Path, metric: str) -> None:
     trained = train(of_task(tmp_path, "columns", f"train.metric={metric}"))

@@ -7,10 +7,11 @@ import tiny
 import torch
 from marks import mostly_slow
 
-from tagkit.config import Config, load_config
+from tagkit.config import Config, load_config, refuse_without_effect
 from tagkit.errors import BundleError, ConfigError
 from tagkit.inference.predictor import load
 from tagkit.models.bundle import load_bundle
+from tagkit.models.transfer import copy_weights
 from tagkit.training.setup import Prepared, prepare
 from tagkit.training.trainer import train
 
@@ -167,6 +168,121 @@ def test_a_head_of_more_tags_of_another_kind_is_drawn_anew(tmp_path: Path, kind:
         if not name.startswith("head."):
             block = mine[name][tuple(slice(size) for size in tensor.shape)]
             assert torch.equal(block, tensor), name
+
+
+@pytest.fixture(scope="module")
+def classified(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
+    """A classifier with a feed-forward layer, and its corpora."""
+    folder = tmp_path_factory.mktemp("classified")
+    files = tiny.classified(folder)
+    config = tiny.small(folder, "task=classify", "head.pooling=mean", "head.hidden=[6]",
+                        "train.max_epochs=1", **files)  # fmt: skip
+    train(config)
+    return folder / "model", files
+
+
+@pytest.mark.parametrize(
+    ("options", "kept"),
+    [
+        (["head.pooling=mean", "head.hidden=[6]"], True),
+        (["head.pooling=max", "head.hidden=[6]"], True),  # of the same size
+        # The old weights would be the corner of the new ones, and would read other features.
+        (["head.pooling=concat", "head.hidden=[6]"], False),
+        (["head.pooling=mean", "head.hidden=[9]"], False),
+        (["head.pooling=mean", "head.hidden=[6, 6]"], False),
+    ],
+    ids=lambda value: "+".join(value) if isinstance(value, list) else None,
+)
+def test_a_head_of_other_sizes_is_drawn_anew_as_a_whole(
+    tmp_path: Path,
+    classified: tuple[Path, dict[str, str]],
+    options: list[str],
+    kept: bool,
+) -> None:
+    base, files = classified
+    config = tiny.small(tmp_path, "task=classify", f"train.init_from={base}", *options, **files)
+    run = prepared(config)
+    theirs = load_bundle(base).model.state_dict()
+    for name, tensor in run.model.class_head.named_parameters():
+        old = theirs.get(f"class_head.{name}")
+        if tensor.dim() > 1:  # biases begin at zero
+            block = tensor if old is None else tensor[tuple(slice(size) for size in old.shape)]
+            assert (old is not None and torch.equal(block, old)) == kept, name
+    heads = " and head of classes" if kept else ""
+    new = "" if kept else "head of classes, "
+    assert run.started == f"embeddings, encoder{heads} from {base}; new: {new}0 words"
+
+
+def test_gates_of_a_larger_decoder_are_not_mixed_with_those_of_a_smaller_one(
+    tmp_path: Path,
+) -> None:
+    # (3 gates x 4, ...) is a corner of (3 gates x 5, ...), where other rows are the second gate's.
+    feedback = ["head.kind=feedback", "train.max_epochs=1"]
+    train(tiny.config(tmp_path, *feedback, "head.feedback_hidden=4"))
+    tiny.write(tmp_path / "new.conll", companies(40) + tiny.lines(20, seed=5))
+    found = {}
+    for hidden in (4, 5):
+        config = tiny.small(
+            tmp_path, *feedback, f"head.feedback_hidden={hidden}",
+            f"train.init_from={tmp_path / 'model'}",
+            **{"data.train_file": str(tmp_path / "new.conll")},
+        )  # fmt: skip
+        run = prepared(config)
+        found[hidden] = dict(run.model.head.named_parameters())
+        assert ("new: head of tags" in run.started) == (hidden == 5)
+    old = load_bundle(tmp_path / "model")
+    assert len(run.vocabulary.tags) > len(old.vocabulary.tags)
+    theirs = dict(old.model.head.named_parameters())
+    (gates,) = [name for name in theirs if name.endswith("weight_hh_l0")]
+    assert torch.equal(found[4][gates], theirs[gates])
+    assert found[5][gates].shape == (15, 5)
+    assert not torch.equal(found[5][gates][:12, :4], theirs[gates])
+
+
+def test_output_layers_are_about_tags_and_are_neither_given_to_classes_nor_asked_of_them(
+    tmp_path: Path, classified: tuple[Path, dict[str, str]]
+) -> None:
+    # Otherwise the configuration of the new model would be refused in a further run.
+    base, files = classified
+    start = f"train.init_from={base}"
+    tags = prepared(tiny.config(tmp_path, start, "encoder.output_layers=[7]"))
+    assert tags.model.encoder.output_layers[0].weight.shape == (7, 32)
+    assert "head of tags" in tags.started.partition("; new: ")[2]
+    train(tiny.config(tmp_path, "encoder.output_layers=[7]", "train.max_epochs=1"))
+    options = ["task=classify", f"train.init_from={tmp_path / 'model'}"]
+    classes = prepared(tiny.small(tmp_path, *options, "encoder.hidden=16", **files))
+    assert classes.config.encoder.output_layers == ()
+    refuse_without_effect(classes.config, "config.toml")
+    old = load_bundle(tmp_path / "model").model.state_dict()
+    for name, tensor in classes.model.encoder.named_parameters():
+        assert torch.equal(tensor, old[f"encoder.{name}"])
+
+
+def test_a_one_way_encoder_of_another_task_makes_a_one_way_model(tmp_path: Path) -> None:
+    options = ["encoder.bidirectional=false", "train.max_epochs=1"]
+    train(tiny.config(tmp_path, *options, *tiny.WITHOUT_CHARACTERS))
+    start = [*tiny.WITHOUT_CHARACTERS, f"train.init_from={tmp_path / 'model'}", "task=classify",
+             "head.pooling=concat"]  # fmt: skip
+    files = tiny.classified(tmp_path)
+    run = prepared(tiny.small(tmp_path, *start, **files))
+    assert run.model.encoder.layers[0].backwards is None
+    assert run.model.class_head.pooling.outputs == 3 * 16
+    assert run.model.embed.chars is None
+    with pytest.raises(ConfigError, match=r"encoder.bidirectional = True: .* has False; leave it"):
+        prepared(tiny.small(tmp_path, *start, "encoder.bidirectional=true", **files))
+
+
+def test_an_encoder_of_other_sizes_is_named(tmp_path: Path, base: Path) -> None:
+    # As of a task whose units are not words, whatever the options say.
+    run, old = prepared(further(tmp_path, base)), load_bundle(base)
+    old.model.encoder.layers[0] = torch.nn.Linear(3, 2)
+    with pytest.raises(ConfigError, match=r"base, from which .* begins, has no encoder.layers"):
+        copy_weights(run.model, old, run.vocabulary, "base")
+    old = load_bundle(base)
+    network = old.model.encoder.layers[0].forwards
+    network.weight_hh_l0 = torch.nn.Parameter(torch.zeros(64, 3))
+    with pytest.raises(ConfigError, match=r"weight_hh_l0 of shape \(64, 3\), expected \(64, 16\)"):
+        copy_weights(run.model, old, run.vocabulary, "base")
 
 
 def test_plain_labels_keep_theirs_and_put_others_behind_them(tmp_path: Path) -> None:

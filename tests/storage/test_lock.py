@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 import tiny
+from marks import mostly_slow
 
 from tagkit.errors import CheckpointError
 from tagkit.storage.lock import LOCK, MANIFEST, locked
@@ -66,8 +67,14 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("flags", [{}, {"resume": True}, {"force": True}])
-@pytest.mark.parametrize("begin", [train, train_seeds])
+@pytest.mark.parametrize(
+    ("begin", "flags"),
+    mostly_slow(
+        [(train, {}), (train, {"resume": True}), (train_seeds, {"force": True}),
+         (train, {"force": True}), (train_seeds, {}), (train_seeds, {"resume": True})],
+        always=3,
+    ),
+)  # fmt: skip
 def test_a_second_run_is_refused_at_once_with_the_first_ones_process_and_start(
     corpus: Path, tmp_path: Path, flags: dict[str, bool], begin: object
 ) -> None:

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 import tiny
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from tagkit.config import Config
@@ -423,7 +422,6 @@ def test_a_run_of_seeds_that_was_stopped_has_nothing_foreign_in_it(
 OTHERS = [*sorted(MINE), "x", "a/b", ".best.writing/config.toml", "seed-3/best/x"]
 
 
-@hypothesis_settings(max_examples=60)
 @given(names=st.lists(st.sampled_from(OTHERS)))
 def test_no_folder_of_others_loses_anything_to_clearing(
     tmp_path_factory: pytest.TempPathFactory, names: list[str]

@@ -8,6 +8,7 @@ from tagkit.nn.heads.crf import CrfHead
 from tagkit.nn.heads.feedback import FeedbackHead
 from tagkit.nn.heads.pooling import (
     AttentionPooling,
+    ConcatPooling,
     LastPooling,
     MaxPooling,
     MeanMaxPooling,
@@ -33,5 +34,6 @@ POOLINGS: dict[str, type[Pooling]] = {
     "mean": MeanPooling,
     "max": MaxPooling,
     "mean+max": MeanMaxPooling,
+    "concat": ConcatPooling,
     "attention": AttentionPooling,
 }

@@ -6,6 +6,8 @@
     mean       the mean of the states (Jurafsky and Martin, eq. 13.15)
     max        the largest value of each feature (the same section)
     mean+max   both, side by side
+    concat     the final state, the mean and the maximum, side by side (Howard and Ruder 2018,
+               section 3.3)
     attention  sum of a[t] h[t], a = softmax over t of q . tanh(W h[t] + b), q one learned query
                (Yang et al. 2016, eqs. 5-7)
 
@@ -84,6 +86,20 @@ class MeanMaxPooling(Pooling):
         """As in `Pooling`."""
         # two of (batch, inputs) -> (batch, 2 x inputs)
         return torch.cat((_mean(states, mask), _max(states, mask)), dim=1), None
+
+
+class ConcatPooling(Pooling):
+    """Final states, mean and maximum, side by side."""
+
+    def __init__(self, inputs: int) -> None:
+        """`inputs` features of each state."""
+        super().__init__(inputs)
+        self.outputs = 3 * inputs
+
+    def forward(self, states: Tensor, final: Tensor, mask: Tensor) -> tuple[Tensor, Tensor | None]:
+        """As in `Pooling`."""
+        # three of (batch, inputs) -> (batch, 3 x inputs)
+        return torch.cat((final, _mean(states, mask), _max(states, mask)), dim=1), None
 
 
 class AttentionPooling(Pooling):

@@ -120,7 +120,6 @@ ITEMS: dict[str, st.SearchStrategy[list[Item]]] = {
 
 
 @pytest.mark.parametrize("name", FORMATS)
-@settings(max_examples=60)
 @given(data=st.data())
 def test_reading_what_was_written_gives_it_back_in_every_format(
     name: str, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject

@@ -41,7 +41,9 @@ def by_hand(
     mean = [sum(column) / len(states) for column in columns]
     largest = [max(column) for column in columns]
     if not isinstance(layer, AttentionPooling):
-        return {"last": final, "mean": mean, "max": largest, "mean+max": mean + largest}[kind]
+        parts = {"last": final, "mean": mean, "max": largest}
+        parts |= {"mean+max": mean + largest, "concat": final + mean + largest}
+        return parts[kind]
     keys, query = layer.keys, layer.query.weight[0].tolist()
     scores = []
     for state in states:
