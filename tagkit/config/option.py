@@ -49,6 +49,11 @@ class Needs:
         return value not in self.but and (not self.values or value in self.values)
 
 
+# Of options that matter where weights follow a gradient, and not where a solution in closed form is
+# computed from the corpus.
+BY_GRADIENT = Needs("train.readout", ("gradient",))
+
+
 @dataclass(frozen=True, slots=True)
 class Option:
     """Help text and properties of one option.

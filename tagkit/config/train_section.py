@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field
 
-from tagkit.config.option import Needs, Option, Section
+from tagkit.config.option import BY_GRADIENT, Needs, Option, Section
 from tagkit.config.values import Auto, Device, Interval, Probability, Seed
 
 _WITH_PLATEAU = Needs("train.schedule", ("plateau",))
@@ -22,24 +22,46 @@ class TrainConfig(Section):
             tune=False,
         ),
     ] = ""
+    # Jaeger 2001; Goodfellow, Bengio and Courville, section 10.8. A reservoir is not trained, and so
+    # least squares have a solution in closed form, from one pass over the corpus.
+    readout: Annotated[
+        Literal["gradient", "ridge"],
+        Option(
+            "How weights are found: by gradient, or those of the head alone by ridge regression, in "
+            "closed form, on the states of an echo-state network."
+        ),
+    ] = "gradient"
+    ridge: Annotated[
+        Auto | Annotated[float, Field(gt=0)],
+        Option(
+            "Penalty of ridge regression, as a multiple of the mean variance of a state; auto: the "
+            "best on dev of 0.000001 to 0.1.",
+            needs=Needs("train.readout", ("ridge",)),
+        ),
+    ] = "auto"
     # adam: Kingma and Ba 2015. adamw decouples the weight decay (Loshchilov and Hutter 2019).
-    optimizer: Annotated[Literal["adam", "adamw", "nadam", "sgd"], Option("Optimizer.")] = "adam"
+    optimizer: Annotated[
+        Literal["adam", "adamw", "nadam", "sgd"], Option("Optimizer.", needs=BY_GRADIENT)
+    ] = "adam"
     # High for Adam, whose usual value is 0.001; the schedule falls from it to 0.
     lr: Annotated[
         Auto | Annotated[float, Field(gt=0)],
-        Option("Maximum learning rate; auto: 0.003, more for a small corpus."),
+        Option("Maximum learning rate; auto: 0.003, more for a small corpus.", needs=BY_GRADIENT),
     ] = "auto"
     momentum: Annotated[
         Probability, Option("Momentum of sgd.", needs=Needs("train.optimizer", ("sgd",)))
     ] = 0.9
-    weight_decay: Annotated[float, Field(ge=0), Option("Weight decay.")] = 0.0
+    weight_decay: Annotated[float, Field(ge=0), Option("Weight decay.", needs=BY_GRADIENT)] = 0.0
     # cosine: Loshchilov and Hutter 2017. plateau alone looks at the dev score.
     schedule: Annotated[
-        Literal["constant", "linear", "cosine", "plateau"], Option("Learning rate schedule.")
+        Literal["constant", "linear", "cosine", "plateau"],
+        Option("Learning rate schedule.", needs=BY_GRADIENT),
     ] = "linear"
     # Adam's first estimates of variance rest on few gradients, and full steps by them overshoot.
     warmup_steps: Annotated[
-        int, Field(ge=0), Option("Steps in which the learning rate rises from 0 to lr.")
+        int,
+        Field(ge=0),
+        Option("Steps in which the learning rate rises from 0 to lr.", needs=BY_GRADIENT),
     ] = 0
     anneal_factor: Annotated[
         float,
@@ -64,7 +86,11 @@ class TrainConfig(Section):
     # max_epochs is not the run that it would have been; to train on is worth that.
     max_epochs: Annotated[
         Auto | Annotated[int, Field(ge=1)],
-        Option("Maximum number of epochs; auto: 20, more for a small corpus.", resume=True),
+        Option(
+            "Maximum number of epochs; auto: 20, more for a small corpus.",
+            resume=True,
+            needs=BY_GRADIENT,
+        ),
     ] = "auto"
     # The names of metrics depend on the task: those that it does not have are refused before the
     # first step (`evaluation.criterion`). Trials that were ranked by different numbers would not
@@ -85,6 +111,7 @@ class TrainConfig(Section):
             "Epochs without a better dev score, after the first score above 0, before training "
             "stops; 0: no limit; auto: 8, more for a small corpus.",
             resume=True,
+            needs=BY_GRADIENT,
         ),
     ] = "auto"
     # Truncated back-propagation through time (Williams and Peng 1990): a long text is read whole,
@@ -109,13 +136,19 @@ class TrainConfig(Section):
         ),
     ] = 0.0
     # The gradient is that of one large batch, exactly, at the memory of a small one.
-    accumulate: Annotated[int, Field(ge=1), Option("Batches per step of the optimizer.")] = 1
+    accumulate: Annotated[
+        int, Field(ge=1), Option("Batches per step of the optimizer.", needs=BY_GRADIENT)
+    ] = 1
     # Pascanu et al. 2013: gradients of recurrent networks explode now and then.
     max_grad_norm: Annotated[
-        float, Field(ge=0), Option("Maximum norm of the gradient, which is scaled; 0 for none.")
+        float,
+        Field(ge=0),
+        Option("Maximum norm of the gradient, which is scaled; 0 for none.", needs=BY_GRADIENT),
     ] = 5.0
     max_grad_value: Annotated[
-        float, Field(ge=0), Option("Maximum of each value of the gradient; 0 for none.")
+        float,
+        Field(ge=0),
+        Option("Maximum of each value of the gradient; 0 for none.", needs=BY_GRADIENT),
     ] = 0.0
     # A random step leaves a cliff of the loss that skipping would stay on (Goodfellow, Bengio and
     # Courville, section 10.11.1).
@@ -123,12 +156,14 @@ class TrainConfig(Section):
         Literal["skip", "random"],
         Option(
             "What to do with a step whose loss or gradient is not finite: skip it, or make a "
-            "random step of max_grad_norm."
+            "random step of max_grad_norm.",
+            needs=BY_GRADIENT,
         ),
     ] = "skip"
     # Polyak and Juditsky 1992. The mean is what is scored and saved.
     average_decay: Annotated[
-        Probability, Option("Decay of the running mean of the weights; 0 for none.")
+        Probability,
+        Option("Decay of the running mean of the weights; 0 for none.", needs=BY_GRADIENT),
     ] = 0.999
     # Of everything random: initial weights, order of batches, dropout, and the split of dev.
     seed: Annotated[Seed, Option("Random seed.", needs=Needs("train.seeds", ((),)))] = 1
@@ -142,8 +177,7 @@ class TrainConfig(Section):
         Field(ge=0),
         Option(
             "Time limit of the whole run in minutes; 0 for none.", "no limit",
-            resume=True, resume_search=True, tune=False,
-        ),
+            resume=True, resume_search=True, tune=False, needs=BY_GRADIENT),
     ] = 0.0  # fmt: skip
     # In minutes by default: a step may take a millisecond or a minute.
     checkpoint_every: Annotated[
@@ -152,11 +186,13 @@ class TrainConfig(Section):
             "Steps (500) or minutes (10m) between checkpoints; also after each epoch.",
             resume=True,
             tune=False,
+            needs=BY_GRADIENT,
         ),
     ] = "10m"
     # bf16 has the exponent of fp32; fp16 needs its loss scaled, which is done on a GPU alone.
     precision: Annotated[
-        Literal["fp32", "bf16", "fp16"], Option("Precision of training; fp16 needs a GPU.")
+        Literal["fp32", "bf16", "fp16"],
+        Option("Precision of training; fp16 needs a GPU.", needs=BY_GRADIENT),
     ] = "fp32"
     tracker: Annotated[
         Literal["none", "tensorboard"],

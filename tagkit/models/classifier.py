@@ -24,7 +24,7 @@ from tagkit.evaluation.judged import Judged
 from tagkit.evaluation.metrics import Kind
 from tagkit.evaluation.report import Report
 from tagkit.features.batch import Batch
-from tagkit.features.encoding import Target, class_target
+from tagkit.features.encoding import Encoded, Target, class_target
 from tagkit.features.vocabulary import Vocabulary, most_frequent
 from tagkit.models.agreement import check_classes, check_features, check_no_tags
 from tagkit.models.calibration import CLASSES
@@ -32,6 +32,7 @@ from tagkit.models.description import Description, encoder_name, metric_columns
 from tagkit.models.judging import judged_classes
 from tagkit.models.model import Model, build_embedding, build_encoder
 from tagkit.models.output import ModelOutput, require_number
+from tagkit.models.readout import ClassReadout, Readout
 from tagkit.models.task import Task
 from tagkit.models.task_records import (
     Labels,
@@ -71,6 +72,10 @@ class Classifier(Model):
     ) -> ModelOutput:
         """Probabilities of the classes, whatever `confidence` says: they cost nothing extra."""
         return class_output(self.class_head, states, final, mask)
+
+    def readouts(self, data: Encoded) -> Sequence[Readout]:
+        """That of the classes."""
+        return (ClassReadout(self.class_head),)
 
     def heads_by_name(self) -> Mapping[str, Any]:
         """The head of classes."""

@@ -35,6 +35,7 @@ from tagkit.models.transfer import (
 )
 from tagkit.text.records import Sentence
 from tagkit.training.defaults import choose_by_size
+from tagkit.training.run_settings import refuse_unsolvable
 
 
 @dataclass(frozen=True)
@@ -112,6 +113,7 @@ def resolve(config: Config, corpus: Corpus | None = None) -> Resolved:
         config = inherit_options(config, base, config.train.init_from)
     corpus = corpus or task.read(config)
     config = task.resolve(config, corpus)
+    refuse_unsolvable(config)
     criterion = chosen_criterion(task, config, corpus)
     config, vectors = _with_vectors(config, base)
     sentences = task.examples(config, corpus.train)

@@ -18,6 +18,7 @@ from tagkit.training.distributed import Processes
 from tagkit.training.lr_schedule import Schedule
 from tagkit.training.micro_batches import MicroBatches
 from tagkit.training.optimizer import ModelOptimizer
+from tagkit.training.run_settings import run_settings
 from tagkit.training.saved_state import (
     StateRecord,
     check_generator,
@@ -77,7 +78,7 @@ class RunState:
         self, prepared: Prepared, processes: Processes, note: Callable[[str], None]
     ) -> None:
         """The state before the first step; `note` is called when memory is short."""
-        settings = prepared.config.train
+        self.settings = settings = run_settings(prepared.config.train)
         self.prepared = prepared
         self.processes = processes
         self.optimizer = ModelOptimizer(prepared.model, settings, processes.count)
@@ -112,7 +113,7 @@ class RunState:
         self.shuffler.bit_generator.state = dict(self.position.shuffler)
         steps = self._steps(self.shuffler)
         # The current epoch is among those that are left.
-        epochs_left = fixed(self.prepared.config.train.max_epochs) - len(self.epochs)
+        epochs_left = fixed(self.settings.max_epochs) - len(self.epochs)
         self.schedule.total_steps = self.step - self.position.done + len(steps) * epochs_left
         return EpochPlan(steps, self.prepared.encoded.target_count / len(steps))
 
