@@ -22,13 +22,13 @@ class TrainConfig(Section):
             tune=False,
         ),
     ] = ""
-    # Jaeger 2001; Goodfellow, Bengio and Courville, section 10.8. A reservoir is not trained, and so
-    # least squares have a solution in closed form, from one pass over the corpus.
+    # Jaeger 2001; Goodfellow, Bengio and Courville, section 10.8. A reservoir is not trained: least
+    # squares have a solution in closed form, from one pass over the corpus.
     readout: Annotated[
         Literal["gradient", "ridge"],
         Option(
-            "How weights are found: by gradient, or those of the head alone by ridge regression, in "
-            "closed form, on the states of an echo-state network."
+            "How weights are found: by gradient, or those of the head alone by ridge regression on "
+            "the states of an echo-state network."
         ),
     ] = "gradient"
     ridge: Annotated[

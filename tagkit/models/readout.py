@@ -215,5 +215,5 @@ def fit_scales(readout: Readout, examples: Sequence[Examples]) -> Tensor:
         loss.backward()  # type: ignore[no-untyped-call]
         return loss
 
-    search.step(closure)
+    search.step(closure)  # type: ignore[no-untyped-call]
     return logs.detach().exp()
