@@ -24,7 +24,7 @@ from tagkit.nn.heads.classification import ClassHead
 from tagkit.nn.heads.crf import CrfHead
 from tagkit.nn.heads.softmax import weighted_cross_entropy
 from tagkit.nn.heads.tagging import ChainHead, StepScores
-from tagkit.nn.padding import weight_of_tokens
+from tagkit.nn.padding import weight_of_tokens, zero_padding
 from tagkit.nn.ridge import Rows, Solution
 
 # Of scores between -1 and 1; that of the bigrams.
@@ -129,6 +129,8 @@ class TagReadout(Readout):
         if self.bigrams:
             for name, parameter in self._steps().items():
                 scaled[name] = scales[1] * parameter
+        # What lies on padding would reach the gradient as 0 times its value, which may be no number.
+        scores = zero_padding(scores, examples.mask)
         arguments = (scores, examples.mask, examples.targets, examples.weights)
         total: Tensor = functional_call(self.head, scaled, arguments)[0]
         return total

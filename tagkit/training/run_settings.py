@@ -38,9 +38,7 @@ def refuse_unsolvable(config: Config) -> None:
             f"{encoder.cell!r}"
         )
     if encoder.leak == "learned":
-        problems.append(
-            "encoder.leak = 'learned' needs a gradient; expected a number or 'spectrum'"
-        )
+        problems.append("encoder.leak = 'learned' needs a gradient; name a number or 'spectrum'")
     if encoder.connection == "highway":
         problems.append("encoder.connection = 'highway' has a gate to train; name 'residual'")
     if encoder.output_layers:
