@@ -129,7 +129,7 @@ class TagReadout(Readout):
         if self.bigrams:
             for name, parameter in self._steps().items():
                 scaled[name] = scales[1] * parameter
-        # What lies on padding would reach the gradient as 0 times its value, which may be no number.
+        # What lies on padding would reach the gradient as 0 times its value, perhaps no number.
         scores = zero_padding(scores, examples.mask)
         arguments = (scores, examples.mask, examples.targets, examples.weights)
         total: Tensor = functional_call(self.head, scaled, arguments)[0]
