@@ -127,6 +127,7 @@ def test_the_scales_have_the_smallest_loss_of_the_head_that_they_scale(name: str
     assert len(scales) == readout.scales == (2 if name == "crf" else 1)
     assert (scales > 0).all()
 
+    @torch.no_grad()
     def loss(factors: Tensor) -> float:
         """By the head itself, with its own weights."""
         readout.place(solution)
