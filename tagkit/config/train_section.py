@@ -31,7 +31,7 @@ class TrainConfig(Section):
             "the states of an echo-state network."
         ),
     ] = "gradient"
-    ridge: Annotated[
+    ridge_penalty: Annotated[
         Auto | Annotated[float, Field(gt=0)],
         Option(
             "Penalty of ridge regression, as a multiple of the mean variance of a state; auto: the "

@@ -192,7 +192,7 @@ class ClassReadout(Readout):
         each = nn.functional.binary_cross_entropy_with_logits(logits, shares, reduction="none")
         if examples.weights is not None:
             each = each * examples.weights.unsqueeze(1)
-        return each.sum()
+        return (each * self.head.class_weights).sum()
 
 
 def fit_scales(readout: Readout, examples: Sequence[Examples]) -> Tensor:

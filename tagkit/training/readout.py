@@ -23,7 +23,7 @@ from tagkit.training.dev_loss import NO_LOSS
 from tagkit.training.run import Ending, Run
 from tagkit.training.state import EpochPlan
 
-# Multiples of the mean variance of a state, for `train.ridge = "auto"`: of a large corpus the first
+# Multiples of the mean variance of a state, for `train.ridge_penalty = "auto"`: of a large corpus the first
 # ones differ little, a small one needs a large one.
 PENALTIES = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
 # Tokens of dev, at most, that the scales are fitted on: these are one or two numbers.
@@ -109,7 +109,7 @@ def _examples(run: Run, readouts: Sequence[Readout], batch: Batch) -> list[Examp
 
 def _place_best(run: Run, readouts: Sequence[Readout], sums: Sequence[RidgeSums]) -> None:
     """Give the model the solution whose penalty is best on dev; of equal ones the smallest."""
-    chosen = run.settings.ridge
+    chosen = run.settings.ridge_penalty
     penalties = PENALTIES if chosen == "auto" else (chosen,)
     solutions = list(zip(*(own.solve(penalties) for own in sums), strict=True))
     samples = [_examples(run, readouts, batch) for batch in _dev_batches(run)]

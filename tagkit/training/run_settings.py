@@ -1,6 +1,6 @@
 """Runs whose read-out is solved in closed form: their settings, and what they cannot be."""
 
-from tagkit.config import BY_GRADIENT, Config, TrainConfig
+from tagkit.config import BY_GRADIENT, Config, TrainConfig, options_of
 from tagkit.errors import ConfigError
 
 
@@ -31,7 +31,7 @@ def refuse_unsolvable(config: Config) -> None:
     if not is_closed_form(config):
         return
     encoder, head = config.encoder, config.head
-    problems = []
+    problems, options = [], options_of(Config)
     if encoder.cell != "echo-state":
         problems.append(
             f"expected encoder.cell = 'echo-state', whose weights are not trained, found "
@@ -47,9 +47,9 @@ def refuse_unsolvable(config: Config) -> None:
         problems.append("embeddings.char_dropout has no effect; leave it out")
     if config.data.tag_columns:
         problems.append("several tag columns have heads that are trained; name one column")
-    if config.task != "classify" and head.kind == "feedback":
+    if options["head.kind"].serves(config.task) and head.kind == "feedback":
         problems.append("head.kind = 'feedback' is trained; name 'crf', 'softmax' or 'viterbi'")
-    if config.task != "tag":
+    if options["head.pooling"].serves(config.task):
         if head.pooling == "attention":
             problems.append(
                 "head.pooling = 'attention' has weights to train; name 'last', 'mean', 'max' or "

@@ -22,7 +22,7 @@ from tagkit.training.trainer import Trained, train
 SMALL = [
     "encoder.cell=echo-state", "encoder.hidden=40", "encoder.leak=1", "train.readout=ridge",
     "embeddings.word_dim=20", "embeddings.char_cell=none", "embeddings.affix_dim=10",
-    "train.batch_size=16", "train.device=cpu", "train.ridge=0.001",
+    "train.batch_size=16", "train.device=cpu", "train.ridge_penalty=0.001",
 ]  # fmt: skip
 
 
@@ -36,7 +36,7 @@ def settings(folder: Path, *overrides: str, task: str = "tag") -> Config:
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Trained:
     """A tagger whose penalty was chosen on dev."""
-    return train(settings(tmp_path_factory.mktemp("solved"), "train.ridge=auto"))
+    return train(settings(tmp_path_factory.mktemp("solved"), "train.ridge_penalty=auto"))
 
 
 def test_a_run_has_one_epoch_that_is_saved_and_scored_as_any_other(trained: Trained) -> None:
@@ -77,11 +77,11 @@ def test_the_penalty_of_the_best_score_on_dev_is_taken(
     left = iter(chosen)
     monkeypatch.setattr("tagkit.training.readout._dev_rank", lambda run: next(left))
     listener = StopAt()
-    train(settings(tmp_path, "train.ridge=auto"), listener)
+    train(settings(tmp_path, "train.ridge_penalty=auto"), listener)
     note = f"ridge regression: the best penalty on dev is {PENALTIES[2]:g}"
     assert note in listener.notes
     found = digests(tmp_path)
-    train(settings(tmp_path, f"train.ridge={PENALTIES[2]}"), force=True)
+    train(settings(tmp_path, f"train.ridge_penalty={PENALTIES[2]}"), force=True)
     # Their metadata and configuration differ, their weights do not.
     assert digests(tmp_path) == found
 
