@@ -23,8 +23,8 @@ from tagkit.training.dev_loss import NO_LOSS
 from tagkit.training.run import Ending, Run
 from tagkit.training.state import EpochPlan
 
-# Multiples of the mean variance of a state, for `train.ridge_penalty = "auto"`: of a large corpus the first
-# ones differ little, a small one needs a large one.
+# Multiples of the mean variance of a state, for `train.ridge_penalty = "auto"`: the smaller the
+# corpus, the larger the best one.
 PENALTIES = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
 # Tokens of dev, at most, that the scales are fitted on: these are one or two numbers.
 _SCALE_TOKENS = 8_192
