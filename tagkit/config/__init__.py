@@ -16,7 +16,7 @@ from tagkit.config.loading import (
     toml_value,
     with_options,
 )
-from tagkit.config.option import Needs, Option, Section, options_of, tunable_options
+from tagkit.config.option import BY_GRADIENT, Needs, Option, Section, options_of, tunable_options
 from tagkit.config.problems import LARGEST, option_names, unknown_option
 from tagkit.config.sections import (
     FORMER_DEFAULTS,
@@ -33,6 +33,7 @@ from tagkit.config.train_section import DEFAULT_BPTT, TrainConfig
 from tagkit.config.values import DEVICES, Column, Format, fixed, is_device
 
 __all__ = [
+    "BY_GRADIENT",
     "DEFAULT_BPTT",
     "DEVICES",
     "FORMER_DEFAULTS",

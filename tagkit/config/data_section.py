@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
-from tagkit.config.option import CLASSES, LABELS, TAGS, TEXT, Needs, Option, Section
+from tagkit.config.option import BY_GRADIENT, CLASSES, LABELS, TAGS, TEXT, Needs, Option, Section
 from tagkit.config.values import (
     Column,
     Encoding,
@@ -195,7 +195,7 @@ class DataConfig(Section):
             "Probability that a merge of byte pairs is left out, drawn for each training batch.",
             tune=True,
             tasks=LABELS,
-            needs=Needs("data.unit", ("bpe",)),
+            needs=(Needs("data.unit", ("bpe",)), BY_GRADIENT),
         ),
     ] = 0.0
     on_misaligned: Annotated[

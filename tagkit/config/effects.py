@@ -71,7 +71,7 @@ def _conditions(config: Config, option: Option, options: Mapping[str, Option]) -
     """What an option needs for an effect in this configuration."""
     for needs in option.conditions:
         # With train.init_from the other model decides on inherited options, not this configuration.
-        inherited = needs is option.needs and (option.inherit or options[needs.option].inherit)
+        inherited = needs in option.needed and (option.inherit or options[needs.option].inherit)
         if not (config.train.init_from and inherited):
             yield needs
 

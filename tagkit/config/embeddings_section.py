@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from tagkit.config.option import LABELS, TEXT, Needs, Option, Section
+from tagkit.config.option import BY_GRADIENT, LABELS, TEXT, Needs, Option, Section
 from tagkit.config.values import (
     Auto,
     CharCell,
@@ -54,7 +54,10 @@ class EmbeddingsConfig(Section):
     # Gal and Ghahramani 2016. Characters and affixes of the word are kept.
     dropout: Annotated[
         Probability,
-        Option("Dropout of the embeddings of whole words, wherever they occur in a batch."),
+        Option(
+            "Dropout of the embeddings of whole words, wherever they occur in a batch.",
+            needs=BY_GRADIENT,
+        ),
     ] = 0.0
     vectors: Annotated[
         str, Option("File of pretrained word vectors.", "none", inherit=True, tasks=LABELS)

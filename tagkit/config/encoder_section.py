@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from tagkit.config.option import TAGS, TEXT, Needs, Option, Section
+from tagkit.config.option import BY_GRADIENT, TAGS, TEXT, Needs, Option, Section
 from tagkit.config.values import (
     Auto,
     Cell,
@@ -207,19 +207,23 @@ class EncoderConfig(Section):
     ] = ()
     # Srivastava et al. 2014.
     dropout: Annotated[
-        Probability, Option("Dropout of single values, before and after each layer.")
+        Probability,
+        Option("Dropout of single values, before and after each layer.", needs=BY_GRADIENT),
     ] = 0.0
     # One mask for all tokens of a sentence does not disturb what a state carries from one to the
     # next (Gal and Ghahramani 2016).
     locked_dropout: Annotated[
-        Probability, Option("Dropout of the same features at all tokens of a sentence.")
+        Probability,
+        Option("Dropout of the same features at all tokens of a sentence.", needs=BY_GRADIENT),
     ] = 0.4
-    word_dropout: Annotated[Probability, Option("Dropout of whole tokens.")] = 0.05
+    word_dropout: Annotated[Probability, Option("Dropout of whole tokens.", needs=BY_GRADIENT)] = (
+        0.05
+    )
     # Merity et al. 2018: one mask for all steps, and none of what a state carries is disturbed.
     weight_drop: Annotated[
         Probability,
         Option(
             "Dropout of recurrent weights, the same ones for a whole batch.",
-            needs=Needs("encoder.cell", but=("sru", "transformer")),
+            needs=(Needs("encoder.cell", but=("sru", "transformer")), BY_GRADIENT),
         ),
     ] = 0.0

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from tagkit.config.option import CLASSES, TAGS, TEXT, Needs, Option, Section
+from tagkit.config.option import BY_GRADIENT, CLASSES, TAGS, TEXT, Needs, Option, Section
 from tagkit.config.values import (
     Pooling,
     Probability,
@@ -90,7 +90,10 @@ class HeadConfig(Section):
         ),
     ] = "relu"
     dropout: Annotated[
-        Probability, Option("Dropout before each linear layer of the classifier.", tasks=CLASSES)
+        Probability,
+        Option(
+            "Dropout before each linear layer of the classifier.", tasks=CLASSES, needs=BY_GRADIENT
+        ),
     ] = 0.3
     # With several classes each is decided by a sigmoid of its own, otherwise one softmax by all.
     multi_label: Annotated[
@@ -109,7 +112,11 @@ class HeadConfig(Section):
     # Szegedy et al. 2016: keeps the model from being certain of labels that may be wrong.
     label_smoothing: Annotated[
         Probability,
-        Option("Probability of the gold class that is spread over all classes.", tasks=CLASSES),
+        Option(
+            "Probability of the gold class that is spread over all classes.",
+            tasks=CLASSES,
+            needs=BY_GRADIENT,
+        ),
     ] = 0.0
     # "balanced" weighs by inverse frequency (King and Zeng 2001).
     class_weights: Annotated[

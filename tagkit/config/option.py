@@ -52,6 +52,11 @@ class Needs:
         return value not in self.but and (not self.values or value in self.values)
 
 
+# Of options that matter where weights follow a gradient, and not where a solution in closed form is
+# computed from the corpus.
+BY_GRADIENT = Needs("train.readout", ("gradient",))
+
+
 @dataclass(frozen=True, slots=True)
 class Option:
     """Help text and properties of one option.
@@ -65,7 +70,7 @@ class Option:
         inherit: whether a model that starts from another one's weights must have its value.
         tune: whether a search may try values of it; None for what its section says.
         tasks: with which it has an effect; empty for all.
-        needs: what else it takes for an effect; None for nothing.
+        needs: what else it takes for an effect, all of several; None for nothing.
         instead: the option that does for other tasks what this one does for `tasks`.
     """
 
@@ -76,7 +81,7 @@ class Option:
     inherit: bool = False
     tune: bool | None = None
     tasks: tuple[str, ...] = ()
-    needs: Needs | None = None
+    needs: Needs | tuple[Needs, ...] | None = None
     instead: str = ""
 
     def serves(self, name: str) -> bool:
@@ -91,7 +96,14 @@ class Option:
             of_task = (Needs("task", but=TEXT),)
         elif self.tasks:
             of_task = (Needs("task", self.tasks),)
-        return of_task + ((self.needs,) if self.needs else ())
+        return of_task + self.needed
+
+    @property
+    def needed(self) -> tuple[Needs, ...]:
+        """`needs` as several."""
+        if self.needs is None:
+            return ()
+        return (self.needs,) if isinstance(self.needs, Needs) else self.needs
 
 
 @cache

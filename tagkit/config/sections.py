@@ -149,8 +149,8 @@ def _check_units(config: Config) -> None:
 
 def _check_heads(encoder: EncoderConfig) -> None:
     """Raise `ValueError` where a transformer's heads cannot share its hidden values."""
-    needs = options_of(EncoderConfig)["heads"].needs
-    if needs and not needs.are_met_by(encoder.cell):
+    needed = options_of(EncoderConfig)["heads"].needed
+    if not all(needs.are_met_by(encoder.cell) for needs in needed):
         return
     if encoder.hidden % encoder.heads:
         raise ValueError(

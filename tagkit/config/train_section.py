@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field
 
-from tagkit.config.option import LABELS, Needs, Option, Section
+from tagkit.config.option import BY_GRADIENT, LABELS, Needs, Option, Section
 from tagkit.config.values import Auto, Device, Interval, Probability, Seed
 
 DEFAULT_BPTT = 512  # of texts with labels
@@ -24,6 +24,24 @@ class TrainConfig(Section):
             tune=False,
         ),
     ] = ""
+    # Jaeger 2001; Goodfellow, Bengio and Courville, section 10.8. A reservoir is not trained: least
+    # squares have a solution in closed form, from one pass over the corpus.
+    readout: Annotated[
+        Literal["gradient", "ridge"],
+        Option(
+            "How weights are found: by gradient, or those of the head alone by ridge regression on "
+            "the states of an echo-state network.",
+            tasks=LABELS,
+        ),
+    ] = "gradient"
+    ridge_penalty: Annotated[
+        Auto | Annotated[float, Field(gt=0)],
+        Option(
+            "Penalty of ridge regression, as a multiple of the mean variance of a state; auto: the "
+            "best on dev of 0.000001 to 0.1.",
+            needs=Needs("train.readout", ("ridge",)),
+        ),
+    ] = "auto"
     # Howard and Ruder 2018, section 3.3: trained all at once, a model may forget what it knew
     # before its head has learnt anything.
     unfreeze: Annotated[
@@ -32,7 +50,7 @@ class TrainConfig(Section):
         Option(
             "Epochs after which the next group of layers is trained too, from the head down to the "
             "embeddings; 0 for all from the start.",
-            needs=_WITH_BASE,
+            needs=(_WITH_BASE, BY_GRADIENT),
         ),
     ] = 0
     # The same, section 3.2, with 1 / 2.6: lower layers hold what is more general.
@@ -41,27 +59,32 @@ class TrainConfig(Section):
         Field(gt=0, le=1),
         Option(
             "Learning rate of each group of layers as a share of that of the group above it.",
-            needs=_WITH_BASE,
+            needs=(_WITH_BASE, BY_GRADIENT),
         ),
     ] = 1.0
     # adam: Kingma and Ba 2015. adamw decouples the weight decay (Loshchilov and Hutter 2019).
-    optimizer: Annotated[Literal["adam", "adamw", "nadam", "sgd"], Option("Optimizer.")] = "adam"
+    optimizer: Annotated[
+        Literal["adam", "adamw", "nadam", "sgd"], Option("Optimizer.", needs=BY_GRADIENT)
+    ] = "adam"
     # High for Adam, whose usual value is 0.001; the schedule falls from it to 0.
     lr: Annotated[
         Auto | Annotated[float, Field(gt=0)],
-        Option("Maximum learning rate; auto: 0.003, more for a small corpus."),
+        Option("Maximum learning rate; auto: 0.003, more for a small corpus.", needs=BY_GRADIENT),
     ] = "auto"
     momentum: Annotated[
         Probability, Option("Momentum of sgd.", needs=Needs("train.optimizer", ("sgd",)))
     ] = 0.9
-    weight_decay: Annotated[float, Field(ge=0), Option("Weight decay.")] = 0.0
+    weight_decay: Annotated[float, Field(ge=0), Option("Weight decay.", needs=BY_GRADIENT)] = 0.0
     # cosine: Loshchilov and Hutter 2017. plateau alone looks at the dev score.
     schedule: Annotated[
-        Literal["constant", "linear", "cosine", "plateau"], Option("Learning rate schedule.")
+        Literal["constant", "linear", "cosine", "plateau"],
+        Option("Learning rate schedule.", needs=BY_GRADIENT),
     ] = "linear"
     # Adam's first estimates of variance rest on few gradients, and full steps by them overshoot.
     warmup_steps: Annotated[
-        int, Field(ge=0), Option("Steps in which the learning rate rises from 0 to lr.")
+        int,
+        Field(ge=0),
+        Option("Steps in which the learning rate rises from 0 to lr.", needs=BY_GRADIENT),
     ] = 0
     anneal_factor: Annotated[
         float,
@@ -86,7 +109,11 @@ class TrainConfig(Section):
     # max_epochs is not the run that it would have been; to train on is worth that.
     max_epochs: Annotated[
         Auto | Annotated[int, Field(ge=1)],
-        Option("Maximum number of epochs; auto: 20, more for a small corpus.", resume=True),
+        Option(
+            "Maximum number of epochs; auto: 20, more for a small corpus.",
+            resume=True,
+            needs=BY_GRADIENT,
+        ),
     ] = "auto"
     # The names of metrics depend on the task: those that it does not have are refused before the
     # first step (`evaluation.criterion`). Trials that were ranked by different numbers would not
@@ -107,6 +134,7 @@ class TrainConfig(Section):
             "Epochs without a better dev score, after the first score above 0, before training "
             "stops; 0: no limit; auto: 8, more for a small corpus.",
             resume=True,
+            needs=BY_GRADIENT,
         ),
     ] = "auto"
     # Truncated back-propagation through time (Williams and Peng 1990): a long text is read whole,
@@ -134,12 +162,18 @@ class TrainConfig(Section):
     activation_penalty: Annotated[
         float,
         Field(ge=0),
-        Option("Strength of the penalty on large states, after dropout; 0 for none."),
+        Option(
+            "Strength of the penalty on large states, after dropout; 0 for none.",
+            needs=BY_GRADIENT,
+        ),
     ] = 0.0
     temporal_penalty: Annotated[
         float,
         Field(ge=0),
-        Option("Strength of the penalty on changes from one state to the next; 0 for none."),
+        Option(
+            "Strength of the penalty on changes from one state to the next; 0 for none.",
+            needs=BY_GRADIENT,
+        ),
     ] = 0.0
     # Beside tagging, over words (Rei 2017) and characters (Liu et al. 2018): `nn/language_loss.py`.
     lm_loss: Annotated[
@@ -148,6 +182,7 @@ class TrainConfig(Section):
         Option(
             "Weight of a language-model loss beside that of the labels; 0 for none.",
             tasks=LABELS,
+            needs=BY_GRADIENT,
         ),
     ] = 0.0
     lm_units: Annotated[
@@ -158,13 +193,19 @@ class TrainConfig(Section):
         ),
     ] = "words"
     # The gradient is that of one large batch, exactly, at the memory of a small one.
-    accumulate: Annotated[int, Field(ge=1), Option("Batches per step of the optimizer.")] = 1
+    accumulate: Annotated[
+        int, Field(ge=1), Option("Batches per step of the optimizer.", needs=BY_GRADIENT)
+    ] = 1
     # Pascanu et al. 2013: gradients of recurrent networks explode now and then.
     max_grad_norm: Annotated[
-        float, Field(ge=0), Option("Maximum norm of the gradient, which is scaled; 0 for none.")
+        float,
+        Field(ge=0),
+        Option("Maximum norm of the gradient, which is scaled; 0 for none.", needs=BY_GRADIENT),
     ] = 5.0
     max_grad_value: Annotated[
-        float, Field(ge=0), Option("Maximum of each value of the gradient; 0 for none.")
+        float,
+        Field(ge=0),
+        Option("Maximum of each value of the gradient; 0 for none.", needs=BY_GRADIENT),
     ] = 0.0
     # A random step leaves a cliff of the loss that skipping would stay on (Goodfellow, Bengio and
     # Courville, section 10.11.1).
@@ -172,7 +213,8 @@ class TrainConfig(Section):
         Literal["skip", "random"],
         Option(
             "What to do with a step whose loss or gradient is not finite: skip it, or make a "
-            "random step of max_grad_norm."
+            "random step of max_grad_norm.",
+            needs=BY_GRADIENT,
         ),
     ] = "skip"
     # Polyak and Juditsky 1992. The mean is what is scored and saved. triggered: Merity et al. 2018.
@@ -180,14 +222,15 @@ class TrainConfig(Section):
         Literal["running", "triggered"],
         Option(
             "Mean of the weights that is scored and saved: running, of the last ones, or "
-            "triggered, of all since dev has ceased to improve."
+            "triggered, of all since dev has ceased to improve.",
+            needs=BY_GRADIENT,
         ),
     ] = "running"
     average_decay: Annotated[
         Probability,
         Option(
             "Decay of the running mean of the weights; 0 for none.",
-            needs=Needs("train.averaging", ("running",)),
+            needs=(Needs("train.averaging", ("running",)), BY_GRADIENT),
         ),
     ] = 0.999
     average_patience: Annotated[
@@ -211,8 +254,7 @@ class TrainConfig(Section):
         Field(ge=0),
         Option(
             "Time limit of the whole run in minutes; 0 for none.", "no limit",
-            resume=True, resume_search=True, tune=False,
-        ),
+            resume=True, resume_search=True, tune=False, needs=BY_GRADIENT),
     ] = 0.0  # fmt: skip
     # In minutes by default: a step may take a millisecond or a minute.
     checkpoint_every: Annotated[
@@ -221,11 +263,13 @@ class TrainConfig(Section):
             "Steps (500) or minutes (10m) between checkpoints; also after each epoch.",
             resume=True,
             tune=False,
+            needs=BY_GRADIENT,
         ),
     ] = "10m"
     # bf16 has the exponent of fp32; fp16 needs its loss scaled, which is done on a GPU alone.
     precision: Annotated[
-        Literal["fp32", "bf16", "fp16"], Option("Precision of training; fp16 needs a GPU.")
+        Literal["fp32", "bf16", "fp16"],
+        Option("Precision of training; fp16 needs a GPU.", needs=BY_GRADIENT),
     ] = "fp32"
     tracker: Annotated[
         Literal["none", "tensorboard"],

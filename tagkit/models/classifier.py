@@ -34,6 +34,7 @@ from tagkit.models.description import Description, encoder_name, metric_columns
 from tagkit.models.judging import judged_classes
 from tagkit.models.model import Model, build_embedding, build_encoder
 from tagkit.models.output import ModelOutput, require_number
+from tagkit.models.readout import ClassReadout, Readout
 from tagkit.models.task import Task
 from tagkit.models.task_records import (
     Labels,
@@ -75,6 +76,10 @@ class Classifier(Model):
     ) -> ModelOutput:
         """Probabilities of the classes, whatever `confidence` says: they cost nothing extra."""
         return class_output(self.class_head, states, final, mask)
+
+    def readouts(self, data: Encoded) -> Sequence[Readout]:
+        """That of the classes."""
+        return (ClassReadout(self.class_head),)
 
     def heads_by_name(self) -> Mapping[str, Any]:
         """The head of classes."""

@@ -22,6 +22,7 @@ from tagkit.evaluation.judged import Judged
 from tagkit.evaluation.metrics import Kind
 from tagkit.evaluation.report import Report
 from tagkit.features.batch import Batch
+from tagkit.features.encoding import Encoded
 from tagkit.features.targets import Target, class_target, tag_target
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.agreement import check_classes, check_features, check_tags
@@ -40,6 +41,7 @@ from tagkit.models.description import Description, encoder_name, metric_columns
 from tagkit.models.judging import judged_classes
 from tagkit.models.model import build_embedding, build_encoder
 from tagkit.models.output import ModelOutput
+from tagkit.models.readout import ClassReadout, Readout
 from tagkit.models.tag_decoding import tag_predictions
 from tagkit.models.tag_head import build_tag_head
 from tagkit.models.tagger import (
@@ -116,6 +118,10 @@ class JointModel(Tagger):
             raw_class_probs=classes.raw_class_probs,
             attention=classes.attention,
         )
+
+    def readouts(self, data: Encoded) -> Sequence[Readout]:
+        """Those of both heads."""
+        return (*super().readouts(data), ClassReadout(self.class_head))
 
     def heads_by_name(self) -> Mapping[str, Any]:
         """Both heads."""

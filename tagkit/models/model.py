@@ -17,8 +17,10 @@ from torch import Tensor, nn
 
 from tagkit.config import DEFAULT_BPTT, Config, EncoderConfig, fixed
 from tagkit.features.batch import Batch, Tokens, Words
+from tagkit.features.encoding import Encoded
 from tagkit.features.vocabulary import RESERVED, Vocabulary
 from tagkit.models.output import ModelOutput
+from tagkit.models.readout import Readout
 from tagkit.nn.activation_penalty import activation_penalty, temporal_penalty, token_weights
 from tagkit.nn.cells.cell import CellOptions
 from tagkit.nn.embedding import AffixEmbedding, CharEncoder, TokenEmbedding, WordEmbedding
@@ -86,6 +88,14 @@ class Model(nn.Module, ABC):
     @abstractmethod
     def head_labels(self, vocabulary: Vocabulary) -> Mapping[str, tuple[str, ...]]:
         """Labels in the order of the rows of each head, by the prefix of its parameters' names."""
+
+    def readouts(self, data: Encoded) -> Sequence[Readout]:
+        """The linear layers that ridge regression can solve; none of a task without it.
+
+        Args:
+            data: the training corpus, of which a CRF takes its transitions.
+        """
+        return ()
 
     def heads_by_name(self) -> Mapping[str, Any]:
         """The heads whose probabilities can be calibrated: each has a `temperature`."""
@@ -196,6 +206,12 @@ class Model(nn.Module, ABC):
                 # Its gradient alone: the loss that is reported is that of the targets.
                 total = total + (found - found.detach())
         return total
+
+    @torch.no_grad()
+    def read_batch(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Hidden states, zero on padding, and final states of a batch, without gradients."""
+        states, final = self.encoder.read(self._inputs(batch), batch.tokens.mask)
+        return states.float(), final.float()
 
     def vectors(self, words: Words, char_reader: CharReader | None = None) -> Tensor:
         """(words, features) vectors of distinct words; `char_reader` is that of prediction."""

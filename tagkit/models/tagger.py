@@ -22,6 +22,7 @@ from tagkit.evaluation.metrics import Kind
 from tagkit.evaluation.report import Report
 from tagkit.evaluation.tag_report import TagReport, make_tag_report
 from tagkit.features.batch import Batch
+from tagkit.features.encoding import Encoded
 from tagkit.features.targets import Target, tag_target
 from tagkit.features.vocabulary import Vocabulary, most_frequent
 from tagkit.models.agreement import check_features, check_no_classes, check_tags
@@ -31,6 +32,7 @@ from tagkit.models.description import Description, encoder_name, metric_columns
 from tagkit.models.judging import judged_tags
 from tagkit.models.model import Model, build_embedding, build_encoder
 from tagkit.models.output import ModelOutput
+from tagkit.models.readout import Readout, TagReadout
 from tagkit.models.tag_decoding import (
     gold_paths,
     stretch_probabilities,
@@ -49,7 +51,8 @@ from tagkit.models.task_records import (
 from tagkit.nn.embedding import TokenEmbedding
 from tagkit.nn.encoder import Encoder
 from tagkit.nn.heads import HEADS
-from tagkit.nn.heads.tagging import Head
+from tagkit.nn.heads.tagging import ChainHead, Head
+from tagkit.nn.heads.viterbi import estimate_bigrams
 from tagkit.text.records import Alternative, Prediction, Sentence
 from tagkit.text.schemes import OUTSIDE, PLAIN, from_spans, has_spans, split_tag
 from tagkit.text.windows import join
@@ -93,6 +96,13 @@ class Tagger(Model):
             return ModelOutput(tag_ids=tag_ids.cpu())
         found = self.head.confidence(states, mask, tag_ids, self.continuation)
         return ModelOutput(tag_ids=tag_ids.cpu(), confidence=found)
+
+    def readouts(self, data: Encoded) -> Sequence[Readout]:
+        """That of the tags; none of a head whose scores are not linear in the states."""
+        if not isinstance(self.head, ChainHead):
+            return ()
+        bigrams = estimate_bigrams(data.paths("tags"), self.head.linear.out_features)
+        return (TagReadout(self.head, bigrams),)
 
     def heads_by_name(self) -> Mapping[str, Any]:
         """The head of tags."""

@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from tagkit.config import DEFAULT_BPTT, Config, with_options
+from tagkit.config import BY_GRADIENT, DEFAULT_BPTT, Config, with_options
 from tagkit.errors import ConfigError
 from tagkit.text.units import UNIT_NAMES
 from tagkit.wording import Setting, plural
@@ -64,21 +64,25 @@ def choose_by_size(config: Config, sentences: int, tokens: int, unit: str = "sen
     train = config.train
     chosen: dict[str, Any] = {}
     parts = []
+    # Without gradients epochs and learning rate have no effect, and stay "auto".
+    follows_gradient = BY_GRADIENT.are_met_by(train.readout)
     batch_size = train.batch_size
     if batch_size == "auto":
-        chosen["train.batch_size"] = batch_size = batch_size_for(sentences)
+        # For sums over the whole corpus the size of a batch matters for the speed alone.
+        batch_size = batch_size_for(sentences) if follows_gradient else _LARGEST_BATCH
+        chosen["train.batch_size"] = batch_size
         if not train.batch_tokens:  # which else decides
             parts.append(f"batches of {batch_size}")
     # With batches measured in tokens an epoch's steps are an estimate.
     per_batch = train.batch_tokens * sentences / max(1, tokens) or float(batch_size)
     steps = math.ceil(sentences / (max(1.0, per_batch) * train.accumulate))  # of an epoch
-    if train.max_epochs == "auto":
+    if follows_gradient and train.max_epochs == "auto":
         epochs = max(_EPOCHS, math.ceil(_MIN_STEPS / steps))
         chosen["train.max_epochs"] = epochs
         parts.append(f"at most {plural(epochs, 'epoch')} of {plural(steps, 'step')}")
-    if train.patience == "auto":
+    if follows_gradient and train.patience == "auto":
         chosen["train.patience"] = max(_PATIENCE, math.ceil(_MIN_PATIENCE_STEPS / steps))
-    if train.lr == "auto":
+    if follows_gradient and train.lr == "auto":
         # A high rate would undo the weights that training starts from.
         chosen["train.lr"] = lr = _LR if train.init_from else lr_for(sentences)
         parts.append(f"learning rate {lr:g}")

@@ -27,39 +27,42 @@ class DevLoss:
     are read in the windows of training; but without dropout, in 32 bits as the scores on dev are,
     and nothing random is drawn. A label that train lacks has no id, and so no likelihood: a
     sentence (or window) with one is left out.
+
+    Attributes:
+        encoded: dev as ids; None where every sentence has such a label.
     """
 
     def __init__(self, prepared: Prepared) -> None:
         """Dev as ids, once for all epochs."""
         self.prepared = prepared
-        self._encoded = _encoded_dev(prepared)
+        self.encoded = _encoded_dev(prepared)
 
     @property
     def is_defined(self) -> bool:
         """Whether any sentence of dev can be scored."""
-        return self._encoded is not None
+        return self.encoded is not None
 
     def compute(self) -> float | None:
         """The loss with the model's current weights; None where it is not defined or not finite."""
-        if self._encoded is None:
+        if self.encoded is None:
             return None
-        mean = self._mean(self._encoded, np.arange(len(self._encoded)))
+        mean = self.mean(self.encoded, np.arange(len(self.encoded)))
         return mean if math.isfinite(mean) else None
 
     def estimate_s(self, sample: int) -> float:
         """Seconds that `compute` will take, from `sample` sentences at most."""
-        if self._encoded is None:
+        if self.encoded is None:
             return 0.0
-        lengths = self._encoded.lengths
+        lengths = self.encoded.lengths
         # From all parts of the corpus: sentences of its beginning may be of another length.
         some = np.arange(len(lengths))[:: len(lengths) // sample + 1]
         began = time.perf_counter()
-        self._mean(self._encoded, some)
+        self.mean(self.encoded, some)
         return (time.perf_counter() - began) * float(lengths.sum() / lengths[some].sum())
 
     @torch.no_grad()  # not inference_mode: what a task carries is used in training again
-    def _mean(self, encoded: Examples, sentences: Ids) -> float:
-        """The mean loss of some sentences, perhaps not finite."""
+    def mean(self, encoded: Examples, sentences: Ids) -> float:
+        """The mean loss of some sentences, perhaps not finite; nothing random is drawn."""
         prepared = self.prepared
         task, model = prepared.task, prepared.model
         # What a task carries from step to step belongs to train: dev must not change it.

@@ -55,7 +55,7 @@ class Run:
         self.state = state
         self.prepared = prepared = state.prepared
         self.processes = state.processes
-        self.settings = prepared.config.train
+        self.settings = state.settings
         self.folder = folder
         self.facts = facts
         self.identity = identity

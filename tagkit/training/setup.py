@@ -42,6 +42,7 @@ from tagkit.models.transfer import (
 )
 from tagkit.text.records import Sentence
 from tagkit.training.defaults import choose_by_size, choose_for_text
+from tagkit.training.run_settings import refuse_unsolvable
 from tagkit.wording import listed, plural, shown_name
 
 
@@ -124,6 +125,7 @@ def resolve(config: Config, corpus: Corpus | None = None) -> Resolved:
         config = inherit_options(config, base, config.train.init_from)
     corpus = corpus or task.read(config)
     config = task.resolve(config, corpus)
+    refuse_unsolvable(config)
     criterion = chosen_criterion(task, config, corpus)
     config, vectors = _with_vectors(config, base)
     sentences = task.examples(config, corpus.train)

@@ -19,6 +19,7 @@ from tagkit.training.ema import TriggeredAverage
 from tagkit.training.lr_schedule import Schedule
 from tagkit.training.micro_batches import MicroBatches
 from tagkit.training.optimizer import ModelOptimizer
+from tagkit.training.run_settings import run_settings
 from tagkit.training.saved_state import (
     StateRecord,
     check_generator,
@@ -78,7 +79,7 @@ class RunState:
         self, prepared: Prepared, processes: Processes, note: Callable[[str], None]
     ) -> None:
         """The state before the first step; `note` is called with what a user should know."""
-        settings = prepared.config.train
+        self.settings = settings = run_settings(prepared.config.train)
         self.prepared = prepared
         self.processes = processes
         self.note = note
@@ -118,7 +119,7 @@ class RunState:
         self.shuffler.bit_generator.state = dict(self.position.shuffler)
         steps = self._steps(self.shuffler)
         # The current epoch is among those that are left.
-        epochs_left = fixed(self.prepared.config.train.max_epochs) - len(self.epochs)
+        epochs_left = fixed(self.settings.max_epochs) - len(self.epochs)
         self.schedule.total_steps = self.step - self.position.done + len(steps) * epochs_left
         return EpochPlan(steps, self.prepared.encoded.target_count / len(steps))
 

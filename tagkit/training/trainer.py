@@ -31,11 +31,13 @@ from tagkit.training.diagnosis.run_checks import Outcome, diagnose_run
 from tagkit.training.distributed import processes_of
 from tagkit.training.micro_batches import oom_as_error
 from tagkit.training.precision import autocast
+from tagkit.training.readout import solve_readout
 from tagkit.training.results import results, scores_of
 from tagkit.training.run import MAX_NONFINITE, Action, Ending, Run
 from tagkit.training.run_files import TRACKED
 from tagkit.training.run_folder import RunFolder
 from tagkit.training.run_identity import facts_of, identity, output_folder, refuse_unfit
+from tagkit.training.run_settings import is_closed_form
 from tagkit.training.setup import prepare
 from tagkit.training.state import RunState
 from tagkit.training.time_budget import TimeBudget
@@ -272,7 +274,8 @@ def train(
                 del checkpoint  # its tensors: as large as all that the run has in memory
             else:
                 run.checkpoint()  # of step 0, so that there is always one to go back to
-            return _finish(run, training_loop(run), findings)
+            train_run = solve_readout if is_closed_form(prepared.config) else training_loop
+            return _finish(run, train_run(run), findings)
 
 
 def _finish(run: Run, ended: Ending, findings: tuple[Finding, ...]) -> Trained:

@@ -68,6 +68,7 @@ LIMITS: list[tuple[str, list[str], list[tuple[str, str]]]] = [
     *((f"train.{name}", ["0", "9"], [("-1", NOT_BELOW_0), ("inf", FINITE)]) for name in ("flow_strength", "activation_penalty", "temporal_penalty", "lm_loss")),
     ("encoder.input_scale", ["1e-9", "9"], [("0", "greater than 0"), ("inf", FINITE)]),
     ("train.lr", ["'auto'", "1e-9", "7"], [("0", "'auto' or a number greater than 0"), ("-1", "'auto' or a number greater than 0"), ("inf", f"'auto' or {FINITE}")]),
+    ("train.ridge_penalty", ["'auto'", "1e-9", "7"], [("0", "'auto' or a number greater than 0"), ("inf", f"'auto' or {FINITE}")]),
     ("train.weight_decay", ["0", "1"], [("-1", NOT_BELOW_0)]),
     ("train.max_grad_norm", ["0", "1"], [("-1", NOT_BELOW_0), ("inf", FINITE)]),
     ("train.max_grad_value", ["0", "1"], [("-1", NOT_BELOW_0), ("inf", FINITE)]),

@@ -74,8 +74,9 @@ def test_a_comment_says_what_an_option_resolves_to() -> None:
     found = {"train.lr": "0.003", "data.token_column": "0"}
     lines = commented_toml(Config(), [], found, {"train.seed": "Any number."}).splitlines()
     at = lines.index('lr = "auto"')
-    assert lines[at - 2 : at] == [
-        "# Maximum learning rate; auto: 0.003, more for a small corpus.",
+    assert lines[at - 3 : at] == [
+        "# Maximum learning rate; auto: 0.003, more for a small corpus. Only with",
+        '# train.readout = "gradient".',
         "# For this corpus: 0.003.",
     ]
     assert "# token_column = 0" in lines  # without a value in TOML, which has no null
