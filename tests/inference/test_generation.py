@@ -182,6 +182,8 @@ def test_pieces_are_the_text_and_come_before_the_end() -> None:
         ({"top_p": 0}, "top_p: expected a number above 0 and at most 1, found 0"),
         ({"repetition_penalty": 0}, "repetition_penalty: expected a number above 0, found 0"),
         ({"length_penalty": math.nan}, "length_penalty: expected a number at least 0, found nan"),
+        ({"end": "stop"}, "end: expected symbol or halt or length, found 'stop'"),
+        ({"beam": 2, "greedy": True}, "greedy and beam are two searches: choose one"),
         ({"beam": 2, "samples": 3},
          "samples: a beam of 2 finds at most 2 texts, not 3; give a larger beam"),
     ],
