@@ -52,6 +52,7 @@ FLAGS = {
     "folds": "--folds",
     "folds_by": "--folds-by",
     "force": "--force",
+    "greedy": "--greedy",
     "interval": "--interval",
     "length_penalty": "--length-penalty",
     "max_length": "--max-length",

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import get_args
 
 import torch
 from torch import Tensor
@@ -18,6 +19,8 @@ from tagkit.nn.generation.row_random import RowRandom
 from tagkit.nn.generation.step import State, select_rows
 from tagkit.text.json_text import Record
 from tagkit.wording import Message, Setting, clipped, plural
+
+ENDS: tuple[Ended, ...] = get_args(Ended)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,6 +161,13 @@ def check_options(options: GenerationOptions) -> None:
         if not is_valid:
             found = clipped(repr(getattr(options, option.name)))
             raise DataError(Message(option, f": expected a number {expected}, found {found}"))
+    if options.end not in (None, *ENDS):
+        found = clipped(repr(options.end))
+        raise DataError(Message(Setting("end"), f": expected {' or '.join(ENDS)}, found {found}"))
+    if options.beam and options.greedy:
+        raise DataError(
+            Message(Setting("greedy"), " and ", Setting("beam"), " are two searches: choose one")
+        )
     if options.beam and options.samples > options.beam:
         raise DataError(
             Message(

@@ -135,7 +135,7 @@ def test_repetition_counts_the_prompt_but_not_the_ends_of_lines() -> None:
     reader = ToyReader(TEXT * 3)
     plain = {"greedy": True, "end": "length", "max_units": 3}
     assert generated(reader, "cat\nthe", **plain)[0].text == " cat sat\n"
-    penalised = generated(reader, "cat\nthe", repetition_penalty=50.0, **plain)[0].text
+    penalised = generated(reader, "cat\nthe", repetition_penalty=1000.0, **plain)[0].text
     assert penalised == " dog sat\n"
 
 
@@ -182,6 +182,8 @@ def test_pieces_are_the_text_and_come_before_the_end() -> None:
         ({"top_p": 0}, "top_p: expected a number above 0 and at most 1, found 0"),
         ({"repetition_penalty": 0}, "repetition_penalty: expected a number above 0, found 0"),
         ({"length_penalty": math.nan}, "length_penalty: expected a number at least 0, found nan"),
+        ({"end": "stop"}, "end: expected symbol or halt or length, found 'stop'"),
+        ({"beam": 2, "greedy": True}, "greedy and beam are two searches: choose one"),
         ({"beam": 2, "samples": 3},
          "samples: a beam of 2 finds at most 2 texts, not 3; give a larger beam"),
     ],
