@@ -19,6 +19,7 @@ from tagkit.features.affixes import AFFIXES_PER_WORD
 from tagkit.features.batch import Batch, Tokens, Words
 from tagkit.features.bucketing import Ids
 from tagkit.features.vocabulary import PAD_ID, Vocabulary
+from tagkit.text.documents import parts_of
 from tagkit.text.records import Sentence
 
 # Padding characters in a group of a batch's distinct words, all padded to the longest of the group.
@@ -87,12 +88,15 @@ class Indexed:
         numbers: (tokens,) number of each token's word.
         lengths: (sentences,) number of tokens in each.
         features: (columns, tokens) ids.
+        documents: (sentences,) number of the document, or of the part of one, that each sentence
+            is read with; ascends. None where each is read by itself.
     """
 
     distinct: list[str]
     numbers: Ids
     lengths: Ids
     features: Ids
+    documents: Ids | None = None
 
     @cached_property
     def _starts(self) -> Ids:
@@ -117,13 +121,28 @@ class Indexed:
             row_of: (distinct words,) the row of each in a table of words, such as a `WordCache`.
         """
         filled, positions = self.positions(indices)
-        return self._tokens(filled, positions, row_of[self.numbers[positions]])
+        return self._tokens(indices, filled, positions, row_of[self.numbers[positions]])
 
-    def _tokens(self, filled: npt.NDArray[np.bool_], positions: Ids, rows: Ids) -> Tokens:
+    def _tokens(
+        self,
+        indices: Sequence[int] | Ids,
+        filled: npt.NDArray[np.bool_],
+        positions: Ids,
+        rows: Ids,
+    ) -> Tokens:
+        documents = None
+        if self.documents is not None:
+            # Numbers of the corpus -> numbers of the batch, from 0 in the order of its rows.
+            own = self.documents[np.asarray(indices)]
+            changes = np.concatenate(([False], own[1:] != own[:-1]))
+            # With one sentence for each there is nothing to join.
+            if not changes[1:].all():
+                documents = torch.from_numpy(np.cumsum(changes))
         return Tokens(
             _padded(rows, filled),
             torch.from_numpy(filled),
             tuple(_padded(column[positions], filled) for column in self.features),
+            documents,
         )
 
 
@@ -167,6 +186,11 @@ class Encoded:
         return self.indexed.lengths
 
     @property
+    def documents(self) -> Ids | None:
+        """(sentences,) as in `Indexed`."""
+        return self.indexed.documents
+
+    @property
     def target_count(self) -> int:
         """Divisor of the loss: number of tokens if a target is per token, else of sentences."""
         # With tags and classes together the number of tokens is taken for both.
@@ -188,7 +212,7 @@ class Encoded:
             words=words,
             # `inverse` is each token's place among the distinct words as np.unique sorts them;
             # `position` is where each of those is in `words`, which are sorted by length.
-            tokens=self.indexed._tokens(filled, positions, position[inverse]),
+            tokens=self.indexed._tokens(indices, filled, positions, position[inverse]),
             targets={
                 name: _padded(target.values[positions], filled)
                 if target.per == "token"
@@ -199,8 +223,17 @@ class Encoded:
         )
 
 
-def index(sentences: Sequence[Sentence], vocabulary: Vocabulary) -> Indexed:
-    """Sentences as numbers of their distinct words; tags and classes are not read."""
+def index(
+    sentences: Sequence[Sentence], vocabulary: Vocabulary, *, document_words: int = 0
+) -> Indexed:
+    """Sentences as numbers of their distinct words; tags and classes are not read.
+
+    Args:
+        sentences: in order.
+        vocabulary: of the model.
+        document_words: maximum number of words that are read as one sequence of a document; 0 to
+            read each sentence by itself.
+    """
     flat = [word for sentence in sentences for word in sentence.words]
     # dict.fromkeys keeps the order of first occurrence, which a set would not: the same corpus must
     # give the same numbers in every process.
@@ -215,6 +248,11 @@ def index(sentences: Sequence[Sentence], vocabulary: Vocabulary) -> Indexed:
         lengths=np.array([len(sentence.words) for sentence in sentences], dtype=np.int64),
         # Without feature columns np.array([]) would be (0,), not (0, tokens).
         features=np.array(columns, dtype=np.int64).reshape(len(columns), len(flat)),
+        documents=(
+            np.array(parts_of(sentences, document_words), dtype=np.int64)
+            if document_words
+            else None
+        ),
     )
 
 
@@ -247,6 +285,7 @@ def encode(
     *,
     chars: bool,
     weights: Sequence[float] | None = None,
+    document_words: int = 0,
 ) -> Encoded:
     """Sentences to learn from as ids.
 
@@ -256,8 +295,9 @@ def encode(
         targets: gold labels of the sentences, by the names that the task gives them.
         chars: whether the model reads characters.
         weights: of the sentences in the loss; None where all weigh the same.
+        document_words: as for `index`.
     """
-    indexed = index(sentences, vocabulary)
+    indexed = index(sentences, vocabulary, document_words=document_words)
     encoded_words = encode_words(indexed.distinct, vocabulary, chars=chars)
     weighed = None if weights is None else np.array(weights, dtype=np.float32)
     return Encoded(indexed, encoded_words, targets, weighed)

@@ -16,7 +16,8 @@ from tagkit.corpus.dataset import Split
 from tagkit.errors import DataError, DeviceError
 from tagkit.evaluation.judged import Judged
 from tagkit.evaluation.report import Report
-from tagkit.features.bucketing import Ids, batches_in_order, batches_with_little_padding
+from tagkit.features.bucketing import Ids
+from tagkit.features.document_batches import batches_to_predict
 from tagkit.features.encoding import index
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.inference.arguments import check_count, check_probability, ignore
@@ -122,7 +123,8 @@ class SentencePredictor:
 
         Args:
             sentences: with the feature columns of training; their own tags and classes are ignored.
-            batch_size: maximum number of sentences in a batch.
+                A model that reads documents reads neighbours of one `document` as one sequence.
+            batch_size: maximum number of sentences in a batch, or of documents.
             confidence: whether to compute probabilities.
             max_length: maximum number of words in a sentence; a tagger reads longer ones in
                 overlapping windows, whose tags are joined as described in `tagkit.text.windows`.
@@ -203,7 +205,8 @@ class SentencePredictor:
         leave_threads_of_parent()
         # In training a new cache for each call, as the weights have changed since the last one.
         cache = self._cache or self._new_cache()
-        indexed = index(sentences, self.vocabulary)
+        words = self.config.encoder.document_words
+        indexed = index(sentences, self.vocabulary, document_words=words)
         # Rows of all batches before the first one: a later call could move them, and replace the
         # table.
         row_of = cache.rows(indexed.distinct)
@@ -214,8 +217,9 @@ class SentencePredictor:
             self.model.eval()
         # A GPU computes padding beside the rest, and wants few batches.
         is_cpu = self.device.type == "cpu"
-        cut_into_batches = batches_with_little_padding if is_cpu else batches_in_order
-        for indices in cut_into_batches(indexed.lengths, batch_size, BATCH_TOKENS):
+        for indices in batches_to_predict(
+            indexed.lengths, indexed.documents, batch_size, BATCH_TOKENS, little_padding=is_cpu
+        ):
             tokens = indexed.tokens(indices, row_of).to(self.device)
             yield indices, SentenceBatch([sentences[i] for i in indices], tokens, table)
 

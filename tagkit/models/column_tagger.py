@@ -57,9 +57,9 @@ class ColumnTagger(Model):
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """As in `Model`, with the vectors of the tokens beside their states."""
-        inputs, mask = self._inputs(batch), batch.tokens.mask
+        inputs = self._inputs(batch)
         with self._watched() as penalties:
-            states, final = self.encoder.read(inputs, mask)
+            states, final = self._encoded(inputs, batch.tokens)
         # In mixed precision too: sums over all paths need all digits.
         with torch.autocast(states.device.type, enabled=False):
             total, count = self.loss_of(self._beside(states, inputs), final.float(), batch)

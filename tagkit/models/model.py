@@ -20,6 +20,7 @@ from tagkit.features.batch import Batch, Tokens, Words
 from tagkit.features.vocabulary import RESERVED, Vocabulary
 from tagkit.models.output import ModelOutput
 from tagkit.nn.cells.cell import CellOptions
+from tagkit.nn.documents import JoinedRows
 from tagkit.nn.embedding import AffixEmbedding, CharEncoder, TokenEmbedding, WordEmbedding
 from tagkit.nn.encoder import Encoder
 from tagkit.nn.inference import CachedWords, CharReader, read_cached
@@ -78,9 +79,9 @@ class Model(nn.Module, ABC):
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """The loss of a batch, as `loss_of` returns it."""
         # (batch, time, features) -> (batch, time, hidden) and (batch, hidden)
-        inputs, mask = self._inputs(batch), batch.tokens.mask
+        inputs = self._inputs(batch)
         with self._watched() as penalties:
-            states, final = self.encoder.read(inputs, mask)
+            states, final = self._encoded(inputs, batch.tokens)
         # In mixed precision too: sums over all paths need all digits.
         with torch.autocast(states.device.type, enabled=False):
             total, count = self.loss_of(states.float(), final.float(), batch)
@@ -106,7 +107,10 @@ class Model(nn.Module, ABC):
 
     def states(self, batch: Batch) -> Tensor:
         """(batch, time, hidden) hidden states of the encoder."""
-        hidden: Tensor = self.encoder(self._inputs(batch), batch.tokens.mask)
+        tokens, inputs = batch.tokens, self._inputs(batch)
+        if tokens.documents is not None:
+            return self._encoded(inputs, tokens)[0]
+        hidden: Tensor = self.encoder(inputs, tokens.mask)
         return hidden
 
     @torch.inference_mode()
@@ -129,9 +133,31 @@ class Model(nn.Module, ABC):
             # the first layer, as W [a; b] = W_a a + W_b b.
             projected = (words.projected, *words.features)
             rows = (tokens.rows, *tokens.feature_ids)
-            return read_cached(self.encoder, readers, projected, rows, tokens.mask)
+            if tokens.documents is None:
+                return read_cached(self.encoder, readers, projected, rows, tokens.mask)
+            joined = JoinedRows.of(tokens.documents, tokens.mask)
+            whole = tuple(map(joined.join, rows))
+            states, final = read_cached(self.encoder, readers, projected, whole, joined.mask)
+            return joined.part(states), final[tokens.documents]
         inputs = self.embed(words.vectors, tokens.rows, tokens.feature_ids)
-        return self.encoder.read(inputs, tokens.mask)
+        return self._encoded(inputs, tokens)
+
+    def _encoded(self, inputs: Tensor, tokens: Tokens) -> tuple[Tensor, Tensor]:
+        """States of all tokens, and the final states of what each sentence is read with.
+
+        Args:
+            inputs: (batch, time, features) vectors of the tokens.
+            tokens: of the batch.
+
+        Returns:
+            (batch, time, hidden) and (batch, hidden).
+        """
+        if tokens.documents is None:
+            return self.encoder.read(inputs, tokens.mask)
+        joined = JoinedRows.of(tokens.documents, tokens.mask)
+        # (batch, time, ...) -> (documents, document time, ...), and back
+        states, final = self.encoder.read(joined.join(inputs), joined.mask)
+        return joined.part(states), final[tokens.documents]
 
     def _inputs(self, batch: Batch) -> Tensor:
         # Each distinct word is embedded once; tokens are rows of that: (words, features) ->

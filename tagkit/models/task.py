@@ -41,6 +41,7 @@ from tagkit.evaluation.metrics import Kind
 from tagkit.evaluation.report import Report
 from tagkit.features.batch import Batch
 from tagkit.features.bucketing import Ids, batches_at_random
+from tagkit.features.document_batches import batches_of_documents
 from tagkit.features.encoding import Encoded, Target
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.description import Description
@@ -119,8 +120,11 @@ class Task(ABC):
         # Sentences are shuffled. A task whose examples continue each other, such as a language
         # model, overrides this with their order in the corpus.
         train = config.train
-        batches = batches_at_random(
-            encoded.lengths, fixed(train.batch_size), train.batch_tokens, generator
+        size, tokens, documents = fixed(train.batch_size), train.batch_tokens, encoded.documents
+        batches = (
+            batches_at_random(encoded.lengths, size, tokens, generator)
+            if documents is None
+            else batches_of_documents(encoded.lengths, documents, size, tokens, generator)
         )
         size = train.accumulate
         return [batches[start : start + size] for start in range(0, len(batches), size)]

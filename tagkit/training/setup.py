@@ -155,7 +155,14 @@ def prepare(config: Config, device: torch.device, corpus: Corpus | None = None) 
     targets = task.targets(sentences, vocabulary)
     reads_chars = config.embeddings.char_cell != "none"
     weights = _weights(task, config, corpus.train)
-    encoded = encode(sentences, vocabulary, targets, chars=reads_chars, weights=weights)
+    encoded = encode(
+        sentences,
+        vocabulary,
+        targets,
+        chars=reads_chars,
+        weights=weights,
+        document_words=config.encoder.document_words,
+    )
     model = task.build(config, vocabulary, TrainingData(encoded, corpus.train.path))
     if vectors:
         _place_vectors(model, vocabulary, vectors)
