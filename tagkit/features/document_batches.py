@@ -6,9 +6,11 @@ sentence stands by itself. A batch has the sentences of each of its documents si
 order; batches are cut between documents.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
+import torch
+from torch import Tensor
 
 from tagkit.features.bucketing import (
     MAX_TOKENS,
@@ -17,10 +19,27 @@ from tagkit.features.bucketing import (
     batches_with_little_padding,
     pools_at_random,
 )
+from tagkit.text.documents import parts_of
+from tagkit.text.records import Sentence
 
 # Cells of the sentences of a batch of prediction, padding included, for each cell of its documents:
 # one long sentence makes all others of the batch as wide.
 _MAX_WIDENING = 8
+
+
+def document_numbers(sentences: Sequence[Sentence], limit: int) -> Ids | None:
+    """`documents` of some sentences, none of more than `limit` words; None for a limit of 0."""
+    return np.array(parts_of(sentences, limit), dtype=np.int64) if limit else None
+
+
+def documents_of_rows(indices: Ids, documents: Ids | None) -> Tensor | None:
+    """(batch,) number of the document of each row of a batch, from 0; None if each has one row."""
+    if documents is None:
+        return None
+    own = documents[indices]
+    changes = np.concatenate(([False], own[1:] != own[:-1]))
+    # With one sentence in each there is nothing to join.
+    return None if changes[1:].all() else torch.from_numpy(np.cumsum(changes))
 
 
 def batches_of_documents(

@@ -18,10 +18,11 @@ from torch import Tensor
 from tagkit.features.affixes import AFFIXES_PER_WORD
 from tagkit.features.batch import Batch, Tokens, Words
 from tagkit.features.bucketing import Ids
+from tagkit.features.document_batches import document_numbers, documents_of_rows
 from tagkit.features.vocabulary import PAD_ID, Vocabulary
-from tagkit.text.documents import parts_of
 from tagkit.text.records import Sentence
 
+Mask = npt.NDArray[np.bool_]
 # Padding characters in a group of a batch's distinct words, all padded to the longest of the group.
 # Each further group costs two more calls of the character network (one a direction).
 _CHAR_PADDING = 1000
@@ -103,7 +104,7 @@ class Indexed:
         # (sentences,) index of each sentence's first token among all tokens.
         return np.cumsum(self.lengths) - self.lengths
 
-    def positions(self, indices: Sequence[int] | Ids) -> tuple[npt.NDArray[np.bool_], Ids]:
+    def positions(self, indices: Sequence[int] | Ids) -> tuple[Mask, Ids]:
         """The mask of a batch, (batch, time) bool, and the index of each token where it is True."""
         chosen = np.asarray(indices)
         lengths = self.lengths[chosen]
@@ -124,25 +125,13 @@ class Indexed:
         return self._tokens(indices, filled, positions, row_of[self.numbers[positions]])
 
     def _tokens(
-        self,
-        indices: Sequence[int] | Ids,
-        filled: npt.NDArray[np.bool_],
-        positions: Ids,
-        rows: Ids,
+        self, indices: Sequence[int] | Ids, filled: Mask, positions: Ids, rows: Ids
     ) -> Tokens:
-        documents = None
-        if self.documents is not None:
-            # Numbers of the corpus -> numbers of the batch, from 0 in the order of its rows.
-            own = self.documents[np.asarray(indices)]
-            changes = np.concatenate(([False], own[1:] != own[:-1]))
-            # With one sentence for each there is nothing to join.
-            if not changes[1:].all():
-                documents = torch.from_numpy(np.cumsum(changes))
         return Tokens(
             _padded(rows, filled),
             torch.from_numpy(filled),
             tuple(_padded(column[positions], filled) for column in self.features),
-            documents,
+            documents_of_rows(np.asarray(indices), self.documents),
         )
 
 
@@ -248,11 +237,7 @@ def index(
         lengths=np.array([len(sentence.words) for sentence in sentences], dtype=np.int64),
         # Without feature columns np.array([]) would be (0,), not (0, tokens).
         features=np.array(columns, dtype=np.int64).reshape(len(columns), len(flat)),
-        documents=(
-            np.array(parts_of(sentences, document_words), dtype=np.int64)
-            if document_words
-            else None
-        ),
+        documents=document_numbers(sentences, document_words),
     )
 
 
@@ -350,7 +335,7 @@ def _groups(lengths: Ids) -> Iterator[tuple[int, int]]:
     yield start, len(lengths)
 
 
-def _padded(values: Ids, filled: npt.NDArray[np.bool_]) -> Tensor:
+def _padded(values: Ids, filled: Mask) -> Tensor:
     """Values, in order, where `filled` is True; `PAD_ID` elsewhere.
 
     A value may be one number or a row of numbers: (values, ...) -> (*filled.shape, ...).

@@ -155,9 +155,7 @@ class Model(nn.Module, ABC):
         if tokens.documents is None:
             return self.encoder.read(inputs, tokens.mask)
         joined = JoinedRows.of(tokens.documents, tokens.mask)
-        # (batch, time, ...) -> (documents, document time, ...), and back
-        states, final = self.encoder.read(joined.join(inputs), joined.mask)
-        return joined.part(states), final[tokens.documents]
+        return self.encoder.read(inputs, tokens.mask, joined)
 
     def _inputs(self, batch: Batch) -> Tensor:
         # Each distinct word is embedded once; tokens are rows of that: (words, features) ->

@@ -1,17 +1,19 @@
-"""Sentences of a document as one sequence: joined before the encoder, parted after it.
+"""Sentences of a document as one sequence: joined before each layer, parted after it.
 
-    sentences (batch, time, ...) -> documents (documents, document time, ...) -> encoder
+    sentences (batch, time, ...) -> documents (documents, document time, ...) -> a layer
     states (documents, document time, hidden) -> states of the sentences (batch, time, hidden)
 
-The encoder's state is carried from each sentence to the next one of its document, in both
-directions; its layers cut gradients as in any long sequence (`recurrent_layer.py`). What a head
-reads is as without documents: the states of one sentence in each row.
+A layer's state is carried from each sentence to the next one of its document, in both directions;
+recurrent layers cut gradients as in any long sequence (`recurrent_layer.py`). What a head reads is
+as without documents: the states of one sentence in each row.
 """
 
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+
+from tagkit.nn.layer import EncoderLayer
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,19 @@ class JoinedRows:
         # Rows follow each other in both, so that the tokens of both masks are in one order.
         joined[self.mask] = values[self.sentences]
         return joined
+
+    def read(self, layer: EncoderLayer, states: Tensor) -> tuple[Tensor, Tensor]:
+        """What a layer's `read` returns for the documents, parted; of each row its document's.
+
+        Args:
+            layer: that reads.
+            states: (batch, time, features) of the sentences.
+
+        Returns:
+            (batch, time, outputs), zero on padding, and (batch, outputs).
+        """
+        found, final = layer.read(self.join(states), self.mask)
+        return self.part(found), final[self.rows]
 
     def part(self, values: Tensor) -> Tensor:
         """(documents, document time, ...) -> (batch, time, ...) of sentences, 0 on padding."""

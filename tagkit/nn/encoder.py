@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from tagkit.nn.cells import CELLS
 from tagkit.nn.cells.cell import CellOptions
 from tagkit.nn.depth import CONNECTIONS, output_layer
+from tagkit.nn.documents import JoinedRows
 from tagkit.nn.dropout import LockedDropout, WordDropout
 from tagkit.nn.layer import EncoderLayer, LayerKind, LayerOptions
 from tagkit.nn.padding import zero_padding
@@ -119,9 +120,15 @@ class Encoder(nn.Module):
         states, _ = self._read_layers(inputs, mask)
         return self._output_states(states, mask)
 
-    def read(self, inputs: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """What `forward` returns, and the same of the final states, (batch, outputs)."""
-        return self.output(*self._read_layers(inputs, mask), mask)
+    def read(
+        self, inputs: Tensor, mask: Tensor, joined: JoinedRows | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """What `forward` returns, and the same of the final states, (batch, outputs).
+
+        With `joined`, the rows of the batch that are joined, each layer reads documents. Dropout
+        is that of sentences in either case: the same features of all tokens of a sentence.
+        """
+        return self.output(*self._read_layers(inputs, mask, joined), mask)
 
     def stack(self) -> list[EncoderLayer]:
         """The layers, the lowest first."""
@@ -165,13 +172,19 @@ class Encoder(nn.Module):
         # -> (batch, time, outputs) and (batch, outputs)
         return found[:, :-1], found[:, -1]
 
-    def _read_layers(self, inputs: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+    def _read_layers(
+        self, inputs: Tensor, mask: Tensor, joined: JoinedRows | None = None
+    ) -> tuple[Tensor, Tensor]:
         """States and final states of the topmost layer, before dropout."""
+
+        def read(layer: EncoderLayer, states: Tensor) -> tuple[Tensor, Tensor]:
+            return layer.read(states, mask) if joined is None else joined.read(layer, states)
+
         first, *others = self.stack()
         # (batch, time, inputs), then (batch, time, outputs) of each layer in turn
-        found = first.read(self._drop(self.word_dropout(inputs)), mask)
+        found = read(first, self._drop(self.word_dropout(inputs)))
         for number, layer in enumerate(others, start=1):
-            found = self.connect(number, found, layer.read(self._drop(found[0]), mask))
+            found = self.connect(number, found, read(layer, self._drop(found[0])))
         return found
 
     def _output_states(self, states: Tensor, mask: Tensor) -> Tensor:
