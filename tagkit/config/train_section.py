@@ -93,7 +93,8 @@ class TrainConfig(Section):
         int,
         Field(ge=0),
         Option(
-            "Maximum tokens that gradients are propagated back, in texts not cut; 0 for all.",
+            "Maximum tokens that gradients are propagated back, in texts not cut and in documents; "
+            "0 for all.",
             needs=Needs("encoder.cell", but=("transformer",)),
         ),
     ] = 512
