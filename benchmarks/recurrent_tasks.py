@@ -12,7 +12,7 @@ from corpora import read_parts, subset
 
 from tagkit.config import Config, load_config
 from tagkit.config.loading import with_options
-from tagkit.models.model import build_encoder
+from tagkit.models.building import build_encoder
 from tagkit.training.setup import prepare
 from tagkit.training.trainer import Trained, train
 

@@ -185,6 +185,27 @@ class EncoderConfig(Section):
     ] = "none"
     # Without it a tag depends on the words before it alone, as a stream demands.
     bidirectional: Annotated[bool, Option("Read in both directions.", inherit=True)] = True
+    # A tagger's head works sentence by sentence in either case.
+    context: Annotated[
+        Literal["sentence", "document"],
+        Option(
+            "What the encoder reads as one sequence: each sentence by itself, or the sentences of "
+            "a document one after another.",
+            inherit=True,
+            tasks=("tag",),
+        ),
+    ] = "sentence"
+    # Bounds memory in prediction, and what a batch of training holds.
+    context_words: Annotated[
+        int,
+        Field(ge=1, le=100_000),
+        Option(
+            "Maximum number of words of a document that are read as one sequence; a longer "
+            "document is read in parts, which end with a sentence.",
+            inherit=True,
+            needs=Needs("encoder.context", ("document",)),
+        ),
+    ] = 2000
     # "concat" doubles the features that the head reads; the others keep `hidden` of them.
     merge: Annotated[
         Literal["concat", "sum", "mean", "product"],
@@ -227,3 +248,8 @@ class EncoderConfig(Section):
             needs=(Needs("encoder.cell", but=("sru", "transformer")), BY_GRADIENT),
         ),
     ] = 0.0
+
+    @property
+    def document_words(self) -> int:
+        """Maximum number of words of a document that are read as one sequence; 0 for sentences."""
+        return self.context_words if self.context == "document" else 0

@@ -142,8 +142,8 @@ class TrainConfig(Section):
     bptt: Annotated[
         Auto | Annotated[int, Field(ge=0)],
         Option(
-            "Maximum tokens that gradients are propagated back, in texts not cut; 0 for all; auto: "
-            "512, in a language model 35 words, 50 byte pairs or 100 characters.",
+            "Maximum tokens that gradients are propagated back, in texts not cut and in documents; "
+            "0 for all; auto: 512, in a language model 35 words, 50 byte pairs or 100 characters.",
             needs=Needs("encoder.cell", but=("transformer",)),
         ),
     ] = "auto"
@@ -182,7 +182,8 @@ class TrainConfig(Section):
         Option(
             "Weight of a language-model loss beside that of the labels; 0 for none.",
             tasks=LABELS,
-            needs=BY_GRADIENT,
+            # In a document a state has read the sentences before, and its last word has one after.
+            needs=(BY_GRADIENT, Needs("encoder.context", ("sentence",))),
         ),
     ] = 0.0
     lm_units: Annotated[

@@ -12,7 +12,7 @@ from itertools import accumulate, pairwise
 
 from tagkit.corpus.formats.options import Item, Reading
 from tagkit.errors import FormatError, SpanErrors, shorten
-from tagkit.text.records import Document, Sentence, Span, TextSpan, joined
+from tagkit.text.records import Document, Sentence, Span, TextSpan, joined, new_document
 from tagkit.text.schemes import from_spans, to_spans
 from tagkit.text.tokenizer import TOKENIZERS
 from tagkit.wording import Message, Setting, shown_name
@@ -213,7 +213,7 @@ def _cut(
     text = document.text
     # IOB2, as nothing else is known of a corpus of characters; training converts it.
     tags = None if document.spans is None else from_spans(spans, len(flat), "iob2")
-    done = 0
+    done, own = 0, new_document()
     for number, sentence in enumerate(places):
         # White space belongs to the sentence before it: end to end, the texts are the document.
         begin = sentence[0][0] if number else 0
@@ -226,6 +226,7 @@ def _cut(
             places=tuple((a - begin, b - begin) for a, b in sentence),
             lines=(document.line,) * len(sentence),
             extra=document.extra,
+            document=own,
         )
         done += len(sentence)
 

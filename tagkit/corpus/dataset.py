@@ -4,6 +4,7 @@ import random
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 from pathlib import Path
 
 from tagkit.corpus.formats.columns.layout import Layout
@@ -113,10 +114,11 @@ def with_label_notes(split: Split, known: Set[str], known_classes: Set[str], whe
     return replace(split, notes=(*split.notes, *notes))
 
 
-def draw(train: Split, count: int, seed: int) -> Split:
+def draw(train: Split, count: int, seed: int, *, by_document: bool = False) -> Split:
     """A random part of `count` sentences, in their order; with one seed a smaller part is within.
 
     Each class has its share of it, as in `hold_out`. Every tag that is learnt may not occur in it.
+    By document, whole documents are drawn until they have so many sentences, or a few more.
 
     Raises:
         DataError: there are fewer sentences.
@@ -129,6 +131,8 @@ def draw(train: Split, count: int, seed: int) -> Split:
                 f": {train.path} has {total:,} to train on",
             )
         )
+    if by_document:
+        return train.part(_of_documents(train, count, seed))
     order = list(range(total))
     random.Random(seed).shuffle(order)
     # `_evenly` takes the first of one ranking, whatever the count: parts are nested.
@@ -136,14 +140,17 @@ def draw(train: Split, count: int, seed: int) -> Split:
     return train.part(sorted(chosen))
 
 
-def hold_out(train: Split, fraction: float, seed: int) -> tuple[Split, Split]:
+def hold_out(
+    train: Split, fraction: float, seed: int, *, by_document: bool = False
+) -> tuple[Split, Split]:
     """Train without a random part of its sentences, and that part.
 
     Each class has its share of that part, as near as whole texts allow: a rare class would often be
-    missing in a part that is drawn without regard to classes.
+    missing in a part that is drawn without regard to classes. By document, whole documents are
+    held out until they have so many sentences, or a few more.
 
     Raises:
-        DataError: there is only one sentence.
+        DataError: there is only one sentence, or by document only one document.
     """
     total = len(train.sentences)
     if total < 2:
@@ -156,15 +163,47 @@ def hold_out(train: Split, fraction: float, seed: int) -> tuple[Split, Split]:
         )
     # At least one sentence is held out, and at least one kept.
     count = min(max(1, round(total * fraction)), total - 1)
-    order = list(range(total))
-    # Python's generator, not torch's: the part is the same whatever else the run draws.
-    random.Random(seed).shuffle(order)
-    chosen = set(_evenly([train.sentences[i].labels for i in order], order, count))
+    if by_document:
+        chosen = set(_of_documents(train, count, seed))
+        if len(chosen) == total:
+            raise DataError(
+                Message(
+                    f"{train.path}: one document is not enough to split off a dev corpus of whole "
+                    "documents; name one with ",
+                    Setting("data.dev_file"),
+                )
+            )
+    else:
+        order = list(range(total))
+        # Python's generator, not torch's: the part is the same whatever else the run draws.
+        random.Random(seed).shuffle(order)
+        chosen = set(_evenly([train.sentences[i].labels for i in order], order, count))
     kept = train.part([i for i in range(total) if i not in chosen])
     held_out = train.part([i for i in range(total) if i in chosen])
     name = f"{Path(train.path).name} (split off)"
     # The notes are about the file, and are shown once, with train. Weights are for learning.
     return kept, replace(held_out, path=name, notes=(), weights=None)
+
+
+def _of_documents(split: Split, count: int, seed: int) -> list[int]:
+    """The sentences of random documents, `count` or a few more, in their order."""
+    documents = [
+        [index for index, _ in group]
+        for _, group in groupby(enumerate(split.sentences), lambda each: _document(*each))
+    ]
+    random.Random(seed).shuffle(documents)
+    chosen: list[int] = []
+    for sentences in documents:
+        if len(chosen) >= count:
+            break
+        chosen += sentences
+    return sorted(chosen)
+
+
+def _document(index: int, sentence: Sentence) -> tuple[int | None, int]:
+    """A key that sentences of one document share."""
+    # One without a document is one of its own, as no other has its index.
+    return (None, index) if sentence.document is None else (sentence.document, -1)
 
 
 def _evenly(labels: Sequence[Hashable], items: Sequence[int], count: int) -> list[int]:

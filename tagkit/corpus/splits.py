@@ -11,6 +11,7 @@ from tagkit.config import Config, DataConfig
 from tagkit.corpus.alignment import to_sentences
 from tagkit.corpus.class_counts import check_classes, check_variety, several_classes
 from tagkit.corpus.dataset import LabelKinds, Split, draw, hold_out
+from tagkit.corpus.document_notes import with_document_note
 from tagkit.corpus.expected_labels import format_with_labels, holds_nothing, other_column
 from tagkit.corpus.formats.columns.layout import NO_TAGS, Layout
 from tagkit.corpus.formats.options import Item, Reading, source_of
@@ -112,10 +113,13 @@ def as_corpus(
         DataError: train has nothing to learn, or dev has other classes.
     """
     several = kinds.classes and several_classes(config, train)
+    seed, by_document = config.train.seed, config.encoder.context == "document"
+    if by_document:
+        train = with_document_note(train, config.encoder.context_words)
     if dev is None:
-        train, dev = hold_out(train, config.data.dev_fraction, config.train.seed)
+        train, dev = hold_out(train, config.data.dev_fraction, seed, by_document=by_document)
     if config.data.train_sentences:  # after dev is held out, which is the same for every number
-        train = draw(train, config.data.train_sentences, config.train.seed)
+        train = draw(train, config.data.train_sentences, seed, by_document=by_document)
     refuse_unread_columns(config.data, [split for split in (train, dev, test) if split])
     if train.weights and not any(train.weights):  # dev has the others
         raise DataError(f"{train.path}: every sentence to learn from has the weight 0")

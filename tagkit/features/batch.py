@@ -47,11 +47,15 @@ class Tokens:
             `Words`; 0 where padded, which is a real word's row too: `mask` alone marks padding.
         mask: (batch, time) bool, True on real tokens. Every row starts with True.
         feature_ids: for each feature column (batch, time) int64, `PAD_ID` where padded.
+        documents: (batch,) int64 number of the document of each sentence, from 0: those of one
+            document are rows that follow each other, and the encoder reads them as one sequence.
+            None where it reads each sentence by itself.
     """
 
     rows: Tensor
     mask: Tensor
     feature_ids: tuple[Tensor, ...]
+    documents: Tensor | None = None
 
     def to(self, device: torch.device) -> "Tokens":
         """The same tokens on another device."""
@@ -59,6 +63,7 @@ class Tokens:
             self.rows.to(device, non_blocking=True),
             self.mask.to(device, non_blocking=True),
             tuple(ids.to(device, non_blocking=True) for ids in self.feature_ids),
+            None if self.documents is None else self.documents.to(device, non_blocking=True),
         )
 
 

@@ -9,7 +9,7 @@ Ids = npt.NDArray[np.int64]
 
 # Tokens of a batch, padding included, when batch_size counts sentences: bounds memory if texts are
 # long.
-_MAX_TOKENS = 65_536
+MAX_TOKENS = 65_536
 # Share of padding at which a batch of prediction ends, if it has as many sentences as this: with
 # fewer, the calls of each step cost more than the padding.
 _MOST_PADDING = 0.05
@@ -60,18 +60,25 @@ def batches_at_random(
     the batches shuffled. A batch has at most `batch_tokens` tokens, padding included, or, if that
     is 0, `batch_size` sentences (fewer if they are so long that memory could run out).
     """
+    batches = []
+    for ordered in pools_at_random(lengths, batch_size, batch_tokens, generator):
+        limit = len(lengths) if batch_tokens else batch_size
+        batches += _cut(ordered, lengths, limit, batch_tokens or MAX_TOKENS)
+    # Without this second draw each pool's batches would come in order of length, shortest first.
+    return [batches[i] for i in generator.permutation(len(batches))]
+
+
+def pools_at_random(
+    lengths: Ids, batch_size: float, batch_tokens: int, generator: np.random.Generator
+) -> Iterator[Ids]:
+    """The pools of `batches_at_random`, each sorted by length."""
     shuffled = generator.permutation(len(lengths))
     # With a token budget the size of a pool follows from a batch of average sentences.
     average = max(1, int(lengths.mean()))
     size = max(1, batch_tokens // average) if batch_tokens else batch_size
     pools = max(1, round(len(lengths) / (size * _POOL_BATCHES)))
-    batches = []
     for pool in np.array_split(shuffled, pools):
-        ordered = pool[np.argsort(lengths[pool], kind="stable")]
-        limit = len(lengths) if batch_tokens else batch_size
-        batches += _cut(ordered, lengths, limit, batch_tokens or _MAX_TOKENS)
-    # Without this second draw each pool's batches would come in order of length, shortest first.
-    return [batches[i] for i in generator.permutation(len(batches))]
+        yield pool[np.argsort(lengths[pool], kind="stable")]
 
 
 def padding_share(lengths: Ids, batches: Sequence[Ids]) -> float:

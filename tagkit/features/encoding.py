@@ -17,11 +17,13 @@ from torch import Tensor
 from tagkit.features.affixes import AFFIXES_PER_WORD
 from tagkit.features.batch import Batch, Tokens, Words
 from tagkit.features.bucketing import Ids
+from tagkit.features.document_batches import document_numbers, documents_of_rows
 from tagkit.features.targets import Target
 from tagkit.features.unit_reading import Cutter, cut_all
 from tagkit.features.vocabulary import PAD_ID, Vocabulary
 from tagkit.text.records import Sentence
 
+Mask = npt.NDArray[np.bool_]
 # Padding characters in a group of a batch's distinct words, all padded to the longest of the group.
 # Each further group costs two more calls of the character network (one a direction).
 _CHAR_PADDING = 1000
@@ -88,19 +90,22 @@ class Indexed:
         numbers: (tokens,) number of each token's word.
         lengths: (sentences,) number of tokens in each.
         features: (columns, tokens) ids.
+        documents: (sentences,) number of the document, or of the part of one, that each sentence
+            is read with; ascends. None where each is read by itself.
     """
 
     distinct: list[str]
     numbers: Ids
     lengths: Ids
     features: Ids
+    documents: Ids | None = None
 
     @cached_property
     def _starts(self) -> Ids:
         # (sentences,) index of each sentence's first token among all tokens.
         return np.cumsum(self.lengths) - self.lengths
 
-    def positions(self, indices: Sequence[int] | Ids) -> tuple[npt.NDArray[np.bool_], Ids]:
+    def positions(self, indices: Sequence[int] | Ids) -> tuple[Mask, Ids]:
         """The mask of a batch, (batch, time) bool, and the index of each token where it is True."""
         chosen = np.asarray(indices)
         lengths = self.lengths[chosen]
@@ -118,13 +123,16 @@ class Indexed:
             row_of: (distinct words,) the row of each in a table of words, such as a `WordCache`.
         """
         filled, positions = self.positions(indices)
-        return self._tokens(filled, positions, row_of[self.numbers[positions]])
+        return self._tokens(indices, filled, positions, row_of[self.numbers[positions]])
 
-    def _tokens(self, filled: npt.NDArray[np.bool_], positions: Ids, rows: Ids) -> Tokens:
+    def _tokens(
+        self, indices: Sequence[int] | Ids, filled: Mask, positions: Ids, rows: Ids
+    ) -> Tokens:
         return Tokens(
             _padded(rows, filled),
             torch.from_numpy(filled),
             tuple(_padded(column[positions], filled) for column in self.features),
+            documents_of_rows(np.asarray(indices), self.documents),
         )
 
 
@@ -152,6 +160,11 @@ class Encoded:
     def lengths(self) -> Ids:
         """(sentences,) number of words in each."""
         return self.indexed.lengths
+
+    @property
+    def documents(self) -> Ids | None:
+        """(sentences,) as in `Indexed`."""
+        return self.indexed.documents
 
     @property
     def target_count(self) -> int:
@@ -195,11 +208,15 @@ def words_and_tokens(
     words, position = encoded_words.words(distinct)
     # `inverse` is each token's place among the distinct words as np.unique sorts them; `position`
     # is where each of those is in `words`, which are sorted by length.
-    return words, indexed._tokens(filled, positions, position[inverse])
+    return words, indexed._tokens(indices, filled, positions, position[inverse])
 
 
 def index(
-    sentences: Sequence[Sentence], vocabulary: Vocabulary, cut: Cutter | None = None
+    sentences: Sequence[Sentence],
+    vocabulary: Vocabulary,
+    cut: Cutter | None = None,
+    *,
+    document_words: int = 0,
 ) -> Indexed:
     """Sentences as numbers of their distinct words; tags and classes are not read.
 
@@ -207,6 +224,8 @@ def index(
         sentences: with the feature columns of training.
         vocabulary: of the model. Where it reads units, these are the words here.
         cut: of the units; None for theirs in prediction, where a word is cut once for all places.
+        document_words: maximum number of words that are read as one sequence of a document; 0 to
+            read each sentence by itself.
     """
     flat = words = [word for sentence in sentences for word in sentence.words]
     lengths = np.array([len(sentence.words) for sentence in sentences], dtype=np.int64)
@@ -229,6 +248,7 @@ def index(
         numbers=np.fromiter(map(number.__getitem__, flat), np.int64, len(flat)),
         lengths=lengths,
         features=np.repeat(features, counts, axis=1),  # a unit has those of its word
+        documents=document_numbers(sentences, document_words),
     )
 
 
@@ -263,6 +283,7 @@ def encode(
     *,
     chars: bool,
     weights: Sequence[float] | None = None,
+    document_words: int = 0,
 ) -> Encoded:
     """Sentences to learn from as ids.
 
@@ -272,8 +293,9 @@ def encode(
         targets: gold labels of the sentences, by the names that the task gives them.
         chars: whether the model reads characters.
         weights: of the sentences in the loss; None where all weigh the same.
+        document_words: as for `index`.
     """
-    indexed = index(sentences, vocabulary)
+    indexed = index(sentences, vocabulary, document_words=document_words)
     encoded_words = encode_words(indexed.distinct, vocabulary, chars=chars)
     weighed = None if weights is None else np.array(weights, dtype=np.float32)
     return Encoded(indexed, encoded_words, targets, weighed)
@@ -296,7 +318,7 @@ def _groups(lengths: Ids) -> Iterator[tuple[int, int]]:
     yield start, len(lengths)
 
 
-def _padded(values: Ids, filled: npt.NDArray[np.bool_]) -> Tensor:
+def _padded(values: Ids, filled: Mask) -> Tensor:
     """Values, in order, where `filled` is True; `PAD_ID` elsewhere.
 
     A value may be one number or a row of numbers: (values, ...) -> (*filled.shape, ...).

@@ -21,5 +21,9 @@ class Examples(Protocol):
     def target_count(self) -> int:
         """Divisor of the loss of an epoch."""
 
+    @property
+    def documents(self) -> Ids | None:
+        """(examples,) number of the document that each is read with; None if it is by itself."""
+
     def batch(self, indices: Sequence[int] | Ids) -> Batch:
         """The examples at `indices`, in that order, as one batch."""

@@ -2,12 +2,13 @@
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from tagkit.features.batch import Batch
 from tagkit.features.bucketing import Ids
+from tagkit.features.document_batches import documents_of_rows
 from tagkit.features.encoding import Encoded, encode_words, index, words_and_tokens
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.text.records import Sentence
@@ -41,5 +42,6 @@ class UnitDropout:
         chosen = [self.sentences[number] for number in indices]
         indexed = index(chosen, self.vocabulary, cut if self.vocabulary.reads_units else None)
         encoded_words = encode_words(indexed.distinct, self.vocabulary, chars=self.chars, cut=cut)
-        inputs = words_and_tokens(indexed, encoded_words, np.arange(len(chosen)))
-        return self.encoded.batch(indices, inputs)
+        words, tokens = words_and_tokens(indexed, encoded_words, np.arange(len(chosen)))
+        documents = documents_of_rows(np.asarray(indices), self.encoded.indexed.documents)
+        return self.encoded.batch(indices, (words, replace(tokens, documents=documents)))

@@ -92,6 +92,11 @@ class UnitStream:
         return self.ends - self.starts
 
     @property
+    def documents(self) -> None:
+        """None: an example is continued by what is carried, not by a document."""
+        return None
+
+    @property
     def target_count(self) -> int:
         """Number of units that are predicted: all of them."""
         return len(self.ids) - 1

@@ -1,8 +1,11 @@
 """What callers of a model give: values of a wrong kind are refused by the parameter's name."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from tagkit.errors import DataError
+from tagkit.models.task import Task
+from tagkit.text.records import Sentence
 from tagkit.wording import clipped
 
 
@@ -31,3 +34,37 @@ def check_probability(name: str, value: Any) -> None:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if not is_number or not 0 <= value <= 1:
         raise DataError(f"{name}: expected a number from 0 to 1, found {clipped(repr(value))}")
+
+
+def check_words(sentences: Sequence[Sentence]) -> None:
+    """Refuse sentences of no words.
+
+    Raises:
+        DataError: there is one.
+    """
+    if not all(sentences):  # a Sentence without words is false, and has nothing to encode
+        raise DataError("expected at least one word in each sentence, found a sentence of none")
+
+
+def check_function(name: str, value: Any) -> None:
+    """Refuse what cannot be called with a number.
+
+    Raises:
+        DataError: it is refused; the message has the parameter's name.
+    """
+    if not callable(value):
+        found = clipped(repr(value))
+        raise DataError(f"{name}: expected a function that takes a number, found {found}")
+
+
+def check_annotates(task: Task) -> None:
+    """Refuse sentences that are to be annotated, where the task annotates nothing.
+
+    Raises:
+        DataError: they are refused.
+    """
+    if not task.annotates:
+        raise DataError(
+            "this is a language model, which annotates nothing: tagkit generate continues a text, "
+            "and tagkit eval scores one"
+        )

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from tagkit.config import Column
 from tagkit.corpus.formats.columns.filling import fill_columns
-from tagkit.corpus.formats.columns.layout import CONLLU_COLUMNS, KEYED, Layout
-from tagkit.corpus.formats.columns.reader import Block, is_whole
+from tagkit.corpus.formats.columns.layout import CONLLU_COLUMNS, KEYED, Layout, is_whole
+from tagkit.corpus.formats.columns.reader import Block
 from tagkit.corpus.formats.conllu import write_conllu
 from tagkit.corpus.formats.options import silent
 from tagkit.corpus.formats.pieces import Writing

@@ -15,6 +15,7 @@ from tagkit.text.records import (
     TaggedToken,
     TextSpan,
     joined,
+    new_document,
 )
 from tagkit.wording import clipped
 
@@ -110,7 +111,11 @@ def as_text(item: Input, tokenizer: str, *, whole: bool) -> Text:
     if isinstance(item, Document):
         text, found = item.text, tokens_of(item, tokenizer, whole=whole)
         # Tokens are substrings of the text, so offsets of predictions are exact.
-        sentences = [Sentence(tuple(text[start:end] for start, end in places)) for places in found]
+        document = new_document()
+        sentences = [
+            Sentence(tuple(text[start:end] for start, end in places), document=document)
+            for places in found
+        ]
         return Text(text, sentences, [*found])
     words = words_of(item)
     sentence = item if isinstance(item, Sentence) else Sentence(words)

@@ -187,7 +187,8 @@ class Predictor(SentencePredictor):
             on_long: as for `predict`.
             on_removed: as for `predict`, of each window.
             window_words: number of words, roughly, that are read before they are predicted
-                together. With 1 each input is answered before the next is taken, which is slow.
+                together. With 1 each input is answered before the next is taken, which is slow. A
+                `Sentence` of a document waits for the others of it if the model reads documents.
 
         Raises:
             DataError: as for `predict`; or the inputs are a single text.
@@ -207,7 +208,13 @@ class Predictor(SentencePredictor):
             "on_long": on_long,
             "on_removed": on_removed,
         }
-        windows = windows_of(several, window_words, self._check_features)
+        windows = windows_of(
+            several,
+            window_words,
+            self._check_features,
+            document_words=self.config.encoder.document_words,
+            max_length=max_length,
+        )
         return (answer for window in windows for answer in self.predict(window, **options))
 
     # As for `predict`: one str is one text.

@@ -16,10 +16,18 @@ from tagkit.corpus.dataset import Split
 from tagkit.errors import DataError, DeviceError
 from tagkit.evaluation.judged import Judged
 from tagkit.evaluation.report import Report
-from tagkit.features.bucketing import Ids, batches_in_order, batches_with_little_padding
+from tagkit.features.bucketing import Ids
+from tagkit.features.document_batches import batches_to_predict
 from tagkit.features.encoding import index
 from tagkit.features.vocabulary import Vocabulary
-from tagkit.inference.arguments import check_count, check_probability, ignore
+from tagkit.inference.arguments import (
+    check_annotates,
+    check_count,
+    check_function,
+    check_probability,
+    check_words,
+    ignore,
+)
 from tagkit.inference.collection import without_collection
 from tagkit.inference.min_confidence import Removed, without_probabilities, without_unlikely
 from tagkit.inference.word_cache import WordCache
@@ -122,7 +130,8 @@ class SentencePredictor:
 
         Args:
             sentences: with the feature columns of training; their own tags and classes are ignored.
-            batch_size: maximum number of sentences in a batch.
+                A model that reads documents reads neighbours of one `document` as one sequence.
+            batch_size: maximum number of sentences in a batch, or of documents.
             confidence: whether to compute probabilities.
             max_length: maximum number of words in a sentence; a tagger reads longer ones in
                 overlapping windows, whose tags are joined as described in `tagkit.text.windows`.
@@ -136,16 +145,13 @@ class SentencePredictor:
         Raises:
             DataError: a number is out of its range, or `on_long` is no function.
         """
-        self.task.refuse_annotation()
+        check_annotates(self.task)
         check_count("batch_size", batch_size)
         check_count("max_length", max_length)
-        if threshold is not None:
-            check_probability("threshold", threshold)
-        if min_confidence is not None:
-            check_probability("min_confidence", min_confidence)
-        if not callable(on_long):
-            found = clipped(repr(on_long))
-            raise DataError(f"on_long: expected a function that takes a number, found {found}")
+        for name, value in (("threshold", threshold), ("min_confidence", min_confidence)):
+            if value is not None:
+                check_probability(name, value)
+        check_function("on_long", on_long)
         if not sentences:
             return []
         # A class belongs to the whole text, so nothing is cut and nothing is "long".
@@ -197,14 +203,14 @@ class SentencePredictor:
                 trained with.
         """
         # Before any batch, so that a mistake in the last sentence does not cost the work before it.
-        if not all(sentences):  # a Sentence without words is false, and has nothing to encode
-            raise DataError("expected at least one word in each sentence, found a sentence of none")
+        check_words(sentences)
         for sentence in sentences:
             self._check_features(sentence)
         leave_threads_of_parent()
         # In training a new cache for each call, as the weights have changed since the last one.
         cache = self._cache or self._new_cache()
-        indexed = index(sentences, self.vocabulary)
+        words = self.config.encoder.document_words
+        indexed = index(sentences, self.vocabulary, document_words=words)
         # Rows of all batches before the first one: a later call could move them, and replace the
         # table.
         row_of = cache.rows(indexed.distinct)
@@ -215,8 +221,9 @@ class SentencePredictor:
             self.model.eval()
         # A GPU computes padding beside the rest, and wants few batches.
         is_cpu = self.device.type == "cpu"
-        cut_into_batches = batches_with_little_padding if is_cpu else batches_in_order
-        for indices in cut_into_batches(indexed.lengths, batch_size, BATCH_TOKENS):
+        for indices in batches_to_predict(
+            indexed.lengths, indexed.documents, batch_size, BATCH_TOKENS, little_padding=is_cpu
+        ):
             tokens = indexed.tokens(indices, row_of).to(self.device)
             yield indices, SentenceBatch([sentences[i] for i in indices], tokens, table)
 

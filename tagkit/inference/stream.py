@@ -8,16 +8,17 @@ does not deadlock.
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from tagkit.config import Config
 from tagkit.corpus.formats.columns.layout import column_options
 from tagkit.corpus.formats.columns.reader import Block, ColumnReader
-from tagkit.corpus.formats.options import Item, Reading
+from tagkit.corpus.formats.options import Reading
 from tagkit.corpus.formats.recognition import find_format
 from tagkit.corpus.formats.source import Source
 from tagkit.corpus.formats.table import Format
 from tagkit.errors import DataError, FormatError
+from tagkit.inference.document_windows import DocumentWindows
 from tagkit.inference.style import AUTO, COLUMNS, JSONL, SHOW, Style
 from tagkit.inference.window import Blocks, Line, Lines, Output, Records, Window
 from tagkit.limits import WINDOW_WORDS
@@ -188,6 +189,7 @@ def _columns(
 ) -> Iterator[Blocks]:
     """Sentences of a column file, with the comments and blank lines between them."""
     data = config.data.model_copy(update={"format": format.name})
+    windows = _document_windows(config, options)
     errors: list[FormatError] = []
     reader = ColumnReader(source.name, column_options(data, with_tags=False), errors.append)
 
@@ -207,16 +209,45 @@ def _columns(
 
     for blocks in map(reader.feed, source.pieces()):
         ready, error = usable(blocks)
-        for window in _windows(ready, [len(block.rows) for block in ready]):
+        for window in _added(windows, ready):
             yield Blocks(source.name, window, reader.layout)
         if error is not None:
+            if rest := windows.rest():
+                yield Blocks(source.name, rest, reader.layout)
             raise error
     # The last sentence, where no blank line follows it. Only now all bytes have been seen.
     ready, error = usable(reader.close())
-    if ready:
-        yield Blocks(source.name, ready, reader.layout, source.facts.ends_last_line)
+    for block in ready:
+        for window in windows.add(block, len(block.rows), block.sentence):
+            yield Blocks(source.name, window, reader.layout)
+    if rest := windows.rest():
+        yield Blocks(source.name, rest, reader.layout, source.facts.ends_last_line)
+    _note_cut(windows, source, config, options)
     if error is not None:
         raise error
+
+
+def _added(windows: DocumentWindows[Block], blocks: Sequence[Block]) -> Iterator[list[Block]]:
+    """The windows that these blocks complete, and all of them that wait for no other one."""
+    for block in blocks:
+        yield from windows.add(block, len(block.rows), block.sentence)
+    yield from windows.ready()
+
+
+def _document_windows(config: Config, options: StreamOptions) -> DocumentWindows[Any]:
+    """Windows of `WINDOW_WORDS` words, each of whole documents where the model reads these."""
+    return DocumentWindows(WINDOW_WORDS, config.encoder.document_words, options.max_length)
+
+
+def _note_cut(
+    windows: DocumentWindows[Any], source: Source, config: Config, options: StreamOptions
+) -> None:
+    if windows.cut:
+        limit = config.encoder.context_words
+        options.note(
+            f"{source.name}: a document has more than {limit:,} words; such documents are read in "
+            "parts of up to so many, as in training"
+        )
 
 
 def _items(
@@ -234,22 +265,24 @@ def _items(
         note=options.note,
         on_error=options.on_bad_record,
     )
-    ready: list[Item] = []
-    words = 0
+    windows = _document_windows(config, options)
     try:
         for item in format.records(source, reading).items:
-            ready.append(item)
-            words += len(item.text) // 5 + 1 if isinstance(item, Document) else len(item)
+            sentence = None if isinstance(item, Document) else item
+            words = len(item.text) // 5 + 1 if isinstance(item, Document) else len(item)
+            for window in windows.add(item, words, sentence):
+                yield Records(source.name, window)
             # `drained`: all that has arrived is read, so the next record may have to be waited for.
-            if words >= WINDOW_WORDS or source.drained:
-                yield Records(source.name, ready)
-                ready, words = [], 0
+            if source.drained:
+                for window in windows.ready():
+                    yield Records(source.name, window)
     except DataError:  # what was read before it is answered first
-        if ready:
-            yield Records(source.name, ready)
+        if rest := windows.rest():
+            yield Records(source.name, rest)
         raise
-    if ready:
-        yield Records(source.name, ready)
+    if rest := windows.rest():
+        yield Records(source.name, rest)
+    _note_cut(windows, source, config, options)
 
 
 def _windows(items: Sequence[_Item], words: Sequence[int]) -> Iterator[Sequence[_Item]]:

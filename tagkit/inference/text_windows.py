@@ -4,11 +4,17 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from tagkit.inference.inputs import Input, words_of
+from tagkit.text.documents import DocumentParts
 from tagkit.text.records import Document, Sentence
 
 
 def windows_of(
-    inputs: Iterable[Any], words: int, check: Callable[[Sentence], None]
+    inputs: Iterable[Any],
+    words: int,
+    check: Callable[[Sentence], None],
+    *,
+    document_words: int = 0,
+    max_length: int | None = None,
 ) -> Iterator[list[Input]]:
     """Cut inputs into windows of about `words` words, each of at least one input.
 
@@ -19,21 +25,31 @@ def windows_of(
         inputs: anything; what is no input is refused.
         words: number of words that end a window.
         check: raises a DataError for a sentence that the model cannot read.
+        document_words: maximum number of words of a document that the model reads as one sequence,
+            which no window cuts; 0 if it reads each sentence by itself.
+        max_length: as for `DocumentParts`.
     """
+    parts = DocumentParts(document_words, max_length) if document_words else None
     window: list[Input] = []
     count, failure = 0, None
     iterator = iter(inputs)
     while failure is None:
         try:
             item = next(iterator)
-            count += _word_count(item, check)
+            size = _word_count(item, check)
         except StopIteration:
             break
         except Exception as error:  # of the caller's iterator too, whatever it is
             failure = error
             break
+        if parts is not None and not isinstance(item, Sentence):
+            parts.end()
+        elif parts is not None and parts.begins(item) and count >= words:
+            yield window
+            window, count = [], 0
         window.append(item)
-        if count >= words:
+        count += size
+        if count >= words and (parts is None or not parts.may_continue):
             yield window
             window, count = [], 0
     if window:

@@ -29,10 +29,11 @@ from tagkit.features.encoding import Encoded
 from tagkit.features.targets import Target, class_target
 from tagkit.features.vocabulary import Vocabulary, most_frequent
 from tagkit.models.agreement import check_classes, check_features, check_no_tags
+from tagkit.models.building import build_embedding, build_encoder
 from tagkit.models.calibration import CLASSES
 from tagkit.models.description import Description, encoder_name, metric_columns
 from tagkit.models.judging import judged_classes
-from tagkit.models.model import Model, build_embedding, build_encoder
+from tagkit.models.model import Model
 from tagkit.models.output import ModelOutput, require_number
 from tagkit.models.readout import ClassReadout, Readout
 from tagkit.models.task import Task

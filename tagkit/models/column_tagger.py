@@ -57,9 +57,10 @@ class ColumnTagger(Model):
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """As in `Model`, with the vectors of the tokens beside their states."""
-        inputs, mask = self._inputs(batch), batch.tokens.mask
+        inputs = self._inputs(batch)
         with self._watched() as penalties:
-            topmost, last = self.encoder.read_layers(inputs, mask)
+            topmost, last = self._read_layers(inputs, batch.tokens)
+        mask = batch.tokens.mask
         states, final = self.encoder.output(topmost, last, mask)
         # In mixed precision too: sums over all paths need all digits.
         with torch.autocast(states.device.type, enabled=False):

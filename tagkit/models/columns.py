@@ -27,12 +27,13 @@ from tagkit.features.column_labels import ColumnLabels
 from tagkit.features.targets import Target
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.agreement import check_features, check_no_classes
+from tagkit.models.building import build_embedding, build_encoder
 from tagkit.models.codecs import CODECS, codec_of
 from tagkit.models.codecs.codec import ColumnText
 from tagkit.models.column_tagger import ColumnTagger
 from tagkit.models.description import Description, encoder_name
 from tagkit.models.judging import judged_column
-from tagkit.models.model import Model, build_embedding, build_encoder
+from tagkit.models.model import Model
 from tagkit.models.tagger import resolved_columns
 from tagkit.models.task import Task
 from tagkit.models.task_records import (

@@ -26,6 +26,7 @@ from tagkit.features.encoding import Encoded
 from tagkit.features.targets import Target, class_target, tag_target
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.agreement import check_classes, check_features, check_tags
+from tagkit.models.building import build_embedding, build_encoder
 from tagkit.models.calibration import CLASSES
 from tagkit.models.classifier import (
     build_class_head,
@@ -39,7 +40,6 @@ from tagkit.models.classifier import (
 from tagkit.models.constraints import continuations
 from tagkit.models.description import Description, encoder_name, metric_columns
 from tagkit.models.judging import judged_classes
-from tagkit.models.model import build_embedding, build_encoder
 from tagkit.models.output import ModelOutput
 from tagkit.models.readout import ClassReadout, Readout
 from tagkit.models.tag_decoding import tag_predictions

@@ -35,9 +35,10 @@ from tagkit.features.targets import Target
 from tagkit.features.unit_reading import UnitReading
 from tagkit.features.unit_stream import UnitStream, lines_of, steps_of, streams_of
 from tagkit.features.vocabulary import RESERVED, UNKNOWN_ID, Vocabulary
+from tagkit.models.building import build_encoder
 from tagkit.models.description import Description, encoder_name
 from tagkit.models.language_network import LanguageModel, mapped, tensors_of
-from tagkit.models.model import Model, build_encoder
+from tagkit.models.model import Model
 from tagkit.models.task import Task
 from tagkit.models.task_records import (
     Labels,

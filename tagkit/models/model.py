@@ -15,21 +15,20 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from tagkit.config import DEFAULT_BPTT, Config, EncoderConfig, fixed
+from tagkit.config import Config
 from tagkit.features.batch import Batch, Tokens, Words
 from tagkit.features.encoding import Encoded
-from tagkit.features.vocabulary import RESERVED, Vocabulary
+from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.output import ModelOutput
 from tagkit.models.readout import Readout
 from tagkit.nn.activation_penalty import activation_penalty, temporal_penalty, token_weights
-from tagkit.nn.cells.cell import CellOptions
-from tagkit.nn.embedding import AffixEmbedding, CharEncoder, TokenEmbedding, WordEmbedding
+from tagkit.nn.documents import JoinedRows
+from tagkit.nn.embedding import TokenEmbedding
 from tagkit.nn.encoder import Encoder
 from tagkit.nn.inference import CachedWords, CharReader, read_cached
 from tagkit.nn.information_flow import watched_flow
 from tagkit.nn.language_loss import LanguageLoss, Sides
 from tagkit.nn.parameters import count_parameters
-from tagkit.nn.recurrent_layer import RecurrentLayer
 
 LANGUAGE = "language"  # name of a batch's words as the language-model loss predicts them
 
@@ -145,7 +144,7 @@ class Model(nn.Module, ABC):
             if self.language_loss is not None and self.training:
                 topmost, last, sides = self.encoder.read_sides(inputs, mask)
             else:
-                topmost, last = self.encoder.read_layers(inputs, mask)
+                topmost, last = self._read_layers(inputs, batch.tokens)
                 sides = None
         states, final = self.encoder.output(topmost, last, mask)
         # In mixed precision too: sums over all paths need all digits.
@@ -210,7 +209,7 @@ class Model(nn.Module, ABC):
     @torch.no_grad()
     def read_batch(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """Hidden states, zero on padding, and final states of a batch, without gradients."""
-        states, final = self.encoder.read(self._inputs(batch), batch.tokens.mask)
+        states, final = self._encoded(self._inputs(batch), batch.tokens)
         return states.float(), final.float()
 
     def vectors(self, words: Words, char_reader: CharReader | None = None) -> Tensor:
@@ -221,7 +220,10 @@ class Model(nn.Module, ABC):
 
     def states(self, batch: Batch) -> Tensor:
         """(batch, time, hidden) hidden states of the encoder."""
-        hidden: Tensor = self.encoder(self._inputs(batch), batch.tokens.mask)
+        tokens, inputs = batch.tokens, self._inputs(batch)
+        if tokens.documents is not None:
+            return self._encoded(inputs, tokens)[0]
+        hidden: Tensor = self.encoder(inputs, tokens.mask)
         return hidden
 
     @torch.inference_mode()
@@ -244,9 +246,33 @@ class Model(nn.Module, ABC):
             # the first layer, as W [a; b] = W_a a + W_b b.
             projected = (words.projected, *words.features)
             rows = (tokens.rows, *tokens.feature_ids)
-            return read_cached(self.encoder, readers, projected, rows, tokens.mask)
+            if tokens.documents is None:
+                return read_cached(self.encoder, readers, projected, rows, tokens.mask)
+            joined = JoinedRows.of(tokens.documents, tokens.mask)
+            whole = tuple(map(joined.join, rows))
+            states, final = read_cached(self.encoder, readers, projected, whole, joined.mask)
+            return joined.part(states), final[tokens.documents]
         inputs = self.embed(words.vectors, tokens.rows, tokens.feature_ids)
-        return self.encoder.read(inputs, tokens.mask)
+        return self._encoded(inputs, tokens)
+
+    def _encoded(self, inputs: Tensor, tokens: Tokens) -> tuple[Tensor, Tensor]:
+        """States of all tokens, and the final states of what each sentence is read with.
+
+        Args:
+            inputs: (batch, time, features) vectors of the tokens.
+            tokens: of the batch.
+
+        Returns:
+            (batch, time, hidden) and (batch, hidden).
+        """
+        return self.encoder.output(*self._read_layers(inputs, tokens), tokens.mask)
+
+    def _read_layers(self, inputs: Tensor, tokens: Tokens) -> tuple[Tensor, Tensor]:
+        """The same of the topmost layer, before dropout and output layers."""
+        if tokens.documents is None:
+            return self.encoder.read_layers(inputs, tokens.mask)
+        joined = JoinedRows.of(tokens.documents, tokens.mask)
+        return self.encoder.read_layers(inputs, tokens.mask, joined)
 
     def _inputs(self, batch: Batch) -> Tensor:
         # Each distinct word is embedded once; tokens are rows of that: (words, features) ->
@@ -254,94 +280,3 @@ class Model(nn.Module, ABC):
         tokens = batch.tokens
         inputs: Tensor = self.embed(self.vectors(batch.words), tokens.rows, tokens.feature_ids)
         return inputs
-
-
-def build_embedding(config: Config, vocabulary: Vocabulary) -> TokenEmbedding:
-    """Embeddings of words, characters and feature columns, with fresh weights."""
-    # The order in which parts are built is the order in which weights are drawn: characters,
-    # words, affixes, features, encoder, heads. Another order would give other weights for a seed.
-    embeddings = config.embeddings
-    chars = None
-    if embeddings.char_cell != "none":
-        chars = CharEncoder(
-            chars=len(vocabulary.chars) + RESERVED,
-            dim=embeddings.char_dim,
-            cell=embeddings.char_cell,
-            options=cell_options(EncoderConfig()),  # those of [encoder] are of its own cell
-            hidden=embeddings.char_hidden,
-            dropout=embeddings.char_dropout,
-        )
-    words = WordEmbedding(
-        words=len(vocabulary.words) + RESERVED,
-        dim=embeddings.word_dim,
-        vectors=len(vocabulary.vector_words),
-    )
-    words.dropout = embeddings.dropout
-    # Built after the words, and before the encoder. A model of 0.1.0 has none in its vocabulary.
-    affixes = None
-    if vocabulary.affixes:
-        affixes = AffixEmbedding(
-            affixes=len(vocabulary.affixes) + 1, dim=fixed(embeddings.affix_dim)
-        )
-    return TokenEmbedding(
-        words=words,
-        chars=chars,
-        affixes=affixes,
-        features=[len(values) + RESERVED for values in vocabulary.features],
-        dim=embeddings.feature_dim,
-    )
-
-
-def cell_options(encoder: EncoderConfig) -> CellOptions:
-    """The options of the encoder's cell."""
-    return CellOptions(
-        activation=encoder.activation,
-        init=encoder.init,
-        spectral_radius=None if encoder.spectral_radius == "auto" else encoder.spectral_radius,
-        chrono=encoder.chrono,
-        leak=encoder.leak,
-        skip=encoder.skip,
-        periods=encoder.periods,
-        sparsity=encoder.sparsity,
-        input_scale=encoder.input_scale,
-        heads=encoder.heads,
-        feed_forward=encoder.feed_forward,
-        norm=encoder.norm,
-        positions=encoder.positions,
-        max_positions=encoder.max_positions,
-        transition_layers=encoder.transition_layers,
-        transition_skip=encoder.transition_skip,
-    )
-
-
-def tokens_back(config: Config) -> int:
-    """Tokens that gradients go back; 0 for all."""
-    segment = config.train.bptt
-    return DEFAULT_BPTT if segment == "auto" else segment
-
-
-def build_encoder(config: Config, inputs: int) -> Encoder:
-    """The layers over `inputs` features of each token, with fresh weights."""
-    encoder = config.encoder
-    built = Encoder(
-        cell=encoder.cell,
-        options=cell_options(encoder),
-        inputs=inputs,
-        hidden=encoder.hidden,
-        layers=encoder.layers,
-        connection=encoder.connection,
-        output_layers=encoder.output_layers,
-        bidirectional=encoder.bidirectional,
-        merge=encoder.merge,
-        segment=tokens_back(config),  # as long texts need memory
-        dropout=encoder.dropout,
-        locked_dropout=encoder.locked_dropout,
-        word_dropout=encoder.word_dropout,
-    )
-    built.flow_strength = config.train.flow_strength
-    built.activation_strength = config.train.activation_penalty
-    built.temporal_strength = config.train.temporal_penalty
-    for layer in built.stack():
-        if isinstance(layer, RecurrentLayer):
-            layer.weight_drop = encoder.weight_drop
-    return built

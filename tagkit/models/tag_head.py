@@ -7,8 +7,8 @@ from tagkit.config import Config, EncoderConfig, HeadConfig, training_scheme
 from tagkit.errors import DataError, shorten
 from tagkit.features.encoding import Encoded
 from tagkit.features.vocabulary import Vocabulary
+from tagkit.models.building import cell_options
 from tagkit.models.constraints import illegal_steps, legal_scheme
-from tagkit.models.model import cell_options
 from tagkit.models.task_records import TrainingData
 from tagkit.nn.heads import HEADS
 from tagkit.nn.heads.sampling import Sampling

@@ -26,11 +26,12 @@ from tagkit.features.encoding import Encoded
 from tagkit.features.targets import Target, tag_target
 from tagkit.features.vocabulary import Vocabulary, most_frequent
 from tagkit.models.agreement import check_features, check_no_classes, check_tags
+from tagkit.models.building import build_embedding, build_encoder
 from tagkit.models.calibration import TAGS
 from tagkit.models.constraints import continuations, illegal_steps, legal_scheme
 from tagkit.models.description import Description, encoder_name, metric_columns
 from tagkit.models.judging import judged_tags
-from tagkit.models.model import Model, build_embedding, build_encoder
+from tagkit.models.model import Model
 from tagkit.models.output import ModelOutput
 from tagkit.models.readout import Readout, TagReadout
 from tagkit.models.tag_decoding import (

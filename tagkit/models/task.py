@@ -36,13 +36,13 @@ from torch import Tensor
 from tagkit.config import Config, DataConfig, fixed
 from tagkit.corpus.dataset import LabelKinds, Split
 from tagkit.corpus.splits import Corpus, load_corpus
-from tagkit.errors import DataError
 from tagkit.evaluation.criterion import Criterion, find_criterion
 from tagkit.evaluation.judged import Judged
 from tagkit.evaluation.metrics import Kind
 from tagkit.evaluation.report import Report
 from tagkit.features.batch import Batch
 from tagkit.features.bucketing import Ids, batches_at_random
+from tagkit.features.document_batches import batches_of_documents
 from tagkit.features.encoding import encode
 from tagkit.features.examples import Examples
 from tagkit.features.targets import Target
@@ -84,18 +84,6 @@ class Task(ABC):
             DataError: one cannot be read, or holds nothing to learn.
         """
         return load_corpus(config, self.needs)
-
-    def refuse_annotation(self) -> None:
-        """Refuse sentences that are to be annotated, where the task does not.
-
-        Raises:
-            DataError: they are refused.
-        """
-        if not self.annotates:
-            raise DataError(
-                "this is a language model, which annotates nothing: tagkit generate continues a "
-                "text, and tagkit eval scores one"
-            )
 
     def read_text(self, vocabulary: Vocabulary, path: str, data: DataConfig) -> Split:
         """A text to be scored as it is, read as `data` says, of a task that annotates nothing.
@@ -158,7 +146,14 @@ class Task(ABC):
         """
         targets = {**self.targets(sentences, vocabulary), **beside}
         reads_chars = config.embeddings.char_cell != "none"
-        return encode(sentences, vocabulary, targets, chars=reads_chars, weights=weights)
+        return encode(
+            sentences,
+            vocabulary,
+            targets,
+            chars=reads_chars,
+            weights=weights,
+            document_words=config.encoder.document_words,
+        )
 
     def batches(
         self, encoded: Examples, config: Config, generator: np.random.Generator
@@ -174,8 +169,11 @@ class Task(ABC):
         # Sentences are shuffled. A task whose examples continue each other, such as a language
         # model, overrides this with their order in the corpus.
         train = config.train
-        batches = batches_at_random(
-            encoded.lengths, fixed(train.batch_size), train.batch_tokens, generator
+        size, tokens, documents = fixed(train.batch_size), train.batch_tokens, encoded.documents
+        batches = (
+            batches_at_random(encoded.lengths, size, tokens, generator)
+            if documents is None
+            else batches_of_documents(encoded.lengths, documents, size, tokens, generator)
         )
         size = train.accumulate
         return [batches[start : start + size] for start in range(0, len(batches), size)]

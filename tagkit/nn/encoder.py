@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from tagkit.nn.cells import CELLS
 from tagkit.nn.cells.cell import CellOptions, State
 from tagkit.nn.depth import CONNECTIONS, output_layer
+from tagkit.nn.documents import JoinedRows
 from tagkit.nn.dropout import LockedDropout, WordDropout
 from tagkit.nn.layer import EncoderLayer, LayerKind, LayerOptions
 from tagkit.nn.padding import zero_padding
@@ -123,17 +124,25 @@ class Encoder(nn.Module):
         states, _ = self.read_layers(inputs, mask)
         return self.output_states(states, mask)
 
-    def read(self, inputs: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """What `forward` returns, and the same of the final states, (batch, outputs)."""
-        return self.output(*self.read_layers(inputs, mask), mask)
+    def read(
+        self, inputs: Tensor, mask: Tensor, joined: JoinedRows | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """What `forward` returns, and the same of the final states, (batch, outputs).
 
-    def read_layers(self, inputs: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        With `joined`, the rows of the batch that are joined, each layer reads documents. Dropout
+        is that of sentences in either case: the same features of all tokens of a sentence.
+        """
+        return self.output(*self.read_layers(inputs, mask, joined), mask)
+
+    def read_layers(
+        self, inputs: Tensor, mask: Tensor, joined: JoinedRows | None = None
+    ) -> tuple[Tensor, Tensor]:
         """States and final states of the topmost layer, before dropout, for `output`."""
         first, *others = self.stack()
         # (batch, time, inputs), then (batch, time, outputs) of each layer in turn
-        return self._read_above(
-            first.read(self._drop(self.word_dropout(inputs)), mask), others, mask
-        )
+        states = self._drop(self.word_dropout(inputs))
+        lowest = first.read(states, mask) if joined is None else joined.read(first, states)
+        return self._read_above(lowest, others, mask, joined)
 
     def carry(
         self, inputs: Tensor, carried: Sequence[State] | None
@@ -231,11 +240,19 @@ class Encoder(nn.Module):
         return found[:, :-1], found[:, -1]
 
     def _read_above(
-        self, found: tuple[Tensor, Tensor], others: Sequence[EncoderLayer], mask: Tensor
+        self,
+        found: tuple[Tensor, Tensor],
+        others: Sequence[EncoderLayer],
+        mask: Tensor,
+        joined: JoinedRows | None = None,
     ) -> tuple[Tensor, Tensor]:
         """What the layers above the lowest one make of its states and final states."""
+
+        def read(layer: EncoderLayer, states: Tensor) -> tuple[Tensor, Tensor]:
+            return layer.read(states, mask) if joined is None else joined.read(layer, states)
+
         for number, layer in enumerate(others, start=1):
-            found = self.connect(number, found, layer.read(self._drop(found[0]), mask))
+            found = self.connect(number, found, read(layer, self._drop(found[0])))
         return found
 
     def output_states(self, states: Tensor, mask: Tensor) -> Tensor:

@@ -10,6 +10,7 @@ from dataclasses import fields
 from pathlib import PurePath
 from typing import Any
 
+INTERNAL = "internal"  # key in the metadata of a field that means nothing outside this process
 MAX_DEPTH = 32  # of values that are printed again; metadata.json has five levels
 
 
@@ -54,8 +55,12 @@ class Record:
     __slots__ = ()  # so that the records of text, of which there are millions, have no __dict__
 
     def to_dict(self) -> dict[str, Any]:
-        """Each field by its name, as values that JSON has: lists for tuples, None as it is."""
-        return {each.name: plain(getattr(self, each.name)) for each in fields(self)}  # type: ignore[arg-type]
+        """Each field by its name, as values that JSON has: lists for tuples, None as it is.
+
+        Fields whose metadata has `INTERNAL` are left out.
+        """
+        shown = [each.name for each in fields(self) if not each.metadata.get(INTERNAL)]  # type: ignore[arg-type]
+        return {name: plain(getattr(self, name)) for name in shown}
 
 
 def from_json(content: bytes) -> Any:

@@ -5,14 +5,21 @@ Offsets into a text count code points, as Python does; not bytes, nor UTF-16 uni
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
+from itertools import accumulate, count
 from typing import Any
 
-from tagkit.text.json_text import Record
+from tagkit.text.json_text import INTERNAL, Record
 
 # Names and values of what a record has beside its text and annotation, in its order: an id, where
 # it comes from. The values are those of JSON.
 Extra = tuple[tuple[str, Any], ...]
+
+_documents = count()
+
+
+def new_document() -> int:
+    """The number of a document, which no other one of this process has."""
+    return next(_documents)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +51,8 @@ class Sentence(Record):
         columns: every tag column where several are read, the first of which is `tags`; else empty.
         lines: number of each word's line in its file, from 1; empty where it comes from no file.
         extra: what else its record has, such as an id; empty where that was not asked for.
+        document: number of the document that it belongs to, which the sentences before and after it
+            share if they are of the same one; None where it is not known, or stands by itself.
     """
 
     # Tuples, so that sentences can be keys: duplicates are found by their words.
@@ -58,6 +67,8 @@ class Sentence(Record):
     # equal wherever they stand.
     lines: Sequence[int] = field(default=(), compare=False)
     extra: Extra = field(default=(), compare=False)
+    # Numbers differ from process to process.
+    document: int | None = field(default=None, compare=False, repr=False, metadata={INTERNAL: True})
 
     def __len__(self) -> int:
         """Number of words."""

@@ -35,12 +35,15 @@ def windows(length: int, size: int) -> list[Window]:
 def cut(sentence: Sentence, window: Window) -> Sentence:
     """The words of a window with their tags and features."""
     part = slice(*window)
+    whole = window == (0, len(sentence))
     return Sentence(
         words=sentence.words[part],
         tags=None if sentence.tags is None else sentence.tags[part],
         features=tuple(column[part] for column in sentence.features),
         labels=sentence.labels,
         columns=tuple(TagColumn(column.name, column.values[part]) for column in sentence.columns),
+        # Windows overlap, so that one of them does not continue the other.
+        document=sentence.document if whole else None,
     )
 
 

@@ -8,7 +8,8 @@ import torch
 
 from tagkit.errors import DataError
 from tagkit.evaluation.criterion import LOSS
-from tagkit.features.bucketing import Ids, batches_in_order
+from tagkit.features.bucketing import Ids
+from tagkit.features.document_batches import batches_to_predict, count_documents, pieces
 from tagkit.features.examples import Examples
 from tagkit.limits import BATCH_SIZE, BATCH_TOKENS
 from tagkit.text.records import Sentence
@@ -69,16 +70,23 @@ class DevLoss:
         carried = {name: tensor.clone() for name, tensor in task.state(model).items()}
         model.eval()
         total, targets = 0.0, 0  # a Python float has the digits for the sum of all batches
-        batches = batches_in_order(encoded.lengths[sentences], BATCH_SIZE, BATCH_TOKENS)
+        documents = encoded.documents
+        batches = batches_to_predict(
+            encoded.lengths[sentences],
+            None if documents is None else documents[sentences],
+            BATCH_SIZE,
+            BATCH_TOKENS,
+            little_padding=False,
+        )
         waiting = [sentences[batch] for batch in batches]
         while waiting:
             indices = waiting.pop()
             try:
                 loss, count = self._loss(encoded, indices)
             except (RuntimeError, MemoryError) as error:
-                if not is_out_of_memory(error) or len(indices) == 1:
+                if not is_out_of_memory(error) or count_documents(indices, documents) == 1:
                     raise
-                waiting += np.array_split(indices, 2)
+                waiting += pieces(indices, documents, 2)
                 continue
             total += loss
             targets += count

@@ -8,13 +8,13 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from tagkit.errors import TrainingError
 from tagkit.features.batch import Batch
 from tagkit.features.bucketing import Ids
+from tagkit.features.document_batches import count_documents, pieces, share
 from tagkit.features.vocabulary import UNKNOWN_ID
 from tagkit.nn.dropout import replace_at_random
 from tagkit.training.distributed import Processes
@@ -43,18 +43,20 @@ class MicroBatches:
         """This process's pieces of a step, whose sizes in each batch differ by one at most."""
         # The share comes first and does not depend on `parts`: where one process is short of memory
         # and another is not, every sentence is still read once.
-        shares = (share for batch in batches if len(share := self._share(batch)))
-        return [
-            piece
-            for share in shares
-            for piece in np.array_split(share, min(self.parts, len(share)))
-        ]
+        shares = (own for batch in batches if len(own := self._share(batch)))
+        # A document is never cut: its states and gradients would be others.
+        return [piece for own in shares for piece in pieces(own, self._documents, self.parts)]
 
     def _share(self, batch: Ids) -> Ids:
         """The sentences of a batch that this process reads."""
         # With two processes every second one. Sentences are in order of length: a half of the batch
         # would give one process all the long ones.
-        return batch[self.processes.rank :: self.processes.count]
+        return share(batch, self._documents, self.processes.rank, self.processes.count)
+
+    @property
+    def _documents(self) -> Ids | None:
+        """(sentences,) the document that each is read with; None where it is read by itself."""
+        return self.prepared.encoded.documents
 
     def load(self, indices: Ids) -> Batch:
         """A piece on the training device, with some of its rare words as the unknown word.
@@ -89,16 +91,18 @@ class MicroBatches:
         traceback.clear_frames(error.__traceback__)
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
-        whole = max(1, *(len(self._share(batch)) for batch in batches))
+        documents = self._documents
+        unit = "sentence" if documents is None else "document"
+        whole = max(1, *(count_documents(self._share(batch), documents) for batch in batches))
         largest = -(-whole // min(self.parts, whole))
         if largest == 1:
+            limit = "data.max_length" if documents is None else "encoder.context_words"
             raise TrainingError(
-                "too little memory for 1 sentence at a time; lower data.max_length or the "
-                "sizes of the model"
+                f"too little memory for 1 {unit} at a time; lower {limit} or the sizes of the model"
             ) from None
         self.parts *= 2
         self.note(
-            f"too little memory for {largest} sentences at a time; from now on steps are taken "
+            f"too little memory for {largest} {unit}s at a time; from now on steps are taken "
             f"in pieces of {-(-whole // self.parts)}"
         )
 

@@ -4,34 +4,26 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
 
 import torch
 
-from tagkit.config import Config, fixed
+from tagkit.config import Config
 from tagkit.corpus.dataset import Split
 from tagkit.corpus.splits import Corpus
 from tagkit.evaluation.criterion import Criterion, check_label
-from tagkit.features.affixes import frequent_affixes
 from tagkit.features.encoding import Encoded
 from tagkit.features.examples import Examples
 from tagkit.features.unit_dropout import UnitDropout
-from tagkit.features.unit_reading import UnitReading, learn_units
 from tagkit.features.vocabulary import (
     RESERVED,
     Vocabulary,
-    count_chars,
-    count_surfaces,
-    count_words,
-    first_known,
-    most_frequent,
 )
 from tagkit.features.word_vectors import Vectors, load_vectors
 from tagkit.models.bundle import Bundle, load_bundle
 from tagkit.models.language_loss import add_language_loss, language_target, predicted_words
 from tagkit.models.model import LANGUAGE, Model
 from tagkit.models.task import Task
-from tagkit.models.task_records import Labels, TrainingData
+from tagkit.models.task_records import TrainingData
 from tagkit.models.task_table import task_of
 from tagkit.models.transfer import (
     Copied,
@@ -41,6 +33,7 @@ from tagkit.models.transfer import (
     pretrained_vectors,
 )
 from tagkit.text.records import Sentence
+from tagkit.training.corpus_vocabulary import learn_vocabulary
 from tagkit.training.defaults import choose_by_size, choose_for_text
 from tagkit.training.run_settings import refuse_unsolvable
 from tagkit.wording import listed, plural, shown_name
@@ -161,12 +154,13 @@ def prepare(config: Config, device: torch.device, corpus: Corpus | None = None) 
     counts: Counter[str] = Counter()  # none of a task whose vocabulary is its own
     own = task.vocabulary(config, sentences)
     if own is None:
-        surfaces = count_surfaces(sentences)
-        units = base.vocabulary.units if base else _units(config, surfaces)
-        counts, chars = _counted(config, surfaces, units)
-        labels = task.labels(config, sentences)
-        affixes = frequent_affixes(surfaces) if fixed(config.embeddings.affix_dim) else ()
-        own = _vocabulary(config, sentences, counts, chars, affixes, labels, vectors, units)
+        own, counts = learn_vocabulary(
+            config,
+            sentences,
+            task.labels(config, sentences),
+            vectors.words if vectors else (),
+            base.vocabulary if base else None,
+        )
     vocabulary = extend_vocabulary(own, config, base) if base else own
     words = predicted_words(counts)
     beside = {}
@@ -240,82 +234,6 @@ def _unit_dropout(
     assert isinstance(encoded, Encoded)  # the option is for tasks with labels
     reads_chars = config.embeddings.char_cell != "none"
     return UnitDropout(sentences, encoded, vocabulary, dropout, reads_chars)
-
-
-def _units(config: Config, surfaces: Counter[str]) -> UnitReading | None:
-    """The units that data.unit names, learnt from the training corpus."""
-    options = config.embeddings
-    # In the form in which they will be cut; a tagger's characters keep their case.
-    forms = (
-        count_words(surfaces, options.lowercase, options.normalize_digits)
-        if config.reads_units
-        else surfaces
-    )
-    instead_of: Literal["words", "characters"] = "words" if config.reads_units else "characters"
-    return learn_units(config.data.unit, instead_of, forms.elements(), config.data.bpe_size)
-
-
-def _counted(
-    config: Config, surfaces: Counter[str], units: UnitReading | None
-) -> tuple[Counter[str], tuple[str, ...]]:
-    """How often each word occurs, or each unit in place of words; and the characters."""
-    counts = count_words(surfaces, config.embeddings.lowercase, config.embeddings.normalize_digits)
-    if units is None:
-        # Characters are those of the words as written: lowercasing does not apply to them.
-        return counts, most_frequent(count_chars(surfaces))
-    if units.instead_of == "characters":
-        return counts, units.known or ()
-    found: Counter[str] = Counter()
-    for word, count in counts.items():
-        for unit in units.cut(word):
-            found[unit] += count
-    if units.known:
-        # All of them, as new text has others. None is rare: as no unit of new text is unknown, none
-        # is read as the unknown one in training.
-        found = Counter({unit: max(2, found[unit]) for unit in units.known})
-    return found, most_frequent(count_chars(found))
-
-
-def _vocabulary(
-    config: Config,
-    sentences: Sequence[Sentence],
-    counts: Counter[str],
-    chars: tuple[str, ...],
-    affixes: tuple[str, ...],
-    labels: Labels,
-    vectors: Vectors | None,
-    units: UnitReading | None,
-) -> Vocabulary:
-    """All strings of the training corpus that have ids, and the words of the vectors."""
-    options = config.embeddings
-    # Ties are broken by the alphabet, so that ids do not depend on the corpus's order.
-    by_frequency = sorted(counts, key=lambda word: (-counts[word], word))
-    keys = [word for word in by_frequency if counts[word] >= options.min_count]
-    if units and units.instead_of == "words" and units.known:
-        keys = by_frequency  # data.bpe_size decides how many there are
-    vector_words = vectors.words if vectors else ()
-    if options.freeze_vectors:  # a word with a pretrained vector gets no trained one
-        rows = dict.fromkeys(vector_words, 1)
-        keys = [key for key in keys if first_known(key, rows.get) is None]
-    return Vocabulary(
-        words=tuple(keys),
-        vector_words=vector_words,
-        only_vectors=options.freeze_vectors,
-        chars=chars,
-        affixes=affixes,
-        tags=labels.tags,
-        classes=labels.classes,
-        features=tuple(
-            most_frequent(value for s in sentences for value in s.features[column])
-            for column in range(len(config.data.feature_columns))
-        ),
-        lowercase=options.lowercase,
-        normalize_digits=options.normalize_digits,
-        columns=labels.columns,
-        # In the order of the corpus, which is the same in every process.
-        forms=tuple(dict.fromkeys(w for s in sentences for w in s.words)) if labels.columns else (),
-        units=units,
-    )
 
 
 def _place_vectors(model: Model, vocabulary: Vocabulary, vectors: Vectors) -> None:

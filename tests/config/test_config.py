@@ -32,7 +32,7 @@ FINITE = "a finite number"
 NOT_BELOW_0, NOT_BELOW_1 = "greater than or equal to 0", "greater than or equal to 1"
 SIZES = ("embeddings.word_dim", "embeddings.char_dim", "embeddings.char_hidden",
          "embeddings.feature_dim", "encoder.hidden", "encoder.heads", "encoder.max_positions",
-         "head.feedback_hidden", "head.tag_dim", "head.beam", "head.samples")  # fmt: skip
+         "head.feedback_hidden", "head.tag_dim", "head.beam", "encoder.context_words", "head.samples")  # fmt: skip
 PROBABILITIES = ("embeddings.singleton_dropout", "embeddings.char_dropout", "encoder.dropout",
                  "encoder.locked_dropout", "encoder.word_dropout", "train.momentum",
                  "train.average_decay", "head.dropout", "encoder.sparsity", "head.label_smoothing",

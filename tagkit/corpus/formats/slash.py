@@ -10,13 +10,14 @@ from tagkit.corpus.formats.options import Reading
 from tagkit.corpus.formats.pieces import Piece, Writing, cannot_hold, one_file
 from tagkit.corpus.formats.source import Source
 from tagkit.errors import shorten
-from tagkit.text.records import Sentence
+from tagkit.text.records import Sentence, new_document
 
 _BLANKS = " \t"
 
 
 def read_slash(source: Source, reading: Reading) -> Iterator[Sentence]:
     """The sentences of a file with slash tags."""
+    document = new_document()  # the format has no mark between two of them
     for number, line in source.numbered():
         cells = [cell for cell in line.replace("\t", " ").split(" ") if cell]
         if not cells:
@@ -32,6 +33,7 @@ def read_slash(source: Source, reading: Reading) -> Iterator[Sentence]:
             words=tuple((word or tag or slash).replace("\\/", "/") for word, slash, tag in pairs),
             tags=tuple(tag for _, _, tag in pairs) if reading.with_tags else None,
             lines=(number,) * len(cells),
+            document=document,
         )
 
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 from tagkit.config import Column, DataConfig
 from tagkit.errors import FormatError, shorten
@@ -14,6 +15,7 @@ CONLLU_COLUMNS = (
 )  # fmt: skip
 # CoNLL-2003 puts a line with this token between documents. It is no word of any text.
 DOCSTART = "-DOCSTART-"
+_NEWDOC = re.compile(r"#\s*newdoc\b")  # the comment that begins a document of CoNLL-U
 # What str.strip takes by itself is more: \x85, \xa0 and \u3000 occur inside tokens of tweets.
 BLANK = " \t\r"
 # Bounded, as int() of a million digits takes minutes.
@@ -260,11 +262,25 @@ def is_cell(text: str) -> bool:
     return bool(text) and text == text.strip(BLANK) and "\t" not in text and "\n" not in text
 
 
+def is_whole(cell: str) -> bool:
+    """Whether a cell is the ID of a word: a number, of ASCII digits and not absurdly long."""
+    return is_conllu_id(cell) and cell.isdecimal()
+
+
 def is_docstart(line: str) -> bool:
     """Whether the token of a line, in its first column, is -DOCSTART-."""
     if not line.startswith(DOCSTART):
         return False
     return split_line(line, "\t" in line.rstrip(BLANK))[0] == DOCSTART
+
+
+def begins_document(lines: Sequence[str], layout: Layout) -> bool:
+    """Whether one of these lines, of a sentence or before one, says that a document begins."""
+    if layout.conllu:
+        comments = takewhile(lambda line: line.startswith("#"), lines)
+        return any(_NEWDOC.match(line) for line in comments)
+    # A line of its own in CoNLL-2003, the first token of a sentence in the Dutch of CoNLL-2002.
+    return any(DOCSTART in line and DOCSTART in split_line(line, layout.tabs) for line in lines)
 
 
 def split_line(line: str, tabs: bool) -> list[str]:

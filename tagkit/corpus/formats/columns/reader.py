@@ -23,14 +23,16 @@ from tagkit.corpus.formats.columns.layout import (
     ColumnOptions,
     Layout,
     NamedColumn,
+    begins_document,
     find_layout,
     is_conllu_id,
     is_docstart,
+    is_whole,
     split_line,
     values_of,
 )
 from tagkit.errors import DataError, FormatError, shorten
-from tagkit.text.records import Sentence, TagColumn
+from tagkit.text.records import Sentence, TagColumn, new_document
 from tagkit.wording import Message, Setting, listed, plural
 
 
@@ -85,6 +87,7 @@ class ColumnReader:
         self._number = 0  # of lines in blocks that are done
         # Keys of the tag columns that no token has had so far, each with the others of its column.
         self._missing_keys: dict[tuple[int, str], dict[str, None]] = {}
+        self._document = new_document()  # of the next sentence
 
     def feed(self, lines: Iterable[str]) -> Iterator[Block]:
         """Blocks that these lines complete.
@@ -201,9 +204,10 @@ class ColumnReader:
         if layout is None:
             return Block(lines, (), None, first)
         regular = _regular_conllu if layout.conllu else _regular
-        rows, columns = regular(lines, layout, self._wanted) or self._looked_at(
-            lines, first, layout
-        )
+        table = regular(lines, layout, self._wanted)
+        if (layout.conllu or table is None) and begins_document(lines, layout):
+            self._document = new_document()
+        rows, columns = table or self._looked_at(lines, first, layout)
         if not rows:
             return Block(lines, (), None, first)
         numbers: Sequence[int] = range(first + rows[0], first + rows[-1] + 1)
@@ -227,6 +231,7 @@ class ColumnReader:
                 TagColumn(named.name, named.values(columns[named.index]))
                 for named in layout.columns
             ),
+            document=self._document,
         )
         return Block(lines, tuple(rows), sentence, first)
 
@@ -307,11 +312,6 @@ def _regular_conllu(lines: Sequence[str], layout: Layout, wanted: Sequence[int])
         rows = [place for place, cells in zip(rows, found, strict=True) if cells[0].isdecimal()]
         found = [cells for cells in found if cells[0].isdecimal()]
     return rows, {column: tuple([cells[column] for cells in found]) for column in wanted}
-
-
-def is_whole(cell: str) -> bool:
-    """Whether a cell is the ID of a word: a number, of ASCII digits and not absurdly long."""
-    return is_conllu_id(cell) and cell.isdecimal()
 
 
 def _filled(lines: Sequence[str]) -> int:

@@ -1,0 +1,102 @@
+"""Which sentences of a corpus are of one document, and what is said where none are."""
+
+from itertools import groupby
+from pathlib import Path
+
+import pytest
+
+from tagkit.config import load_config
+from tagkit.corpus.alignment import to_sentences
+from tagkit.corpus.dataset import LabelKinds, draw, hold_out
+from tagkit.corpus.files import read
+from tagkit.corpus.formats.options import Reading
+from tagkit.corpus.splits import load_corpus
+from tagkit.errors import DataError
+
+TAGS = LabelKinds(tags=True, classes=False)
+SENTENCE = "EU B-ORG\nrejects O\n\n"
+FILES = {
+    # CoNLL-2003: a sentence of its own, and lines that need not have all columns
+    "2003.conll": f"-DOCSTART- O\n\n{SENTENCE * 2}-DOCSTART-\n\n{SENTENCE}",
+    # without the mark of the first document
+    "shared.conll": f"{SENTENCE * 2}-DOCSTART- O\n\n{SENTENCE}",
+    # CoNLL-2002: the first token of a sentence
+    "2002.conll": f"-DOCSTART- O\n{SENTENCE * 2}-DOCSTART- O\n{SENTENCE}",
+    "ud.conllu": "".join(
+        f"{mark}# sent_id = {n}\n1\tEU\t_\tX\t_\t_\t_\t_\t_\tNER=B-ORG\n\n"
+        for n, mark in enumerate(["# newdoc id = a\n", "", "# newpar\n# newdoc\n"])
+    ),
+    "spans.jsonl": (
+        '{"text": "EU rejects. It does.\\nSo.", "spans": []}\n{"text": "EU", "spans": []}\n'
+    ),
+}  # fmt: skip
+
+
+def sizes(path: Path, **options: object) -> list[int]:
+    """Number of sentences of each document."""
+    reading = Reading(load_config().data)
+    numbers = [s.document for s in to_sentences(read(path, **options), reading)]
+    assert None not in numbers
+    return [len([*group]) for _, group in groupby(numbers)]
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_marks_of_documents_are_read(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text(FILES[name], "utf-8")
+    assert sizes(tmp_path / name) == ([3, 1] if name == "spans.jsonl" else [2, 1])
+
+
+def test_sentences_without_marks_are_one_document_and_records_of_words_stand_alone(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "plain.conll").write_text(SENTENCE * 3, "utf-8")
+    (tmp_path / "brown.txt").write_text("a/X b/Y\nc/X\n", "utf-8")
+    (tmp_path / "words.jsonl").write_text('{"words": ["a"], "tags": ["O"]}\n' * 2, "utf-8")
+    assert sizes(tmp_path / "plain.conll") == [3]
+    assert sizes(tmp_path / "brown.txt", format="slash") == [2]
+    assert [s.document for s in read(tmp_path / "words.jsonl")] == [None, None]
+
+
+def config(train: Path, *overrides: str) -> object:
+    return load_config(
+        overrides=["encoder.context=document", *overrides],
+        flags={"data.train_file": str(train), "data.dev_file": str(train)},
+    )
+
+
+def test_a_corpus_without_documents_is_refused_and_one_without_marks_is_noted(
+    tmp_path: Path,
+) -> None:
+    words, plain = tmp_path / "words.jsonl", tmp_path / "plain.conll"
+    words.write_text('{"words": ["a"], "tags": ["B-X"]}\n' * 2, "utf-8")
+    plain.write_text(SENTENCE * 3, "utf-8")
+    with pytest.raises(DataError) as refused:
+        load_corpus(config(words), TAGS)
+    assert str(refused.value) == (
+        f"{words}: each sentence is a document of its own, so that encoder.context=document has no "
+        "effect; use a format that marks documents (-DOCSTART- in column files, # newdoc in "
+        "CoNLL-U, texts with spans), or encoder.context=sentence"
+    )
+    assert load_corpus(config(plain, "encoder.context_words=4"), TAGS).train.notes[1:] == (
+        f"{plain}: no mark of a document (-DOCSTART-, # newdoc): all of it is one document, read "
+        "in parts of up to 4 words (encoder.context_words)",
+    )
+    (tmp_path / "2003.conll").write_text(FILES["2003.conll"], "utf-8")
+    assert load_corpus(config(tmp_path / "2003.conll"), TAGS).train.notes[1:] == ()
+
+
+def test_whole_documents_are_held_out_and_drawn(tmp_path: Path) -> None:
+    path = tmp_path / "train.conll"
+    path.write_text("".join(f"-DOCSTART- O\n\n{SENTENCE * n}" for n in (3, 4, 5, 6)), "utf-8")
+    train = load_corpus(config(path), TAGS).train
+    for seed in range(4):
+        kept, held = hold_out(train, 0.2, seed, by_document=True)
+        assert not {s.document for s in kept.sentences} & {s.document for s in held.sentences}
+        assert len(kept.sentences) + len(held.sentences) == 18
+        assert 4 <= len(held.sentences) <= 6 + 3
+        drawn = draw(train, 4, seed, by_document=True)
+        assert {s.document for s in drawn.sentences} & {s.document for s in train.sentences}
+        assert len(drawn.sentences) in (4, 5, 6, 3 + 4, 3 + 5, 3 + 6)
+    path.write_text(SENTENCE * 3, "utf-8")
+    with pytest.raises(DataError, match="one document is not enough to split off a dev corpus"):
+        hold_out(load_corpus(config(path), TAGS).train, 0.5, 1, by_document=True)

@@ -1,0 +1,48 @@
+"""Where the parts of documents begin."""
+
+import pickle
+
+from tagkit.text.documents import DocumentParts, parts_of
+from tagkit.text.records import Sentence, new_document
+from tagkit.text.windows import cut
+
+
+def sentences(*pairs: tuple[int | None, int]) -> list[Sentence]:
+    """Sentences of these documents and lengths."""
+    return [Sentence(("w",) * length, document=document) for document, length in pairs]
+
+
+def test_neighbours_of_one_document_are_one_part_up_to_the_limit() -> None:
+    found = sentences((1, 2), (1, 3), (2, 1), (None, 1), (None, 1), (2, 4), (2, 1), (2, 5), (2, 9))
+    assert parts_of(found, 6) == [0, 0, 1, 2, 3, 4, 4, 5, 6]
+    assert parts_of(found, 10) == [0, 0, 1, 2, 3, 4, 4, 4, 5]
+    assert parts_of(found, 1) == list(range(9))
+
+
+def test_parts_say_whether_one_was_cut_and_may_go_on() -> None:
+    parts = DocumentParts(6, max_length=4)
+    one, long, last = sentences((1, 3), (1, 5), (1, 3))
+    assert (parts.begins(one), parts.may_continue, parts.cut) == (True, True, False)
+    assert (parts.begins(long), parts.may_continue) == (True, False)  # it is read in windows
+    assert (parts.begins(last), parts.begins(last), parts.cut) == (True, False, False)
+    assert (parts.begins(last), parts.cut) == (True, True)
+    parts.end()
+    assert (parts.begins(last), parts.may_continue) == (True, True)
+
+
+def test_the_number_of_a_document_is_no_part_of_what_a_sentence_says() -> None:
+    first, other = new_document(), new_document()
+    assert first != other
+    one, same = Sentence(("a", "b"), document=first), Sentence(("a", "b"), document=other)
+    assert one == same
+    assert hash(one) == hash(same)
+    assert repr(one) == repr(Sentence(("a", "b")))
+    assert one.to_dict() == Sentence(("a", "b")).to_dict()
+    assert "document" not in one.to_dict()
+    assert pickle.loads(pickle.dumps(one)).document == first  # noqa: S301 - what was dumped here
+
+
+def test_a_window_of_a_sentence_is_no_part_of_a_document() -> None:
+    whole = Sentence(("a", "b", "c"), document=5)
+    assert cut(whole, (0, 3)).document == 5
+    assert cut(whole, (0, 2)).document is None
