@@ -142,8 +142,8 @@ class TrainConfig(Section):
     bptt: Annotated[
         Auto | Annotated[int, Field(ge=0)],
         Option(
-            "Maximum tokens that gradients are propagated back, in texts not cut and in documents; "
-            "0 for all; auto: 512, in a language model 35 words, 50 byte pairs or 100 characters.",
+            "Maximum tokens that gradients go back, in texts not cut and in documents; 0 for all; "
+            "auto: 512, in a language model 35 words, 50 byte pairs or 100 characters.",
             needs=Needs("encoder.cell", but=("transformer",)),
         ),
     ] = "auto"

@@ -25,7 +25,8 @@ def test_a_uniform_model_of_eight_units_has_perplexity_eight() -> None:
     assert found["perplexity"] == pytest.approx(8)
     assert (found["units"], found["unknown"], found["characters"]) == (4, 1, 6)
     (headline,) = stored_headlines(found)
-    assert (headline.measure, headline.value) == ("cross-entropy", REPORT.cross_entropy)
+    assert (headline.measure, headline.value) == ("perplexity", REPORT.perplexity)
+    assert not headline.is_share
 
 
 def test_the_report_says_what_was_counted() -> None:
