@@ -211,7 +211,7 @@ class Predictor(SentencePredictor):
         windows = windows_of(
             several,
             window_words,
-            self._check_features,
+            self._batches.check_features,
             document_words=self.config.encoder.document_words,
             max_length=max_length,
         )

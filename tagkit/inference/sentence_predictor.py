@@ -1,13 +1,12 @@
 """Sentences -> predictions: the part of `Predictor` that knows words and no texts.
 
 pieces    `text.windows`: long sentences -> windows, if the task allows it
-batches   `encoding`, `bucketing` and the word cache: sentences -> ids, of similar length
+batches   `sentence_batches`: sentences -> ids, of similar length
 decode    the task: ids -> predictions
 outputs   windows joined, batches in the order of the sentences
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
 
 import torch
 
@@ -16,27 +15,22 @@ from tagkit.corpus.dataset import Split
 from tagkit.errors import DataError, DeviceError
 from tagkit.evaluation.judged import Judged
 from tagkit.evaluation.report import Report
-from tagkit.features.bucketing import Ids
-from tagkit.features.document_batches import batches_to_predict
-from tagkit.features.encoding import index
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.inference.arguments import (
     check_annotates,
     check_count,
     check_function,
     check_probability,
-    check_words,
     ignore,
 )
 from tagkit.inference.collection import without_collection
 from tagkit.inference.min_confidence import Removed, without_probabilities, without_unlikely
-from tagkit.inference.word_cache import WordCache
-from tagkit.limits import BATCH_SIZE, BATCH_TOKENS, MAX_LENGTH
+from tagkit.inference.sentence_batches import SentenceBatches
+from tagkit.limits import BATCH_SIZE, MAX_LENGTH
 from tagkit.models.calibration import ModelCalibration
-from tagkit.models.device import leave_threads_of_parent
 from tagkit.models.model import Model
 from tagkit.models.tagger import tags_in
-from tagkit.models.task_records import ModelContext, PredictionOptions, SentenceBatch
+from tagkit.models.task_records import ModelContext, PredictionOptions
 from tagkit.models.task_table import task_of
 from tagkit.nn.inference import PRECISIONS, precisions_of
 from tagkit.text.records import Alternative, Prediction, Sentence
@@ -94,18 +88,9 @@ class SentencePredictor:
         self.precision = precision
         self.calibration = calibration
         self.keeps_words = keep_words
-        self._cache = self._new_cache() if keep_words else None
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Everything but the word cache."""
-        # With it 18 MB of a model grew to 85 MB, and it soon fills again.
-        return {**self.__dict__, "_cache": None}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """The same predictor with an empty word cache."""
-        self.__dict__.update(state)
-        if self.keeps_words:
-            self._cache = self._new_cache()
+        self._batches = SentenceBatches(
+            self.model, vocabulary, config, device, precision, keep_words=keep_words
+        )
 
     @property
     def _context(self) -> ModelContext:
@@ -188,61 +173,10 @@ class SentencePredictor:
         """Predictions in the order of the sentences, which is not the order of the batches."""
         # By index in `sentences`: batches come in order of length.
         context, predictions = self._context, dict[int, Prediction]()
-        for indices, batch in self._batches(sentences, batch_size):
+        for indices, batch in self._batches.read(sentences, batch_size):
             found = self.task.decode(context, batch, options)
             predictions.update(zip(indices.tolist(), found, strict=True))
         return [predictions[i] for i in range(len(sentences))]
-
-    def _batches(
-        self, sentences: Sequence[Sentence], batch_size: int
-    ) -> Iterator[tuple[Ids, SentenceBatch]]:
-        """Batches of sentences of similar length, each with the indices of its sentences.
-
-        Raises:
-            DataError: a sentence without words, or without the feature columns that the model was
-                trained with.
-        """
-        # Before any batch, so that a mistake in the last sentence does not cost the work before it.
-        check_words(sentences)
-        for sentence in sentences:
-            self._check_features(sentence)
-        leave_threads_of_parent()
-        # In training a new cache for each call, as the weights have changed since the last one.
-        cache = self._cache or self._new_cache()
-        words = self.config.encoder.document_words
-        indexed = index(sentences, self.vocabulary, document_words=words)
-        # Rows of all batches before the first one: a later call could move them, and replace the
-        # table.
-        row_of = cache.rows(indexed.distinct)
-        table = cache.table()
-        # Without this, dropout would make predictions random during training. Only if needed:
-        # `eval` visits every module, which takes a tenth of the time of one sentence.
-        if self.model.training:
-            self.model.eval()
-        # A GPU computes padding beside the rest, and wants few batches.
-        is_cpu = self.device.type == "cpu"
-        for indices in batches_to_predict(
-            indexed.lengths, indexed.documents, batch_size, BATCH_TOKENS, little_padding=is_cpu
-        ):
-            tokens = indexed.tokens(indices, row_of).to(self.device)
-            yield indices, SentenceBatch([sentences[i] for i in indices], tokens, table)
-
-    def _check_features(self, sentence: Sentence) -> None:
-        """Refuse a sentence without the feature columns that the model was trained with.
-
-        Raises:
-            DataError: it has more of them, or fewer.
-        """
-        columns = len(self.vocabulary.features)
-        if len(sentence.features) != columns:
-            raise DataError(
-                f"this model reads {columns} feature columns beside the words "
-                f"({list(self.config.data.feature_columns)}): give it column files that have them"
-            )
-
-    def _new_cache(self) -> WordCache:
-        leave_threads_of_parent()
-        return WordCache(self.model, self.vocabulary, self.device, self.precision)
 
     def _alternatives(
         self, sentences: Sequence[Sentence], count: int, *, batch_size: int
@@ -264,7 +198,7 @@ class SentencePredictor:
         check_count("batch_size", batch_size)
         # Not in windows: sequences of several windows could not be joined with exact probabilities.
         context, found = self._context, dict[int, list[Alternative]]()
-        for indices, batch in self._batches(sentences, batch_size):
+        for indices, batch in self._batches.read(sentences, batch_size):
             best = self.task.n_best(context, batch, count)
             found.update(zip(indices.tolist(), best, strict=True))
         return [found[i] for i in range(len(sentences))]
@@ -294,7 +228,7 @@ class SentencePredictor:
             raise DataError("expected a model of one tag column")
         check_count("batch_size", batch_size)
         context, found = self._context, dict[int, list[float]]()
-        for indices, batch in self._batches(sentences, batch_size):
+        for indices, batch in self._batches.read(sentences, batch_size):
             wanted = [stretches[i] for i in indices]
             probs = self.task.stretch_probabilities(context, batch, wanted)
             found.update(zip(indices.tolist(), probs, strict=True))

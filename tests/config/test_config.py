@@ -69,6 +69,8 @@ LIMITS: list[tuple[str, list[str], list[tuple[str, str]]]] = [
     ("encoder.input_scale", ["1e-9", "9"], [("0", "greater than 0"), ("inf", FINITE)]),
     ("train.lr", ["'auto'", "1e-9", "7"], [("0", "'auto' or a number greater than 0"), ("-1", "'auto' or a number greater than 0"), ("inf", f"'auto' or {FINITE}")]),
     ("train.ridge_penalty", ["'auto'", "1e-9", "7"], [("0", "'auto' or a number greater than 0"), ("inf", f"'auto' or {FINITE}")]),
+    ("train.unfreeze", ["0", "1000"], [("-1", NOT_BELOW_0), ("1001", "less than or equal to 1000")]),
+    ("train.layer_lr_decay", ["1e-9", "1"], [("0", "greater than 0"), ("1.1", "less than or equal to 1"), ("nan", FINITE)]),
     ("train.weight_decay", ["0", "1"], [("-1", NOT_BELOW_0)]),
     ("train.max_grad_norm", ["0", "1"], [("-1", NOT_BELOW_0), ("inf", FINITE)]),
     ("train.max_grad_value", ["0", "1"], [("-1", NOT_BELOW_0), ("inf", FINITE)]),

@@ -69,7 +69,7 @@ def cached_states(predictor: Predictor, sentences: list[Sentence]) -> list[torch
     """The states of each sentence in prediction, in batches."""
     found: dict[int, torch.Tensor] = {}
     with torch.inference_mode():
-        for indices, batch in predictor._batches(sentences, 128):
+        for indices, batch in predictor._batches.read(sentences, 128):
             states, _ = predictor.model.read(batch.tokens, batch.words)
             for index, row, mask in zip(indices, states, batch.tokens.mask, strict=True):
                 found[int(index)] = row[mask]

@@ -63,7 +63,7 @@ def classifier(tmp_path_factory: pytest.TempPathFactory) -> Predictor:
 
 def every_path(predictor: Predictor, sentence: Sentence) -> list[tuple[float, tuple[str, ...]]]:
     """All sequences of tags with their probabilities, the most probable first, by enumeration."""
-    ((_, batch),) = predictor._batches([sentence], 1)
+    ((_, batch),) = predictor._batches.read([sentence], 1)
     model: Any = predictor.model
     with torch.no_grad():
         states, _ = model.read(batch.tokens, batch.words)

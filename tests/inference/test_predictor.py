@@ -15,7 +15,7 @@ import torch
 
 import tagkit
 from tagkit.errors import BundleError, DataError, DeviceError
-from tagkit.inference import sentence_predictor as module
+from tagkit.inference import sentence_batches as module
 from tagkit.inference.predictor import Predictor
 from tagkit.nn.cells.cell import Network
 from tagkit.nn.cells.lstm import LSTMNetwork
@@ -50,23 +50,23 @@ def test_a_pickled_predictor_leaves_its_word_cache_behind_and_answers_the_same(
     before = len(pickle.dumps(loaded))
     words = [f"w{number}" for number in range(3000)]
     found = loaded.annotate([sentence(*words)], batch_size=1, confidence=True, max_length=300)
-    assert loaded._cache is not None
-    assert len(loaded._cache.table().vectors) >= 3000
+    assert loaded._batches.cache is not None
+    assert len(loaded._batches.cache.table().vectors) >= 3000
     pickled = pickle.dumps(loaded)
     assert len(pickled) == before
     again: Predictor = pickle.loads(pickled)  # noqa: S301 - made two lines above
-    assert again._cache is not None  # a new one, which is kept as the first was
-    assert len(again._cache.table().vectors) == 0
+    assert again._batches.cache is not None  # a new one, which is kept as the first was
+    assert len(again._batches.cache.table().vectors) == 0
     assert (
         again.annotate([sentence(*words)], batch_size=1, confidence=True, max_length=300) == found
     )
-    assert again._cache.rows(["w7", "w8"]).tolist() == [7, 8]
+    assert again._batches.cache.rows(["w7", "w8"]).tolist() == [7, 8]
 
 
 def test_a_pickled_predictor_of_a_model_in_training_keeps_no_words(predictor: Predictor) -> None:
     parts = predictor.model, predictor.vocabulary, predictor.config, predictor.device
     again: Predictor = pickle.loads(pickle.dumps(Predictor(*parts)))  # noqa: S301 - our own
-    assert (again.keeps_words, again._cache) == (False, None)
+    assert (again.keeps_words, again._batches.cache) == (False, None)
     lines = corpus(5, 9)
     found = again.annotate(lines, batch_size=2, confidence=False)
     assert found == predictor.annotate(lines, batch_size=2, confidence=False)
@@ -144,8 +144,8 @@ def test_a_cell_without_cached_inference_is_read_by_its_network_in_fp32_alone(
     expected = predictor.annotate(given, batch_size=3, confidence=True)
     monkeypatch.setattr(LSTMNetwork, "recurrence", Network.recurrence)
     plain = tagkit.load(folder, device="cpu")
-    assert plain._cache is not None
-    assert list(plain._cache.table().readers) == []
+    assert plain._batches.cache is not None
+    assert list(plain._batches.cache.table().readers) == []
     for found, wanted in zip(
         plain.annotate(given, batch_size=3, confidence=True), expected, strict=True
     ):

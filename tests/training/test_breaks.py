@@ -30,7 +30,7 @@ class Break(NamedTuple):
 BREAKS = [
     # Modes of the model.
     Break("trainer", "        model.train()\n", "", "trainer::test_steps_are_taken_in"),
-    Break("sentence_predictor", "            self.model.eval()\n", "            pass\n",
+    Break("sentence_batches", "            self._model.eval()\n", "            pass\n",
           "trainer::test_steps_are_taken_in"),
     # Learning rates, and the decay of the mean.
     Break("lr_schedule", "max(1, self.total_steps - settings.warmup_steps)",

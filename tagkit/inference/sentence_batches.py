@@ -1,0 +1,105 @@
+"""Sentences -> the batches that a model reads in prediction, with the words that it has cached."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import torch
+
+from tagkit.config import Config
+from tagkit.errors import DataError
+from tagkit.features.bucketing import Ids
+from tagkit.features.document_batches import batches_to_predict
+from tagkit.features.encoding import index
+from tagkit.features.vocabulary import Vocabulary
+from tagkit.inference.arguments import check_words
+from tagkit.inference.word_cache import WordCache
+from tagkit.limits import BATCH_TOKENS
+from tagkit.models.device import leave_threads_of_parent
+from tagkit.models.model import Model
+from tagkit.models.task_records import SentenceBatch
+from tagkit.text.records import Sentence
+
+
+class SentenceBatches:
+    """Batches of sentences of similar length, or of the same documents, and the word cache."""
+
+    def __init__(
+        self,
+        model: Model,
+        vocabulary: Vocabulary,
+        config: Config,
+        device: torch.device,
+        precision: str,
+        *,
+        keep_words: bool,
+    ) -> None:
+        """No batch yet; the parameters are those of `SentencePredictor`."""
+        self._model = model
+        self._vocabulary = vocabulary
+        self._config = config
+        self._device = device
+        self._precision = precision
+        self._keeps_words = keep_words
+        self.cache = self._new_cache() if keep_words else None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the word cache."""
+        # With it 18 MB of a model grew to 85 MB, and it soon fills again.
+        return {**self.__dict__, "cache": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """The same batches with an empty word cache."""
+        self.__dict__.update(state)
+        if self._keeps_words:
+            self.cache = self._new_cache()
+
+    def read(
+        self, sentences: Sequence[Sentence], batch_size: int
+    ) -> Iterator[tuple[Ids, SentenceBatch]]:
+        """The batches, each with the indices of its sentences.
+
+        Raises:
+            DataError: a sentence without words, or without the feature columns that the model was
+                trained with.
+        """
+        # Before any batch, so that a mistake in the last sentence does not cost the work before it.
+        check_words(sentences)
+        for sentence in sentences:
+            self.check_features(sentence)
+        leave_threads_of_parent()
+        # In training a new cache for each call, as the weights have changed since the last one.
+        cache = self.cache or self._new_cache()
+        words = self._config.encoder.document_words
+        indexed = index(sentences, self._vocabulary, document_words=words)
+        # Rows of all batches before the first one: a later call could move them, and replace the
+        # table.
+        row_of = cache.rows(indexed.distinct)
+        table = cache.table()
+        # Without this, dropout would make predictions random during training. Only if needed:
+        # `eval` visits every module, which takes a tenth of the time of one sentence.
+        if self._model.training:
+            self._model.eval()
+        # A GPU computes padding beside the rest, and wants few batches.
+        is_cpu = self._device.type == "cpu"
+        for indices in batches_to_predict(
+            indexed.lengths, indexed.documents, batch_size, BATCH_TOKENS, little_padding=is_cpu
+        ):
+            tokens = indexed.tokens(indices, row_of).to(self._device)
+            yield indices, SentenceBatch([sentences[i] for i in indices], tokens, table)
+
+    def check_features(self, sentence: Sentence) -> None:
+        """Refuse a sentence without the feature columns that the model was trained with.
+
+        Raises:
+            DataError: it has more of them, or fewer.
+        """
+        columns = len(self._vocabulary.features)
+        if len(sentence.features) != columns:
+            raise DataError(
+                f"this model reads {columns} feature columns beside the words "
+                f"({list(self._config.data.feature_columns)}): give it column files that have them"
+            )
+
+    def _new_cache(self) -> WordCache:
+        leave_threads_of_parent()
+        return WordCache(self._model, self._vocabulary, self._device, self._precision)
