@@ -79,11 +79,21 @@ class LanguageTask(Task):
         return read_text(path, data, units_of(vocabulary))
 
     def resolve(self, config: Config, corpus: Corpus) -> Config:
-        """One direction.
+        """One direction, and positions that a text without end has.
 
         Raises:
-            ConfigError: two are asked for.
+            ConfigError: two are asked for, or other positions.
         """
+        encoder = config.encoder
+        counts = encoder.cell == "transformer" and encoder.positions != "rotary"
+        if counts and config.data.context == "stream":
+            raise ConfigError(
+                Setting("encoder.positions", encoder.positions),
+                [
+                    "positions count from the beginning of a text, which a stream does not have; "
+                    "expected rotary, or lines by themselves (data.context = 'line')"
+                ],
+            )
         if "bidirectional" in config.encoder.model_fields_set and config.encoder.bidirectional:
             raise ConfigError(
                 Setting("encoder.bidirectional"),

@@ -87,6 +87,7 @@ def test_info_and_predict_say_what_it_is(folder: Path, program: Program) -> None
         [],
         ["encoder.cell=clockwork", "encoder.layers=2", "train.accumulate=2"],
         ["data.context=line", "data.unit=character"],
+        ["encoder.cell=transformer", "encoder.layers=2"],
         ["data.direction=backward", "head.softmax=sampled", "head.samples=4"],
         ["embeddings.tied=false", "train.flow_strength=0.5", "encoder.cell=gru"],
     ],
