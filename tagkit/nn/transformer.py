@@ -193,7 +193,8 @@ class TransformerLayer(EncoderLayer):
 
     def _by_head(self, states: Tensor) -> Tensor:
         """(batch, time, hidden) -> (batch, heads, time, hidden / heads)."""
-        return states.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+        batch, time, _ = states.shape
+        return states.view(batch, time, self.heads, -1).transpose(1, 2)
 
     def _mixed(self, attended: Tensor) -> Tensor:
         """(batch, heads, time, hidden / heads) -> (batch, time, hidden)."""
