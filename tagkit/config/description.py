@@ -62,9 +62,10 @@ def described_options() -> Iterator[Described]:
 
 def _condition(needs: Needs) -> str:
     """A sentence such as 'Only with train.optimizer = "sgd".' on when an option has an effect."""
+    exempt = f", but for task = {_either(needs.exempt)}" if needs.exempt else ""
     if needs.but:
-        return f"Not with {needs.option} = {_either(needs.but)}."
-    return f"Only with {needs.option} = {_either(needs.values)}."
+        return f"Not with {needs.option} = {_either(needs.but)}{exempt}."
+    return f"Only with {needs.option} = {_either(needs.values)}{exempt}."
 
 
 def _either(values: Sequence[Any]) -> str:

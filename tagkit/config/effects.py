@@ -70,6 +70,8 @@ def _without_effect(
 def _conditions(config: Config, option: Option, options: Mapping[str, Option]) -> Iterator[Needs]:
     """What an option needs for an effect in this configuration."""
     for needs in option.conditions:
+        if not needs.applies_to(config.task):
+            continue
         # With train.init_from the other model decides on inherited options, not this configuration.
         inherited = needs in option.needed and (option.inherit or options[needs.option].inherit)
         if not (config.train.init_from and inherited):

@@ -169,6 +169,17 @@ class HeadConfig(Section):
         ),
     ] = 1000
 
+    # Goodfellow, Bengio and Courville, section 10.2.3.
+    halt: Annotated[
+        bool,
+        Option(
+            "Predict the end of a line by a logistic unit on each state, and not as one unit among "
+            "the others.",
+            tasks=TEXT,
+            needs=Needs("data.context", ("line",)),
+        ),
+    ] = False
+
     @property
     def several_classes(self) -> bool:
         """Whether a text may have several classes; of a configuration whose "auto" is resolved."""

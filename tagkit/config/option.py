@@ -41,15 +41,21 @@ class Needs:
         option: the other one's dotted name.
         values: those with which there is an effect; empty for all but `but`.
         but: those with which there is none.
+        exempt: tasks in which it has an effect whatever the other one's value.
     """
 
     option: str
     values: tuple[Any, ...] = ()
     but: tuple[Any, ...] = ()
+    exempt: tuple[str, ...] = ()
 
     def are_met_by(self, value: Any) -> bool:
         """Whether this one has an effect where the other has `value`."""
         return value not in self.but and (not self.values or value in self.values)
+
+    def applies_to(self, task: str) -> bool:
+        """Whether it is a condition in the task of this name."""
+        return task not in self.exempt
 
 
 # Of options that matter where weights follow a gradient, and not where a solution in closed form is

@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field
 
-from tagkit.config.option import BY_GRADIENT, LABELS, Needs, Option, Section
+from tagkit.config.option import BY_GRADIENT, LABELS, TEXT, Needs, Option, Section
 from tagkit.config.values import Auto, Device, Interval, Probability, Seed
 
 DEFAULT_BPTT = 512  # of texts with labels
@@ -138,13 +138,14 @@ class TrainConfig(Section):
         ),
     ] = "auto"
     # Truncated back-propagation through time (Williams and Peng 1990): a long text is read whole,
-    # but memory is that of so many tokens.
+    # but memory is that of so many tokens. In a language model it is also how many units before its
+    # own each state of a transformer attends to (Dai et al. 2019).
     bptt: Annotated[
         Auto | Annotated[int, Field(ge=0)],
         Option(
             "Maximum tokens that gradients go back, in texts not cut and in documents; 0 for all; "
             "auto: 512, in a language model 35 words, 50 byte pairs or 100 characters.",
-            needs=Needs("encoder.cell", but=("transformer",)),
+            needs=Needs("encoder.cell", but=("transformer",), exempt=TEXT),
         ),
     ] = "auto"
     # Omega of Pascanu et al. 2013 (Goodfellow, Bengio and Courville, eq. 10.52), which asks that a

@@ -187,6 +187,13 @@ def _ending(reader: LanguageModelReader, end: Ended | None) -> Ending:
                 ": the model has no halting probability; expected symbol or length",
             )
         )
+    if end == "symbol" and reader.end in reader.banned:
+        raise DataError(
+            Message(
+                Setting("end", "symbol"),
+                ": the model has no unit for the end of a line; expected halt or length",
+            )
+        )
     end = end or ("halt" if reader.has_halt else "symbol")
     return Ending(reader.end if end == "symbol" else None, by_halt=end == "halt")
 

@@ -15,14 +15,13 @@ from tagkit.models.device import choose_device
 from tagkit.models.language_network import Carried, LanguageModel
 from tagkit.models.text_scoring import units_of
 from tagkit.nn.generation.step import State, StepOutput
+from tagkit.nn.softmax.halting import HaltingSoftmax
 from tagkit.text.units import END, UNKNOWN
 
 
 class Reader:
     """A language model as `LanguageModelReader` describes it."""
 
-    banned: tuple[int, ...] = ()
-    has_halt = False
     unknown = 0
 
     def __init__(self, model: LanguageModel, vocabulary: Vocabulary, *, spans_lines: bool) -> None:
@@ -35,6 +34,9 @@ class Reader:
         self._numbers = {unit: number for number, unit in enumerate(self.units)}
         self.end = self._numbers[END]
         self._cut_by = units_of(vocabulary)
+        self.has_halt = isinstance(model.head, HaltingSoftmax)
+        # The unit of the end is its first input, and never comes after another one then.
+        self.banned: tuple[int, ...] = (self.end,) if self.has_halt else ()
 
     def cut(self, text: str) -> list[int]:
         """The units of a text; each line feed in it is the end of a line."""
@@ -69,7 +71,8 @@ class Reader:
     def step(self, ids: Tensor, state: State, /) -> StepOutput:
         """Read one unit in each row, and predict the next."""
         states, after = self.model.read_on(ids[:, None], cast(Carried, state))
-        return StepOutput(self.model.log_probs(states[:, 0]), after, None)
+        last = states[:, 0]
+        return StepOutput(self.model.log_probs(last), after, self.model.halt_probs(last))
 
 
 def load_reader(path: str | Path, device: str = "auto") -> Reader:

@@ -50,6 +50,7 @@ from tagkit.models.task_records import (
 from tagkit.models.text_scoring import ids_of, unit_nats, unit_nats_by_line, units_of
 from tagkit.nn.embedding import TokenEmbedding, WordEmbedding
 from tagkit.nn.softmax import SOFTMAXES
+from tagkit.nn.softmax.halting import HaltingSoftmax
 from tagkit.nn.softmax.layer import SoftmaxOptions
 from tagkit.text.byte_pairs import BytePairs
 from tagkit.text.records import Prediction, Sentence
@@ -79,11 +80,21 @@ class LanguageTask(Task):
         return read_text(path, data, units_of(vocabulary))
 
     def resolve(self, config: Config, corpus: Corpus) -> Config:
-        """One direction.
+        """One direction, and positions that a text without end has.
 
         Raises:
-            ConfigError: two are asked for.
+            ConfigError: two are asked for, or other positions.
         """
+        encoder = config.encoder
+        counts = encoder.cell == "transformer" and encoder.positions != "rotary"
+        if counts and config.data.context == "stream":
+            raise ConfigError(
+                Setting("encoder.positions", encoder.positions),
+                [
+                    "positions count from the beginning of a text, which a stream does not have; "
+                    "expected rotary, or lines by themselves (data.context = 'line')"
+                ],
+            )
         if "bidirectional" in config.encoder.model_fields_set and config.encoder.bidirectional:
             raise ConfigError(
                 Setting("encoder.bidirectional"),
@@ -119,15 +130,19 @@ class LanguageTask(Task):
         if not counts.pop(UNKNOWN, 0):
             least = max(least, 2)
         counts[END] = len(sentences)
+
+        def rank(unit: str) -> tuple[bool, int, str]:
+            # Where no unit is predicted for the end, the rows of the others stand together.
+            return config.head.halt and unit == END, -counts[unit], unit
+
         units = sorted(
-            (unit for unit, count in counts.items() if count >= least or unit == END),
-            key=lambda unit: (-counts[unit], unit),
+            (unit for unit, count in counts.items() if count >= least or unit == END), key=rank
         )
         assert isinstance(sentences, UnitLines)  # as `read` gives them
         cut_by = sentences.cut_by
         if isinstance(cut_by, BytePairs):
             # All of them, as new text has others.
-            units = sorted({*cut_by.names, END}, key=lambda unit: (-counts[unit], unit))
+            units = sorted({*cut_by.names, END}, key=rank)
         return Vocabulary(
             units=None if isinstance(cut_by, WordUnits) else UnitReading(cut_by, "words"),
             words=tuple(units), vector_words=(), only_vectors=False, chars=(), affixes=(),
@@ -193,7 +208,8 @@ class LanguageTask(Task):
         words.dropout = config.embeddings.dropout
         embed = TokenEmbedding(words=words, chars=None, affixes=None, features=(), dim=0)
         encoder = build_encoder(config, embed.outputs)
-        units = len(vocabulary.words) + 1  # and the unknown one
+        halts = config.head.halt
+        units = len(vocabulary.words) + (not halts)  # and the unknown one, but not that of the end
         head = SOFTMAXES[softmax_of(config, units)](
             SoftmaxOptions(
                 units=units,
@@ -203,6 +219,9 @@ class LanguageTask(Task):
                 samples=config.head.samples,
             )
         )
+        if halts:
+            end = vocabulary.words.index(END) + 1  # after the unknown one
+            head = HaltingSoftmax(head, hidden=encoder.outputs, end=end)
         model = LanguageModel(embed=embed, encoder=encoder, head=head, tied=config.embeddings.tied)
         if data is not None and config.data.context == "stream":
             model.begin_streams(fixed(config.train.batch_size))
@@ -284,7 +303,7 @@ class LanguageTask(Task):
         """Its softmax; dev is scored by cross-entropy."""
         return Description(
             encoder=encoder_name(config),
-            heads=(_head_name(config),),
+            heads=(_head_name(config), *["Bernoulli halt"] * config.head.halt),
             unit="line",
             measure=LOSS,
             columns={"perplexity": "ppl.", "bits_per_character": "bpc"},

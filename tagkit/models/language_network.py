@@ -24,6 +24,7 @@ from tagkit.nn.cells.cell import State
 from tagkit.nn.embedding import TokenEmbedding
 from tagkit.nn.encoder import Encoder
 from tagkit.nn.recurrent_layer import detached
+from tagkit.nn.softmax.halting import HaltingSoftmax
 from tagkit.nn.softmax.layer import UnitSoftmax
 
 FIRST_ROW = UNKNOWN_ID  # of the embedding, that of unit number 0
@@ -106,8 +107,15 @@ class LanguageModel(Model):
         return self.encoder.output_states(topmost, real), after
 
     def log_probs(self, states: Tensor) -> Tensor:
-        """(tokens, hidden) -> (tokens, units) log-probability of each unit to come next."""
+        """(tokens, hidden) -> (tokens, units) log-probability of each unit, if one comes next."""
         return self.head.log_probs(states, self._table())
+
+    def halt_probs(self, states: Tensor) -> Tensor | None:
+        """(tokens, hidden) -> (tokens,) probability that a line ends there.
+
+        None where a unit stands for the end.
+        """
+        return self.head.halt_probs(states) if isinstance(self.head, HaltingSoftmax) else None
 
     def log_prob_of(self, states: Tensor, units: Tensor) -> Tensor:
         """(tokens, hidden) and (tokens,) -> (tokens,) log-probability of the units given."""

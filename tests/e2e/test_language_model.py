@@ -10,6 +10,8 @@ from runs import StopAt, digests
 
 from tagkit.config import Config, load_config
 from tagkit.errors import ConfigError, DataError, Interrupted
+from tagkit.inference.language_model import load_reader
+from tagkit.inference.line_scores import score_lines
 from tagkit.inference.predictor import load
 from tagkit.training.trainer import train
 
@@ -87,6 +89,8 @@ def test_info_and_predict_say_what_it_is(folder: Path, program: Program) -> None
         [],
         ["encoder.cell=clockwork", "encoder.layers=2", "train.accumulate=2"],
         ["data.context=line", "data.unit=character"],
+        ["encoder.cell=transformer", "encoder.layers=2"],
+        ["head.halt=true", "data.context=line", "train.batch_size=7"],
         ["data.direction=backward", "head.softmax=sampled", "head.samples=4"],
         ["embeddings.tied=false", "train.flow_strength=0.5", "encoder.cell=gru"],
     ],
@@ -126,6 +130,71 @@ def test_a_backward_model_is_a_forward_one_of_the_reversed_text(tmp_path: Path) 
     assert scores["forward"] == scores["backward"]
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["encoder.positions=rotary", "train.batch_size=4"],
+        ["encoder.positions=learned", "data.context=line", "head.halt=true"],
+        ["encoder.positions=sinusoidal", "data.context=line", "encoder.norm=after",
+         "train.lr=0.01", "train.warmup_steps=60"],
+    ],
+    ids="+".join,
+)  # fmt: skip
+def test_a_causal_transformer_learns_the_grammar(tmp_path: Path, options: list[str]) -> None:
+    config = settings(
+        tmp_path, "encoder.cell=transformer", "encoder.layers=2", "train.max_epochs=6", *options
+    )
+    trained = train(config)
+    assert trained.test is not None
+    # As a recurrent network: what is eaten follows from who eats, two words before.
+    assert 9 ** (1 / 7) < trained.test.to_dict()["perplexity"] < 1.5
+    found = score_file(config.output.dir, tmp_path / "test.txt")
+    if "data.context=line" in options:  # then lines are scored as the report scores the text
+        assert sum(found) == pytest.approx(-280 * trained.test.to_dict()["cross_entropy"], rel=1e-5)
+
+
+def score_file(model: str, path: Path) -> list[float]:
+    """The log probability of each line."""
+    lines = path.read_text().splitlines()
+    return [each.log_probability for each in next(score_lines(load_reader(model), [lines]))]
+
+
+def test_a_model_that_halts_has_no_unit_for_the_end_and_ends_lines_where_they_end(
+    tmp_path: Path, program: Program
+) -> None:
+    config = settings(tmp_path, "head.halt=true", "data.context=line", "train.max_epochs=6")
+    trained = train(config)
+    assert trained.test is not None
+    scores = trained.test.to_dict()
+    assert 9 ** (1 / 7) < scores["perplexity"] < 1.5
+    assert scores["units"] == 280  # the end of each line is one
+    assert json.loads(program("eval", config.output.dir, tmp_path / "test.txt", "--json").out) == (
+        scores
+    )
+    assert "softmax and Bernoulli halt" in program("info", config.output.dir).out
+    # Each line by itself, as the report has them.
+    found = score_file(config.output.dir, tmp_path / "test.txt")
+    assert -sum(found) / 280 == pytest.approx(scores["cross_entropy"], rel=1e-5)
+    # What is generated ends by halting, and has the probability that its line has.
+    given = ("generate", config.output.dir, "--samples", 20, "--json")
+    texts = [json.loads(line) for line in program(*given).out.splitlines()]
+    assert {each["ended"] for each in texts} == {"halt"}
+    assert sum(each["units"] == 6 for each in texts) > 15
+    path = tmp_path / "texts.txt"
+    path.write_text("".join(f"{each['text']}\n" for each in texts))
+    assert score_file(config.output.dir, path) == (
+        pytest.approx([each["log_probability"] for each in texts], rel=1e-5)
+    )
+    best = program("generate", config.output.dir, "--beam", 4, "--json").out
+    assert json.loads(best)["ended"] == "halt"
+    refused = program("generate", config.output.dir, "--end", "symbol")
+    assert refused.code == 1
+    assert (
+        "--end symbol: the model has no unit for the end of a line; expected halt or length"
+        in refused.err
+    )
+
+
 def test_without_a_dev_file_the_last_lines_are_dev(tmp_path: Path) -> None:
     config = settings(tmp_path, "data.dev_file=", "train.max_epochs=1")
     trained = train(config)
@@ -140,6 +209,14 @@ def test_what_does_not_fit_a_language_model_is_refused(folder: Path, tmp_path: P
         train(settings(tmp_path, "encoder.bidirectional=true"))
     with pytest.raises(ConfigError, match=r"embeddings.lowercase = false: has no effect with task"):
         train(settings(tmp_path, "embeddings.lowercase=false"))
+    with pytest.raises(ConfigError) as caught:
+        train(settings(tmp_path, "encoder.cell=transformer", "encoder.positions=learned"))
+    assert str(caught.value) == (
+        "encoder.positions=learned: positions count from the beginning of a text, which a stream "
+        "does not have; expected rotary, or lines by themselves (data.context = 'line')"
+    )
+    with pytest.raises(ConfigError, match=r"head.halt = true: has no effect with data.context ="):
+        train(settings(tmp_path, "head.halt=true"))
     with pytest.raises(DataError, match=r"train\.metric=f1: no such metric .* auto, loss$"):
         train(settings(tmp_path, "train.metric=f1"))
     with pytest.raises(DataError, match="annotates nothing"):

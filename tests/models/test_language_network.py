@@ -1,29 +1,32 @@
 """The network of a language model: what is carried, and what is predicted."""
 
 import math
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
 import torch
 from marks import mostly_slow
+from torch import Tensor
 
 from tagkit.config import load_config
 from tagkit.features.unit_stream import UnitIds, lines_of, steps_of, streams_of, unit_ids
 from tagkit.features.vocabulary import UNKNOWN_ID, Vocabulary
 from tagkit.models.language_model import LanguageTask
-from tagkit.models.language_network import LanguageModel
+from tagkit.models.language_network import LanguageModel, tensors_of
 from tagkit.models.text_scoring import unit_nats, unit_nats_by_line
 from tagkit.nn.encoder import LAYERS
+from tagkit.nn.generation.step import select_rows
 
 TASK = LanguageTask()
 WORDS = ("</s>", "a", "b", "c")
-CELLS = sorted(LAYERS.keys() - {"transformer"}, key=lambda cell: (cell != "lstm", cell))
+CELLS = sorted(LAYERS, key=lambda cell: (cell not in ("lstm", "transformer"), cell))
 
 
 def model_of(*options: str, streams: int = 3) -> LanguageModel:
     """In float64, with weights large enough for the past to matter."""
-    given = ["embeddings.word_dim=4", "encoder.hidden=6", "encoder.bidirectional=false"]
+    given = ["embeddings.word_dim=4", "encoder.hidden=6", "encoder.bidirectional=false",
+             "encoder.heads=3", "train.bptt=4"]  # fmt: skip
     config = load_config(None, [*given, *options], {"task": "language-model"})
     vocabulary = Vocabulary(
         words=WORDS, vector_words=(), only_vectors=False, chars=(), affixes=(), tags=(),
@@ -56,7 +59,7 @@ def by_hand(model: LanguageModel, ids: UnitIds) -> list[float]:
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("cell", mostly_slow(CELLS, always=1))
+@pytest.mark.parametrize("cell", mostly_slow(CELLS, always=2))
 @pytest.mark.parametrize("segment", [1, 4, 100])
 def test_segments_have_the_loss_of_reading_each_stream_in_one_go(cell: str, segment: int) -> None:
     model, ids = model_of(f"encoder.cell={cell}", "encoder.layers=2"), text(5)
@@ -145,6 +148,76 @@ def test_gradients_reach_every_parameter_and_stop_at_the_border_of_a_segment() -
     TASK.loss(model, batch)[0].backward()
     assert all(one.grad is not None and one.grad.abs().sum() > 0 for one in model.parameters())
     assert not any(memory.requires_grad for state in model.carried for memory in state)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("cell", mostly_slow(CELLS, always=2))
+def test_a_text_that_is_continued_step_by_step_has_the_states_of_reading_it_at_once(
+    cell: str,
+) -> None:
+    model = model_of(f"encoder.cell={cell}", "encoder.layers=2", "encoder.connection=highway")
+    units = torch.from_numpy(np.random.default_rng(2).integers(0, 5, (3, 13)))
+    whole, after = model.read_on(units, None)
+    state = model.zero_state(3)
+    for step in range(13):
+        states, state = model.read_on(units[:, step : step + 1], state)
+        torch.testing.assert_close(states[:, 0], whole[:, step])
+        # As a beam does with its hypotheses: rows are copied, left out, and exchanged.
+        rows = torch.tensor([2, 0, 1])
+        assert isinstance(state, tuple)
+        state = select_rows(state, rows)  # type: ignore[assignment]
+        units, whole = units[rows], whole[rows]
+        alone, _ = model.read_on(units[:1, : step + 1], None)
+        torch.testing.assert_close(alone[0, -1], whole[0, step])
+    assert [one.shape for one in tensors_of(after[0])] == [
+        one.shape for one in tensors_of(state[0])
+    ]
+
+
+def line_log_probs(model: LanguageModel, lines: list[tuple[int, ...]]) -> Tensor:
+    """Of lines of units, each by itself and with its end, whose number is 1 or the last one."""
+    end = WORDS.index("</s>") + 1
+    text = [end + UNKNOWN_ID]
+    for line in lines:
+        text += [*(unit + UNKNOWN_ID for unit in line), end + UNKNOWN_ID]
+    found = [0.0] * len(lines)
+    ids = lines_of(np.array(text, np.int32))
+    for number in range(len(lines)):
+        batch = ids.batch([number])
+        states, _ = model.read_on(batch.words.word_ids[batch.tokens.rows] - UNKNOWN_ID, None)
+        found[number] = float(model.log_prob_of(states[0], batch.target("units")[0]).sum())
+    return torch.tensor(found, dtype=torch.float64)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize(
+    "options", [["head.halt=true"], ["head.halt=true", "encoder.cell=transformer"], []], ids=str
+)
+def test_the_probabilities_of_all_lines_sum_to_1(options: list[str]) -> None:
+    model, longest = model_of("data.context=line", *options), 3
+    units = [0, 2, 3, 4]  # unknown, a, b, c; 1 is the end
+    lines = [line for size in range(longest + 1) for line in product(units, repeat=size)]
+    log_probs = line_log_probs(model, lines)
+    # Those that go on past the longest: the beginning without the end.
+    going_on = 0.0
+    for line in product(units, repeat=longest):
+        numbers = torch.tensor([[1, *line]])
+        states, _ = model.read_on(numbers, None)
+        log_prob = model.log_prob_of(states[0, :-1], numbers[0, 1:]).sum()
+        going_on += float(log_prob.exp() * -torch.expm1(model.log_prob_of(
+            states[0, -1:], torch.tensor([1]))[0]))  # fmt: skip
+    assert float(log_probs.exp().sum()) + going_on == pytest.approx(1, rel=1e-12)
+    assert going_on > 0.01  # else nothing of the above would be seen
+    # The loss of training and the nats of evaluation are these.
+    ids = text(12)
+    borders = np.flatnonzero(ids == 2)
+    own = [tuple((ids[a + 1 : b] - UNKNOWN_ID).tolist()) for a, b in pairwise(borders)]
+    expected = -float(line_log_probs(model, own).sum())
+    loss, count = TASK.loss(model, lines_of(ids).batch(np.arange(len(own))))
+    assert loss.item() == pytest.approx(expected, rel=1e-12)
+    assert int(count) == len(ids) - 1
+    found = sum(part.sum().item() for part in unit_nats_by_line(model, ids))
+    assert found == pytest.approx(expected, rel=1e-12)
 
 
 def test_a_model_without_weights_has_the_perplexity_of_its_vocabulary() -> None:

@@ -21,6 +21,9 @@ INPUTS, HIDDEN, HEADS = 3, 8, 2
 # (norm, positions, whether a state depends on the tokens after it)
 CASES = list(product(("before", "after"), ("rotary", "sinusoidal", "learned"), (True, False)))
 each_case = pytest.mark.parametrize("case", CASES, ids=lambda case: ", ".join(map(str, case)))
+each_causal_case = pytest.mark.parametrize(
+    "case", [case for case in CASES if not case[2]], ids=lambda case: ", ".join(map(str, case))
+)
 Case = tuple[str, str, bool]
 Array = npt.NDArray[np.float64]
 
@@ -169,7 +172,7 @@ def test_gradients_are_those_of_differences(case: Case) -> None:
 
 def test_sinusoids_follow_their_formula() -> None:
     for hidden in (6, 7):
-        found = sinusoids(50, hidden, torch.device("cpu"))
+        found = sinusoids(50, hidden, torch.zeros(1))
         assert found.shape == (50, hidden)
         size = hidden + hidden % 2
         for t, i in product((0, 1, 7, 49), range(hidden)):
@@ -307,3 +310,61 @@ def test_mixed_precision_gives_nearly_the_same_states() -> None:
             found = layer(inputs, MASK)
         off = (found - layer(inputs, MASK)).abs().max()
         assert 0 < off < 0.2
+
+
+# Texts that go on
+
+
+@each_causal_case
+@torch.no_grad()
+def test_segments_have_the_states_of_reading_in_one_go(case: Case) -> None:
+    network, inputs = encoder(case).double(), drawn(2, 9, INPUTS).double()
+    whole, after = network.carry(inputs, None)
+    for sizes in ((1,) * 9, (4, 5), (2, 1, 6)):
+        parts, carried = [], None
+        for part in torch.split(inputs, sizes, dim=1):
+            states, carried = network.carry(part, carried)
+            parts.append(states)
+        torch.testing.assert_close(torch.cat(parts, dim=1), whole)
+        torch.testing.assert_close(carried, after)
+    # A window of 2 tokens in each of 2 layers: 5 tokens are all that a state depends on.
+    torch.testing.assert_close(network.carry(inputs[:, :3], None)[0], network(
+        inputs[:, :3], torch.ones(2, 3, dtype=torch.bool)))  # fmt: skip
+
+
+@each_causal_case
+def test_a_state_that_is_carried_on_depends_on_the_window_of_each_layer(case: Case) -> None:
+    network, inputs = encoder(case), drawn(1, 9, INPUTS).requires_grad_()
+    _, carried = network.carry(inputs[:, :5], None)
+    states, _ = network.carry(inputs[:, 5:], carried)
+    (gradient,) = torch.autograd.grad(states[0, 1] @ drawn(HIDDEN, seed=3), inputs)
+    # Token 6, and 2 before it in each of 2 layers.
+    assert (gradient[0].abs().sum(1) > 0).tolist() == [False, False] + [True] * 5 + [False] * 2
+
+
+def test_rows_of_a_batch_that_begin_anew_do_so_beside_others_that_go_on() -> None:
+    case = ("before", "learned", False)
+    network, inputs = encoder(case), drawn(2, 4, INPUTS)
+    _, carried = network.carry(inputs, None)
+    mixed = tuple(state.index_fill(1, torch.tensor([1]), 0) for state in carried)  # type: ignore[union-attr]
+    with torch.no_grad():
+        together, _ = network.carry(inputs, mixed)
+        torch.testing.assert_close(together[:1], network.carry(inputs[:1], tuple(
+            state[:, :1] for state in carried))[0])  # type: ignore[union-attr] # fmt: skip
+        torch.testing.assert_close(together[1:], network.carry(inputs[1:], None)[0])
+
+
+@each_causal_case
+@torch.no_grad()
+def test_mixed_precision_carries_nearly_the_same_states_in_32_bits(case: Case) -> None:
+    layer, inputs = random_layer(case, segment=3), drawn(2, 8, INPUTS)
+    first = second = None
+    for part in inputs.split(4, dim=1):
+        with torch.autocast("cpu", torch.bfloat16):
+            found, first = layer.carry(part, first)
+        expected, second = layer.carry(part, second)
+        assert 0 < (found - expected).abs().max() < 0.2
+    assert first is not None
+    assert isinstance(first, Tensor)
+    assert first.dtype == torch.float32
+    assert torch.equal(first[..., -1], torch.tensor([[6.0], [7.0], [8.0]]).expand(3, 2))
