@@ -53,9 +53,9 @@ class Needs:
         """Whether this one has an effect where the other has `value`."""
         return value not in self.but and (not self.values or value in self.values)
 
-    def applies_to(self, task: str) -> bool:
+    def applies_to(self, name: str) -> bool:
         """Whether it is a condition in the task of this name."""
-        return task not in self.exempt
+        return name not in self.exempt
 
 
 # Of options that matter where weights follow a gradient, and not where a solution in closed form is
