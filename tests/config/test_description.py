@@ -31,6 +31,9 @@ def test_an_option_has_its_default_its_choices_and_its_conditions() -> None:
     assert described("head.activation")[2] == (
         'Only with task = "classify" or "both".', "Not with head.hidden = [].",
     )  # fmt: skip
+    assert described("train.bptt")[2] == (
+        'Not with encoder.cell = "transformer", but for task = "language-model".',
+    )
     assert described("data.tag_column")[0] == ""
 
 

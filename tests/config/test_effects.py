@@ -82,6 +82,8 @@ def problems(*overrides: str, **searched: Any) -> tuple[str, ...]:
          'encoder.heads = 2: has no effect with encoder.cell = "lstm"; leave it out'),
         (["encoder.cell=transformer", "encoder.merge=sum"],
          'encoder.merge = "sum": has no effect with encoder.cell = "transformer"; leave it out'),
+        (["task=language-model", "head.halt=true"],
+         'head.halt = true: has no effect with data.context = "stream"; leave it out'),
         (["encoder.cell=transformer", "train.bptt=64"],
          'train.bptt = 64: has no effect with encoder.cell = "transformer"; leave it out'),
         (["encoder.cell=transformer", "encoder.max_positions=9"],
@@ -142,6 +144,8 @@ def test_all_of_them_are_refused_at_once() -> None:
         ["head.hidden=[]", "train.momentum=0.9", "head.class_weights=none"],  # the defaults
         ["train.momentum=0.5", "train.optimizer=sgd"],
         ["train.anneal_factor=0.1", "train.schedule=plateau"],
+        ["task=language-model", "encoder.cell=transformer", "train.bptt=64"],
+        ["task=language-model", "data.context=line", "head.halt=true"],
         ["task=classify", "head.hidden=[5]", "head.activation=tanh", "head.threshold=0.2"],
         ["task=both", "head.class_loss=2.0", "head.kind=softmax", "head.pooling=max"],
         ["embeddings.feature_dim=5", "data.feature_columns=[1]"],

@@ -76,6 +76,11 @@ def test_a_condition_holds_with_its_values_alone(
     assert not any(map(needs.are_met_by, not_met))
 
 
+def test_a_condition_may_leave_a_task_out() -> None:
+    needs = Needs("a", ("x",), exempt=("both",))
+    assert (needs.applies_to("tag"), needs.applies_to("both")) == (True, False)
+
+
 def test_an_option_of_some_tasks_names_the_task_as_its_first_condition() -> None:
     option = Option("It.", tasks=("both",), needs=Needs("a", ("x",)))
     assert option.conditions == (Needs("task", ("both",)), Needs("a", ("x",)))
