@@ -82,6 +82,8 @@ def problems(*overrides: str, **searched: Any) -> tuple[str, ...]:
          'encoder.heads = 2: has no effect with encoder.cell = "lstm"; leave it out'),
         (["encoder.cell=transformer", "encoder.merge=sum"],
          'encoder.merge = "sum": has no effect with encoder.cell = "transformer"; leave it out'),
+        (["task=language-model", "encoder.merge=sum"],
+         'encoder.merge = "sum": has no effect with task = "language-model"; leave it out'),
         (["encoder.cell=transformer", "train.bptt=64"],
          'train.bptt = 64: has no effect with encoder.cell = "transformer"; leave it out'),
         (["encoder.cell=transformer", "encoder.max_positions=9"],
