@@ -38,6 +38,8 @@ def read_both(
     second: Callable[[Tensor], Tensor],
     inputs: Tensor,
     parameters: Sequence[Sequence[Tensor]],
+    *,
+    reads_once: bool,
 ) -> tuple[Tensor, Tensor]:
     """What two functions return for the same input, at the same time where that is possible.
 
@@ -46,9 +48,15 @@ def read_both(
         second: likewise.
         inputs: of both.
         parameters: that the first function reads, and those of the second; none in common.
+        reads_once: whether each function reads each of its parameters once. Those that do not are
+            called one after the other in mixed precision.
     """
     executor = _executor.get()
-    if executor is None or inputs.device.type != "cpu":
+    # torch keeps the weights that it has cast to 16 bits for all threads together, and forgets all
+    # of them when a thread leaves autocast. A weight that is read again is then cast again or not,
+    # as the threads happen to run, and the sum of its gradients is rounded otherwise.
+    recasts = torch.is_autocast_enabled("cpu") and not reads_once
+    if executor is None or inputs.device.type != "cpu" or recasts:
         return first(inputs), second(inputs)
     if not torch.is_grad_enabled():
         return _at_once(executor, _with_modes(first), _with_modes(second), inputs, inputs)

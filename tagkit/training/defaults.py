@@ -110,16 +110,17 @@ def choose_for_text(config: Config, lines: int, units: int, unit: str = "line") 
     parts: list[str] = []
     segment = _SEGMENTS[data.unit] if train.bptt == "auto" else train.bptt
     chosen["train.bptt"] = segment
-    if segment == 0:
-        raise ConfigError(
-            Setting("train.bptt"), ["expected 1 or more: a step of a language model ends there"]
-        )
     by_line = data.context == "line"
+    if segment == 0 and not by_line:
+        raise ConfigError(
+            Setting("train.bptt"),
+            ["expected 1 or more: each step of training reads so many units of a text"],
+        )
     if train.batch_size != "auto":
         batch_size = train.batch_size
     else:
-        streams = min(_STREAMS, max(1, units // (segment * _MIN_SEGMENTS)))
-        batch_size = batch_size_for(lines) if by_line else streams
+        streams = 0 if by_line else min(_STREAMS, max(1, units // (segment * _MIN_SEGMENTS)))
+        batch_size = streams or batch_size_for(lines)
         chosen["train.batch_size"] = batch_size
         parts.append(plural(batch_size, "line" if by_line else "stream") + " a batch")
     per_step = batch_size * train.accumulate * (units / lines if by_line else segment)

@@ -84,6 +84,8 @@ def problems(*overrides: str, **searched: Any) -> tuple[str, ...]:
          'encoder.merge = "sum": has no effect with encoder.cell = "transformer"; leave it out'),
         (["task=language-model", "head.halt=true"],
          'head.halt = true: has no effect with data.context = "stream"; leave it out'),
+        (["task=language-model", "encoder.merge=sum"],
+         'encoder.merge = "sum": has no effect with task = "language-model"; leave it out'),
         (["encoder.cell=transformer", "train.bptt=64"],
          'train.bptt = 64: has no effect with encoder.cell = "transformer"; leave it out'),
         (["encoder.cell=transformer", "encoder.max_positions=9"],

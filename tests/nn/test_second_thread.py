@@ -1,6 +1,7 @@
 """Two networks at the same time: the results and gradients of one thread, bit for bit."""
 
 import threading
+import time
 from collections.abc import Callable
 
 import pytest
@@ -106,7 +107,7 @@ def test_without_gradients_no_graph_is_kept(mode: Callable[[], torch.no_grad]) -
     expected = network(inputs, MASK).detach()
     with second_thread(), mode():
         found = network(inputs, MASK)
-        _, back = read_both(torch.relu, torch.sigmoid, inputs, ([], []))
+        _, back = read_both(torch.relu, torch.sigmoid, inputs, ([], []), reads_once=True)
     assert torch.equal(found, expected)
     assert not found.requires_grad
     assert back.is_inference() == (mode is torch.inference_mode)
@@ -119,10 +120,37 @@ def test_the_second_thread_computes_in_the_precision_of_the_first() -> None:
         return lambda own: own @ weights[number]
 
     with second_thread(), torch.autocast("cpu", dtype=torch.bfloat16):
-        found = read_both(product(0), product(1), inputs, ([], []))
+        found = read_both(product(0), product(1), inputs, ([], []), reads_once=True)
         with torch.no_grad():
-            found += read_both(product(0), product(1), inputs, ([], []))
+            found += read_both(product(0), product(1), inputs, ([], []), reads_once=True)
     assert [tensor.dtype for tensor in found] == [torch.bfloat16] * 4
+
+
+def test_in_mixed_precision_a_weight_that_is_read_again_has_the_gradient_of_one_thread() -> None:
+    inputs, weight = torch.randn(4, 3), torch.randn(3, 5, requires_grad=True)
+    other = torch.randn(3, 5, requires_grad=True)
+
+    def gradient() -> Tensor:
+        begun = threading.Event()
+
+        def first(own: Tensor) -> Tensor:
+            products = own @ weight
+            begun.set()
+            time.sleep(0.05)  # the second function ends, and its thread leaves autocast
+            return products + (own * 3) @ weight
+
+        def second(own: Tensor) -> Tensor:
+            begun.wait(1)
+            return own @ other
+
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            found = read_both(first, second, inputs, ([weight], [other]), reads_once=False)
+        (of_weight,) = torch.autograd.grad(found[0].float().square().sum(), weight)
+        return of_weight
+
+    expected = gradient()
+    with second_thread():
+        assert torch.equal(gradient(), expected)
 
 
 @pytest.mark.parametrize("failing", [0, 1])
@@ -145,6 +173,6 @@ def test_an_error_is_raised_when_both_have_ended(failing: int) -> None:
     inputs = torch.randn(2, requires_grad=True)
     with second_thread():
         with pytest.raises(RuntimeError, match=f"^can't allocate memory for {failing}$"):
-            read_both(function(0), function(1), inputs, ([], []))
+            read_both(function(0), function(1), inputs, ([], []), reads_once=True)
         assert ended == [1 - failing]
-        assert read_both(torch.relu, torch.tanh, inputs, ([], []))[0].requires_grad
+        assert read_both(torch.relu, torch.tanh, inputs, ([], []), reads_once=True)[0].requires_grad

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tagkit.config import load_config
-from tagkit.training.defaults import batch_size_for, choose_by_size, lr_for
+from tagkit.errors import ConfigError
+from tagkit.training.defaults import batch_size_for, choose_by_size, choose_for_text, lr_for
 from tagkit.training.trainer import train
 
 NAMES = ("batch_size", "max_epochs", "patience", "lr")
@@ -110,3 +111,16 @@ def test_the_numbers_are_in_the_models_configuration(tmp_path: Path) -> None:
 
 def test_the_weights_of_another_model_are_not_undone_by_a_high_rate() -> None:
     assert chosen(100, "train.init_from=models/other")[-1] == 0.003
+
+
+def test_a_text_is_read_in_segments_and_lines_by_themselves_may_be_read_whole() -> None:
+    def of(*options: str) -> tuple[object, ...]:
+        config = load_config(None, ["task=language-model", *options])
+        train = choose_for_text(config, 300, 1_800).config.train
+        return train.bptt, train.batch_size, train.max_epochs
+
+    assert of("train.batch_size=4") == (35, 4, 47)
+    assert of("train.batch_size=4", "data.context=line") == (35, 4, 20)
+    assert of("data.context=line", "train.bptt=0")[:2] == (0, batch_size_for(300))
+    with pytest.raises(ConfigError, match=r"bptt: expected 1 or more: each step of training reads"):
+        of("train.bptt=0")
