@@ -128,7 +128,9 @@ def gold_split(predictor: Predictor, path: str, data: DataConfig) -> Split:
         DataError: the file cannot be read, or holds tags of another kind than the model's.
     """
     if not predictor.task.annotates:
-        return predictor.task.read_text(predictor.vocabulary, path, data)
+        # Whether lines are pairs is a property of the task, as below.
+        read_as = data.model_copy(update={"pairs": predictor.config.data.pairs})
+        return predictor.task.read_text(predictor.vocabulary, path, read_as)
     trained = predictor.config.data
     # The scheme of training is expected; another is taken if it fits the file's tags better.
     read_as, needs = _as_trained(predictor, data), predictor.task.needs
