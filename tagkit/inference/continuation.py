@@ -239,9 +239,7 @@ def _refuse_others(predictor: Predictor, options: AnswerOptions) -> None:
     for name, is_given in given.items():
         if is_given:
             raise DataError(
-                Message(
-                    "this model continues prefixes: ", Setting(name), " is for labels"
-                )
+                Message("this model continues prefixes: ", Setting(name), " is for labels")
             )
     if options.output_format not in (AUTO, COLUMNS, JSONL):
         expected = Setting("output_format", JSONL)
