@@ -6,13 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from random_language_model import UNITS, context_of
 
 from tagkit.config import load_config
 from tagkit.corpus.dataset import Split
 from tagkit.corpus.text_lines import TextLines
 from tagkit.corpus.unit_lines import UnitLines
 from tagkit.errors import ConfigError, DataError
-from tagkit.features.vocabulary import Vocabulary
 from tagkit.models import text_scoring
 from tagkit.models.language_model import LanguageTask
 from tagkit.models.language_network import LanguageModel
@@ -24,23 +24,7 @@ from tagkit.text.pairs import DELIMITER
 from tagkit.text.units import UNKNOWN
 
 TASK = LanguageTask()
-UNITS = ("</s>", "a", "b", "c", DELIMITER)
 PAIRS = [("a b", "b"), ("c", "c a b"), ("a b c x", "a"), ("b", "x"), ("c b a", "b b")]
-
-
-def context_of(*options: str) -> ModelContext:
-    """A model with weights large enough for the past to matter."""
-    given = ["embeddings.word_dim=4", "encoder.hidden=6", "encoder.bidirectional=false"]
-    config = load_config(None, [*given, *options], {"task": "language-model"})
-    vocabulary = Vocabulary(
-        words=UNITS, vector_words=(), only_vectors=False, chars=(), affixes=(), tags=(),
-        classes=(), features=(), lowercase=False, normalize_digits=False,
-    )  # fmt: skip
-    torch.manual_seed(6)
-    model = TASK.build(config, vocabulary, None).double()
-    for weights in model.parameters():
-        torch.nn.init.normal_(weights, std=0.9)
-    return ModelContext(model.eval(), vocabulary, config, checked=True)
 
 
 def split_of(context: ModelContext, path: Path, lines: list[str]) -> Split:
