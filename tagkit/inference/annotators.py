@@ -35,8 +35,11 @@ def annotator_of(predictor: Predictor, options: AnswerOptions) -> WindowAnnotato
     """
     if predictor.config.data.pairs:
         return PrefixAnnotator(predictor, options)
-    for name in ("beam", "max_units"):
-        if getattr(options, name) is not None:
+    for option, value in (
+        (Setting("beam"), options.beam),
+        (Setting("max_units"), options.max_units),
+    ):
+        if value is not None:
             needed = Setting("data.pairs", True)
-            raise DataError(Message(Setting(name), " is for language models of ", needed))
+            raise DataError(Message(option, " is for language models of ", needed))
     return Annotator(predictor, options)

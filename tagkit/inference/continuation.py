@@ -228,19 +228,17 @@ def _refuse_others(predictor: Predictor, options: AnswerOptions) -> None:
         DataError: one is given.
     """
     given = {
-        "confidence": options.confidence,
-        "top": bool(options.top),
-        "threshold": options.threshold is not None,
-        "max_length": options.max_length is not None,
-        "min_confidence": options.min_confidence is not None,
-        "coverage": options.coverage is not None,
-        "precision": predictor.precision != "fp32",
+        Setting("confidence"): options.confidence,
+        Setting("top"): bool(options.top),
+        Setting("threshold"): options.threshold is not None,
+        Setting("max_length"): options.max_length is not None,
+        Setting("min_confidence"): options.min_confidence is not None,
+        Setting("coverage"): options.coverage is not None,
+        Setting("precision"): predictor.precision != "fp32",
     }
-    for name, is_given in given.items():
+    for option, is_given in given.items():
         if is_given:
-            raise DataError(
-                Message("this model continues prefixes: ", Setting(name), " is for labels")
-            )
+            raise DataError(Message("this model continues prefixes: ", option, " is for labels"))
     if options.output_format not in (AUTO, COLUMNS, JSONL):
         expected = Setting("output_format", JSONL)
         raise DataError(

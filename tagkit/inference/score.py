@@ -211,17 +211,15 @@ def _check_cache(predictor: Predictor, cache: CacheOptions) -> None:
     """
     if not isinstance(predictor.model, LanguageModel):
         raise DataError(Message(Setting("cache"), " is for language models"))
-    ranges = {
-        "window": (cache.window >= 1, "a whole number, at least 1"),
-        "theta": (0 <= cache.theta < math.inf, "a number, at least 0"),
-        "share": (0 <= cache.share < 1, "a number from 0 to below 1"),
-    }
-    for name, (is_valid, expected) in ranges.items():
+    window, theta, share = cache.window, cache.theta, cache.share
+    for option, found, is_valid, expected in (
+        (Setting("cache_window"), window, window >= 1, "a whole number, at least 1"),
+        (Setting("cache_theta"), theta, 0 <= theta < math.inf, "a number, at least 0"),
+        (Setting("cache_share"), share, 0 <= share < 1, "a number from 0 to below 1"),
+    ):
         if not is_valid:
-            found = clipped(repr(getattr(cache, name)))
-            raise DataError(
-                Message(Setting(f"cache.{name}"), f": expected {expected}, found {found}")
-            )
+            shown = clipped(repr(found))
+            raise DataError(Message(option, f": expected {expected}, found {shown}"))
 
 
 def _with_words(report: Report, split: Split) -> Report:

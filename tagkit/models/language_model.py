@@ -90,13 +90,14 @@ class LanguageTask(Task):
         Raises:
             ConfigError: two are asked for, or pairs without what they need.
         """
-        for option, wanted in (("context", "line"), ("direction", "forward")):
-            found = getattr(config.data, option)
-            if config.data.pairs and found != wanted:
-                setting = Setting(f"data.{option}", wanted)
-                raise ConfigError(
-                    Setting("data.pairs"), [Message("needs ", setting, f", found {found}")]
-                )
+        data = config.data
+        for needed, found in (
+            (Setting("data.context", "line"), data.context),
+            (Setting("data.direction", "forward"), data.direction),
+        ):
+            if data.pairs and found != needed.value:
+                problem = Message("needs ", needed, f", found {found}")
+                raise ConfigError(Setting("data.pairs"), [problem])
         if "bidirectional" in config.encoder.model_fields_set and config.encoder.bidirectional:
             raise ConfigError(
                 Setting("encoder.bidirectional"),
