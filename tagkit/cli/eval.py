@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tagkit.cli.cache_options import Cache, CacheShare, CacheTheta, CacheWindow, cache_of
 from tagkit.cli.completion import complete_column, values_of
 from tagkit.cli.options import (
     Device,
@@ -19,6 +20,7 @@ from tagkit.cli.options import (
     column,
     tag_columns,
 )
+from tagkit.cli.refusals import refuse
 from tagkit.limits import BATCH_SIZE
 from tagkit.text.json_text import to_json
 
@@ -38,6 +40,7 @@ Examples:
   tagkit eval --gold test.conll --pred a.conll --pred b.conll
   tagkit eval models/first models/second test.conll
   tagkit eval models/mine test.conll --train train.conll --html report.html
+  tagkit eval models/novel test.txt --cache
 """
 
 
@@ -142,6 +145,10 @@ def eval_command(
             help="Add how far probabilities can be trusted, and scores by threshold.",
         ),
     ] = False,
+    cache: Cache = False,
+    cache_window: CacheWindow = None,
+    cache_theta: CacheTheta = None,
+    cache_share: CacheShare = None,
     html: Annotated[
         Path | None,
         typer.Option(
@@ -204,26 +211,28 @@ def eval_command(
         "--device": device != "auto",
         "--threads": threads is not None,
         "--on-misaligned": on_misaligned is not None,
+        "--cache": cache,
     }
-    _refuse(of_models if gold else {}, "is for a model: --gold compares files")
-    _refuse(
+    refuse(of_models if gold else {}, "is for a model: --gold compares files")
+    refuse(
         {"--pred-column": not gold and pred_column is not None},
         "is for --gold: a model predicts its tags itself",
     )
-    _refuse(
+    refuse(
         {"--coverage": coverage is not None and file == "-"},
         "needs a file: standard input is read once",
     )
     of_slices = slices or (html is not None and not several)
-    _refuse(
+    refuse(
         {"--train": train is not None and not of_slices},
         "is for --slices or --html, with one system",
     )
     of_page = {"--curve": curve is not None, "--audit": audit is not None}
-    _refuse(of_page if html is None else {}, "is for --html")
+    refuse(of_page if html is None else {}, "is for --html")
     for_one = {f"--{name}": True for name in names}
-    for_one |= {"--verify": verify, "--coverage": coverage is not None}
-    _refuse(for_one if several else {}, "is for one system, with one MODEL, or --pred once")
+    for_one |= {"--verify": verify, "--coverage": coverage is not None, "--cache": cache}
+    refuse(for_one if several else {}, "is for one system, with one MODEL, or --pred once")
+    cache_options = cache_of(cache, cache_window, cache_theta, cache_share)
     # None leaves a key as it is; with a model the missing ones are those of its training.
     flags = {
         "data.format": input_format,
@@ -236,7 +245,8 @@ def eval_command(
     data = load_config(flags=flags).data
     from tagkit.inference.scoring import Scoring
 
-    scoring = Scoring(data, column(pred_column), strict, batch_size or BATCH_SIZE, note)
+    size = batch_size or BATCH_SIZE
+    scoring = Scoring(data, column(pred_column), strict, size, note, cache_options)
     if models:  # else no torch, which takes seconds to import
         from tagkit.models.device import set_threads
 
@@ -297,17 +307,6 @@ def eval_command(
             note(line)
         if found.disagreements:  # after the report, so that the user sees what differs
             raise typer.Exit(1)
-
-
-def _refuse(given: Mapping[str, bool], because: str) -> None:
-    """Refuse options that would have no effect.
-
-    Raises:
-        typer.BadParameter: one is given.
-    """
-    for option, is_given in given.items():
-        if is_given:
-            raise typer.BadParameter(f"{option} {because}")
 
 
 def _show(

@@ -2,12 +2,13 @@
 
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from tagkit.cli.options import Device, Encoding, Model, Threads
+from tagkit.cli.refusals import refuse
 from tagkit.cli.terminal import is_terminal
 from tagkit.limits import BATCH_SIZE, MAX_UNITS
 from tagkit.text.json_text import to_json
@@ -162,21 +163,21 @@ def generate_command(
         "--seed": seed is not None,
     }
     if score is not None:
-        _refuse({**texts, **sampling}, "is for texts that are generated, and --score scores a file")
+        refuse({**texts, **sampling}, "is for texts that are generated, and --score scores a file")
     if beam is not None:
         not_searched = {"--greedy": greedy, "--repetition-penalty": repetition_penalty is not None}
-        _refuse({**not_searched, **sampling}, "has no effect on a search with --beam")
+        refuse({**not_searched, **sampling}, "has no effect on a search with --beam")
     if greedy:
-        _refuse(
+        refuse(
             {**sampling, "--samples": samples is not None},
             "is for sampling: with --greedy there is one text",
         )
-    _refuse({"--length-penalty": beam is None and length_penalty is not None}, "is for --beam")
-    _refuse(
+    refuse({"--length-penalty": beam is None and length_penalty is not None}, "is for --beam")
+    refuse(
         {"--prompt-file": prompt is not None and prompt_file is not None},
         "and --prompt are both given: leave out one of them",
     )
-    _refuse(
+    refuse(
         {"--encoding": encoding is not None and prompt_file is None and score is None},
         "is for --prompt-file and --score",
     )
@@ -208,17 +209,6 @@ def generate_command(
         _generate(reader, text, options, as_json=as_json)
     else:
         _score(reader, score, data.encoding, as_json=as_json)
-
-
-def _refuse(given: Mapping[str, bool], because: str) -> None:
-    """Refuse options that would have no effect.
-
-    Raises:
-        typer.BadParameter: one is given.
-    """
-    for option, is_given in given.items():
-        if is_given:
-            raise typer.BadParameter(f"{option} {because}")
 
 
 def _generate(

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 import typer
 
 from tagkit.cli.options import Device, Encoding, InputFormat, Model, Precision, Quiet, Threads
-from tagkit.limits import BATCH_SIZE, MAX_LENGTH
+from tagkit.limits import BATCH_SIZE, MAX_LENGTH, MAX_UNITS
 
 # All that a model may predict; which ones fit its labels, the library says.
 OutputFormat = Literal[
@@ -96,6 +96,25 @@ def predict_command(
             show_default="no sets",
         ),
     ] = None,
+    beam: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Search for the most probable continuation with a beam of N hypotheses; for a "
+            "language model of pairs.",
+            metavar="N",
+            show_default="the most probable unit each time",
+        ),
+    ] = None,
+    max_units: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Most units (words, characters or byte pairs) of a continuation.",
+            metavar="N",
+            show_default=f"{MAX_UNITS}",
+        ),
+    ] = None,
     batch_size: Annotated[
         int, typer.Option(min=1, help="Sentences per batch.", metavar="N")
     ] = BATCH_SIZE,
@@ -129,9 +148,10 @@ def predict_command(
     ] = "error",
     quiet: Quiet = False,
 ) -> None:
-    """Predict tags or classes of texts.
+    """Predict tags or classes of texts, or continue prefixes.
 
-    The inputs are raw text, column files, or corpora in any other format.
+    The inputs are raw text, column files, or corpora in any other format. A language model that has
+    learnt pairs reads a prefix a line, and writes it with its continuation.
     """
     from tagkit.cli.bad_records import PartialOutput, SkippedRecords
     from tagkit.cli.console import PredictionProgress, note
@@ -139,7 +159,8 @@ def predict_command(
     from tagkit.cli.terminal import is_terminal
     from tagkit.config import load_config
     from tagkit.corpus.formats.source import is_regular, source_name
-    from tagkit.inference.annotate import Annotator, AnswerOptions
+    from tagkit.inference.annotate import AnswerOptions
+    from tagkit.inference.annotators import annotator_of
     from tagkit.inference.min_confidence import Removed
     from tagkit.inference.predictor import load
     from tagkit.inference.record_output import check_output, fills_files, write_records
@@ -153,7 +174,7 @@ def predict_command(
     skips = on_bad_record == "skip"
     options = AnswerOptions(
         output_format, confidence, top, threshold, batch_size, max_length, checked=skips,
-        min_confidence=min_confidence, coverage=coverage,
+        min_confidence=min_confidence, coverage=coverage, beam=beam, max_units=max_units,
     )  # fmt: skip
     paths = files or ["-"]
     if output == Path("-"):  # as for inputs; a file of this name is ./-
@@ -178,7 +199,7 @@ def predict_command(
         # Python's collector would visit millions of vocabulary entries again and again; whatever
         # exists now is needed to the end.
         gc.freeze()
-        annotator = Annotator(predictor, options)
+        annotator = annotator_of(predictor, options)
         if output_format == "show" and write:
             write = shown_by(write, output, [*predictor.labels(), *predictor.classes()])
         pool: SerialWorker | WorkerPool = SerialWorker(annotator)
@@ -195,7 +216,7 @@ def predict_command(
             shown = stack.enter_context(PredictionProgress(sum(sizes) if all(sizes) else None))
         skipped, removed = SkippedRecords(), Removed()
         reading = StreamOptions(
-            input_format=data.format,
+            input_format=annotator.input_format(data.format),
             encoding=data.encoding,
             max_length=max_length or MAX_LENGTH,
             note=(lambda _: None) if quiet else note,

@@ -131,7 +131,9 @@ class Progress(WithBar, Listener):
         if any(finding.useless for finding in trained.findings):
             note("Before you use it, see the warning above")
         else:
-            command = "predict {} FILE" if trained.predictor.task.annotates else "generate {}"
+            predictor = trained.predictor
+            predicts = predictor.task.annotates or predictor.config.data.pairs
+            command = "predict {} FILE" if predicts else "generate {}"
             note(f"Next: tagkit {command.format(as_argument(folder))}")
 
 

@@ -88,6 +88,23 @@ class DataConfig(Section):
             tasks=TEXT,
         ),
     ] = "stream"
+    # Liu et al. 2018: one sequence of both, with a delimiter between them.
+    pairs: Annotated[
+        bool,
+        Option(
+            "Whether each line is a prefix and its continuation with a tab between them; for "
+            "context = line.",
+            tasks=TEXT,
+        ),
+    ] = False
+    loss_on: Annotated[
+        Literal["all", "continuation"],
+        Option(
+            "Units that the loss and the scores count: all, or those of continuations.",
+            tasks=TEXT,
+            needs=Needs("data.pairs", (True,)),
+        ),
+    ] = "all"
     # Peters et al. 2018; Akbik et al. 2018: features of taggers come from one model of each.
     direction: Annotated[
         Literal["forward", "backward"],

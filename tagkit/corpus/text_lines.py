@@ -9,7 +9,7 @@ import os
 import tempfile
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import BinaryIO
 
 from tagkit.corpus.formats.decoding import is_utf_8, read_lines
 from tagkit.corpus.formats.source import open_bytes, rereadable, source_name
-from tagkit.errors import DataError
+from tagkit.errors import DataError, FormatError
 from tagkit.limits import MAX_LINE_CHARS
 from tagkit.storage import BYTE_ORDER_MARK, digest_of, digest_of_bytes
 from tagkit.wording import reason
@@ -80,6 +80,7 @@ class TextLines:
         paths: str | Sequence[str],
         encoding: str = "utf-8",
         max_line_chars: int = MAX_LINE_CHARS,
+        problem_of: Callable[[str], str | None] | None = None,
     ) -> None:
         """Read all files once, to check them and to find their lines.
 
@@ -90,13 +91,15 @@ class TextLines:
             paths: of files; "-" is standard input.
             encoding: of all of them.
             max_line_chars: a longer line is refused.
+            problem_of: what is wrong with a line, or None; None to accept all.
 
         Raises:
             DataError: a file cannot be read, or has no line that is not blank.
-            FormatError: bytes that are not of the encoding, or a line that is too long.
+            FormatError: bytes that are not of the encoding, a line that is too long, or one with a
+                problem.
         """
         paths = [paths] if isinstance(paths, str) else list(paths)
-        self._files = [_indexed(path, encoding, max_line_chars) for path in paths]
+        self._files = [_indexed(path, encoding, max_line_chars, problem_of) for path in paths]
         self.path = ", ".join(file.name for file in self._files)
         digests = [file.digest for file in self._files]
         joined = "".join(f"{digest}\n" for digest in digests).encode()
@@ -148,7 +151,12 @@ def _text(line: bytes) -> str:
     return text if text.strip() else ""
 
 
-def _indexed(path: str, encoding: str, max_line_chars: int) -> _File:
+def _indexed(
+    path: str,
+    encoding: str,
+    max_line_chars: int,
+    problem_of: Callable[[str], str | None] | None,
+) -> _File:
     """A file with the places of its lines."""
     name = source_name(path)
     with rereadable(path) as local, open_bytes(local) as file:
@@ -163,8 +171,11 @@ def _indexed(path: str, encoding: str, max_line_chars: int) -> _File:
             place = len(_MARK) if file.read(len(_MARK)) == _MARK else 0
             file.seek(0)
         begins = True  # whether the next line begins a document
+        number = 0
         for lines in read_lines(file, name, encoding, max_line_chars=max_line_chars):
-            for line in lines:
+            for number, line in enumerate(lines, number + 1):  # noqa: B020 - continues to count
+                if problem_of and (problem := problem_of(line.removesuffix("\r"))):
+                    raise FormatError(name, number, problem)
                 content = f"{line}\n".encode()
                 is_blank = not line.strip()
                 if not is_blank:

@@ -1,4 +1,4 @@
-"""Train, dev and test of a language model: plain texts in the units of the model."""
+"""Train, dev and test of a language model: plain texts, or pairs, in the units of the model."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -10,6 +10,7 @@ from tagkit.corpus.text_lines import TextLines
 from tagkit.corpus.unit_lines import UnitLines
 from tagkit.errors import DataError
 from tagkit.text.byte_pairs import BytePairs, train_byte_pairs
+from tagkit.text.pairs import DELIMITER, PairUnits, pair_problem
 from tagkit.text.units import CharacterUnits, Units, WordUnits
 from tagkit.wording import Message, Setting
 
@@ -20,7 +21,8 @@ def read_texts(data: DataConfig) -> Corpus:
     Raises:
         ConfigError: byte pairs need a package that is missing.
         DataError: a text cannot be read, or is too short.
-        FormatError: bytes that are not of the encoding, or a line that is too long.
+        FormatError: bytes that are not of the encoding, a line that is too long, or one that is not
+            a pair, with `data.pairs`.
     """
     if not data.train_file:
         raise DataError(Message("no training corpus: name one with ", Setting("data.train_file")))
@@ -54,20 +56,25 @@ def read_text(path: str, data: DataConfig, units: Units) -> Split:
 
     Raises:
         DataError: it cannot be read, or has no lines.
-        FormatError: bytes that are not of the encoding, or a line that is too long.
+        FormatError: as for `read_texts`.
     """
     return _split(path, UnitLines(_read(path, data), units))
 
 
 def _read(path: str, data: DataConfig) -> TextLines:
-    return TextLines(path, data.encoding, data.max_line_chars)
+    problem_of = pair_problem if data.pairs else None
+    return TextLines(path, data.encoding, data.max_line_chars, problem_of)
 
 
 def _units(data: DataConfig, lines: Iterable[str]) -> Units:
     """The units that `data.unit` names; byte pairs are learnt from the lines."""
     if data.unit == BytePairs.kind:
-        return train_byte_pairs(lines, data.bpe_size)
-    return CharacterUnits() if data.unit == CharacterUnits.kind else WordUnits("blanks")
+        # Either side of a pair is cut by itself.
+        texts = (side for line in lines for side in line.split(DELIMITER)) if data.pairs else lines
+        units: Units = train_byte_pairs(texts, data.bpe_size)
+    else:
+        units = CharacterUnits() if data.unit == CharacterUnits.kind else WordUnits("blanks")
+    return PairUnits(units) if data.pairs else units
 
 
 def _split(path: str, lines: UnitLines) -> Split:

@@ -11,12 +11,39 @@ units are.
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from tagkit.evaluation.report import LANGUAGE
 
 _MOST_NATS = 700.0  # exp of more is infinite in float64, which JSON does not have
+
+
+@dataclass(frozen=True, slots=True)
+class PairFigures:
+    """How a model continues prefixes.
+
+    Attributes:
+        nats: negative log-likelihood of all continuations, each given its prefix.
+        units: of continuations, their ends included.
+        unknown: of these, how many the model does not know.
+        exact: number of continuations that a greedy search writes exactly.
+        pairs: number of all.
+    """
+
+    nats: float
+    units: int
+    unknown: int
+    exact: int
+    pairs: int
+
+    def parts(self) -> dict[str, float]:
+        """The scores by name."""
+        return {
+            "continuation_perplexity": _perplexity(self.nats / max(1, self.units)),
+            "exact_match": self.exact / max(1, self.pairs),
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +58,9 @@ class LanguageReport:
         lines: of the text, without blank ones.
         unit: what a unit is: "word", "character" or "bpe".
         context: "stream" where the state was carried from line to line, else "line".
+        pairs: of lines that are a prefix and its continuation; None of plain text.
+        counted: "all", or "continuation" where the numbers above are of continuations alone.
+        cache: window, theta and share of a neural cache; None without one.
     """
 
     nats: float
@@ -40,6 +70,9 @@ class LanguageReport:
     lines: int
     unit: str
     context: str
+    pairs: PairFigures | None = None
+    counted: str = "all"
+    cache: Mapping[str, float] | None = None
 
     @property
     def cross_entropy(self) -> float:
@@ -49,7 +82,7 @@ class LanguageReport:
     @property
     def perplexity(self) -> float:
         """Of a unit."""
-        return math.exp(min(self.cross_entropy, _MOST_NATS))
+        return _perplexity(self.cross_entropy)
 
     @property
     def bits_per_character(self) -> float:
@@ -72,6 +105,7 @@ class LanguageReport:
             "cross_entropy": self.cross_entropy,
             "perplexity": self.perplexity,
             "bits_per_character": self.bits_per_character,
+            **(self.pairs.parts() if self.pairs else {}),
         }
 
     def to_dict(self) -> dict[str, Any]:
@@ -87,4 +121,11 @@ class LanguageReport:
             "lines": self.lines,
             "unit": self.unit,
             "context": self.context,
+            # Reports of plain text without a cache stay as they are.
+            **({"counted": self.counted, "exact": self.pairs.exact} if self.pairs else {}),
+            **({"cache": dict(self.cache)} if self.cache else {}),
         }
+
+
+def _perplexity(nats: float) -> float:
+    return math.exp(min(nats, _MOST_NATS))

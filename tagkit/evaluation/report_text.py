@@ -57,7 +57,16 @@ def _language_lines(report: LanguageReport) -> Iterator[str]:
     yield f"cross-entropy       {report.cross_entropy:>10.4f} nats a unit"
     yield f"perplexity          {report.perplexity:>10.2f}"
     yield f"bits per character  {report.bits_per_character:>10.4f}"
-    units = f"{plural(report.units, UNIT_NAMES[report.unit])}, the end of each line among them"
+    if report.cache:
+        numbers = ", ".join(f"{name} {value:g}" for name, value in report.cache.items())
+        yield f"with a neural cache: {numbers}"
+    if report.pairs:
+        parts = report.pairs.parts()
+        yield f"perplexity of continuations {parts['continuation_perplexity']:.2f}"
+        found = f"{report.pairs.exact:,} of {plural(report.pairs.pairs, 'continuation')}"
+        yield f"exact match {parts['exact_match']:.4f}: {found} as a greedy search writes them"
+    of = " of continuations" if report.counted == "continuation" else ""
+    units = f"{plural(report.units, UNIT_NAMES[report.unit])}{of}, the end of each line among them"
     yield f"{units}; {report.unknown:,} unknown"
     on = "its line" if report.context == "line" else "the whole text"
     yield (

@@ -12,7 +12,7 @@ Sentences that are independent of each other are an example each, as in the othe
 
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import IO
 
@@ -75,12 +75,15 @@ class UnitStream:
         ends: (examples,) place after its last one.
         streams: (examples,) row of the batch that each continues, and number of its segment there,
             (examples, 2); None where no example continues another.
+        delimiter: id of the unit after which the units of an example count, once in each; None
+            where all of them count.
     """
 
     ids: UnitIds
     starts: Ids
     ends: Ids
     streams: Ids | None
+    delimiter: int | None = None
 
     def __len__(self) -> int:
         """Number of examples."""
@@ -98,14 +101,16 @@ class UnitStream:
 
     @property
     def target_count(self) -> int:
-        """Number of units that are predicted: all of them."""
-        return len(self.ids) - 1
+        """Number of units that count."""
+        if self.delimiter is None:
+            return len(self.ids) - 1
+        return int((self.ends - np.flatnonzero(self.ids == self.delimiter) - 1).sum())
 
     def batch(self, indices: Sequence[int] | Ids) -> Batch:
         """The examples at `indices`, in that order.
 
-        Targets: "units" (batch, time) as numbers from 0 on, and "streams" (batch, 2) where examples
-        continue others.
+        Targets: "units" (batch, time) as numbers from 0 on; "streams" (batch, 2) where examples
+        continue others; "counted" (batch, time) bool where not all units count.
         """
         chosen = np.asarray(indices)
         starts, lengths = self.starts[chosen], self.lengths[chosen]
@@ -125,6 +130,9 @@ class UnitStream:
         targets = {"units": torch.from_numpy(units)}
         if self.streams is not None:
             targets["streams"] = torch.from_numpy(self.streams[chosen])
+        if self.delimiter is not None:
+            begun = np.maximum.accumulate(read == self.delimiter, axis=1)
+            targets["counted"] = torch.from_numpy(begun & filled)
         return Batch(words, Tokens(places_of, torch.from_numpy(filled), ()), targets)
 
 
@@ -147,6 +155,11 @@ def lines_of(ids: UnitIds) -> UnitStream:
     # The first id is the end of a line too, so that each line begins after one.
     borders = np.flatnonzero(ids == ids[0]).astype(np.int64) + 1
     return UnitStream(ids, borders[:-1], borders[1:], None)
+
+
+def continuations_of(ids: UnitIds, delimiter: int) -> UnitStream:
+    """Independent lines of which the units after the delimiter count, and the end."""
+    return replace(lines_of(ids), delimiter=delimiter)
 
 
 def backwards(ids: UnitIds) -> UnitIds:

@@ -58,6 +58,8 @@ class AnswerOptions:
         min_confidence: probability from which on a span, label or class is kept; None to keep all.
         coverage: share of sets of answers that are to hold the right one, where sets are written
             beside each answer; None for none.
+        beam: of the search for a continuation; None for a greedy search.
+        max_units: most units of a continuation; None for the default.
     """
 
     output_format: str
@@ -69,6 +71,8 @@ class AnswerOptions:
     checked: bool = False
     min_confidence: float | None = None
     coverage: float | None = None
+    beam: int | None = None
+    max_units: int | None = None
 
 
 def style_of(predictor: Predictor, options: AnswerOptions) -> Style:
@@ -144,6 +148,10 @@ class Annotator:
         self._removed = Removed()
         self._ready: list[Any] = []
         self._refused: list[Refused] = []
+
+    def input_format(self, given: str) -> str:
+        """The format to read inputs in, where `given` is asked for."""
+        return given
 
     def annotate(self, window: Window) -> Output:
         """The output for a window.

@@ -19,6 +19,7 @@ from tagkit.wording import clipped
 
 if TYPE_CHECKING:  # it imports torch, which takes seconds and is not needed to compare files
     from tagkit.inference.predictor import Predictor
+    from tagkit.nn.neural_cache import CacheOptions
 
 
 def evaluate(
@@ -31,6 +32,7 @@ def evaluate(
     batch_size: int = BATCH_SIZE,
     device: str = "auto",
     note: Callable[[str], None] = silent,
+    cache: "CacheOptions | None" = None,
     **options: Any,
 ) -> Report:
     """Score predictions against gold labels, or a model on a corpus, as `tagkit eval` does.
@@ -46,6 +48,7 @@ def evaluate(
         batch_size: of the model, as for `predict`.
         device: of a model that is given by its folder, as for `load`.
         note: called with a sentence on the format that was recognised, and on odd corpora.
+        cache: of a language model, mixed into its probabilities: `nn.neural_cache.CacheOptions`.
         options: those of [data] in the configuration, such as format, scheme or tag_column.
 
     Returns:
@@ -55,7 +58,9 @@ def evaluate(
         DataError: gold and predicted words differ, or the labels are not of the same kind.
         ConfigError: an option is unknown or has a wrong value.
     """
-    scoring = Scoring(data_options(options), pred_column, strict, batch_size, note)
+    if cache is not None and model is None:
+        raise DataError("cache: is for a model, found predictions")
+    scoring = Scoring(data_options(options), pred_column, strict, batch_size, note, cache)
     return scoring.report(gold, pred, _predictor(gold, pred, model, device))
 
 

@@ -3,6 +3,7 @@
 Training, `tagkit eval` and `tagkit predict` all use `Predictor`, so their predictions never differ.
 """
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -22,8 +23,12 @@ from tagkit.evaluation.compare import refuse_options_of_tags
 from tagkit.evaluation.report import Report
 from tagkit.evaluation.tag_report import TagReport, with_sentences
 from tagkit.inference.predictor import Predictor
+from tagkit.models.language_network import LanguageModel
+from tagkit.models.language_scoring import language_report
+from tagkit.models.task_records import ModelContext
+from tagkit.nn.neural_cache import CacheOptions
 from tagkit.text.records import Prediction
-from tagkit.wording import Message, Setting, plural
+from tagkit.wording import Message, Setting, clipped, plural
 
 _LANGUAGE_MODEL = "this is a language model"
 
@@ -93,6 +98,7 @@ def score_model(
     note: Callable[[str], None],
     *,
     confidence: bool = False,
+    cache: CacheOptions | None = None,
 ) -> Report:
     """Report on a model's predictions for a file with gold tags, classes, or both.
 
@@ -104,15 +110,23 @@ def score_model(
         batch_size: maximum number of sentences in a batch.
         note: called with each remark on the corpus, a sentence.
         confidence: whether the report keeps the probabilities of predictions, for `analyse`.
+        cache: of a language model, mixed into its probabilities; None for none.
 
     Raises:
-        DataError: the file cannot be read, or holds tags of another kind than the model's.
+        DataError: the file cannot be read, or holds tags of another kind than the model's; or a
+            cache of another model, or with numbers out of their range.
     """
+    if cache is not None:
+        _check_cache(predictor, cache)
     if not predictor.task.needs.tags:
         # Without this an option for tags would be accepted and have no effect.
         what = "this model classifies texts" if predictor.task.annotates else _LANGUAGE_MODEL
         refuse_options_of_tags(what, data, strict)
     split = gold_split(predictor, path, data)
+    if cache is not None:
+        model, vocabulary = predictor.model, predictor.vocabulary
+        context = ModelContext(model, vocabulary, predictor.config, checked=True)
+        return language_report(context, split, cache)
     return _report(predictor, split, strict, batch_size, note, confidence=confidence)
 
 
@@ -128,7 +142,9 @@ def gold_split(predictor: Predictor, path: str, data: DataConfig) -> Split:
         DataError: the file cannot be read, or holds tags of another kind than the model's.
     """
     if not predictor.task.annotates:
-        return predictor.task.read_text(predictor.vocabulary, path, data)
+        # Whether lines are pairs is a property of the task, as below.
+        read_as = data.model_copy(update={"pairs": predictor.config.data.pairs})
+        return predictor.task.read_text(predictor.vocabulary, path, read_as)
     trained = predictor.config.data
     # The scheme of training is expected; another is taken if it fits the file's tags better.
     read_as, needs = _as_trained(predictor, data), predictor.task.needs
@@ -185,6 +201,25 @@ def _report(
     if confidence:
         report = with_judged(report, predictor.judged(split, found, strict=strict))
     return report
+
+
+def _check_cache(predictor: Predictor, cache: CacheOptions) -> None:
+    """Refuse a cache that the model has no use for, and numbers that mean nothing.
+
+    Raises:
+        DataError: it is refused.
+    """
+    if not isinstance(predictor.model, LanguageModel):
+        raise DataError(Message(Setting("cache"), " is for language models"))
+    window, theta, share = cache.window, cache.theta, cache.share
+    for option, found, is_valid, expected in (
+        (Setting("cache_window"), window, window >= 1, "a whole number, at least 1"),
+        (Setting("cache_theta"), theta, 0 <= theta < math.inf, "a number, at least 0"),
+        (Setting("cache_share"), share, 0 <= share < 1, "a number from 0 to below 1"),
+    ):
+        if not is_valid:
+            shown = clipped(repr(found))
+            raise DataError(Message(option, f": expected {expected}, found {shown}"))
 
 
 def _with_words(report: Report, split: Split) -> Report:

@@ -23,6 +23,7 @@ from tagkit.wording import clipped
 
 if TYPE_CHECKING:  # it imports torch, which takes seconds and is not needed to compare files
     from tagkit.inference.predictor import Predictor
+    from tagkit.nn.neural_cache import CacheOptions
 
 Records = Iterable[Sentence | Document | Prediction | TaggedText]
 
@@ -38,6 +39,7 @@ class Scoring:
         strict: count well-formed spans only.
         batch_size: of a model, as for `predict`.
         note: called with a sentence on the format that was recognised, and on odd corpora.
+        cache: of a language model, mixed into its probabilities; None for none.
     """
 
     data: DataConfig
@@ -45,6 +47,7 @@ class Scoring:
     strict: bool = False
     batch_size: int = BATCH_SIZE
     note: Callable[[str], None] = silent
+    cache: "CacheOptions | None" = None
 
     @without_collection()
     def report(
@@ -108,7 +111,9 @@ class Scoring:
 
         options = self.data, self.strict, self.batch_size, self.note
         if isinstance(gold, str | Path):
-            return score_model(predictor, str(gold), *options, confidence=confidence)
+            return score_model(
+                predictor, str(gold), *options, confidence=confidence, cache=self.cache
+            )
         records = self._records(gold, "gold")
         return score_records(predictor, records, *options, confidence=confidence)
 

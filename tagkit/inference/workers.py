@@ -9,7 +9,8 @@ from queue import SimpleQueue
 from typing import Self
 
 from tagkit.errors import DeviceError
-from tagkit.inference.annotate import Annotator, AnswerOptions
+from tagkit.inference.annotate import AnswerOptions
+from tagkit.inference.annotators import WindowAnnotator, annotator_of
 from tagkit.inference.predictor import load
 from tagkit.inference.window import Output, Window
 from tagkit.inference.worker_process import Worker
@@ -19,7 +20,7 @@ from tagkit.models.device import set_threads
 class SerialWorker:
     """Annotates each window in this process, as soon as it is submitted."""
 
-    def __init__(self, annotator: Annotator) -> None:
+    def __init__(self, annotator: WindowAnnotator) -> None:
         """`annotator` holds the model."""
         self._annotator = annotator
 
@@ -182,4 +183,5 @@ class WorkerPool:
 def _build_annotator(config: WorkerConfig) -> Callable[[Window], Output]:
     """The function that a worker process calls; runs in that process."""
     set_threads(config.threads)
-    return Annotator(load(config.model, config.device, config.precision), config.options).annotate
+    predictor = load(config.model, config.device, config.precision)
+    return annotator_of(predictor, config.options).annotate

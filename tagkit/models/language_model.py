@@ -6,7 +6,7 @@
 forcing; Goodfellow, Bengio and Courville, section 10.2.3.) A unit is a word, a character or a byte
 pair, and the end of a line is one too. The text is read in segments whose states go on from those
 before: truncated back-propagation through time. With `data.context = "line"` each line is a text
-by itself.
+by itself. With `data.pairs` a line is a prefix and its continuation (text/pairs.py).
 
     lines -> corpus/text_lines.py -> features/unit_stream.py -> language_network.py -> nn/softmax
 """
@@ -17,7 +17,6 @@ from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from tagkit.config import Config, DataConfig, fixed
@@ -27,17 +26,23 @@ from tagkit.corpus.texts import read_text, read_texts
 from tagkit.corpus.unit_lines import UnitLines
 from tagkit.errors import BundleError, ConfigError, DataError
 from tagkit.evaluation.criterion import AUTO, LOSS, Criterion
-from tagkit.evaluation.language_report import LanguageReport
 from tagkit.evaluation.report import Report
 from tagkit.features.bucketing import Ids
 from tagkit.features.examples import Examples
 from tagkit.features.targets import Target
 from tagkit.features.unit_reading import UnitReading
-from tagkit.features.unit_stream import UnitStream, lines_of, steps_of, streams_of
-from tagkit.features.vocabulary import RESERVED, UNKNOWN_ID, Vocabulary
+from tagkit.features.unit_stream import (
+    UnitStream,
+    continuations_of,
+    lines_of,
+    steps_of,
+    streams_of,
+)
+from tagkit.features.vocabulary import RESERVED, Vocabulary
 from tagkit.models.building import build_encoder
 from tagkit.models.description import Description, encoder_name
 from tagkit.models.language_network import LanguageModel, mapped, tensors_of
+from tagkit.models.language_scoring import language_report
 from tagkit.models.model import Model
 from tagkit.models.task import Task
 from tagkit.models.task_records import (
@@ -47,12 +52,13 @@ from tagkit.models.task_records import (
     SentenceBatch,
     TrainingData,
 )
-from tagkit.models.text_scoring import ids_of, unit_nats, unit_nats_by_line, units_of
+from tagkit.models.text_scoring import ids_of, units_of
 from tagkit.nn.embedding import TokenEmbedding, WordEmbedding
 from tagkit.nn.softmax import SOFTMAXES
 from tagkit.nn.softmax.halting import HaltingSoftmax
 from tagkit.nn.softmax.layer import SoftmaxOptions
 from tagkit.text.byte_pairs import BytePairs
+from tagkit.text.pairs import DELIMITER, within
 from tagkit.text.records import Prediction, Sentence
 from tagkit.text.units import END, UNKNOWN, WordUnits
 from tagkit.wording import Message, Setting, clipped
@@ -83,7 +89,7 @@ class LanguageTask(Task):
         """One direction, and positions that a text without end has.
 
         Raises:
-            ConfigError: two are asked for, or other positions.
+            ConfigError: two are asked for, other positions, or pairs without what they need.
         """
         encoder = config.encoder
         counts = encoder.cell == "transformer" and encoder.positions != "rotary"
@@ -95,6 +101,8 @@ class LanguageTask(Task):
                     "expected rotary, or lines by themselves (data.context = 'line')"
                 ],
             )
+        if config.data.pairs:
+            _check_pairs(config)
         if "bidirectional" in config.encoder.model_fields_set and config.encoder.bidirectional:
             raise ConfigError(
                 Setting("encoder.bidirectional"),
@@ -130,19 +138,20 @@ class LanguageTask(Task):
         if not counts.pop(UNKNOWN, 0):
             least = max(least, 2)
         counts[END] = len(sentences)
+        always = {END, DELIMITER} if config.data.pairs else {END}
 
         def rank(unit: str) -> tuple[bool, int, str]:
             # Where no unit is predicted for the end, the rows of the others stand together.
             return config.head.halt and unit == END, -counts[unit], unit
 
         units = sorted(
-            (unit for unit, count in counts.items() if count >= least or unit == END), key=rank
+            (unit for unit, count in counts.items() if count >= least or unit in always), key=rank
         )
         assert isinstance(sentences, UnitLines)  # as `read` gives them
-        cut_by = sentences.cut_by
+        cut_by = within(sentences.cut_by)
         if isinstance(cut_by, BytePairs):
             # All of them, as new text has others.
-            units = sorted({*cut_by.names, END}, key=rank)
+            units = sorted({*cut_by.names, *always}, key=rank)
         return Vocabulary(
             units=None if isinstance(cut_by, WordUnits) else UnitReading(cut_by, "words"),
             words=tuple(units), vector_words=(), only_vectors=False, chars=(), affixes=(),
@@ -159,6 +168,8 @@ class LanguageTask(Task):
     ) -> UnitStream:
         """The text as streams of segments, or as independent lines."""
         ids = ids_of(config, sentences, vocabulary)
+        if config.data.loss_on == "continuation":
+            return continuations_of(ids, RESERVED + vocabulary.words.index(DELIMITER))
         if config.data.context == "line":
             return lines_of(ids)
         return streams_of(ids, fixed(config.train.batch_size), fixed(config.train.bptt))
@@ -236,6 +247,11 @@ class LanguageTask(Task):
                 f"{vocabulary_file}: expected the unit {END}, as task = 'language-model', found "
                 "none"
             )
+        if config.data.pairs and DELIMITER not in vocabulary.words:
+            raise BundleError(
+                f"{vocabulary_file}: expected a tab among the units, as data.pairs = true, found "
+                "none"
+            )
         if vocabulary.tags or vocabulary.classes or vocabulary.columns:
             raise BundleError(
                 f"{vocabulary_file}: expected no labels, as task = 'language-model', found some"
@@ -261,28 +277,7 @@ class LanguageTask(Task):
         strict: bool,
     ) -> Report:
         """Cross-entropy and what follows from it, of the whole text."""
-        lines, model = split.sentences, context.model
-        assert isinstance(model, LanguageModel)
-        ids = ids_of(context.config, lines, context.vocabulary)
-        by_line = context.config.data.context == "line"
-        nats = sum(
-            float(part.sum(dtype=torch.float64))
-            for part in (unit_nats_by_line(model, ids) if by_line else unit_nats(model, ids))
-        )
-        characters = (
-            lines.characters
-            if isinstance(lines, UnitLines)
-            else sum(len(sentence.text or "".join(sentence.words)) + 1 for sentence in lines)
-        )
-        return LanguageReport(
-            nats=nats,
-            units=len(ids) - 1,
-            unknown=int((ids == UNKNOWN_ID).sum()),
-            characters=characters,
-            lines=len(lines),
-            unit=context.config.data.unit,
-            context=context.config.data.context,
-        )
+        return language_report(context, split)
 
     def criterion(self, config: Config) -> Criterion:
         """The loss, whatever its name.
@@ -306,7 +301,11 @@ class LanguageTask(Task):
             heads=(_head_name(config), *["Bernoulli halt"] * config.head.halt),
             unit="line",
             measure=LOSS,
-            columns={"perplexity": "ppl.", "bits_per_character": "bpc"},
+            columns={
+                "perplexity": "ppl.",
+                "bits_per_character": "bpc",
+                **({"exact_match": "exact"} if config.data.pairs else {}),
+            },
             reads_columns=False,
             shares=False,
         )
@@ -318,6 +317,19 @@ def softmax_of(config: Config, units: int) -> str:
     if kind != "auto":
         return kind
     return "full" if units <= _MOST_UNITS else "adaptive"
+
+
+def _check_pairs(config: Config) -> None:
+    """Raise `ConfigError` where pairs of prefix and continuation lack what they need."""
+    for needed, found in (
+        (Setting("data.context", "line"), config.data.context),
+        (Setting("data.direction", "forward"), config.data.direction),
+        # A prefix has no end of its own that could be learnt.
+        (Setting("head.halt", False), config.head.halt),
+    ):
+        if found != needed.value:
+            problem = Message("needs ", needed, f", found {str(found).lower()}")
+            raise ConfigError(Setting("data.pairs"), [problem])
 
 
 def _head_name(config: Config) -> str:

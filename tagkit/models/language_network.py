@@ -86,9 +86,10 @@ class LanguageModel(Model):
             self._keep(streams[:, 0], after)
         # In mixed precision too: sums over all units need all digits.
         with torch.autocast(states.device.type, enabled=False):
-            # (batch, time, hidden) -> (units, hidden), without padding
-            wanted = batch.target("units")[mask]
-            total, count = self.head.loss(full_precision(states)[mask], wanted, self._table())
+            # (batch, time, hidden) -> (units, hidden), without padding and what does not count
+            counted = batch.targets.get("counted", mask)
+            wanted = batch.target("units")[counted]
+            total, count = self.head.loss(full_precision(states)[counted], wanted, self._table())
         return self._regularised(total, penalties, topmost, states, mask), count
 
     def read_on(self, units: Tensor, carried: Carried | None) -> tuple[Tensor, Carried]:

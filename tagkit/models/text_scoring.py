@@ -12,6 +12,8 @@ from tagkit.features.unit_stream import UnitIds, backwards, lines_of, unit_ids
 from tagkit.features.vocabulary import RESERVED, UNKNOWN_ID, Vocabulary
 from tagkit.limits import BATCH_SIZE, BATCH_TOKENS
 from tagkit.models.language_network import FIRST_ROW, Carried, LanguageModel
+from tagkit.nn.neural_cache import CacheOptions, NeuralCache
+from tagkit.text.pairs import DELIMITER, PairUnits
 from tagkit.text.records import Sentence
 from tagkit.text.units import END, Units, WordUnits
 
@@ -26,7 +28,13 @@ def ids_of(config: Config, lines: Iterable[Sentence], vocabulary: Vocabulary) ->
 
 
 @torch.inference_mode()
-def unit_nats(model: LanguageModel, ids: UnitIds, start: Carried | None = None) -> Iterator[Tensor]:
+def unit_nats(
+    model: LanguageModel,
+    ids: UnitIds,
+    start: Carried | None = None,
+    *,
+    cache: CacheOptions | None = None,
+) -> Iterator[Tensor]:
     """Negative log-probability of each unit of a text, (units of a part,) part after part.
 
     The state is carried from part to part: the sum is that of reading the text in one go.
@@ -35,17 +43,21 @@ def unit_nats(model: LanguageModel, ids: UnitIds, start: Carried | None = None) 
         model: of its units.
         ids: (units + 1,) of the text, the end of a line first.
         start: the state to begin with; None for zeros.
+        cache: of the units before each, mixed into its probability; None for the model's own.
     """
     model.eval()
     device = next(model.parameters()).device
-    carried = start
+    carried, recent = start, None if cache is None else NeuralCache(cache)
     for begin in range(1, len(ids), _SCORED_AT_ONCE):
         stop = min(begin + _SCORED_AT_ONCE, len(ids))
         # (1, time): the units that are read, and at each step the next one
         numbers = torch.from_numpy(np.array(ids[begin - 1 : stop], np.int64) - FIRST_ROW)
         read, wanted = numbers[:-1].to(device), numbers[1:].to(device)
         states, carried = model.read_on(read[None], carried)
-        yield -model.log_prob_of(states[0], wanted).cpu()
+        log_probs = model.log_prob_of(states[0], wanted)
+        if recent is not None:
+            log_probs = recent.mix(states[0], wanted, log_probs)
+        yield -log_probs.cpu()
 
 
 @torch.inference_mode()
@@ -63,4 +75,6 @@ def unit_nats_by_line(model: LanguageModel, ids: UnitIds) -> Iterator[Tensor]:
 
 def units_of(vocabulary: Vocabulary) -> Units:
     """The units of a language model."""
-    return vocabulary.units.units if vocabulary.units else WordUnits("blanks")
+    units = vocabulary.units.units if vocabulary.units else WordUnits("blanks")
+    # Where a model of characters has seen tabs in plain text, the units are the same either way.
+    return PairUnits(units) if DELIMITER in vocabulary.words else units

@@ -33,6 +33,10 @@ class CacheOptions:
     theta: float
     share: float
 
+    def to_dict(self) -> dict[str, float]:
+        """Plain values, for JSON."""
+        return {"window": self.window, "theta": self.theta, "share": self.share}
+
 
 class NeuralCache:
     """The cache of one text, which is read in order, in segments of any length."""

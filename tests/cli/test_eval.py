@@ -279,3 +279,14 @@ def test_a_column_of_files_without_columns_is_refused(
             assert (ended.code, ended.out) == (1, "")
             assert message in ended.err
             assert ended.err.endswith(f": {option} is for column files and CoNLL-U\n")
+
+
+def test_a_cache_is_for_one_language_model(tagkit: Program, model: Path) -> None:
+    ended = tagkit("eval", "m", "f", "--cache-theta", "1")
+    assert (ended.code, "--cache-theta is for --cache" in ended.err) == (2, True)
+    ended = tagkit("eval", "--gold", "g", "--cache")
+    assert "--cache is for a model: --gold compares files" in ended.err
+    ended = tagkit("eval", "m", "n", "f", "--cache")
+    assert "--cache is for one system, with one MODEL, or --pred once" in ended.err
+    ended = tagkit("eval", model, "dev.conll", "--cache")
+    assert (ended.code, ended.err) == (1, "error: --cache is for language models\n")

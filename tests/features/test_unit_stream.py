@@ -1,10 +1,19 @@
 """A text as streams of segments: every unit is predicted once, after the unit before it."""
 
+import random
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tagkit.features.unit_stream import backwards, lines_of, steps_of, streams_of, unit_ids
+from tagkit.features.unit_stream import (
+    backwards,
+    continuations_of,
+    lines_of,
+    steps_of,
+    streams_of,
+    unit_ids,
+)
 from tagkit.features.vocabulary import UNKNOWN_ID
 
 IDS = {"</s>": 2, "a": 3, "b": 4}
@@ -59,3 +68,18 @@ def test_independent_lines_are_examples_that_begin_after_an_end(lines: list[list
         real = batch.tokens.mask[row]
         assert batch.words.word_ids[batch.tokens.rows][row][real].tolist() == [2, *units]
         assert (batch.target("units")[row][real] + UNKNOWN_ID).tolist() == [*units, 2]
+
+
+@given(st.lists(st.tuples(st.text("ac"), st.text("ab?")), min_size=1, max_size=9), st.randoms())
+def test_of_pairs_the_units_after_the_delimiter_count_and_the_end(
+    pairs: list[tuple[str, str]], order: random.Random
+) -> None:
+    ids = {**IDS, "|": 5}
+    found = continuations_of(unit_ids([[*a, "|", *b] for a, b in pairs], ids, UNKNOWN_ID, 2), 5)
+    assert found.target_count == sum(len(after) + 1 for _, after in pairs)
+    rows = order.sample(range(len(pairs)), len(pairs))
+    batch = found.batch(rows)
+    for row, pair in enumerate(rows):
+        wanted = batch.target("units")[row][batch.target("counted")[row]] + UNKNOWN_ID
+        assert wanted.tolist() == [*(ids.get(unit, UNKNOWN_ID) for unit in pairs[pair][1]), 2]
+    assert int(batch.target("counted").sum()) == found.target_count

@@ -1,18 +1,26 @@
 """Dev scores and reports of a model, beside the numbers of conlleval."""
 
+import math
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 
 import conlleval
 import pytest
 import tiny
+import torch
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
+from random_language_model import context_of
 from tag_files import compare, write
 
 from tagkit.corpus.dataset import Split
+from tagkit.errors import DataError
 from tagkit.evaluation.tag_report import TagReport
+from tagkit.inference.evaluate import evaluate
 from tagkit.inference.predictor import Predictor
 from tagkit.inference.score import dev_scores, evaluate_split
+from tagkit.nn.neural_cache import CacheOptions
 from tagkit.text.records import Prediction, Sentence
 from tagkit.text.scheme_detection import Detection, count_steps, judge
 from tagkit.text.schemes import has_spans, to_spans
@@ -92,3 +100,29 @@ def convert_letters(sequences: list[list[str]]) -> list[list[str]]:
 
 
 LETTERS = str.maketrans("LUM", "ESI")
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"window": 0}, "cache_window: expected a whole number, at least 1, found 0"),
+        ({"theta": math.inf}, "cache_theta: expected a number, at least 0, found inf"),
+        ({"share": 1.0}, "cache_share: expected a number from 0 to below 1, found 1.0"),
+    ],
+)
+def test_numbers_of_a_cache_are_in_their_ranges(
+    tmp_path: Path, changes: dict[str, float], problem: str
+) -> None:
+    context = context_of()
+    device = torch.device("cpu")
+    predictor = Predictor(context.model, context.vocabulary, context.config, device)
+    path = tmp_path / "a.txt"
+    path.write_text("a b c\nb c\n")
+    cache = CacheOptions(window=3, theta=1.0, share=0.2)
+    plain = evaluate(path, model=predictor).to_dict()
+    mixed = evaluate(path, model=predictor, cache=cache).to_dict()
+    assert mixed.pop("cache") == cache.to_dict()
+    assert {name for name in plain if plain[name] != mixed[name]} >= {"perplexity"}
+    with pytest.raises(DataError) as error:
+        evaluate(path, model=predictor, cache=replace(cache, **changes))  # type: ignore[arg-type]
+    assert str(error.value) == problem

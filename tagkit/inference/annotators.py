@@ -1,0 +1,45 @@
+"""What answers windows of input: labels of a text, or the continuation of a prefix."""
+
+from typing import Protocol
+
+from tagkit.errors import DataError
+from tagkit.inference.annotate import Annotator, AnswerOptions
+from tagkit.inference.continuation import PrefixAnnotator
+from tagkit.inference.predictor import Predictor
+from tagkit.inference.style import Style
+from tagkit.inference.window import Output, Window
+from tagkit.wording import Message, Setting
+
+
+class WindowAnnotator(Protocol):
+    """Answers windows of input with one model.
+
+    Attributes:
+        style: in which the answers are written.
+    """
+
+    style: Style
+
+    def annotate(self, window: Window) -> Output:
+        """The output for a window."""
+
+    def input_format(self, given: str) -> str:
+        """The format to read inputs in, where `given` is asked for."""
+
+
+def annotator_of(predictor: Predictor, options: AnswerOptions) -> WindowAnnotator:
+    """The one for a model.
+
+    Raises:
+        DataError: an option has no meaning for the model.
+    """
+    if predictor.config.data.pairs:
+        return PrefixAnnotator(predictor, options)
+    for option, value in (
+        (Setting("beam"), options.beam),
+        (Setting("max_units"), options.max_units),
+    ):
+        if value is not None:
+            needed = Setting("data.pairs", True)
+            raise DataError(Message(option, " is for language models of ", needed))
+    return Annotator(predictor, options)

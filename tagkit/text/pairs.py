@@ -1,0 +1,85 @@
+"""A prefix and its continuation in one line, as units of one sequence.
+
+    prefix <tab> continuation  ->  units of the prefix, DELIMITER, units of the continuation
+
+A language model that has learnt such lines summarises, answers or translates: it reads a prefix and
+the delimiter, and what it predicts next is the continuation (Liu et al. 2018; Jurafsky and Martin
+2021, section 9.9, contextual generation).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tagkit.errors import shorten
+from tagkit.text.units import END, UNKNOWN, Unit, Units
+
+# The unit between the two. No text has it: a line with another tab is refused, words are without
+# blanks, and byte pairs have a visible sign for each byte.
+DELIMITER = "\t"
+
+
+@dataclass(frozen=True)
+class PairUnits(Units):
+    """Units of a prefix and of its continuation, each cut by itself.
+
+    Attributes:
+        units: of either.
+    """
+
+    units: Units
+    kind: ClassVar[str] = "pair"
+
+    def cut(self, line: str) -> list[Unit]:
+        """The units of a line; those of a prefix alone where it has no tab."""
+        found: list[Unit] = []
+        start = 0
+        for side in line.split(DELIMITER):
+            if start:
+                found.append(Unit(DELIMITER, start - 1, start))
+            found += [
+                Unit(_inner(unit.text), start + unit.start, start + unit.end)
+                for unit in self.units.cut(side)
+            ]
+            start += len(side) + 1
+        return found
+
+    def strings(self, line: str) -> list[str]:
+        """The texts of the units alone."""
+        first, *others = ([*map(_inner, self.units.strings(s))] for s in line.split(DELIMITER))
+        return [*first, *(unit for side in others for unit in (DELIMITER, *side))]
+
+    def join(self, units: Sequence[str]) -> str:
+        """The line that has these units."""
+        sides: list[list[str]] = [[]]
+        for unit in units:
+            if unit == DELIMITER:
+                sides.append([])
+            else:
+                sides[-1].append(unit)
+        return DELIMITER.join(map(self.units.join, sides))
+
+
+def pair_problem(line: str) -> str | None:
+    """Why a line is not a pair; None where it is one, or is blank."""
+    sides = line.split(DELIMITER)
+    if len(sides) == 1 and not line.strip():
+        return None
+    expected = "expected a prefix and its continuation with one tab between them"
+    if len(sides) != 2:
+        found = "none" if len(sides) == 1 else f"{len(sides) - 1}"
+        return f"{expected}, found {found}: {shorten(line)}"
+    for name, side in zip(("prefix", "continuation"), sides, strict=True):
+        if not side.strip():
+            return f"{expected}, found an empty {name}: {shorten(line)}"
+    return None
+
+
+def within(units: Units) -> Units:
+    """The units of each side of a pair; of other lines the units as they are."""
+    return units.units if isinstance(units, PairUnits) else units
+
+
+def _inner(unit: str) -> str:
+    # The end of a line within one would cut the pair in two.
+    return UNKNOWN if unit == END else unit
