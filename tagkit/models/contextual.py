@@ -8,7 +8,8 @@ each word stands
                   the blank before it (Akbik, Blythe and Vollgraf 2018, eq. 4: the characters at
                   t[i+1] - 1 and t[i] - 1, where t[i] is the first one of word i)
     words         the state after the word itself (Peters et al. 2017, section 3.3)
-    byte pairs    forward the state after the last unit of the word, backward after its first
+    byte pairs    forward the state after the last unit of the word, backward after its first, with
+                  which the blank before the word is read
 
 A blank stands after the last word too, and before the first for a model that reads backward, so
 that no word's state depends on whether it ends the line. A word without a unit of its own, such as
@@ -91,8 +92,9 @@ class LanguageReader:
         places, start = [], before
         for word in words:
             if self._backward:
-                # The first unit that ends after this offset; it is read after all to its right.
-                places.append(len(cut) - bisect_right(ends, start - before))
+                # The first unit of the word, or of the blank before it: it is read after all to its
+                # right.
+                places.append(len(cut) - bisect_right(ends, start - 1))
             else:
                 # The last unit that ends at this offset or before it; unit 0 is read second.
                 places.append(bisect_right(ends, start + len(word) + blank))
