@@ -91,7 +91,9 @@ class StateCache:
                 chosen = missing[begin : begin + _PART]
                 self._write([(digest, wanted[digest]) for digest in chosen], read)
         except DataError as error:
-            error.add_line(f"States of language models are kept there; {VARIABLE} names another")
+            error.add_line(
+                f"States of language models are kept there; {VARIABLE} names another folder"
+            )
             raise
         return len(missing)
 

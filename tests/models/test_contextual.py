@@ -51,9 +51,7 @@ def test_the_state_of_each_word_is_that_of_reading_up_to_it_unit_by_unit(
     unit: str, direction: str
 ) -> None:
     _, reader, model, vocabulary = reader_of(unit, direction)
-    for sentence, states in zip(
-        sentences(), reader.read(sentences(), CPU), strict=True
-    ):
+    for sentence, states in zip(sentences(), reader.read(sentences(), CPU), strict=True):
         assert states.shape == (len(sentence), 7)
         for place in {0, 1, len(sentence) // 2, len(sentence) - 1} & {*range(len(sentence))}:
             text = text_up_to(unit, direction, sentence.words, place)

@@ -1,11 +1,14 @@
 """Small language models with random weights, as parts of other models."""
 
+from pathlib import Path
+
 import torch
 
-from tagkit.config import load_config, to_toml
+from tagkit.config import load_config, parse_saved, parse_toml, to_toml
 from tagkit.features.language_part import LanguagePart
 from tagkit.features.unit_reading import UnitReading
 from tagkit.features.vocabulary import Vocabulary
+from tagkit.models.bundle import save_bundle
 from tagkit.models.contextual import LanguageReader
 from tagkit.models.language_network import LanguageModel
 from tagkit.models.task_table import TASKS
@@ -54,3 +57,15 @@ def reader_of(
         vocabulary=from_json(to_json(vocabulary.to_dict(), indent=0).encode()),
     )
     return part, LanguageReader(part, model), model, vocabulary
+
+
+def save_parts(folder: Path, unit: str = "character") -> list[str]:
+    """The folders of a saved forward model and of a backward one."""
+    found = []
+    for seed, direction in enumerate(DIRECTIONS, 1):
+        part, _, model, vocabulary = reader_of(unit, direction, seed=seed)
+        config = parse_saved(parse_toml(part.config.encode()), "test")
+        place = folder / f"{unit}-{direction}"
+        save_bundle(place, model, vocabulary, config, {})
+        found.append(str(place))
+    return found
