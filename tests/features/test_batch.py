@@ -25,7 +25,8 @@ def tensors(batch: Batch) -> list[torch.Tensor]:
     assert tokens.documents is not None
     assert tokens.contextual is not None
     return [words.word_ids, words.vector_rows, *words.char_ids, tokens.rows, tokens.mask,
-            *tokens.feature_ids, tokens.documents, tokens.contextual, *batch.targets.values()]  # fmt: skip
+            *tokens.feature_ids, tokens.documents, tokens.contextual,
+            *batch.targets.values()]  # fmt: skip
 
 
 def test_every_tensor_of_a_batch_goes_to_another_device() -> None:
