@@ -20,7 +20,16 @@ from tagkit.training.seed_scores import label_spreads, mean_and_deviation
 from tagkit.training.seeds import TrainedSeeds
 from tagkit.training.setup import Prepared
 from tagkit.training.trainer import Trained
-from tagkit.wording import Message, as_argument, plural, plural_of, shortened, visible
+from tagkit.wording import (
+    Message,
+    as_argument,
+    listed,
+    plural,
+    plural_of,
+    shortened,
+    shown_name,
+    visible,
+)
 
 # Eighths of a line's height.
 _BARS = "▁▂▃▄▅▆▇█"
@@ -288,6 +297,9 @@ def _start_lines(
     if device == "cpu":
         device += f" ({plural(threads, 'thread')})"
     yield f"model  {description.architecture}, {plural(parameters, 'parameter')}, on {device}"
+    if read := prepared.model.contextual:
+        names = listed([shown_name(part.path) for part in read.parts])
+        yield f"       {read.weights:,} of them are those of {names}, which are not trained"
     if prepared.vectors:
         covered, total = prepared.vectors
         name = Path(config.embeddings.vectors).name

@@ -110,6 +110,24 @@ class EmbeddingsConfig(Section):
             tasks=LABELS,
         ),
     ] = "auto"
+    # Akbik, Blythe and Vollgraf 2018; Peters et al. 2017.
+    contextual: Annotated[
+        tuple[str, ...],
+        Option(
+            "Folders of trained language models, whose states at each word are inputs too.",
+            "none",
+            tune=False,
+            tasks=LABELS,
+        ),
+    ] = ()
+    contextual_dim: Annotated[
+        int,
+        Field(ge=0, le=100_000),
+        Option(
+            "Dimension that these states are projected to, by trained weights; 0 for none.",
+            needs=Needs("embeddings.contextual", but=((),)),
+        ),
+    ] = 0
     # Columns such as part-of-speech tags have tens of values, not tens of thousands.
     feature_dim: Annotated[
         Size,

@@ -139,7 +139,7 @@ def _check_units(config: Config) -> None:
                 f"{config.task!r}: it needs another one than 'none'"
             )
         return
-    for name, none in (("vectors", ("",)), ("affix_dim", ("auto", 0))):
+    for name, none in (("vectors", ("",)), ("affix_dim", ("auto", 0)), ("contextual", ((),))):
         if getattr(embeddings, name) not in none:
             raise ValueError(
                 f"data.unit = {unit!r} leaves no words for embeddings.{name} with task = "
@@ -170,6 +170,12 @@ def lm_problem(config: Config) -> str:
     train, encoder = config.train, config.encoder
     if not train.lm_loss:
         return ""
+    if train.lm_units != "characters" and config.embeddings.contextual:
+        return (
+            f"train.lm_loss = {train.lm_loss} predicts words from states that have not read them, "
+            "and those of embeddings.contextual have read the whole sentence: it needs "
+            "train.lm_units = 'characters'"
+        )
     if train.lm_units != "characters" and encoder.cell == "transformer" and encoder.bidirectional:
         return (
             f"train.lm_loss = {train.lm_loss} predicts words from states that have not read them, "

@@ -50,12 +50,15 @@ class Tokens:
         documents: (batch,) int64 number of the document of each sentence, from 0: those of one
             document are rows that follow each other, and the encoder reads them as one sequence.
             None where it reads each sentence by itself.
+        contextual: (batch, time, values) states of language models at each token, zero where
+            padded; None in a model that reads none.
     """
 
     rows: Tensor
     mask: Tensor
     feature_ids: tuple[Tensor, ...]
     documents: Tensor | None = None
+    contextual: Tensor | None = None
 
     def to(self, device: torch.device) -> "Tokens":
         """The same tokens on another device."""
@@ -64,6 +67,7 @@ class Tokens:
             self.mask.to(device, non_blocking=True),
             tuple(ids.to(device, non_blocking=True) for ids in self.feature_ids),
             None if self.documents is None else self.documents.to(device, non_blocking=True),
+            None if self.contextual is None else self.contextual.to(device, non_blocking=True),
         )
 
 

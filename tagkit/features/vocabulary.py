@@ -14,6 +14,7 @@ from typing import Any
 from tagkit.errors import shorten
 from tagkit.features.affixes import affixes_of
 from tagkit.features.column_labels import ColumnLabels, read_columns
+from tagkit.features.language_part import LanguagePart, read_parts
 from tagkit.features.unit_reading import Cutter, UnitReading
 from tagkit.text.json_text import checked_strings, kind_of
 from tagkit.text.records import Sentence
@@ -52,6 +53,7 @@ class Vocabulary:
             scores tell known words from unknown ones.
         units: that are read in place of words, which `words` then holds, or in place of characters,
             which `chars` then holds; None where words and characters are read.
+        contextual: language models whose states are inputs, in the order of their values.
     """
 
     words: tuple[str, ...]
@@ -67,6 +69,7 @@ class Vocabulary:
     columns: tuple[ColumnLabels, ...] = ()
     forms: tuple[str, ...] = ()
     units: UnitReading | None = None
+    contextual: tuple[LanguagePart, ...] = ()
     # Derived, so neither saved nor compared.
     _word_ids: dict[str, int] = field(init=False, repr=False, compare=False)
     _vector_rows: dict[str, int] = field(init=False, repr=False, compare=False)
@@ -167,6 +170,8 @@ class Vocabulary:
         names = [part.name for part in fields(self) if part.init]
         found = {name: getattr(self, name) for name in names}
         columns, forms, units = found.pop("columns"), found.pop("forms"), found.pop("units")
+        if parts := found.pop("contextual"):
+            found["contextual"] = [part.to_dict() for part in parts]
         if columns:  # a model of one column is written as before there were several
             found |= {"columns": [column.to_dict() for column in columns], "forms": forms}
         if units:  # nor does a model of words have units
@@ -199,6 +204,7 @@ class Vocabulary:
             columns=read_columns(values.get("columns", [])),
             forms=_strings(values, "forms") if "forms" in values else (),
             units=UnitReading.from_dict(values["units"]) if "units" in values else None,
+            contextual=read_parts(values.get("contextual", [])),
         )
         vocabulary._check()
         return vocabulary

@@ -84,8 +84,9 @@ class SentenceBatches:
         for indices in batches_to_predict(
             indexed.lengths, indexed.documents, batch_size, BATCH_TOKENS, little_padding=is_cpu
         ):
+            batch = [sentences[i] for i in indices]
             tokens = indexed.tokens(indices, row_of).to(self._device)
-            yield indices, SentenceBatch([sentences[i] for i in indices], tokens, table)
+            yield indices, SentenceBatch(batch, self._model.with_contextual(tokens, batch), table)
 
     def check_features(self, sentence: Sentence) -> None:
         """Refuse a sentence without the feature columns that the model was trained with.

@@ -3,6 +3,7 @@
 from tagkit.config import DEFAULT_BPTT, Config, EncoderConfig, fixed
 from tagkit.features.vocabulary import RESERVED, Vocabulary
 from tagkit.nn.cells.cell import CellOptions
+from tagkit.nn.contextual import ContextualInput
 from tagkit.nn.embedding import AffixEmbedding, CharEncoder, TokenEmbedding, WordEmbedding
 from tagkit.nn.encoder import Encoder
 from tagkit.nn.recurrent_layer import RecurrentLayer
@@ -11,7 +12,8 @@ from tagkit.nn.recurrent_layer import RecurrentLayer
 def build_embedding(config: Config, vocabulary: Vocabulary) -> TokenEmbedding:
     """Embeddings of words, characters and feature columns, with fresh weights."""
     # The order in which parts are built is the order in which weights are drawn: characters,
-    # words, affixes, features, encoder, heads. Another order would give other weights for a seed.
+    # words, affixes, contextual states, features, encoder, heads. Another order would give other
+    # weights for a seed.
     embeddings = config.embeddings
     chars = None
     if embeddings.char_cell != "none":
@@ -35,12 +37,19 @@ def build_embedding(config: Config, vocabulary: Vocabulary) -> TokenEmbedding:
         affixes = AffixEmbedding(
             affixes=len(vocabulary.affixes) + 1, dim=fixed(embeddings.affix_dim)
         )
+    contextual = None
+    if vocabulary.contextual:
+        contextual = ContextualInput(
+            inputs=sum(part.states for part in vocabulary.contextual),
+            dim=embeddings.contextual_dim,
+        )
     return TokenEmbedding(
         words=words,
         chars=chars,
         affixes=affixes,
         features=[len(values) + RESERVED for values in vocabulary.features],
         dim=embeddings.feature_dim,
+        contextual=contextual,
     )
 
 

@@ -35,6 +35,7 @@ from tagkit.models.calibration import (
     read_calibration,
     set_temperatures,
 )
+from tagkit.models.contextual_parts import check_contextual
 from tagkit.models.model import Model
 from tagkit.models.task_table import task_of
 from tagkit.models.tensor_file import write_tensors
@@ -198,8 +199,9 @@ def load_bundle(path: Path) -> Bundle:
     task_of(config).check(config, vocabulary, folder / CONFIG, folder / VOCABULARY)
     check_affixes(config, vocabulary, folder / CONFIG)  # of every task
     check_units(config, vocabulary, folder / VOCABULARY)
+    check_contextual(config, vocabulary, folder / CONFIG, folder / VOCABULARY)
     model = build_without_weights(config, vocabulary)
-    weights = _read_weights(folder / WEIGHTS, model.state_dict(), digests[WEIGHTS])
+    weights = _read_weights(folder / WEIGHTS, model.saved_tensors(), digests[WEIGHTS])
     set_weights(model, weights, config, vocabulary)
     calibration = read_calibration(metadata, model, folder / METADATA)
     if calibration is not None:

@@ -70,7 +70,7 @@ class ColumnTagger(Model):
     def read(self, tokens: Tokens, words: CachedWords) -> tuple[Tensor, Tensor]:
         """As in `Model`, with the vectors of the tokens beside their states."""
         states, final = super().read(tokens, words)
-        inputs = self.embed(words.vectors, tokens.rows, tokens.feature_ids)
+        inputs = self.token_inputs(words.vectors, tokens)
         return self._beside(states, inputs), final
 
     def _beside(self, states: Tensor, inputs: Tensor) -> Tensor:

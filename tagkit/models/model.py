@@ -10,6 +10,7 @@ A task adds what it reads from these states, its heads, and their loss (`tagger.
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import torch
@@ -17,6 +18,7 @@ from torch import Tensor, nn
 
 from tagkit.config import Config
 from tagkit.features.batch import Batch, Tokens, Words
+from tagkit.features.contextual import ContextualStates, padded_states
 from tagkit.features.encoding import Encoded
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.output import ModelOutput
@@ -29,6 +31,7 @@ from tagkit.nn.inference import CachedWords, CharReader, read_cached
 from tagkit.nn.information_flow import watched_flow
 from tagkit.nn.language_loss import LanguageLoss, Sides
 from tagkit.nn.parameters import count_parameters
+from tagkit.text.records import Sentence
 
 LANGUAGE = "language"  # name of a batch's words as the language-model loss predicts them
 
@@ -40,10 +43,13 @@ class Model(nn.Module, ABC):
         text_targets: whether the targets that a loss is summed over are whole texts; else they are
             tokens.
         language_loss: beside the task's own, in training alone; None without `train.lm_loss`.
+        contextual: language models whose states are inputs; None in a model without them. They are
+            not trained, so they are no submodules: neither an optimizer nor a checkpoint has them.
     """
 
     text_targets: ClassVar[bool] = False
     language_loss: LanguageLoss | None
+    contextual: ContextualStates | None
 
     def __init__(self, *, embed: TokenEmbedding, encoder: Encoder) -> None:
         """`embed` gives vectors of words, `encoder` hidden states of vectors."""
@@ -52,6 +58,7 @@ class Model(nn.Module, ABC):
         self.embed = embed
         self.encoder = encoder
         self.language_loss = None
+        self.contextual = None
 
     @abstractmethod
     def loss_of(self, states: Tensor, final: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
@@ -103,13 +110,15 @@ class Model(nn.Module, ABC):
     def saved_tensors(self) -> dict[str, Tensor]:
         """What a saved model holds, by name: all but the layers that serve training alone."""
         own = "language_loss."
-        return {name: one for name, one in self.state_dict().items() if not name.startswith(own)}
+        kept = {name: one for name, one in self.state_dict().items() if not name.startswith(own)}
+        return kept if self.contextual is None else {**kept, **self.contextual.tensors()}
 
     @property
     def saved_weights(self) -> int:
         """Number of weights of a saved model."""
         beside = 0 if self.language_loss is None else count_parameters(self.language_loss)
-        return count_parameters(self) - beside
+        read = 0 if self.contextual is None else self.contextual.weights
+        return count_parameters(self) - beside + read
 
     def layer_groups(self) -> dict[str, list[str]]:
         """Names of the parameters of each group of layers, from the input to the output.
@@ -226,6 +235,14 @@ class Model(nn.Module, ABC):
         hidden: Tensor = self.encoder(inputs, tokens.mask)
         return hidden
 
+    def with_contextual(self, tokens: Tokens, sentences: Sequence[Sentence]) -> Tokens:
+        """The tokens of these sentences with the states of the model's language models, if any."""
+        if self.contextual is None:
+            return tokens
+        device = tokens.mask.device
+        states = padded_states(self.contextual.read(sentences, device), tokens.mask.shape[1])
+        return replace(tokens, contextual=states.to(device))
+
     @torch.inference_mode()
     def output(self, tokens: Tokens, words: CachedWords, *, confidence: bool) -> ModelOutput:
         """The model's output for sentences.
@@ -246,14 +263,20 @@ class Model(nn.Module, ABC):
             # the first layer, as W [a; b] = W_a a + W_b b.
             projected = (words.projected, *words.features)
             rows = (tokens.rows, *tokens.feature_ids)
+            if tokens.contextual is not None:
+                # No two tokens share these: a table with a row for each token.
+                assert self.embed.contextual is not None
+                states = self.embed.contextual(tokens.contextual).flatten(0, 1)
+                table = readers[0].project(states, self.embed.contextual_start)
+                projected = (*projected, table)
+                rows = (*rows, torch.arange(len(table)).view(tokens.mask.shape))
             if tokens.documents is None:
                 return read_cached(self.encoder, readers, projected, rows, tokens.mask)
             joined = JoinedRows.of(tokens.documents, tokens.mask)
             whole = tuple(map(joined.join, rows))
             states, final = read_cached(self.encoder, readers, projected, whole, joined.mask)
             return joined.part(states), final[tokens.documents]
-        inputs = self.embed(words.vectors, tokens.rows, tokens.feature_ids)
-        return self._encoded(inputs, tokens)
+        return self._encoded(self.token_inputs(words.vectors, tokens), tokens)
 
     def _encoded(self, inputs: Tensor, tokens: Tokens) -> tuple[Tensor, Tensor]:
         """States of all tokens, and the final states of what each sentence is read with.
@@ -277,6 +300,9 @@ class Model(nn.Module, ABC):
     def _inputs(self, batch: Batch) -> Tensor:
         # Each distinct word is embedded once; tokens are rows of that: (words, features) ->
         # (batch, time, features).
-        tokens = batch.tokens
-        inputs: Tensor = self.embed(self.vectors(batch.words), tokens.rows, tokens.feature_ids)
+        return self.token_inputs(self.vectors(batch.words), batch.tokens)
+
+    def token_inputs(self, vectors: Tensor, tokens: Tokens) -> Tensor:
+        """(batch, time, features) vectors of tokens, from those of distinct words."""
+        inputs: Tensor = self.embed(vectors, tokens.rows, tokens.feature_ids, tokens.contextual)
         return inputs

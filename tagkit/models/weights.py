@@ -22,6 +22,8 @@ from torch.overrides import TorchFunctionMode
 from tagkit.config import Config
 from tagkit.errors import BundleError, shorten
 from tagkit.features.vocabulary import Vocabulary
+from tagkit.models.contextual import PREFIX
+from tagkit.models.contextual_parts import build_contextual
 from tagkit.models.model import Model
 from tagkit.models.task_table import task_of
 from tagkit.models.tensor_file import DTYPES, MAX_HEADER_BYTES, are_counts
@@ -52,7 +54,9 @@ def build_without_weights(config: Config, vocabulary: Vocabulary) -> Model:
     """A model on the meta device: it has names and shapes only, until `set_weights`."""
     # No random number is drawn, so loading leaves the caller's generator alone.
     with torch.device("meta"), _SkipRandomInit():
-        return task_of(config).build(config, vocabulary, None)
+        model = task_of(config).build(config, vocabulary, None)
+        model.contextual = build_contextual(vocabulary)
+        return model
 
 
 def set_weights(
@@ -60,7 +64,10 @@ def set_weights(
 ) -> None:
     """Give a model of `build_without_weights` these weights; names and shapes must be its own."""
     # assign=True takes the tensors themselves: there is no memory to copy them into.
-    model.load_state_dict(weights, assign=True)
+    own = {name: each for name, each in weights.items() if not name.startswith(PREFIX)}
+    model.load_state_dict(own, assign=True)
+    if model.contextual is not None:
+        model.contextual.set_tensors(weights)
     # Buffers that are not saved, such as forbidden transitions, are still on the meta device.
     model.set_constants(config, vocabulary)
 

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from tagkit.nn.cells import CELLS
 from tagkit.nn.cells.cell import CellOptions
+from tagkit.nn.contextual import ContextualInput
 from tagkit.nn.dropout import drop_types
 from tagkit.nn.inference import CharReader, layer_reader
 from tagkit.nn.packing import Packing
@@ -216,7 +217,7 @@ class AffixEmbedding(nn.Module):
 
 
 class TokenEmbedding(nn.Module):
-    """Word, characters, affixes and features of each token, side by side."""
+    """Word, characters, affixes, features and contextual states of each token, side by side."""
 
     def __init__(
         self,
@@ -226,6 +227,7 @@ class TokenEmbedding(nn.Module):
         affixes: AffixEmbedding | None,
         features: Sequence[int],
         dim: int,
+        contextual: ContextualInput | None = None,
     ) -> None:
         """`features`: how many values each feature column has; `dim` of their embeddings."""
         super().__init__()
@@ -234,7 +236,10 @@ class TokenEmbedding(nn.Module):
         self.affixes = affixes
         self.features = nn.ModuleList(_embedding(values, dim) for values in features)
         self.vector_size = sum(part.outputs for part in (words, chars, affixes) if part)
-        self.outputs = self.vector_size + dim * len(features)
+        self.contextual = contextual
+        # Number of the first input that comes from contextual states.
+        self.contextual_start = self.vector_size + dim * len(features)
+        self.outputs = self.contextual_start + (contextual.outputs if contextual else 0)
 
     @property
     def char_columns(self) -> slice:
@@ -270,13 +275,20 @@ class TokenEmbedding(nn.Module):
         # (words, dim), (words, outputs of the characters) and (words, dim of affixes), side by side
         return torch.cat(parts, dim=1) if len(parts) > 1 else parts[0]
 
-    def forward(self, vectors: Tensor, rows: Tensor, feature_ids: Sequence[Tensor]) -> Tensor:
+    def forward(
+        self,
+        vectors: Tensor,
+        rows: Tensor,
+        feature_ids: Sequence[Tensor],
+        contextual: Tensor | None = None,
+    ) -> Tensor:
         """Vectors of all tokens, from those of distinct words.
 
         Args:
             vectors: of distinct words, from `self.vectors`.
             rows: (batch, time) int64, which distinct word each token is.
             feature_ids: one (batch, time) int64 a feature column.
+            contextual: (batch, time, inputs) states of language models; None without them.
 
         Returns:
             (batch, time, outputs).
@@ -286,5 +298,9 @@ class TokenEmbedding(nn.Module):
         parts = [nn.functional.embedding(rows, vectors)]
         for table, ids in zip(self.features, feature_ids, strict=True):
             parts.append(table(ids))  # (batch, time) -> (batch, time, dim)
-        # (batch, time, vector_size) and (batch, time, dim) of each column -> (batch, time, outputs)
+        if self.contextual is not None:
+            assert contextual is not None
+            parts.append(self.contextual(contextual))
+        # (batch, time, vector_size), (batch, time, dim) of each column and the contextual part ->
+        # (batch, time, outputs)
         return torch.cat(parts, dim=-1) if len(parts) > 1 else parts[0]

@@ -13,6 +13,7 @@ from tagkit.features.document_batches import batches_to_predict, count_documents
 from tagkit.features.examples import Examples
 from tagkit.limits import BATCH_SIZE, BATCH_TOKENS
 from tagkit.text.records import Sentence
+from tagkit.training.contextual import with_states
 from tagkit.training.micro_batches import is_out_of_memory
 from tagkit.training.setup import Prepared
 from tagkit.wording import Message, Setting
@@ -127,10 +128,13 @@ def _encoded_dev(prepared: Prepared) -> Examples | None:
         return None  # its score is the loss
     sentences = task.examples(config, prepared.corpus.dev)
     try:
-        return task.encode(config, sentences, vocabulary, None)
+        encoded = task.encode(config, sentences, vocabulary, None)
     except KeyError:  # one by one only where it is necessary
-        known = [sentence for sentence in sentences if _is_known(sentence, prepared)]
-        return task.encode(config, known, vocabulary, None) if known else None
+        sentences = [sentence for sentence in sentences if _is_known(sentence, prepared)]
+        if not sentences:
+            return None
+        encoded = task.encode(config, sentences, vocabulary, None)
+    return with_states(encoded, sentences, prepared.model)
 
 
 def _is_known(sentence: Sentence, prepared: Prepared) -> bool:

@@ -20,6 +20,7 @@ from tagkit.config import (
     with_options,
 )
 from tagkit.errors import ConfigError
+from tagkit.models.bundle import find_bundle
 from tagkit.storage import digest_of
 from tagkit.training.setup import Prepared
 from tagkit.wording import OUTPUT, Message, Setting, clipped
@@ -59,6 +60,16 @@ def refuse_unfit(config: Config, *, resume: bool) -> None:
     if not resume:  # a run of 0.1.0, which did not refuse them, must still be resumable
         refuse_without_effect(config, "configuration")
     initial, output = Path(config.train.init_from), Path(config.output.dir)
+    for path in config.embeddings.contextual:
+        if _is_inside(Path(path), output):
+            raise ConfigError(
+                "embeddings.contextual",
+                [
+                    Message(
+                        f"{path} lies in {output}, which is replaced; name another (", OUTPUT, ")"
+                    )
+                ],
+            )
     if config.train.init_from and _is_inside(initial, output):
         raise ConfigError(
             "train.init_from",
@@ -98,12 +109,15 @@ def identity(
     }
     for key, path in contents.items():
         corpora[_CONTENT + key] = digest_of(Path(path)) if path else None
+    for number, path in enumerate(config.embeddings.contextual, 1):
+        # Its files alone: the folder of a run may have grown since.
+        corpora[f"{_CONTENT}language model {number}"] = digest_of(find_bundle(Path(path)))
     return {**kept, **corpora, "kind of device": device, "number of processes": processes}
 
 
 def facts_of(prepared: Prepared) -> dict[str, Any]:
     """The corpora and labels that a model was trained on, for its metadata."""
-    corpus = prepared.corpus
+    corpus, read = prepared.corpus, prepared.vocabulary.contextual
     splits = {"train": corpus.train, "dev": corpus.dev, "test": corpus.test}
     return {
         "data": {
@@ -122,6 +136,7 @@ def facts_of(prepared: Prepared) -> dict[str, Any]:
         if corpus.scheme and not prepared.vocabulary.columns
         else [],
         "classes": sorted(corpus.train.classes()) if prepared.vocabulary.classes else [],
+        **({"contextual": [{"path": p.path, "sha256": p.sha256} for p in read]} if read else {}),
     }
 
 

@@ -33,6 +33,7 @@ from tagkit.models.transfer import (
     pretrained_vectors,
 )
 from tagkit.text.records import Sentence
+from tagkit.training.contextual import load_contextual, read_corpus, refuse_base, with_states
 from tagkit.training.corpus_vocabulary import learn_vocabulary
 from tagkit.training.defaults import choose_by_size, choose_for_text
 from tagkit.training.run_settings import refuse_unsolvable
@@ -115,6 +116,7 @@ def resolve(config: Config, corpus: Corpus | None = None) -> Resolved:
     task = task_of(config)
     base = load_bundle(Path(config.train.init_from)) if config.train.init_from else None
     if base:
+        refuse_base(config, base)
         config = inherit_options(config, base, config.train.init_from)
     corpus = corpus or task.read(config)
     config = task.resolve(config, corpus)
@@ -162,6 +164,9 @@ def prepare(config: Config, device: torch.device, corpus: Corpus | None = None) 
             base.vocabulary if base else None,
         )
     vocabulary = extend_vocabulary(own, config, base) if base else own
+    reader = load_contextual(config, device)
+    if reader:
+        vocabulary = replace(vocabulary, contextual=reader.parts)
     words = predicted_words(counts)
     beside = {}
     if config.train.lm_loss:
@@ -169,6 +174,10 @@ def prepare(config: Config, device: torch.device, corpus: Corpus | None = None) 
     weights = _weights(task, config, corpus.train)
     encoded = task.encode(config, sentences, vocabulary, weights, beside)
     model = task.build(config, vocabulary, TrainingData(encoded, corpus.train.path))
+    if reader:
+        read_corpus(reader, task, corpus, sentences)
+        model.contextual = reader
+        encoded = with_states(encoded, sentences, model)
     if vectors:
         _place_vectors(model, vocabulary, vectors)
     started = ""

@@ -10,14 +10,23 @@ def a_batch() -> Batch:
     words = Words(torch.tensor([3, 2]), torch.tensor([0, 1]), (torch.tensor([[2], [3]]),),
                   torch.tensor([[1, 0], [2, 1]]))  # fmt: skip
     mask = torch.tensor([[True, True], [True, False]])
-    tokens = Tokens(torch.tensor([[0, 1], [1, 0]]), mask, (torch.tensor([[2, 3], [3, 0]]),))
+    tokens = Tokens(
+        torch.tensor([[0, 1], [1, 0]]),
+        mask,
+        (torch.tensor([[2, 3], [3, 0]]),),
+        documents=torch.tensor([0, 1]),
+        contextual=torch.ones(2, 2, 3),
+    )
     return Batch(words, tokens, {"tags": torch.tensor([[1, 0], [1, 0]])})
 
 
 def tensors(batch: Batch) -> list[torch.Tensor]:
     words, tokens = batch.words, batch.tokens
+    assert tokens.documents is not None
+    assert tokens.contextual is not None
     return [words.word_ids, words.vector_rows, *words.char_ids, tokens.rows, tokens.mask,
-            *tokens.feature_ids, *batch.targets.values()]  # fmt: skip
+            *tokens.feature_ids, tokens.documents, tokens.contextual,
+            *batch.targets.values()]  # fmt: skip
 
 
 def test_every_tensor_of_a_batch_goes_to_another_device() -> None:
