@@ -34,7 +34,8 @@ class Bare(nn.Module):
         super().__init__()
         self.embed = nn.Embedding(units, dim)
         self.lstm = nn.LSTM(dim, hidden, layers, batch_first=True)
-        self.project = nn.Linear(hidden, dim) if tied and hidden != dim else nn.Identity()
+        is_projected = tied and hidden != dim
+        self.project = nn.Linear(hidden, dim, bias=False) if is_projected else nn.Identity()
         self.output = nn.Linear(dim if tied else hidden, units)
         if tied:
             self.output.weight = self.embed.weight
