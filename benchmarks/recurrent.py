@@ -23,16 +23,15 @@ number of hidden units for all cells.
 """
 
 import argparse
-import json
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import torch
 from corpora import CORPORA, DATA
+from grid import Done, Run, identity, run_all
 from long_range import PROBLEMS, Budget, learn
 from recurrent_results import draw, read_rows, tables
 from recurrent_tasks import run_speed, run_task
@@ -120,11 +119,6 @@ GRIDS = {
     },
 }
 
-# What distinguishes a run from others, and the function that does it.
-Run = tuple[dict[str, Any], Callable[[], dict[str, Any]]]
-# Lines of the file of results, by their keys.
-Done = dict[tuple[Any, ...], dict[str, Any]]
-
 
 def tasks(arguments: argparse.Namespace, done: Done) -> Iterator[Run]:
     """Key and work of each run, seed by seed."""
@@ -179,7 +173,7 @@ def synthetic(arguments: argparse.Namespace, done: Done) -> Iterator[Run]:
                         }  # fmt: skip
                         given = PROBLEMS[problem], length, options, budget
                         yield key, partial(learn, *given, lr=rate, seed=seed)
-                        solved = done.get(identity(key), {}).get("ended") == "solved"
+                        solved = done.get(identity(key, KEYS), {}).get("ended") == "solved"
                         failed = 0 if solved else failed + 1
                         if failed and failed == arguments.give_up:
                             break
@@ -189,38 +183,6 @@ def settings_of(arguments: argparse.Namespace, default: Iterable[str]) -> list[S
     """The settings that are named and those that are given, or else the default ones."""
     named = arguments.cells or ([] if arguments.setting else default)
     return [(name, SETTINGS[name]) for name in named] + list(arguments.setting)
-
-
-def identity(row: dict[str, Any]) -> tuple[Any, ...]:
-    """What distinguishes a line of results from others."""
-    return tuple(row.get(name) for name in KEYS)
-
-
-def run_all(arguments: argparse.Namespace) -> int:
-    """Run what is not in the file yet, and add each line as it comes; how many failed."""
-    path: Path = arguments.output
-    done: Done = {identity(row): row for row in (read_rows([path]) if path.exists() else [])}
-    failed = 0
-    for key, work in arguments.runs(arguments, done):
-        if known := done.get(identity(key)):
-            if known["options"] != key["options"]:
-                found = ",".join(known["options"])
-                sys.exit(f"{path}: the setting {key['setting']} is there with {found}; rename one")
-            continue
-        name = " ".join(str(key[field]) for field in KEYS if key.get(field) is not None)
-        try:
-            found = work()
-        # The other runs of a long grid are worth having.
-        except Exception as error:
-            print(f"{name}: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
-            failed += 1
-            continue
-        done[identity(key)] = row = key | found
-        with path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(row) + "\n")
-        shown = ", ".join(f"{field} {value}" for field, value in found.items())
-        print(f"{name}: {shown}", flush=True)
-    return failed
 
 
 def parser() -> argparse.ArgumentParser:
@@ -272,7 +234,8 @@ def main() -> int:
         draw(read_rows(arguments.files), arguments.output)
     else:
         torch.set_num_threads(1)
-        return 1 if run_all(arguments) else 0
+        runs = partial(arguments.runs, arguments)
+        return 1 if run_all(arguments.output, runs, KEYS) else 0
     return 0
 
 

@@ -27,12 +27,20 @@ class EmbeddingsConfig(Section):
     # Capitals are what names are recognised by; the character network keeps them.
     lowercase: Annotated[
         bool,
-        Option("Lowercase words; their characters keep their case.", inherit=True, tasks=LABELS),
+        Option(
+            "Lowercase words; their characters keep their case.",
+            inherit=True,
+            otherwise=False,
+            tasks=LABELS,
+        ),
     ] = True
     normalize_digits: Annotated[
         bool,
         Option(
-            "Read every digit of a word as 0; not of its characters.", inherit=True, tasks=LABELS
+            "Read every digit of a word as 0; not of its characters.",
+            inherit=True,
+            otherwise=False,
+            tasks=LABELS,
         ),
     ] = True
     # Press and Wolf 2017; Inan et al. 2017.
@@ -60,7 +68,10 @@ class EmbeddingsConfig(Section):
         ),
     ] = 0.0
     vectors: Annotated[
-        str, Option("File of pretrained word vectors.", "none", inherit=True, tasks=LABELS)
+        str,
+        Option(
+            "File of pretrained word vectors.", "none", inherit=True, otherwise="", tasks=LABELS
+        ),
     ] = ""
     # Files of vectors are sorted by frequency as a rule, so that the first ones cover most tokens.
     max_vectors: Annotated[
@@ -81,7 +92,12 @@ class EmbeddingsConfig(Section):
     # 2016); "none" leaves a word that is unknown without any features.
     char_cell: Annotated[
         CharCell,
-        Option("Recurrent cell over the characters of a word.", inherit=True, tasks=LABELS),
+        Option(
+            "Recurrent cell over the characters of a word.",
+            inherit=True,
+            otherwise="none",
+            tasks=LABELS,
+        ),
     ] = "lstm"
     char_dim: Annotated[
         Size,
@@ -107,6 +123,7 @@ class EmbeddingsConfig(Section):
             "Dimension of the embedding of a word's prefixes, suffixes and shape; 0 for none; "
             "auto: 50, or 0 with vectors and over 200 sentences.",
             inherit=True,
+            otherwise=0,
             tasks=LABELS,
         ),
     ] = "auto"

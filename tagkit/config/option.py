@@ -74,6 +74,8 @@ class Option:
         resume: whether a run that is resumed may have another value than before.
         resume_search: whether a search that is resumed may have another value than before.
         inherit: whether a model that starts from another one's weights must have its value.
+        otherwise: the value that networks of other tasks than `tasks` have in effect; None where
+            they have nothing of the kind.
         tune: whether a search may try values of it; None for what its section says.
         tasks: with which it has an effect; empty for all.
         needs: what else it takes for an effect, all of several; None for nothing.
@@ -85,6 +87,7 @@ class Option:
     resume: bool = False
     resume_search: bool = False
     inherit: bool = False
+    otherwise: Any = None
     tune: bool | None = None
     tasks: tuple[str, ...] = ()
     needs: Needs | tuple[Needs, ...] | None = None

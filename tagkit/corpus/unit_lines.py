@@ -33,6 +33,10 @@ class UnitLines(Sequence[Sentence]):
             self.units += len(cut_by.strings(line))
             self.characters += len(line) + 1
 
+    def cut_again(self, cut_by: Units) -> "UnitLines":
+        """The same lines in other units."""
+        return UnitLines(self.lines, cut_by, self._start, self._stop)
+
     def texts(self) -> Iterator[str]:
         """The lines as they are written."""
         return self.lines.lines(self._start, self._stop)

@@ -155,8 +155,8 @@ class LanguageModel(Model):
         """There are none."""
 
     def head_labels(self, vocabulary: Vocabulary) -> Mapping[str, tuple[str, ...]]:
-        """There are none: units are words of the vocabulary."""
-        return {}
+        """The units, after the unknown one."""
+        return {"head.": vocabulary.words}
 
 
 def full_precision(states: Tensor) -> Tensor:

@@ -4,26 +4,37 @@ An id is a position in a list of the vocabulary. The new model's lists are the b
 followed by what the new corpus adds, so that every old tensor is the leading block of the new one.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import torch
-from torch import Tensor
 
 from tagkit.config import Config, options_of, training_scheme
+from tagkit.corpus.dataset import Split
+from tagkit.corpus.splits import Corpus
+from tagkit.corpus.unit_lines import UnitLines
 from tagkit.errors import ConfigError
 from tagkit.features.column_labels import ColumnLabels
 from tagkit.features.vocabulary import PAD_ID, Vocabulary
 from tagkit.features.word_vectors import Vectors
 from tagkit.models.bundle import Bundle
 from tagkit.models.model import Model
+from tagkit.text.units import UNIT_NAMES
 
 # Prefixes of the tensors whose first dimension grows with the vocabulary.
 _TABLES = (
     "embed.words.trained.", "embed.chars.embedding.", "embed.affixes.table.", "embed.features.",
 )  # fmt: skip
+# What a word's vector may have beside the word's own embedding, which comes first in it, by the
+# prefix of its tensors. A new model may have parts that its base model has none of.
+_BESIDE_WORDS = {
+    "embed.chars.": "characters", "embed.affixes.": "affixes", "embed.features.": "features",
+}  # fmt: skip
+# Options that give a model such a part.
+_ADDED = ("embeddings.char_cell", "embeddings.affix_dim")
 # Output layers are about tags: a base model of another task has none to copy.
 _OUTPUT_LAYERS = "encoder.output_layers."
+_FIRST_LAYER = "encoder.layers.0."
 
 
 def inherit_options(config: Config, base: Bundle, name: str) -> Config:
@@ -38,31 +49,83 @@ def inherit_options(config: Config, base: Bundle, name: str) -> Config:
         ConfigError: an option was set to another value than the base model has.
     """
     problems = []
-    for option_name, option in options_of(Config).items():
+    options = options_of(Config)
+    for option_name, option in options.items():
         if not option.inherit:  # it decides neither which tensors there are nor what rows mean
             continue
-        if not (option.serves(config.task) and option.serves(base.config.task)):
-            continue  # about what the other task does not have
+        if not option.serves(config.task):  # about what the other task has
+            continue
         section, _, key = option_name.partition(".")
         mine, theirs = getattr(config, section), getattr(base.config, section)
-        value = getattr(theirs, key)
+        value, is_set = getattr(theirs, key), key in mine.model_fields_set
+        if not option.serves(base.config.task):
+            value = option.otherwise
+            if value is None or (option_name in _ADDED and is_set and getattr(mine, key) != "auto"):
+                continue
+        elif any(not options[n.option].serves(base.config.task) for n in option.needed):
+            continue  # about a part that the base model has none of
         # A default gives way, and so does "auto"; another value that somebody set contradicts.
-        if key in mine.model_fields_set and getattr(mine, key) not in (value, "auto"):
+        if is_set and getattr(mine, key) not in (value, "auto"):
             problems.append(
                 f"{option_name} = {getattr(mine, key)!r}: {name}, from which training "
                 f"begins, has {value!r}; leave it out"
             )
         changed = mine.model_copy(update={key: value})
         config = config.model_copy(update={section: changed})
-    columns = len(config.data.feature_columns)
-    if columns != len(base.vocabulary.features):
-        problems.append(
-            f"data.feature_columns: {name}, from which training begins, reads "
-            f"{len(base.vocabulary.features)} of them, not {columns}"
-        )
+    problems += _contradictions(config, base, name)
     if problems:
         raise ConfigError("train.init_from", problems)
     return config
+
+
+def _contradictions(config: Config, base: Bundle, name: str) -> list[str]:
+    """Why models of a task cannot start with a base model, whatever their sizes."""
+    problems = []
+    units = base.vocabulary.units
+    if units and (units.instead_of == "words") != config.reads_units:
+        problems.append(
+            f"data.unit: {name}, from which training begins, reads {UNIT_NAMES[units.units.kind]}s "
+            f"in place of {units.instead_of}, which task = {config.task!r} does not; begin from a "
+            "model of words"
+        )
+    if base.config.data.direction != config.data.direction:
+        problems.append(
+            f"data.direction: {name}, from which training begins, reads "
+            f"{base.config.data.direction}, expected {config.data.direction}"
+        )
+    options = options_of(Config)
+    if options["data.feature_columns"].serves(base.config.task):
+        columns = len(config.data.feature_columns)
+        if columns != len(base.vocabulary.features):
+            problems.append(
+                f"data.feature_columns: {name}, from which training begins, reads "
+                f"{len(base.vocabulary.features)} of them, not {columns}"
+            )
+    for option_name, option in options.items():
+        if option.inherit and option.otherwise is not None and not option.serves(config.task):
+            section, _, key = option_name.partition(".")
+            value = getattr(getattr(base.config, section), key)
+            if option.serves(base.config.task) and value != option.otherwise:
+                problems.append(
+                    f"task = {config.task!r}: {name}, from which training begins, has "
+                    f"{option_name} = {value!r}, expected {option.otherwise!r}"
+                )
+    return problems
+
+
+def in_units_of(corpus: Corpus, base: Bundle) -> Corpus:
+    """A corpus of texts in the units of the base model, which its own text may not give."""
+    units = base.vocabulary.units
+
+    def cut(split: Split | None) -> Split | None:
+        if split is None or units is None or not isinstance(split.sentences, UnitLines):
+            return split
+        return replace(split, sentences=split.sentences.cut_again(units.units))
+
+    train, dev = cut(corpus.train), cut(corpus.dev)
+    assert train is not None
+    assert dev is not None
+    return Corpus(train, dev, cut(corpus.test))
 
 
 def pretrained_vectors(base: Bundle) -> Vectors | None:
@@ -83,11 +146,14 @@ def extend_vocabulary(vocabulary: Vocabulary, config: Config, base: Bundle) -> V
         vocabulary,
         words=_united(old.words, vocabulary.words),
         chars=_united(old.chars, vocabulary.chars),
-        # A base model without them has no weights for them.
-        affixes=_united(old.affixes, vocabulary.affixes) if old.affixes else (),
+        affixes=_united(old.affixes, vocabulary.affixes),
         tags=_united(old.tags, vocabulary.tags) if same_tags else vocabulary.tags,
         classes=_united(old.classes, vocabulary.classes) if vocabulary.classes else (),
-        features=tuple(map(_united, old.features, vocabulary.features)),
+        features=(
+            tuple(map(_united, old.features, vocabulary.features))
+            if old.features
+            else vocabulary.features
+        ),
         columns=tuple(_extended(column, old.columns) for column in vocabulary.columns),
     )
 
@@ -113,9 +179,11 @@ class Copied:
         words: how many words of its vocabulary the base model knows.
         heads: whether each of its heads has the base model's weights, by what the head predicts;
             not where the base model has no such head, or one of other labels or sizes.
+        added: what its words' vectors have that the base model's have not.
     """
 
     words: int
+    added: tuple[str, ...]
     heads: dict[str, bool]
 
 
@@ -139,7 +207,9 @@ def copy_weights(model: Model, base: Bundle, vocabulary: Vocabulary, name: str) 
     """
     weights, mine = base.model.state_dict(), dict(model.named_parameters())
     heads = _heads_that_fit(model, base, vocabulary)
-    for key in _copied(mine, weights, tuple(head for head, fit in heads.items() if fit), name):
+    added = tuple(part for part in _BESIDE_WORDS if _is_added(part, mine, weights))
+    copied_heads = tuple(head for head, fit in heads.items() if fit)
+    for key in _copied(model, base, copied_heads, added, name):
         # The leading block, in every dimension: a CRF's transitions grow in two.
         mine[key][tuple(slice(size) for size in weights[key].shape)] = weights[key]
         if key.startswith(_TABLES):
@@ -147,42 +217,69 @@ def copy_weights(model: Model, base: Bundle, vocabulary: Vocabulary, name: str) 
     titles = _titles(model)
     return Copied(
         words=len(base.vocabulary.words),
+        added=tuple(_BESIDE_WORDS[part] for part in added),
         heads={titles.get(head, head.removesuffix(".")): fit for head, fit in heads.items()},
     )
 
 
+def _is_added(part: str, mine: Iterable[str], theirs: Iterable[str]) -> bool:
+    """Whether a new model has tensors of this prefix, and the base model none."""
+    return any(key.startswith(part) for key in mine) and not any(
+        key.startswith(part) for key in theirs
+    )
+
+
 def _copied(
-    mine: Mapping[str, Tensor], weights: Mapping[str, Tensor], heads: tuple[str, ...], name: str
+    model: Model, base: Bundle, heads: tuple[str, ...], added: tuple[str, ...], name: str
 ) -> list[str]:
     """Names of the tensors that are copied: of embeddings, encoder, and the heads that fit.
 
+    Args:
+        model: new.
+        base: the base model.
+        heads: prefixes of the tensors of heads that fit.
+        added: prefixes of the tensors that the base model has none of, and need not have.
+        name: of the base model, for messages.
+
     Raises:
-        ConfigError: embeddings or encoder of the base model, of this name, have other sizes.
+        ConfigError: embeddings or encoder of the base model have other sizes.
     """
     copied, problems = [], []
-    for key, tensor in mine.items():
+    weights = base.model.state_dict()
+    wider = base.model.embed.outputs, model.embed.outputs
+    for key, tensor in model.named_parameters():
         # What is of none of these is of training alone, such as the layers of a second loss.
         if not key.startswith(("embed.", "encoder.", *heads)):
             continue
-        old = weights.get(key)
+        old, new = weights.get(key), tensor.shape
         if old is None:
-            if not key.startswith((*heads, _OUTPUT_LAYERS)):
+            if not key.startswith((*heads, _OUTPUT_LAYERS, *added)):
                 problems.append(f"{name}, from which training begins, has no {key}")
-        elif key.startswith(heads) or _fits(old.shape, tensor.shape, table=key.startswith(_TABLES)):
+        elif (
+            key.startswith(heads)
+            or old.shape == new
+            or (key.startswith(_TABLES) and _has_more_rows(old.shape, new))
+            or (added and key.startswith(_FIRST_LAYER) and _reads_more(old.shape, new, wider))
+        ):
             copied.append(key)
         else:
             problems.append(
                 f"{name}, from which training begins, has {key} of shape {tuple(old.shape)}, "
-                f"expected {tuple(tensor.shape)}"
+                f"expected {tuple(new)}"
             )
     if problems:
         raise ConfigError("train.init_from", problems)
     return copied
 
 
-def _fits(old: torch.Size, new: torch.Size, *, table: bool) -> bool:
-    """Whether a tensor outside the heads can be copied: a table grows by rows, others not."""
-    return old == new or (table and old[1:] == new[1:] and old[0] <= new[0])
+def _has_more_rows(old: torch.Size, new: torch.Size) -> bool:
+    """Whether a table has grown by strings that the base model does not know."""
+    return old[1:] == new[1:] and old[0] <= new[0]
+
+
+def _reads_more(old: torch.Size, new: torch.Size, inputs: tuple[int, int]) -> bool:
+    """Whether a matrix reads vectors with more values, the base model's first: more columns."""
+    return len(old) == len(new) == 2 and old[0] == new[0] and (old[1], new[1]) == inputs
 
 
 def _titles(model: Model) -> dict[str, str]:

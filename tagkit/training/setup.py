@@ -29,10 +29,12 @@ from tagkit.models.transfer import (
     Copied,
     copy_weights,
     extend_vocabulary,
+    in_units_of,
     inherit_options,
     pretrained_vectors,
 )
 from tagkit.text.records import Sentence
+from tagkit.text.units import UNIT_NAMES
 from tagkit.training.contextual import load_contextual, read_corpus, refuse_base, with_states
 from tagkit.training.corpus_vocabulary import learn_vocabulary
 from tagkit.training.defaults import choose_by_size, choose_for_text
@@ -119,6 +121,8 @@ def resolve(config: Config, corpus: Corpus | None = None) -> Resolved:
         refuse_base(config, base)
         config = inherit_options(config, base, config.train.init_from)
     corpus = corpus or task.read(config)
+    if base:
+        corpus = in_units_of(corpus, base)
     config = task.resolve(config, corpus)
     refuse_unsolvable(config)
     criterion = chosen_criterion(task, config, corpus)
@@ -253,10 +257,18 @@ def _place_vectors(model: Model, vocabulary: Vocabulary, vectors: Vectors) -> No
 def _started(copied: Copied, vocabulary: Vocabulary, name: str) -> str:
     """What a model has of its base model, in a sentence."""
     kept = [head for head, fit in copied.heads.items() if fit]
-    fresh = [f"head of {head}" for head, fit in copied.heads.items() if not fit]
-    fresh += [plural(len(vocabulary.words) - copied.words, "word")]
-    heads = f" and head of {listed(kept)}" if kept else ""
+    fresh = [_head(head) for head, fit in copied.heads.items() if not fit]
+    unit = "word"
+    if vocabulary.units is not None and vocabulary.reads_units:
+        unit = UNIT_NAMES[vocabulary.units.units.kind]
+    fresh += [*copied.added, plural(len(vocabulary.words) - copied.words, unit)]
+    heads = f" and {_head(listed(kept))}" if kept else ""
     return f"embeddings, encoder{heads} from {shown_name(name)}; new: {', '.join(fresh)}"
+
+
+def _head(titles: str) -> str:
+    """The heads of these titles; a language model has only one, without a title."""
+    return "head" if titles == "head" else f"head of {titles}"
 
 
 def _covered(vocabulary: Vocabulary, counts: Counter[str]) -> tuple[int, int]:

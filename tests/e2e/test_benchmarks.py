@@ -4,6 +4,7 @@ import argparse
 import ast
 import json
 import sys
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 import torch
 from marks import mostly_slow
@@ -19,6 +21,8 @@ from tagkit.config import load_config
 from tagkit.config.loading import with_options
 from tagkit.corpus.dataset import LabelKinds
 from tagkit.corpus.splits import load_corpus
+from tagkit.models.text_scoring import unit_nats
+from tagkit.training.setup import prepare
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 SCRIPTS = sorted(BENCHMARKS.glob("*.py"))
@@ -498,3 +502,154 @@ def test_every_command_of_the_cells_runs(
     svg = tmp_path / "cells.svg"
     assert _command(script, monkeypatch, "plot", str(path), "-o", str(svg))() == 0
     ElementTree.parse(svg)
+
+
+def _kneser_ney_by_hand(text: list[int], symbols: int, order: int) -> Callable[..., float]:
+    """The definition of Chen and Goodman 1998 with dictionaries: p(symbol | context)."""
+    padded = [text[0]] * (order - 2) + text
+    counts: list[Counter[tuple[int, ...]]] = [Counter() for _ in range(order + 1)]
+    for end in range(order, len(padded) + 1):
+        counts[order][tuple(padded[end - order : end])] += 1
+    for length in range(order - 1, 0, -1):
+        counts[length] = Counter(gram[1:] for gram in counts[length + 1])
+
+    def discount(length: int, count: int) -> float:
+        of = Counter(counts[length].values())
+        if not all(of[number] for number in (1, 2, 3, 4)):
+            return [0, 0.5, 1.0, 1.5][min(count, 3)]
+        share = of[1] / (of[1] + 2 * of[2])
+        return [0, *(n - (n + 1) * share * of[n + 1] / of[n] for n in (1, 2, 3))][min(count, 3)]
+
+    def probability(context: tuple[int, ...], symbol: int) -> float:
+        length = len(context) + 1
+        shorter = probability(context[1:], symbol) if context else 1 / symbols
+        seen = [counts[length][(*context, other)] for other in range(symbols)]
+        if not sum(seen):
+            return shorter
+        left = sum(discount(length, count) for count in seen)
+        count = counts[length][(*context, symbol)]
+        return (count - discount(length, count) + left * shorter) / sum(seen)
+
+    return probability
+
+
+@pytest.mark.parametrize("order", [2, 3, 5])
+def test_the_n_grams_are_those_of_the_definition_and_their_probabilities_sum_to_one(
+    order: int, script: Any
+) -> None:
+    generator, symbols = np.random.default_rng(1), 7
+    # A text with a memory, and with n-grams that occur once and often; the last symbol never does.
+    text = (generator.integers(0, 3, 300).cumsum() % 6).tolist()
+    model = script("kneser_ney").KneserNey(np.array(text), order=order, symbols=symbols)
+    expected = _kneser_ney_by_hand(text, symbols, order)
+    for _ in range(30):
+        context = tuple(generator.integers(0, symbols, order - 1).tolist())
+        found = [float(model.probabilities(np.array((*context, s)))[-1]) for s in range(symbols)]
+        assert found == pytest.approx([expected(context, s) for s in range(symbols)])
+        assert sum(found) == pytest.approx(1)
+        assert min(found) > 0
+
+
+def test_bits_are_of_all_symbols_after_the_first_and_long_n_grams_are_refused(script: Any) -> None:
+    module = script("kneser_ney")
+    model = module.KneserNey(np.array([0, 1, 2] * 20), order=3, symbols=4)
+    probabilities = model.probabilities(np.array([0, 1, 2, 0]))
+    assert len(probabilities) == 3
+    assert model.bits(np.array([0, 1, 2, 0])) == pytest.approx(-np.log2(probabilities).sum())
+    assert probabilities[1:].min() > 0.85  # the first one's context has been seen once
+    with pytest.raises(ValueError, match="101 symbols: n-grams of order 10 do not fit into 63 bit"):
+        module.KneserNey(np.array([0, 1]), order=10, symbols=101)
+
+
+def test_the_tables_of_language_models_have_means_and_ratios(script: Any) -> None:
+    ptb = {
+        "kind": "ptb", "setting": "200x2", "seed": 1, "minutes": 30, "epochs": None,
+        "weights": 2_653_400, "dev_perplexity": 115.0, "test_perplexity": 110.0,
+        "trained_epochs": 6, "elapsed_minutes": 29.0, "tokens_per_s": 3000,
+    }  # fmt: skip
+    chars = {"kind": "characters", "dev_bits": 1.9, "test_bits": 1.8, "elapsed_minutes": 0.1}
+    speed = {"kind": "speed", "setting": "200x2", "steps": 30, "round": 1}
+    rows = [
+        ptb,
+        ptb | {"seed": 2, "test_perplexity": 111.0, "trained_epochs": 7},
+        ptb | {"minutes": None},
+        chars | {"setting": "kneser-ney", "order": 5},
+        chars | {"setting": "512", "seed": 1, "minutes": None, "epochs": 3, "weights": 9000},
+        speed | {"ours": 1000, "bare": 1500},
+        speed | {"ours": 2000, "bare": 2000, "round": 2},
+        speed | {"ours": 3000, "bare": 2700, "round": 3},
+    ]
+    assert script("language_results").tables(rows).splitlines() == [
+        "| PTB, words | weights | limit | seeds | epochs | dev perplexity | test perplexity "
+        "| minutes | tokens/s |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+        "| 200x2 | 2,653,400 | 30 min | 2 | 6 ± 1 | 115.0 ± 0.0 | 110.5 ± 0.7 | 29 | 3,000 |",
+        "| 200x2 | 2,653,400 | default | 1 | 6 | 115.0 | 110.0 | 29 | 3,000 |",
+        "",
+        "| War and Peace, characters | weights | limit | seeds | dev bits | test bits | minutes |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
+        "| 5-gram, Kneser-Ney | - | - | - | 1.900 | 1.800 | 0.1 |",
+        "| 512 | 9,000 | 3 epochs | 1 | 1.900 | 1.800 | 0.1 |",
+        "",
+        "| training steps | tagkit, tokens/s | torch, tokens/s | torch / tagkit | rounds |",
+        "| --- | ---: | ---: | ---: | ---: |",
+        "| 200x2 | 2,000 | 2,000 | 1.00 (0.90 to 1.50) | 3 |",
+    ]
+
+
+def test_the_yardstick_of_language_models_has_the_same_loss(script: Any, tmp_path: Path) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text("the old cats often eat fish\nthe cows eat grass\n" * 30, encoding="utf-8")
+    sizes = ["embeddings.word_dim=6", "encoder.hidden=5", "encoder.layers=2", "train.bptt=7"]
+    files = {"task": "language-model", "data.train_file": str(text)}
+    module = script("language_speed")
+    prepared = prepare(load_config(None, sizes, files), torch.device("cpu"))
+    model = prepared.model.eval()
+    bare = module.Bare(len(prepared.vocabulary.words) + 1, 6, 5, 2, tied=True)
+    with torch.no_grad():
+        bare.embed.weight.copy_(model.embed.words.trained.weight[1:])
+        bare.project.weight.copy_(model.head.project.weight)
+        bare.output.bias.copy_(model.head.bias)
+        for name, weight in bare.lstm.named_parameters():
+            layer = model.encoder.layers[int(name[-1])]
+            weight.copy_(layer.forwards.get_parameter(f"{name[:-1]}0"))
+        ids = torch.from_numpy(np.array(prepared.encoded.ids, np.int64) - 1)
+        loss, _ = bare(ids[None, :-1], ids[None, 1:], None)
+        nats = sum(float(part.sum()) for part in unit_nats(model, prepared.encoded.ids))
+    assert float(loss) == pytest.approx(nats / (len(ids) - 1), rel=1e-5)
+
+
+@pytest.mark.slow
+def test_every_command_of_language_models_runs(
+    script: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    for folder, start in (("ptb", "ptb"), ("war-and-peace", "wap")):
+        (tmp_path / folder).mkdir()
+        for part in ("train", "valid", "test"):
+            path = tmp_path / folder / f"{start}.{part}.txt"
+            path.write_text("the old cats eat fish\nthe cows eat grass\n" * 40, encoding="utf-8")
+    path = tmp_path / "language.jsonl"
+    small = ["--setting", "small:encoder.hidden=8,embeddings.word_dim=8"]
+    data = ["--data", str(tmp_path), "-o", str(path)]
+
+    def run(*arguments: str) -> int:
+        monkeypatch.setattr(sys, "argv", ["language.py", *arguments])
+        status: int = script("language").main()
+        return status
+
+    for arguments in (
+        ["ptb", *small, "--epochs", "1", "--seeds", "1", "2", *data],
+        ["characters", *small, "--epochs", "1", "--orders", "2", "3", *data],
+        ["speed", *small, "--rounds", "2", "--steps", "2", *data],
+    ):
+        assert run(*arguments) == 0
+        assert run(*arguments) == 0  # all are there
+    rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    assert [row["kind"] for row in rows] == ["ptb"] * 2 + ["characters"] * 3 + ["speed"] * 2
+    assert [row["order"] for row in rows if "order" in row] == [2, 3]
+    assert rows[3]["test_bits"] < rows[2]["test_bits"] < rows[4]["test_bits"]
+    assert run("speed", "--setting", "gru:encoder.cell=gru", *data) == 1
+    capsys.readouterr()
+    assert run("table", str(path)) == 0
+    assert capsys.readouterr().out.count("| --- |") == 3

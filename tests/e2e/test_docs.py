@@ -25,7 +25,11 @@ from tagkit.training.trainer import train
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 # Their examples train models of their own.
-TRAINING_PAGES = ("calibration.md", "columns.md", "training.md", "troubleshooting.md")
+TRAINING_PAGES = (
+    "calibration.md", "columns.md", "language-models.md", "training.md", "troubleshooting.md",
+)  # fmt: skip
+# Their commands have a language model.
+TEXT_PAGES = ("generate.md", "language-models.md")
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -50,6 +54,17 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rows = [{"seed": seed, "epoch": 1, "dev": 0.5, "test": 0.5} for seed in (1, 2)]
     (folder / "models/seeds/seeds.json").write_text(json.dumps(rows), "utf-8")
     return folder
+
+
+@pytest.fixture(scope="module")
+def language_model(workplace: Path) -> None:
+    """The language model of the pages on them."""
+    lines = (ROOT / "data/travel/train.tsv").read_text("utf-8").splitlines()[:300]
+    text = workplace / "few.txt"
+    text.write_text("".join(line.split("\t")[1] + "\n" for line in lines), "utf-8")
+    small = ["train.max_epochs=1", "train.threads=1", "encoder.hidden=8", "embeddings.word_dim=8"]
+    flags = {"task": "language-model", "data.train_file": str(text)}
+    train(load_config(None, small, {**flags, "output.dir": str(workplace / "models/requests")}))
 
 
 @pytest.fixture
@@ -83,7 +98,9 @@ def test_the_python_examples_run(page: Path, workplace: Path, monkeypatch: Any) 
     ids=lambda page: page.name,
 )
 @pytest.mark.slow
-def test_the_commands_run(page: Path, workplace: Path) -> None:
+def test_the_commands_run(page: Path, workplace: Path, request: pytest.FixtureRequest) -> None:
+    if page.name in TEXT_PAGES:
+        request.getfixturevalue("language_model")
     tagkit = f"{shlex.quote(sys.executable)} -c 'from tagkit.cli.main import main; main()'"
     commands = [
         line.removeprefix("$ ")

@@ -19,7 +19,7 @@ from tagkit.cli.predict import OutputFormat
 from .case import Case, LawBroken, require
 from .configs import _statement
 from .engine import check_message
-from .models import inside, model_files, warm
+from .models import inside, language_files, model_files, warm
 from .mutation import ENCODINGS, altered_value, json_line, odd, word
 from .readers import corpus_case
 from .samples import SAMPLES
@@ -67,6 +67,11 @@ def command_case(rng: Random) -> Case:
     kind = rng.choice(_KINDS)
     if kind in ("predict", "eval", "info", "train"):
         files |= model_files(several=rng.random() < 0.3, calibrated=rng.random() < 0.3)
+    if kind in ("generate", "train", "eval", "info", "predict"):
+        is_text = kind == "generate" or rng.random() < 0.25
+        unit = rng.choice(("word", "character", "bpe"))
+        # A model of labels that is asked for a text, now and then, and the reverse.
+        files |= language_files(unit) if is_text and rng.random() < 0.95 else model_files()
     if kind == "calibrate":  # which changes the model
         files |= model_files("out/model", several=rng.random() < 0.3, calibrated=rng.random() < 0.3)
     if kind == "eval":
@@ -214,8 +219,10 @@ def _train(rng: Random, names: list[str]) -> list[str]:
     words = ["train", "--train", _path(rng, names), *_reading(rng, sets=False), *_TRAINING]
     if rng.random() < 0.5:
         words += ["--dev", _path(rng, names)]
-    if rng.random() < 0.3:
-        words += ["--task", rng.choice(("tag", "classify", "both", "x"))]
+    if rng.random() < 0.4:
+        words += ["--task", rng.choice(("tag", "classify", "both", "x", *["language-model"] * 3))]
+    if "language-model" in words:
+        words += _of_texts(rng)
     if rng.random() < 0.2:
         words += ["--init-from", rng.choice(("model", "out", "nothing"))]
     if rng.random() < 0.3:
@@ -225,6 +232,49 @@ def _train(rng: Random, names: list[str]) -> list[str]:
                              "gpu"],
                              ["--resume", "--force"], ["--config", names[0]]))  # fmt: skip
     return [*words, "-o", rng.choice(("out/run", "out/run", "out", "out/keep"))]
+
+
+def _of_texts(rng: Random) -> list[str]:
+    """Options of a language model, right and wrong, in place of those of characters of words."""
+    found = ["--set", "embeddings.char_hidden=50"] if rng.random() < 0.9 else []
+    settings = (
+        "data.unit=character", "data.unit=bpe", "data.unit=word", "data.unit=x",
+        "data.context=line", "data.context=x", "data.direction=backward", "data.bpe_size=1",
+        "head.softmax=adaptive", "head.softmax=sampled", "head.softmax=x", "head.samples=0",
+        "head.samples=99999", "embeddings.tied=false", "embeddings.tied=x", "train.bptt=0",
+        "train.bptt=1", "train.bptt=-1", "train.batch_size=1", "train.batch_size=9999",
+        "encoder.bidirectional=true", "encoder.cell=gru", "encoder.cell=transformer",
+        "encoder.weight_drop=0.5", "embeddings.dropout=0.99", "train.unfreeze=1",
+        "data.max_line_chars=1", "train.metric=f1",
+    )  # fmt: skip
+    for setting in rng.sample(settings, rng.choice((0, 1, 1, 2, 3))):
+        found += ["--set", setting]
+    return found
+
+
+def _generate(rng: Random, names: list[str]) -> list[str]:
+    words = ["generate", rng.choice(("model", "model", "model", "model", *names, "nothing"))]
+    kind = rng.random()
+    if kind < 0.3:
+        words += ["--prompt", rng.choice(("Ada", "", " ", "Ada\n", odd(rng)[:200]))]
+    elif kind < 0.5:
+        words += ["--prompt-file", _path(rng, names)]
+    elif kind < 0.7:
+        words += ["--score", _path(rng, names)]
+    options = (
+        ("--samples", ("1", "2", "5", "0", "-1", "x")), ("--max-units", ("1", "3", "9", "0", "x")),
+        ("--end", ("symbol", "halt", "length", "x")), ("--beam", ("1", "2", "9", "0", "x")),
+        ("--temperature", ("0", "0.5", "2", "1e-9", "1e300", "nan", "-1", "inf", "x")),
+        ("--top-k", ("0", "1", "3", "99999", "-1")), ("--top-p", ("0", "0.3", "1", "2", "nan")),
+        ("--repetition-penalty", ("0", "0.5", "1", "1.2", "1e300", "nan", "-1")),
+        ("--length-penalty", ("0", "1", "-1", "1e300", "nan")),
+        ("--seed", ("0", "7", "-1", "x", "9" * 30)), ("--device", ("cpu", "gpu", "")),
+        ("--threads", ("1", "-1")), ("--encoding", ENCODINGS), ("--batch-size", ("1", "0")),
+    )  # fmt: skip
+    for option, values in rng.sample(options, rng.choice((0, 1, 1, 2, 3))):
+        words += [option, rng.choice(values)]
+    words += rng.sample(["--json", "--greedy", "--allow-unknown"], rng.choice((0, 0, 1, 1, 2)))
+    return words if "--max-units" in words else [*words, "--max-units", "12"]
 
 
 def _tune(rng: Random, names: list[str]) -> list[str]:
@@ -284,11 +334,12 @@ def _anything(rng: Random, names: list[str]) -> list[str]:
 _COMMANDS = {
     "check": _check, "convert": _convert, "eval": _eval, "predict": _predict, "info": _info,
     "train": _train, "tune": _tune, "calibrate": _calibrate, "audit": _audit,
-    "learning-curve": _learning_curve, "": _anything,
+    "learning-curve": _learning_curve, "generate": _generate, "": _anything,
 }  # fmt: skip
 # The last ones take longest.
 _KINDS = (
     *("check", "convert", "") * 4, *("eval", "predict", "info") * 3, "calibrate", "calibrate",
+    *("generate",) * 4, "train", "train",
     "train", "tune", "audit", "learning-curve",
 )  # fmt: skip
 _GET_COMMAND = typer.main.get_command

@@ -1,7 +1,7 @@
 """Models and saved states of runs, altered with digests that are right again; prediction.
 
-Two tiny models are trained once per process: that of a run of three epochs which was stopped in its
-second, and that of a short run on several tag columns.
+Tiny models are trained once per process: that of a run of three epochs which was stopped in its
+second, that of a short run on several tag columns, and language models.
 What imports torch is imported when it is first needed.
 """
 
@@ -99,6 +99,31 @@ def _run_on_columns() -> Mapping[str, bytes]:
         return {
             str(file): file.read_bytes() for file in sorted(Path().rglob("*")) if file.is_file()
         }
+
+
+_OF_A_TEXT = (
+    "task=language-model", "data.train_file=train.txt", "data.dev_file=dev.txt",
+    "embeddings.word_dim=6", "encoder.hidden=6", "train.max_epochs=1", "train.device=cpu",
+    "output.dir=model",
+)  # fmt: skip
+
+
+@cache
+def language_files(unit: str) -> Mapping[str, bytes]:
+    """The files of a language model of a unit, in the folder `model`, by path."""
+    from tagkit.config import load_config
+    from tagkit.training.trainer import train
+
+    text = "".join(
+        f"{block.split()[0]} visits Oslo .\n" for block in _corpus(Random(1), 16).split("\n\n")
+    )
+    with tempfile.TemporaryDirectory() as name, inside(Path(name)):
+        for file in ("train.txt", "dev.txt"):
+            Path(file).write_text(text, encoding="utf-8")
+        more = (f"data.unit={unit}",) + (("data.bpe_size=300",) if unit == "bpe" else ())
+        train(load_config(overrides=(*_OF_A_TEXT, *more)))
+        found = Path("model/best")
+        return {f"model/{file.name}": file.read_bytes() for file in found.iterdir()}
 
 
 def _treebank(columns: str) -> str:
@@ -406,9 +431,11 @@ _KEPT: list[Any] = []
 
 
 def warm() -> None:
-    """Train the models and predict once, before time and memory are measured."""
+    """Train the models, and predict once, before time and memory are measured."""
     for several in (False, True):
         _predictor(_model_folder(several)).predict("Ada visits Oslo .", confidence=True)
+    for unit in ("word", "character", "bpe"):
+        language_files(unit)
 
 
 def predict_case(rng: Random) -> Case:
