@@ -170,6 +170,11 @@ def lm_problem(config: Config) -> str:
     train, encoder = config.train, config.encoder
     if not train.lm_loss:
         return ""
+    if config.reads_units:
+        return (
+            f"train.lm_loss = {train.lm_loss} predicts words, and with task = '{config.task}' and "
+            f"data.unit = {config.data.unit!r} the model reads none: leave one of the two out"
+        )
     if train.lm_units != "characters" and config.embeddings.contextual:
         return (
             f"train.lm_loss = {train.lm_loss} predicts words from states that have not read them, "

@@ -21,7 +21,7 @@ so that memory holds the gates of one segment, not of all.
 """
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
 from tagkit.nn.cells import CELLS
@@ -207,8 +207,6 @@ class RecurrentLayer(EncoderLayer):
             lambda own: _states(backwards, reverse_each(own, mask), segment),
             inputs,
             (list(forwards.parameters()), list(backwards.parameters())),
-            # As torch's own networks do in one call, and loops over time do not.
-            reads_once=isinstance(forwards, nn.RNNBase) and not 0 < segment < inputs.shape[1],
         )
         if is_watched():
             ahead = watch(forwards, inputs, ahead, segment)

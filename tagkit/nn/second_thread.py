@@ -38,8 +38,6 @@ def read_both(
     second: Callable[[Tensor], Tensor],
     inputs: Tensor,
     parameters: Sequence[Sequence[Tensor]],
-    *,
-    reads_once: bool,
 ) -> tuple[Tensor, Tensor]:
     """What two functions return for the same input, at the same time where that is possible.
 
@@ -48,15 +46,14 @@ def read_both(
         second: likewise.
         inputs: of both.
         parameters: that the first function reads, and those of the second; none in common.
-        reads_once: whether each function reads each of its parameters once. Those that do not are
-            called one after the other in mixed precision.
     """
     executor = _executor.get()
-    # torch keeps the weights that it has cast to 16 bits for all threads together, and forgets all
-    # of them when a thread leaves autocast. A weight that is read again is then cast again or not,
-    # as the threads happen to run, and the sum of its gradients is rounded otherwise.
-    recasts = torch.is_autocast_enabled("cpu") and not reads_once
-    if executor is None or inputs.device.type != "cpu" or recasts:
+    # In mixed precision one after the other. torch keeps the weights that it has cast to 16 bits
+    # for all threads together, and forgets all of them when any thread leaves autocast. Whether a
+    # weight is then cast again depends on the order of the threads, and so does the rounding of its
+    # gradient.
+    mixed = torch.is_autocast_enabled("cpu")
+    if executor is None or inputs.device.type != "cpu" or mixed:
         return first(inputs), second(inputs)
     if not torch.is_grad_enabled():
         return _at_once(executor, _with_modes(first), _with_modes(second), inputs, inputs)
@@ -139,12 +136,9 @@ def _at_once(
 def _with_modes(function: Callable[[Any], _Result]) -> Callable[[Any], _Result]:
     """`function` in any thread as in this one: torch keeps such modes for each thread."""
     gradients, inference = torch.is_grad_enabled(), torch.is_inference_mode_enabled()
-    autocast = torch.autocast(
-        "cpu", dtype=torch.get_autocast_dtype("cpu"), enabled=torch.is_autocast_enabled("cpu")
-    )
 
     def in_modes(argument: Any) -> _Result:
-        with torch.inference_mode(inference), torch.set_grad_enabled(gradients), autocast:
+        with torch.inference_mode(inference), torch.set_grad_enabled(gradients):
             return function(argument)
 
     return in_modes

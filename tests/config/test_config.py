@@ -142,6 +142,15 @@ def test_a_language_model_loss_has_states_that_can_predict(
         load_config(None, ["train.lm_loss=0.1", *options, *sound])
 
 
+def test_a_language_model_loss_needs_words_that_the_model_reads() -> None:
+    units = ["train.lm_loss=0.1", "data.unit=bpe"]
+    assert problems("task=classify", *units) == (
+        "train.lm_loss = 0.1 predicts words, and with task = 'classify' and data.unit = 'bpe' the "
+        "model reads none: leave one of the two out",
+    )
+    load_config(None, ["task=both", *units])  # units stand in place of characters
+
+
 @pytest.mark.parametrize("periods", ["[]", "[2, 4]", "[1, 4, 2]", "[1, 2, 2]"])
 def test_periods_of_a_clockwork_rise_from_one(periods: str) -> None:
     assert load_config(None, ["encoder.periods=[1, 3, 9]"]).encoder.periods == (1, 3, 9)

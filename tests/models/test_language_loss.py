@@ -77,7 +77,7 @@ def test_the_loss_that_is_reported_and_other_first_weights_are_those_without_it(
     ours.model(ours.encoded.batch(some))
 
 
-@pytest.mark.parametrize("task", ["tag", "classify"])
+@pytest.mark.parametrize("task", mostly_slow(["tag", "classify"], always=1))
 def test_its_gradient_grows_with_its_weight_and_reaches_every_layer(
     tmp_path: Path, task: str
 ) -> None:

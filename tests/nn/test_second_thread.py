@@ -107,22 +107,22 @@ def test_without_gradients_no_graph_is_kept(mode: Callable[[], torch.no_grad]) -
     expected = network(inputs, MASK).detach()
     with second_thread(), mode():
         found = network(inputs, MASK)
-        _, back = read_both(torch.relu, torch.sigmoid, inputs, ([], []), reads_once=True)
+        _, back = read_both(torch.relu, torch.sigmoid, inputs, ([], []))
     assert torch.equal(found, expected)
     assert not found.requires_grad
     assert back.is_inference() == (mode is torch.inference_mode)
 
 
-def test_the_second_thread_computes_in_the_precision_of_the_first() -> None:
+def test_both_are_computed_in_mixed_precision() -> None:
     inputs, weights = torch.randn(4, 3), torch.randn(2, 3, 5, requires_grad=True)
 
     def product(number: int) -> Callable[[Tensor], Tensor]:
         return lambda own: own @ weights[number]
 
     with second_thread(), torch.autocast("cpu", dtype=torch.bfloat16):
-        found = read_both(product(0), product(1), inputs, ([], []), reads_once=True)
+        found = read_both(product(0), product(1), inputs, ([], []))
         with torch.no_grad():
-            found += read_both(product(0), product(1), inputs, ([], []), reads_once=True)
+            found += read_both(product(0), product(1), inputs, ([], []))
     assert [tensor.dtype for tensor in found] == [torch.bfloat16] * 4
 
 
@@ -144,7 +144,7 @@ def test_in_mixed_precision_a_weight_that_is_read_again_has_the_gradient_of_one_
             return own @ other
 
         with torch.autocast("cpu", dtype=torch.bfloat16):
-            found = read_both(first, second, inputs, ([weight], [other]), reads_once=False)
+            found = read_both(first, second, inputs, ([weight], [other]))
         (of_weight,) = torch.autograd.grad(found[0].float().square().sum(), weight)
         return of_weight
 
@@ -173,6 +173,6 @@ def test_an_error_is_raised_when_both_have_ended(failing: int) -> None:
     inputs = torch.randn(2, requires_grad=True)
     with second_thread():
         with pytest.raises(RuntimeError, match=f"^can't allocate memory for {failing}$"):
-            read_both(function(0), function(1), inputs, ([], []), reads_once=True)
+            read_both(function(0), function(1), inputs, ([], []))
         assert ended == [1 - failing]
-        assert read_both(torch.relu, torch.tanh, inputs, ([], []), reads_once=True)[0].requires_grad
+        assert read_both(torch.relu, torch.tanh, inputs, ([], []))[0].requires_grad

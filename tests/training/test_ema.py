@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import tiny
 import torch
+from marks import mostly_slow
 from steps import take_step
 
 from tagkit.models.model import Model
@@ -42,7 +43,7 @@ def test_swapping_ends_with_the_first_values_whatever_happens() -> None:
 CPU = torch.device("cpu")
 
 
-@pytest.mark.parametrize("rows", [True, False])
+@pytest.mark.parametrize("rows", mostly_slow([True, False], always=1))
 def test_the_mean_of_the_weights_is_its_formula_from_the_first_step_on(
     tmp_path: Path, rows: bool
 ) -> None:
@@ -134,7 +135,7 @@ def test_a_mean_is_triggered_by_a_score_below_the_best_of_those_that_lie_back(
     assert found == epoch
 
 
-@pytest.mark.parametrize("rows", [True, False])
+@pytest.mark.parametrize("rows", mostly_slow([True, False], always=1))
 def test_the_triggered_mean_of_a_model_is_restored_with_its_steps(
     tmp_path: Path, rows: bool
 ) -> None:

@@ -170,6 +170,7 @@ def test_a_run_that_is_stopped_between_and_within_unfreezings_ends_the_same(
     assert len(found[0][1]) == 4
 
 
+@pytest.mark.slow
 def test_epochs_with_frozen_layers_do_not_count_for_patience(
     tmp_path: Path, base: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import tiny
 import torch
+from marks import mostly_slow
 from runs import StopAt, digests
 
 from tagkit.config import Config, load_config
@@ -60,16 +61,17 @@ def test_the_saved_model_answers_as_the_solved_one(trained: Trained) -> None:
     assert [loaded.predict([each])[0] for each in words] == answers  # alone equals in a batch
 
 
-@pytest.mark.parametrize("kind", ["crf", "softmax", "viterbi"])
+@pytest.mark.parametrize("kind", mostly_slow(["crf", "softmax", "viterbi"], always=1))
 def test_every_linear_head_of_tags_is_solved(tmp_path: Path, kind: str) -> None:
     assert train(settings(tmp_path, f"head.kind={kind}")).dev.headline > 0.9
 
 
-@pytest.mark.parametrize("task", ["classify", "both"])
+@pytest.mark.parametrize("task", mostly_slow(["classify", "both"], always=1))
 def test_classes_are_solved_too(tmp_path: Path, task: str) -> None:
     assert train(settings(tmp_path, task=task)).dev.headline > 0.9
 
 
+@pytest.mark.slow
 def test_the_penalty_of_the_best_score_on_dev_is_taken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -86,6 +88,7 @@ def test_the_penalty_of_the_best_score_on_dev_is_taken(
     assert digests(tmp_path) == found
 
 
+@pytest.mark.slow
 def test_the_size_of_batches_does_not_change_the_scores(tmp_path: Path) -> None:
     found = []
     for size in (4, 80):
@@ -194,6 +197,7 @@ def test_what_would_have_to_be_trained_is_refused(
     assert not (tmp_path / "model" / "best").exists()
 
 
+@pytest.mark.slow
 def test_a_saved_configuration_trains_the_same_model_again(trained: Trained) -> None:
     config = load_config(trained.folder / "best" / "config.toml")
     assert (config.train.lr, config.train.max_epochs, config.train.patience) == ("auto",) * 3

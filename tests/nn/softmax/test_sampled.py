@@ -68,6 +68,7 @@ def test_the_sum_over_all_units_is_estimated_without_a_bias() -> None:
     assert abs(draws.mean() - own[0].exp()) < 4 * error
 
 
+@pytest.mark.slow
 def test_the_mean_gradient_tends_to_the_full_one_as_samples_grow() -> None:
     distances = []
     for samples in (4, 12, 36):
