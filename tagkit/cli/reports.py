@@ -149,8 +149,8 @@ def info_lines(name: str, bundle: "Bundle") -> Iterator[str]:
         if vocabulary.units:
             yield f"units       {units_text(vocabulary.units)}"
         if vocabulary.contextual:
-            models = listed([shown_name(part.path) for part in vocabulary.contextual])
-            yield f"contextual  states of the language models {models}"
+            paths = listed([shown_name(part.path) for part in vocabulary.contextual])
+            yield f"contextual  states of the language models {paths}"
     else:
         known = plural(len(vocabulary.words), UNIT_NAMES[config.data.unit])
         yield f"vocabulary  {known}, the end of a line among them, and the unknown one"

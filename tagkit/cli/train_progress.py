@@ -298,8 +298,8 @@ def _start_lines(
         device += f" ({plural(threads, 'thread')})"
     yield f"model  {description.architecture}, {plural(parameters, 'parameter')}, on {device}"
     if read := prepared.model.contextual:
-        models = listed([shown_name(part.path) for part in read.parts])
-        yield f"       {read.weights:,} of them are those of {models}, which are not trained"
+        paths = listed([shown_name(part.path) for part in read.parts])
+        yield f"       {read.weights:,} of them are those of {paths}, which are not trained"
     if prepared.vectors:
         covered, total = prepared.vectors
         name = Path(config.embeddings.vectors).name

@@ -26,6 +26,7 @@ from tagkit.text.json_text import from_json, to_json
 from tagkit.text.records import Sentence
 from tagkit.text.windows import cut, windows
 from tagkit.training.state_cache import StateCache
+from tagkit.wording import Message, Setting
 
 
 class CachedReader(ContextualReader):
@@ -103,8 +104,11 @@ def load_contextual(config: Config, device: torch.device) -> CachedReader | None
         bundle = load_bundle(Path(path))
         if not isinstance(bundle.model, LanguageModel):
             raise DataError(
-                f"{path}: expected a language model, as embeddings.contextual names, found one of "
-                f"task = '{bundle.config.task}'"
+                Message(
+                    f"{path}: expected a language model, as ",
+                    Setting("embeddings.contextual"),
+                    f" names, found one of task = '{bundle.config.task}'",
+                )
             )
         part = _part_of(path, bundle)
         parts.append(part)
@@ -136,8 +140,12 @@ def refuse_base(config: Config, base: Bundle) -> None:
         raise ConfigError(
             "train.init_from",
             [
-                f"{which} reads the states of language models (embeddings.contextual), with which "
-                "a model cannot start from the weights of another; leave one of the two out"
+                Message(
+                    f"{which} reads the states of language models (",
+                    Setting("embeddings.contextual"),
+                    "), with which a model cannot start from the weights of another; leave one of "
+                    "the two out",
+                )
             ],
         )
 
