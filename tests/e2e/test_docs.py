@@ -98,9 +98,7 @@ def test_the_python_examples_run(page: Path, workplace: Path, monkeypatch: Any) 
     ids=lambda page: page.name,
 )
 @pytest.mark.slow
-def test_the_commands_run(
-    page: Path, workplace: Path, request: pytest.FixtureRequest
-) -> None:
+def test_the_commands_run(page: Path, workplace: Path, request: pytest.FixtureRequest) -> None:
     if page.name in TEXT_PAGES:
         request.getfixturevalue("language_model")
     tagkit = f"{shlex.quote(sys.executable)} -c 'from tagkit.cli.main import main; main()'"
