@@ -216,13 +216,16 @@ def _info(rng: Random, names: list[str]) -> list[str]:
 
 
 def _train(rng: Random, names: list[str]) -> list[str]:
-    words = ["train", "--train", _path(rng, names), *_reading(rng, sets=False), *_TRAINING]
+    is_text = rng.random() < 0.4
+    words = ["train", "--train", _path(rng, names)]
+    words += [] if is_text and rng.random() < 0.9 else _reading(rng, sets=False)
+    words += _TRAINING
     if rng.random() < 0.5:
         words += ["--dev", _path(rng, names)]
-    if rng.random() < 0.4:
-        words += ["--task", rng.choice(("tag", "classify", "both", "x", *["language-model"] * 3))]
-    if "language-model" in words:
-        words += _of_texts(rng)
+    if is_text:
+        words += ["--task", "language-model", *_of_texts(rng)]
+    elif rng.random() < 0.3:
+        words += ["--task", rng.choice(("tag", "classify", "both", "x"))]
     if rng.random() < 0.2:
         words += ["--init-from", rng.choice(("model", "out", "nothing"))]
     if rng.random() < 0.3:
@@ -247,13 +250,13 @@ def _of_texts(rng: Random) -> list[str]:
         "encoder.weight_drop=0.5", "embeddings.dropout=0.99", "train.unfreeze=1",
         "data.max_line_chars=1", "train.metric=f1",
     )  # fmt: skip
-    for setting in rng.sample(settings, rng.choice((0, 1, 1, 2, 3))):
+    for setting in rng.sample(settings, rng.choice((0, 0, 0, 1, 1, 2))):
         found += ["--set", setting]
     return found
 
 
 def _generate(rng: Random, names: list[str]) -> list[str]:
-    words = ["generate", rng.choice(("model", "model", "model", "model", *names, "nothing"))]
+    words = ["generate", "model" if rng.random() < 0.95 else rng.choice(("nothing", *names))]
     kind = rng.random()
     if kind < 0.3:
         words += ["--prompt", rng.choice(("Ada", "", " ", "Ada\n", odd(rng)[:200]))]
@@ -265,13 +268,13 @@ def _generate(rng: Random, names: list[str]) -> list[str]:
         ("--samples", ("1", "2", "5", "0", "-1", "x")), ("--max-units", ("1", "3", "9", "0", "x")),
         ("--end", ("symbol", "halt", "length", "x")), ("--beam", ("1", "2", "9", "0", "x")),
         ("--temperature", ("0", "0.5", "2", "1e-9", "1e300", "nan", "-1", "inf", "x")),
-        ("--top-k", ("0", "1", "3", "99999", "-1")), ("--top-p", ("0", "0.3", "1", "2", "nan")),
+        ("--top-k", ("0", "1", "3", "99999", "9" * 30)), ("--top-p", ("0", "0.3", "1", "2", "nan")),
         ("--repetition-penalty", ("0", "0.5", "1", "1.2", "1e300", "nan", "-1")),
         ("--length-penalty", ("0", "1", "-1", "1e300", "nan")),
         ("--seed", ("0", "7", "-1", "x", "9" * 30)), ("--device", ("cpu", "gpu", "")),
-        ("--threads", ("1", "-1")), ("--encoding", ENCODINGS), ("--batch-size", ("1", "0")),
+        ("--threads", ("1", "-1")), ("--encoding", ENCODINGS),
     )  # fmt: skip
-    for option, values in rng.sample(options, rng.choice((0, 1, 1, 2, 3))):
+    for option, values in rng.sample(options, rng.choice((0, 0, 1, 1, 2, 3))):
         words += [option, rng.choice(values)]
     words += rng.sample(["--json", "--greedy", "--allow-unknown"], rng.choice((0, 0, 1, 1, 2)))
     return words if "--max-units" in words else [*words, "--max-units", "12"]
