@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from tagkit.config import fixed
+from tagkit.errors import TrainingError
 from tagkit.evaluation.criterion import rank
 from tagkit.features.bucketing import Ids
 from tagkit.training.callbacks import Epoch
@@ -31,6 +32,7 @@ from tagkit.training.saved_state import (
     generator_of,
 )
 from tagkit.training.setup import Prepared
+from tagkit.wording import Message, Setting
 
 _CARRIED = "carried."  # prefix of the names of a task's state (`Task.state`) in a checkpoint
 
@@ -78,8 +80,21 @@ class RunState:
     def __init__(
         self, prepared: Prepared, processes: Processes, note: Callable[[str], None]
     ) -> None:
-        """The state before the first step; `note` is called with what a user should know."""
+        """The state before the first step; `note` is called with what a user should know.
+
+        Raises:
+            TrainingError: several processes would carry on one text.
+        """
         self.settings = settings = run_settings(prepared.config.train)
+        # Each process would carry the states of its own rows, and a checkpoint hold those of one.
+        if processes.count > 1 and prepared.task.state(prepared.model):
+            raise TrainingError(
+                Message(
+                    f"a text is read as streams by one process, found {processes.count}; train in "
+                    "one, or each line by itself with ",
+                    Setting("data.context", "line"),
+                )
+            )
         self.prepared = prepared
         self.processes = processes
         self.note = note

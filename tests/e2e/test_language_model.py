@@ -3,16 +3,20 @@
 import json
 import random
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+import torch
 from program import Program
 from runs import StopAt, digests
 
 from tagkit.config import Config, load_config
-from tagkit.errors import ConfigError, DataError, Interrupted
+from tagkit.errors import ConfigError, DataError, Interrupted, TrainingError
 from tagkit.inference.language_model import load_reader
 from tagkit.inference.line_scores import score_lines
 from tagkit.inference.predictor import load
+from tagkit.training.setup import prepare
+from tagkit.training.state import RunState
 from tagkit.training.trainer import train
 
 pytestmark = pytest.mark.slow
@@ -225,3 +229,11 @@ def test_what_does_not_fit_a_language_model_is_refused(folder: Path, tmp_path: P
     saved = folder / "model" / "best" / "config.toml"
     train(load_config(saved, [f"output.dir={tmp_path / 'model'}"]))
     assert digests(tmp_path) == digests(folder)
+
+
+def test_several_processes_cannot_carry_one_text_on(tmp_path: Path) -> None:
+    prepared = prepare(settings(tmp_path), torch.device("cpu"))
+    several = SimpleNamespace(count=2, rank=0)
+    message = r"^a text is read as streams by one process, found 2; .* data\.context=line$"
+    with pytest.raises(TrainingError, match=message):
+        RunState(prepared, several, print)  # type: ignore[arg-type]
