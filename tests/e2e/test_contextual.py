@@ -162,7 +162,7 @@ def test_cached_inference_gives_the_states_of_the_encoder(
 ) -> None:
     run = prepared(tmp_path, *options)
     predictor = predictor_of(run)
-    for _, batch in islice(predictor._batches(unlabelled(run), 8), 3):
+    for _, batch in islice(predictor._batches.read(unlabelled(run), 8), 3):
         assert batch.words.readers
         plain = replace(batch.words, readers=())
         with torch.inference_mode():

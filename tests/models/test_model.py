@@ -146,7 +146,9 @@ def check_groups(model: Model, layers: int) -> None:
 @pytest.mark.parametrize("head", HEADS)
 @pytest.mark.parametrize("cell", mostly_slow(LAYERS, always=2))
 def test_each_parameter_is_in_the_group_of_its_layer(head: str, cell: str) -> None:
-    deep = ("encoder.layers=3", "encoder.connection=highway", "encoder.output_layers=[7]")
+    # A size that the heads of a transformer share.
+    deep = ("encoder.hidden=8", "encoder.layers=3", "encoder.connection=highway",
+            "encoder.output_layers=[7]")  # fmt: skip
     check_groups(tagger(head, f"encoder.cell={cell}", *deep), layers=3)
 
 

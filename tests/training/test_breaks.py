@@ -106,8 +106,8 @@ BREAKS = [
           "optimizer::test_only_rows_are_updated"),
     Break("optimizer", "                table.weight.grad[table.padding_idx] = 0\n",
           "                pass\n", "padding_rows::test_padding_and_pretrained"),
-    Break("optimizer", "named_parameters() if each.requires_grad}", "named_parameters()}",
-          "padding_rows::test_a_parameter_without"),
+    Break("optimizer", "            if not parameter.requires_grad:\n", "            if False:\n",
+          "fine_tuning::test_what_is_frozen"),
     # Heads and their losses.
     Break("joint", "self.class_loss * of_classes, tokens", "of_classes, tokens",
           "joint::test_the_losses_of_tags_and"),

@@ -293,7 +293,7 @@ def test_the_schedules_have_the_learning_rates_of_their_formulas() -> None:
 def test_the_rate_falls_to_its_end_with_the_last_step_where_epochs_differ_in_length(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, budget: list[str], pool: int
 ) -> None:
-    monkeypatch.setattr(buckets, "_MAX_TOKENS", 20)  # sentences so long that memory is at risk
+    monkeypatch.setattr(buckets, "MAX_TOKENS", 20)  # sentences so long that memory is at risk
     monkeypatch.setattr(buckets, "_POOL_BATCHES", pool)  # each of few sentences, by chance
     rates: list[float] = []
     next_step = Schedule.next_step
