@@ -100,7 +100,10 @@ class _Watched(torch.autograd.Function):
         with torch.enable_grad():
             # One segment after the other: memory holds the steps of one.
             for penalty in flow_penalties(ctx.network, inputs, of_states, ctx.segment, ctx.before):
-                parts = torch.autograd.grad(penalty, weights, allow_unused=True)
+                # Kept: segments share what is computed of the weights once, such as masked ones.
+                # What is a segment's own goes with its penalty.
+                parts = torch.autograd.grad(penalty, weights, allow_unused=True, retain_graph=True)
+                del penalty
                 # A weight that J does not depend on, such as the bias of a linear output, has none.
                 for number, part in enumerate(parts):
                     if part is not None:

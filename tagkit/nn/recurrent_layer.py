@@ -207,6 +207,7 @@ class RecurrentLayer(EncoderLayer):
             lambda own: _states(backwards, reverse_each(own, mask), segment),
             inputs,
             (list(forwards.parameters()), list(backwards.parameters())),
+            shared=is_watched(),
         )
         if is_watched():
             ahead = watch(forwards, inputs, ahead, segment)

@@ -38,6 +38,8 @@ def read_both(
     second: Callable[[Tensor], Tensor],
     inputs: Tensor,
     parameters: Sequence[Sequence[Tensor]],
+    *,
+    shared: bool = False,
 ) -> tuple[Tensor, Tensor]:
     """What two functions return for the same input, at the same time where that is possible.
 
@@ -46,6 +48,9 @@ def read_both(
         second: likewise.
         inputs: of both.
         parameters: that the first function reads, and those of the second; none in common.
+        shared: whether something else reads parameters too. A gradient then has a summand more, and
+            the order of its sum must be the same with a second thread as without one: the
+            function's own part is summed first.
     """
     executor = _executor.get()
     # In mixed precision one after the other. torch keeps the weights that it has cast to 16 bits
@@ -53,7 +58,8 @@ def read_both(
     # weight is then cast again depends on the order of the threads, and so does the rounding of its
     # gradient.
     mixed = torch.is_autocast_enabled("cpu")
-    if executor is None or inputs.device.type != "cpu" or mixed:
+    plain = executor is None and not (shared and torch.is_grad_enabled())
+    if plain or inputs.device.type != "cpu" or mixed:
         return first(inputs), second(inputs)
     if not torch.is_grad_enabled():
         return _at_once(executor, _with_modes(first), _with_modes(second), inputs, inputs)
@@ -75,7 +81,7 @@ class _Both(torch.autograd.Function):
     @staticmethod
     def forward(
         ctx: Any,
-        executor: Executor,
+        executor: Executor | None,
         functions: tuple[Callable[[Tensor], Tensor], Callable[[Tensor], Tensor]],
         count: int,
         inputs: Tensor,
@@ -116,13 +122,15 @@ class _Both(torch.autograd.Function):
 
 
 def _at_once(
-    executor: Executor,
+    executor: Executor | None,
     first: Callable[[Any], _Result],
     second: Callable[[Any], _Result],
     of_first: Any,
     of_second: Any,
 ) -> tuple[_Result, _Result]:
-    """The results of two functions, the second in the executor's thread."""
+    """The results of two functions, the second in the executor's thread, if there is one."""
+    if executor is None:
+        return first(of_first), second(of_second)
     pending: Future[_Result] = executor.submit(second, of_second)
     try:
         found = first(of_first)

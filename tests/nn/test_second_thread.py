@@ -9,6 +9,7 @@ import torch
 from cell_options import MOSTLY_SLOW, cell_of
 from torch import Tensor
 
+from tagkit.nn.information_flow import watched_flow
 from tagkit.nn.recurrent_layer import RecurrentLayer
 from tagkit.nn.second_thread import read_both, second_thread
 
@@ -62,6 +63,25 @@ def test_two_threads_give_the_states_and_gradients_of_one(cell: str, segment: in
     assert all(tensor.any() for tensor in expected.values() if tensor is not None)
     with second_thread():
         assert_same(computed(network), expected)
+
+
+@pytest.mark.parametrize("segment", [0, 3])
+@pytest.mark.parametrize("cell", MOSTLY_SLOW)
+def test_they_do_so_where_a_penalty_has_a_part_in_the_gradients(cell: str, segment: int) -> None:
+    network, inputs = layer(cell, segment), torch.randn(4, 7, 3)
+    if network.forwards.steps() is None or cell.startswith("echo-state"):
+        pytest.skip(f"{cell} has no recurrent weights that are trained")
+
+    def gradients() -> Found:
+        network.zero_grad()
+        with watched_flow() as penalties:
+            states = network.forward(inputs, MASK)
+        (states.relu().sum() + 0.3 * sum(penalties)).backward()
+        return {name: parameter.grad for name, parameter in network.named_parameters()}
+
+    expected = gradients()
+    with second_thread():
+        assert_same(gradients(), expected)
 
 
 def test_the_second_direction_is_read_and_gone_back_through_in_a_thread_of_its_own() -> None:
