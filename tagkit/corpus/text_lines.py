@@ -12,6 +12,8 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import BinaryIO
 
@@ -33,7 +35,6 @@ class _File:
         name: for messages.
         digest: SHA-256 of the file as it lies on the disk.
         path: where its lines can be read as UTF-8.
-        copy: keeps the copy while it is wanted; None where the file itself is read.
         mark: size and time of the file when it was indexed; None of a copy.
         places: offset in bytes of each line that is not blank.
         starts: number of the first line of each document.
@@ -42,7 +43,6 @@ class _File:
     name: str
     digest: str
     path: str
-    copy: "tempfile._TemporaryFileWrapper[bytes] | None"
     mark: tuple[int, int] | None = None
     places: "array[int]" = field(default_factory=lambda: array("q"))
     starts: "array[int]" = field(default_factory=lambda: array("q"))
@@ -99,7 +99,7 @@ class TextLines:
                 problem.
         """
         paths = [paths] if isinstance(paths, str) else list(paths)
-        self._files = [_indexed(path, encoding, max_line_chars, problem_of) for path in paths]
+        self._files = [self._indexed(path, encoding, max_line_chars, problem_of) for path in paths]
         self.path = ", ".join(file.name for file in self._files)
         digests = [file.digest for file in self._files]
         joined = "".join(f"{digest}\n" for digest in digests).encode()
@@ -126,6 +126,11 @@ class TextLines:
         number %= len(self)
         return next(self.lines(number, number + 1))
 
+    def files(self, start: int, end: int) -> list[tuple[int, int]]:
+        """Of lines `start` to `end` (exclusive), those of each file: first line, and line after."""
+        borders = [start, *(first for first in self._first if start < first < end), end]
+        return list(pairwise(borders)) if start < end else []
+
     def lines(self, start: int, end: int) -> Iterator[str]:
         """Lines `start` to `end` (exclusive), in constant memory.
 
@@ -144,53 +149,62 @@ class TextLines:
                         yield line
                         start += 1
 
+    @cached_property
+    def _copies(self) -> "tempfile._TemporaryFileWrapper[bytes]":
+        """Copies of files whose lines no offset finds, one after another.
+
+        They share a file, which is open as long as the lines are wanted: a file each would exceed
+        the limit of open files (often 1,024).
+        """
+        return tempfile.NamedTemporaryFile(prefix="tagkit-")
+
+    def _indexed(
+        self,
+        path: str,
+        encoding: str,
+        max_line_chars: int,
+        problem_of: Callable[[str], str | None] | None,
+    ) -> _File:
+        """A file with the places of its lines."""
+        name = source_name(path)
+        with rereadable(path) as local, open_bytes(local) as file:
+            is_plain = local == path and is_utf_8(encoding) and not isinstance(file, gzip.GzipFile)
+            copy = None if is_plain else self._copies
+            digest = digest_of(Path(local)) or ""
+            found = _File(name, digest, path if copy is None else copy.name)
+            place = 0 if copy is None else copy.tell()
+            if copy is None:
+                found.mark = _mark(file)
+                # A byte order mark is in the file, and in no line of it.
+                place = len(_MARK) if file.read(len(_MARK)) == _MARK else 0
+                file.seek(0)
+            begins = True  # whether the next line begins a document
+            number = 0
+            for lines in read_lines(file, name, encoding, max_line_chars=max_line_chars):
+                for number, line in enumerate(lines, number + 1):  # noqa: B020 - continues to count
+                    if problem_of and (problem := problem_of(line.removesuffix("\r"))):
+                        raise FormatError(name, number, problem)
+                    content = f"{line}\n".encode()
+                    is_blank = not line.strip()
+                    if not is_blank:
+                        if begins:
+                            found.starts.append(len(found.places))
+                        found.places.append(place)
+                    begins = is_blank
+                    place += len(content)
+                    if copy is not None:
+                        copy.write(content)
+            if copy is not None:
+                copy.flush()
+        if not found.places:
+            raise DataError(f"{name}: expected lines of text, found none")
+        return found
+
 
 def _text(line: bytes) -> str:
     """A line without its end; empty if it is blank."""
     text = line.decode().removesuffix("\n").removesuffix("\r")
     return text if text.strip() else ""
-
-
-def _indexed(
-    path: str,
-    encoding: str,
-    max_line_chars: int,
-    problem_of: Callable[[str], str | None] | None,
-) -> _File:
-    """A file with the places of its lines."""
-    name = source_name(path)
-    with rereadable(path) as local, open_bytes(local) as file:
-        is_plain = local == path and is_utf_8(encoding) and not isinstance(file, gzip.GzipFile)
-        copy = None if is_plain else tempfile.NamedTemporaryFile(prefix="tagkit-")
-        digest = digest_of(Path(local)) or ""
-        found = _File(name, digest, path if copy is None else copy.name, copy)
-        place = 0
-        if copy is None:
-            found.mark = _mark(file)
-            # A byte order mark is in the file, and in no line of it.
-            place = len(_MARK) if file.read(len(_MARK)) == _MARK else 0
-            file.seek(0)
-        begins = True  # whether the next line begins a document
-        number = 0
-        for lines in read_lines(file, name, encoding, max_line_chars=max_line_chars):
-            for number, line in enumerate(lines, number + 1):  # noqa: B020 - continues to count
-                if problem_of and (problem := problem_of(line.removesuffix("\r"))):
-                    raise FormatError(name, number, problem)
-                content = f"{line}\n".encode()
-                is_blank = not line.strip()
-                if not is_blank:
-                    if begins:
-                        found.starts.append(len(found.places))
-                    found.places.append(place)
-                begins = is_blank
-                place += len(content)
-                if copy is not None:
-                    copy.write(content)
-        if copy is not None:
-            copy.flush()
-    if not found.places:
-        raise DataError(f"{name}: expected lines of text, found none")
-    return found
 
 
 def _mark(file: BinaryIO) -> tuple[int, int]:

@@ -1,18 +1,23 @@
-"""Train, dev and test of a language model: plain texts, or pairs, in the units of the model."""
+"""Train, dev and test of a language model: plain texts, or pairs, in the units of the model.
 
-from collections.abc import Iterable
+Each of them is a file, or a folder of files that are a text each.
+"""
+
+import os
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from tagkit.config import DataConfig
 from tagkit.corpus.dataset import Split
+from tagkit.corpus.formats.source import STDIN
 from tagkit.corpus.splits import Corpus
 from tagkit.corpus.text_lines import TextLines
 from tagkit.corpus.unit_lines import UnitLines
-from tagkit.errors import DataError
+from tagkit.errors import ConfigError, DataError
 from tagkit.text.byte_pairs import BytePairs, train_byte_pairs
 from tagkit.text.pairs import DELIMITER, PairUnits, pair_problem
 from tagkit.text.units import CharacterUnits, Units, WordUnits
-from tagkit.wording import Message, Setting
+from tagkit.wording import OUTPUT, Message, Setting, reason
 
 
 def read_texts(data: DataConfig) -> Corpus:
@@ -51,6 +56,26 @@ def read_texts(data: DataConfig) -> Corpus:
     return Corpus(_split(data.train_file, UnitLines(lines, units, 0, stop)), dev, test)
 
 
+def refuse_inside(output: str, data: DataConfig) -> None:
+    """Refuse an output that would be part of a corpus, which each file in its folder is.
+
+    Raises:
+        ConfigError: it lies in the folder of a corpus.
+    """
+    place = Path(os.path.realpath(output))
+    for path in (data.train_file, data.dev_file, data.test_file):
+        if os.path.isdir(path) and place.is_relative_to(os.path.realpath(path)):
+            raise ConfigError(
+                "output.dir",
+                [
+                    Message(
+                        f"{output} lies in {path}, all of whose files are text to read; name "
+                        "another (", OUTPUT, ")"
+                    )
+                ],
+            )  # fmt: skip
+
+
 def read_text(path: str, data: DataConfig, units: Units) -> Split:
     """A text in units that are there already.
 
@@ -63,7 +88,41 @@ def read_text(path: str, data: DataConfig, units: Units) -> Split:
 
 def _read(path: str, data: DataConfig) -> TextLines:
     problem_of = pair_problem if data.pairs else None
-    return TextLines(path, data.encoding, data.max_line_chars, problem_of)
+    return TextLines(text_files(path), data.encoding, data.max_line_chars, problem_of)
+
+
+def text_files(path: str) -> list[str]:
+    """A file alone; of a folder all files in it and in its folders, by the order of their names.
+
+    Hidden files are left out.
+
+    Raises:
+        DataError: a folder cannot be read, is a link inside another, or has no file.
+    """
+    if path == STDIN or not os.path.isdir(path):
+        return [path]
+    found = list(_inside(Path(path)))
+    if not found:
+        raise DataError(f"{path}: expected files of text in this folder, found none")
+    return found
+
+
+def _inside(folder: Path) -> Iterator[str]:
+    try:
+        # Sorted, as the order of a file system differs between machines, and a text has its order.
+        entries = sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
+    except OSError as error:
+        raise DataError(f"{folder}: cannot be read as a folder: {reason(error)}") from None
+    for entry in entries:
+        if not entry.is_dir():
+            yield str(entry)
+        elif entry.is_symlink():
+            # It may lead back to a folder that holds it, and no digest of a folder follows it.
+            raise DataError(
+                f"{entry}: is a link to a folder, which is not followed; move its files here"
+            )
+        else:
+            yield from _inside(entry)
 
 
 def _units(data: DataConfig, lines: Iterable[str]) -> Units:

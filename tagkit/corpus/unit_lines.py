@@ -1,10 +1,11 @@
 """Lines of plain text as sentences of units, cut whenever they are needed.
 
-A file may be larger than memory: its lines are read once to count their units, and again by whoever
-goes through them.
+A file may be larger than memory: its lines are read and cut again by whoever goes through them.
 """
 
+import random
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import overload
 
 from tagkit.corpus.text_lines import TextLines
@@ -18,8 +19,6 @@ class UnitLines(Sequence[Sentence]):
     Attributes:
         lines: the whole text.
         cut_by: the units.
-        units: number of all units, the ends of lines not counted.
-        characters: number of all characters (code points), one for each end of a line included.
     """
 
     def __init__(
@@ -28,14 +27,37 @@ class UnitLines(Sequence[Sentence]):
         """The lines from `start` on and before `stop`; None for all."""
         self.lines, self.cut_by = lines, cut_by
         self._start, self._stop = start, len(lines) if stop is None else stop
-        self.units = self.characters = 0
-        for line in self.texts():
-            self.units += len(cut_by.strings(line))
-            self.characters += len(line) + 1
+
+    # Counted when they are asked for: units that byte pairs of another model replace never are.
+    @cached_property
+    def units(self) -> int:
+        """Number of all units, the ends of lines not counted."""
+        return sum(len(self.cut_by.strings(line)) for line in self.texts())
+
+    @cached_property
+    def characters(self) -> int:
+        """Number of all characters (code points), one for each end of a line included."""
+        return sum(len(line) + 1 for line in self.texts())
+
+    def files(self) -> list["UnitLines"]:
+        """The lines of each file by themselves."""
+        return [
+            UnitLines(self.lines, self.cut_by, start, stop)
+            for start, stop in self.lines.files(self._start, self._stop)
+        ]
 
     def cut_again(self, cut_by: Units) -> "UnitLines":
         """The same lines in other units."""
         return UnitLines(self.lines, cut_by, self._start, self._stop)
+
+    def sampled(self, dropout: float, seed: int) -> Iterator[Sentence]:
+        """The lines in units of which each possible merge is left out with a probability.
+
+        The same seed gives the same units.
+        """
+        generator = random.Random(seed)
+        sample = self.cut_by.sample
+        return (Sentence(tuple(sample(line, dropout, generator))) for line in self.texts())
 
     def texts(self) -> Iterator[str]:
         """The lines as they are written."""

@@ -11,7 +11,7 @@ Sentences that are independent of each other are an example each, as in the othe
 """
 
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import IO
@@ -40,8 +40,10 @@ def unit_ids(
         lines: units of each.
         ids: of the units that are known.
         unknown: id of all others.
-        end: id of the end of a line.
+        end: id of the end of a line. A unit in a line that has this id by its name is an unknown
+            one: a word "</s>" ends no line.
     """
+    ids = {unit: number for unit, number in ids.items() if number != end}
     with tempfile.TemporaryFile(prefix="tagkit-units-") as file:
         total = _write(file, lines, ids, unknown, end)
         # The map keeps a handle of its own.
@@ -63,6 +65,12 @@ def _write(
     total += file.write(np.array(waiting, np.int32).tobytes())
     file.flush()
     return total // np.dtype(np.int32).itemsize
+
+
+def places_of(ids: UnitIds, unit: int) -> Iterator[Ids]:
+    """Where a unit stands in a text, in order, part after part: a text may exceed memory."""
+    for start in range(0, len(ids), _IDS_AT_ONCE):
+        yield np.flatnonzero(ids[start : start + _IDS_AT_ONCE] == unit).astype(np.int64) + start
 
 
 @dataclass(frozen=True)
@@ -104,7 +112,8 @@ class UnitStream:
         """Number of units that count."""
         if self.delimiter is None:
             return len(self.ids) - 1
-        return int((self.ends - np.flatnonzero(self.ids == self.delimiter) - 1).sum())
+        delimiters = np.concatenate([*places_of(self.ids, self.delimiter)])
+        return int((self.ends - delimiters - 1).sum())
 
     def batch(self, indices: Sequence[int] | Ids) -> Batch:
         """The examples at `indices`, in that order.
@@ -153,7 +162,7 @@ def streams_of(ids: UnitIds, count: int, segment: int) -> UnitStream:
 def lines_of(ids: UnitIds) -> UnitStream:
     """A text whose lines are independent of each other, each an example."""
     # The first id is the end of a line too, so that each line begins after one.
-    borders = np.flatnonzero(ids == ids[0]).astype(np.int64) + 1
+    borders = np.concatenate([*places_of(ids, ids[0])]) + 1
     return UnitStream(ids, borders[:-1], borders[1:], None)
 
 

@@ -78,6 +78,21 @@ def test_several_files_follow_each_other_and_each_begins_a_document(tmp_path: Pa
     digests = [str(digest_of(Path(path))) for path in (one, two, one)]
     assert lines.digest == digest_of_bytes("".join(f"{each}\n" for each in digests).encode())
     assert lines.digest != TextLines([two, one, one]).digest
+    assert lines.files(0, 6) == [(0, 2), (2, 4), (4, 6)]
+    assert lines.files(1, 4) == [(1, 2), (2, 4)]
+    assert lines.files(2, 3) == [(2, 3)]
+    assert lines.files(3, 3) == []
+
+
+def test_any_number_of_packed_files_is_one_open_file(tmp_path: Path) -> None:
+    paths = [
+        written(tmp_path / f"{number}.gz", gzip.compress(f"{number} é\n\nb\n".encode()))
+        for number in range(9)
+    ]
+    lines = TextLines(paths)
+    assert len({file.path for file in lines._files}) == 1
+    assert list(lines) == [line for number in range(9) for line in (f"{number} é", "b")]
+    assert [lines[number] for number in (16, 2, 17)] == ["8 é", "1 é", "b"]
 
 
 def test_a_number_beyond_the_lines_is_an_index_error(tmp_path: Path) -> None:

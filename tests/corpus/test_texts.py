@@ -1,13 +1,14 @@
-"""Train, dev and test of a language model of pairs."""
+"""Train, dev and test of a language model: files, folders of them, and pairs."""
 
+import gzip
 from pathlib import Path
 
 import pytest
 
 from tagkit.config import DataConfig
-from tagkit.corpus.texts import read_texts
+from tagkit.corpus.texts import read_texts, text_files
 from tagkit.corpus.unit_lines import UnitLines
-from tagkit.errors import FormatError
+from tagkit.errors import DataError, FormatError
 from tagkit.text.byte_pairs import BytePairs
 from tagkit.text.pairs import DELIMITER, within
 
@@ -47,3 +48,54 @@ def test_the_first_line_that_is_no_pair_is_named_with_file_and_number(
     message = str(error.value)
     assert message.startswith(f"{path}:3: expected a prefix and its continuation with one tab")
     assert message.endswith(repr(line))
+
+
+def folder_of_texts(place: Path) -> Path:
+    (place / "texts" / "b").mkdir(parents=True)
+    for name, content in {
+        "c.txt": b"five\nsix\n",
+        "b/z.gz": gzip.compress(b"three\n\nfour"),
+        "a.txt": b"one\ntwo\n",
+        ".hidden": b"\xff",
+    }.items():
+        (place / "texts" / name).write_bytes(content)
+    return place / "texts"
+
+
+def test_a_folder_is_its_files_by_name_and_dev_the_last_lines_of_them(tmp_path: Path) -> None:
+    texts = folder_of_texts(tmp_path)
+    assert text_files(str(texts)) == [str(texts / name) for name in ("a.txt", "b/z.gz", "c.txt")]
+    assert text_files("-") == ["-"]
+    corpus = read_texts(DataConfig(train_file=f"{texts}/", dev_fraction=0.5))
+    train, dev = corpus.train.sentences, corpus.dev.sentences
+    assert isinstance(train, UnitLines)
+    assert isinstance(dev, UnitLines)
+    assert [list(part.texts()) for part in train.files()] == [["one", "two"], ["three"]]
+    assert [list(part.texts()) for part in dev.files()] == [["four"], ["five", "six"]]
+    assert (train.units, train.characters, dev.units, dev.characters) == (3, 14, 3, 14)
+    assert (corpus.train.path, corpus.dev.path) == (f"{texts}/", "texts (split off)")
+
+
+def test_a_folder_that_is_no_text_is_refused_by_the_name_of_what_is_wrong(tmp_path: Path) -> None:
+    texts = folder_of_texts(tmp_path)
+    data = DataConfig(train_file=str(texts))
+    (texts / "b" / "z.gz").write_bytes(b"ok\n\nno\xff\n")
+    with pytest.raises(FormatError) as bad:
+        read_texts(data)
+    assert str(bad.value).startswith(f"{texts}/b/z.gz:3: byte 6 is not utf-8")
+    (texts / "b" / "z.gz").write_bytes(b"\n")
+    with pytest.raises(DataError, match=r"b/z\.gz: expected lines of text, found none$"):
+        read_texts(data)
+    (texts / "b" / "z.gz").unlink()
+    (texts / "b" / "again").symlink_to(texts)
+    with pytest.raises(DataError) as link:
+        read_texts(data)
+    assert str(link.value) == (
+        f"{texts}/b/again: is a link to a folder, which is not followed; move its files here"
+    )
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(DataError) as none:
+        text_files(str(tmp_path / "empty"))
+    assert str(none.value) == (
+        f"{tmp_path}/empty: expected files of text in this folder, found none"
+    )

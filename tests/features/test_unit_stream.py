@@ -1,15 +1,19 @@
 """A text as streams of segments: every unit is predicted once, after the unit before it."""
 
 import random
+import tracemalloc
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tagkit.features import unit_stream
 from tagkit.features.unit_stream import (
     backwards,
     continuations_of,
     lines_of,
+    places_of,
     steps_of,
     streams_of,
     unit_ids,
@@ -22,6 +26,8 @@ IDS = {"</s>": 2, "a": 3, "b": 4}
 def test_lines_are_ids_with_an_end_before_the_first_and_after_each() -> None:
     ids = unit_ids([["a", "b"], ["?", "a"]], IDS, UNKNOWN_ID, 2)
     assert ids.tolist() == [2, 3, 4, 2, 1, 3, 2]
+    # A word that is written like an end is none.
+    assert unit_ids([["a", "</s>", "b"]], IDS, UNKNOWN_ID, 2).tolist() == [2, 3, 1, 4, 2]
     # The last line comes first, and its last unit.
     assert backwards(ids).tolist() == [2, 3, 1, 2, 4, 3, 2]
 
@@ -83,3 +89,23 @@ def test_of_pairs_the_units_after_the_delimiter_count_and_the_end(
         wanted = batch.target("units")[row][batch.target("counted")[row]] + UNKNOWN_ID
         assert wanted.tolist() == [*(ids.get(unit, UNKNOWN_ID) for unit in pairs[pair][1]), 2]
     assert int(batch.target("counted").sum()) == found.target_count
+
+
+def test_places_are_found_part_by_part_in_constant_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    ids = np.array([2, 0, 2, 2, 1, 0, 2], np.int32)
+    for at_once in (1, 3, 7, 99):
+        monkeypatch.setattr(unit_stream, "_IDS_AT_ONCE", at_once)
+        for text in (ids, ids[::-1]):
+            found = np.concatenate([*places_of(text, 2)])
+            assert found.tolist() == [place for place, unit in enumerate(text) if unit == 2]
+        assert lines_of(ids).lengths.tolist() == [2, 1, 3]
+    monkeypatch.setattr(unit_stream, "_IDS_AT_ONCE", 1 << 10)
+    many = np.zeros(1 << 20, np.int32)
+    many[::4096] = 2
+    tracemalloc.start()
+    try:
+        assert sum(map(len, places_of(many, 2))) == 256
+        assert len(lines_of(many)) == 255
+        assert tracemalloc.get_traced_memory()[1] < 1 << 18  # of 4 MB of ids
+    finally:
+        tracemalloc.stop()
