@@ -1,7 +1,11 @@
-"""BPE-dropout: the batches of training with words that are cut into other units each time."""
+"""BPE-dropout: training with words that are cut into other units each time.
+
+Models with labels cut the words of each batch. A language model reads one long row of units, in
+which the place of each depends on all before it: it cuts the whole text before each epoch.
+"""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,6 +14,7 @@ from tagkit.features.batch import Batch
 from tagkit.features.bucketing import Ids
 from tagkit.features.document_batches import documents_of_rows
 from tagkit.features.encoding import Encoded, encode_words, index, words_and_tokens
+from tagkit.features.unit_stream import UnitStream
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.text.records import Sentence
 
@@ -45,3 +50,46 @@ class UnitDropout:
         words, tokens = words_and_tokens(indexed, encoded_words, np.arange(len(chosen)))
         documents = documents_of_rows(np.asarray(indices), self.encoded.indexed.documents)
         return self.encoded.batch(indices, (words, replace(tokens, documents=documents)))
+
+
+class RecutText:
+    """A training text whose units are drawn anew before each epoch; an example is a segment.
+
+    Attributes:
+        stream: the text in its present units; at first those of prediction.
+    """
+
+    def __init__(self, cut: Callable[[int | None], UnitStream]) -> None:
+        """`cut` gives the text in the units that follow from a seed, or without dropout of None."""
+        self._cut = cut
+        self._seed: int | None = None
+        self.stream = cut(None)
+
+    def cut_anew(self, seed: int) -> UnitStream:
+        """Cut the text for an epoch; a seed gives the same units each time."""
+        if seed != self._seed:  # a run that is resumed plans its epoch more than once
+            self.stream, self._seed = self._cut(seed), seed
+        return self.stream
+
+    def __len__(self) -> int:
+        """Number of examples."""
+        return len(self.stream)
+
+    @property
+    def lengths(self) -> Ids:
+        """(examples,) number of units in each."""
+        return self.stream.lengths
+
+    @property
+    def target_count(self) -> int:
+        """Number of units that count."""
+        return self.stream.target_count
+
+    @property
+    def documents(self) -> None:
+        """None, as of `UnitStream`."""
+        return None
+
+    def batch(self, indices: Sequence[int] | Ids) -> Batch:
+        """The examples at `indices`, in that order."""
+        return self.stream.batch(indices)

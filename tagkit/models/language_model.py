@@ -22,7 +22,7 @@ from torch import Tensor
 from tagkit.config import Config, DataConfig, fixed
 from tagkit.corpus.dataset import LabelKinds, Split
 from tagkit.corpus.splits import Corpus
-from tagkit.corpus.texts import read_text, read_texts
+from tagkit.corpus.texts import read_text, read_texts, refuse_inside
 from tagkit.corpus.unit_lines import UnitLines
 from tagkit.errors import BundleError, ConfigError, DataError
 from tagkit.evaluation.criterion import AUTO, LOSS, Criterion
@@ -30,17 +30,13 @@ from tagkit.evaluation.report import Report
 from tagkit.features.bucketing import Ids
 from tagkit.features.examples import Examples
 from tagkit.features.targets import Target
+from tagkit.features.unit_dropout import RecutText
 from tagkit.features.unit_reading import UnitReading
-from tagkit.features.unit_stream import (
-    UnitStream,
-    continuations_of,
-    lines_of,
-    steps_of,
-    streams_of,
-)
+from tagkit.features.unit_stream import UnitStream, steps_of
 from tagkit.features.vocabulary import RESERVED, Vocabulary
 from tagkit.models.building import build_encoder
 from tagkit.models.description import Description, encoder_name
+from tagkit.models.language_examples import examples_of
 from tagkit.models.language_network import LanguageModel, mapped, tensors_of
 from tagkit.models.language_scoring import language_report
 from tagkit.models.model import Model
@@ -52,7 +48,7 @@ from tagkit.models.task_records import (
     SentenceBatch,
     TrainingData,
 )
-from tagkit.models.text_scoring import ids_of, units_of
+from tagkit.models.text_scoring import units_of
 from tagkit.nn.embedding import TokenEmbedding, WordEmbedding
 from tagkit.nn.softmax import SOFTMAXES
 from tagkit.nn.softmax.halting import HaltingSoftmax
@@ -74,7 +70,13 @@ class LanguageTask(Task):
     annotates = False
 
     def read(self, config: Config) -> Corpus:
-        """The texts; without `data.dev_file`, the last lines of the training text are dev."""
+        """The texts; without `data.dev_file`, the last lines of the training text are dev.
+
+        Raises:
+            ConfigError: the run would write into a folder of texts.
+            DataError: a text cannot be read, or is too short.
+        """
+        refuse_inside(config.output.dir, config.data)
         return read_texts(config.data)
 
     def read_text(self, vocabulary: Vocabulary, path: str, data: DataConfig) -> Split:
@@ -165,19 +167,16 @@ class LanguageTask(Task):
         vocabulary: Vocabulary,
         weights: Sequence[float] | None,
         beside: Mapping[str, Target] = MappingProxyType({}),
-    ) -> UnitStream:
+    ) -> UnitStream | RecutText:
         """The text as streams of segments, or as independent lines."""
-        ids = ids_of(config, sentences, vocabulary)
-        if config.data.loss_on == "continuation":
-            return continuations_of(ids, RESERVED + vocabulary.words.index(DELIMITER))
-        if config.data.context == "line":
-            return lines_of(ids)
-        return streams_of(ids, fixed(config.train.batch_size), fixed(config.train.bptt))
+        return examples_of(config, sentences, vocabulary)
 
     def batches(
         self, encoded: Examples, config: Config, generator: np.random.Generator
     ) -> list[list[Ids]]:
         """The next segment of each stream; lines at random where they are independent."""
+        if isinstance(encoded, RecutText):
+            encoded = encoded.cut_anew(int(generator.integers(2**63)))
         assert isinstance(encoded, UnitStream)
         if encoded.streams is None:
             return super().batches(encoded, config, generator)

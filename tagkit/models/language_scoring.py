@@ -9,7 +9,7 @@ from tagkit.corpus.unit_lines import UnitLines
 from tagkit.errors import DataError
 from tagkit.evaluation.language_report import LanguageReport, PairFigures
 from tagkit.features.bucketing import batches_in_order
-from tagkit.features.unit_stream import UnitIds, continuations_of
+from tagkit.features.unit_stream import UnitIds, continuations_of, places_of
 from tagkit.features.vocabulary import RESERVED, UNKNOWN_ID, Vocabulary
 from tagkit.limits import BATCH_SIZE, BATCH_TOKENS
 from tagkit.models.language_network import FIRST_ROW, LanguageModel
@@ -48,21 +48,28 @@ def language_report(
                 Setting("data.context", "line"),
             )
         )
-    ids = ids_of(context.config, lines, context.vocabulary)
-    pairs = pair_figures(model, ids, context.vocabulary) if data.pairs else None
-    if pairs and on_pairs:
-        nats, units = pairs.nats, pairs.units
-    else:
+    files = lines.files() if isinstance(lines, UnitLines) else [lines]
+    pairs, nats, units, unknown = None, 0.0, 0, 0
+    # Each file is a text of its own, with a state and a cache of its own. Lines by themselves are
+    # those of all files, of which longer batches can be made.
+    for text in [lines] if by_line else files:
+        ids = ids_of(context.config, text, context.vocabulary)
+        if data.pairs:
+            pairs = pair_figures(model, ids, context.vocabulary)
+        if pairs and on_pairs:
+            nats, units, unknown = pairs.nats, pairs.units, pairs.unknown
+            continue
         parts = unit_nats_by_line(model, ids) if by_line else unit_nats(model, ids, cache=cache)
-        nats = sum(float(part.sum(dtype=torch.float64)) for part in parts)
-        units = len(ids) - 1
-    unknown = pairs.unknown if pairs and on_pairs else int((ids == UNKNOWN_ID).sum())
+        nats += sum(float(part.sum(dtype=torch.float64)) for part in parts)
+        units += len(ids) - 1
+        unknown += sum(map(len, places_of(ids, UNKNOWN_ID)))
     return LanguageReport(
         nats=nats,
         units=units,
         unknown=unknown,
         characters=_characters(lines, continuations=on_pairs),
         lines=len(lines),
+        files=len(files),
         unit=data.unit,
         context=data.context,
         pairs=pairs,

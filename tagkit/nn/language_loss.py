@@ -22,20 +22,19 @@ These layers serve training alone.
 """
 
 from collections.abc import Mapping
-from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.autograd.function import once_differentiable
 
 from tagkit.nn.depth import Highway
 from tagkit.nn.padding import weight_of_tokens
+from tagkit.nn.softmax.cross_entropy import cross_entropy
 
 # Both of Rei 2017, section 4.
 PREDICTED_WORDS = 7500
 _UNITS = 50  # of the tanh layer
 
-# Scores that exist at one time, 4 MB of them: tokens times words may be hundreds.
+# Scores that exist at one time, 4 MB of them: a batch of a tagger must not grow by its words.
 _SCORES_AT_ONCE = 2**20
 
 # Of each token the states that have read nothing after it, and those that have read nothing before
@@ -139,7 +138,9 @@ class WordPredictor(nn.Module):
         """
         inner: Tensor = self.transform(states)
         output = self.output
-        return softmax_loss(inner, output.weight, output.bias, word_ids, weights)
+        return cross_entropy(
+            inner, output.weight, output.bias, word_ids, weights, scores=_SCORES_AT_ONCE
+        )
 
 
 class TanhLayer(nn.Module):
@@ -176,60 +177,6 @@ TRANSFORMS: Mapping[str, type[TanhLayer] | type[HighwayLayer]] = {
     "words": TanhLayer,
     "characters": HighwayLayer,
 }
-
-
-def softmax_loss(
-    inputs: Tensor, weight: Tensor, bias: Tensor, classes: Tensor, weights: Tensor
-) -> Tensor:
-    """The weighted sum of -log softmax(weight x + bias) at one class of each row x.
-
-    The scores of all classes exist for some rows at a time, and their gradient is computed at once:
-    memory is that of the inputs and of the layer, whatever the number of rows is.
-
-    Args:
-        inputs: (rows, features).
-        weight: (classes, features).
-        bias: (classes,).
-        classes: (rows,) int64.
-        weights: (rows,) of the rows; no gradient goes to them.
-    """
-    found: Tensor = _SoftmaxLoss.apply(  # type: ignore[no-untyped-call]
-        inputs, weight, bias, classes, weights
-    )
-    return found
-
-
-class _SoftmaxLoss(torch.autograd.Function):
-    @staticmethod
-    def forward(
-        ctx: Any, inputs: Tensor, weight: Tensor, bias: Tensor, classes: Tensor, weights: Tensor
-    ) -> Tensor:
-        total = inputs.new_zeros(())
-        by_inputs = torch.empty_like(inputs)
-        by_weight, by_bias = torch.zeros_like(weight), torch.zeros_like(bias)
-        size = max(1, _SCORES_AT_ONCE // len(weight))
-        parts = (torch.split(each, size) for each in (inputs, classes, weights, by_inputs))
-        for rows, gold, weighed, by_rows in zip(*parts, strict=True):
-            gold, weighed = gold.unsqueeze(1), weighed.unsqueeze(1)  # (rows, 1)
-            # (rows, classes), turned into probabilities and then into a gradient in place
-            scores = torch.addmm(bias, rows, weight.t())
-            scores -= scores.amax(1, keepdim=True)
-            at_gold = scores.gather(1, gold)
-            sums = scores.exp_().sum(1, keepdim=True)
-            total += (weighed * (sums.log() - at_gold)).sum()
-            # The gradient of -log softmax by the scores is the softmax, less 1 at the class.
-            scores.mul_(weighed / sums).scatter_add_(1, gold, -weighed)
-            torch.mm(scores, weight, out=by_rows)
-            by_weight.addmm_(scores.t(), rows)
-            by_bias += scores.sum(0)
-        ctx.save_for_backward(by_inputs, by_weight, by_bias)
-        return total
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        by_inputs, by_weight, by_bias = ctx.saved_tensors
-        return gradient * by_inputs, gradient * by_weight, gradient * by_bias, None, None
 
 
 def _linear(inputs: int, outputs: int) -> nn.Linear:

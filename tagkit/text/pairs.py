@@ -7,7 +7,8 @@ the delimiter, and what it predicts next is the continuation (Liu et al. 2018; J
 2021, section 9.9, contextual generation).
 """
 
-from collections.abc import Sequence
+import random
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -46,8 +47,11 @@ class PairUnits(Units):
 
     def strings(self, line: str) -> list[str]:
         """The texts of the units alone."""
-        first, *others = ([*map(_inner, self.units.strings(s))] for s in line.split(DELIMITER))
-        return [*first, *(unit for side in others for unit in (DELIMITER, *side))]
+        return _by_side(line, self.units.strings)
+
+    def sample(self, line: str, dropout: float, generator: random.Random) -> list[str]:
+        """As `strings`, with the units of each side drawn at random."""
+        return _by_side(line, lambda side: self.units.sample(side, dropout, generator))
 
     def join(self, units: Sequence[str]) -> str:
         """The line that has these units."""
@@ -78,6 +82,11 @@ def pair_problem(line: str) -> str | None:
 def within(units: Units) -> Units:
     """The units of each side of a pair; of other lines the units as they are."""
     return units.units if isinstance(units, PairUnits) else units
+
+
+def _by_side(line: str, cut: Callable[[str], list[str]]) -> list[str]:
+    first, *others = ([*map(_inner, cut(side))] for side in line.split(DELIMITER))
+    return [*first, *(unit for side in others for unit in (DELIMITER, *side))]
 
 
 def _inner(unit: str) -> str:

@@ -1,6 +1,6 @@
 """Units of text: what a network reads one after another, words, characters or byte pairs.
 
-A table of units would be `UNITS`; each kind cuts a line into units and joins them again:
+Each kind cuts a line into units and joins them again:
 
     word         stretches of the line, as a tokenizer of `text.tokenizer` finds them
     character    code points (not grapheme clusters: their number is open, and none would be cut)

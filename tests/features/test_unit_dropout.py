@@ -10,8 +10,9 @@ from vocabularies import NO_FEATURES
 from tagkit.features.batch import Batch
 from tagkit.features.encoding import encode
 from tagkit.features.targets import Target
-from tagkit.features.unit_dropout import UnitDropout
+from tagkit.features.unit_dropout import RecutText, UnitDropout
 from tagkit.features.unit_reading import UnitReading
+from tagkit.features.unit_stream import UnitStream, streams_of
 from tagkit.features.vocabulary import RESERVED, Vocabulary
 from tagkit.text.byte_pairs import BytePairs
 from tagkit.text.records import Sentence
@@ -83,3 +84,22 @@ def test_one_seed_gives_one_batch_and_without_dropout_it_is_that_of_prediction(
     assert equal(found.batch([0, 1], 7), found.batch([0, 1], 7))
     assert not all(equal(found.batch([0, 1], 7), found.batch([0, 1], seed)) for seed in range(9))
     assert equal(dropout(vocabulary, 1e-9).batch([0, 1], 7), found.encoded.batch([0, 1]))
+
+
+def test_a_text_is_cut_once_for_each_seed_and_read_as_it_was_cut_last() -> None:
+    seeds = []
+
+    def cut(seed: int | None) -> UnitStream:
+        seeds.append(seed)
+        return streams_of(np.arange(2, 8 + 2 * (seed or 0), dtype=np.int32), 2, 2)
+
+    found = RecutText(cut)
+    for seed, units in ((None, 5), (3, 11), (3, 11), (1, 7)):
+        if seed is not None:
+            assert found.cut_anew(seed) is found.stream
+        assert found.target_count == found.lengths.sum() == units
+        assert len(found) == len(found.stream)
+        batch, same = found.batch([0, len(found) - 1]), found.stream.batch([0, len(found) - 1])
+        assert batch.target("units").tolist() == same.target("units").tolist()
+    assert seeds == [None, 3, 1]
+    assert found.documents is None

@@ -143,6 +143,32 @@ def test_a_cache_is_that_of_the_whole_text_however_it_is_read(
     assert "cache" not in plain.to_dict()
 
 
+@torch.no_grad()
+@pytest.mark.parametrize("option", ["context=stream", "direction=backward", "context=line"])
+def test_the_scores_of_several_files_are_the_sums_of_theirs(tmp_path: Path, option: str) -> None:
+    context = context_of(f"data.{option}")
+    cache = CacheOptions(window=9, theta=0.7, share=0.3)
+    texts = [["a b c", "c b a a"], ["b b x c"], ["a", "c c a"]]
+    one, paths = [], []
+    for number, lines in enumerate(texts):
+        paths.append(str(tmp_path / f"{number}.txt"))
+        one.append(split_of(context, Path(paths[-1]), lines))
+    units = UnitLines(TextLines(paths), units_of(context.vocabulary))
+    several = Split(path=str(tmp_path), sentences=units, detection=None)
+    joined = split_of(context, tmp_path / "all.txt", [line for lines in texts for line in lines])
+    for used in [None] if option == "context=line" else [None, cache]:
+        whole = language_report(context, several, used)
+        parts = [language_report(context, part, used) for part in one]
+        assert whole.nats == pytest.approx(sum(part.nats for part in parts), rel=1e-12)
+        for name in ("units", "unknown", "characters", "lines"):
+            assert getattr(whole, name) == sum(getattr(part, name) for part in parts)
+        assert (whole.units, whole.unknown, whole.to_dict()["files"]) == (20, 1, 3)
+        assert "files" not in parts[0].to_dict()
+        # In one file each line has those before it; lines by themselves do not.
+        other = language_report(context, joined, used).nats
+        assert (whole.nats == pytest.approx(other, rel=1e-6)) == (option == "context=line")
+
+
 def test_a_cache_needs_a_model_that_reads_on(tmp_path: Path) -> None:
     context = context_of("data.context=line")
     split = split_of(context, tmp_path / "a.txt", ["a b"])

@@ -6,8 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from tagkit.nn import language_loss
-from tagkit.nn.language_loss import LanguageLoss, NeighbourLoss, Sides, softmax_loss
+from tagkit.nn.language_loss import LanguageLoss, NeighbourLoss, Sides
 
 FEATURES, WORDS, TIME = 3, 6, 5
 LENGTHS = (5, 1, 3, 2)
@@ -103,27 +102,6 @@ def test_every_parameter_gets_a_gradient() -> None:
     for name, parameter in ours.named_parameters():
         assert parameter.grad is not None, name
         assert parameter.grad.abs().sum() > 0, name
-
-
-@pytest.mark.parametrize("at_once", [1, 2 * WORDS, 2**22])
-def test_gradients_of_the_softmax_are_exact_however_many_scores_there_are_at_once(
-    at_once: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    inputs, weight, bias = drawn(5, 3), drawn(WORDS, 3, seed=2), drawn(WORDS, seed=3)
-    classes, weights = torch.tensor([0, 5, 2, 2, 1]), torch.tensor([1.0, 0.5, 3, 0, 1]).double()
-    trained = [one.requires_grad_() for one in (inputs, weight, bias)]
-    each = nn.functional.cross_entropy(inputs @ weight.T + bias, classes, reduction="none")
-    monkeypatch.setattr(language_loss, "_SCORES_AT_ONCE", at_once)
-    found = softmax_loss(*trained, classes, weights)
-    torch.testing.assert_close(found, (weights * each).sum())
-    expected = torch.autograd.grad(7 * (weights * each).sum(), trained)
-    torch.testing.assert_close(torch.autograd.grad(7 * found, trained), expected)
-
-
-def test_scores_of_any_size_have_a_finite_loss() -> None:
-    big = 1e4 * torch.eye(3)
-    found = softmax_loss(big, torch.eye(3), torch.zeros(3), torch.tensor([0, 1, 0]), torch.ones(3))
-    assert float(found) == pytest.approx(1e4)
 
 
 def test_padding_has_no_part_in_it_and_a_sentence_costs_the_same_alone_and_in_a_batch() -> None:

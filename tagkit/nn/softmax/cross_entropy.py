@@ -1,9 +1,9 @@
 """Cross-entropy of a linear layer over many units, in little memory, with its own gradient.
 
-    loss = sum over tokens of -log p(y | h),   p(. | h) = softmax(W h + b)
+    loss = sum over tokens of -w log p(y | h),   p(. | h) = softmax(W h + b)
 
-With G = p - onehot(y) of all tokens, (tokens, units), the gradients are (Goodfellow, Bengio and
-Courville, section 6.2.2.3)
+where w is a token's weight, 1 as a rule. With G = w (p - onehot(y)) of all tokens, (tokens, units),
+the gradients are (Goodfellow, Bengio and Courville, section 6.2.2.3)
 
     dh = G W,   dW = G^T h,   db = sum of G over tokens
 
@@ -22,12 +22,23 @@ from torch.autograd.function import once_differentiable
 SCORES = 2**25
 
 
-def token_chunks(states: Tensor, units: int) -> tuple[Tensor, ...]:
-    """(tokens, hidden) in parts of so many tokens that their scores are at most `SCORES`."""
-    return torch.split(states, max(1, SCORES // units))
+def token_chunks(states: Tensor, units: int, scores: int | None = None) -> tuple[Tensor, ...]:
+    """(tokens, hidden) in parts of so many tokens that they have at most `scores` scores.
+
+    None stands for `SCORES`.
+    """
+    return torch.split(states, max(1, (scores or SCORES) // units))
 
 
-def cross_entropy(states: Tensor, weight: Tensor, bias: Tensor, targets: Tensor) -> Tensor:
+def cross_entropy(
+    states: Tensor,
+    weight: Tensor,
+    bias: Tensor,
+    targets: Tensor,
+    weights: Tensor | None = None,
+    *,
+    scores: int | None = None,
+) -> Tensor:
     """Nats of all targets, summed.
 
     Args:
@@ -35,9 +46,11 @@ def cross_entropy(states: Tensor, weight: Tensor, bias: Tensor, targets: Tensor)
         weight: (units, hidden).
         bias: (units,).
         targets: (tokens,) int64.
+        weights: (tokens,) in the sum, to which no gradient goes; None where all are 1.
+        scores: that are in memory at a time; None for `SCORES`.
     """
     total: Tensor = _CrossEntropy.apply(  # type: ignore[no-untyped-call]
-        states, weight, bias, targets
+        states, weight, bias, targets, weights, scores
     )
     return total
 
@@ -57,7 +70,15 @@ def target_log_probs(states: Tensor, weight: Tensor, bias: Tensor, targets: Tens
 
 class _CrossEntropy(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, states: Tensor, weight: Tensor, bias: Tensor, targets: Tensor) -> Tensor:
+    def forward(
+        ctx: Any,
+        states: Tensor,
+        weight: Tensor,
+        bias: Tensor,
+        targets: Tensor,
+        weights: Tensor | None,
+        scores_at_once: int | None,
+    ) -> Tensor:
         of_states, of_weight, of_bias = ctx.needs_input_grad[:3]
         d_states = torch.empty_like(states) if of_states else None
         d_weight = torch.zeros_like(weight) if of_weight else None
@@ -65,17 +86,21 @@ class _CrossEntropy(torch.autograd.Function):
         # Of thousands of tokens in float64: the sum of an epoch's losses is made of these.
         total = states.new_zeros((), dtype=torch.float64)
         start = 0
-        for part in token_chunks(states, len(weight)):
+        for part in token_chunks(states, len(weight), scores_at_once):
             tokens = slice(start, start + len(part))
-            wanted = targets[tokens].unsqueeze(1)
-            scores = torch.addmm(bias, part, weight.t())
+            gold = targets[tokens].unsqueeze(1)
+            weighed = part.new_ones(1, 1) if weights is None else weights[tokens].unsqueeze(1)
+            scores = torch.addmm(bias, part, weight.t())  # (tokens of the part, units)
             # softmax(s) = exp(s - largest) / sum, in place; log p(y) = s[y] - largest - log(sum)
             scores.sub_(scores.amax(1, keepdim=True))
-            total -= scores.gather(1, wanted).sum(dtype=torch.float64)
+            at_gold = scores.gather(1, gold)
             sums = scores.exp_().sum(1, keepdim=True)
-            total += sums.log().sum(dtype=torch.float64)
-            scores.div_(sums)
-            scores.scatter_add_(1, wanted, scores.new_full((len(part), 1), -1))  # G
+            total += (weighed * (sums.log() - at_gold)).sum(dtype=torch.float64)
+            if weights is None:
+                scores.div_(sums)
+            else:
+                scores.mul_(weighed / sums)
+            scores.scatter_add_(1, gold, -weighed.expand_as(gold))  # G
             if d_states is not None:
                 torch.mm(scores, weight, out=d_states[tokens])
             if d_weight is not None:
@@ -89,4 +114,4 @@ class _CrossEntropy(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        return *(None if one is None else one * grad for one in ctx.gradients), None
+        return *(None if one is None else one * grad for one in ctx.gradients), None, None, None
