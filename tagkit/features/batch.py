@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from tagkit.features.contextual import ContextualUnits
+
 
 @dataclass(frozen=True, slots=True)
 class Words:
@@ -51,14 +53,15 @@ class Tokens:
             document are rows that follow each other, and the encoder reads them as one sequence.
             None where it reads each sentence by itself.
         contextual: (batch, time, values) states of language models at each token, zero where
-            padded; None in a model that reads none.
+            padded, or, where these are trained, the units that they read; None in a model that
+            reads none.
     """
 
     rows: Tensor
     mask: Tensor
     feature_ids: tuple[Tensor, ...]
     documents: Tensor | None = None
-    contextual: Tensor | None = None
+    contextual: Tensor | ContextualUnits | None = None
 
     def to(self, device: torch.device) -> "Tokens":
         """The same tokens on another device."""

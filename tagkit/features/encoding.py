@@ -17,7 +17,7 @@ from torch import Tensor
 from tagkit.features.affixes import AFFIXES_PER_WORD
 from tagkit.features.batch import Batch, Tokens, Words
 from tagkit.features.bucketing import Ids
-from tagkit.features.contextual import States, padded_states
+from tagkit.features.contextual import ContextualInputs
 from tagkit.features.document_batches import document_numbers, documents_of_rows
 from tagkit.features.targets import Target
 from tagkit.features.unit_reading import Cutter, cut_all
@@ -146,14 +146,14 @@ class Encoded:
         encoded_words: their distinct words.
         targets: their gold labels, by name.
         weights: (sentences,) weight of each in the loss; None where all weigh the same.
-        contextual: of each sentence, as `features.contextual` has them; None without any.
+        contextual: what language models give of each sentence; None without any.
     """
 
     indexed: Indexed
     encoded_words: EncodedWords
     targets: Mapping[str, Target]
     weights: npt.NDArray[np.float32] | None = None
-    contextual: Sequence[States] | None = None
+    contextual: ContextualInputs | None = None
 
     def __len__(self) -> int:
         """Number of sentences."""
@@ -190,8 +190,8 @@ class Encoded:
         filled, positions = self.indexed.positions(indices)
         words, tokens = inputs or words_and_tokens(self.indexed, self.encoded_words, indices)
         if self.contextual is not None:
-            states = padded_states([self.contextual[i] for i in indices], filled.shape[1])
-            tokens = replace(tokens, contextual=states)
+            read = self.contextual.batch(indices, filled.shape[1])
+            tokens = replace(tokens, contextual=read)
         return Batch(
             words=words,
             tokens=tokens,

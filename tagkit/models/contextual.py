@@ -24,10 +24,11 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from torch import Tensor
+from torch.utils.checkpoint import checkpoint
 
 from tagkit.config import Config, parse_saved, parse_toml
 from tagkit.errors import ConfigError
-from tagkit.features.contextual import States
+from tagkit.features.contextual import ContextualUnits, States, UnitRows
 from tagkit.features.language_part import LanguagePart
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.language_network import Carried, LanguageModel
@@ -44,6 +45,9 @@ PREFIX = "contextual."  # of the names of the language models' tensors in a save
 # have this shape: products of other sizes may round in another way.
 _ROWS = 32
 _STEPS = 16
+# Units of a batch, at most, whose gates are in memory together in training: with 512 hidden units
+# they take 200 MB.
+_UNITS_WITH_GATES = 16_384
 
 
 @dataclass(frozen=True)
@@ -73,12 +77,11 @@ class LanguageReader:
         """
         config, vocabulary = config_of(part), Vocabulary.from_dict(part.vocabulary)
         self.model = model.eval()
-        for parameter in model.parameters():
-            parameter.requires_grad_(False)
         self._backward = config.data.direction == "backward"
         self._cut_by = units_of(vocabulary)
         self._numbers = {unit: number for number, unit in enumerate(vocabulary.words, 1)}
-        self._end = self._numbers[END]
+        # A word that is written like it in a sentence is an unknown one.
+        self._end = self._numbers.pop(END)
 
     def reading(self, words: Sequence[str]) -> Reading:
         """Units of a sentence, and where each word's state is among those after each unit."""
@@ -100,6 +103,51 @@ class LanguageReader:
                 places.append(bisect_right(ends, start + len(word) + blank))
             start += len(word) + 1
         return Reading([self._end, *(reversed(numbers) if self._backward else numbers)], places)
+
+    def states(self, rows: UnitRows, mask: Tensor) -> Tensor:
+        """(batch, time, states) the state at each word, zero on padding.
+
+        With gradients where the weights have some. However long the sentences are, memory holds the
+        gates of a part of them alone: those of other parts are computed again in the backward pass.
+
+        Args:
+            rows: of the sentences.
+            mask: (batch, time) bool, True on real words.
+        """
+        row, word = mask.nonzero(as_tuple=True)  # (words of the batch,) each, row by row
+        places = rows.places[row, word]
+        steps = max(_STEPS, _UNITS_WITH_GATES // len(rows.units))
+        parts = torch.split(rows.units, steps, dim=1)
+        again = len(parts) > 1 and torch.is_grad_enabled()
+        found, indices = [], []
+        carried: Carried | None = None
+        for number, units in enumerate(parts):
+            (index,) = (places // steps == number).nonzero(as_tuple=True)
+            wanted = row[index], places[index] - number * steps
+            if again:
+                # Nothing is drawn at random in here.
+                states, carried = checkpoint(
+                    self._states_at, units, wanted, carried,
+                    use_reentrant=False, preserve_rng_state=False,
+                )  # fmt: skip
+            else:
+                states, carried = self._states_at(units, wanted, carried)
+            found.append(states)
+            indices.append(index)
+        # Those of all parts, (words of the batch, states), in the order of their words.
+        in_parts = torch.cat(found).float()
+        ordered = torch.empty_like(in_parts).index_copy(0, torch.cat(indices), in_parts)
+        # -> (batch, time, states)
+        padded = ordered.new_zeros(*mask.shape, ordered.shape[1])
+        return padded.index_put((row, word), ordered)
+
+    def _states_at(
+        self, units: Tensor, wanted: tuple[Tensor, Tensor], carried: Carried | None
+    ) -> tuple[Tensor, Carried]:
+        """The states at some rows and steps of a part of a text, and what is carried on."""
+        # (batch, steps) -> (batch, steps, states) -> (words, states)
+        states, after = self.model.read_on(units, carried)
+        return states[wanted], after
 
     @torch.inference_mode()
     def read(
@@ -167,6 +215,11 @@ class ContextualReader:
         each = [reader.read(sentences, device) for reader in self.readers]
         return [np.concatenate(states, 1) for states in zip(*each, strict=True)]
 
+    def states(self, units: ContextualUnits, mask: Tensor) -> Tensor:
+        """As described in `ContextualStates`."""
+        pairs = zip(self.readers, units.rows, strict=True)
+        return torch.cat([reader.states(rows, mask) for reader, rows in pairs], dim=2)
+
     def tensors(self) -> dict[str, Tensor]:
         """The weights of all models, by name."""
         return {
@@ -185,8 +238,6 @@ class ContextualReader:
                 if name.startswith(begin)
             }
             reader.model.load_state_dict(own, assign=True)
-            for parameter in reader.model.parameters():
-                parameter.requires_grad_(False)
 
 
 def config_of(part: LanguagePart) -> Config:

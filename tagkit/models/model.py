@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from tagkit.config import Config
 from tagkit.features.batch import Batch, Tokens, Words
-from tagkit.features.contextual import ContextualStates, padded_states
+from tagkit.features.contextual import ContextualStates, ContextualUnits, padded_states
 from tagkit.features.encoding import Encoded
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.output import ModelOutput
@@ -33,6 +33,7 @@ from tagkit.nn.language_loss import LanguageLoss, Sides
 from tagkit.nn.parameters import count_parameters
 from tagkit.text.records import Sentence
 
+LANGUAGE_MODELS = "language models"  # name of the group of those that are trained
 LANGUAGE = "language"  # name of a batch's words as the language-model loss predicts them
 
 
@@ -43,8 +44,9 @@ class Model(nn.Module, ABC):
         text_targets: whether the targets that a loss is summed over are whole texts; else they are
             tokens.
         language_loss: beside the task's own, in training alone; None without `train.lm_loss`.
-        contextual: language models whose states are inputs; None in a model without them. They are
-            not trained, so they are no submodules: neither an optimizer nor a checkpoint has them.
+        contextual: language models whose states are inputs; None in a model without them. Only
+            those that are trained are a submodule: of others neither an optimizer nor a checkpoint
+            has anything.
     """
 
     text_targets: ClassVar[bool] = False
@@ -118,19 +120,24 @@ class Model(nn.Module, ABC):
         """Number of weights of a saved model."""
         beside = 0 if self.language_loss is None else count_parameters(self.language_loss)
         read = 0 if self.contextual is None else self.contextual.weights
+        if isinstance(self.contextual, nn.Module):
+            beside += count_parameters(self.contextual)  # which are among those that are read
         return count_parameters(self) - beside + read
 
     def layer_groups(self) -> dict[str, list[str]]:
         """Names of the parameters of each group of layers, from the input to the output.
 
-        Embeddings, each layer of the encoder with the connection past it, and all that follows:
-        output layers and heads. Each parameter is in one group; no group is empty.
+        Language models that are trained, embeddings, each layer of the encoder with the connection
+        past it, and all that follows: output layers and heads. Each parameter is in one group; no
+        group is empty.
         """
-        groups: dict[str, list[str]] = {"embeddings": []}
+        groups: dict[str, list[str]] = {LANGUAGE_MODELS: [], "embeddings": []}
         groups |= {f"layer {number}": [] for number in range(1, len(self.encoder.layers) + 1)}
         groups["head"] = []
         for name, _ in self.named_parameters():
             match name.split("."):
+                case ["contextual", *_]:
+                    group = LANGUAGE_MODELS
                 case ["embed", *_]:
                     group = "embeddings"
                 case ["encoder", "layers", number, *_]:
@@ -304,5 +311,9 @@ class Model(nn.Module, ABC):
 
     def token_inputs(self, vectors: Tensor, tokens: Tokens) -> Tensor:
         """(batch, time, features) vectors of tokens, from those of distinct words."""
-        inputs: Tensor = self.embed(vectors, tokens.rows, tokens.feature_ids, tokens.contextual)
+        read = tokens.contextual
+        if isinstance(read, ContextualUnits):
+            assert self.contextual is not None
+            read = self.contextual.states(read, tokens.mask)
+        inputs: Tensor = self.embed(vectors, tokens.rows, tokens.feature_ids, read)
         return inputs

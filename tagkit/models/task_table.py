@@ -23,3 +23,12 @@ TASKS: dict[str, Task] = {
 def task_of(config: Config) -> Task:
     """The task of a configuration."""
     return TASKS[COLUMNS if config.data.tag_columns else config.task]
+
+
+def ranking_metric(config: Config) -> str:
+    """`train.metric`, or "loss" of a task that is scored by its loss whatever that says.
+
+    Unlike `Task.criterion` it needs no corpus.
+    """
+    task = task_of(config)
+    return config.train.metric if task.annotates else task.criterion(config).key

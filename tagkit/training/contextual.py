@@ -1,4 +1,9 @@
-"""Language models that a new model reads with: loaded, and their states kept on disk."""
+"""Language models that a new model reads with: loaded, frozen or trained further.
+
+Frozen ones read each sentence once: their states are kept on disk. Those of models that are trained
+change with each step, so a batch has the units instead, and reading them is part of its forward
+pass.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -7,12 +12,15 @@ from pathlib import Path
 from typing import overload
 
 import numpy as np
+import numpy.typing as npt
 import torch
+from torch import Tensor, nn
 
-from tagkit.config import Config, to_toml
+from tagkit.config import Config, to_toml, with_options
 from tagkit.corpus.splits import Corpus
 from tagkit.errors import ConfigError, DataError
-from tagkit.features.contextual import States
+from tagkit.features.bucketing import Ids
+from tagkit.features.contextual import ContextualUnits, States, UnitRows
 from tagkit.features.encoding import Encoded
 from tagkit.features.examples import Examples
 from tagkit.features.language_part import LanguagePart
@@ -22,11 +30,14 @@ from tagkit.models.contextual import ContextualReader, LanguageReader
 from tagkit.models.language_network import LanguageModel
 from tagkit.models.model import Model
 from tagkit.models.task import Task
+from tagkit.models.weights import build_without_weights, set_weights
 from tagkit.text.json_text import from_json, to_json
 from tagkit.text.records import Sentence
 from tagkit.text.windows import cut, windows
 from tagkit.training.state_cache import StateCache
 from tagkit.wording import Message, Setting
+
+_Numbers = npt.NDArray[np.int32]
 
 
 class CachedReader(ContextualReader):
@@ -58,7 +69,7 @@ class CachedReader(ContextualReader):
         return list(self.stored(sentences))
 
     def stored(self, sentences: Sequence[Sentence]) -> "StoredStates":
-        """The same, which is in memory only while it is used."""
+        """The same, in memory only while it is used."""
         each = []
         for cache, reader in zip(self._caches, self.readers, strict=True):
             known = [cache.get(sentence) for sentence in sentences]
@@ -91,8 +102,71 @@ class StoredStates(Sequence[States]):
             return StoredStates([states[index] for states in self._each])
         return np.concatenate([states[index] for states in self._each], 1)
 
+    def batch(self, indices: Sequence[int] | Ids, width: int) -> Tensor:
+        """As described in `ContextualInputs`."""
+        sizes = [states[0].shape[1] for states in self._each]
+        # Each model's states are copied to their place, not first beside those of the others.
+        padded = np.zeros((len(indices), width, sum(sizes)), np.float32)
+        begin = 0
+        for known, size in zip(self._each, sizes, strict=True):
+            for row, index in enumerate(indices):
+                states = known[index]
+                padded[row, : len(states), begin : begin + size] = states
+            begin += size
+        return torch.from_numpy(padded)
 
-def load_contextual(config: Config, device: torch.device) -> CachedReader | None:
+
+class TrainedReader(ContextualReader, nn.Module):
+    """Language models whose embeddings and layers are parameters of the model that reads with them.
+
+    Their softmax is not: nothing reads it. A saved model has it all the same, as it was, so that
+    its folder is like that of a model with frozen ones.
+    """
+
+    def __init__(self, parts: Sequence[LanguagePart], readers: Sequence[LanguageReader]) -> None:
+        """`readers` of the parts, whose models have no dropout."""
+        nn.Module.__init__(self)
+        super().__init__(parts, readers)
+        # The names of parameters are those that a saved model has for them.
+        for number, reader in enumerate(self.readers):
+            layers = {"embed": reader.model.embed, "encoder": reader.model.encoder}
+            self.add_module(str(number), nn.ModuleDict(layers))
+
+    def units(self, sentences: Sequence[Sentence]) -> "CorpusUnits":
+        """Sentences as these models read them."""
+        return CorpusUnits(self.readers, sentences)
+
+
+class CorpusUnits:
+    """Sentences as units of several language models, and where in these each word's state is."""
+
+    def __init__(self, readers: Iterable[LanguageReader], sentences: Sequence[Sentence]) -> None:
+        """Cut the sentences into units, once for all epochs."""
+        self._rows: list[list[tuple[_Numbers, _Numbers]]] = []
+        for reader in readers:
+            read = (reader.reading(sentence.words) for sentence in sentences)
+            self._rows.append(
+                [(np.array(r.units, np.int32), np.array(r.places, np.int32)) for r in read]
+            )
+
+    def batch(self, indices: Sequence[int] | Ids, width: int) -> ContextualUnits:
+        """As described in `ContextualInputs`."""
+        rows = []
+        for known in self._rows:
+            units, places = zip(*(known[index] for index in indices), strict=True)
+            rows.append(UnitRows(_padded(units, max(map(len, units))), _padded(places, width)))
+        return ContextualUnits(tuple(rows))
+
+
+def _padded(rows: Sequence[_Numbers], width: int) -> Tensor:
+    """(rows, width) int64, 0 on padding: the unknown unit, which all language models have."""
+    padded = np.zeros((len(rows), width), np.int64)
+    for row, values in enumerate(rows):
+        padded[row, : len(values)] = values
+    return torch.from_numpy(padded)
+
+
+def load_contextual(config: Config, device: torch.device) -> CachedReader | TrainedReader | None:
     """The language models that `embeddings.contextual` names; None where it names none.
 
     Raises:
@@ -112,8 +186,28 @@ def load_contextual(config: Config, device: torch.device) -> CachedReader | None
             )
         part = _part_of(path, bundle)
         parts.append(part)
-        readers.append(LanguageReader(part, bundle.model))
-    return CachedReader(parts, readers, device) if parts else None
+        frozen = config.embeddings.freeze_contextual
+        readers.append(LanguageReader(part, bundle.model if frozen else _without_dropout(bundle)))
+    if not parts:
+        return None
+    if config.embeddings.freeze_contextual:
+        return CachedReader(parts, readers, device)
+    return TrainedReader(parts, readers)
+
+
+def _without_dropout(bundle: Bundle) -> LanguageModel:
+    """The same language model, in which training drops nothing and cuts no gradient.
+
+    Its states are inputs of another model, whose dropout of inputs is theirs too.
+    """
+    none = dict.fromkeys(("dropout", "locked_dropout", "word_dropout", "weight_drop"), 0.0)
+    config = with_options(bundle.config, {f"encoder.{name}": value for name, value in none.items()})
+    if config.encoder.cell != "transformer":  # whose states depend on how far back it reads
+        config = with_options(config, {"train.bptt": 0})
+    model = build_without_weights(config, bundle.vocabulary)
+    set_weights(model, bundle.model.state_dict(), config, bundle.vocabulary)
+    assert isinstance(model, LanguageModel)  # as `bundle.model` is
+    return model
 
 
 def _part_of(path: str, bundle: Bundle) -> LanguagePart:
@@ -151,9 +245,9 @@ def refuse_base(config: Config, base: Bundle) -> None:
 
 
 def read_corpus(
-    reader: CachedReader, task: Task, corpus: Corpus, train: Iterable[Sentence]
+    reader: CachedReader | TrainedReader, task: Task, corpus: Corpus, train: Iterable[Sentence]
 ) -> None:
-    """Have the states of all that training and scoring will read.
+    """Have the states of all that training and scoring will read, if they stay the same.
 
     Args:
         reader: of the language models.
@@ -164,6 +258,8 @@ def read_corpus(
     Raises:
         DataError: they cannot be kept on disk.
     """
+    if isinstance(reader, TrainedReader):
+        return
     sentences = [*train]
     for split in (corpus.dev, corpus.test):
         for sentence in split.sentences if split else ():
@@ -175,9 +271,12 @@ def read_corpus(
 
 
 def with_states(encoded: Examples, sentences: Sequence[Sentence], model: Model) -> Examples:
-    """The examples of these sentences with the states of the model's language models, if any."""
-    if model.contextual is None:
+    """The examples of these sentences with what the model's language models give, if any."""
+    reader = model.contextual
+    if reader is None:
         return encoded
-    assert isinstance(model.contextual, CachedReader)  # as `setup.prepare` sets it
     assert isinstance(encoded, Encoded)  # a task with labels
-    return replace(encoded, contextual=model.contextual.stored(sentences))
+    if isinstance(reader, TrainedReader):
+        return replace(encoded, contextual=reader.units(sentences))
+    assert isinstance(reader, CachedReader)  # as `setup.prepare` sets it
+    return replace(encoded, contextual=reader.stored(sentences))

@@ -5,15 +5,19 @@ layers, the highest that is still frozen. With rates by layer the learning rate 
 `train.layer_lr_decay` times that of the group above it (Howard and Ruder 2018, sections 3.2 and
 3.3). What a step trains follows from the number of its epoch, so a checkpoint holds nothing of it.
 
-The groups of a model are those of `Model.layer_groups`.
+The groups of a model are those of `Model.layer_groups`. Where it starts from no other model, all
+but the language models of `embeddings.contextual` begin with random weights: these are one group,
+which is trained from the first epoch on.
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from torch import Tensor
 
 from tagkit.config import TrainConfig, fixed
+from tagkit.models.model import LANGUAGE_MODELS
 
 
 class FineTuning:
@@ -38,6 +42,9 @@ class FineTuning:
                 count.
             settings: of the run.
         """
+        if not settings.init_from and LANGUAGE_MODELS in groups:
+            fresh = [each for group, each in groups.items() if group != LANGUAGE_MODELS]
+            groups = {LANGUAGE_MODELS: groups[LANGUAGE_MODELS], "other layers": [*chain(*fresh)]}
         found = {
             group: {name: trained[name] for name in names if name in trained}
             for group, names in groups.items()

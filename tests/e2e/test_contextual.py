@@ -14,11 +14,11 @@ from language_parts import save_parts
 from marks import mostly_slow
 from program import Program
 from redigesting import redigest
-from runs import StopAt, digests
+from runs import digests, whole_and_stopped
 from small_runs import TASKS, of_task
 
 from tagkit.config import Config, load_config
-from tagkit.errors import BundleError, ConfigError, DataError, Interrupted
+from tagkit.errors import BundleError, ConfigError, DataError
 from tagkit.features.contextual import States
 from tagkit.inference.predictor import Predictor, load
 from tagkit.models.contextual import LanguageReader
@@ -187,20 +187,11 @@ def test_long_sentences_are_read_in_windows(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_run_that_is_stopped_goes_on_bit_for_bit(tmp_path: Path) -> None:
-    found = []
-    for name, after in (("whole", 10**6), ("stopped", 7)):
-        place = tmp_path / name
-        place.mkdir()
-        while True:
-            listener = StopAt(after)
-            try:
-                config = settings(tmp_path, "encoder.dropout=0.2", f"output.dir={place / 'model'}")
-                train(config, listener, resume=True, stop=listener.stop)
-                break
-            except Interrupted:
-                assert name == "stopped"
-        found.append(digests(place))
-    assert found[0] == found[1]
+    whole_and_stopped(
+        tmp_path,
+        7,
+        lambda output: settings(tmp_path, "encoder.dropout=0.2", f"output.dir={output}"),
+    )
 
 
 @pytest.mark.slow

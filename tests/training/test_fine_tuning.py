@@ -53,6 +53,25 @@ def test_the_notes_say_when_each_group_is_trained() -> None:
     assert not any(tuning()[0].note(epoch) for epoch in range(1, 5))
 
 
+def test_without_another_model_only_language_models_are_a_group_of_their_own() -> None:
+    tensors = {name: torch.zeros(1, requires_grad=True) for name in ("l", *NAMES)}
+    groups = {"language models": ["l"], **GROUPS}
+    fresh = TrainConfig.model_validate({"unfreeze": 2, "layer_lr_decay": 0.5, "max_epochs": 9})
+    found = FineTuning(groups, tensors, fresh)
+    assert {group: [*named] for group, named in found.groups.items()} == {
+        "language models": ["l"], "other layers": ["e", "a", "b", "h"],
+    }  # fmt: skip
+    assert [found.note(epoch) for epoch in range(1, 5)] == [
+        "epoch 1 trains the other layers alone", "",
+        "epoch 3 trains the language models too: all layers", "",
+    ]  # fmt: skip
+    assert [found.share_of(name) for name in ("l", *NAMES)] == [0.5, 1, 1, 1, 1]
+    based = fresh.model_copy(update={"init_from": "m"})
+    assert [*FineTuning(groups, tensors, based).groups] == [
+        "language models", "embeddings", "layer 1", "head",
+    ]  # fmt: skip
+
+
 def test_each_group_has_a_share_of_the_rate_of_the_group_above_it() -> None:
     found, tensors = tuning(layer_lr_decay=0.5)
     assert {name: found.share_of(name) for name in NAMES} == {"h": 1, "b": 0.5, "a": 0.5, "e": 0.25}
