@@ -15,7 +15,9 @@ from tagkit.cli.options import (
     column,
     tag_columns,
 )
+from tagkit.errors import ConfigError
 from tagkit.text.json_text import to_json
+from tagkit.wording import Setting
 
 # \b keeps click from filling the lines.
 EXAMPLES = """\b
@@ -55,6 +57,7 @@ def check_command(
     from tagkit.cli.console import note
     from tagkit.cli.lint_report import check_lines, repair_lines
     from tagkit.config import load_config
+    from tagkit.config.option import LABELS, Needs
     from tagkit.corpus.lint.check import check_files
     from tagkit.corpus.lint.repair import copies_of, write_repaired
     from tagkit.storage.places import require_name
@@ -65,7 +68,13 @@ def check_command(
         "data.tag_column": tag_columns(tag_column),
         "data.encoding": encoding,
     }
-    data = load_config(flags=flags, overrides=overrides or ()).data
+    settings = load_config(flags=flags, overrides=overrides or ())
+    if not Needs("task", LABELS).are_met_by(settings.task):
+        raise ConfigError(
+            Setting("task", settings.task),
+            ["labels are checked, which plain text lacks; tagkit train describes the text"],
+        )
+    data = settings.data
     copies: dict[str, Path] = {}
     if fix is not None:
         require_name(fix, "--fix")

@@ -87,7 +87,7 @@ def tagkit(
         ),
     ] = False,
 ) -> None:
-    """Train taggers and text classifiers on your own corpora, apply them, and score them."""
+    """Train taggers, text classifiers and language models, apply them, and score them."""
 
 
 def main() -> None:

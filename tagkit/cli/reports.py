@@ -150,7 +150,8 @@ def info_lines(name: str, bundle: "Bundle") -> Iterator[str]:
             yield f"units       {units_text(vocabulary.units)}"
         if vocabulary.contextual:
             paths = listed([shown_name(part.path) for part in vocabulary.contextual])
-            yield f"contextual  states of the language models {paths}"
+            further = "" if config.embeddings.freeze_contextual else ", trained further"
+            yield f"contextual  states of the language models {paths}{further}"
     else:
         known = plural(len(vocabulary.words), UNIT_NAMES[config.data.unit])
         yield f"vocabulary  {known}, the end of a line among them, and the unknown one"

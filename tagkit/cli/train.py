@@ -89,7 +89,7 @@ def train_command(
     ] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Train a tagger or a text classifier.
+    """Train a tagger, a text classifier or a language model.
 
     The best and the last epoch are saved. Without --train and --config, the configuration is
     read from tagkit.toml in this folder; with --train, every option has a default.

@@ -5,15 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tagkit.cli.console import StepColumn, WithBar, note
-from tagkit.cli.messages import with_flags
-from tagkit.cli.reports import columns_text
-from tagkit.cli.terminal import DEFAULT_WIDTH, short_paths, width_of
-from tagkit.corpus.column_counts import column_counts
-from tagkit.corpus.dataset import Split
+from tagkit.cli.terminal import DEFAULT_WIDTH, width_of
+from tagkit.cli.train_header import start_lines
 from tagkit.evaluation.criterion import AUTO, LOSS, scaled, score_text
 from tagkit.evaluation.report_text import label_cell, report_lines
-from tagkit.models.description import Description
-from tagkit.text.schemes import has_spans
 from tagkit.training.callbacks import Epoch, Listener, Step
 from tagkit.training.diagnosis.finding import Finding
 from tagkit.training.seed_scores import label_spreads, mean_and_deviation
@@ -23,12 +18,8 @@ from tagkit.training.trainer import Trained
 from tagkit.wording import (
     Message,
     as_argument,
-    listed,
     plural,
-    plural_of,
     shortened,
-    shown_name,
-    visible,
 )
 
 # Eighths of a line's height.
@@ -59,7 +50,7 @@ class Progress(WithBar, Listener):
     def on_start(self, prepared: Prepared, threads: int) -> None:
         """Show the splits, the model, and the head of the table."""
         description = prepared.task.describe(prepared.config)
-        for line in _start_lines(prepared, description, threads, self._seeds):
+        for line in start_lines(prepared, description, threads, self._seeds):
             note(line)
         self._show_findings()
         # Of several seeds each is a run of its own.
@@ -136,7 +127,7 @@ class Progress(WithBar, Listener):
         size = sum(file.stat().st_size for file in (folder / "best").iterdir())
         self._show_findings()
         note("")
-        note(f"saved {folder} ({size / 1e6:.1f} MB)")
+        note(f"saved {folder} ({size_text(size)})")
         if any(finding.useless for finding in trained.findings):
             note("Before you use it, see the warning above")
         else:
@@ -192,18 +183,28 @@ def seed_lines(trained: TrainedSeeds, measure: str) -> Iterator[str]:
     # Either all seeds have a test score or none: they share the configuration.
     metric = trained.best.criterion.key
     columns = {f"dev {measure}": [scaled(metric, score.dev) for score in scores]}
+    digits = [4 if metric == LOSS else 2]
     if scores[0].test is not None:
-        columns["test"] = [100 * (score.test or 0.0) for score in scores]
+        predictor = trained.best.predictor
+        # The headline of a language model is its loss; that of labels is a share in any case.
+        is_share = predictor.task.describe(predictor.config).shares
+        name = "test" if is_share else f"test {measure}"
+        columns[name] = [(100 if is_share else 1) * (score.test or 0.0) for score in scores]
+        digits.append(2 if is_share else 4)
     yield ""
     # A seed has up to 20 digits (64 bits).
     yield f"{'seed':>20}  epoch" + "".join(f"  {name:>9}" for name in columns)
     for row, score in enumerate(scores):
-        cells = "".join(f"  {values[row]:>9.2f}" for values in columns.values())
+        figures = [values[row] for values in columns.values()]
         star = "  *" if score.seed == trained.best.predictor.config.train.seed else ""
-        yield f"{score.seed:>20}  {score.epoch:>5}{cells}{star}"
+        yield f"{score.seed:>20}  {score.epoch:>5}{_cells(figures, digits)}{star}"
     for number, name in enumerate(("mean", "standard deviation")):
-        figures = (mean_and_deviation(values)[number] for values in columns.values())
-        yield f"{name:>20}       " + "".join(f"  {figure:>9.2f}" for figure in figures)
+        figures = [mean_and_deviation(values)[number] for values in columns.values()]
+        yield f"{name:>20}       {_cells(figures, digits)}"
+
+
+def _cells(figures: Sequence[float], digits: Sequence[int]) -> str:
+    return "".join(f"  {figure:>9.{after}f}" for figure, after in zip(figures, digits, strict=True))
 
 
 def label_lines(trained: TrainedSeeds, width: int = DEFAULT_WIDTH) -> Iterator[str]:
@@ -240,6 +241,11 @@ def curves(epochs: Sequence[Epoch], measure: str, metric: str) -> Iterator[str]:
         yield f"{measure:<{width}}  {sparkline(scores)}  {first} to {last}"
 
 
+def size_text(size: int) -> str:
+    """Bytes as '2.4 MB', or as '97 kB' where that would be 0.0."""
+    return f"{size / 1e6:.1f} MB" if size >= 1e5 else f"{size / 1e3:.0f} kB"
+
+
 def sparkline(values: Sequence[float]) -> str:
     """A bar for each value, the highest for the largest."""
     low, high = min(values), max(values)
@@ -249,95 +255,3 @@ def sparkline(values: Sequence[float]) -> str:
 
 def _waited(trained: Trained) -> int:
     return len(trained.epochs) - trained.best.number
-
-
-def _start_lines(
-    prepared: Prepared, description: Description, threads: int, seeds: int
-) -> Iterator[str]:
-    corpus, config = prepared.corpus, prepared.config
-    splits: dict[str, Split | None] = {
-        "train": corpus.train,
-        "dev": corpus.dev,
-        "test": corpus.test,
-    }
-    found = {name: split for name, split in splits.items() if split}  # there need be no test corpus
-    # The log has the whole paths.
-    short = short_paths([split.path for split in found.values()])
-    rows = [
-        (
-            name,
-            visible(short[split.path]),
-            *_split_facts(split, prepared.task.needs.classes, description.unit),
-        )
-        for name, split in found.items()
-    ]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for name, path, sentences, tokens, kinds in rows:
-        counts = f"{sentences:>{widths[2]}}  {tokens:>{widths[3]}}"
-        yield f"{name:<6} {path:<{widths[1]}}  {counts}  {kinds}"
-    # A model that only memorised train would miss this share of dev.
-    unseen = corpus.unseen_share()
-    if unseen is not None:
-        yield f"       dev: {100 * unseen:.0f} % of its entities never seen in train"
-    for text, names in _notes(splits).items():
-        yield f"       {', '.join(names)}: {text}" if names else f"       {text}"
-    if prepared.started:
-        yield f"       {prepared.started}"
-    if prepared.by_size:  # its number of epochs is that of one seed
-        yield f"       {'each seed: ' if seeds > 1 else ''}{prepared.by_size}"
-    if prepared.cut:
-        yield (
-            f"       {plural(prepared.cut, 'training sentence')} over {config.data.max_length:,} "
-            "tokens: cut into windows that overlap"
-        )
-    if prepared.vocabulary.columns:
-        yield f"       {columns_text(prepared.vocabulary.columns)}"
-    parameters = prepared.model.saved_weights
-    device = str(prepared.device)
-    if device == "cpu":
-        device += f" ({plural(threads, 'thread')})"
-    yield f"model  {description.architecture}, {plural(parameters, 'parameter')}, on {device}"
-    if read := prepared.model.contextual:
-        paths = listed([shown_name(part.path) for part in read.parts])
-        yield f"       {read.weights:,} of them are those of {paths}, which are not trained"
-    if prepared.vectors:
-        covered, total = prepared.vectors
-        name = Path(config.embeddings.vectors).name
-        yield f"       {covered:,} of {plural(total, 'training word')} with a vector in {name}"
-
-
-def _notes(splits: Mapping[str, Split | None]) -> dict[str, list[str]]:
-    """Notes on the corpora, each with the names of the splits that it applies to."""
-    # The same note on train, dev and test is shown once; the path is in the line above.
-    notes: dict[str, list[str]] = {}
-    for name, split in splits.items():
-        for note_of_split in split.notes if split else ():
-            line = with_flags(note_of_split)
-            path, colon, text = line.partition(": ")  # a note begins with its file's path
-            if colon and split and path == split.path:
-                notes.setdefault(text, []).append(name)
-            else:  # of another file, such as the one that dev was split off
-                notes.setdefault(line, [])
-    return notes
-
-
-def _split_facts(split: Split, with_classes: bool, unit: str) -> tuple[str, str, str]:
-    """Sentences, or what else `unit` calls them, tokens, and what there is to be learnt."""
-    kinds = []
-    of_columns = column_counts(split)
-    if of_columns:
-        kinds.append(of_columns)
-    elif split.detection:
-        plain = not has_spans(split.scheme)
-        kinds.append(
-            f"plain, {plural(len(split.labels()), 'label')}"
-            if plain
-            else f"{split.detection}, {plural(len(split.labels()), 'type')}"
-        )
-    if with_classes:
-        kinds.append(plural(len(split.classes()), "class"))
-    count = len(split.sentences)
-    # As wide for one as for many, so that the columns stay below each other.
-    sentences = f"{count:,} {unit if count == 1 else plural_of(unit):<{len(unit) + 1}}"
-    tokens = f"{split.tokens:,} {'token ' if split.tokens == 1 else 'tokens'}"
-    return sentences, tokens, ", ".join(kinds)

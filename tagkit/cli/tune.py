@@ -118,10 +118,11 @@ def tune_command(
     # Importing torch and Optuna takes seconds, in which a signal must be handled already.
     with stop_on_signal() as stop:
         from tagkit.cli.tune_progress import SearchProgress
+        from tagkit.models.task_table import ranking_metric
         from tagkit.training.trials import TuneListener
         from tagkit.training.tune import tune
 
-        shown = SearchProgress(trials, settings.train.metric)
+        shown = SearchProgress(trials, ranking_metric(settings))
         with nullcontext(TuneListener()) if quiet else shown as listener:
             tuned = tune(
                 settings, spaces, trials=trials, listener=listener, force=force, stop=stop,

@@ -209,9 +209,9 @@ class DataConfig(Section):
     bpe_dropout: Annotated[
         Probability,
         Option(
-            "Probability that a merge of byte pairs is left out, drawn for each training batch.",
+            "Probability that a merge of byte pairs is left out, drawn for each training batch; "
+            "of a language model for each epoch.",
             tune=True,
-            tasks=LABELS,
             needs=(Needs("data.unit", ("bpe",)), BY_GRADIENT),
         ),
     ] = 0.0

@@ -63,6 +63,9 @@ def described_options() -> Iterator[Described]:
 def _condition(needs: Needs) -> str:
     """A sentence such as 'Only with train.optimizer = "sgd".' on when an option has an effect."""
     exempt = f", but for task = {_either(needs.exempt)}" if needs.exempt else ""
+    if needs.alternative is not None:
+        other = needs.alternative
+        exempt += f", unless {other.option} = {_either(other.values)}"
     if needs.but:
         return f"Not with {needs.option} = {_either(needs.but)}{exempt}."
     return f"Only with {needs.option} = {_either(needs.values)}{exempt}."

@@ -33,10 +33,9 @@ def refuse_without_effect(
     searched = searched or {}
     problems = []
     for name, needs in _without_effect(config, searched):
-        values = searched.get(needs.option, (_value(config, needs.option),))
-        cause = " or ".join(_shown(value) for value in dict.fromkeys(values))
+        cause = _cause(config, needs, searched)
         given = name if name in searched else f"{name} = {_shown(_value(config, name))}"
-        problems.append(f"{given}: has no effect with {needs.option} = {cause}; leave it out")
+        problems.append(f"{given}: has no effect with {cause}; leave it out")
     if problems:
         raise ConfigError(source, problems)
 
@@ -60,11 +59,27 @@ def _without_effect(
         if name not in searched and _value(config, name) == _value(Config(), name):
             continue
         for needs in _conditions(config, option, options):
-            values = searched.get(needs.option, (_value(config, needs.option),))
-            # One trial in which it has an effect is enough.
-            if not any(needs.are_met_by(value) for value in values):
+            if not _are_met(config, needs, searched):
                 yield name, needs
                 break
+
+
+def _are_met(config: Config, needs: Needs, searched: Mapping[str, Sequence[Any]]) -> bool:
+    """Whether a condition is met, or what serves in its place."""
+    values = searched.get(needs.option, (_value(config, needs.option),))
+    # One trial in which it has an effect is enough.
+    if any(needs.are_met_by(value) for value in values):
+        return True
+    return needs.alternative is not None and _are_met(config, needs.alternative, searched)
+
+
+def _cause(config: Config, needs: Needs, searched: Mapping[str, Sequence[Any]]) -> str:
+    """Why a condition is not met: options and their values."""
+    values = searched.get(needs.option, (_value(config, needs.option),))
+    cause = f"{needs.option} = {' or '.join(_shown(value) for value in dict.fromkeys(values))}"
+    if needs.alternative is None:
+        return cause
+    return f"{cause} and {_cause(config, needs.alternative, searched)}"
 
 
 def _conditions(config: Config, option: Option, options: Mapping[str, Option]) -> Iterator[Needs]:

@@ -145,6 +145,15 @@ class EmbeddingsConfig(Section):
             needs=Needs("embeddings.contextual", but=((),)),
         ),
     ] = 0
+    # States that change with each step cannot be kept on disk: each epoch reads every unit again.
+    freeze_contextual: Annotated[
+        bool,
+        Option(
+            "Use the language models of embeddings.contextual as they are; false trains them "
+            "further, which is slow.",
+            needs=(Needs("embeddings.contextual", but=((),)), BY_GRADIENT),
+        ),
+    ] = True
     # Columns such as part-of-speech tags have tens of values, not tens of thousands.
     feature_dim: Annotated[
         Size,

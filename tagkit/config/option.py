@@ -42,12 +42,14 @@ class Needs:
         values: those with which there is an effect; empty for all but `but`.
         but: those with which there is none.
         exempt: tasks in which it has an effect whatever the other one's value.
+        alternative: a condition that serves in the place of this one; None for nothing.
     """
 
     option: str
     values: tuple[Any, ...] = ()
     but: tuple[Any, ...] = ()
     exempt: tuple[str, ...] = ()
+    alternative: "Needs | None" = None
 
     def are_met_by(self, value: Any) -> bool:
         """Whether this one has an effect where the other has `value`."""

@@ -8,7 +8,8 @@ from tagkit.config.option import BY_GRADIENT, LABELS, TEXT, Needs, Option, Secti
 from tagkit.config.values import Auto, Device, Interval, Probability, Seed
 
 DEFAULT_BPTT = 512  # of texts with labels
-_WITH_BASE = Needs("train.init_from", but=("",))
+_FINE_TUNED = Needs("embeddings.freeze_contextual", (False,))
+_WITH_BASE = Needs("train.init_from", but=("",), alternative=_FINE_TUNED)
 _WITH_PLATEAU = Needs("train.schedule", ("plateau",))
 
 
@@ -49,7 +50,7 @@ class TrainConfig(Section):
         Field(ge=0, le=1000),
         Option(
             "Epochs after which the next group of layers is trained too, from the head down to the "
-            "embeddings; 0 for all from the start.",
+            "embeddings or language models; 0 for all from the start.",
             needs=(_WITH_BASE, BY_GRADIENT),
         ),
     ] = 0

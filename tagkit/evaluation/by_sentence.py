@@ -11,6 +11,7 @@ import numpy as np
 from tagkit.errors import DataError
 from tagkit.evaluation.aligned import Aligned, align
 from tagkit.evaluation.class_report import ClassReport, JointReport
+from tagkit.evaluation.language_report import LanguageReport
 from tagkit.evaluation.metrics import Comparison, Kind
 from tagkit.evaluation.report import Report
 from tagkit.evaluation.significance import SentenceCounts
@@ -22,6 +23,10 @@ from tagkit.text.schemes import DISPLAY, Stretch, stretches
 # last part is the label.
 Decisions = Sequence[tuple[tuple[Any, ...], ...]]
 SpansOf = Callable[[Sequence[str]], list[Stretch]]
+NO_ANALYSES = (
+    "this is a language model, which predicts no labels: there are no analyses, comparisons or "
+    "pages of its scores; score one model at a time, without these options"
+)
 _SCHEMES = {shown: name for name, shown in DISPLAY.items()}
 
 
@@ -29,9 +34,11 @@ def parts_of(report: Report) -> dict[str, TagReport | ClassReport]:
     """The report itself, without a name, or the "tags" and the "classes" of one on both.
 
     Raises:
-        DataError: it is on several tag columns, or of a kind of its own.
+        DataError: it is on several tag columns, on a text, or of a kind of its own.
     """
     match report:
+        case LanguageReport():
+            raise DataError(NO_ANALYSES)
         case TagReport() | ClassReport():
             return {"": report}
         case JointReport():

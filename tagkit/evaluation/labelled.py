@@ -11,7 +11,7 @@ from tagkit.corpus.formats.source import Source
 from tagkit.corpus.formats.table import Format, by_name
 from tagkit.errors import DataError, FormatError
 from tagkit.text.records import Document, Prediction, Sentence, TaggedText
-from tagkit.wording import clipped
+from tagkit.wording import Message, Setting, clipped
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,12 @@ def _unless_text(found: Found, source: Source) -> Found:
     # columns, the error names that line.
     if found.format.holds != "text" or source.is_folder():
         return found
-    return Found(by_name("columns")[0], found.note)
+    note = Message(
+        f"{source.name}: read as columns, though nothing in its lines looks like labels (",
+        Setting("data.format"),
+        " chooses another format)",
+    )
+    return Found(by_name("columns")[0], note if found.note else "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,6 +61,7 @@ class LanguageReport:
         pairs: of lines that are a prefix and its continuation; None of plain text.
         counted: "all", or "continuation" where the numbers above are of continuations alone.
         cache: window, theta and share of a neural cache; None without one.
+        files: that the lines are from, each a text by itself.
     """
 
     nats: float
@@ -73,6 +74,7 @@ class LanguageReport:
     pairs: PairFigures | None = None
     counted: str = "all"
     cache: Mapping[str, float] | None = None
+    files: int = 1
 
     @property
     def cross_entropy(self) -> float:
@@ -121,7 +123,8 @@ class LanguageReport:
             "lines": self.lines,
             "unit": self.unit,
             "context": self.context,
-            # Reports of plain text without a cache stay as they are.
+            # Reports of plain text in one file without a cache stay as they are.
+            **({"files": self.files} if self.files > 1 else {}),
             **({"counted": self.counted, "exact": self.pairs.exact} if self.pairs else {}),
             **({"cache": dict(self.cache)} if self.cache else {}),
         }

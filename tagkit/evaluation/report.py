@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, fields, is_dataclass
 from typing import Any, Protocol
 
 from tagkit.evaluation.metrics import JOINT, Comparison, Kind, added_metrics, headline_metric
+from tagkit.text.units import UNIT_NAMES
 
 LANGUAGE = "language-model"  # `kind` of the report of one
 
@@ -62,8 +63,8 @@ class StoredHeadline:
     Attributes:
         measure: its name.
         value: as stored, which may be anything; None where it is missing.
-        mode: of a report of tags, as stored; "classes" of one of classes; the kind of
-            any other.
+        mode: of a report of tags, as stored; "classes" of one of classes; "per word" or per
+            another unit of a language model; the kind of any other.
         is_share: whether it is a number from 0 to 1.
     """
 
@@ -80,7 +81,10 @@ def stored_headlines(table: Mapping[str, Any]) -> Iterator[StoredHeadline]:
         table: what `to_dict` gave, of this version or of an earlier one.
     """
     if table.get("kind") == LANGUAGE:
-        yield StoredHeadline("perplexity", table.get("perplexity"), LANGUAGE, is_share=False)
+        unit = table.get("unit")
+        # Perplexities of different units cannot be compared.
+        mode = f"per {UNIT_NAMES[unit]}" if isinstance(unit, str) and unit in UNIT_NAMES else None
+        yield StoredHeadline("perplexity", table.get("perplexity"), mode, is_share=False)
         return
     # Of a task whose report is of a kind of its own, which no metric here is defined for.
     if "headline" in table:

@@ -68,10 +68,12 @@ def _language_lines(report: LanguageReport) -> Iterator[str]:
     of = " of continuations" if report.counted == "continuation" else ""
     units = f"{plural(report.units, UNIT_NAMES[report.unit])}{of}, the end of each line among them"
     yield f"{units}; {report.unknown:,} unknown"
-    on = "its line" if report.context == "line" else "the whole text"
+    whole = "its file" if report.files > 1 else "the whole text"
+    on = "its line" if report.context == "line" else whole
+    files = f"{plural(report.files, 'file')}, " if report.files > 1 else ""
     yield (
-        f"{plural(report.lines, 'line')}, {plural(report.characters, 'character')}; each unit is "
-        f"predicted from what stands before it in {on}"
+        f"{files}{plural(report.lines, 'line')}, {plural(report.characters, 'character')}; each "
+        f"unit is predicted from what stands before it in {on}"
     )
 
 

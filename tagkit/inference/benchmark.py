@@ -11,6 +11,7 @@ from pathlib import Path
 
 from tagkit.config import DataConfig
 from tagkit.corpus.dataset import Split
+from tagkit.inference.arguments import check_annotates
 from tagkit.inference.predictor import Predictor, load
 from tagkit.inference.score import evaluate_split, gold_split
 from tagkit.limits import BATCH_SIZE
@@ -82,9 +83,10 @@ def measure(
 
     Raises:
         BundleError: there is no such model.
-        DataError: the corpus cannot be used.
+        DataError: the corpus cannot be used, or the model predicts no labels.
     """
     first = load(model, device)
+    check_annotates(first.task)
     split = gold_split(first, path, data)
     for text in split.notes:
         note(text)

@@ -32,7 +32,8 @@ class Reader:
         self.vocabulary_size = len(self.units)
         self.spans_lines = spans_lines
         self._numbers = {unit: number for number, unit in enumerate(self.units)}
-        self.end = self._numbers[END]
+        # A word that is written like it in a text is an unknown one.
+        self.end = self._numbers.pop(END)
         self._cut_by = units_of(vocabulary)
         self.has_halt = isinstance(model.head, HaltingSoftmax)
         # The unit of the end is its first input, and never comes after another one then.

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tagkit.config import DataConfig
+from tagkit.config import Config, DataConfig, refuse_without_effect
 from tagkit.corpus.answers import Answer, as_items
 from tagkit.corpus.class_counts import check_classes
 from tagkit.corpus.dataset import Split, with_label_notes
@@ -142,6 +142,7 @@ def gold_split(predictor: Predictor, path: str, data: DataConfig) -> Split:
         DataError: the file cannot be read, or holds tags of another kind than the model's.
     """
     if not predictor.task.annotates:
+        _refuse_unread(predictor.config, data)
         # Whether lines are pairs is a property of the task, as below.
         read_as = data.model_copy(update={"pairs": predictor.config.data.pairs})
         return predictor.task.read_text(predictor.vocabulary, path, read_as)
@@ -261,6 +262,17 @@ def _checked(predictor: Predictor, split: Split) -> Split:
     if predictor.task.needs.classes:
         check_classes(split, several=config.head.several_classes)
     return with_label_notes(split, predictor.labels(), predictor.classes(), "the model")
+
+
+def _refuse_unread(config: Config, data: DataConfig) -> None:
+    """Refuse options on how labels are read, of a model that reads plain text.
+
+    Raises:
+        ConfigError: one is given.
+    """
+    given = {name: getattr(data, name) for name in data.model_dump(exclude_defaults=True)}
+    read_as = config.data.model_copy(update=given)
+    refuse_without_effect(Config(task=config.task, data=read_as), "options")
 
 
 def _other_columns(trained: DataConfig, data: DataConfig) -> str:

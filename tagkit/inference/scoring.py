@@ -14,6 +14,7 @@ from tagkit.corpus.files import path_text, read
 from tagkit.corpus.formats.options import silent
 from tagkit.errors import DataError
 from tagkit.evaluation.analysis import read_training
+from tagkit.evaluation.by_sentence import NO_ANALYSES
 from tagkit.evaluation.compare import compare_files, compare_records
 from tagkit.evaluation.report import Report
 from tagkit.inference.collection import without_collection
@@ -66,13 +67,16 @@ class Scoring:
             pred: the same with predicted ones; None where a model predicts, or for a column file
                 that holds both.
             predictor: the model.
-            keep: keep all tags and words of files in the report, for analyses.
+            keep: keep all tags and words of files in the report, for analyses and comparisons.
             confidence: keep the probabilities of predictions in the report.
 
         Raises:
-            DataError: gold and predicted words differ, or the labels are not of the same kind.
+            DataError: gold and predicted words differ, the labels are not of the same kind, or
+                labels are to be kept of a model that predicts none.
         """
         if predictor is not None:
+            if keep and not predictor.task.annotates:  # before a long text is scored
+                raise DataError(NO_ANALYSES)
             return self._report_of_model(gold, predictor, confidence)
         if isinstance(gold, str | Path) and (pred is None or isinstance(pred, str | Path)):
             other = None if pred is None else path_text(pred, "pred")

@@ -130,12 +130,12 @@ def compare_models(
     def reports(system: str, runs: Sequence[Any]) -> Iterator[tuple[str, Report]]:
         for run in runs:
             if isinstance(run, Predictor):
-                yield system, scoring.report(gold, None, run)
+                yield system, scoring.report(gold, None, run, keep=True)
                 continue
             for folder in seed_models(Path(path_text(run, "models"))):
                 try:
                     # No variable holds the model: it would be there while the next one is loaded.
-                    found = scoring.report(gold, None, load(folder, device))
+                    found = scoring.report(gold, None, load(folder, device), keep=True)
                 except DataError as error:
                     error.add_line(f"That is of the model {folder}.")
                     raise

@@ -118,6 +118,8 @@ def identity(
 def facts_of(prepared: Prepared) -> dict[str, Any]:
     """The corpora and labels that a model was trained on, for its metadata."""
     corpus, read = prepared.corpus, prepared.vocabulary.contextual
+    # The digest is that of the language model before.
+    further = {} if prepared.config.embeddings.freeze_contextual else {"trained_further": True}
     splits = {"train": corpus.train, "dev": corpus.dev, "test": corpus.test}
     return {
         "data": {
@@ -136,7 +138,11 @@ def facts_of(prepared: Prepared) -> dict[str, Any]:
         if corpus.scheme and not prepared.vocabulary.columns
         else [],
         "classes": sorted(corpus.train.classes()) if prepared.vocabulary.classes else [],
-        **({"contextual": [{"path": p.path, "sha256": p.sha256} for p in read]} if read else {}),
+        **(
+            {"contextual": [{"path": p.path, "sha256": p.sha256, **further} for p in read]}
+            if read
+            else {}
+        ),
     }
 
 

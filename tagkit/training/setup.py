@@ -55,7 +55,7 @@ class Prepared:
         model: on `device`, with fresh weights and pretrained vectors, or with the weights of
             `train.init_from`.
         encoded: the training corpus as ids, in the training scheme.
-        unit_dropout: of the training corpus; None where words are always cut into the same units.
+        unit_dropout: of the words of each batch; None where their units stay as `encoded` has them.
         singletons: (word ids,) bool, True of words that occur once in the training corpus.
         device: where to train.
         vectors: how many distinct words of the training corpus have a pretrained vector, and how
@@ -128,7 +128,9 @@ def resolve(config: Config, corpus: Corpus | None = None) -> Resolved:
     criterion = chosen_criterion(task, config, corpus)
     config, vectors = _with_vectors(config, base)
     sentences = task.examples(config, corpus.train)
-    tokens, unit = sum(map(len, sentences)), task.describe(config).unit
+    # Of a text that is larger than memory the units are counted once.
+    tokens = replace(corpus.train, sentences=sentences).tokens
+    unit = task.describe(config).unit
     choose = choose_by_size if task.annotates else choose_for_text
     chosen = choose(config, len(sentences), tokens, unit)
     return Resolved(
@@ -242,9 +244,9 @@ def _unit_dropout(
 ) -> UnitDropout | None:
     """What cuts the words of training anew; None where they stay as they are."""
     dropout = config.data.bpe_dropout
-    if not dropout:
+    # A text without labels is cut anew before each epoch, not in each batch (`RecutText`).
+    if not dropout or not isinstance(encoded, Encoded):
         return None
-    assert isinstance(encoded, Encoded)  # the option is for tasks with labels
     reads_chars = config.embeddings.char_cell != "none"
     return UnitDropout(sentences, encoded, vocabulary, dropout, reads_chars)
 

@@ -35,6 +35,7 @@ from tagkit.corpus.splits import require_files
 from tagkit.errors import CheckpointError, ConfigError, Interrupted, TrainingError
 from tagkit.evaluation.criterion import LOSS, rank
 from tagkit.models.bundle import copy_bundle
+from tagkit.models.task_table import ranking_metric
 from tagkit.storage import cannot_write, digest_of, write_whole
 from tagkit.training.launcher import is_alone
 from tagkit.training.optuna_trials import STATES, Pruner, as_trial, suggest
@@ -148,6 +149,7 @@ class _Search:
         self.listener = listener
         self.stop = stop
         self.budget = budget
+        self.metric = ranking_metric(config)
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         self.study = self._study()
 
@@ -173,7 +175,7 @@ class _Search:
         return optuna.create_study(
             storage=f"sqlite:///{self.folder / STUDY}",
             study_name=STUDY_NAME,
-            direction="minimize" if self.config.train.metric == LOSS else "maximize",
+            direction="minimize" if self.metric == LOSS else "maximize",
             load_if_exists=True,
             # The median of fewer than 5 trials says little, and so do the first 2 epochs.
             pruner=optuna.pruners.MedianPruner(n_startup_trials=5, n_warmup_steps=2),
@@ -276,7 +278,7 @@ class _Search:
         self._report(trial.number, is_best=False)
 
     def _rank(self, score: float) -> float:
-        return rank(self.config.train.metric, score)
+        return rank(self.metric, score)
 
     def _trial_path(self, number: int) -> Path:
         """The folder of a trial's run; Optuna counts trials from 0, their names from 1."""

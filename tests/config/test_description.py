@@ -34,6 +34,10 @@ def test_an_option_has_its_default_its_choices_and_its_conditions() -> None:
     assert described("train.bptt")[2] == (
         'Not with encoder.cell = "transformer", but for task = "language-model".',
     )
+    assert described("train.unfreeze")[2] == (
+        'Not with train.init_from = "", unless embeddings.freeze_contextual = false.',
+        'Only with train.readout = "gradient".',
+    )
     assert described("data.tag_column")[0] == ""
 
 

@@ -126,6 +126,9 @@ def problems(*overrides: str, **searched: Any) -> tuple[str, ...]:
         (["embeddings.freeze_vectors=true"],
          'embeddings.freeze_vectors = true: has no effect with embeddings.vectors = ""; leave it '
          "out"),
+        (["train.unfreeze=2"],
+         'train.unfreeze = 2: has no effect with train.init_from = "" and '
+         "embeddings.freeze_contextual = true; leave it out"),
         (["data.dev_fraction=0.5", "data.dev_file=d"],
          'data.dev_fraction = 0.5: has no effect with data.dev_file = "d"; leave it out'),
     ],
@@ -147,6 +150,8 @@ def test_all_of_them_are_refused_at_once() -> None:
         ["train.momentum=0.5", "train.optimizer=sgd"],
         ["train.anneal_factor=0.1", "train.schedule=plateau"],
         ["task=language-model", "encoder.cell=transformer", "train.bptt=64"],
+        ['embeddings.contextual=["m"]', "embeddings.freeze_contextual=false", "train.unfreeze=1"],
+        ["train.init_from=m", "train.unfreeze=1"],
         ["task=language-model", "data.context=line", "head.halt=true"],
         ["task=classify", "head.hidden=[5]", "head.activation=tanh", "head.threshold=0.2"],
         ["task=both", "head.class_loss=2.0", "head.kind=softmax", "head.pooling=max"],

@@ -653,3 +653,15 @@ def test_every_command_of_language_models_runs(
     capsys.readouterr()
     assert run("table", str(path)) == 0
     assert capsys.readouterr().out.count("| --- |") == 3
+
+
+def test_the_first_sentences_of_a_file_are_counted_without_its_marks_of_documents(
+    script: Any, tmp_path: Path
+) -> None:
+    path = tmp_path / "eng.train"
+    document = "-DOCSTART- -X- -X- O\n\n"
+    path.write_text(f"{document}a O\nb O\n\nc O\n\n{document}d O\n\ne O\n\n", "utf-8")
+    first = script("contextual").first
+    found = first(path, "3", tmp_path).read_text("utf-8")
+    assert found == f"{document}a O\nb O\n\nc O\n\n{document}d O\n"
+    assert first(path, "all", tmp_path) == path

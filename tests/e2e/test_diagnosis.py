@@ -65,7 +65,7 @@ def test_a_model_that_predicts_o_alone_is_not_recommended(tagkit: Program, folde
     head, *rest = ended.err.split(USELESS)
     assert "best epoch 1, dev F1 0.00" in head
     (last,) = rest
-    assert re.fullmatch(r"saved m \(\d\.\d MB\)\nBefore you use it, see the warning above\n", last)
+    assert re.fullmatch(r"saved m \(\d+ kB\)\nBefore you use it, see the warning above\n", last)
     assert (folder / "m" / "train.log").read_text().count("warning: the model predicts O") == 1
     assert tagkit(*TRAIN, *SMALL, "--set=train.max_epochs=1", "--force", "-q").err == ""
 

@@ -1,5 +1,6 @@
 """A language model from text to report, by commands."""
 
+import gzip
 import json
 import random
 from pathlib import Path
@@ -8,10 +9,10 @@ from types import SimpleNamespace
 import pytest
 import torch
 from program import Program
-from runs import StopAt, digests
+from runs import digests, whole_and_stopped
 
 from tagkit.config import Config, load_config
-from tagkit.errors import ConfigError, DataError, Interrupted, TrainingError
+from tagkit.errors import CheckpointError, ConfigError, DataError, TrainingError
 from tagkit.inference.language_model import load_reader
 from tagkit.inference.line_scores import score_lines
 from tagkit.inference.predictor import load
@@ -82,9 +83,52 @@ def test_info_and_predict_say_what_it_is(folder: Path, program: Program) -> None
     assert "300 lines, 1,800 tokens, text" in lines
     assert "vocabulary  13 words, the end of a line among them, and the unknown one" in lines
     assert "dev perplexity 1." in lines
+    assert "(per word)" in lines
     refused = program("predict", folder / "model", folder / "test.txt")
     assert refused.code == 1
     assert "this is a language model, which annotates nothing: tagkit generate" in refused.err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--errors"], "this is a language model, which predicts no labels: there are no analyses"),
+        (["--html", "page.html"], "this is a language model, which predicts no labels"),
+        (["--tag-column", "1"], 'data.tag_column = 1: has no effect with task = "language-model"'),
+        (["--input-format", "tsv"], 'data.format = "tsv": has no effect with task = "language-mo'),
+    ],
+    ids=lambda value: "+".join(value) if isinstance(value, list) else "",
+)
+def test_eval_refuses_what_is_for_labels_without_output(
+    folder: Path, program: Program, options: list[str], message: str
+) -> None:
+    found = program("eval", folder / "model", folder / "test.txt", *options)
+    assert (found.code, found.out) == (1, "")
+    assert message in found.err
+
+
+def test_several_language_models_and_a_benchmark_are_refused(
+    folder: Path, program: Program
+) -> None:
+    model, text = folder / "model", folder / "test.txt"
+    assert "comparisons or pages of its scores" in program("eval", model, model, text).err
+    found = program("benchmark", model, text)
+    assert "this is a language model, which annotates nothing" in found.err
+    assert "fp32 ..." not in found.err
+
+
+def test_a_search_keeps_the_trial_with_the_smallest_loss(folder: Path, tmp_path: Path) -> None:
+    pytest.importorskip("optuna")
+    from tagkit.config.search_space import parse_spaces
+    from tagkit.training.tune import tune
+
+    config = settings(tmp_path, "train.max_epochs=1", f"output.dir={tmp_path / 'search'}")
+    found = tune(config, parse_spaces(["train.lr=0.00001,0.02"]), trials=3)
+    assert found.best.dev == min(trial.dev for trial in found.trials if trial.dev is not None)
+    kept = load_reader(found.folder, "cpu")
+    assert kept.vocabulary_size
+    report = json.loads((found.folder / "best" / "metadata.json").read_text())["scores"]["dev"]
+    assert report["cross_entropy"] == pytest.approx(found.best.dev, rel=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -97,26 +141,17 @@ def test_info_and_predict_say_what_it_is(folder: Path, program: Program) -> None
         ["head.halt=true", "data.context=line", "train.batch_size=7"],
         ["data.direction=backward", "head.softmax=sampled", "head.samples=4"],
         ["embeddings.tied=false", "train.flow_strength=0.5", "encoder.cell=gru"],
+        ["data.unit=bpe", "data.bpe_size=300", "data.bpe_dropout=0.4"],
+        ["data.unit=bpe", "data.bpe_size=300", "data.bpe_dropout=0.4", "data.context=line"],
     ],
     ids="+".join,
 )
 def test_a_run_that_is_stopped_goes_on_with_the_states_that_it_carried(
     tmp_path: Path, options: list[str]
 ) -> None:
-    found = []
-    for name, after in (("whole", 10**6), ("stopped", 11)):
-        place = tmp_path / name
-        place.mkdir()
-        while True:
-            listener = StopAt(after)
-            try:
-                config = settings(tmp_path, *options, f"output.dir={place / 'model'}")
-                train(config, listener, resume=True, stop=listener.stop)
-                break
-            except Interrupted:
-                assert name == "stopped"
-        found.append(digests(place))
-    assert found[0] == found[1]
+    whole_and_stopped(
+        tmp_path, 11, lambda output: settings(tmp_path, *options, f"output.dir={output}")
+    )
 
 
 def test_a_backward_model_is_a_forward_one_of_the_reversed_text(tmp_path: Path) -> None:
@@ -206,6 +241,52 @@ def test_without_a_dev_file_the_last_lines_are_dev(tmp_path: Path) -> None:
     assert trained.dev.to_dict()["characters"] == len(
         "".join(f"{line}\n" for line in (tmp_path / "train.txt").read_text().splitlines()[-30:])
     )
+
+
+def test_a_folder_is_a_corpus_of_texts_in_training_and_in_eval(
+    tmp_path: Path, program: Program
+) -> None:
+    (tmp_path / "texts").mkdir()
+    (tmp_path / "texts" / "b.gz").write_bytes(gzip.compress(sentences(60, 4).encode()))
+    (tmp_path / "texts" / "c.txt").write_text(sentences(9, 5))
+    (tmp_path / "texts" / "a.txt").write_text(sentences(120, 6))
+    texts = str(tmp_path / "texts")
+    config = settings(tmp_path, f"data.train_file={texts}", f"data.test_file={texts}")
+    inside = settings(
+        tmp_path, f"data.train_file={texts}", f"output.dir={tmp_path / 'texts' / 'model'}"
+    )
+    with pytest.raises(ConfigError) as caught:
+        train(inside)
+    assert str(caught.value) == (
+        f"output.dir: {texts}/model lies in {texts}, all of whose files are text to read; name "
+        "another (output.dir)"
+    )
+    trained = train(config)
+    assert trained.test is not None
+    # The scores of the whole are those of its files, weighted by their units.
+    whole = json.loads(program("eval", config.output.dir, texts, "--json").out)
+    assert trained.test.to_dict() == whole
+    assert whole["files"] == 3
+    for options in ([], ["--cache"]):
+        found = [
+            json.loads(program("eval", config.output.dir, file, "--json", *options).out)
+            for file in (texts, *sorted((tmp_path / "texts").iterdir()))
+        ]
+        nats = [each["cross_entropy"] * each["units"] for each in found]
+        assert nats[0] == pytest.approx(sum(nats[1:]), rel=1e-6)
+        assert found[0]["lines"] == sum(each["lines"] for each in found[1:]) == 189
+    # As one text the same lines are learnt, in the order of the names of their files.
+    joined = sentences(120, 6) + sentences(60, 4) + sentences(9, 5)
+    (tmp_path / "one.txt").write_text(joined)
+    place = tmp_path / "one"
+    place.mkdir()
+    one = settings(place, f"data.train_file={tmp_path / 'one.txt'}", f"data.test_file={texts}")
+    train(one)
+    assert digests(place) == digests(tmp_path)
+    # A file more is another corpus.
+    (tmp_path / "texts" / "d.txt").write_text("the old cats\n")
+    with pytest.raises(CheckpointError, match="had another test corpus; another train corpus"):
+        train(config.model_copy(), resume=True)
 
 
 def test_what_does_not_fit_a_language_model_is_refused(folder: Path, tmp_path: Path) -> None:

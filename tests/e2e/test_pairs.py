@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from marks import mostly_slow
 from program import Program
-from runs import StopAt, digests
+from runs import whole_and_stopped
 
 from tagkit.config import Config, load_config
-from tagkit.errors import FormatError, Interrupted
+from tagkit.errors import FormatError
 from tagkit.inference.predictor import load
 from tagkit.training.trainer import train
 
@@ -122,22 +122,11 @@ def test_a_training_line_that_is_no_pair_is_named(tmp_path: Path) -> None:
 def test_a_stopped_run_ends_with_the_same_weights_and_a_saved_model_answers_the_same(
     tmp_path: Path, options: list[str], program: Program
 ) -> None:
-    found = []
-    for name, after in (("whole", 10**6), ("stopped", 11)):
-        place = tmp_path / name
-        place.mkdir()
-        while True:
-            listener = StopAt(after)
-            try:
-                config = settings(
-                    tmp_path, "train.max_epochs=2", *options, f"output.dir={place / 'model'}"
-                )
-                trained = train(config, listener, resume=True, stop=listener.stop)
-                break
-            except Interrupted:
-                assert name == "stopped"
-        found.append(digests(place))
-    assert found[0] == found[1]
+    _, trained = whole_and_stopped(
+        tmp_path,
+        11,
+        lambda output: settings(tmp_path, "train.max_epochs=2", *options, f"output.dir={output}"),
+    )
     again = program("eval", tmp_path / "whole" / "model", tmp_path / "test.tsv", "--json")
     assert trained.test is not None
     assert json.loads(again.out) == trained.test.to_dict()

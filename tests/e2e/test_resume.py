@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 import tiny
 from marks import mostly_slow
-from runs import EPOCHS, STEPS, StopAt, digests, settings
+from runs import EPOCHS, STEPS, StopAt, digests, settings, to_the_end, whole_and_stopped
 
 from tagkit.errors import BundleError, CheckpointError, ConfigError, Interrupted, TagkitError
 from tagkit.inference.predictor import load
@@ -27,7 +27,7 @@ from tagkit.nn.encoder import LAYERS
 from tagkit.storage import whole_folder
 from tagkit.training.callbacks import Step
 from tagkit.training.run_identity import identity
-from tagkit.training.trainer import Trained, train
+from tagkit.training.trainer import train
 
 
 @pytest.fixture(scope="module")
@@ -38,22 +38,11 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return digests(folder)
 
 
-def to_the_end(folder: Path, *overrides: str, after: int) -> Trained:
-    """A run that is stopped after so many steps each time."""
-    while True:
-        listener = StopAt(after)
-        config = settings(folder, *overrides)
-        try:
-            return train(config, listener, resume=True, stop=listener.stop)
-        except Interrupted:
-            assert listener.count == after
-
-
 @pytest.mark.parametrize("after", mostly_slow([1, 7, 10, 3, 11, 25], always=3))
 def test_a_run_that_is_stopped_ends_with_the_weights_of_one_that_was_not(
     tmp_path: Path, undisturbed: list[str], after: int
 ) -> None:
-    trained = to_the_end(tmp_path, after=after)
+    trained = to_the_end(lambda: settings(tmp_path), after)
     assert [epoch.number for epoch in trained.epochs] == [1, 2, 3]
     assert digests(tmp_path) == undisturbed
 
@@ -124,19 +113,9 @@ def test_every_optimizer_and_schedule_goes_on_as_it_was(
         files["data.test_file"] = ""
     if "UPOS" in overrides[0]:
         files = tiny.treebank(tmp_path)
-    found = []
-    for name, after in (("whole", 10**6), ("stopped", 7)):
-        folder = tmp_path / name
-        while True:
-            listener = StopAt(after)
-            config = settings(tmp_path, *overrides, f"output.dir={folder / 'model'}", **files)
-            try:
-                train(config, listener, resume=True, stop=listener.stop)
-                break
-            except Interrupted:
-                assert name == "stopped"
-        found.append(digests(tmp_path / name))
-    assert found[0] == found[1]
+    whole_and_stopped(
+        tmp_path, 7, lambda output: settings(tmp_path, *overrides, f"output.dir={output}", **files)
+    )
 
 
 @pytest.mark.slow
@@ -397,7 +376,7 @@ def test_a_run_does_not_go_on_with_another_corpus(tmp_path: Path) -> None:
 
 
 def test_history_and_log_hold_a_line_an_epoch(tmp_path: Path) -> None:
-    trained = to_the_end(tmp_path, after=13)
+    trained = to_the_end(lambda: settings(tmp_path), after=13)
     lines = (tmp_path / "model" / "history.jsonl").read_text().splitlines()
     history = [json.loads(line) for line in lines]
     assert [(line["epoch"], line["step"]) for line in history] == [(1, 10), (2, 20), (3, 30)]

@@ -3,9 +3,10 @@
 from pathlib import Path
 
 import pytest
-from tag_files import compare, write
+from tag_files import compare, data, write
 
 from tagkit.errors import DataError, FormatError
+from tagkit.evaluation.compare import compare_files
 from tagkit.evaluation.scores import Score
 from tagkit.evaluation.tag_report import make_tag_report
 
@@ -34,6 +35,16 @@ def test_one_file_has_gold_tags_in_the_last_column_but_one(tmp_path: Path) -> No
 def test_features_of_the_config_are_not_asked_of_the_files(tmp_path: Path) -> None:
     gold, predicted = write(tmp_path, "gold", GOLD), write(tmp_path, "pred", PREDICTED)
     assert compare(gold, predicted, "data.feature_columns=[2]") == make_tag_report(*TAGS, "iob2")
+
+
+def test_files_that_look_like_text_are_said_to_be_read_as_columns(tmp_path: Path) -> None:
+    # A column file with a broken line looks like it, and the error is to name that line.
+    text, notes = write(tmp_path, "x", "the cat sat\non the mat\n"), list[str]()
+    compare_files(text, text, data(), None, False, notes.append)
+    assert notes == 2 * [
+        f"{text}: read as columns, though nothing in its lines looks like labels (data.format "
+        "chooses another format)"
+    ]
 
 
 def test_plain_labels_are_scored_by_token(tmp_path: Path) -> None:

@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from tagkit.errors import DataError
+from tagkit.evaluation.by_sentence import parts_of
 from tagkit.evaluation.language_report import LanguageReport
 from tagkit.evaluation.report import stored_headlines
 from tagkit.evaluation.report_text import report_lines
@@ -26,7 +28,7 @@ def test_a_uniform_model_of_eight_units_has_perplexity_eight() -> None:
     assert (found["units"], found["unknown"], found["characters"]) == (4, 1, 6)
     (headline,) = stored_headlines(found)
     assert (headline.measure, headline.value) == ("perplexity", REPORT.perplexity)
-    assert not headline.is_share
+    assert (headline.mode, headline.is_share) == ("per word", False)
 
 
 def test_the_report_says_what_was_counted() -> None:
@@ -38,7 +40,29 @@ def test_the_report_says_what_was_counted() -> None:
         "2 lines, 6 characters; each unit is predicted from what stands before it in the whole "
         "text",
     ]
+    *_, last = report_lines(replace(REPORT, files=3))
+    assert last == (
+        "3 files, 2 lines, 6 characters; each unit is predicted from what stands before it in its "
+        "file"
+    )
+    *_, last = report_lines(replace(REPORT, files=3, context="line"))
+    assert last.startswith("3 files, 2 lines,")
+    assert last.endswith(" in its line")
 
 
 def test_a_perplexity_beyond_all_numbers_is_still_one() -> None:
     assert math.isfinite(replace(REPORT, nats=1e9).perplexity)
+
+
+@pytest.mark.parametrize(
+    ("unit", "mode"),
+    [("bpe", "per byte pair"), ("character", "per character"), ("verse", None), ([], None)],
+)
+def test_a_stored_perplexity_is_per_unit(unit: object, mode: str | None) -> None:
+    (headline,) = stored_headlines({**REPORT.to_dict(), "unit": unit})
+    assert headline.mode == mode
+
+
+def test_there_are_no_analyses_of_a_perplexity() -> None:
+    with pytest.raises(DataError, match=r"^this is a language model, which predicts no labels: "):
+        parts_of(REPORT)

@@ -2,6 +2,7 @@
 
 import hashlib
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,9 +10,11 @@ import tiny
 import torch
 
 from tagkit.config import Config
+from tagkit.errors import Interrupted
 from tagkit.features.batch import Batch
 from tagkit.models.model import Model
 from tagkit.training.callbacks import Epoch, Listener, Step
+from tagkit.training.trainer import Trained, train
 
 EPOCHS, STEPS = 3, 30  # of a run; ten an epoch
 
@@ -58,6 +61,42 @@ class StopAt(Listener):
 
     def on_note(self, text: str) -> None:
         self.notes.append(text)
+
+
+def to_the_end(settings: Callable[[], Config], after: int) -> Trained:
+    """A run that is stopped after so many steps each time, and resumed until it is done."""
+    while True:
+        listener = StopAt(after)
+        try:
+            return train(settings(), listener, resume=True, stop=listener.stop)
+        except Interrupted:
+            assert listener.count == after
+
+
+def whole_and_stopped(
+    folder: Path, after: int, settings: Callable[[Path], Config]
+) -> tuple[Trained, Trained]:
+    """A run in `folder / "whole"`, and one in `folder / "stopped"` that ends with equal weights.
+
+    Args:
+        folder: of both.
+        after: how many steps the second one makes each time before it is stopped.
+        settings: of a run into this folder.
+    """
+    runs = []
+    for name, steps in (("whole", 10**6), ("stopped", after)):
+        place = folder / name
+        place.mkdir()
+        stops: list[int] = []
+
+        def configured(place: Path = place, stops: list[int] = stops) -> Config:
+            stops.append(1)
+            return settings(place / "model")
+
+        runs.append(to_the_end(configured, steps))
+        assert (len(stops) > 1) == (name == "stopped")
+    assert digests(folder / "whole") == digests(folder / "stopped")
+    return runs[0], runs[1]
 
 
 class Faulty:

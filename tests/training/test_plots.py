@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 import tiny
 
-from tagkit.cli.train_progress import curves, sparkline
+from tagkit.cli.train_progress import curves, size_text, sparkline
 from tagkit.errors import ConfigError
 from tagkit.evaluation.criterion import AUTO, Criterion, find_criterion
 from tagkit.evaluation.metrics import Kind
@@ -137,3 +137,11 @@ def test_a_tracker_that_is_not_installed_is_an_error_that_says_how(
     monkeypatch.setattr("tagkit.training.distributed.has_tensorboard", lambda: False)
     with pytest.raises(ConfigError, match=r"not installed; pip install 'tagkit\[tensorboard\]'"):
         train(tiny.config(tmp_path, "train.tracker=tensorboard"))
+
+
+def test_a_small_model_has_a_size_too() -> None:
+    assert [size_text(size) for size in (2_390_000, 100_000, 40_700)] == [
+        "2.4 MB",
+        "0.1 MB",
+        "41 kB",
+    ]

@@ -1,0 +1,126 @@
+"""What commands show of a language model, and what they refuse of one."""
+
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from program import Program
+
+from tagkit.cli.train_header import share_text, start_lines
+from tagkit.cli.train_progress import seed_lines
+from tagkit.config import Config, load_config
+from tagkit.errors import ConfigError
+from tagkit.models.task_table import ranking_metric, task_of
+from tagkit.training.audit import audit
+from tagkit.training.learning_curve import learning_curve
+from tagkit.training.seed_scores import SeedScores
+from tagkit.training.setup import prepare
+from tagkit.training.unknown_units import UnknownUnits, unknown_units
+
+
+@pytest.fixture
+def program(monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> Program:
+    return Program(monkeypatch, capfdbinary)
+
+
+def language_config(folder: Path, dev: str = "a d\n", *options: str) -> Config:
+    (folder / "train.txt").write_text("a b\na b c\na\n")
+    (folder / "dev.txt").write_text(dev)
+    files = {f"data.{name}_file": str(folder / f"{name}.txt") for name in ("train", "dev")}
+    small = ["embeddings.word_dim=4", "encoder.hidden=4", f"output.dir={folder / 'model'}"]
+    return load_config(None, [*small, *options], {"task": "language-model", **files})
+
+
+def test_the_losses_of_several_seeds_are_no_percentages() -> None:
+    config = Config(task="language-model")
+    predictor = SimpleNamespace(config=config, task=task_of(config))
+    best = SimpleNamespace(predictor=predictor, criterion=SimpleNamespace(key="loss"))
+    scores = (SeedScores(1, 4, 0.5, 0.75, {}), SeedScores(2, 5, 1.0, 1.25, {}))
+    trained: Any = SimpleNamespace(scores=scores, best=best)
+    assert [line.split() for line in seed_lines(trained, "loss")][1:] == [
+        ["seed", "epoch", "dev", "loss", "test", "loss"],
+        ["1", "4", "0.5000", "0.7500", "*"],
+        ["2", "5", "1.0000", "1.2500"],
+        ["mean", "0.7500", "1.0000"],
+        ["standard", "deviation", "0.3536", "0.3536"],
+    ]
+
+
+def test_trials_are_ranked_by_the_loss_of_a_language_model_and_else_as_configured() -> None:
+    assert ranking_metric(Config(task="language-model")) == "loss"
+    assert ranking_metric(Config(task="tag")) == "auto"
+    assert ranking_metric(load_config(None, ["train.metric=f1"])) == "f1"
+
+
+def test_the_header_says_how_many_units_are_unknown(tmp_path: Path) -> None:
+    import torch
+
+    prepared = prepare(language_config(tmp_path, "a d\ne f b\n"), torch.device("cpu"))
+    # c occurs once; d, e and f nowhere.
+    assert unknown_units(prepared) == {"train": UnknownUnits(6, 1), "dev": UnknownUnits(5, 3)}
+    description = prepared.task.describe(prepared.config)
+    lines = [*start_lines(prepared, description, 1, 1)]
+    assert lines[0].endswith("6 tokens  17 % unknown")
+    assert lines[1].endswith("5 tokens  60 % unknown")
+    assert lines[2] == "       3 words known, the end of a line among them"
+    assert lines[3].startswith("warning: 60 % of dev's words are unknown, and all of them count as")
+    few = prepare(language_config(tmp_path, "a b a b\na d\n"), torch.device("cpu"))
+    assert not any("warning" in line for line in start_lines(few, description, 1, 1))
+
+
+def test_unknown_units_are_counted_part_by_part(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import torch
+
+    prepared = prepare(language_config(tmp_path, "a </s>\n"), torch.device("cpu"))
+    monkeypatch.setattr("tagkit.features.unit_stream._IDS_AT_ONCE", 2)
+    # A word that is written like the end of a line is unknown.
+    assert unknown_units(prepared) == {"train": UnknownUnits(6, 1), "dev": UnknownUnits(2, 1)}
+
+
+def test_the_header_is_shown_of_a_text_that_is_cut_anew_in_each_epoch(tmp_path: Path) -> None:
+    import torch
+
+    pytest.importorskip("tokenizers")
+    options = ("data.unit=bpe", "data.bpe_size=300", "data.bpe_dropout=0.2")
+    prepared = prepare(language_config(tmp_path, "a d\n", *options), torch.device("cpu"))
+    lines = [*start_lines(prepared, prepared.task.describe(prepared.config), 1, 1)]
+    assert [line.split("  ")[-1] for line in lines[:2]] == ["0 % unknown", "0 % unknown"]
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [(0, "0 %"), (1, "100 %"), (0.126, "13 %"), (0.024, "2.4 %"), (5e-4, "0.05 %")],
+)
+def test_a_small_share_has_more_digits(share: float, text: str) -> None:
+    assert share_text(share) == text
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        (audit, "an audit is of labels, which plain text lacks; expected tag, classify or both"),
+        (learning_curve, "a learning curve is of F1 or accuracy; expected tag, classify or both"),
+    ],
+)
+def test_what_needs_labels_is_refused_before_any_training(
+    tmp_path: Path, command: Callable[[Config], Any], message: str
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        command(language_config(tmp_path))
+    assert message in str(caught.value)
+    assert not (tmp_path / "model").exists()
+
+
+def test_a_check_of_a_text_for_a_language_model_is_refused(
+    tmp_path: Path, program: Program
+) -> None:
+    language_config(tmp_path)
+    found = program("check", tmp_path / "train.txt", "--set", "task=language-model")
+    assert found.code == 1
+    assert (
+        "labels are checked, which plain text lacks; tagkit train describes the text" in found.err
+    )
