@@ -37,11 +37,11 @@ from recurrent_results import draw, read_rows, tables
 from recurrent_tasks import run_speed, run_task
 from sizes import parse_setting
 
-from tagkit.nn.cells import CELLS
+from tagkit.nn.encoder import LAYERS
 
 Setting = tuple[str, tuple[str, ...]]
 SETTINGS: dict[str, tuple[str, ...]] = {
-    **{name: (f"encoder.cell={name}",) for name in CELLS},
+    **{name: (f"encoder.cell={name}",) for name in LAYERS},
     "elman-relu": ("encoder.cell=elman", "encoder.activation=relu"),
     "leaky-learned": ("encoder.cell=leaky", "encoder.leak=learned"),
     # Time scales that fit the longer problems.
@@ -124,7 +124,7 @@ def tasks(arguments: argparse.Namespace, done: Done) -> Iterator[Run]:
     """Key and work of each run, seed by seed."""
     for seed in arguments.seeds:
         for corpus in arguments.corpora:
-            for name, options in settings_of(arguments, CELLS):
+            for name, options in settings_of(arguments, LAYERS):
                 key = {
                     "kind": "task", "corpus": corpus, "sentences": arguments.sentences,
                     "epochs": arguments.epochs, "setting": name, "options": list(options),
@@ -138,7 +138,7 @@ def speeds(arguments: argparse.Namespace, done: Done) -> Iterator[Run]:
     """The same for `speed`, round by round, so that all cells meet the same conditions."""
     for round_ in range(1, arguments.rounds + 1):
         for corpus in arguments.corpora:
-            for name, options in settings_of(arguments, CELLS):
+            for name, options in settings_of(arguments, LAYERS):
                 key = {
                     "kind": "speed", "corpus": corpus, "sentences": arguments.sentences,
                     "setting": name, "options": list(options), "round": round_,

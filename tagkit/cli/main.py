@@ -11,6 +11,7 @@ import shlex
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Annotated
 
 import typer
@@ -38,6 +39,8 @@ from tagkit.cli.streams import discard_output, finish_output, prepare_streams, s
 from tagkit.errors import Interrupted, TagkitError
 from tagkit.training.launcher import is_alone, is_first
 from tagkit.wording import Message, message_line, reason, visible
+
+_M_ARENA_MAX = -8  # of glibc's malloc.h
 
 app = typer.Typer(
     name="tagkit",
@@ -101,6 +104,7 @@ def main() -> None:
     # them again and again while they are imported, which is a tenth of the start.
     gc.set_threshold(50_000, *gc.get_threshold()[1:])
     _limit_kernel_cache()
+    _share_heap()
     # At the end Python would search all of torch's objects for garbage, for a second or more.
     atexit.register(gc.freeze)
     prepare_streams()
@@ -120,6 +124,20 @@ def _limit_kernel_cache() -> None:
     # The second is oneDNN's name for it from before 2021, which it still reads.
     if not {"ONEDNN_PRIMITIVE_CACHE_CAPACITY", "DNNL_PRIMITIVE_CACHE_CAPACITY"} & os.environ.keys():
         os.environ["ONEDNN_PRIMITIVE_CACHE_CAPACITY"] = "32"
+
+
+def _share_heap() -> None:
+    """Let all threads take memory from one heap, where the C library is glibc.
+
+    By default each thread has a heap of its own, and keeps what it has freed: training on
+    CoNLL-2000 with two threads took 23 MB more, at equal speed.
+    """
+    if sys.platform == "linux" and "MALLOC_ARENA_MAX" not in os.environ:
+        import ctypes  # torch imports it anyway
+
+        # Other C libraries lack the function.
+        with suppress(AttributeError):
+            ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)
 
 
 def _run(started_s: float) -> int:

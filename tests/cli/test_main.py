@@ -1,6 +1,7 @@
 """The program as a whole: help, version, usage, what it imports."""
 
 import os
+import platform
 import re
 import statistics
 import subprocess
@@ -119,6 +120,38 @@ def test_a_command_keeps_few_kernels_unless_the_user_says_how_many(
         monkeypatch.setenv(name, value)
     assert tagkit("--version").code == 0
     assert tuple(map(os.environ.get, names)) == found
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="heaps of threads are glibc's")
+@pytest.mark.parametrize(("of_user", "heaps"), [({}, 1), ({"MALLOC_ARENA_MAX": "3"}, 3)])
+def test_threads_of_a_command_share_a_heap_unless_the_user_says_how_many(
+    of_user: dict[str, str], heaps: int, tmp_path: Path
+) -> None:
+    program = (
+        "import ctypes, sys, threading\n"
+        "from tagkit.cli.main import main\n"
+        "sys.argv = ['tagkit', '--version']\n"
+        "try:\n    main()\n"
+        "except SystemExit:\n    pass\n"
+        "libc = ctypes.CDLL(None)\n"
+        "together = threading.Barrier(4)\n"
+        "def take():\n"
+        "    libc.malloc(5000)\n"
+        "    together.wait()\n"
+        "threads = [threading.Thread(target=take) for _ in range(4)]\n"
+        "for thread in threads:\n    thread.start()\n"
+        "for thread in threads:\n    thread.join()\n"
+        "libc.fopen.restype = ctypes.c_void_p\n"
+        f"file = ctypes.c_void_p(libc.fopen({str(tmp_path / 'heaps.xml')!r}.encode(), b'w'))\n"
+        "libc.malloc_info(0, file)\n"
+        "libc.fclose(file)\n"
+    )
+    kept = {name: value for name, value in os.environ.items() if name != "MALLOC_ARENA_MAX"}
+    subprocess.run(
+        [sys.executable, "-c", program], env=kept | of_user, check=True, capture_output=True,
+        timeout=60,
+    )  # fmt: skip
+    assert (tmp_path / "heaps.xml").read_text().count("<heap nr=") == heaps
 
 
 @pytest.mark.parametrize(
