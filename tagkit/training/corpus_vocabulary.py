@@ -40,11 +40,10 @@ def learn_vocabulary(
     units = base.units if base else _units(config, surfaces)
     counts, chars = _counted(config, surfaces, units)
     affixes = frequent_affixes(surfaces) if fixed(options.affix_dim) else ()
-    # Ties are broken by the alphabet, so that ids do not depend on the corpus's order.
-    by_frequency = sorted(counts, key=lambda word: (-counts[word], word))
+    by_frequency = most_frequent(counts)
     keys = [word for word in by_frequency if counts[word] >= options.min_count]
     if units and units.instead_of == "words" and units.known:
-        keys = by_frequency  # data.bpe_size decides how many there are
+        keys = [*by_frequency]  # data.bpe_size decides how many there are
     if options.freeze_vectors:  # a word with a pretrained vector gets no trained one
         rows = dict.fromkeys(vector_words, 1)
         keys = [key for key in keys if first_known(key, rows.get) is None]

@@ -173,7 +173,8 @@ def prepare(config: Config, device: torch.device, corpus: Corpus | None = None) 
     reader = load_contextual(config, device)
     if reader:
         vocabulary = replace(vocabulary, contextual=reader.parts)
-    words = predicted_words(counts)
+    # Sorting a million words takes seconds.
+    words = predicted_words(counts) if config.train.lm_loss else ()
     beside = {}
     if config.train.lm_loss:
         beside[LANGUAGE] = language_target(config, sentences, words)
