@@ -173,7 +173,8 @@ def load_contextual(config: Config, device: torch.device) -> CachedReader | Trai
         BundleError: one cannot be read.
         DataError: one is no language model, or is there twice.
     """
-    parts, readers = [], []
+    parts: list[LanguagePart] = []
+    readers: list[LanguageReader] = []
     for path in config.embeddings.contextual:
         bundle = load_bundle(Path(path))
         if not isinstance(bundle.model, LanguageModel):
