@@ -109,8 +109,13 @@ class Setting:
     value: str | int | bool | None = None
 
     def __str__(self) -> str:
-        """`force=True`, or `data.format`."""
-        return self.name if self.value is None else f"{self.name}={self.value}"
+        """`force=True`, `data.format`, or `data.pairs=true`."""
+        if self.value is None:
+            return self.name
+        value = str(self.value)
+        if isinstance(self.value, bool) and "." in self.name:
+            value = value.lower()  # an option of the configuration, where TOML writes so
+        return f"{self.name}={value}"
 
 
 # Those that many messages name.

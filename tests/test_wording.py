@@ -44,6 +44,12 @@ def test_a_message_is_the_text_that_a_caller_in_python_reads() -> None:
     assert json.dumps([message]) == '["m/a: replace it with force=True (output.dir)"]'
 
 
+def test_a_boolean_is_written_as_in_python_of_a_parameter_and_as_in_toml_of_an_option() -> None:
+    assert str(FORCE) == "force=True"
+    assert str(Setting("data.pairs", True)) == "data.pairs=true"
+    assert str(Setting("head.halt", False)) == "head.halt=false"
+
+
 def test_settings_alone_are_spelled_anew() -> None:
     message = Message("force=True/data.format: name it with ", Setting("data.format"))
     assert message.spelled(shout) == "force=True/data.format: name it with <data.format>"

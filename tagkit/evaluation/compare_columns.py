@@ -9,10 +9,10 @@ from tagkit.corpus.expected_labels import other_column
 from tagkit.corpus.formats.columns.layout import ColumnOptions, Layout, column_options
 from tagkit.corpus.formats.columns.reader import ColumnReader
 from tagkit.corpus.formats.options import source_of
-from tagkit.corpus.formats.recognition import find_format
 from tagkit.corpus.formats.source import Source
 from tagkit.corpus.formats.table import Format
 from tagkit.errors import DataError
+from tagkit.evaluation.labelled import find_format_of_gold
 from tagkit.evaluation.pairing import predicted_tags
 from tagkit.evaluation.tag_report import TagReport, make_tag_report, with_sentences
 from tagkit.evaluation.tag_tally import TagTally
@@ -45,7 +45,7 @@ def compare_columns(
     The arguments are those of `compare_files`.
     """
     source = source_of(path, data)
-    found = find_format(source, data.format)
+    found = find_format_of_gold(source, data)
     if found.note:
         note(found.note)
     if found.format.holds != "text" and not found.format.is_grid:

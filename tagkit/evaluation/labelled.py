@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from tagkit.config import DataConfig
 from tagkit.corpus.answers import Answer, as_document, as_sentences, column_names
 from tagkit.corpus.formats.options import Item, Reading
+from tagkit.corpus.formats.prose import looks_like_prose
 from tagkit.corpus.formats.recognition import Found, find_format
 from tagkit.corpus.formats.source import Source
 from tagkit.corpus.formats.table import Format, by_name
@@ -84,9 +85,9 @@ def find_format_of_gold(source: Source, data: DataConfig) -> Found:
     """The format of a file with gold labels.
 
     Raises:
-        DataError: it cannot be read, or is a folder of no known kind.
+        DataError: it cannot be read, is a folder of no known kind, or is raw text.
     """
-    return _unless_text(find_format(source, data.format), source)
+    return _unless_text(find_format(source, data.format), source, data)
 
 
 def find_format_of_predictions(source: Source, data: DataConfig) -> Found:
@@ -96,10 +97,10 @@ def find_format_of_predictions(source: Source, data: DataConfig) -> Found:
     the content shows none that could hold the same labels.
 
     Raises:
-        DataError: it cannot be read, or is a folder of no known kind.
+        DataError: it cannot be read, is a folder of no known kind, or is raw text.
     """
     if data.format == "auto":
-        return _unless_text(find_format(source, "auto"), source)
+        return _unless_text(find_format(source, "auto"), source, data)
     try:
         found = find_format(source, "auto")
     except DataError:  # a file that fits two formats, which the name may decide
@@ -111,12 +112,23 @@ def find_format_of_predictions(source: Source, data: DataConfig) -> Found:
     return found
 
 
-def _unless_text(found: Found, source: Source) -> Found:
-    """The format found; raw text is read as columns."""
+def _unless_text(found: Found, source: Source, data: DataConfig) -> Found:
+    """The format found; what may be raw text or columns is read as columns.
+
+    Raises:
+        DataError: it is raw text.
+    """
     # Raw text has no labels. A column file with one broken line may look like it, and read as
     # columns, the error names that line.
     if found.format.holds != "text" or source.is_folder():
         return found
+    # As columns of a regular width, such lines would be scored: the last word of each as a tag.
+    if not found.note or (data.tag_column is None and looks_like_prose(source.beginning())):
+        columns = Setting("data.format", "columns")
+        raise DataError(
+            Message(f"{source.name}: expected labels, found raw text, a line a text; name a file "
+                    "with labels, or, for a token a line, ", columns)
+        )  # fmt: skip
     note = Message(
         f"{source.name}: read as columns, though nothing in its lines looks like labels (",
         Setting("data.format"),

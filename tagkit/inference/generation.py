@@ -132,11 +132,8 @@ def stream_texts(
     units = reader.cut(prompt)
     if not reader.spans_lines and reader.end in units:
         raise DataError(
-            Message(
-                Setting("prompt"),
-                ": expected one line, as the model reads each line by itself, found "
-                f"{plural(units.count(reader.end) + 1, 'line')}",
-            )
+            "expected a prompt of one line, as the model reads each line by itself, found "
+            f"{plural(units.count(reader.end) + 1, 'line')}"
         )
     start, state = _read_prompt(reader, units)
     run = _beam if options.beam else _sample

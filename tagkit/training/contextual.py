@@ -171,9 +171,10 @@ def load_contextual(config: Config, device: torch.device) -> CachedReader | Trai
 
     Raises:
         BundleError: one cannot be read.
-        DataError: one is no language model.
+        DataError: one is no language model, or is there twice.
     """
-    parts, readers = [], []
+    parts: list[LanguagePart] = []
+    readers: list[LanguageReader] = []
     for path in config.embeddings.contextual:
         bundle = load_bundle(Path(path))
         if not isinstance(bundle.model, LanguageModel):
@@ -185,6 +186,7 @@ def load_contextual(config: Config, device: torch.device) -> CachedReader | Trai
                 )
             )
         part = _part_of(path, bundle)
+        _refuse_twice(part, parts)
         parts.append(part)
         frozen = config.embeddings.freeze_contextual
         readers.append(LanguageReader(part, bundle.model if frozen else _without_dropout(bundle)))
@@ -193,6 +195,23 @@ def load_contextual(config: Config, device: torch.device) -> CachedReader | Trai
     if config.embeddings.freeze_contextual:
         return CachedReader(parts, readers, device)
     return TrainedReader(parts, readers)
+
+
+def _refuse_twice(part: LanguagePart, others: Iterable[LanguagePart]) -> None:
+    """Refuse a language model whose states another one gives already.
+
+    Raises:
+        DataError: it is among the others, whatever the folder of either is called.
+    """
+    for other in others:
+        if replace(other, path=part.path) == part:
+            raise DataError(
+                Message(
+                    Setting("embeddings.contextual"),
+                    f": {other.path} and {part.path} are the same language model, whose states "
+                    "would be read twice; leave one of them out",
+                )
+            )
 
 
 def _without_dropout(bundle: Bundle) -> LanguageModel:

@@ -47,6 +47,29 @@ def test_files_that_look_like_text_are_said_to_be_read_as_columns(tmp_path: Path
     ]
 
 
+@pytest.mark.parametrize("text", ["i am here .\nyou are there .\n", "hello there.\nhow now!\n"])
+@pytest.mark.parametrize("alone", [True, False], ids=["one file", "two files"])
+def test_raw_text_is_refused_rather_than_scored_by_its_last_words(
+    tmp_path: Path, text: str, alone: bool
+) -> None:
+    path = write(tmp_path, "x.txt", text)
+    with pytest.raises(DataError) as caught:
+        compare(path, None if alone else path)
+    assert str(caught.value) == (
+        f"{path}: expected labels, found raw text, a line a text; name a file with labels, or, for "
+        "a token a line, data.format=columns"
+    )
+    # Whoever names the format or the column knows what the lines are.
+    named = compare(path, path, "data.format=columns")
+    assert named == compare(path, path, "data.tag_column=-1")
+
+
+def test_a_column_file_that_may_be_text_is_said_to_be_read_as_columns(tmp_path: Path) -> None:
+    both, notes = write(tmp_path, "x", "the DT DT\ncat NN NN\n"), list[str]()
+    compare_files(both, None, data(), None, False, notes.append)
+    assert [note.split(",")[0] for note in notes] == [f"{both}: read as columns"]
+
+
 def test_plain_labels_are_scored_by_token(tmp_path: Path) -> None:
     gold = write(tmp_path, "gold", "a DT\nb NN\n\nc VB\n")
     predicted = write(tmp_path, "pred", "a DT\nb VB\n\nc VB\n")

@@ -164,7 +164,7 @@ def test_options_that_have_no_meaning_are_refused(predictor: Predictor) -> None:
     with pytest.raises(DataError, match=r"^beam: expected a whole number, at least 0, found -1$"):
         reader_of(predictor, beam=-1)
     plain = predictor_of()
-    with pytest.raises(DataError, match=r"^max_units is for language models of data\.pairs=True$"):
+    with pytest.raises(DataError, match=r"^max_units is for language models of data\.pairs=true$"):
         annotator_of(plain, options())
-    with pytest.raises(DataError, match=r"^expected a language model of data\.pairs=True"):
+    with pytest.raises(DataError, match=r"^expected a language model of data\.pairs=true"):
         reader_of(plain)

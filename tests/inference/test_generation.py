@@ -198,7 +198,7 @@ def test_a_model_of_single_lines_refuses_a_prompt_of_several() -> None:
     with pytest.raises(DataError) as caught:
         generated(ToyReader(spans_lines=False), "the cat\nthe")
     assert str(caught.value) == (
-        "prompt: expected one line, as the model reads each line by itself, found 2 lines"
+        "expected a prompt of one line, as the model reads each line by itself, found 2 lines"
     )
 
 

@@ -1,6 +1,8 @@
 """Language models that a new model reads with, frozen or trained further."""
 
 import json
+import re
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +11,7 @@ import torch
 from language_parts import reader_of
 
 from tagkit.config import load_config, parse_saved, parse_toml
+from tagkit.errors import DataError
 from tagkit.features.contextual import ContextualUnits
 from tagkit.models.bundle import load_bundle, save_bundle
 from tagkit.text.records import Sentence
@@ -62,6 +65,24 @@ def test_in_training_a_language_model_drops_nothing_and_has_the_states_of_predic
     original = load_bundle(Path(path)).model.state_dict()
     assert all(torch.equal(own, original[name]) for name, own in
                reader.readers[0].model.state_dict().items())  # fmt: skip
+
+
+def test_the_same_language_model_is_refused_twice_whatever_its_folder_is_called(
+    tmp_path: Path,
+) -> None:
+    first, other = saved(tmp_path / "lm"), saved(tmp_path / "other", "encoder.hidden=8")
+    copied = str(shutil.copytree(first, tmp_path / "copy"))
+
+    def load(*paths: str) -> object:
+        return load_contextual(
+            load_config(None, [f"embeddings.contextual={json.dumps(paths)}"]), CPU
+        )
+
+    assert load(first, other) is not None
+    for second in (first, copied):
+        expected = f"embeddings.contextual: {first} and {second} are the same language model, "
+        with pytest.raises(DataError, match=f"^{re.escape(expected)}"):
+            load(first, second)
 
 
 def test_a_batch_has_the_units_of_its_sentences_and_the_places_of_their_words() -> None:

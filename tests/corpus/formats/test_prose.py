@@ -1,0 +1,31 @@
+"""Lines of as many words: sentences of a text, or words with their tags."""
+
+import pytest
+
+from tagkit.corpus.formats.prose import looks_like_prose
+
+PROSE = {
+    "sentences": ["the cat sat .", "", "is it here ?"],
+    "untokenised sentences": ["The cat sat.", "A dog ran!"],
+    "lines without an end": [f"the {word} is {word}er" for word in map(chr, range(97, 123))]
+    + [f"we saw a{letter}" for letter in "bcde"],
+}
+COLUMNS = {
+    "tags of a short sentence": ["the DT", "cat NN", "sat VBD", ". ."],
+    "one full stop": [". ."],
+    "labels in lower case": [f"{word} {tag}" for word in "abcdefgh" for tag in "xyzv"],
+    "a tag for each token of a long sentence": [f"w{number} TAG{number}" for number in range(40)],
+    "nothing": [],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("lines", PROSE.values(), ids=PROSE)
+def test_lines_that_end_as_sentences_do_or_with_other_words_are_prose(
+    lines: list[str],
+) -> None:
+    assert looks_like_prose(lines)
+
+
+@pytest.mark.parametrize("lines", COLUMNS.values(), ids=COLUMNS)
+def test_lines_that_end_with_tags_are_not(lines: list[str]) -> None:
+    assert not looks_like_prose(lines)
