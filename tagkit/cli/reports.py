@@ -122,6 +122,7 @@ def info_lines(name: str, bundle: "Bundle") -> Iterator[str]:
     """
     metadata, config, vocabulary = bundle.metadata, bundle.config, bundle.vocabulary
     from tagkit.models.task_table import task_of  # imports torch
+    from tagkit.training.run_settings import run_settings
 
     task = task_of(config)
     description = task.describe(config)
@@ -165,7 +166,7 @@ def info_lines(name: str, bundle: "Bundle") -> Iterator[str]:
         columns = [config.data.token_column or "FORM or 0", *config.data.feature_columns]
         yield f"reads       columns {', '.join(str(column) for column in columns)}"
     yield (
-        f"epoch       {_number(metadata, 'epoch')} of {config.train.max_epochs}, "
+        f"epoch       {_number(metadata, 'epoch')} of {run_settings(config.train).max_epochs}, "
         f"seed {config.train.seed}"
     )
     if bundle.calibration is not None:

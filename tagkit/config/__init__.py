@@ -1,7 +1,7 @@
 """tagkit.toml: its options, how it is read, and which options have an effect."""
 
 from tagkit.config.data_section import DataConfig
-from tagkit.config.effects import effective, refuse_without_effect
+from tagkit.config.effects import effective, refuse_without_effect, without_effect_in
 from tagkit.config.embeddings_section import EmbeddingsConfig
 from tagkit.config.encoder_section import EncoderConfig
 from tagkit.config.head_section import HeadConfig
@@ -73,4 +73,5 @@ __all__ = [
     "tunable_options",
     "unknown_option",
     "with_options",
+    "without_effect_in",
 ]

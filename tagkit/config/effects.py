@@ -40,6 +40,31 @@ def refuse_without_effect(
         raise ConfigError(source, problems)
 
 
+def without_effect_in(config: Config, name: str) -> list[str]:
+    """Sentences on options that have no effect in the model of `train.init_from`.
+
+    Options that are inherited are that model's own, and no others depend on it.
+
+    Args:
+        config: with the inherited options.
+        name: of that model, for messages.
+    """
+    problems, options = [], options_of(Config)
+    for key, option in options.items():
+        value = _value(config, key)
+        if option.inherit or value == _value(Config(), key):
+            continue
+        for needs in option.needed:
+            if not options[needs.option].inherit or not needs.applies_to(config.task):
+                continue
+            if not _are_met(config, needs, {}):
+                problems.append(
+                    f"{key} = {_shown(value)}: has no effect with {_cause(config, needs, {})}, as "
+                    f"{name} has, from which training begins; leave it out"
+                )
+    return problems
+
+
 def effective(config: Config) -> Config:
     """The configuration with the default of each option that has no effect.
 

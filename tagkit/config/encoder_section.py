@@ -66,6 +66,7 @@ class EncoderConfig(Section):
         Literal["orthogonal", "identity", "normal", "xavier"],
         Option(
             "How the recurrent weights of each gate begin: orthogonal, identity, normal or xavier.",
+            inherit=True,
             needs=Needs("encoder.cell", but=("echo-state", "sru", "transformer")),
         ),
     ] = "orthogonal"
@@ -85,6 +86,7 @@ class EncoderConfig(Section):
         Option(
             "Tokens for which gates can keep the past at the beginning, at least 3; 0 for biases "
             "of 0, and 1 of forget gates.",
+            inherit=True,
             needs=_WITH_GATES,
         ),
     ] = 0

@@ -78,6 +78,7 @@ class Config(Section):
                 f"encoder.chrono = {self.encoder.chrono} draws the rates that the cell leaky "
                 "learns: it needs encoder.leak = 'learned'"
             )
+        _check_groups(self.encoder)
         _check_heads(self.encoder)
         _check_units(self)
         # With train.init_from the other model decides on encoder and characters.
@@ -147,6 +148,17 @@ def _check_units(config: Config) -> None:
             )
 
 
+def _check_groups(encoder: EncoderConfig) -> None:
+    """Raise `ValueError` where a clockwork would have groups without units."""
+    needed = options_of(EncoderConfig)["periods"].needed
+    groups = len(encoder.periods)
+    if all(needs.are_met_by(encoder.cell) for needs in needed) and encoder.hidden < groups:
+        raise ValueError(
+            f"encoder.hidden = {encoder.hidden}: expected a unit at least for each of the {groups} "
+            f"groups of encoder.periods = {list(encoder.periods)}"
+        )
+
+
 def _check_heads(encoder: EncoderConfig) -> None:
     """Raise `ValueError` where a transformer's heads cannot share its hidden values."""
     needed = options_of(EncoderConfig)["heads"].needed
@@ -157,11 +169,10 @@ def _check_heads(encoder: EncoderConfig) -> None:
             f"encoder.heads = {encoder.heads}: expected a number that divides encoder.hidden = "
             f"{encoder.hidden}"
         )
-    size = encoder.hidden // encoder.heads
-    if encoder.positions == "rotary" and size % 2:
+    if encoder.positions == "rotary" and encoder.hidden % (2 * encoder.heads):
         raise ValueError(
-            "encoder.positions = 'rotary' rotates pairs of values: expected an even number for "
-            f"each head, found encoder.hidden / encoder.heads = {size}"
+            f"encoder.hidden = {encoder.hidden}: expected a multiple of twice encoder.heads = "
+            f"{encoder.heads}, as encoder.positions = 'rotary' rotates pairs of values of each head"
         )
 
 

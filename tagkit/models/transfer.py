@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from tagkit.config import Config, options_of, training_scheme
+from tagkit.config import Config, options_of, training_scheme, without_effect_in
 from tagkit.corpus.dataset import Split
 from tagkit.corpus.splits import Corpus
 from tagkit.corpus.unit_lines import UnitLines
@@ -46,7 +46,8 @@ def inherit_options(config: Config, base: Bundle, name: str) -> Config:
         name: of the base model, for messages.
 
     Raises:
-        ConfigError: an option was set to another value than the base model has.
+        ConfigError: an option was set to another value than the base model has, or has no effect
+            in it.
     """
     problems = []
     options = options_of(Config)
@@ -73,6 +74,7 @@ def inherit_options(config: Config, base: Bundle, name: str) -> Config:
         changed = mine.model_copy(update={key: value})
         config = config.model_copy(update={section: changed})
     problems += _contradictions(config, base, name)
+    problems += without_effect_in(config, name)
     if problems:
         raise ConfigError("train.init_from", problems)
     return config

@@ -1,6 +1,7 @@
 """A model that begins with another's weights."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import tiny
@@ -11,7 +12,7 @@ from tagkit.config import Config, load_config, refuse_without_effect
 from tagkit.errors import BundleError, ConfigError
 from tagkit.inference.predictor import load
 from tagkit.models.bundle import load_bundle
-from tagkit.models.transfer import copy_weights
+from tagkit.models.transfer import copy_weights, inherit_options
 from tagkit.training.setup import Prepared, prepare
 from tagkit.training.trainer import train
 
@@ -328,6 +329,9 @@ def test_pretrained_vectors_come_with_the_old_model(tmp_path: Path) -> None:
     [
         ("encoder.hidden=32", r"encoder.hidden = 32: .*model, from which training begins, has 16"),
         ("embeddings.char_cell=gru", "embeddings.char_cell = 'gru'"),
+        # Weights that are copied are not drawn.
+        ("encoder.init=identity", "encoder.init = 'identity': .* has 'orthogonal'; leave it out"),
+        ("encoder.chrono=50", "encoder.chrono = 50: .* has 0; leave it out"),
         ("data.feature_columns=[1]", "data.feature_columns: .* reads 0 of them, not 1"),
     ],
 )
@@ -338,6 +342,31 @@ def test_sizes_that_the_old_model_does_not_have_are_refused(
         prepared(further(tmp_path, base, override))
     same = prepared(further(tmp_path, base, "encoder.hidden=16"))
     assert same.config.encoder.hidden == 16
+
+
+@pytest.mark.parametrize(
+    ("theirs", "mine", "cause"),
+    [
+        ("encoder.cell=sru", "train.flow_strength=1.0", 'encoder.cell = "sru"'),
+        ("encoder.cell=sru", "encoder.weight_drop=0.5", 'encoder.cell = "sru"'),
+        ("encoder.cell=transformer", "train.bptt=20", 'encoder.cell = "transformer"'),
+        ("encoder.context=document", "train.lm_loss=0.1", 'encoder.context = "document"'),
+    ],
+)
+def test_options_without_effect_in_the_old_model_are_refused(
+    theirs: str, mine: str, cause: str
+) -> None:
+    words = SimpleNamespace(units=None, features=())
+    old = SimpleNamespace(config=load_config(overrides=[theirs]), vocabulary=words)
+    config = load_config(overrides=["train.init_from=old", mine])
+    refuse_without_effect(config, "here")  # the old model's options are not known yet
+    with pytest.raises(ConfigError) as caught:
+        inherit_options(config, old, "old")  # type: ignore[arg-type]
+    option, value = mine.split("=")
+    assert caught.value.problems == (
+        f"{option} = {value}: has no effect with {cause}, as old has, from which training begins; "
+        "leave it out",
+    )
 
 
 def test_a_model_that_is_not_there_is_named(tmp_path: Path) -> None:

@@ -10,10 +10,12 @@ import torch
 from marks import mostly_slow
 from runs import StopAt, digests
 
+from tagkit.cli.reports import info_lines
 from tagkit.config import Config, load_config
 from tagkit.errors import ConfigError, Interrupted, TrainingError
 from tagkit.features.batch import Batch
 from tagkit.inference.predictor import load
+from tagkit.models.bundle import load_bundle
 from tagkit.models.model import Model
 from tagkit.nn.ridge import RidgeSums, Solution
 from tagkit.training.callbacks import Listener
@@ -51,6 +53,11 @@ def test_a_run_has_one_epoch_that_is_saved_and_scored_as_any_other(trained: Trai
     assert 0 < epoch.dev_loss < 0.5
     lines = (trained.folder / "history.jsonl").read_text().splitlines()
     assert [json.loads(line)["dev"] for line in lines] == [epoch.score]
+
+
+def test_a_saved_model_is_of_the_only_epoch(trained: Trained) -> None:
+    lines = info_lines("solved", load_bundle(trained.folder))
+    assert "epoch       1 of 1, seed 1" in list(lines)
 
 
 def test_the_saved_model_answers_as_the_solved_one(trained: Trained) -> None:

@@ -1,5 +1,9 @@
 """The laws of the table of cells, for every row and option: equations, steps, gradients."""
 
+from dataclasses import fields, replace
+from functools import cache
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -7,10 +11,11 @@ from cell_options import CASES, CELL_OPTIONS, network_of, state_tensors
 from equations import EQUATIONS
 from torch import Tensor, nn
 
-from tagkit.config import EmbeddingsConfig, EncoderConfig, allowed
+from tagkit.config import EmbeddingsConfig, EncoderConfig, allowed, options_of
 from tagkit.nn.cells import CELLS
-from tagkit.nn.cells.cell import Network
+from tagkit.nn.cells.cell import CellOptions, Network
 from tagkit.nn.encoder import LAYERS, Encoder
+from tagkit.nn.layer import LayerOptions
 
 INPUTS, HIDDEN = 3, 6
 LENGTHS = (7, 1, 3)
@@ -150,6 +155,60 @@ def test_every_trained_parameter_gets_a_gradient(case: str) -> None:
     }
     reservoir = {"weight_ih", "weight_hh", "bias"}
     assert fixed == (reservoir if CASES[case][0] == "echo-state" else set())
+
+
+# Another value of each option than the default.
+OTHERS: dict[str, Any] = {
+    "activation": "relu", "init": "identity", "spectral_radius": 0.3, "chrono": 9, "leak": 0.3,
+    "skip": 2, "periods": (1, 3), "sparsity": 0.2, "input_scale": 0.3, "heads": 1,
+    "feed_forward": 1, "norm": "after", "positions": "sinusoidal", "max_positions": 2,
+    "transition_layers": 3, "transition_skip": False,
+}  # fmt: skip
+
+
+@cache
+def states_with(cell: str, **changes: Any) -> Tensor:
+    """States of a fresh layer; all layers draw from one seed."""
+    torch.manual_seed(4)
+    options = replace(CELL_OPTIONS, **changes)
+    layer = LAYERS[cell].build(
+        LayerOptions(
+            cell=cell, options=options, inputs=INPUTS, hidden=8, bidirectional=False,
+            merge="concat", segment=0, dropout=0, lowest=True, topmost=True,
+        )
+    )  # fmt: skip
+    found: Tensor = layer(drawn(3, 7, INPUTS), MASK)
+    return found
+
+
+def is_for(name: str, cell: str) -> bool:
+    """Whether the configuration takes the option with this cell."""
+    conditions = options_of(EncoderConfig)[name].needed
+    if name == "max_positions":
+        conditions = options_of(EncoderConfig)["positions"].needed
+    return all(needs.are_met_by(cell) for needs in conditions)
+
+
+def test_every_option_of_cells_has_a_value_here() -> None:
+    assert OTHERS.keys() == {field.name for field in fields(CellOptions)}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+@torch.no_grad()
+def test_an_option_changes_the_states_of_the_cells_that_it_is_for_and_of_no_others(
+    name: str,
+) -> None:
+    for cell in LAYERS:
+        # What else it takes, with the cells that have it.
+        beside: dict[str, Any] = {"positions": "learned"} if name == "max_positions" else {}
+        if name == "chrono" and cell == "leaky":
+            beside = {"leak": "learned"}
+        # It begins as a leaky layer whose weights are drawn again, from the numbers that follow.
+        if name == "init" and cell == "echo-state":
+            continue
+        default = states_with(cell, **beside)
+        same = torch.equal(default, states_with(cell, **{**beside, name: OTHERS[name]}))
+        assert same != is_for(name, cell), cell
 
 
 @pytest.mark.parametrize("name", FUSED)
