@@ -53,7 +53,7 @@ def add_language_loss(model: Model, config: Config, words: Sequence[str]) -> Non
     """
     # Again, as `train.init_from` may have brought another encoder.
     if problem := lm_problem(config):
-        raise ConfigError("train.lm_loss", [problem])
+        raise ConfigError("train.init_from", [problem])
     units, parts = config.train.lm_units, {}
     if units in ("words", "both"):
         parts["words"] = (config.encoder.hidden, config.encoder.bidirectional)
