@@ -17,6 +17,7 @@ from tagkit.training.audit import audit
 from tagkit.training.learning_curve import learning_curve
 from tagkit.training.seed_scores import SeedScores
 from tagkit.training.setup import prepare
+from tagkit.training.trainer import train
 from tagkit.training.unknown_units import UnknownUnits, unknown_units
 
 
@@ -124,3 +125,13 @@ def test_a_check_of_a_text_for_a_language_model_is_refused(
     assert (
         "labels are checked, which plain text lacks; tagkit train describes the text" in found.err
     )
+
+
+def test_a_size_of_batches_is_refused_where_a_text_is_scored(
+    program: Program, tmp_path: Path
+) -> None:
+    train(language_config(tmp_path, "a b\n", "train.max_epochs=1"))
+    ended = program("eval", tmp_path / "model", tmp_path / "dev.txt", "--batch-size", "8")
+    assert (ended.code, ended.out) == (2, "")
+    assert "--batch-size has no effect on a language model" in ended.err
+    assert program("eval", tmp_path / "model", tmp_path / "dev.txt").code == 0
