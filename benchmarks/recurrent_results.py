@@ -143,24 +143,24 @@ def _solved(rows: Sequence[Row]) -> str:
 def draw(rows: Sequence[Row], path: Path) -> None:
     """Draw for each problem the longest T that each setting solves, and steps to solve over T."""
     from matplotlib.figure import Figure
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
     rows = [row for row in rows if row["kind"] == "synthetic"]
-    problems = [name for name in PROBLEMS if any(row["problem"] == name for row in rows)]
-    figure = Figure(figsize=(8, 2.8 * len(problems) + 0.3), layout="constrained")
-    panels = figure.subplots(len(problems), 2, squeeze=False)
     everywhere = _settings(rows)
-    for problem, (longest, effort) in zip(problems, panels, strict=True):
-        of_problem = [row for row in rows if row["problem"] == problem]
+    problems = {
+        name: of_problem
+        for name in PROBLEMS
+        if (of_problem := [row for row in rows if row["problem"] == name])
+    }
+    # In inches: a line of text for each setting, and the axes.
+    heights = [max(2.2, 0.17 * len(_settings(own)) + 0.6) for own in problems.values()]
+    figure = Figure(figsize=(9, sum(heights)), layout="constrained")
+    panels = figure.subplots(len(problems), 2, squeeze=False, height_ratios=heights)
+    for (problem, of_problem), (longest, effort) in zip(problems.items(), panels, strict=True):
         settings = _settings(of_problem)
         reached = []
         for setting in settings:
-            own = [row for row in of_problem if row["setting"] == setting]
-            lengths = sorted({row["length"] for row in own})
-            points = [
-                (length, steps)
-                for length in lengths
-                if (steps := solved_steps([row for row in own if row["length"] == length])[1])
-            ]
+            points = _solved_lengths([row for row in of_problem if row["setting"] == setting])
             reached.append(points[-1][0] if points else 0)
             number = everywhere.index(setting)
             if points:
@@ -171,9 +171,8 @@ def draw(rows: Sequence[Row], path: Path) -> None:
         bars = longest.barh(
             settings, reached, color=[f"C{everywhere.index(name) % 10}" for name in settings]
         )
-        longest.bar_label(
-            bars, [str(length) if length else "none" for length in reached], padding=2
-        )
+        labels = [str(length) if length else "none" for length in reached]
+        longest.bar_label(bars, labels, padding=2, fontsize=7)
         longest.invert_yaxis()  # the first setting on top, as in tables
         longest.set_title(f"{PROBLEMS[problem].title}: longest T solved", fontsize=9)
         longest.set_xlim(0, 1.2 * max(1, *reached))
@@ -182,12 +181,22 @@ def draw(rows: Sequence[Row], path: Path) -> None:
         every = sorted({row["length"] for row in of_problem})
         effort.set_xticks(every, [str(length) for length in every])
         effort.set_xticks([], minor=True)
+        effort.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        effort.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+        effort.yaxis.set_minor_formatter(NullFormatter())
         effort.grid(visible=True, linewidth=0.3)
         if any(reached):
-            effort.legend(fontsize=7)
+            effort.legend(fontsize=6, loc="upper left", bbox_to_anchor=(1.01, 1.02))
         for panel in (longest, effort):
-            panel.tick_params(labelsize=8, length=0)
+            panel.tick_params(labelsize=7, length=0)
     save(figure, path)
+
+
+def _solved_lengths(rows: Sequence[Row]) -> list[tuple[int, float]]:
+    """Each T that a setting solved, from the shortest to the longest, and its median steps."""
+    lengths = sorted({row["length"] for row in rows})
+    tried = ((length, [row for row in rows if row["length"] == length]) for length in lengths)
+    return [(length, steps) for length, own in tried if (steps := solved_steps(own)[1])]
 
 
 _MARKERS = ("o", "s", "^", "v")
