@@ -131,7 +131,8 @@ def _solved(rows: Sequence[Row]) -> str:
     solved, steps = solved_steps(rows)
     seeds = len({row["seed"] for row in rows})
     if steps is None:
-        figures = [row["figure"] for row in rows if row["figure"] is not None]
+        # Of losses before they became infinite a mean says nothing.
+        figures = [row["figure"] for row in rows if row["ended"] != "diverged"]
         if not figures:
             return "diverged"
         larger_is_better = rows[0]["problem"] == "remember"

@@ -369,7 +369,7 @@ def test_the_table_of_a_problem_has_the_steps_at_the_best_rate(script: Any) -> N
         _synthetic(length=20, steps=1234, max_steps=2000),  # the same run with a wider limit
         _synthetic(length=20, seed=2, **failed, figure=0.05),
         _synthetic(setting="elman", **failed, figure=0.5),
-        _synthetic(setting="elman", length=50, ended="diverged", figure=None),
+        _synthetic(setting="elman", length=50, ended="diverged", figure=3e34),
     ]
     module = script("recurrent_results")
     assert module.tables(rows).splitlines() == [
