@@ -268,11 +268,8 @@ def eval_command(
         from tagkit.inference.predictor import load
 
         predictor = load(models[0], device)
-        in_batches = predictor.task.annotates
-        refuse(
-            {"--batch-size": batch_size is not None and not in_batches},
-            "has no effect on a language model",
-        )
+        of_labels = {"--batch-size": batch_size is not None}
+        refuse({} if predictor.task.annotates else of_labels, "has no effect on a language model")
     report = scoring.report(
         corpus,
         pred[0] if pred else None,

@@ -136,7 +136,7 @@ def _share_heap() -> None:
         import ctypes  # torch imports it anyway
 
         # Other C libraries lack the function.
-        with suppress(AttributeError):
+        with suppress(AttributeError, OSError):
             ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)
 
 

@@ -49,10 +49,10 @@ def without_effect_in(config: Config, name: str) -> list[str]:
         config: with the inherited options.
         name: of that model, for messages.
     """
-    problems, options = [], options_of(Config)
+    problems, options, defaults = [], options_of(Config), Config()
     for key, option in options.items():
         value = _value(config, key)
-        if option.inherit or value == _value(Config(), key):
+        if option.inherit or value == _value(defaults, key):
             continue
         for needs in option.needed:
             if not options[needs.option].inherit or not needs.applies_to(config.task):

@@ -154,8 +154,8 @@ def _check_groups(encoder: EncoderConfig) -> None:
     groups = len(encoder.periods)
     if all(needs.are_met_by(encoder.cell) for needs in needed) and encoder.hidden < groups:
         raise ValueError(
-            f"encoder.hidden = {encoder.hidden}: expected a unit at least for each of the {groups} "
-            f"groups of encoder.periods = {list(encoder.periods)}"
+            f"encoder.hidden = {encoder.hidden}: expected at least one unit for each of the "
+            f"{groups} groups of encoder.periods = {list(encoder.periods)}"
         )
 
 
@@ -171,8 +171,8 @@ def _check_heads(encoder: EncoderConfig) -> None:
         )
     if encoder.positions == "rotary" and encoder.hidden % (2 * encoder.heads):
         raise ValueError(
-            f"encoder.hidden = {encoder.hidden}: expected a multiple of twice encoder.heads = "
-            f"{encoder.heads}, as encoder.positions = 'rotary' rotates pairs of values of each head"
+            f"encoder.hidden = {encoder.hidden}: expected a multiple of {2 * encoder.heads}, twice "
+            "encoder.heads, as encoder.positions = 'rotary' rotates pairs of values of each head"
         )
 
 

@@ -192,6 +192,7 @@ class SentencePredictor:
             DataError: the model predicts no tags, `count` is below 1, or a sentence has no words
                 or lacks feature columns.
         """
+        check_annotates(self.task)
         if not self.task.gives.tags:
             raise DataError("this model classifies texts: it has no sequences of tags")
         check_count("count", count)

@@ -162,7 +162,7 @@ def test_periods_of_a_clockwork_rise_from_one(periods: str) -> None:
 
 def test_each_group_of_a_clockwork_has_a_unit() -> None:
     assert problems("encoder.cell=clockwork", "encoder.hidden=3") == (
-        "encoder.hidden = 3: expected a unit at least for each of the 4 groups of encoder.periods "
+        "encoder.hidden = 3: expected at least one unit for each of the 4 groups of encoder.periods "
         "= [1, 2, 4, 8]",
     )
     load_config(None, ["encoder.cell=clockwork", "encoder.hidden=4"])
@@ -175,7 +175,7 @@ def test_each_group_of_a_clockwork_has_a_unit() -> None:
         (["encoder.heads=3"],
          "encoder.heads = 3: expected a number that divides encoder.hidden = 200"),
         (["encoder.heads=8"],
-         "encoder.hidden = 200: expected a multiple of twice encoder.heads = 8, as "
+         "encoder.hidden = 200: expected a multiple of 16, twice encoder.heads, as "
          "encoder.positions = 'rotary' rotates pairs of values of each head"),
         (["encoder.heads=300", "encoder.hidden=200"],
          "encoder.heads = 300: expected a number that divides encoder.hidden = 200"),

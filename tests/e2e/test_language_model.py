@@ -304,8 +304,10 @@ def test_what_does_not_fit_a_language_model_is_refused(folder: Path, tmp_path: P
         train(settings(tmp_path, "head.halt=true"))
     with pytest.raises(DataError, match=r"train\.metric=f1: no such metric .* auto, loss$"):
         train(settings(tmp_path, "train.metric=f1"))
-    with pytest.raises(DataError, match="annotates nothing"):
-        load(folder / "model").predict("the old cats")
+    model = load(folder / "model")
+    for annotate in (model.predict, model.n_best):
+        with pytest.raises(DataError, match="annotates nothing"):
+            annotate("the old cats")
     # The configuration that a run has written trains the same model again.
     saved = folder / "model" / "best" / "config.toml"
     train(load_config(saved, [f"output.dir={tmp_path / 'model'}"]))
