@@ -207,7 +207,7 @@ def best_prefixes(chain: Chain) -> BestPrefixes:
     before += start.unsqueeze(1)  # (tags, batch) + (tags, 1), in place: row 0 of `scores`
     for t, row in enumerate(rows, 1):
         # (before, 1, batch) + (before, group, 1) -> maximum over `before`: (group, batch).
-        # Rabiner's eq. 33a, but no back pointers (eq. 33b) are kept: `_trace` finds the tag before
+        # Rabiner's eq. 33a, but no back pointers (eq. 33b) are kept: `trace` finds the tag before
         # again, for one tag instead of all, and a maximum without its index is faster to compute.
         leaving = before.unsqueeze(1)
         best = [
@@ -241,7 +241,7 @@ def viterbi(chain: Chain) -> tuple[Tensor, Tensor]:
     prefixes = best_prefixes(chain)
     ended = prefixes.at_end()
     device = chain.mask.device
-    paths = torch.from_numpy(_trace(prefixes, ended.argmax(1)))
+    paths = torch.from_numpy(trace(prefixes, ended.argmax(1)))
     return paths.to(device), torch.from_numpy(ended.max(1)).to(device)
 
 
@@ -274,7 +274,7 @@ def _viterbi_one(chain: Chain) -> tuple[Tensor, Tensor]:
     return torch.tensor([path[::-1]], device=device), torch.tensor([total], device=device)
 
 
-def _trace(prefixes: BestPrefixes, tag: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def trace(prefixes: BestPrefixes, tag: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Paths traced back from the last tags, (batch,); (batch, time).
 
     NumPy calls cost a quarter of torch's, which is what counts for arrays of this size.

@@ -2,13 +2,14 @@
 
 import itertools
 import math
+from dataclasses import replace
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tagkit.nn.crf.chain import Chain, viterbi
+from tagkit.nn.crf.chain import Chain, path_score, viterbi
 from tagkit.nn.crf.n_best import n_best
 from tagkit.nn.crf.partition import log_partition
 
@@ -88,6 +89,35 @@ def test_long_sentences_have_the_paths_of_list_viterbi(seed: int) -> None:
     expected = list_viterbi(chain, 14, 12)
     torch.testing.assert_close(scores[0].float(), torch.tensor([score for score, _ in expected]))
     assert [tuple(path) for path in paths[0].tolist()] == [path for _, path in expected]
+
+
+def test_paths_of_equal_scores_are_each_found_once() -> None:
+    scores = torch.zeros(3)
+    chain = Chain(torch.zeros(1, 3, 3), torch.zeros(3, 3), scores, scores, torch.ones(1, 3) > 0)
+    paths, totals = n_best(chain, 30)
+    assert sorted(map(tuple, paths[0, :27].tolist())) == [*itertools.product(range(3), repeat=3)]
+    assert totals[0].tolist() == [0.0] * 27 + [-math.inf] * 3
+
+
+@pytest.mark.parametrize("tokens", [1, 5])
+def test_windows_of_any_number_of_tokens_give_the_same_paths(
+    tokens: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chain = drawn(5, [13, 1, 6, 12], 4, 0.2)
+    whole = n_best(chain, 9)
+    monkeypatch.setattr("tagkit.nn.crf.n_best._BYTES", tokens * 4 * 4 * 8)
+    assert all(map(torch.equal, n_best(chain, 9), whole))
+
+
+def test_scores_fall_and_are_those_of_their_paths() -> None:
+    chain = drawn(6, [40, 17, 33], 5, 0.1)
+    chain = replace(chain, emissions=chain.emissions.nan_to_num(0))
+    paths, scores = n_best(chain, 60)
+    assert bool((scores.diff(dim=1) <= 0).all())
+    for rank in range(60):
+        expected = path_score(chain, paths[:, rank]).double()
+        torch.testing.assert_close(scores[:, rank], expected, atol=1e-4, rtol=0)
+    assert len({tuple(path) for path in paths[0].tolist()}) == 60
 
 
 def test_the_first_path_is_viterbis_and_all_paths_make_up_the_partition() -> None:
