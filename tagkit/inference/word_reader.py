@@ -52,9 +52,10 @@ class WordReader:
             # (words, 1, affixes) @ (words, affixes, dim): a sum of the rows of known affixes
             sums = np.matmul(known[:, None], self._affixes.take(words.affix_ids, 0))
             parts.append(sums[:, 0])
-        found = vectors.numpy()
-        np.concatenate(parts, 1, out=found)
-        self._inputs.project_few(found, projected.numpy())
+        np.concatenate(parts, 1, out=vectors.numpy())
+        # The one large product, and torch's: NumPy's would take all cores of the machine, and on a
+        # busy one wait for them ten times as long as it computes.
+        self._inputs.project(vectors, 0, out=projected)
 
 
 def _array(weights: Tensor) -> Floats:

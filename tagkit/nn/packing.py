@@ -78,6 +78,9 @@ class Places:
             lengths: (sequences,).
             firsts: (sequences,) place of each sequence's first token; the others follow it.
         """
+        if len(lengths) == 1:  # most often: a sentence by itself
+            ahead = np.arange(firsts[0], firsts[0] + lengths[0])
+            return cls([1] * len(ahead), np.stack((ahead, ahead[::-1]), 1), lengths - 1)
         order = _Order.of(lengths)
         chosen = order.longest_first[order.rows]
         first, steps = firsts[chosen], order.steps

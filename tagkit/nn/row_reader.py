@@ -82,11 +82,6 @@ class RowReader:
             return torch.mm(vectors, weight, out=out)
         return torch.addmm(self._bias, vectors, weight, out=out)
 
-    def project_few(self, vectors: Floats, out: Floats) -> None:
-        """As `project`, of few rows and from the first input on, in NumPy."""
-        np.dot(vectors, self._weight.numpy()[: vectors.shape[1]], out=out)
-        np.add(out, self._bias.numpy(), out=out)
-
     def read(
         self, projected: Sequence[Tensor], rows: Sequence[Tensor], reversed_rows: Sequence[Tensor]
     ) -> list[Tensor]:

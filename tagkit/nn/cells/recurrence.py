@@ -13,7 +13,7 @@ from tagkit.nn.products import Product
 Floats = npt.NDArray[np.float32]
 
 # An array, as a call of NumPy with a number first makes one of it: a third of a small product.
-HALF = np.array(0.5, np.float32)
+HALF, ONE, QUARTER = (np.array(number, np.float32) for number in (0.5, 1, 0.25))
 
 
 class StepInputs:

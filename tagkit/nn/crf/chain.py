@@ -261,7 +261,7 @@ def _viterbi_one(chain: Chain) -> tuple[Tensor, Tensor]:
     ways = np.empty_like(transitions)
     for row in rows:
         # (before, 1) + (before, after) -> maximum over `before`: (after,)
-        row += np.add(before[:, None], transitions, out=ways).max(0)
+        row += np.maximum.reduce(np.add(before[:, None], transitions, out=ways))
         before = row
     ending = before + end
     tag = int(ending.argmax())
