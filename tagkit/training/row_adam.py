@@ -17,6 +17,9 @@ with sums that all rows of one s share, a few numbers a step:
 Adam: Kingma and Ba 2015; Goodfellow, Bengio and Courville, algorithm 8.7. The sums are exact but
 for epsilon, which here falls with sqrt(v). What is known as lazy Adam leaves the movement out, and
 with it nine tenths of what a rare word learns.
+
+Of a very large table v is one number a row, the mean of its squares, as in the partial rowwise Adam
+of FBGEMM: three tables in memory in place of four.
 """
 
 import math
@@ -30,6 +33,8 @@ _BETA1, _BETA2, _EPSILON = 0.9, 0.999, 1e-8  # the defaults of torch.optim.Adam
 # Steps after which all rows are brought up to date: it bounds the number of sums.
 _SWEEP = 512
 _ROWS_AT_ONCE = 4096
+# Numbers from which on a table is very large: 256 MB, 670,000 words of 100 dimensions.
+_LARGE_TABLE = 2**26
 
 
 class RowAdam:
@@ -39,7 +44,8 @@ class RowAdam:
         """`table`: (rows, dim), whose gradients are sparse."""
         self.table = table
         self.first = torch.zeros_like(table)
-        self.second = torch.zeros_like(table)
+        shares = table.numel() >= _LARGE_TABLE
+        self.second = torch.zeros_like(table[:, :1] if shares else table)  # (rows, 1 or dim)
         self.mean = table.detach().clone()
         self.steps = 0
         # Steps since the last sweep: until now, and until each row was last updated or read.
@@ -95,7 +101,7 @@ class RowAdam:
         for some, gradient in zip(*parts, strict=True):
             weights, first, second, mean = self._rows(some)
             first.lerp_(gradient, 1 - _BETA1)
-            second.lerp_(gradient * gradient, 1 - _BETA2)
+            second.lerp_(_as_wide_as(second, gradient * gradient), 1 - _BETA2)
             weights -= rate * (first / second.sqrt().add_(_EPSILON * corrected))
             self.first[some], self.second[some], self.table[some] = first, second, weights
             self.mean[some] = mean.lerp_(weights, 1 - decay)
@@ -120,7 +126,7 @@ class RowAdam:
         """Restore the state that `tensors` returned."""
         for own, key in ((self.first, "first"), (self.second, "second"), (self.mean, "mean"),
                          (self.last, "last")):  # fmt: skip
-            own.copy_(tensors[key])
+            own.copy_(_as_wide_as(own, tensors[key]))
         self.clock = tensors["sums"].shape[1] - 1
         self.sums[:, : self.clock + 1] = tensors["sums"].numpy()
         self.steps = int(tensors["steps"])
@@ -153,3 +159,12 @@ class RowAdam:
     def _begin_sums(self, epsilon: float) -> None:
         """Begin the sums of the rows that this step reads."""
         self.sums[:, self.clock] = 0, 0, 1, epsilon  # nothing moved yet, all of the mean kept
+
+
+def _as_wide_as(moment: Tensor, values: Tensor) -> Tensor:
+    """The values of each row, or their mean where the moment is one number a row.
+
+    So is also a second moment that an earlier version saved of a large table.
+    """
+    narrow = moment.dim() == 2 and moment.shape[1] < values.shape[1]
+    return values.mean(1, keepdim=True) if narrow else values

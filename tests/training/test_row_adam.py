@@ -103,3 +103,43 @@ def test_rows_in_small_groups_end_as_all_at_once_bit_for_bit(
         found.append((lazy.table, lazy.first, lazy.second, lazy.mean))
     for one, other in zip(*found, strict=True):
         assert torch.equal(one, other)
+
+
+def test_a_large_table_has_one_second_moment_a_row_the_mean_of_its_squares(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "_LARGE_TABLE", ROWS * DIM)
+    dice = torch.Generator().manual_seed(1)
+    table = torch.randn(ROWS, DIM, generator=dice)
+    weights, first = table.double(), torch.zeros(ROWS, DIM, dtype=torch.float64)
+    second = torch.zeros(ROWS, 1, dtype=torch.float64)
+    lazy = RowAdam(table)
+    assert lazy.second.shape == (ROWS, 1)
+    for step in range(1, 30):
+        rows = torch.nonzero(torch.rand(ROWS, generator=dice) < 0.4)[:, 0]
+        gradients = torch.randn(len(rows), DIM, generator=dice)
+        lazy.read(rows)
+        lazy.step(rows, gradients, lr=0.01, decay=0.9)
+        # Kingma and Ba 2015, algorithm 1, over the whole table
+        whole = torch.zeros(ROWS, DIM, dtype=torch.float64)
+        whole[rows] = gradients.double()
+        first = 0.9 * first + 0.1 * whole
+        second = 0.999 * second + 0.001 * (whole**2).mean(1, keepdim=True)
+        corrected = (second / (1 - 0.999**step)).sqrt() + 1e-8
+        weights -= 0.01 * first / (1 - 0.9**step) / corrected
+    lazy.read_all()
+    seen = second[:, 0] > 0
+    torch.testing.assert_close(lazy.table[seen].double(), weights[seen], rtol=0, atol=5e-5)
+    torch.testing.assert_close(lazy.second.double(), second, rtol=1e-3, atol=1e-7)
+
+
+def test_the_second_moments_of_a_large_table_of_before_become_one_a_row(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    _, before = walk(20, 2, 0.5)
+    saved = before.tensors()
+    monkeypatch.setattr(module, "_LARGE_TABLE", ROWS * DIM)
+    lazy = RowAdam(before.table)
+    lazy.restore(saved)
+    torch.testing.assert_close(lazy.second, saved["second"].mean(1, keepdim=True))
+    assert torch.equal(lazy.first, saved["first"])
