@@ -5,11 +5,12 @@
     python benchmarks/wide.py sentences --lengths 10000 30000 100000
 
 Everything is generated. Each row is a process of its own: its seconds, start included, and its peak
-memory. Words: a corpus in which each of `--count` words occurs once; one epoch of training with
-wide batches and a small network (its table of words has the default size), what that leaves on the
-disk, how long training waited for each save, and the use of the model. Vectors: reading a matrix
-from text, word2vec's binary form and .npy, beside `numpy.load` and, on a twentieth of the rows,
-`numpy.loadtxt`; training with it. Sentences: a file of one sentence of each length.
+memory. Words: a corpus in which each of `--count` words occurs once; one epoch of training of a
+small network, whose table of words has the default size, with `--batch-size` sentences a batch;
+what that leaves on the disk, how long training waited for each save, and the use of the model.
+Vectors: reading a matrix from text, word2vec's binary form and .npy, beside `numpy.load` and, on a
+twentieth of the rows, `numpy.loadtxt`; training with it. Sentences: a file of one sentence of each
+length.
 """
 
 import argparse
@@ -91,7 +92,7 @@ def write_corpus(path: Path, count: int, length: int) -> None:
             file.write(f"{word(number)}\t{'B-X' if number % 7 == 0 else 'O'}\n{end}")
 
 
-def words(count: int, folder: Path) -> None:
+def words(count: int, batch_size: str, folder: Path) -> None:
     """Train on `count` distinct words, load the model, and predict."""
     write_corpus(folder / "train.conll", count, WORDS_PER_SENTENCE)
     write_corpus(folder / "dev.conll", 5000, WORDS_PER_SENTENCE)
@@ -99,7 +100,7 @@ def words(count: int, folder: Path) -> None:
     measure(
         f"train, {count:,} distinct words",
         [*TAGKIT, "train", "--train", "train.conll", "--dev", "dev.conll", "-o", "run", *SMALL,
-         "--set", "train.batch_size=1000"], folder,
+         "--set", f"train.batch_size={batch_size}"], folder,
     )  # fmt: skip
     measure("load the model", [sys.executable, "-c", USE.format(""), "run"], folder)
     measure(
@@ -187,13 +188,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("what", choices=("words", "vectors", "sentences"))
     parser.add_argument("--count", type=int, help="distinct words, or vectors")
+    parser.add_argument("--batch-size", default="auto", help="of training on words")
     parser.add_argument("--dim", type=int, default=300)
     parser.add_argument("--lengths", type=int, nargs="+", default=[10_000, 30_000, 100_000])
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         if options.what == "words":
-            words(options.count or 1_000_000, folder)
+            words(options.count or 1_000_000, options.batch_size, folder)
         elif options.what == "vectors":
             vectors(options.count or 400_000, options.dim, folder)
         else:
