@@ -21,7 +21,7 @@ from torch import Tensor
 
 from tagkit.nn.crf.chain import Chain, check_tag_ids
 from tagkit.nn.crf.log_space import forward_backward, step_log_probs
-from tagkit.nn.crf.scaled import Scaled, Scores, lost, scaled_backward, scaled_forward
+from tagkit.nn.crf.scaled import Array, Flags, Scaled, Scores, lost, scaled_backward, scaled_forward
 
 _Ids = npt.NDArray[np.int64]
 # exp(700) is about 1e304, still a float64; math.exp raises OverflowError from 710 on. Only weights
@@ -91,19 +91,22 @@ def span_confidence(chain: Chain, tag_ids: Tensor, continuation: Tensor) -> Span
     """
     chain.check()
     check_tag_ids(tag_ids, chain.mask)
-    next_ids = continuation[tag_ids[:, :-1]]  # (tags,) at (batch, time - 1) -> (batch, time - 1)
-    # An id must be valid even where nothing continues a span: that value is masked below.
-    factors = _factors(chain, tag_ids, next_ids.clamp(min=0))
+    device = chain.mask.device
+    # In NumPy, whose calls cost a quarter of torch's.
+    paths, mask = tag_ids.cpu().numpy(), chain.mask.cpu().numpy()
+    next_ids = continuation.cpu().numpy().take(paths[:, :-1])  # (batch, time - 1)
     # Steps between two real tokens whose first has a tag that can be continued.
-    within = chain.mask[:, 1:] & (next_ids >= 0)
-    continued = factors.continued.exp().masked_fill(~within, 0)
-    nothing = torch.zeros_like(factors.here[:, :1])  # (batch, 1): no token follows the last one
+    within = mask[:, 1:] & (next_ids >= 0)
+    # An id must be valid even where nothing continues a span: that value is not used.
+    factors = _factors(chain, paths, np.where(within, next_ids, 0))
+    probs, steps, continued = (np.empty(paths.shape) for _ in range(3))
+    # Rounding can put a certain tag a little above 1.
+    np.minimum(np.exp(factors.here, out=probs), 1, out=probs)
+    steps[:, :1], steps[:, 1:] = factors.here[:, :1], factors.taken
+    continued[:, :-1] = np.where(within, np.minimum(np.exp(factors.continued), 1), 0)
+    continued[:, -1:] = 0  # no token follows the last one
     return SpanConfidence(
-        # Rounding can put a certain tag a little above 1.
-        probs=factors.here.exp().clamp(max=1),
-        # (batch, 1) and (batch, time - 1) -> (batch, time); below in the other order
-        step_log_probs=torch.cat((factors.here[:, :1], factors.taken), dim=1),
-        continuation_prob=torch.cat((continued, nothing), 1).clamp(max=1),
+        *(torch.from_numpy(part).to(device) for part in (probs, steps, continued))
     )
 
 
@@ -117,20 +120,21 @@ class _Factors:
         continued: (batch, time - 1) P(another given tag next | tag).
     """
 
-    here: Tensor
-    taken: Tensor
-    continued: Tensor
+    here: Array
+    taken: Array
+    continued: Array
 
 
-def _factors(chain: Chain, tag_ids: Tensor, next_ids: Tensor) -> _Factors:
+def _factors(chain: Chain, tag_ids: _Ids, next_ids: _Ids) -> _Factors:
     """For sentences that scaled products are right for with these, for the others in logarithms."""
     scores = None if chain.emissions.is_cuda else Scores.of(chain)
     scaled = None if scores is None else scaled_forward(scores)
     if scores is None or scaled is None:
         return _log_factors(chain, tag_ids, next_ids)
-    found, safe = _scaled_factors(scores, scaled, tag_ids.numpy().T, next_ids.numpy().T)
+    found, safe = _scaled_factors(scores, scaled, tag_ids.T, next_ids.T)
     if not safe.all():
-        exact = _log_factors(chain.rows(~safe), tag_ids[~safe], next_ids[~safe])
+        rest = chain.rows(torch.from_numpy(~safe))
+        exact = _log_factors(rest, tag_ids[~safe], next_ids[~safe])
         for part, replacement in (
             (found.here, exact.here), (found.taken, exact.taken),
             (found.continued, exact.continued),
@@ -141,37 +145,43 @@ def _factors(chain: Chain, tag_ids: Tensor, next_ids: Tensor) -> _Factors:
 
 def _scaled_factors(
     scores: Scores, scaled: Scaled, tag_ids: _Ids, next_ids: _Ids
-) -> tuple[_Factors, Tensor]:
+) -> tuple[_Factors, Flags]:
     """For paths (time, batch); also for which sentences they are right, (batch,) bool."""
     with np.errstate(all="ignore"):  # sentences that are not safe
         beta, incoming = scaled_backward(scaled)
-        tokens = np.arange(len(beta))[:, None]
-        row = np.arange(beta.shape[1])
-        betas = beta[tokens, row, tag_ids]  # (time, batch)
+        time, batch, tags = beta.shape
+        # Places in the arrays as single numbers, by which NumPy takes values fastest.
+        tokens = np.arange(0, time * batch * tags, tags).reshape(time, batch)
+        places = tokens + tag_ids
+        betas = beta.take(places)  # (time, batch)
         # p(y[t] | x) = alpha beta (Rabiner 1989, eq. 27)
-        here = np.log(scaled.alpha[tokens, row, tag_ids] * betas)
-        before = tag_ids[:-1]
+        here = np.log(scaled.alpha.take(places) * betas)
+        before = tag_ids[:-1] * tags
         # p(j | i, x) = w[i, j] e[t, j] beta[t, j] / beta[t-1, i]: each (time - 1, batch)
         taken, continued = (
-            np.log(scaled.stepped[before, after] * incoming[tokens[1:], row, after] / betas[:-1])
+            np.log(
+                scaled.stepped.take(before + after) * incoming.take(tokens[1:] + after) / betas[:-1]
+            )
             for after in (tag_ids[1:], next_ids)
         )
         safe = scaled.safe & np.isfinite(here).all(0)
         if scores.constrained:
             safe &= ~lost(beta)
-    parts = (torch.from_numpy(part).t() for part in (here, taken, continued))
-    return _Factors(*parts), torch.from_numpy(safe)
+    return _Factors(here.T, taken.T, continued.T), safe
 
 
-def _log_factors(chain: Chain, tag_ids: Tensor, next_ids: Tensor) -> _Factors:
-    """As `_scaled_factors`, for scores of any size."""
+def _log_factors(chain: Chain, paths: _Ids, next_ids: _Ids) -> _Factors:
+    """As `_scaled_factors`, for paths (batch, time) and scores of any size."""
     messages = forward_backward(chain)
+    device = chain.emissions.device
+    tag_ids, continuing = (torch.from_numpy(ids).to(device) for ids in (paths, next_ids))
     chosen = tag_ids.unsqueeze(2)  # (batch, time, 1), as `gather` needs it
     # log p(y[t] | x) = alpha + beta - log Z at the path's own tags (Rabiner 1989, eq. 27):
     # (batch, time, tags) at (batch, time, 1) -> (batch, time)
     both = messages.alpha.gather(2, chosen) + messages.beta.gather(2, chosen)
     steps = step_log_probs(chain, messages, tag_ids)  # (batch, time - 1, next tag)
     taken, continued = (
-        steps.gather(2, after.unsqueeze(2)).squeeze(2) for after in (tag_ids[:, 1:], next_ids)
+        steps.gather(2, after.unsqueeze(2)).squeeze(2) for after in (tag_ids[:, 1:], continuing)
     )
-    return _Factors(both.squeeze(2) - messages.log_partition.unsqueeze(1), taken, continued)
+    here = both.squeeze(2) - messages.log_partition.unsqueeze(1)
+    return _Factors(*(part.detach().cpu().numpy() for part in (here, taken, continued)))
