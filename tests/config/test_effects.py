@@ -52,6 +52,8 @@ def problems(*overrides: str, **searched: Any) -> tuple[str, ...]:
          'head.sampling_rate = 0.5: has no effect with head.sampling = "none"; leave it out'),
         (["head.kind=feedback", "head.sampling=constant", "head.sampling_steps=5"],
          'head.sampling_steps = 5: has no effect with head.sampling = "constant"; leave it out'),
+        (["head.kind=feedback", "head.sampling=linear", "head.sampling_rate=0"],
+         'head.sampling = "linear": has no effect with head.sampling_rate = 0.0; leave it out'),
         (["task=classify", "head.kind=softmax"], f'head.kind = "softmax": {CLASSIFY}'),
         (["task=classify", "head.constrain=train"], f'head.constrain = "train": {CLASSIFY}'),
         (["task=classify", "data.train_scheme=iob2"], f'data.train_scheme = "iob2": {CLASSIFY}'),
