@@ -72,7 +72,7 @@ class EncoderConfig(Section):
     ] = "orthogonal"
     # Of a state over many steps the part along an eigenvector shrinks or grows with its eigenvalue.
     spectral_radius: Annotated[
-        Auto | Annotated[float, Field(gt=0)],
+        Auto | Annotated[float, Field(gt=0, le=1000)],
         Option(
             "Largest absolute eigenvalue of the initial recurrent weights of each gate; auto: 0.9 "
             "for the cell echo-state, 1 for others, and as drawn for xavier.",

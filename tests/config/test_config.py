@@ -64,7 +64,7 @@ LIMITS: list[tuple[str, list[str], list[tuple[str, str]]]] = [
     ("encoder.leak", ["'spectrum'", "'learned'", "1e-9", "1"], [("0", "'spectrum' or 'learned' or a number greater than 0"), ("1.1", "'spectrum' or 'learned' or a number less than or equal to 1")]),
     ("encoder.transition_layers", ["2", "100"], [("1", "greater than or equal to 2"), ("101", "less than or equal to 100")]),
     ("encoder.skip", ["2", "1000"], [("1", "greater than or equal to 2"), ("1001", "less than or equal to 1000")]),
-    ("encoder.spectral_radius", ["'auto'", "1e-9", "9"], [("0", "'auto' or a number greater than 0"), ("inf", f"'auto' or {FINITE}")]),
+    ("encoder.spectral_radius", ["'auto'", "1e-9", "1000"], [("0", "'auto' or a number greater than 0"), ("1001", "'auto' or a number less than or equal to 1000"), ("1e+60", "'auto' or a number less than or equal to 1000"), ("inf", f"'auto' or {FINITE}")]),
     ("encoder.chrono", ["0", "3", "9"], [("2", "0, or a number greater than or equal to 3"), ("-1", "0, or a number greater than or equal to 3")]),
     *((f"train.{name}", ["0", "9"], [("-1", NOT_BELOW_0), ("inf", FINITE)]) for name in ("flow_strength", "activation_penalty", "temporal_penalty", "lm_loss")),
     ("encoder.input_scale", ["1e-9", "9"], [("0", "greater than 0"), ("inf", FINITE)]),
