@@ -14,6 +14,10 @@ from tagkit.config.values import (
     Size,
 )
 
+# What "auto" is where labels are learnt. Language models: `training/defaults.py`.
+DEFAULT_LOCKED_DROPOUT = 0.4
+DEFAULT_WORD_DROPOUT = 0.05
+
 _WITH_RESERVOIR = Needs("encoder.cell", ("echo-state",))
 _WITH_ATTENTION = Needs("encoder.cell", ("transformer",))
 _WITH_GATES = Needs("encoder.cell", ("lstm", "gru", "lstm-peephole", "gru-reset-before", "leaky"))
@@ -237,12 +241,17 @@ class EncoderConfig(Section):
     # One mask for all tokens of a sentence does not disturb what a state carries from one to the
     # next (Gal and Ghahramani 2016).
     locked_dropout: Annotated[
-        Probability,
-        Option("Dropout of the same features at all tokens of a sentence.", needs=BY_GRADIENT),
-    ] = 0.4
-    word_dropout: Annotated[Probability, Option("Dropout of whole tokens.", needs=BY_GRADIENT)] = (
-        0.05
-    )
+        Auto | Probability,
+        Option(
+            "Dropout of the same features at all tokens of a sentence; auto: 0.4, in a language "
+            "model by its unit and the size of its text.",
+            needs=BY_GRADIENT,
+        ),
+    ] = "auto"
+    word_dropout: Annotated[
+        Auto | Probability,
+        Option("Dropout of whole tokens; auto: 0.05, in a language model 0.", needs=BY_GRADIENT),
+    ] = "auto"
     # Merity et al. 2018: one mask for all steps, and none of what a state carries is disturbed.
     weight_drop: Annotated[
         Probability,

@@ -12,7 +12,14 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from tagkit.config import BY_GRADIENT, DEFAULT_BPTT, Config, with_options
+from tagkit.config import (
+    BY_GRADIENT,
+    DEFAULT_BPTT,
+    DEFAULT_LOCKED_DROPOUT,
+    DEFAULT_WORD_DROPOUT,
+    Config,
+    with_options,
+)
 from tagkit.errors import ConfigError
 from tagkit.text.units import UNIT_NAMES
 from tagkit.wording import Setting, plural
@@ -37,6 +44,10 @@ _PATIENCE, _MIN_PATIENCE_STEPS = 8, 250
 _SEGMENTS = {"word": 35, "character": 100, "bpe": 50}
 _STREAMS, _MIN_SEGMENTS = 20, 10
 _TEXT_EPOCHS, _TEXT_PATIENCE = 20, 3
+# Their locked dropout. A model of characters learns a text by heart only if it is very short.
+_TEXT_DROPOUT, _SHORT_TEXT_DROPOUT = {"word": 0.4, "character": 0.0, "bpe": 0.4}, 0.2
+_SHORT_TEXT = 50_000  # characters
+_TEXT_WORD_DROPOUT = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +107,11 @@ def choose_by_size(config: Config, sentences: int, tokens: int, unit: str = "sen
             parts.append(f"{'affixes' if dim else 'no affixes'} beside the vectors")
     if train.bptt == "auto":
         chosen["train.bptt"] = DEFAULT_BPTT
+    # The same for every corpus: nothing to be said of its size.
+    if config.encoder.locked_dropout == "auto":
+        chosen["encoder.locked_dropout"] = DEFAULT_LOCKED_DROPOUT
+    if config.encoder.word_dropout == "auto":
+        chosen["encoder.word_dropout"] = DEFAULT_WORD_DROPOUT
     reason = f"{', '.join(parts)}: train has {plural(sentences, unit)}" if parts else ""
     return Chosen(with_options(config, chosen) if chosen else config, reason)
 
@@ -134,6 +150,12 @@ def choose_for_text(config: Config, lines: int, units: int, unit: str = "line") 
     if train.lr == "auto":
         chosen["train.lr"] = _LR
         parts.append(f"learning rate {_LR:g}")
+    if config.encoder.locked_dropout == "auto":
+        chosen["encoder.locked_dropout"] = dropout = text_dropout(data.unit, units)
+        parts.append(f"locked dropout {dropout:g}")
+    if config.encoder.word_dropout == "auto":
+        chosen["encoder.word_dropout"] = _TEXT_WORD_DROPOUT
+        parts.append(f"word dropout {_TEXT_WORD_DROPOUT:g}")
     reason = (
         f"{', '.join(parts)}: train has {plural(units, UNIT_NAMES[data.unit])}" if parts else ""
     )
@@ -151,3 +173,10 @@ def lr_for(sentences: int) -> float:
     highest = _MAX_LR if sentences <= _TINY else _MAX_LR_ABOVE
     # Two digits: a sentence more or less should not show.
     return float(f"{min(max(rate, _LR), highest):.2g}")
+
+
+def text_dropout(unit: str, units: int) -> float:
+    """Locked dropout of a language model, for a training text of so many units."""
+    if unit == "character" and units <= _SHORT_TEXT:
+        return _SHORT_TEXT_DROPOUT
+    return _TEXT_DROPOUT[unit]

@@ -21,10 +21,12 @@ def test_a_run_of_0_1_is_resumed_with_its_values_and_the_defaults_that_it_had() 
 
 def test_a_later_run_is_resumed_with_what_followed_from_its_corpus() -> None:
     # The number of epochs and the patience may change, so that no run records them.
-    run = {**OF_0_1, "train.batch_size": 4, "embeddings.affix_dim": 50, "data.tokenizer": "blanks"}
+    dropouts = {"encoder.locked_dropout": 0.3, "encoder.word_dropout": 0.0}
+    run = {**OF_0_1, **dropouts, "train.batch_size": 4, "embeddings.affix_dim": 50,
+           "data.tokenizer": "blanks"}  # fmt: skip
     found = values(with_former_defaults(Config(), run))
     assert found == {
-        "data.tokenizer": "blanks", "embeddings.affix_dim": 50, "train.lr": 0.01,
+        **dropouts, "data.tokenizer": "blanks", "embeddings.affix_dim": 50, "train.lr": 0.01,
         "train.batch_size": 4, "train.max_epochs": "auto", "train.patience": "auto",
     }  # fmt: skip
 
