@@ -14,7 +14,7 @@ from tagkit.config.values import (
     Size,
 )
 
-# What "auto" is where labels are learnt. Language models: `training/defaults.py`.
+# What "auto" is where labels are learnt, and in most language models: `training/defaults.py`.
 DEFAULT_LOCKED_DROPOUT = 0.4
 DEFAULT_WORD_DROPOUT = 0.05
 
@@ -244,13 +244,16 @@ class EncoderConfig(Section):
         Auto | Probability,
         Option(
             "Dropout of the same features at all tokens of a sentence; auto: 0.4, in a language "
-            "model by its unit and the size of its text.",
+            "model of characters 0, or 0.2 if its text is short.",
             needs=BY_GRADIENT,
         ),
     ] = "auto"
     word_dropout: Annotated[
         Auto | Probability,
-        Option("Dropout of whole tokens; auto: 0.05, in a language model 0.", needs=BY_GRADIENT),
+        Option(
+            "Dropout of whole tokens; auto: 0.05, in a language model of characters 0.",
+            needs=BY_GRADIENT,
+        ),
     ] = "auto"
     # Merity et al. 2018: one mask for all steps, and none of what a state carries is disturbed.
     weight_drop: Annotated[

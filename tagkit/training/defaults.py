@@ -44,10 +44,8 @@ _PATIENCE, _MIN_PATIENCE_STEPS = 8, 250
 _SEGMENTS = {"word": 35, "character": 100, "bpe": 50}
 _STREAMS, _MIN_SEGMENTS = 20, 10
 _TEXT_EPOCHS, _TEXT_PATIENCE = 20, 3
-# Their locked dropout. A model of characters learns a text by heart only if it is very short.
-_TEXT_DROPOUT, _SHORT_TEXT_DROPOUT = {"word": 0.4, "character": 0.0, "bpe": 0.4}, 0.2
-_SHORT_TEXT = 50_000  # characters
-_TEXT_WORD_DROPOUT = 0.0
+# The longest text of characters that is learnt by heart, and its locked dropout.
+_SHORT_TEXT, _SHORT_TEXT_DROPOUT = 50_000, 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,12 +148,10 @@ def choose_for_text(config: Config, lines: int, units: int, unit: str = "line") 
     if train.lr == "auto":
         chosen["train.lr"] = _LR
         parts.append(f"learning rate {_LR:g}")
-    if config.encoder.locked_dropout == "auto":
-        chosen["encoder.locked_dropout"] = dropout = text_dropout(data.unit, units)
-        parts.append(f"locked dropout {dropout:g}")
-    if config.encoder.word_dropout == "auto":
-        chosen["encoder.word_dropout"] = _TEXT_WORD_DROPOUT
-        parts.append(f"word dropout {_TEXT_WORD_DROPOUT:g}")
+    for name, dropout in text_dropouts(data.unit, units).items():
+        if getattr(config.encoder, name) == "auto":
+            chosen[f"encoder.{name}"] = dropout
+            parts.append(f"{name.replace('_', ' ')} {dropout:g}")
     reason = (
         f"{', '.join(parts)}: train has {plural(units, UNIT_NAMES[data.unit])}" if parts else ""
     )
@@ -175,8 +171,13 @@ def lr_for(sentences: int) -> float:
     return float(f"{min(max(rate, _LR), highest):.2g}")
 
 
-def text_dropout(unit: str, units: int) -> float:
-    """Locked dropout of a language model, for a training text of so many units."""
-    if unit == "character" and units <= _SHORT_TEXT:
-        return _SHORT_TEXT_DROPOUT
-    return _TEXT_DROPOUT[unit]
+def text_dropouts(unit: str, units: int) -> dict[str, float]:
+    """Options of [encoder] for a language model, whose training text has so many units.
+
+    Words and byte pairs are learnt by heart within a few epochs. Characters hardly are, and dropout
+    keeps their models from learning at all that they could.
+    """
+    if unit != "character":
+        return {"locked_dropout": DEFAULT_LOCKED_DROPOUT, "word_dropout": DEFAULT_WORD_DROPOUT}
+    locked = _SHORT_TEXT_DROPOUT if units <= _SHORT_TEXT else 0.0
+    return {"locked_dropout": locked, "word_dropout": 0.0}

@@ -125,18 +125,18 @@ def test_labels_are_learnt_with_the_same_dropout_whatever_the_size(
 
 
 @pytest.mark.parametrize(
-    ("unit", "units", "dropout"),
+    ("unit", "units", "locked", "word"),
     [
-        ("character", 2_600_000, 0),
-        ("character", 50_001, 0),
-        ("character", 50_000, 0.2),
-        ("word", 1_000_000, 0.4),
-        ("word", 40_000, 0.4),
-        ("bpe", 40_000, 0.4),
+        ("character", 2_600_000, 0, 0),
+        ("character", 50_001, 0, 0),
+        ("character", 50_000, 0.2, 0),
+        ("word", 1_000_000, 0.4, 0.05),
+        ("word", 40_000, 0.4, 0.05),
+        ("bpe", 40_000, 0.4, 0.05),
     ],
 )
 def test_the_dropout_of_a_language_model_follows_from_its_unit_and_text(
-    unit: str, units: int, dropout: float
+    unit: str, units: int, locked: float, word: float
 ) -> None:
     def of(*options: str) -> tuple[tuple[object, object], str]:
         config = load_config(None, ["task=language-model", f"data.unit={unit}", *options])
@@ -145,8 +145,8 @@ def test_the_dropout_of_a_language_model_follows_from_its_unit_and_text(
         return (encoder.locked_dropout, encoder.word_dropout), found.reason
 
     values, said = of()
-    assert values == (dropout, 0)
-    assert f", locked dropout {dropout:g}, word dropout 0: train has {units:,} " in said
+    assert values == (locked, word)
+    assert f", locked dropout {locked:g}, word dropout {word:g}: train has {units:,} " in said
     values, said = of("encoder.locked_dropout=0.15", "encoder.word_dropout=0.01")
     assert values == (0.15, 0.01)
     assert "dropout" not in said
