@@ -162,6 +162,8 @@ def info_lines(name: str, bundle: "Bundle") -> Iterator[str]:
         if names := metadata.get(what):
             shown = [_shown(each) for each in names] if isinstance(names, list) else [UNKNOWN]
             yield f"{what:<11} {listed([*map(label_cell, shown)], MAX_LABELS)}"
+    if words := config.encoder.document_words:
+        yield f"context     documents, up to {plural(words, 'word')} as one sequence"
     if description.reads_columns:
         columns = [config.data.token_column or "FORM or 0", *config.data.feature_columns]
         yield f"reads       columns {', '.join(str(column) for column in columns)}"

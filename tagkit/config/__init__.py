@@ -3,7 +3,11 @@
 from tagkit.config.data_section import DataConfig
 from tagkit.config.effects import effective, refuse_without_effect, without_effect_in
 from tagkit.config.embeddings_section import EmbeddingsConfig
-from tagkit.config.encoder_section import EncoderConfig
+from tagkit.config.encoder_section import (
+    DEFAULT_LOCKED_DROPOUT,
+    DEFAULT_WORD_DROPOUT,
+    EncoderConfig,
+)
 from tagkit.config.head_section import HeadConfig
 from tagkit.config.loading import (
     MAX_CONFIG_BYTES,
@@ -35,6 +39,8 @@ from tagkit.config.values import DEVICES, Column, Format, fixed, is_device
 __all__ = [
     "BY_GRADIENT",
     "DEFAULT_BPTT",
+    "DEFAULT_LOCKED_DROPOUT",
+    "DEFAULT_WORD_DROPOUT",
     "DEVICES",
     "FORMER_DEFAULTS",
     "LARGEST",

@@ -9,11 +9,19 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from tagkit.config.encoder_section import DEFAULT_LOCKED_DROPOUT, DEFAULT_WORD_DROPOUT
 from tagkit.config.loading import with_options
 from tagkit.config.option import Needs, Option, options_of
 from tagkit.config.sections import Config
 from tagkit.errors import ConfigError
 from tagkit.wording import clipped, visible
+
+# Numbers that "auto" becomes also where they have no effect: every saved model's config.toml has
+# them, those of versions in which they were the defaults among them.
+_NUMBERS_OF_AUTO = {
+    "encoder.locked_dropout": DEFAULT_LOCKED_DROPOUT,
+    "encoder.word_dropout": DEFAULT_WORD_DROPOUT,
+}
 
 
 def refuse_without_effect(
@@ -33,6 +41,8 @@ def refuse_without_effect(
     searched = searched or {}
     problems = []
     for name, needs in _without_effect(config, searched):
+        if name not in searched and _value(config, name) == _NUMBERS_OF_AUTO.get(name):
+            continue
         cause = _cause(config, needs, searched)
         given = name if name in searched else f"{name} = {_shown(_value(config, name))}"
         problems.append(f"{given}: has no effect with {cause}; leave it out")

@@ -14,6 +14,10 @@ from tagkit.config.values import (
     Size,
 )
 
+# What "auto" is where labels are learnt, and in most language models: `training/defaults.py`.
+DEFAULT_LOCKED_DROPOUT = 0.4
+DEFAULT_WORD_DROPOUT = 0.05
+
 _WITH_RESERVOIR = Needs("encoder.cell", ("echo-state",))
 _WITH_ATTENTION = Needs("encoder.cell", ("transformer",))
 _WITH_GATES = Needs("encoder.cell", ("lstm", "gru", "lstm-peephole", "gru-reset-before", "leaky"))
@@ -72,7 +76,7 @@ class EncoderConfig(Section):
     ] = "orthogonal"
     # Of a state over many steps the part along an eigenvector shrinks or grows with its eigenvalue.
     spectral_radius: Annotated[
-        Auto | Annotated[float, Field(gt=0)],
+        Auto | Annotated[float, Field(gt=0, le=1000)],
         Option(
             "Largest absolute eigenvalue of the initial recurrent weights of each gate; auto: 0.9 "
             "for the cell echo-state, 1 for others, and as drawn for xavier.",
@@ -237,12 +241,20 @@ class EncoderConfig(Section):
     # One mask for all tokens of a sentence does not disturb what a state carries from one to the
     # next (Gal and Ghahramani 2016).
     locked_dropout: Annotated[
-        Probability,
-        Option("Dropout of the same features at all tokens of a sentence.", needs=BY_GRADIENT),
-    ] = 0.4
-    word_dropout: Annotated[Probability, Option("Dropout of whole tokens.", needs=BY_GRADIENT)] = (
-        0.05
-    )
+        Auto | Probability,
+        Option(
+            "Dropout of the same features at all tokens of a sentence; auto: 0.4, in a language "
+            "model of characters 0, or 0.2 if its text is short.",
+            needs=BY_GRADIENT,
+        ),
+    ] = "auto"
+    word_dropout: Annotated[
+        Auto | Probability,
+        Option(
+            "Dropout of whole tokens; auto: 0.05, in a language model of characters 0.",
+            needs=BY_GRADIENT,
+        ),
+    ] = "auto"
     # Merity et al. 2018: one mask for all steps, and none of what a state carries is disturbed.
     weight_drop: Annotated[
         Probability,

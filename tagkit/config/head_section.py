@@ -55,7 +55,7 @@ class HeadConfig(Section):
             "How often training reads a predicted tag in place of the gold one: never, or with a "
             "probability that is constant or grows.",
             tasks=TAGS,
-            needs=_FEEDBACK,
+            needs=(_FEEDBACK, Needs("head.sampling_rate", but=(0,))),
         ),
     ] = "none"
     sampling_rate: Annotated[

@@ -13,7 +13,11 @@ from pydantic import model_validator
 
 from tagkit.config.data_section import DataConfig
 from tagkit.config.embeddings_section import EmbeddingsConfig
-from tagkit.config.encoder_section import EncoderConfig
+from tagkit.config.encoder_section import (
+    DEFAULT_LOCKED_DROPOUT,
+    DEFAULT_WORD_DROPOUT,
+    EncoderConfig,
+)
 from tagkit.config.head_section import HeadConfig
 from tagkit.config.option import TAGS, Option, Section, options_of
 from tagkit.config.train_section import OutputConfig, TrainConfig
@@ -28,6 +32,9 @@ FORMER_DEFAULTS: Mapping[str, Any] = MappingProxyType(
     {
         "data.tokenizer": "syntok",
         "embeddings.affix_dim": 0,
+        # Of every task, language models among them.
+        "encoder.locked_dropout": DEFAULT_LOCKED_DROPOUT,
+        "encoder.word_dropout": DEFAULT_WORD_DROPOUT,
         "train.lr": 0.003,
         "train.batch_size": 32,
         "train.max_epochs": 20,

@@ -1,6 +1,13 @@
 """Embeddings and encoders as a configuration describes them, with fresh weights."""
 
-from tagkit.config import DEFAULT_BPTT, Config, EncoderConfig, fixed
+from tagkit.config import (
+    DEFAULT_BPTT,
+    DEFAULT_LOCKED_DROPOUT,
+    DEFAULT_WORD_DROPOUT,
+    Config,
+    EncoderConfig,
+    fixed,
+)
 from tagkit.features.vocabulary import RESERVED, Vocabulary
 from tagkit.nn.cells.cell import CellOptions
 from tagkit.nn.contextual import ContextualInput
@@ -81,6 +88,18 @@ def tokens_back(config: Config) -> int:
     return DEFAULT_BPTT if segment == "auto" else segment
 
 
+def locked_dropout(config: Config) -> float:
+    """Probability that a feature is dropped at all tokens; as for labels where it is "auto"."""
+    probability = config.encoder.locked_dropout
+    return DEFAULT_LOCKED_DROPOUT if probability == "auto" else probability
+
+
+def word_dropout(config: Config) -> float:
+    """Probability that a token is dropped; as for labels where it is "auto"."""
+    probability = config.encoder.word_dropout
+    return DEFAULT_WORD_DROPOUT if probability == "auto" else probability
+
+
 def build_encoder(config: Config, inputs: int) -> Encoder:
     """The layers over `inputs` features of each token, with fresh weights."""
     encoder = config.encoder
@@ -96,8 +115,8 @@ def build_encoder(config: Config, inputs: int) -> Encoder:
         merge=encoder.merge,
         segment=tokens_back(config),  # as long texts need memory
         dropout=encoder.dropout,
-        locked_dropout=encoder.locked_dropout,
-        word_dropout=encoder.word_dropout,
+        locked_dropout=locked_dropout(config),
+        word_dropout=word_dropout(config),
     )
     built.flow_strength = config.train.flow_strength
     built.activation_strength = config.train.activation_penalty

@@ -27,7 +27,7 @@ from tagkit.features.column_labels import ColumnLabels
 from tagkit.features.targets import Target
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.agreement import check_features, check_no_classes
-from tagkit.models.building import build_embedding, build_encoder
+from tagkit.models.building import build_embedding, build_encoder, locked_dropout
 from tagkit.models.codecs import CODECS, codec_of
 from tagkit.models.codecs.codec import ColumnText
 from tagkit.models.column_tagger import ColumnTagger
@@ -133,7 +133,7 @@ class ColumnsTask(Task):
             encoder=encoder,
             heads=heads,
             columns=vocabulary.columns,
-            dropout=config.encoder.locked_dropout,
+            dropout=locked_dropout(config),
             weights=[
                 config.head.column_weights.get(labels.name, 1.0) for labels in vocabulary.columns
             ],

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tagkit.errors import shorten
-from tagkit.text.units import END, UNKNOWN, Unit, Units
+from tagkit.text.units import Unit, Units
 
 # The unit between the two. No text has it: a line with another tab is refused, words are without
 # blanks, and byte pairs have a visible sign for each byte.
@@ -39,7 +39,7 @@ class PairUnits(Units):
             if start:
                 found.append(Unit(DELIMITER, start - 1, start))
             found += [
-                Unit(_inner(unit.text), start + unit.start, start + unit.end)
+                Unit(unit.text, start + unit.start, start + unit.end)
                 for unit in self.units.cut(side)
             ]
             start += len(side) + 1
@@ -85,10 +85,5 @@ def within(units: Units) -> Units:
 
 
 def _by_side(line: str, cut: Callable[[str], list[str]]) -> list[str]:
-    first, *others = ([*map(_inner, cut(side))] for side in line.split(DELIMITER))
+    first, *others = map(cut, line.split(DELIMITER))
     return [*first, *(unit for side in others for unit in (DELIMITER, *side))]
-
-
-def _inner(unit: str) -> str:
-    # The end of a line within one would cut the pair in two.
-    return UNKNOWN if unit == END else unit

@@ -12,7 +12,14 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from tagkit.config import BY_GRADIENT, DEFAULT_BPTT, Config, with_options
+from tagkit.config import (
+    BY_GRADIENT,
+    DEFAULT_BPTT,
+    DEFAULT_LOCKED_DROPOUT,
+    DEFAULT_WORD_DROPOUT,
+    Config,
+    with_options,
+)
 from tagkit.errors import ConfigError
 from tagkit.text.units import UNIT_NAMES
 from tagkit.wording import Setting, plural
@@ -37,6 +44,8 @@ _PATIENCE, _MIN_PATIENCE_STEPS = 8, 250
 _SEGMENTS = {"word": 35, "character": 100, "bpe": 50}
 _STREAMS, _MIN_SEGMENTS = 20, 10
 _TEXT_EPOCHS, _TEXT_PATIENCE = 20, 3
+# The longest text of characters that is learnt by heart, and its locked dropout.
+_SHORT_TEXT, _SHORT_TEXT_DROPOUT = 50_000, 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +105,11 @@ def choose_by_size(config: Config, sentences: int, tokens: int, unit: str = "sen
             parts.append(f"{'affixes' if dim else 'no affixes'} beside the vectors")
     if train.bptt == "auto":
         chosen["train.bptt"] = DEFAULT_BPTT
+    # The same for every corpus: nothing to be said of its size.
+    if config.encoder.locked_dropout == "auto":
+        chosen["encoder.locked_dropout"] = DEFAULT_LOCKED_DROPOUT
+    if config.encoder.word_dropout == "auto":
+        chosen["encoder.word_dropout"] = DEFAULT_WORD_DROPOUT
     reason = f"{', '.join(parts)}: train has {plural(sentences, unit)}" if parts else ""
     return Chosen(with_options(config, chosen) if chosen else config, reason)
 
@@ -134,6 +148,10 @@ def choose_for_text(config: Config, lines: int, units: int, unit: str = "line") 
     if train.lr == "auto":
         chosen["train.lr"] = _LR
         parts.append(f"learning rate {_LR:g}")
+    for name, dropout in text_dropouts(data.unit, units).items():
+        if getattr(config.encoder, name) == "auto":
+            chosen[f"encoder.{name}"] = dropout
+            parts.append(f"{name.replace('_', ' ')} {dropout:g}")
     reason = (
         f"{', '.join(parts)}: train has {plural(units, UNIT_NAMES[data.unit])}" if parts else ""
     )
@@ -151,3 +169,15 @@ def lr_for(sentences: int) -> float:
     highest = _MAX_LR if sentences <= _TINY else _MAX_LR_ABOVE
     # Two digits: a sentence more or less should not show.
     return float(f"{min(max(rate, _LR), highest):.2g}")
+
+
+def text_dropouts(unit: str, units: int) -> dict[str, float]:
+    """Options of [encoder] for a language model, whose training text has so many units.
+
+    Words and byte pairs are learnt by heart within a few epochs. Characters hardly are, and dropout
+    keeps their models from learning at all that they could.
+    """
+    if unit != "character":
+        return {"locked_dropout": DEFAULT_LOCKED_DROPOUT, "word_dropout": DEFAULT_WORD_DROPOUT}
+    locked = _SHORT_TEXT_DROPOUT if units <= _SHORT_TEXT else 0.0
+    return {"locked_dropout": locked, "word_dropout": 0.0}

@@ -61,6 +61,11 @@ def refuse_unfit(config: Config, *, resume: bool) -> None:
         refuse_without_effect(config, "configuration")
     initial, output = Path(config.train.init_from), Path(config.output.dir)
     for path in config.embeddings.contextual:
+        if not path.strip():  # Path("") would be the current folder
+            raise ConfigError(
+                Setting("embeddings.contextual"),
+                ["expected folders of language models, found an empty name"],
+            )
         if _is_inside(Path(path), output):
             raise ConfigError(
                 "embeddings.contextual",

@@ -34,13 +34,14 @@ SIZES = ("embeddings.word_dim", "embeddings.char_dim", "embeddings.char_hidden",
          "embeddings.feature_dim", "encoder.hidden", "encoder.heads", "encoder.max_positions",
          "head.feedback_hidden", "head.tag_dim", "head.beam", "encoder.context_words", "head.samples")  # fmt: skip
 PROBABILITIES = ("embeddings.singleton_dropout", "embeddings.char_dropout", "encoder.dropout",
-                 "encoder.locked_dropout", "encoder.word_dropout", "train.momentum",
+                 "train.momentum",
                  "train.average_decay", "head.dropout", "encoder.sparsity", "head.label_smoothing",
                  "data.bpe_dropout", "embeddings.dropout", "encoder.weight_drop")  # fmt: skip
 FROM_0 = ("data.train_sentences", "embeddings.max_vectors", "train.warmup_steps", "train.anneal_patience",
           "train.batch_tokens")  # fmt: skip
 FROM_1 = ("embeddings.min_count", "head.sampling_steps", "train.average_patience")
 TEXTS = ("train.device", "train.metric")  # which are "auto" by default
+AUTO_PROBABILITIES = ("encoder.locked_dropout", "encoder.word_dropout")
 AUTO_FROM_1 = ("train.batch_size", "train.max_epochs")
 # Option, the values at its limits, and what is refused on either side with what is expected.
 LIMITS: list[tuple[str, list[str], list[tuple[str, str]]]] = [
@@ -49,6 +50,7 @@ LIMITS: list[tuple[str, list[str], list[tuple[str, str]]]] = [
     *((name, ["0", "9"], [("-1", NOT_BELOW_0)]) for name in FROM_0),
     *((name, ["1", "9"], [("0", NOT_BELOW_1)]) for name in FROM_1),
     *((name, ["'auto'", "1", "9"], [("0", f"'auto' or a number {NOT_BELOW_1}")]) for name in AUTO_FROM_1),
+    *((name, ["'auto'", "0", "0.999"], [("-0.1", f"'auto' or a number {NOT_BELOW_0}"), ("1", "'auto' or a number less than 1")]) for name in AUTO_PROBABILITIES),
     ("train.patience", ["'auto'", "0", "9"], [("-1", f"'auto' or a number {NOT_BELOW_0}")]),
     ("train.bptt", ["'auto'", "0", "9"], [("-1", f"'auto' or a number {NOT_BELOW_0}")]),
     ("embeddings.contextual_dim", ["0", "100_000"], [("-1", NOT_BELOW_0), ("100_001", "less than or equal to 100000")]),
@@ -64,7 +66,7 @@ LIMITS: list[tuple[str, list[str], list[tuple[str, str]]]] = [
     ("encoder.leak", ["'spectrum'", "'learned'", "1e-9", "1"], [("0", "'spectrum' or 'learned' or a number greater than 0"), ("1.1", "'spectrum' or 'learned' or a number less than or equal to 1")]),
     ("encoder.transition_layers", ["2", "100"], [("1", "greater than or equal to 2"), ("101", "less than or equal to 100")]),
     ("encoder.skip", ["2", "1000"], [("1", "greater than or equal to 2"), ("1001", "less than or equal to 1000")]),
-    ("encoder.spectral_radius", ["'auto'", "1e-9", "9"], [("0", "'auto' or a number greater than 0"), ("inf", f"'auto' or {FINITE}")]),
+    ("encoder.spectral_radius", ["'auto'", "1e-9", "1000"], [("0", "'auto' or a number greater than 0"), ("1001", "'auto' or a number less than or equal to 1000"), ("1e+60", "'auto' or a number less than or equal to 1000"), ("inf", f"'auto' or {FINITE}")]),
     ("encoder.chrono", ["0", "3", "9"], [("2", "0, or a number greater than or equal to 3"), ("-1", "0, or a number greater than or equal to 3")]),
     *((f"train.{name}", ["0", "9"], [("-1", NOT_BELOW_0), ("inf", FINITE)]) for name in ("flow_strength", "activation_penalty", "temporal_penalty", "lm_loss")),
     ("encoder.input_scale", ["1e-9", "9"], [("0", "greater than 0"), ("inf", FINITE)]),

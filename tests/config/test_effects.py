@@ -52,6 +52,8 @@ def problems(*overrides: str, **searched: Any) -> tuple[str, ...]:
          'head.sampling_rate = 0.5: has no effect with head.sampling = "none"; leave it out'),
         (["head.kind=feedback", "head.sampling=constant", "head.sampling_steps=5"],
          'head.sampling_steps = 5: has no effect with head.sampling = "constant"; leave it out'),
+        (["head.kind=feedback", "head.sampling=linear", "head.sampling_rate=0"],
+         'head.sampling = "linear": has no effect with head.sampling_rate = 0.0; leave it out'),
         (["task=classify", "head.kind=softmax"], f'head.kind = "softmax": {CLASSIFY}'),
         (["task=classify", "head.constrain=train"], f'head.constrain = "train": {CLASSIFY}'),
         (["task=classify", "data.train_scheme=iob2"], f'data.train_scheme = "iob2": {CLASSIFY}'),
@@ -99,6 +101,8 @@ def problems(*overrides: str, **searched: Any) -> tuple[str, ...]:
          'encoder.weight_drop = 0.5: has no effect with encoder.cell = "sru"; leave it out'),
         (["encoder.cell=echo-state", "train.readout=ridge", "train.lr=0.1"],
          'train.lr = 0.1: has no effect with train.readout = "ridge"; leave it out'),
+        (["encoder.cell=echo-state", "train.readout=ridge", "encoder.locked_dropout=0.3"],
+         'encoder.locked_dropout = 0.3: has no effect with train.readout = "ridge"; leave it out'),
         (["train.ridge_penalty=0.1"],
          'train.ridge_penalty = 0.1: has no effect with train.readout = "gradient"; leave it out'),
         (["encoder.cell=echo-state", "train.flow_strength=1"],
@@ -160,6 +164,13 @@ def test_all_of_them_are_refused_at_once() -> None:
         ["train.init_from=m", "embeddings.char_cell=none", "embeddings.char_dim=5"],
         ["train.init_from=m", "embeddings.char_cell=none", "embeddings.char_dropout=0.1"],
         ["train.init_from=m", "embeddings.feature_dim=5"],
+        # As the config.toml of each such model has them.
+        [
+            "encoder.cell=echo-state",
+            "train.readout=ridge",
+            "encoder.locked_dropout=0.4",
+            "encoder.word_dropout=0.05",
+        ],
     ],
 )
 def test_options_with_an_effect_and_defaults_are_not_refused(overrides: list[str]) -> None:

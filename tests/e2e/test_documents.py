@@ -14,11 +14,13 @@ from runs import StopAt, digests
 from small_runs import COLUMNS, QUIET
 from steps import computed
 
+from tagkit.cli.reports import info_lines
 from tagkit.config import Config, load_config, with_options
 from tagkit.corpus.files import read
 from tagkit.errors import ConfigError, Interrupted, TrainingError
 from tagkit.features.batch import Batch
 from tagkit.inference.predictor import Predictor, load
+from tagkit.models.bundle import Bundle
 from tagkit.models.model import Model
 from tagkit.text.documents import parts_of
 from tagkit.text.records import Document, Sentence, new_document
@@ -177,6 +179,16 @@ def test_one_document_that_does_not_fit_into_memory_names_the_option(
         "too little memory for 1 document at a time; lower encoder.context_words or the sizes of "
         "the model"
     )
+
+
+def test_info_says_that_a_model_reads_documents(prepared: Prepared) -> None:
+    def lines(config: Config) -> list[str]:
+        return [*info_lines("m", Bundle(prepared.model, prepared.vocabulary, config, {}))]
+
+    said = "context     documents, up to 2,000 words as one sequence"
+    assert said in lines(prepared.config)
+    plain = with_options(prepared.config, {"encoder.context": "sentence"})
+    assert lines(plain) == [line for line in lines(prepared.config) if line != said]
 
 
 def test_the_sentences_of_a_text_are_read_as_one_document(prepared: Prepared) -> None:

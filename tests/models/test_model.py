@@ -229,6 +229,13 @@ def test_every_option_of_the_encoder_and_the_characters_reaches_its_place() -> N
         encoder.word_dropout.probability,
     )
     assert drops == (0.1, 0.2, 0.3)
+    # Of a configuration that is not resolved, as training resolves it for labels.
+    config = with_options(
+        config, {"encoder.locked_dropout": "auto", "encoder.word_dropout": "auto"}
+    )
+    unresolved = build(config, VOCABULARY).encoder
+    assert unresolved.locked_dropout.probability == 0.4
+    assert unresolved.word_dropout.probability == 0.05
     assert len(encoder.layers) == 3
     for layer in encoder.layers:
         assert isinstance(layer.forwards, nn.GRU)

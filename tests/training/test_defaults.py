@@ -93,7 +93,7 @@ def test_the_choice_is_said_in_a_sentence_and_nothing_where_all_is_given() -> No
     texts = choose_by_size(load_config(), 100, 1400, "text").reason
     assert texts == reason.replace("sentences", "texts")
     options = [*(f"train.{name}=1" for name in NAMES), "embeddings.affix_dim=3"]
-    options.append("train.bptt=3")
+    options += ["train.bptt=3", "encoder.locked_dropout=0.1", "encoder.word_dropout=0"]
     found = choose_by_size(load_config(None, options), 100, 1400)
     assert found.config == load_config(None, options)
     assert found.reason == ""
@@ -111,6 +111,45 @@ def test_the_numbers_are_in_the_models_configuration(tmp_path: Path) -> None:
 
 def test_the_weights_of_another_model_are_not_undone_by_a_high_rate() -> None:
     assert chosen(100, "train.init_from=models/other")[-1] == 0.003
+
+
+@pytest.mark.parametrize("options", [(), ("encoder.cell=echo-state", "train.readout=ridge")])
+@pytest.mark.parametrize("task", ["tag", "classify", "both"])
+def test_labels_are_learnt_with_the_same_dropout_whatever_the_size(
+    task: str, options: tuple[str, ...]
+) -> None:
+    config = load_config(None, [f"task={task}", *options])
+    for sentences in (1, 1_000_000):
+        encoder = choose_by_size(config, sentences, 14 * sentences).config.encoder
+        assert (encoder.locked_dropout, encoder.word_dropout) == (0.4, 0.05)
+
+
+@pytest.mark.parametrize(
+    ("unit", "units", "locked", "word"),
+    [
+        ("character", 2_600_000, 0, 0),
+        ("character", 50_001, 0, 0),
+        ("character", 50_000, 0.2, 0),
+        ("word", 1_000_000, 0.4, 0.05),
+        ("word", 40_000, 0.4, 0.05),
+        ("bpe", 40_000, 0.4, 0.05),
+    ],
+)
+def test_the_dropout_of_a_language_model_follows_from_its_unit_and_text(
+    unit: str, units: int, locked: float, word: float
+) -> None:
+    def of(*options: str) -> tuple[tuple[object, object], str]:
+        config = load_config(None, ["task=language-model", f"data.unit={unit}", *options])
+        found = choose_for_text(config, 300, units)
+        encoder = found.config.encoder
+        return (encoder.locked_dropout, encoder.word_dropout), found.reason
+
+    values, said = of()
+    assert values == (locked, word)
+    assert f", locked dropout {locked:g}, word dropout {word:g}: train has {units:,} " in said
+    values, said = of("encoder.locked_dropout=0.15", "encoder.word_dropout=0.01")
+    assert values == (0.15, 0.01)
+    assert "dropout" not in said
 
 
 def test_a_text_is_read_in_segments_and_lines_by_themselves_may_be_read_whole() -> None:

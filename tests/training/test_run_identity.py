@@ -3,7 +3,8 @@
 import pytest
 
 from tagkit.config import FORMER_DEFAULTS, Config, load_config, option_values
-from tagkit.training.run_identity import differences, with_former_defaults
+from tagkit.errors import ConfigError
+from tagkit.training.run_identity import differences, refuse_unfit, with_former_defaults
 
 OF_0_1 = {"encoder.hidden": 100, "train.lr": 0.01, "train.batch_size": 32}  # some of its options
 
@@ -20,10 +21,12 @@ def test_a_run_of_0_1_is_resumed_with_its_values_and_the_defaults_that_it_had() 
 
 def test_a_later_run_is_resumed_with_what_followed_from_its_corpus() -> None:
     # The number of epochs and the patience may change, so that no run records them.
-    run = {**OF_0_1, "train.batch_size": 4, "embeddings.affix_dim": 50, "data.tokenizer": "blanks"}
+    dropouts = {"encoder.locked_dropout": 0.3, "encoder.word_dropout": 0.0}
+    run = {**OF_0_1, **dropouts, "train.batch_size": 4, "embeddings.affix_dim": 50,
+           "data.tokenizer": "blanks"}  # fmt: skip
     found = values(with_former_defaults(Config(), run))
     assert found == {
-        "data.tokenizer": "blanks", "embeddings.affix_dim": 50, "train.lr": 0.01,
+        **dropouts, "data.tokenizer": "blanks", "embeddings.affix_dim": 50, "train.lr": 0.01,
         "train.batch_size": 4, "train.max_epochs": "auto", "train.patience": "auto",
     }  # fmt: skip
 
@@ -60,3 +63,10 @@ def test_another_metric_is_named_as_any_option_that_must_stay() -> None:
         'train.metric = "loss", not "macro_f1"',
         "train.seed = 3, not 1",
     ]
+
+
+def test_an_empty_name_of_a_language_model_is_not_the_current_folder() -> None:
+    config = load_config(None, ['embeddings.contextual=["lm", " "]'])
+    expected = "embeddings.contextual: expected folders of language models, found an empty name"
+    with pytest.raises(ConfigError, match=f"^{expected}$"):
+        refuse_unfit(config, resume=False)
