@@ -32,6 +32,7 @@ from tagkit.models.model import Model
 from tagkit.models.tagger import tags_in
 from tagkit.models.task_records import ModelContext, PredictionOptions
 from tagkit.models.task_table import task_of
+from tagkit.nn.blas_threads import one_blas_thread
 from tagkit.nn.inference import PRECISIONS, precisions_of
 from tagkit.text.records import Alternative, Prediction, Sentence
 from tagkit.text.windows import cut, windows
@@ -99,6 +100,7 @@ class SentencePredictor:
         return ModelContext(self.model, self.vocabulary, self.config, checked=self.keeps_words)
 
     @without_collection()
+    @one_blas_thread()
     def annotate(
         self,
         sentences: Sequence[Sentence],
@@ -178,6 +180,7 @@ class SentencePredictor:
             predictions.update(zip(indices.tolist(), found, strict=True))
         return [predictions[i] for i in range(len(sentences))]
 
+    @one_blas_thread()
     def _alternatives(
         self, sentences: Sequence[Sentence], count: int, *, batch_size: int
     ) -> list[list[Alternative]]:
@@ -204,6 +207,7 @@ class SentencePredictor:
             found.update(zip(indices.tolist(), best, strict=True))
         return [found[i] for i in range(len(sentences))]
 
+    @one_blas_thread()
     def stretch_probabilities(
         self,
         sentences: Sequence[Sentence],

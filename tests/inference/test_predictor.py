@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import tiny
 import torch
+from threadpoolctl import ThreadpoolController
 
 import tagkit
 from tagkit.errors import BundleError, DataError, DeviceError
@@ -103,6 +104,22 @@ def test_no_garbage_is_searched_for_while_sentences_are_predicted(plain: Predict
     )
     assert found == [False]
     assert gc.isenabled()
+
+
+def test_prediction_leaves_the_other_cores_alone_and_their_number_as_it_was(
+    predictor: Predictor,
+) -> None:
+    def threads() -> list[int]:
+        libraries = ThreadpoolController().select(user_api="blas").info()
+        return [library["num_threads"] for library in libraries]
+
+    found: list[int] = []
+    with ThreadpoolController().limit(limits=2, user_api="blas"):
+        before = threads()
+        long = [sentence("Ada", "visits", "Rome")]
+        predictor.predict(long, max_length=2, on_long=lambda _: found.extend(threads()))
+        assert threads() == before
+    assert found == [1] * len(before)
 
 
 def test_a_long_sentence_is_reported_and_read_in_windows_and_keeps_all_its_words(

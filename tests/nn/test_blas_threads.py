@@ -1,0 +1,51 @@
+"""The number of threads of NumPy's products, while tagkit computes and after that."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from threadpoolctl import ThreadpoolController
+
+from tagkit.nn.blas_threads import one_blas_thread
+
+
+def threads() -> list[int]:
+    """Of each BLAS library that is loaded; NumPy's at least."""
+    return [
+        library["num_threads"] for library in ThreadpoolController().select(user_api="blas").info()
+    ]
+
+
+@pytest.fixture
+def two_threads() -> Iterator[None]:
+    """Every BLAS library has two threads."""
+    np.ones((2, 2)) @ np.ones((2, 2))
+    with ThreadpoolController().limit(limits=2, user_api="blas"):
+        if not threads() or set(threads()) != {2}:
+            pytest.skip("NumPy's BLAS has one thread here, or none that can be limited")
+        yield
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_products_have_one_thread_within_and_as_many_as_before_after() -> None:
+    with one_blas_thread():
+        assert set(threads()) == {1}
+    assert set(threads()) == {2}
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_the_last_block_to_end_restores_the_number_whichever_began_first() -> None:
+    first, second = one_blas_thread(), one_blas_thread()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert set(threads()) == {1}
+    second.__exit__(None, None, None)
+    assert set(threads()) == {2}
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_an_error_restores_the_number() -> None:
+    with pytest.raises(ZeroDivisionError), one_blas_thread():
+        1 / 0  # noqa: B018
+    assert set(threads()) == {2}
