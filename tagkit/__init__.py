@@ -40,6 +40,7 @@ __version__ = "0.2.0"
 _PUBLIC = {
     "load": "tagkit.inference.predictor",
     "Predictor": "tagkit.inference.predictor",
+    "set_threads": "tagkit.models.device",
     "evaluate": "tagkit.inference.evaluate",
     "analyse": "tagkit.inference.evaluate",
     "compare": "tagkit.inference.systems",

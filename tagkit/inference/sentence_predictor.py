@@ -32,8 +32,8 @@ from tagkit.models.model import Model
 from tagkit.models.tagger import tags_in
 from tagkit.models.task_records import ModelContext, PredictionOptions
 from tagkit.models.task_table import task_of
-from tagkit.nn.blas_threads import one_blas_thread
 from tagkit.nn.inference import PRECISIONS, precisions_of
+from tagkit.nn.threads import chosen_threads
 from tagkit.text.records import Alternative, Prediction, Sentence
 from tagkit.text.windows import cut, windows
 from tagkit.wording import clipped
@@ -100,7 +100,7 @@ class SentencePredictor:
         return ModelContext(self.model, self.vocabulary, self.config, checked=self.keeps_words)
 
     @without_collection()
-    @one_blas_thread()
+    @chosen_threads()
     def annotate(
         self,
         sentences: Sequence[Sentence],
@@ -180,7 +180,7 @@ class SentencePredictor:
             predictions.update(zip(indices.tolist(), found, strict=True))
         return [predictions[i] for i in range(len(sentences))]
 
-    @one_blas_thread()
+    @chosen_threads()
     def _alternatives(
         self, sentences: Sequence[Sentence], count: int, *, batch_size: int
     ) -> list[list[Alternative]]:
@@ -207,7 +207,7 @@ class SentencePredictor:
             found.update(zip(indices.tolist(), best, strict=True))
         return [found[i] for i in range(len(sentences))]
 
-    @one_blas_thread()
+    @chosen_threads()
     def stretch_probabilities(
         self,
         sentences: Sequence[Sentence],
@@ -239,6 +239,7 @@ class SentencePredictor:
             found.update(zip(indices.tolist(), probs, strict=True))
         return [found[i] for i in range(len(sentences))]
 
+    @chosen_threads()
     def score(self, split: Split, *, batch_size: int = BATCH_SIZE, strict: bool = False) -> Report:
         """A report on the model's predictions for a corpus with gold labels.
 

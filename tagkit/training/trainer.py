@@ -21,8 +21,8 @@ from tagkit.inference.predictor import Predictor
 from tagkit.inference.score import annotated
 from tagkit.limits import BATCH_SIZE
 from tagkit.models.device import choose_device, choose_workers, set_threads
-from tagkit.nn.blas_threads import one_blas_thread
 from tagkit.nn.second_thread import second_thread
+from tagkit.nn.threads import chosen_threads
 from tagkit.text.json_text import plain
 from tagkit.training.callbacks import Epoch, Listener
 from tagkit.training.dev_loss import refuse_undefined_loss
@@ -247,7 +247,7 @@ def train(
     notes: list[str] = []  # until there is a log to write them to
     # At the end torch's random state is what it was: training does not change a caller's draws.
     restored = torch.random.fork_rng(devices=[device] if device.type == "cuda" else [])
-    with folder.locked(notes.append), restored, oom_as_error(), one_blas_thread():
+    with folder.locked(notes.append), restored, oom_as_error(), chosen_threads():
         folder.check(resume=resume, force=force)
         torch.manual_seed(config.train.seed)
         prepared = prepare(folder.resumed_config(config) if resume else config, device, corpus)

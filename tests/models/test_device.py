@@ -1,6 +1,7 @@
 """Device selection."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import torch
@@ -60,6 +61,15 @@ def test_one_thread_is_used_unless_another_number_is_asked_for(threads: int) -> 
     assert (set_threads(3), torch.get_num_threads()) == (3, 3)
     assert (set_threads(None), torch.get_num_threads()) == (1, 1)
     assert set_threads(0) == torch.get_num_threads() >= 1
+    set_threads(None)
+
+
+@pytest.mark.parametrize("count", [-1, 1.5, True, "2"])
+def test_what_is_no_number_of_threads_is_refused(count: Any) -> None:
+    before = torch.get_num_threads()
+    with pytest.raises(DeviceError, match="threads: expected 1 or more, or 0 for all cores, found"):
+        set_threads(count)
+    assert torch.get_num_threads() == before
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,13 @@
-"""The number of threads of NumPy's products, while tagkit computes and after that."""
+"""The numbers of threads of NumPy's products and of torch, while tagkit computes and after that."""
 
 from collections.abc import Iterator
 
 import numpy as np
 import pytest
+import torch
 from threadpoolctl import ThreadpoolController
 
-from tagkit.nn.blas_threads import one_blas_thread
+from tagkit.nn.threads import choose_threads, chosen_threads
 
 
 def threads() -> list[int]:
@@ -28,14 +29,14 @@ def two_threads() -> Iterator[None]:
 
 @pytest.mark.usefixtures("two_threads")
 def test_products_have_one_thread_within_and_as_many_as_before_after() -> None:
-    with one_blas_thread():
+    with chosen_threads():
         assert set(threads()) == {1}
     assert set(threads()) == {2}
 
 
 @pytest.mark.usefixtures("two_threads")
 def test_the_last_block_to_end_restores_the_number_whichever_began_first() -> None:
-    first, second = one_blas_thread(), one_blas_thread()
+    first, second = chosen_threads(), chosen_threads()
     first.__enter__()
     second.__enter__()
     first.__exit__(None, None, None)
@@ -46,6 +47,31 @@ def test_the_last_block_to_end_restores_the_number_whichever_began_first() -> No
 
 @pytest.mark.usefixtures("two_threads")
 def test_an_error_restores_the_number() -> None:
-    with pytest.raises(ZeroDivisionError), one_blas_thread():
+    with pytest.raises(ZeroDivisionError), chosen_threads():
         1 / 0  # noqa: B018
     assert set(threads()) == {2}
+
+
+@pytest.fixture
+def torch_threads() -> Iterator[None]:
+    """At the end torch has the threads that it had, and one is chosen."""
+    before = torch.get_num_threads()
+    yield
+    choose_threads(1)
+    torch.set_num_threads(before)
+
+
+@pytest.mark.usefixtures("torch_threads")
+def test_torch_has_one_thread_within_unless_another_number_was_chosen() -> None:
+    choose_threads(1)
+    torch.set_num_threads(3)  # as a program may do, or as torch begins
+    with chosen_threads():
+        assert torch.get_num_threads() == 1
+        with chosen_threads():
+            assert torch.get_num_threads() == 1
+        assert torch.get_num_threads() == 1
+    assert torch.get_num_threads() == 3
+    choose_threads(2)
+    with chosen_threads():
+        assert torch.get_num_threads() == 2
+    assert torch.get_num_threads() == 2
