@@ -130,8 +130,8 @@ def test_the_public_names_are_these_and_all_can_be_imported() -> None:
         "SpanErrors", "System", "Systems", "TagReport", "TagSet", "TaggedText", "TaggedToken",
         "TagkitError", "TextSets", "TextSpan", "Trained", "TrainedSeeds", "TrainingError",
         "VectorsError", "__version__", "analyse", "audit", "calibrate", "compare", "convert",
-        "evaluate", "evaluate_sets", "load", "load_config", "read", "set_threads", "train", "train_seeds",
-        "write",
+        "evaluate", "evaluate_sets", "load", "load_config", "read", "set_threads", "train",
+        "train_seeds", "write",
     ]  # fmt: skip
     for name in tagkit.__all__:
         assert getattr(tagkit, name) is not None
