@@ -34,9 +34,9 @@ def one_blas_thread() -> Iterator[None]:
     """
     global _inside, _limited
     with _lock:
-        _inside += 1
-        if _inside == 1:
+        if not _inside:
             _limited = _libraries().limit(limits=1)
+        _inside += 1  # not before: a limit that failed is none to restore
     try:
         yield
     finally:

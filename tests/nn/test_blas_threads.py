@@ -49,3 +49,19 @@ def test_an_error_restores_the_number() -> None:
     with pytest.raises(ZeroDivisionError), one_blas_thread():
         1 / 0  # noqa: B018
     assert set(threads()) == {2}
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_a_limit_that_cannot_be_set_is_tried_again_by_the_next_block(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fails() -> None:
+        raise OSError("no such library")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("tagkit.nn.blas_threads._libraries", fails)
+        with pytest.raises(OSError, match="no such library"), one_blas_thread():
+            pass
+    with one_blas_thread():
+        assert set(threads()) == {1}
+    assert set(threads()) == {2}
