@@ -44,21 +44,24 @@ from tagkit.models.text_scoring import ids_of
 from tagkit.training.trainer import train
 
 Setting = tuple[str, tuple[str, ...]]
+# The defaults of every language model before they followed from unit and text: a line with the
+# name of a setting says the same as before. "default" alone follows the defaults of today.
+DROPOUT = ("encoder.locked_dropout=0.4", "encoder.word_dropout=0.05")
 SETTINGS: dict[str, tuple[str, ...]] = {
     "default": (),
-    "200x2": ("embeddings.word_dim=200", "encoder.hidden=200", "encoder.layers=2"),
+    "200x2": ("embeddings.word_dim=200", "encoder.hidden=200", "encoder.layers=2", *DROPOUT),
     "650x2": (
         "embeddings.word_dim=650", "encoder.hidden=650", "encoder.layers=2",
-        "encoder.dropout=0.5",
+        "encoder.dropout=0.5", *DROPOUT,
     ),
     # Merity et al. 2017, table 7, with the projection that `embeddings.tied` brings.
     "awd": (
         "embeddings.word_dim=400", "encoder.hidden=1150", "encoder.layers=3", "train.bptt=70",
         "train.batch_size=40", "embeddings.dropout=0.1", "encoder.dropout=0",
-        "encoder.locked_dropout=0.4", "encoder.weight_drop=0.5", "train.activation_penalty=2",
+        *DROPOUT, "encoder.weight_drop=0.5", "train.activation_penalty=2",
         "train.temporal_penalty=1", "train.averaging=triggered", "train.max_epochs=300",
     ),
-    "512": ("embeddings.word_dim=128", "encoder.hidden=512"),
+    "512": ("embeddings.word_dim=128", "encoder.hidden=512", *DROPOUT),
 }  # fmt: skip
 CORPORA = {"ptb": "ptb/ptb", "characters": "war-and-peace/wap"}
 PARTS = {"train": "train", "dev": "valid", "test": "test"}

@@ -42,6 +42,17 @@ Examples:
 """
 
 
+def default_search(task: str) -> tuple[str, ...]:
+    """What is searched unless something is named.
+
+    A language model of characters wants no dropout at all, unless its text is short.
+    """
+    if task != "language-model":
+        return DEFAULT_SEARCH
+    lowered = {"encoder.locked_dropout=0.1..0.6": "encoder.locked_dropout=0.0..0.6"}
+    return tuple(lowered.get(each, each) for each in DEFAULT_SEARCH)
+
+
 def tune_command(
     context: typer.Context,
     config: ConfigFile = None,
@@ -59,7 +70,7 @@ def tune_command(
         typer.Option(
             help="Values to try: FROM..TO, FROM..TO:log, or A,B,C.",
             metavar="SECTION.KEY=VALUES",
-            show_default="; ".join(DEFAULT_SEARCH),
+            show_default="; ".join(DEFAULT_SEARCH) + "; for a language model dropout from 0",
             autocompletion=complete_search,
         ),
     ] = None,
@@ -108,7 +119,7 @@ def tune_command(
         "train.max_minutes": max_minutes,
     }
     settings = load_config(config, overrides or (), flags)
-    spaces = parse_spaces(search or DEFAULT_SEARCH)
+    spaces = parse_spaces(search or default_search(settings.task))
     # An option counts as having an effect if it has one in some trial.
     searched = {name: space.samples() for name, space in spaces.items()}
     refuse_without_effect(settings, str(config or "tagkit tune"), searched)

@@ -46,10 +46,10 @@ def chosen_threads() -> Iterator[None]:
     """
     global _inside, _before, _limited
     with _lock:
-        _inside += 1
-        if _inside == 1:
-            _before = torch.get_num_threads()
+        if not _inside:
             _limited = _libraries().limit(limits=1)
+            _before = torch.get_num_threads()
+        _inside += 1  # not before: a limit that failed is none to restore
         torch.set_num_threads(_chosen)
     try:
         yield

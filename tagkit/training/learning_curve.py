@@ -36,7 +36,7 @@ from tagkit.training.curve_plot import write_picture
 from tagkit.training.launcher import is_alone
 from tagkit.training.run_files import CHECKPOINTS
 from tagkit.training.run_folder import RunFolder, discard_run
-from tagkit.training.run_identity import differences, identity, output_folder
+from tagkit.training.run_identity import differences, identity, output_folder, with_former_defaults
 from tagkit.training.setup import chosen_criterion
 from tagkit.training.trainer import train
 from tagkit.wording import ANOTHER_FOLDER, ANOTHER_OR_FORCE, FORCE, RESUME, Message, Setting, plural
@@ -111,7 +111,7 @@ def learning_curve(
     del corpus  # each training reads its own
     run_folder = RunFolder(folder, writes=True)
     with run_folder.locked(listener.on_note):
-        measured = _open(
+        measured, config = _open(
             run_folder, Measured({}, measure, unit), config, resume=resume, force=force
         )
         listener.on_start(counts, seeds, measure, unit)
@@ -221,8 +221,8 @@ def _counts(sizes: Sequence[int | Fraction], total: int, path: str, unit: str) -
 
 def _open(
     run_folder: RunFolder, fresh: Measured, config: Config, *, resume: bool, force: bool
-) -> Measured:
-    """Make the folder ready; the points to continue from.
+) -> tuple[Measured, Config]:
+    """Make the folder ready; the points to continue from, and the options of those to come.
 
     Raises:
         CheckpointError: the folder holds something else, or a curve that is neither continued nor
@@ -243,6 +243,9 @@ def _open(
             )
         )  # fmt: skip
     run_folder.check(resume=is_curve and resume, force=force)
+    before = read_measured(folder) if is_curve and resume else None
+    if before:  # of a version with other defaults perhaps
+        config = with_former_defaults(config, before.run)
     data = config.data
     digests = {
         "train": digest_of(Path(data.train_file)),
@@ -251,20 +254,19 @@ def _open(
     run = identity(config, digests, choose_device(config.train.device).type, 1)
     run = plain({name: value for name, value in run.items() if name not in _OF_A_POINT})
     measured = replace(fresh, run=run)
-    if is_curve and resume:
-        before = read_measured(folder)
+    if before:
         if changed := differences(before.run, {**before.run, **run}):
             raise CheckpointError(
                 Message(f"{folder}: the learning curve there had {'; '.join(changed)}; ",
                         ANOTHER_OR_FORCE)
             )  # fmt: skip
         run_folder.repair()
-        return before
+        return before, config
     run_folder.clear()
     run_folder.claim(CURVE, PICTURE)
     # At once: a curve that is stopped in its first training is recognised as one.
     write_measured(folder, measured)
-    return measured
+    return measured, config
 
 
 def _config_of(config: Config, folder: Path, count: int, seed: int, total: int) -> Config:

@@ -219,12 +219,12 @@ def check_optimizer(found: Mapping[str, Tensor], optimizer: ModelOptimizer) -> N
     # Moments are checked below: a parameter without a gradient so far has none.
     expected = {name: tensor for name, tensor in optimizer.tensors().items()
                 if not name.startswith(_OPTIMIZER)}  # fmt: skip
-    # The sums of `RowAdam` grow with each step since the last sweep.
-    # Its second moments had one number for each weight of a large table in earlier versions.
+    # Earlier versions kept a second moment for each number of a large table too.
     if optimizer.rows and found.get("rows.second", optimizer.rows.table).shape == (
         optimizer.rows.table.shape
     ):
         expected["rows.second"] = optimizer.rows.table
+    # The sums of `RowAdam` grow with each step since the last sweep.
     check_tensors(found, expected, but=("rows.sums",))
     check_generator("dice", found["dice"])
     template = _moments(optimizer.settings)

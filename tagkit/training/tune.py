@@ -24,7 +24,7 @@ from tagkit.config import (
     load_config,
     option_values,
     options_of,
-    parse_config,
+    parse_saved,
     parse_toml,
     refuse_without_effect,
     to_toml,
@@ -41,7 +41,7 @@ from tagkit.training.launcher import is_alone
 from tagkit.training.optuna_trials import STATES, Pruner, as_trial, suggest
 from tagkit.training.run_files import BEST
 from tagkit.training.run_folder import RunFolder, discard_run
-from tagkit.training.run_identity import differences, output_folder
+from tagkit.training.run_identity import differences, output_folder, with_former_defaults
 from tagkit.training.time_budget import TimeBudget
 from tagkit.training.trainer import train
 from tagkit.training.trials import (
@@ -187,14 +187,21 @@ class _Search:
         Raises:
             CheckpointError: it differs.
         """
-        data = self.config.data
+        before = self.study.user_attrs.get("search")
+        # Options left unset are as in the search here, of a version with other defaults perhaps.
+        config = (
+            with_former_defaults(self.config, _of_search(before, "config"))
+            if before
+            else self.config
+        )
+        data = config.data
         files = (data.train_file, data.dev_file, data.weights)
         search = {
-            "config": to_toml(self.config),
+            "config": to_toml(config),
             "corpora": [digest_of(Path(path)) for path in files if path],
             "spaces": {name: str(space) for name, space in self.spaces.items()},
         }
-        before = self.study.user_attrs.get("search", search)
+        before = before or search
         names = {"config": "options", "corpora": "corpora", "spaces": "values"}
         others = [
             what
@@ -206,6 +213,7 @@ class _Search:
             # a corpus was missing. There is nothing to keep.
             optuna.delete_study(study_name=STUDY_NAME, storage=f"sqlite:///{self.folder / STUDY}")
             self.study = self._study()
+            search["config"] = to_toml(self.config)
         elif others:
             said = f"tried other {others[0]}"
             ours, theirs = _of_search(search, "config"), _of_search(before, "config")
@@ -214,6 +222,8 @@ class _Search:
             raise CheckpointError(
                 Message(f"{self.folder}: the search there {said}; ", ANOTHER_OR_FORCE)
             )
+        else:
+            self.config = config
         self.study.set_user_attr("search", search)
 
     def _requeue_interrupted(self) -> None:
@@ -324,7 +334,7 @@ def _of_search(search: Mapping[str, Any], key: str) -> Any:
     if key != "config":
         return search[key]
     try:
-        config = parse_config(parse_toml(search[key].encode()), STUDY)
+        config = parse_saved(parse_toml(search[key].encode()), STUDY)
     except (ValueError, ConfigError):  # of another version, whose options are not ours
         return None
     values = option_values(config)

@@ -75,3 +75,19 @@ def test_torch_has_one_thread_within_unless_another_number_was_chosen() -> None:
     with chosen_threads():
         assert torch.get_num_threads() == 2
     assert torch.get_num_threads() == 2
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_a_limit_that_cannot_be_set_is_tried_again_by_the_next_block(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fails() -> None:
+        raise OSError("no such library")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("tagkit.nn.threads._libraries", fails)
+        with pytest.raises(OSError, match="no such library"), chosen_threads():
+            pass
+    with chosen_threads():
+        assert set(threads()) == {1}
+    assert set(threads()) == {2}

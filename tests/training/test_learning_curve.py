@@ -180,6 +180,20 @@ def test_a_curve_that_is_stopped_goes_on_with_the_step_that_follows(
     assert not (tmp_path / "curve" / "size-40-seed-1").exists()
 
 
+def test_a_curve_of_before_goes_on_with_the_defaults_that_it_had(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trained = scored(monkeypatch)
+    learning_curve(settings(tmp_path), SIZES)
+    file = tmp_path / "curve" / "learning-curve.json"
+    now = file.read_text()
+    former = now.replace('"encoder.word_dropout": "auto"', '"encoder.word_dropout": 0.05')
+    assert former != now
+    file.write_text(former)
+    learning_curve(settings(tmp_path), (10, 20, 80), resume=True)
+    assert [config.encoder.word_dropout for config in trained] == ["auto"] * 3 + [0.05]
+
+
 def test_a_curve_is_resumed_with_the_same_options_and_corpora_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,6 +1,7 @@
 """Searching for good options."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from typing import Any
 import pytest
 import tiny
 
-from tagkit.cli.tune import DEFAULT_SEARCH
+from tagkit.cli.tune import default_search
 from tagkit.config import Config, load_config, with_options
 from tagkit.config.search_space import parse_spaces
 from tagkit.errors import CheckpointError, ConfigError, DataError, Interrupted, TrainingError
@@ -200,6 +201,30 @@ def test_a_search_is_resumed_only_with_the_same_options(tmp_path: Path) -> None:
     assert list(tuned.best.values) == ["encoder.hidden"]
 
 
+@pytest.mark.slow
+def test_a_search_of_before_goes_on_with_the_defaults_that_it_had(
+    searched: tuple[Path, Tuned, Recorder], tmp_path: Path
+) -> None:
+    import optuna
+
+    source, tuned, _ = searched
+    shutil.copytree(source / "search", tmp_path / "search")
+    storage = f"sqlite:///{tmp_path / 'search' / 'study.db'}"
+    study = optuna.load_study(study_name="tagkit", storage=storage)
+    record = study.user_attrs["search"]
+    former = record["config"].replace('word_dropout = "auto"', "word_dropout = 0.05")
+    assert former != record["config"]
+    study.set_user_attr("search", {**record, "config": former})
+    config = settings(source, f"output.dir={tmp_path / 'search'}")
+    again = tune(config, SPACES, trials=6)
+    assert [trial.dev for trial in again.trials] == [trial.dev for trial in tuned.trials]
+    kept = optuna.load_study(study_name="tagkit", storage=storage).user_attrs["search"]
+    assert "word_dropout = 0.05" in kept["config"]
+    given = settings(source, f"output.dir={tmp_path / 'search'}", "encoder.word_dropout=0.1")
+    with pytest.raises(CheckpointError, match=r"there had encoder\.word_dropout = 0\.05, not 0\.1"):
+        tune(given, SPACES, trials=6)
+
+
 def test_a_search_that_failed_at_once_does_not_stand_in_the_way_of_a_right_one(
     tmp_path: Path,
 ) -> None:
@@ -322,7 +347,12 @@ def test_a_search_that_is_killed_goes_on(tmp_path: Path) -> None:
     assert names == ["best", "best.toml", "study.db", "tagkit-run.json"]
 
 
-def test_what_is_searched_unless_something_is_named_can_be_searched() -> None:
-    for name, space in parse_spaces(DEFAULT_SEARCH).items():
+@pytest.mark.parametrize(("task", "lowest"), [("tag", 0.1), ("language-model", 0.0)])
+def test_what_is_searched_unless_something_is_named_can_be_searched(
+    task: str, lowest: float
+) -> None:
+    spaces = parse_spaces(default_search(task))
+    for name, space in spaces.items():
         for value in space.samples():
             with_options(Config(), {name: value})
+    assert spaces["encoder.locked_dropout"].samples()[0] == lowest

@@ -100,10 +100,11 @@ def span_confidence(chain: Chain, tag_ids: Tensor, continuation: Tensor) -> Span
     # An id must be valid even where nothing continues a span: that value is not used.
     factors = _factors(chain, paths, np.where(within, next_ids, 0))
     probs, steps, continued = (np.empty(paths.shape) for _ in range(3))
-    # Rounding can put a certain tag a little above 1.
-    np.minimum(np.exp(factors.here, out=probs), 1, out=probs)
+    # Rounding can put a certain tag a little above 1. Below 0 before `exp`, which would overflow
+    # where the value has no meaning: on padding, and after a tag that no path has.
+    np.exp(np.minimum(factors.here, 0), out=probs)
     steps[:, :1], steps[:, 1:] = factors.here[:, :1], factors.taken
-    continued[:, :-1] = np.where(within, np.minimum(np.exp(factors.continued), 1), 0)
+    continued[:, :-1] = np.where(within, np.exp(np.minimum(factors.continued, 0)), 0)
     continued[:, -1:] = 0  # no token follows the last one
     return SpanConfidence(
         *(torch.from_numpy(part).to(device) for part in (probs, steps, continued))

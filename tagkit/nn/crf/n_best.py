@@ -34,10 +34,13 @@ def n_best(chain: Chain, count: int) -> tuple[Tensor, Tensor]:
         (batch, count, time) int64, 0 on padding, and (batch, count) float64.
     """
     chain.check()
-    search = _Search(best_prefixes(chain), count)
-    ranks = 1
-    while ranks < count and search.find(ranks):
-        ranks += 1
+    # Weights far out of range give infinite scores, whose differences are not numbers; readers of
+    # the result report that.
+    with np.errstate(invalid="ignore"):
+        search = _Search(best_prefixes(chain), count)
+        ranks = 1
+        while ranks < count and search.find(ranks):
+            ranks += 1
     # (rank, batch, time) -> (batch, rank, time), and (rank, batch) -> (batch, rank)
     paths = torch.from_numpy(search.tags[:ranks, :, :-1].swapaxes(0, 1) * search.mask[:, None])
     totals = torch.from_numpy(search.totals[:ranks].T.copy())

@@ -75,6 +75,14 @@ def test_with_forbidden_steps_scaled_products_and_logarithms_agree(extreme: floa
         np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-9)
 
 
+def test_a_path_that_is_impossible_overflows_nowhere() -> None:
+    chain = drawn(8)
+    chain.end[1] = -torch.inf  # gold tags may end so all the same
+    found = span_confidence(chain, torch.ones(2, 4, dtype=torch.int64), CONTINUATION)
+    assert found.probs[0, 3] == found.probs[1, 1] == 0
+    assert not found.continuation_prob[~MASK].any()
+
+
 def test_where_tags_say_where_spans_end_nothing_continues() -> None:
     chain = drawn(5)
     best, _ = viterbi(chain)

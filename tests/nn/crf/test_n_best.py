@@ -120,6 +120,16 @@ def test_scores_fall_and_are_those_of_their_paths() -> None:
     assert len({tuple(path) for path in paths[0].tolist()}) == 60
 
 
+def test_a_sentence_with_infinite_scores_leaves_the_others_as_they_are() -> None:
+    chain = drawn(3, [3, 3], 3, 0.0)
+    paths, scores = n_best(chain, 4)
+    chain.emissions[0, 1, 1] = torch.inf  # of weights far out of range
+    found, totals = n_best(chain, 4)
+    assert torch.equal(found[1], paths[1])
+    assert torch.equal(totals[1], scores[1])
+    assert not bool(totals[0].isfinite().any())
+
+
 def test_the_first_path_is_viterbis_and_all_paths_make_up_the_partition() -> None:
     chain = drawn(1, [3, 2], 3, 0.0)
     paths, scores = n_best(chain, 27)
