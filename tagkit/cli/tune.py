@@ -3,7 +3,7 @@
 from contextlib import nullcontext
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -24,6 +24,9 @@ from tagkit.cli.options import (
 from tagkit.cli.signals import stop_on_signal
 from tagkit.errors import ConfigError
 
+if TYPE_CHECKING:
+    from tagkit.config import Config
+
 # Worth trying on any corpus, the most important first. Reimers and Gurevych 2017 (arXiv:1707.06799)
 # found the optimizer's settings and this kind of dropout to matter much for BiLSTM taggers, and the
 # number of units little.
@@ -42,12 +45,12 @@ Examples:
 """
 
 
-def default_search(task: str) -> tuple[str, ...]:
+def default_search(settings: "Config") -> tuple[str, ...]:
     """What is searched unless something is named.
 
-    A language model of characters wants no dropout at all, unless its text is short.
+    A model that reads characters of a large text wants no dropout at all.
     """
-    if task != "language-model":
+    if not settings.reads_units:
         return DEFAULT_SEARCH
     lowered = {"encoder.locked_dropout=0.1..0.6": "encoder.locked_dropout=0.0..0.6"}
     return tuple(lowered.get(each, each) for each in DEFAULT_SEARCH)
@@ -70,7 +73,8 @@ def tune_command(
         typer.Option(
             help="Values to try: FROM..TO, FROM..TO:log, or A,B,C.",
             metavar="SECTION.KEY=VALUES",
-            show_default="; ".join(DEFAULT_SEARCH) + "; for a language model dropout from 0",
+            show_default="; ".join(DEFAULT_SEARCH)
+            + "; dropout from 0 for units smaller than words",
             autocompletion=complete_search,
         ),
     ] = None,
@@ -119,7 +123,7 @@ def tune_command(
         "train.max_minutes": max_minutes,
     }
     settings = load_config(config, overrides or (), flags)
-    spaces = parse_spaces(search or default_search(settings.task))
+    spaces = parse_spaces(search or default_search(settings))
     # An option counts as having an effect if it has one in some trial.
     searched = {name: space.samples() for name, space in spaces.items()}
     refuse_without_effect(settings, str(config or "tagkit tune"), searched)

@@ -244,7 +244,7 @@ class EncoderConfig(Section):
         Auto | Probability,
         Option(
             "Dropout of the same features at all tokens of a sentence; auto: 0.4, in a language "
-            "model of characters 0, or 0.2 if its text is short.",
+            "model of characters 0, or 0.1 up to 1,000,000 of them.",
             needs=BY_GRADIENT,
         ),
     ] = "auto"

@@ -45,7 +45,7 @@ _SEGMENTS = {"word": 35, "character": 100, "bpe": 50}
 _STREAMS, _MIN_SEGMENTS = 20, 10
 _TEXT_EPOCHS, _TEXT_PATIENCE = 20, 3
 # The longest text of characters that is learnt by heart, and its locked dropout.
-_SHORT_TEXT, _SHORT_TEXT_DROPOUT = 50_000, 0.2
+_SHORT_TEXT, _SHORT_TEXT_DROPOUT = 1_000_000, 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,8 +174,8 @@ def lr_for(sentences: int) -> float:
 def text_dropouts(unit: str, units: int) -> dict[str, float]:
     """Options of [encoder] for a language model, whose training text has so many units.
 
-    Words and byte pairs are learnt by heart within a few epochs. Characters hardly are, and dropout
-    keeps their models from learning at all that they could.
+    Words and byte pairs are learnt by heart within a few epochs. Characters hardly are, and much
+    dropout keeps their models from learning all that they could.
     """
     if unit != "character":
         return {"locked_dropout": DEFAULT_LOCKED_DROPOUT, "word_dropout": DEFAULT_WORD_DROPOUT}

@@ -128,8 +128,9 @@ def test_labels_are_learnt_with_the_same_dropout_whatever_the_size(
     ("unit", "units", "locked", "word"),
     [
         ("character", 2_600_000, 0, 0),
-        ("character", 50_001, 0, 0),
-        ("character", 50_000, 0.2, 0),
+        ("character", 1_000_001, 0, 0),
+        ("character", 1_000_000, 0.1, 0),
+        ("character", 1_000, 0.1, 0),
         ("word", 1_000_000, 0.4, 0.05),
         ("word", 40_000, 0.4, 0.05),
         ("bpe", 40_000, 0.4, 0.05),

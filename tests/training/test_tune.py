@@ -347,11 +347,19 @@ def test_a_search_that_is_killed_goes_on(tmp_path: Path) -> None:
     assert names == ["best", "best.toml", "study.db", "tagkit-run.json"]
 
 
-@pytest.mark.parametrize(("task", "lowest"), [("tag", 0.1), ("language-model", 0.0)])
+@pytest.mark.parametrize(
+    ("options", "lowest"),
+    [
+        ((), 0.1),
+        (("task=language-model",), 0.1),
+        (("task=language-model", "data.unit=character"), 0.0),
+        (("data.unit=bpe",), 0.1),  # of a tagger, which reads words all the same
+    ],
+)
 def test_what_is_searched_unless_something_is_named_can_be_searched(
-    task: str, lowest: float
+    options: tuple[str, ...], lowest: float
 ) -> None:
-    spaces = parse_spaces(default_search(task))
+    spaces = parse_spaces(default_search(load_config(None, options)))
     for name, space in spaces.items():
         for value in space.samples():
             with_options(Config(), {name: value})

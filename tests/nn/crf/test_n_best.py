@@ -1,7 +1,8 @@
-"""The n best paths, against all paths."""
+"""The n best paths, few and many, against all paths."""
 
 import itertools
 import math
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -12,6 +13,14 @@ from hypothesis import strategies as st
 from tagkit.nn.crf.chain import Chain, path_score, viterbi
 from tagkit.nn.crf.n_best import n_best
 from tagkit.nn.crf.partition import log_partition
+
+
+@pytest.fixture(params=[0, 10**9], ids=["by lists", "one by one"], autouse=True, scope="module")
+def way(request: pytest.FixtureRequest) -> Iterator[None]:
+    """All paths are found in one of the two ways, however many."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("tagkit.nn.crf.n_best._FEW", request.param)
+        yield
 
 
 def drawn(seed: int, lengths: list[int], tags: int, forbidden: float) -> Chain:
