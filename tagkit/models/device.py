@@ -37,12 +37,15 @@ def _gpus(count: int) -> str:
 
 
 def set_threads(count: int | None) -> int:
-    """Set the number of CPU threads that torch uses and return it: 0 means all cores, None one.
+    """Set the number of CPU threads that torch uses, and return it.
 
     One is the default because the networks are so small that a second thread costs more than it
     gains: with two threads, training ran at 70 % of the speed of one, and on busy cores prediction
     waits for them. It holds for all that tagkit computes in this process until it is set again, or
     until training sets the number of its configuration.
+
+    Args:
+        count: 0 for all cores, None for one.
 
     Raises:
         DeviceError: it is no number of threads.
