@@ -113,6 +113,22 @@ def test_the_weights_of_another_model_are_not_undone_by_a_high_rate() -> None:
     assert chosen(100, "train.init_from=models/other")[-1] == 0.003
 
 
+@pytest.mark.parametrize(
+    ("unit", "vectors", "texts", "rate"),
+    [
+        ("text", "v.txt", 100, 0.005),
+        ("text", "", 100, 0.012),
+        ("sentence", "v.txt", 100, 0.012),
+        ("text", "v.txt", 3_000, 0.003),
+    ],
+)
+def test_few_texts_do_not_undo_vectors_by_a_high_rate(
+    unit: str, vectors: str, texts: int, rate: float
+) -> None:
+    config = load_config(None, [f"embeddings.vectors={vectors}"] if vectors else [])
+    assert choose_by_size(config, texts, 14 * texts, unit).config.train.lr == rate
+
+
 @pytest.mark.parametrize("options", [(), ("encoder.cell=echo-state", "train.readout=ridge")])
 @pytest.mark.parametrize("task", ["tag", "classify", "both"])
 def test_labels_are_learnt_with_the_same_dropout_whatever_the_size(
