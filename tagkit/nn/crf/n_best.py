@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from tagkit.nn.crf.chain import BestPrefixes, Chain, best_prefixes, trace
+from tagkit.nn.crf.chain import BestPrefixes, Chain, best_prefixes
 from tagkit.nn.crf.many_best import many_best
 
 _Ids = npt.NDArray[np.int64]
@@ -72,18 +72,17 @@ class _Search:
         """With the best paths, as rank 0, and room for so many ranks."""
         time, batch, tags = prefixes.scores.shape
         self.mask = prefixes.mask
-        self._rows, self._times = np.arange(batch), np.arange(time)
-        # (time, batch, tags) -> (batch x time, tags)
-        self._scores = np.ascontiguousarray(prefixes.scores.swapaxes(0, 1)).reshape(-1, tags)
+        self._rows, self._times = np.arange(batch), np.arange(time + 1)
+        self._scores = prefixes.scores.reshape(-1, tags)  # (time x batch, tags)
         # A row for each tag that may follow, and one for the end: (tags + 1, tags).
         self._arriving = np.concatenate([prefixes.arriving, prefixes.end[None]])
-        # Ranks that are not found, of which a sentence may have few, take no memory.
         self.tags = np.empty((ranks, batch, time + 1), dtype=np.int64)
         self.totals = np.empty((ranks, batch))
         # What the best way costs that leaves a path at each token, infinity where ways belong to
-        # the path that this one left; and the same without ways that were taken since.
-        self._losses = np.empty((ranks, batch, time))
-        self._left = np.empty((ranks, batch, time))
+        # the path that this one left, and after the last token; and the same without ways that
+        # were taken since.
+        self._losses = np.empty((ranks, batch, time + 1))
+        self._left = np.empty((ranks, batch, time + 1))
         # Of `_left` the least of each path: the score of that way, and its token.
         self._open = np.empty((ranks, batch))
         self._place = np.empty((ranks, batch), dtype=np.int64)
@@ -91,75 +90,76 @@ class _Search:
         self._way = np.empty((ranks, batch), dtype=np.int64)
         self._way_tag = np.empty((ranks, batch), dtype=np.int64)
 
-        ended = prefixes.at_end()
-        paths = self.tags[0]
-        paths[:, :-1] = trace(prefixes, ended.argmax(1))
-        paths[:, -1] = tags
-        paths[:, :-1][~self.mask] = tags
-        self.totals[0] = ended.max(1)
+        self.totals[0] = prefixes.at_end().max(1)
         self._way[0] = -1
-        self._leave_everywhere()
-        self._open_ways(0)
+        self._find_best(prefixes)
+        self._left[0] = self._losses[0]
+        self._find_least(self._rows)
 
-    def _leave_everywhere(self) -> None:
-        """Losses of the best paths, (batch, time), at all tokens."""
-        batch, time = self.mask.shape
-        losses = self._losses[0]
+    def _find_best(self, prefixes: BestPrefixes) -> None:
+        """Tags and losses of the best paths, traced back as in `chain.trace`."""
+        time, batch, tags = prefixes.scores.shape
+        paths, losses = self.tags[0], self._losses[0]
+        paths[:, -1] = following = np.full(batch, tags)
+        losses[:, -1] = np.inf
         # In windows, as this holds scores of all tags at each token once more.
-        width = max(1, _BYTES // (self._scores.strides[0] * batch))
-        for begin in range(0, time, width):
-            times = self._times[begin : begin + width]
-            places = (self._rows[:, None] * time + times).ravel()
+        width = min(time, max(1, _BYTES // prefixes.scores.strides[0]))
+        window = np.empty((width, batch, tags))
+        for end in range(time, 0, -width):
+            begin = max(0, end - width)
+            for t in range(end - 1, begin - 1, -1):
+                ways = np.add(
+                    prefixes.scores[t],
+                    self._arriving.take(following, axis=0),
+                    out=window[t - begin],
+                )
+                following = ways.argmax(1)
+                if not prefixes.whole[t]:
+                    following = np.where(self.mask[:, t], following, tags)
+                paths[:, t] = following
             # Padding has no tag: any will do, as its losses are not used.
-            here = np.minimum(self.tags[0, :, times].T, len(self._arriving) - 2).ravel()
-            following = self.tags[0, :, times + 1].T.ravel()
-            found = _losses(self._ways(places, following), here)
-            losses[:, begin : begin + width] = found.reshape(batch, -1)
-        losses[~self.mask] = np.inf
+            own = np.minimum(paths[:, begin:end].T, tags - 1).ravel()
+            found = _losses(window[: end - begin].reshape(-1, tags), own)
+            losses[:, begin:end] = found.reshape(-1, batch).T
+        losses[:, :-1][~self.mask] = np.inf
 
     def _ways(self, places: _Ids, following: _Ids) -> _Scores:
         """(places, tags) scores of paths up to each tag, and of the step to the tag that follows.
 
         Args:
-            places: (places,) tokens.
+            places: (places,) tokens, as in `_scores`.
             following: (places,) the tag after each.
         """
         ways = self._scores.take(places, axis=0)
         ways += self._arriving.take(following, axis=0)
         return ways
 
-    def _open_ways(self, rank: int) -> None:
-        """All ways to leave the paths of a rank are open."""
-        self._left[rank] = self._losses[rank]
-        self._find_least(rank * len(self._rows) + self._rows)
-
     def _find_least(self, paths: _Ids) -> None:
         """The best open way to leave each of these paths, (paths,)."""
-        time = len(self._times)
-        left = self._left.reshape(-1, time).take(paths, axis=0)
+        left = self._left.reshape(-1, len(self._times)).take(paths, axis=0)
         place = left.argmin(1)
-        least = left.ravel().take(np.arange(len(paths)) * time + place)
         self._place.put(paths, place)
-        self._open.put(paths, self.totals.take(paths) - least)
+        self._open.put(paths, self.totals.take(paths) - _at(left, place))
 
     def find(self, rank: int) -> bool:
         """Add the paths of the next rank; False where no sentence has one."""
-        batch, time = len(self._rows), len(self._times)
+        batch, width = len(self._rows), len(self._times)
         left = self._open[:rank].argmax(0)  # (batch,) rank of the path that is left
         paths = left * batch + self._rows
-        totals = self._open.take(paths)
-        found = totals > -np.inf
+        # Where no path is left, scores are minus infinity or their differences, not a number.
+        found = np.fmax(self._open.take(paths), -np.inf, out=self.totals[rank]) > -np.inf
         if not found.any():
             return False
         at = self._place.take(paths)  # (batch,)
-        self.totals[rank] = totals
-        tags, losses = self.tags[rank], self._losses[rank]
-        self.tags.reshape(-1, time + 1).take(paths, axis=0, out=tags)
-        self._losses.reshape(-1, time).take(paths, axis=0, out=losses)
+        self.tags.reshape(-1, width).take(paths, axis=0, out=self.tags[rank])
+        self._losses.reshape(-1, width).take(paths, axis=0, out=self._losses[rank])
         self._take_way(rank, paths, at)
-        losses[self._times >= np.where(found, at, 0)[:, None]] = np.inf
         self._trace_back(rank, np.flatnonzero(found & (at > 0)), at)
-        self._open_ways(rank)
+        if rank + 1 < len(self.totals):  # nobody leaves the last paths
+            losses = self._losses[rank]
+            np.copyto(losses, np.inf, where=self._times >= at[:, None])
+            self._left[rank] = losses
+            self._find_least(np.concatenate([paths, rank * batch + self._rows]))
         return True
 
     def _take_way(self, rank: int, paths: _Ids, at: _Ids) -> None:
@@ -170,22 +170,22 @@ class _Search:
             paths: (batch,) those.
             at: (batch,) tokens.
         """
-        time, tags = len(self._times), self._scores.shape[1]
-        place = self._rows * (time + 1) + at
-        own, following = self.tags[rank].take(place), self.tags[rank].take(place + 1)
-        ways = self._ways(self._rows * time + at, following)
-        cells = self._rows * tags
-        best = ways.take(cells + own)
-        ways.put(cells + own, -np.inf)
-        way = paths * time + at
-        earlier, rows = np.nonzero(self._way[:rank] == way)
-        ways[rows, self._way_tag[earlier, rows]] = -np.inf
+        tags, width = self.tags[rank], len(self._times)
+        cell = self._rows * width + at
+        ways = self._ways(at * len(self._rows) + self._rows, tags.take(cell + 1))
+        own = tags.take(cell)
+        best = _at(ways, own)
+        way = paths * width + at
+        # (rank, batch): tags with which the path was left here before; otherwise its own, as it is
+        # always in row 0, whose paths have left none.
+        taken = np.where(self._way[:rank] == way, self._way_tag[:rank], own)
+        firsts = self._rows * ways.shape[1]
+        ways.put(firsts + taken, -np.inf)
         tag = ways.argmax(1)
-        self.tags[rank].put(place, tag)
+        tags.put(cell, tag)
         self._way[rank], self._way_tag[rank] = way, tag
-        ways.put(cells + tag, -np.inf)
-        self._left.put(way, _difference(best, ways.max(1)))
-        self._find_least(paths)
+        ways.put(firsts + tag, -np.inf)
+        self._left.put(way, best - _at(ways, ways.argmax(1)))
 
     def _trace_back(self, rank: int, rows: _Ids, at: _Ids) -> None:
         """The best beginnings of new paths, each until it meets the path that it left.
@@ -195,33 +195,40 @@ class _Search:
             rows: (places,) sentences.
             at: (batch,) where paths were left.
         """
-        tags, losses, time = self.tags[rank], self._losses[rank], len(self._times)
-        places = rows * time + at[rows]
+        tags, losses, batch = self.tags[rank], self._losses[rank], len(self._rows)
+        last = rank + 1 == len(self.totals)
+        cells = rows * len(self._times) + at.take(rows)
+        places = at.take(rows) * batch + rows
         while len(places):
-            places = places - 1
-            cells = places + rows  # a sentence of `tags` has one place more
+            cells, places = cells - 1, places - batch
             ways = self._ways(places, tags.take(cells + 1))
             tag = ways.argmax(1)
-            losses.put(places, _losses(ways, tag))
+            if not last:
+                losses.put(cells, _losses(ways, tag))
             # Equal tags have equal tags before them, and equal losses.
-            further = (tag != tags.take(cells)) & (places > rows * time)
+            further = np.flatnonzero((tag != tags.take(cells)) & (places >= batch))
             tags.put(cells, tag)
-            places, rows = places[further], rows[further]
+            cells, places = cells.take(further), places.take(further)
+
+
+def _at(rows: _Scores, columns: _Ids) -> _Scores:
+    """(rows,) of each row the number in its column."""
+    found: _Scores = rows.ravel().take(np.arange(len(rows)) * rows.shape[1] + columns)
+    return found
 
 
 def _losses(ways: _Scores, tag: _Ids) -> _Scores:
     """(places,) by how much the way with `tag` is better than all others, each 0 or more.
 
+    Infinity where there is no other way, and not a number where there is none at all.
+
     Args:
         ways: (places, tags), in which that of `tag` is minus infinity when this returns.
         tag: (places,) the best of each.
     """
-    cells = np.arange(len(tag)) * ways.shape[1] + tag
-    best = ways.take(cells)
-    ways.put(cells, -np.inf)
-    return _difference(best, ways.max(1))
-
-
-def _difference(best: _Scores, others: _Scores) -> _Scores:
-    """`best` - `others`, infinity where these are minus infinity: there is no other way."""
-    return np.subtract(best, others, out=np.full_like(best, np.inf), where=others > -np.inf)
+    firsts = np.arange(len(tag)) * ways.shape[1]
+    best: _Scores = ways.take(firsts + tag)
+    ways.put(firsts + tag, -np.inf)
+    # `max` takes four times as long as the place of the greatest, for rows of a few tags.
+    best -= ways.take(firsts + ways.argmax(1))
+    return best
