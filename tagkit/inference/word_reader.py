@@ -53,9 +53,7 @@ class WordReader:
             sums = np.matmul(known[:, None], self._affixes.take(words.affix_ids, 0))
             parts.append(sums[:, 0])
         np.concatenate(parts, 1, out=vectors.numpy())
-        # The one large product, and torch's: NumPy's would take all cores of the machine, and on a
-        # busy one wait for them ten times as long as it computes.
-        self._inputs.project(vectors, 0, out=projected)
+        self._inputs.project_few(vectors, projected)
 
 
 def _array(weights: Tensor) -> Floats:

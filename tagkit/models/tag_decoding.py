@@ -17,7 +17,7 @@ from tagkit.models.output import ModelOutput, require_number
 from tagkit.models.task_records import ModelContext
 from tagkit.nn.crf.confidence import PathConfidence
 from tagkit.text.records import Alternative, Prediction, Sentence, Span
-from tagkit.text.schemes import convert, from_spans, has_spans, to_spans
+from tagkit.text.schemes import convert, from_stretches, has_spans, stretches
 
 
 def tag_predictions(
@@ -57,8 +57,8 @@ def spelled(
     if not has_spans(scheme):
         return tags, ()
     # The model predicts in the training scheme; users see the scheme of their own corpus.
-    spans = to_spans(tags)
-    return from_spans(spans, len(tags), scheme), spans
+    found = stretches(tags)
+    return from_stretches(found, len(tags), scheme), tuple(Span(*place) for place in found)
 
 
 def with_probabilities(prediction: Prediction, confidence: PathConfidence, row: int) -> Prediction:

@@ -156,13 +156,16 @@ def _read_layer_packed(
     batch, time = mask.shape
     places = Places.of(lengths, np.arange(batch) * time)
     packed = reader.read_packed(projected, [ids.numpy().ravel() for ids in rows], places)
-    directions = packed.shape[1]
-    # (batch x time, directions, hidden)
-    states = np.zeros((batch * time, *packed.shape[1:]), packed.dtype)
-    for direction in range(directions):
-        states[places.tokens[:, direction], direction] = packed[:, direction]
     # Each direction is in its own reading order, so both end at a sequence's last step.
     final = _merged(packed[places.last], layer)  # (batch, outputs)
+    if batch == 1:  # packed is in the order of the tokens already, but for the backward direction
+        states = packed
+        states[:, 1:] = packed[::-1, 1:]  # NumPy copies where the two overlap
+    else:
+        # (batch x time, directions, hidden)
+        states = np.zeros((batch * time, *packed.shape[1:]), packed.dtype)
+        for direction in range(packed.shape[1]):
+            states[places.tokens[:, direction], direction] = packed[:, direction]
     return _merged(states, layer).view(batch, time, -1), final
 
 

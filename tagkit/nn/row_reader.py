@@ -13,6 +13,8 @@ from tagkit.nn.products import PRODUCTS
 # Sequences x hidden units from which on torch's steps are faster than NumPy's: 16 sentences of 200
 # units, or 64 words of 50.
 _LARGE_STEP = 3200
+# Rows from which on NumPy's product of them is faster than torch's.
+_FEW_ROWS = 5
 # Recurrent weights of a layer up to which both directions are read at once: half of the second
 # cache of many processors.
 _CACHED_BYTES = 2**19
@@ -81,6 +83,19 @@ class RowReader:
         if first:
             return torch.mm(vectors, weight, out=out)
         return torch.addmm(self._bias, vectors, weight, out=out)
+
+    def project_few(self, vectors: Tensor, out: Tensor) -> None:
+        """As `project`, of the first inputs of some rows, in less time for a sentence's new words.
+
+        NumPy's product of 5 to 25 rows takes 0.7 to 0.9 of the time of torch's, and one of 3 rows
+        1.8 times as long.
+        """
+        if len(vectors) < _FEW_ROWS:
+            self.project(vectors, 0, out)
+            return
+        weight = self._weight.numpy()[: vectors.shape[1]]  # (width, outputs)
+        np.matmul(vectors.numpy(), weight, out=out.numpy())
+        np.add(out.numpy(), self._bias.numpy(), out=out.numpy())
 
     def read(
         self, projected: Sequence[Tensor], rows: Sequence[Tensor], reversed_rows: Sequence[Tensor]

@@ -176,11 +176,11 @@ def from_spans(spans: Iterable[Span], length: int, scheme: str) -> tuple[str, ..
         if not 0 <= span.start < span.end <= length or (last and span.start < last.end):
             raise ValueError(f"span {span} overlaps {last} or leaves a sentence of {length} words")
         last = span
-    return _tags_of([(span.start, span.end, span.label) for span in ordered], length, scheme)
+    return from_stretches([(span.start, span.end, span.label) for span in ordered], length, scheme)
 
 
-def _tags_of(found: Iterable[Stretch], length: int, scheme: str) -> tuple[str, ...]:
-    """Tags of stretches that are in order and do not overlap."""
+def from_stretches(found: Iterable[Stretch], length: int, scheme: str) -> tuple[str, ...]:
+    """Tags of a sentence of `length` words; stretches are in order and do not overlap."""
     tags = [OUTSIDE] * length
     last_end, last_label = -1, ""
     for start, end, label in found:
@@ -220,4 +220,4 @@ def convert(tags: Sequence[str], target: str) -> tuple[str, ...]:
     """The same spans in another scheme; plain labels are left alone by passing `PLAIN`."""
     if not has_spans(target):
         return tuple(tags)
-    return _tags_of(stretches(tags), len(tags), target)
+    return from_stretches(stretches(tags), len(tags), target)

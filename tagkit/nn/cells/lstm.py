@@ -70,7 +70,10 @@ def read_packed(
     _: Sequence[Floats],
     states: Floats,
 ) -> None:
-    """States, as `Recurrence.read_packed` describes it."""
+    """States, as `Recurrence.read_packed` describes it.
+
+    Halves and doubles are left until there are fewer numbers; products with powers of 2 are exact.
+    """
     _, directions, hidden = states.shape
     if directions == 1 and sizes[0] == 1:
         _read_one(inputs[:, 0], recurrent[0][0], states[:, 0])
@@ -78,13 +81,15 @@ def read_packed(
     gates = np.empty((sizes[0], directions, 4 * hidden), states.dtype)
     memory = np.zeros((sizes[0], directions, hidden), states.dtype)  # c
     squashed = np.empty_like(memory)  # tanh(c)
-    before = np.zeros_like(memory)  # h[-1]
+    before = np.zeros_like(memory)  # h[-1] / 2
+    halves = inputs * HALF
     start = rows = 0
     for size in sizes:
         if size != rows:  # the shortest sequences have ended; they are the last rows
             rows = size
-            gates, memory, squashed = gates[:rows], memory[:rows], squashed[:rows]
-            products = gates.swapaxes(0, 1)
+            gates, memory = gates[:rows], memory[:rows]
+            squashed, before = squashed[:rows], before[:rows]
+            products, reading = gates.swapaxes(0, 1), before.swapaxes(0, 1)
             sigmoids = gates[..., : 3 * hidden]
             # (rows, directions, 4 x hidden) -> four of (rows, directions, hidden)
             entry, forget, out, new = (
@@ -92,23 +97,22 @@ def read_packed(
             )
         step = slice(start, start + size)
         # (directions, size, hidden) @ (directions, hidden, 4 x hidden)
-        np.matmul(before[:size].swapaxes(0, 1), recurrent[0], out=products)
-        np.add(gates, inputs[step], out=gates)
-        # One tanh for all four: sigmoid(a) = (1 + tanh(a / 2)) / 2, and the rows of g are doubled.
-        np.tanh(np.multiply(gates, HALF, out=gates), out=gates)
-        np.add(np.multiply(sigmoids, HALF, out=sigmoids), HALF, out=sigmoids)
-        # c[t] = f * c[t-1] + i * g
+        np.matmul(reading, recurrent[0], out=products)
+        # One tanh for all four: 2 sigmoid(a) = 1 + tanh(a / 2), and the rows of g are doubled.
+        np.tanh(np.add(gates, halves[step], out=gates), out=gates)
+        np.add(sigmoids, ONE, out=sigmoids)  # 2 i, 2 f, 2 o
+        # c[t] = (2 f * c[t-1] + 2 i * g) / 2
         np.multiply(memory, forget, out=memory)
         np.add(memory, np.multiply(entry, new, out=new), out=memory)
-        # h[t] = o * tanh(c[t])
-        before = np.multiply(np.tanh(memory, out=squashed), out, out=states[step])
+        np.multiply(memory, HALF, out=memory)
+        after = np.multiply(np.tanh(memory, out=squashed), out, out=states[step])  # 2 h[t]
+        np.multiply(after, QUARTER, out=before)
         start = step.stop
+    np.multiply(states, HALF, out=states)
 
 
 def _read_one(inputs: Floats, recurrent: Floats, states: Floats) -> None:
     """As `read_packed`, of one sequence in one direction: the same states to the bit, in less time.
-
-    Halves and doubles are left until there are fewer numbers; products with powers of 2 are exact.
 
     Args:
         inputs: (tokens, 4 x hidden).

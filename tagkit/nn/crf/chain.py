@@ -252,10 +252,9 @@ def _viterbi_one(chain: Chain) -> tuple[Tensor, Tensor]:
     """
     # (time, tags), (before, after), (tags,), (tags,)
     scores, transitions, start, end = (
-        part.detach().to("cpu", torch.float64).numpy()
+        part.detach().cpu().numpy().astype(np.float64)  # a copy: `scores` are written into
         for part in (chain.emissions[0], chain.transitions, chain.start, chain.end)
     )
-    scores = scores.copy()
     before, *rows = scores
     before += start
     ways = np.empty_like(transitions)
