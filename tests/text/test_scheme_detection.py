@@ -24,6 +24,7 @@ from tagkit.text.scheme_detection import (
     illegal_count,
     judge,
     scheme_of,
+    scheme_of_steps,
 )
 from tagkit.text.schemes import (
     DISPLAY,
@@ -102,6 +103,31 @@ def test_a_few_wrong_tags_are_counted_not_fatal() -> None:
     assert str(found) == "IOB2 (1 of 40 transitions are illegal)"
     assert str(Detection("iob2", 4000, 1200)) == "IOB2 (1,200 of 4,000 transitions are illegal)"
     assert str(Detection("bilou", 40, 0)) == "BILOU"
+
+
+@given(
+    st.lists(st.lists(st.sampled_from(["O", "B-A", "I-A", "I-B", "E-A", "NN", "B", "X-"]))),
+    st.sampled_from(["auto", *SCHEMES]),
+    st.sampled_from([None, *SCHEMES]),
+)
+def test_steps_of_each_kind_decide_as_all_steps_do(
+    sequences: list[list[str]], named: str, expected: str | None
+) -> None:
+    found: list[object] = []
+    corpus = [
+        Sentence(("w",) * len(tags), tuple(tags), lines=range(len(tags))) for tags in sequences
+    ]
+    for decide in (
+        lambda: scheme_of(corpus, "f", named, expected),
+        lambda: scheme_of_steps(count_steps(sequences), "f", named, expected, lambda _: 1, ""),
+    ):
+        try:
+            found.append(decide())
+        except FormatError as error:
+            found.append(error.problem)
+        except DataError as error:
+            found.append(str(error))
+    assert found[0] == found[1]
 
 
 def test_bare_prefixes_are_a_scheme_of_one_label() -> None:

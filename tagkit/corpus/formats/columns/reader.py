@@ -31,6 +31,7 @@ from tagkit.corpus.formats.columns.layout import (
     split_line,
     values_of,
 )
+from tagkit.corpus.formats.columns.regular import Table, regular_columns, regular_conllu
 from tagkit.errors import DataError, FormatError, shorten
 from tagkit.text.records import Sentence, TagColumn, new_document
 from tagkit.wording import Message, Setting, listed, plural
@@ -55,11 +56,8 @@ class Block:
     first_line: int
 
 
-# What the fast way for CoNLL-U cannot read: empty cells, blanks at the edges of cells or lines.
-_ODD_IN_CONLLU = ("\r", "\t\t", " \t", "\t ", "\n ", "\n\t", " \n", "\t\n", DOCSTART)
 _OTHER_KEYS = 100  # number of keys that are kept for a message, roughly
-# Places of a block's tokens among its lines, and the cells of the columns that are wanted.
-_Table = tuple[Sequence[int], Mapping[int, Sequence[str]]]
+_MAX_TAGS = 10_000  # tags that are kept, of a column that may hold lemmas
 
 
 class ColumnReader:
@@ -88,6 +86,7 @@ class ColumnReader:
         # Keys of the tag columns that no token has had so far, each with the others of its column.
         self._missing_keys: dict[tuple[int, str], dict[str, None]] = {}
         self._document = new_document()  # of the next sentence
+        self._tags: dict[str, str] = {}
 
     def feed(self, lines: Iterable[str]) -> Iterator[Block]:
         """Blocks that these lines complete.
@@ -203,7 +202,7 @@ class ColumnReader:
         layout = self.layout
         if layout is None:
             return Block(lines, (), None, first)
-        regular = _regular_conllu if layout.conllu else _regular
+        regular = regular_conllu if layout.conllu else regular_columns
         table = regular(lines, layout, self._wanted)
         if (layout.conllu or table is None) and begins_document(lines, layout):
             self._document = new_document()
@@ -217,11 +216,7 @@ class ColumnReader:
             self._look_for_keys(columns)
         sentence = Sentence(
             words=tuple(columns[layout.token]),
-            tags=(
-                None
-                if layout.tag is None
-                else values_of(columns[layout.tag], layout.tag, layout.tag_key)
-            ),
+            tags=self._tags_of(columns, layout),
             features=tuple(
                 values_of(columns[column], column, key)
                 for column, key in zip(layout.features, layout.feature_keys, strict=True)
@@ -235,7 +230,18 @@ class ColumnReader:
         )
         return Block(lines, tuple(rows), sentence, first)
 
-    def _looked_at(self, lines: Sequence[str], first: int, layout: Layout) -> _Table:
+    def _tags_of(
+        self, columns: Mapping[int, Sequence[str]], layout: Layout
+    ) -> tuple[str, ...] | None:
+        """The tags, of which equal ones are one string: to count them takes less time then."""
+        if layout.tag is None:
+            return None
+        tags = values_of(columns[layout.tag], layout.tag, layout.tag_key)
+        if len(self._tags) > _MAX_TAGS:
+            self._tags.clear()
+        return tuple(map(self._tags.setdefault, tags, tags))
+
+    def _looked_at(self, lines: Sequence[str], first: int, layout: Layout) -> Table:
         found = list(self._tokens(lines, first, layout))
         columns = dict(enumerate(zip(*(cells for _, cells in found), strict=True)))
         return [place for place, _ in found], columns
@@ -258,68 +264,6 @@ class ColumnReader:
                 if self.on_error is None:
                     raise error
                 self.on_error(error)
-
-
-def _regular(lines: Sequence[str], layout: Layout, wanted: Iterable[int]) -> _Table | None:
-    """The tokens of a block whose lines are all plain tokens; None where each needs a look.
-
-    No line is looked at by itself. The whole block is split at every separator, with line ends as
-    cells of their own; it is regular exactly where each line end stands in its place and no cell is
-    empty. That takes a fraction of the time of splitting line by line, as it runs in C.
-    """
-    count = _filled(lines)
-    text = "\n".join(lines[:count])
-    if "\r" in text:  # a file from Windows; a \r that is left is inside a line
-        text = f"{text}\n".replace("\r\n", "\n")[:-1]
-    separator, foreign = ("\t", " ") if layout.tabs else (" ", "\t")
-    if foreign in text or "\r" in text:
-        return None
-    # "a b\nc d" -> "a b \n c d" -> a, b, \n, c, d: with two columns each third cell is a line end.
-    cells = text.replace("\n", f"{separator}\n{separator}").split(separator)
-    step = layout.width + 1
-    ends = cells[layout.width :: step]
-    if len(cells) != count * step - 1 or ends.count("\n") != count - 1 or "" in cells:
-        return None
-    columns = {column: tuple(cells[column::step]) for column in wanted}
-    return None if DOCSTART in columns[layout.token] else (range(count), columns)
-
-
-def _regular_conllu(lines: Sequence[str], layout: Layout, wanted: Sequence[int]) -> _Table | None:
-    """The tokens of a block of CoNLL-U whose lines hold nothing odd; None where each needs a look.
-
-    Ten columns a line are many, and few of them are wanted: lines are split no further than these.
-    """
-    start, end = 0, _filled(lines)
-    while start < end and lines[start].startswith("#"):  # sent_id, text and the like
-        start += 1
-    body = lines[start:end]
-    text = "\n".join(["", *body, ""])
-    # Empty cells, blanks at the edges of cells and lines: rare enough to be left to the slow way.
-    if any(odd in text for odd in _ODD_IN_CONLLU):
-        return None
-    # Lines of one width; a list comparison, as all() with a generator is slower than splitting.
-    if [line.count("\t") for line in body] != [layout.width - 1] * len(body):
-        return None
-    last = max(wanted) + 1
-    found = [line.split("\t", last) for line in body]
-    rows: Sequence[int] = range(start, end)
-    ids = [cells[0] for cells in found]
-    joined = "".join(ids)  # one look at all IDs in place of one at each
-    if not (joined.isdecimal() and joined.isascii() and max(map(len, ids)) < 10):
-        # Ranges and empty nodes, or what is no ID.
-        if not all(is_conllu_id(cells[0]) for cells in found):
-            return None
-        rows = [place for place, cells in zip(rows, found, strict=True) if cells[0].isdecimal()]
-        found = [cells for cells in found if cells[0].isdecimal()]
-    return rows, {column: tuple([cells[column] for cells in found]) for column in wanted}
-
-
-def _filled(lines: Sequence[str]) -> int:
-    """Number of lines up to the last that is not blank."""
-    end = len(lines)
-    while end and not lines[end - 1].strip(BLANK):
-        end -= 1
-    return end
 
 
 def _problem(

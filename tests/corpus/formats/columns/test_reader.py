@@ -395,3 +395,18 @@ def converted(path: Path, to: str, **options: object) -> str:
         single=True, note=lambda _: None,
     )  # fmt: skip
     return "".join(piece.text for piece in conversion.pieces)
+
+
+def test_equal_tags_of_a_file_are_one_string(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = [line for tag in ("B-LOC", "I-LOC", "B-LOC") for line in (f"w {tag}", f"v {tag}", "")]
+
+    def tags() -> list[str]:
+        blocks = [*ColumnReader("f", options()).blocks([lines])]
+        return [tag for block in blocks if block.sentence for tag in block.sentence.tags or ()]
+
+    found = tags()
+    assert found == ["B-LOC"] * 2 + ["I-LOC"] * 2 + ["B-LOC"] * 2
+    assert len({*map(id, found)}) == 2
+    # A column of lemmas has no end of them: few are kept, and none is lost.
+    monkeypatch.setattr("tagkit.corpus.formats.columns.reader._MAX_TAGS", 1)
+    assert tags() == found
