@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from kinds import TAGS
 from marks import mostly_slow
@@ -110,6 +110,7 @@ def test_a_few_wrong_tags_are_counted_not_fatal() -> None:
     st.sampled_from(["auto", *SCHEMES]),
     st.sampled_from([None, *SCHEMES]),
 )
+@example([["B-A"] * 9 + ["NN"]], "auto", None)  # a mistake, by numbers; by kinds plain labels
 def test_steps_of_each_kind_decide_as_all_steps_do(
     sequences: list[list[str]], named: str, expected: str | None
 ) -> None:
