@@ -233,6 +233,19 @@ class EncoderConfig(Section):
             instead="classes of texts have head.hidden",
         ),
     ] = ()
+    # Hansen and Salamon 1990. What one network learns of a few sentences depends much on chance.
+    ensemble_size: Annotated[
+        int,
+        Field(ge=1, le=20),
+        Option(
+            "Number of networks side by side, each with embeddings of its own, whose scores are "
+            "averaged.",
+            inherit=True,
+            otherwise=1,
+            tasks=LABELS,
+            needs=BY_GRADIENT,
+        ),
+    ] = 1
     # Srivastava et al. 2014.
     dropout: Annotated[
         Probability,

@@ -88,6 +88,10 @@ class Config(Section):
         _check_groups(self.encoder)
         _check_heads(self.encoder)
         _check_units(self)
+        if self.encoder.ensemble_size > 1 and (excluding := _excludes_ensemble(self)):
+            raise ValueError(
+                f"encoder.ensemble_size = {self.encoder.ensemble_size}: expected 1 with {excluding}"
+            )
         # With train.init_from the other model decides on encoder and characters.
         if not self.train.init_from and (problem := lm_problem(self)):
             raise ValueError(problem)
@@ -181,6 +185,17 @@ def _check_heads(encoder: EncoderConfig) -> None:
             f"encoder.hidden = {encoder.hidden}: expected a multiple of {2 * encoder.heads}, twice "
             "encoder.heads, as encoder.positions = 'rotary' rotates pairs of values of each head"
         )
+
+
+def _excludes_ensemble(config: Config) -> str:
+    """The option with which a model is one network; empty for none."""
+    if config.data.tag_columns:
+        return "several columns in data.tag_column"
+    if config.head.kind == "feedback":
+        return "head.kind = 'feedback'"
+    if config.train.lm_loss:
+        return "train.lm_loss"
+    return "embeddings.contextual" if config.embeddings.contextual else ""
 
 
 def lm_problem(config: Config) -> str:

@@ -6,15 +6,17 @@ fit into a bounded amount of memory.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from tagkit.features.bucketing import Ids
-from tagkit.features.encoding import encode_words
+from tagkit.features.encoding import EncodedWords, encode_words
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.inference.word_reader import WordReader
+from tagkit.models.member import Member
 from tagkit.models.model import Model
 from tagkit.nn.inference import CachedWords, CharReader, layer_readers
 
@@ -34,23 +36,11 @@ class WordCache:
         """
         self._model = model
         self._vocabulary = vocabulary
-        self._device = device
-        # On a GPU torch's own layers are faster than reading rows, so vectors alone are cached.
-        self._readers = layer_readers(model.encoder, precision) if device.type == "cpu" else []
-        self._reader = self._readers[0] if self._readers else None
-        self._features: tuple[Tensor, ...] = ()
-        self._char_reader: CharReader | None = None
-        self._words: WordReader | None = None  # of few words
-        if self._reader is not None:
-            self._features = self._projected_features()
-            chars = model.embed.chars
-            self._char_reader = chars.reader() if chars is not None else None
-            self._words = WordReader(model.embed, self._char_reader, self._reader)
+        # Of each member of an ensemble; their rows have the same numbers.
+        self._tables = [_Table(member, device, precision) for member in model.members]
+        self._row_bytes = sum(table.row_bytes for table in self._tables)
         self._rows: dict[str, int] = {}
         self._chars = 0  # number of characters in all cached words
-        # (rows, features) and (rows, outputs); memory is allocated with the first words
-        self._vectors = torch.empty(0, device=device)
-        self._projected = torch.empty(0, device=device)
 
     def rows(self, words: Sequence[str]) -> Ids:
         """The row of each of these distinct words, which are added to the cache if they are new.
@@ -59,7 +49,9 @@ class WordCache:
         """
         new = [word for word in words if word not in self._rows]
         chars = sum(map(len, new))
-        full = len(self._rows) + len(new) > self._limit() or self._chars + chars > _MAX_CHARS
+        # One call may bring more words than fit into `_MAX_BYTES` all the same.
+        most = _MAX_BYTES // self._row_bytes
+        full = len(self._rows) + len(new) > most or self._chars + chars > _MAX_CHARS
         # A full cache is emptied, not trimmed: all words of one call must have rows at the same
         # time, and frequent words are back after a few sentences.
         if new and full:
@@ -74,12 +66,8 @@ class WordCache:
     def table(self) -> CachedWords:
         """The cached rows, for the model to read."""
         # Call it after `rows`, which may replace the tensors.
-        return CachedWords(self._vectors, self._readers, self._projected, self._features)
-
-    def _limit(self) -> int:
-        """Number of words that fit into `_MAX_BYTES`; one call may bring more all the same."""
-        width = self._model.embed.vector_size + (self._reader.outputs if self._reader else 0)
-        return _MAX_BYTES // (4 * width)  # float32: 4 bytes
+        first, *others = [table.words() for table in self._tables]
+        return replace(first, others=tuple(others)) if others else first
 
     @torch.inference_mode()
     def _add(self, words: Sequence[str]) -> None:
@@ -87,37 +75,74 @@ class WordCache:
         # characters, dropout would be cached without this.
         if self._model.training:
             self._model.eval()
-        embed = self._model.embed
         begin = len(self._rows)
-        end = begin + len(words)
-        size = max(end, self._limit())
+        # All members have the same sizes, so the first one's characters are those of all.
+        reads_chars = self._model.embed.chars is not None
+        encoded = encode_words(words, self._vocabulary, chars=reads_chars)
+        for table in self._tables:
+            table.add(encoded, begin, begin + len(words), _MAX_BYTES // self._row_bytes)
+        self._rows.update(zip(words, range(begin, begin + len(words)), strict=True))
+
+
+class _Table:
+    """What one network computes of words, a row for each."""
+
+    def __init__(self, member: Member, device: torch.device, precision: str) -> None:
+        """An empty table; the parameters are those of `WordCache`."""
+        self._member = member
+        self._device = device
+        # On a GPU torch's own layers are faster than reading rows, so vectors alone are cached.
+        self._readers = layer_readers(member.encoder, precision) if device.type == "cpu" else []
+        self._reader = self._readers[0] if self._readers else None
+        self._features: tuple[Tensor, ...] = ()
+        self._char_reader: CharReader | None = None
+        self._words: WordReader | None = None  # of few words
+        if self._reader is not None:
+            self._features = self._projected_features()
+            chars = member.embed.chars
+            self._char_reader = chars.reader() if chars is not None else None
+            self._words = WordReader(member.embed, self._char_reader, self._reader)
+        # (rows, features) and (rows, outputs); memory is allocated with the first words
+        self._vectors = torch.empty(0, device=device)
+        self._projected = torch.empty(0, device=device)
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of a row, vector and projection together."""
+        outputs = self._reader.outputs if self._reader else 0
+        return 4 * (self._member.embed.vector_size + outputs)  # float32: 4 bytes
+
+    def words(self) -> CachedWords:
+        """The rows as they are now."""
+        return CachedWords(self._vectors, self._readers, self._projected, self._features)
+
+    def add(self, words: EncodedWords, begin: int, end: int, limit: int) -> None:
+        """Compute the rows `begin` to `end`, of a table that is to have `limit` of them."""
+        embed, size = self._member.embed, max(end, limit)
         self._vectors = _with_room(self._vectors, end, (size, embed.vector_size))
         if self._reader is not None:
-            shape = size, self._reader.outputs
-            self._projected = _with_room(self._projected, end, shape)
-        encoded = encode_words(words, self._vocabulary, chars=embed.chars is not None)
+            self._projected = _with_room(self._projected, end, (size, self._reader.outputs))
         # Straight into the tables: the largest tensors of a prediction are not in memory twice.
         vectors, projected = self._vectors[begin:end], self._projected[begin:end]
-        if self._words is not None and self._words.takes(len(words)):
+        if self._words is not None and self._words.takes(end - begin):
             # Neither sorted nor padded: of the new words of a sentence that would be half the work.
-            self._words.read(encoded, vectors, projected)
-        else:
-            batch, position = encoded.words(np.arange(len(words)))
-            by_length = self._model.vectors(batch.to(self._device), self._char_reader)
-            # The network reads words by length; back into the order of `words`.
-            places = torch.from_numpy(position).to(self._device)
-            torch.index_select(by_length, 0, places, out=vectors)
-            if self._reader is not None:
-                self._reader.project(vectors, 0, out=projected)
-        self._rows.update(zip(words, range(begin, end), strict=True))
+            self._words.read(words, vectors, projected)
+            return
+        batch, position = words.words(np.arange(end - begin))
+        by_length = self._member.vectors(batch.to(self._device), self._char_reader)
+        # The network reads words by length; back into the order of `words`.
+        places = torch.from_numpy(position).to(self._device)
+        torch.index_select(by_length, 0, places, out=vectors)
+        if self._reader is not None:
+            self._reader.project(vectors, 0, out=projected)
 
     @torch.inference_mode()
     def _projected_features(self) -> tuple[Tensor, ...]:
         """For each feature column (values, outputs): few values, so all are projected at once."""
         assert self._reader is not None
         # A token's input is [word vector, feature, feature, ...]; `first` is where a part begins.
-        first, tables = self._model.embed.vector_size, []
-        for table in self._model.embed.features:
+        first, tables = self._member.embed.vector_size, []
+        for table in self._member.embed.features:
             weight = table.weight
             assert isinstance(weight, Tensor)
             tables.append(self._reader.project(weight, first))

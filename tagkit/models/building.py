@@ -9,15 +9,39 @@ from tagkit.config import (
     fixed,
 )
 from tagkit.features.vocabulary import RESERVED, Vocabulary
+from tagkit.models.member import Member
 from tagkit.nn.cells.cell import CellOptions
 from tagkit.nn.contextual import ContextualInput
-from tagkit.nn.embedding import AffixEmbedding, CharEncoder, TokenEmbedding, WordEmbedding
+from tagkit.nn.embedding import (
+    AffixEmbedding,
+    CharEncoder,
+    LentVectors,
+    TokenEmbedding,
+    WordEmbedding,
+)
 from tagkit.nn.encoder import Encoder
 from tagkit.nn.recurrent_layer import RecurrentLayer
 
 
-def build_embedding(config: Config, vocabulary: Vocabulary) -> TokenEmbedding:
-    """Embeddings of words, characters and feature columns, with fresh weights."""
+def build_others(config: Config, vocabulary: Vocabulary, first: TokenEmbedding) -> list[Member]:
+    """The members of an ensemble after the first one, whose embedding lends its vectors."""
+    others = []
+    for _ in range(config.encoder.ensemble_size - 1):
+        embed = build_embedding(config, vocabulary, first.words)
+        others.append(Member(embed=embed, encoder=build_encoder(config, embed.outputs)))
+    return others
+
+
+def build_embedding(
+    config: Config, vocabulary: Vocabulary, lender: WordEmbedding | None = None
+) -> TokenEmbedding:
+    """Embeddings of words, characters and feature columns, with fresh weights.
+
+    Args:
+        config: resolved.
+        vocabulary: of the model.
+        lender: whose pretrained vectors these words have; None for vectors of their own.
+    """
     # The order in which parts are built is the order in which weights are drawn: characters,
     # words, affixes, contextual states, features, encoder, heads. Another order would give other
     # weights for a seed.
@@ -32,10 +56,14 @@ def build_embedding(config: Config, vocabulary: Vocabulary) -> TokenEmbedding:
             hidden=embeddings.char_hidden,
             dropout=embeddings.char_dropout,
         )
-    words = WordEmbedding(
-        words=len(vocabulary.words) + RESERVED,
-        dim=embeddings.word_dim,
-        vectors=len(vocabulary.vector_words),
+    words = (
+        WordEmbedding(
+            words=len(vocabulary.words) + RESERVED,
+            dim=embeddings.word_dim,
+            vectors=len(vocabulary.vector_words),
+        )
+        if lender is None
+        else LentVectors(lender=lender, dim=embeddings.word_dim)
     )
     words.dropout = embeddings.dropout
     # Built after the words, and before the encoder. A model of 0.1.0 has none in its vocabulary.

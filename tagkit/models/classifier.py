@@ -19,7 +19,6 @@ from tagkit.config import Config
 from tagkit.corpus.class_counts import several_classes
 from tagkit.corpus.dataset import LabelKinds, Split
 from tagkit.corpus.splits import Corpus
-from tagkit.errors import DataError, shorten
 from tagkit.evaluation.class_report import ClassReport, make_class_report
 from tagkit.evaluation.judged import Judged
 from tagkit.evaluation.metrics import Kind
@@ -29,10 +28,16 @@ from tagkit.features.encoding import Encoded
 from tagkit.features.targets import Target, class_target
 from tagkit.features.vocabulary import Vocabulary, most_frequent
 from tagkit.models.agreement import check_classes, check_features, check_no_tags
-from tagkit.models.building import build_embedding, build_encoder
+from tagkit.models.building import (
+    build_embedding,
+    build_encoder,
+    build_others,
+)
 from tagkit.models.calibration import CLASSES
+from tagkit.models.class_head import build_class_head
 from tagkit.models.description import Description, encoder_name, metric_columns
 from tagkit.models.judging import judged_classes
+from tagkit.models.member import Member
 from tagkit.models.model import Model
 from tagkit.models.output import ModelOutput, require_number
 from tagkit.models.readout import ClassReadout, Readout
@@ -46,11 +51,9 @@ from tagkit.models.task_records import (
 )
 from tagkit.nn.embedding import TokenEmbedding
 from tagkit.nn.encoder import Encoder
-from tagkit.nn.heads import POOLINGS
-from tagkit.nn.heads.classification import ClassHead, balanced_weights
+from tagkit.nn.heads.classification import ClassHead
 from tagkit.nn.heads.temperature import UNCALIBRATED
 from tagkit.text.records import LabelScore, Prediction, Sentence
-from tagkit.wording import listed
 
 # From this probability on a class is more probable than not. It is the default where a text may
 # have several classes; where it has one, the most probable is taken, whatever its probability.
@@ -62,9 +65,16 @@ class Classifier(Model):
 
     text_targets = True
 
-    def __init__(self, *, embed: TokenEmbedding, encoder: Encoder, class_head: ClassHead) -> None:
+    def __init__(
+        self,
+        *,
+        embed: TokenEmbedding,
+        encoder: Encoder,
+        class_head: ClassHead,
+        others: Sequence[Member] = (),
+    ) -> None:
         """`class_head` pools the states of `encoder` over the vectors of `embed`."""
-        super().__init__(embed=embed, encoder=encoder)
+        super().__init__(embed=embed, encoder=encoder, others=others)
         self.class_head = class_head
 
     def loss_of(self, states: Tensor, final: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
@@ -106,48 +116,6 @@ def class_output(head: ClassHead, states: Tensor, final: Tensor, mask: Tensor) -
         raw_class_probs=raw.cpu(),
         attention=None if attention is None else attention.cpu(),
     )
-
-
-def build_class_head(
-    config: Config, vocabulary: Vocabulary, inputs: int, data: TrainingData | None
-) -> ClassHead:
-    """Pooling and layers that the configuration names, over `inputs` features of each token."""
-    options, classes = config.head, len(vocabulary.classes)
-    weights = None if data is None else _class_weights(config, vocabulary, data)
-    return ClassHead(
-        pooling=POOLINGS[options.pooling](inputs),
-        hidden=options.hidden,
-        activation=options.activation,
-        dropout=options.dropout,
-        classes=classes,
-        several=options.several_classes,
-        label_smoothing=options.label_smoothing,
-        class_weights=torch.ones(classes) if weights is None else weights,
-    )
-
-
-def _class_weights(config: Config, vocabulary: Vocabulary, data: TrainingData) -> Tensor | None:
-    """(classes,) weights of the classes in the loss; None where all weigh the same.
-
-    Raises:
-        DataError: an option names a class that the training corpus lacks.
-    """
-    # A misspelt class would otherwise have no effect, and no message.
-    for option in ("class_weights", "threshold"):
-        for label in named if isinstance(named := getattr(config.head, option), dict) else ():
-            if vocabulary.class_id(label) is None:
-                known = listed(vocabulary.classes)
-                raise DataError(
-                    f"head.{option}: no text of {data.path} has the class {shorten(label)}; there "
-                    f"are: {known}"
-                )
-    weights = config.head.class_weights
-    if isinstance(weights, dict):
-        return torch.tensor([weights.get(label, 1.0) for label in vocabulary.classes])
-    if weights == "balanced":
-        assert isinstance(data.encoded, Encoded)
-        return balanced_weights(torch.from_numpy(data.encoded.targets["classes"].values))
-    return None
 
 
 def resolved_classes(config: Config, corpus: Corpus) -> Config:
@@ -285,7 +253,8 @@ class ClassifyTask(Task):
         embed = build_embedding(config, vocabulary)
         encoder = build_encoder(config, embed.outputs)
         head = build_class_head(config, vocabulary, encoder.outputs, data)
-        return Classifier(embed=embed, encoder=encoder, class_head=head)
+        others = build_others(config, vocabulary, embed)
+        return Classifier(embed=embed, encoder=encoder, class_head=head, others=others)
 
     def check(
         self, config: Config, vocabulary: Vocabulary, config_file: Path, vocabulary_file: Path

@@ -57,9 +57,9 @@ class ColumnTagger(Model):
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """As in `Model`, with the vectors of the tokens beside their states."""
-        inputs = self._inputs(batch)
+        inputs = self.inputs(batch)
         with self._watched() as penalties:
-            topmost, last = self._read_layers(inputs, batch.tokens)
+            topmost, last = self.read_layers(inputs, batch.tokens)
         mask = batch.tokens.mask
         states, final = self.encoder.output(topmost, last, mask)
         # In mixed precision too: sums over all paths need all digits.

@@ -51,7 +51,8 @@ def encoder_name(config: Config) -> str:
     if encoder.connection != "none":
         layers += f"{encoder.connection} "
     output = " and MLP" if encoder.output_layers else ""
-    return f"{layers}{both}{name}{output}"
+    ensemble = f"{encoder.ensemble_size} x " if encoder.ensemble_size > 1 else ""
+    return f"{ensemble}{layers}{both}{name}{output}"
 
 
 def metric_columns(kinds: Sequence[Kind]) -> tuple[str, dict[str, str]]:

@@ -26,10 +26,10 @@ from tagkit.features.encoding import Encoded
 from tagkit.features.targets import Target, class_target, tag_target
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.agreement import check_classes, check_features, check_tags
-from tagkit.models.building import build_embedding, build_encoder
+from tagkit.models.building import build_embedding, build_encoder, build_others
 from tagkit.models.calibration import CLASSES
+from tagkit.models.class_head import build_class_head
 from tagkit.models.classifier import (
-    build_class_head,
     class_kind,
     class_output,
     classes_of,
@@ -40,6 +40,7 @@ from tagkit.models.classifier import (
 from tagkit.models.constraints import continuations
 from tagkit.models.description import Description, encoder_name, metric_columns
 from tagkit.models.judging import judged_classes
+from tagkit.models.member import Member
 from tagkit.models.output import ModelOutput
 from tagkit.models.readout import ClassReadout, Readout
 from tagkit.models.tag_decoding import tag_predictions
@@ -81,6 +82,7 @@ class JointModel(Tagger):
         class_head: ClassHead,
         class_loss: float,
         continuation: Tensor,
+        others: Sequence[Member] = (),
     ) -> None:
         """A model with two heads.
 
@@ -91,8 +93,11 @@ class JointModel(Tagger):
             class_head: of classes.
             class_loss: weight of the classes' loss beside that of the tags.
             continuation: (tags,) id of the tag that continues each tag's span, or -1.
+            others: further members of an ensemble.
         """
-        super().__init__(embed=embed, encoder=encoder, head=head, continuation=continuation)
+        super().__init__(
+            embed=embed, encoder=encoder, head=head, continuation=continuation, others=others
+        )
         self.class_head = class_head
         self.class_loss = class_loss
 
@@ -179,6 +184,7 @@ class JointTask(TagTask):
             class_head=build_class_head(config, vocabulary, encoder.outputs, data),
             class_loss=config.head.class_loss,
             continuation=continuations(vocabulary.tags, training_scheme(config)),
+            others=build_others(config, vocabulary, embed),
         )
 
     def check(

@@ -75,7 +75,7 @@ class LanguageModel(Model):
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """The loss of a batch, whose streams go on from the step before."""
-        inputs, mask = self._inputs(batch), batch.tokens.mask
+        inputs, mask = self.inputs(batch), batch.tokens.mask
         streams = batch.targets.get("streams")
         carried = None if streams is None else self._carried_by(streams)
         with self._watched() as penalties:

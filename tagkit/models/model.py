@@ -1,10 +1,7 @@
-"""What the networks of all tasks share: words, characters and features to hidden states.
+"""What the models of all tasks share: words, characters and features to hidden states.
 
-    words, characters, features -> vectors        nn/embedding.py
-    vectors                     -> hidden states  nn/encoder.py, or nn/inference.py in prediction
-
-A task adds what it reads from these states, its heads, and their loss (`tagger.py`,
-`classifier.py`, `joint.py`).
+One network, or several side by side (`member.py`, `nn/ensemble.py`), gives the states. A task adds
+what it reads from them, its heads, and their loss (`tagger.py`, `classifier.py`, `joint.py`).
 """
 
 from abc import ABC, abstractmethod
@@ -17,58 +14,69 @@ import torch
 from torch import Tensor, nn
 
 from tagkit.config import Config
-from tagkit.features.batch import Batch, Tokens, Words
-from tagkit.features.contextual import ContextualStates, ContextualUnits, padded_states
+from tagkit.features.batch import Batch, Tokens
+from tagkit.features.contextual import padded_states
 from tagkit.features.encoding import Encoded
 from tagkit.features.vocabulary import Vocabulary
+from tagkit.models.member import Member
 from tagkit.models.output import ModelOutput
 from tagkit.models.readout import Readout
 from tagkit.nn.activation_penalty import activation_penalty, temporal_penalty, token_weights
-from tagkit.nn.documents import JoinedRows
 from tagkit.nn.embedding import TokenEmbedding
 from tagkit.nn.encoder import Encoder
-from tagkit.nn.inference import CachedWords, CharReader, read_cached
+from tagkit.nn.ensemble import alone, together
+from tagkit.nn.inference import CachedWords
 from tagkit.nn.information_flow import watched_flow
 from tagkit.nn.language_loss import LanguageLoss, Sides
 from tagkit.nn.parameters import count_parameters
 from tagkit.text.records import Sentence
 
 LANGUAGE_MODELS = "language models"  # name of the group of those that are trained
+_OTHERS = "others"
 LANGUAGE = "language"  # name of a batch's words as the language-model loss predicts them
 
 
-class Model(nn.Module, ABC):
+def within_member(name: str) -> str:
+    """A parameter's name in a model -> its name within its member of an ensemble."""
+    first, *rest = name.split(".", 2)
+    return rest[1] if first == _OTHERS else name
+
+
+class Model(Member, ABC):
     """Embedding and encoder; a task's model adds its heads.
 
     Attributes:
         text_targets: whether the targets that a loss is summed over are whole texts; else they are
             tokens.
         language_loss: beside the task's own, in training alone; None without `train.lm_loss`.
-        contextual: language models whose states are inputs; None in a model without them. Only
-            those that are trained are a submodule: of others neither an optimizer nor a checkpoint
-            has anything.
+        others: the further members of an ensemble, each a network like this one's own; empty in
+            most models.
     """
 
     text_targets: ClassVar[bool] = False
     language_loss: LanguageLoss | None
-    contextual: ContextualStates | None
 
-    def __init__(self, *, embed: TokenEmbedding, encoder: Encoder) -> None:
+    def __init__(
+        self, *, embed: TokenEmbedding, encoder: Encoder, others: Sequence[Member] = ()
+    ) -> None:
         """`embed` gives vectors of words, `encoder` hidden states of vectors."""
-        super().__init__()
-        # These names, and those of the heads, are names of tensors in every saved model.
-        self.embed = embed
-        self.encoder = encoder
+        super().__init__(embed=embed, encoder=encoder)
+        self.others = nn.ModuleList(others)
         self.language_loss = None
-        self.contextual = None
+
+    @property
+    def members(self) -> list[Member]:
+        """The networks whose states the heads read: this one's own, and the others."""
+        return [self, *(other for other in self.others if isinstance(other, Member))]
 
     @abstractmethod
     def loss_of(self, states: Tensor, final: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
         """The loss of a batch whose states are known.
 
         Args:
-            states: (batch, time, hidden) hidden state of each token.
-            final: (batch, hidden) final states of the directions, merged.
+            states: (batch, time, hidden) hidden state of each token; of all members of an
+                ensemble side by side, as `alone` or `together` of `nn/ensemble.py` give them.
+            final: (batch, hidden) final states of the directions, merged, likewise.
             batch: with the targets.
 
         Returns:
@@ -135,7 +143,7 @@ class Model(nn.Module, ABC):
         groups |= {f"layer {number}": [] for number in range(1, len(self.encoder.layers) + 1)}
         groups["head"] = []
         for name, _ in self.named_parameters():
-            match name.split("."):
+            match within_member(name).split("."):
                 case ["contextual", *_]:
                     group = LANGUAGE_MODELS
                 case ["embed", *_]:
@@ -152,20 +160,37 @@ class Model(nn.Module, ABC):
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """The loss of a batch, as `loss_of` returns it.
 
-        In training its gradient has that of further losses too, which are not in its value.
+        In training its gradient has that of further losses too, which are not in its value. There
+        the loss of an ensemble is the mean of those of its members alone.
         """
+        if not self.others:
+            return self._loss_by(self, 0, batch)
+        if not self.training:
+            states, final = self._read_together(batch)
+            with torch.autocast(batch.tokens.mask.device.type, enabled=False):
+                return self.loss_of(states.float(), final.float(), batch)
+        members = self.members
+        found = [self._loss_by(member, number, batch) for number, member in enumerate(members)]
+        return torch.stack([total for total, _ in found]).mean(), found[0][1]
+
+    def _loss_by(self, member: Member, number: int, batch: Batch) -> tuple[Tensor, Tensor]:
+        """The loss of a batch as one member reads it."""
         # (batch, time, features) -> (batch, time, hidden) and (batch, hidden)
-        inputs, mask = self._inputs(batch), batch.tokens.mask
+        inputs, mask = member.inputs(batch), batch.tokens.mask
         with self._watched() as penalties:
             if self.language_loss is not None and self.training:
-                topmost, last, sides = self.encoder.read_sides(inputs, mask)
+                topmost, last, sides = member.encoder.read_sides(inputs, mask)
             else:
-                topmost, last = self._read_layers(inputs, batch.tokens)
+                topmost, last = member.read_layers(inputs, batch.tokens)
                 sides = None
-        states, final = self.encoder.output(topmost, last, mask)
+        states, final = member.encoder.output(topmost, last, mask)
         # In mixed precision too: sums over all paths need all digits.
         with torch.autocast(states.device.type, enabled=False):
-            total, count = self.loss_of(states.float(), final.float(), batch)
+            members = len(self.members)
+            own, ended = states.float(), final.float()
+            if members > 1:  # (batch, time, hidden) -> (batch, time, members x hidden)
+                own, ended = alone(own, number, members), alone(ended, number, members)
+            total, count = self.loss_of(own, ended, batch)
             if sides is not None:
                 beside = self._language_loss_of(sides, inputs, batch)
                 # The value stays that of the task, on dev as in training; it is NaN if this is not
@@ -225,22 +250,18 @@ class Model(nn.Module, ABC):
     @torch.no_grad()
     def read_batch(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """Hidden states, zero on padding, and final states of a batch, without gradients."""
-        states, final = self._encoded(self._inputs(batch), batch.tokens)
+        states, final = self._read_together(batch)
         return states.float(), final.float()
-
-    def vectors(self, words: Words, char_reader: CharReader | None = None) -> Tensor:
-        """(words, features) vectors of distinct words; `char_reader` is that of prediction."""
-        return self.embed.vectors(
-            words.word_ids, words.vector_rows, words.char_ids, words.affix_ids, char_reader
-        )
 
     def states(self, batch: Batch) -> Tensor:
         """(batch, time, hidden) hidden states of the encoder."""
-        tokens, inputs = batch.tokens, self._inputs(batch)
-        if tokens.documents is not None:
-            return self._encoded(inputs, tokens)[0]
-        hidden: Tensor = self.encoder(inputs, tokens.mask)
-        return hidden
+        return self._read_together(batch)[0]
+
+    def _read_together(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Hidden and final states, of all members of an ensemble."""
+        return _together(
+            [member.encoded(member.inputs(batch), batch.tokens) for member in self.members]
+        )
 
     def with_contextual(self, tokens: Tokens, sentences: Sequence[Sentence]) -> Tokens:
         """The tokens of these sentences with the states of the model's language models, if any."""
@@ -263,57 +284,14 @@ class Model(nn.Module, ABC):
         return self.output_of(states, final, tokens.mask, confidence=confidence)
 
     def read(self, tokens: Tokens, words: CachedWords) -> tuple[Tensor, Tensor]:
-        """Hidden and final states, on a CPU with cached input projections."""
-        readers = words.readers
-        if readers:
-            # Words first, then each feature column: their projections add up to the input of
-            # the first layer, as W [a; b] = W_a a + W_b b.
-            projected = (words.projected, *words.features)
-            rows = (tokens.rows, *tokens.feature_ids)
-            if tokens.contextual is not None:
-                # No two tokens share these: a table with a row for each token.
-                assert self.embed.contextual is not None
-                states = self.embed.contextual(tokens.contextual).flatten(0, 1)
-                table = readers[0].project(states, self.embed.contextual_start)
-                projected = (*projected, table)
-                rows = (*rows, torch.arange(len(table)).view(tokens.mask.shape))
-            if tokens.documents is None:
-                return read_cached(self.encoder, readers, projected, rows, tokens.mask)
-            joined = JoinedRows.of(tokens.documents, tokens.mask)
-            whole = tuple(map(joined.join, rows))
-            states, final = read_cached(self.encoder, readers, projected, whole, joined.mask)
-            return joined.part(states), final[tokens.documents]
-        return self._encoded(self.token_inputs(words.vectors, tokens), tokens)
+        """Hidden and final states of all members, on a CPU with cached input projections."""
+        cached = zip(self.members, (words, *words.others), strict=True)
+        return _together([member.read_alone(tokens, own) for member, own in cached])
 
-    def _encoded(self, inputs: Tensor, tokens: Tokens) -> tuple[Tensor, Tensor]:
-        """States of all tokens, and the final states of what each sentence is read with.
 
-        Args:
-            inputs: (batch, time, features) vectors of the tokens.
-            tokens: of the batch.
-
-        Returns:
-            (batch, time, hidden) and (batch, hidden).
-        """
-        return self.encoder.output(*self._read_layers(inputs, tokens), tokens.mask)
-
-    def _read_layers(self, inputs: Tensor, tokens: Tokens) -> tuple[Tensor, Tensor]:
-        """The same of the topmost layer, before dropout and output layers."""
-        if tokens.documents is None:
-            return self.encoder.read_layers(inputs, tokens.mask)
-        joined = JoinedRows.of(tokens.documents, tokens.mask)
-        return self.encoder.read_layers(inputs, tokens.mask, joined)
-
-    def _inputs(self, batch: Batch) -> Tensor:
-        # Each distinct word is embedded once; tokens are rows of that: (words, features) ->
-        # (batch, time, features).
-        return self.token_inputs(self.vectors(batch.words), batch.tokens)
-
-    def token_inputs(self, vectors: Tensor, tokens: Tokens) -> Tensor:
-        """(batch, time, features) vectors of tokens, from those of distinct words."""
-        read = tokens.contextual
-        if isinstance(read, ContextualUnits):
-            assert self.contextual is not None
-            read = self.contextual.states(read, tokens.mask)
-        inputs: Tensor = self.embed(vectors, tokens.rows, tokens.feature_ids, read)
-        return inputs
+def _together(found: Sequence[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
+    """States and final states of each member -> those of all."""
+    if len(found) == 1:
+        return found[0]
+    states, final = zip(*found, strict=True)
+    return together(states), together(final)

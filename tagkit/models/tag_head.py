@@ -21,8 +21,16 @@ from tagkit.wording import listed
 def build_tag_head(
     config: Config, vocabulary: Vocabulary, inputs: int, data: TrainingData | None
 ) -> Head:
-    """The head that the configuration names, over `inputs` features of each token."""
-    head = head_of_tags(config, vocabulary.tags, inputs, data, "tags")
+    """The head that the configuration names.
+
+    Args:
+        config: resolved.
+        vocabulary: with the tags.
+        inputs: features of each token, of each member of an ensemble.
+        data: the training corpus; None where weights are loaded next.
+    """
+    every = config.encoder.ensemble_size * inputs
+    head = head_of_tags(config, vocabulary.tags, every, data, "tags")
     # Only the loss uses weights: a model that is loaded has none.
     if data is not None and config.head.label_weights:
         head.tag_weights = _tag_weights(config, vocabulary, data.path)

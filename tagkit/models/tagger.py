@@ -26,11 +26,12 @@ from tagkit.features.encoding import Encoded
 from tagkit.features.targets import Target, tag_target
 from tagkit.features.vocabulary import Vocabulary, most_frequent
 from tagkit.models.agreement import check_features, check_no_classes, check_tags
-from tagkit.models.building import build_embedding, build_encoder
+from tagkit.models.building import build_embedding, build_encoder, build_others
 from tagkit.models.calibration import TAGS
 from tagkit.models.constraints import continuations, illegal_steps, legal_scheme
 from tagkit.models.description import Description, encoder_name, metric_columns
 from tagkit.models.judging import judged_tags
+from tagkit.models.member import Member
 from tagkit.models.model import Model
 from tagkit.models.output import ModelOutput
 from tagkit.models.readout import Readout, TagReadout
@@ -65,7 +66,13 @@ class Tagger(Model):
     continuation: Tensor
 
     def __init__(
-        self, *, embed: TokenEmbedding, encoder: Encoder, head: Head, continuation: Tensor
+        self,
+        *,
+        embed: TokenEmbedding,
+        encoder: Encoder,
+        head: Head,
+        continuation: Tensor,
+        others: Sequence[Member] = (),
     ) -> None:
         """A model with one head.
 
@@ -74,8 +81,9 @@ class Tagger(Model):
             encoder: gives hidden states.
             head: of tags.
             continuation: (tags,) id of the tag that continues each tag's span, or -1.
+            others: further members of an ensemble.
         """
-        super().__init__(embed=embed, encoder=encoder)
+        super().__init__(embed=embed, encoder=encoder, others=others)
         self.head = head
         # Not saved: it follows from the tags.
         self.register_buffer("continuation", continuation, persistent=False)
@@ -221,6 +229,7 @@ class TagTask(Task):
             encoder=encoder,
             head=build_tag_head(config, vocabulary, encoder.outputs, data),
             continuation=continuations(vocabulary.tags, training_scheme(config)),
+            others=build_others(config, vocabulary, embed),
         )
 
     def check(

@@ -18,7 +18,7 @@ from tagkit.features.column_labels import ColumnLabels
 from tagkit.features.vocabulary import PAD_ID, Vocabulary
 from tagkit.features.word_vectors import Vectors
 from tagkit.models.bundle import Bundle
-from tagkit.models.model import Model
+from tagkit.models.model import Model, within_member
 from tagkit.text.units import UNIT_NAMES
 
 # Prefixes of the tensors whose first dimension grows with the vocabulary.
@@ -214,7 +214,7 @@ def copy_weights(model: Model, base: Bundle, vocabulary: Vocabulary, name: str) 
     for key in _copied(model, base, copied_heads, added, name):
         # The leading block, in every dimension: a CRF's transitions grow in two.
         mine[key][tuple(slice(size) for size in weights[key].shape)] = weights[key]
-        if key.startswith(_TABLES):
+        if within_member(key).startswith(_TABLES):
             mine[key][PAD_ID] = 0  # the padding row, which training in early versions changed
     titles = _titles(model)
     return Copied(
@@ -251,17 +251,18 @@ def _copied(
     wider = base.model.embed.outputs, model.embed.outputs
     for key, tensor in model.named_parameters():
         # What is of none of these is of training alone, such as the layers of a second loss.
-        if not key.startswith(("embed.", "encoder.", *heads)):
+        own = within_member(key)
+        if not own.startswith(("embed.", "encoder.", *heads)):
             continue
         old, new = weights.get(key), tensor.shape
         if old is None:
-            if not key.startswith((*heads, _OUTPUT_LAYERS, *added)):
+            if not own.startswith((*heads, _OUTPUT_LAYERS, *added)):
                 problems.append(f"{name}, from which training begins, has no {key}")
         elif (
-            key.startswith(heads)
+            own.startswith(heads)
             or old.shape == new
-            or (key.startswith(_TABLES) and _has_more_rows(old.shape, new))
-            or (added and key.startswith(_FIRST_LAYER) and _reads_more(old.shape, new, wider))
+            or (own.startswith(_TABLES) and _has_more_rows(old.shape, new))
+            or (added and own.startswith(_FIRST_LAYER) and _reads_more(old.shape, new, wider))
         ):
             copied.append(key)
         else:

@@ -85,12 +85,14 @@ class CachedWords:
             used (on a GPU).
         projected: (words, outputs of the first reader), empty without one.
         features: tables of the feature columns, projected likewise.
+        others: the same words as the further members of an ensemble read them.
     """
 
     vectors: Tensor
     readers: Sequence[RowReader]
     projected: Tensor
     features: tuple[Tensor, ...]
+    others: tuple["CachedWords", ...] = ()
 
 
 def layer_reader(layer: EncoderLayer, precision: str) -> RowReader | None:

@@ -254,7 +254,8 @@ def _unit_dropout(
 
 def _place_vectors(model: Model, vocabulary: Vocabulary, vectors: Vectors) -> None:
     rows = [0] * RESERVED + [vocabulary.vector_row(word) for word in vocabulary.words]
-    model.embed.words.place(torch.from_numpy(vectors.table), torch.tensor(rows))
+    for member in model.members:
+        member.embed.words.place(torch.from_numpy(vectors.table), torch.tensor(rows))
 
 
 def _started(copied: Copied, vocabulary: Vocabulary, name: str) -> str:

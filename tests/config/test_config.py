@@ -62,6 +62,7 @@ LIMITS: list[tuple[str, list[str], list[tuple[str, str]]]] = [
     ("data.bpe_size", ["257", "1_000_000"], [("256", "greater than 256"), ("1_000_001", "less than or equal to 1000000")]),
     ("data.max_length", ["2"], [("1", "greater than or equal to 2")]),
     ("encoder.layers", ["1", "100"], [("0", NOT_BELOW_1), ("101", "less than or equal to 100")]),
+    ("encoder.ensemble_size", ["1", "20"], [("0", NOT_BELOW_1), ("21", "less than or equal to 20")]),
     ("encoder.feed_forward", ["1", "100"], [("0", NOT_BELOW_1), ("101", "less than or equal to 100")]),
     ("encoder.leak", ["'spectrum'", "'learned'", "1e-9", "1"], [("0", "'spectrum' or 'learned' or a number greater than 0"), ("1.1", "'spectrum' or 'learned' or a number less than or equal to 1")]),
     ("encoder.transition_layers", ["2", "100"], [("1", "greater than or equal to 2"), ("101", "less than or equal to 100")]),

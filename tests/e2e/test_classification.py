@@ -224,7 +224,7 @@ def test_a_corpus_with_tags_and_classes_serves_every_task(task: str, tmp_path: P
         "classify": ({"class_head"}, {"classes"}),
         "both": ({"head", "class_head"}, {"tags", "classes"}),
     }
-    parts = {name for name, _ in prepared.model.named_children()} - {"embed", "encoder"}
+    parts = {name for name, _ in prepared.model.named_children()} - {"embed", "encoder", "others"}
     assert (parts, set(prepared.encoded.targets)) == expected[task]
     batch = prepared.encoded.batch([0, 1])
     total, count = prepared.model(batch)

@@ -56,6 +56,7 @@ def test_a_word_keeps_its_row_and_a_full_table_begins_anew(
 ) -> None:
     table = WordCache(predictor.model, predictor.vocabulary, torch.device("cpu"), "fp32")
     width = table.table().readers[0].outputs + predictor.model.embed.vector_size
+    width *= len(predictor.model.members)
     monkeypatch.setattr(word_cache, "_MAX_BYTES", 4 * width * 5)
     assert table.rows(["Ada", "Rome"]).tolist() == [0, 1]
     assert table.rows(["Rome", "visits", "Ada"]).tolist() == [1, 2, 0]

@@ -21,7 +21,7 @@ def test_the_losses_of_tags_and_of_the_class_add_up_with_the_weight_of_the_class
     assert model.class_head is not None
     assert "tags" in batch.targets
     assert "classes" in batch.targets
-    states, final = model.encoder.read(model._inputs(batch), batch.tokens.mask)
+    states, final = model.encoder.read(model.inputs(batch), batch.tokens.mask)
     of_tags, tokens = model.head.loss(states, batch.tokens.mask, batch.target("tags"))
     classes = batch.target("classes")
     of_class, texts = model.class_head.loss(states, final, batch.tokens.mask, classes)

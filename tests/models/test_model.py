@@ -326,7 +326,7 @@ def test_the_penalty_on_states_is_that_of_what_the_head_reads_and_of_a_text_its_
         found = model.encoder.layers[1].forwards.bias_ih_l0.grad
         plain = tagger("crf", "encoder.layers=2").train()
         torch.manual_seed(1)
-        states, final = plain.encoder.read(plain._inputs(batch), batch.tokens.mask)
+        states, final = plain.encoder.read(plain.inputs(batch), batch.tokens.mask)
         total, _ = plain.loss_of(states, final, batch)
         lengths = batch.tokens.mask.sum(1, keepdim=True)
         of_tokens = states.square().mean(2) / (lengths if text_targets else 1)

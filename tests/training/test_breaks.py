@@ -119,8 +119,12 @@ BREAKS = [
           "joint::test_the_losses_of_tags_and"),
     Break("model", "states.device.type, enabled=False)", "states.device.type, torch.bfloat16)",
           "model::test_in_mixed_precision"),
-    Break("model", "states.float(), final.float(), batch", "states, final, batch",
+    Break("model", "own, ended = states.float(), final.float()", "own, ended = states, final",
           "model::test_in_mixed_precision"),
+    Break("model", "alone(own, number, members), alone", "alone(own, 0, members), alone",
+          "member::test_each_member_learns"),
+    Break("nn/ensemble", "pad(states * members, (", "pad(states, (",
+          "ensemble::test_a_linear_layer_gives"),
     # The best epoch, and what is saved.
     Break("training/run", "self._rank(score) > self._rank", "self._rank(score) >= self._rank",
           "trainer::test_of_epochs_that_score"),

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
+from tagkit.nn.ensemble import each_alone
 from tagkit.nn.heads.pooling import Pooling
 from tagkit.nn.heads.softmax import weighted_cross_entropy
 from tagkit.nn.heads.temperature import UNCALIBRATED
@@ -28,10 +29,12 @@ class ClassHead(nn.Module):
 
     Attributes:
         temperature: as of `Head`.
+        members: number of networks of an ensemble, whose states are side by side.
     """
 
     class_weights: Tensor
     temperature: float = UNCALIBRATED
+    members = 1
 
     def __init__(
         self,
@@ -70,8 +73,21 @@ class ClassHead(nn.Module):
             mask: (batch, time) bool, True on real tokens.
 
         Returns:
-            (batch, classes), and (batch, time) with 0 on padding, or None.
+            (batch, classes), and (batch, time) with 0 on padding, or None; the mean over the
+            members of an ensemble, but for training, which brings one of them at a time.
         """
+        if self.members == 1 or self.training:
+            return self._scores(states, final, mask)
+        # Each by itself, as neither attention nor hidden layers are linear.
+        by_member = zip(
+            each_alone(states, self.members), each_alone(final, self.members), strict=True
+        )
+        found = [self._scores(own, last, mask) for own, last in by_member]
+        attention = [weights for _, weights in found if weights is not None]
+        scores = torch.stack([scores for scores, _ in found]).mean(0)
+        return scores, torch.stack(attention).mean(0) if attention else None
+
+    def _scores(self, states: Tensor, final: Tensor, mask: Tensor) -> tuple[Tensor, Tensor | None]:
         vector, attention = self.pooling(states, final, mask)  # (batch, pooled)
         scores: Tensor = self.layers(vector)  # (batch, pooled) -> (batch, classes)
         return scores, attention

@@ -1,0 +1,65 @@
+"""The head of classes that a configuration names, over the hidden states of any task with them."""
+
+import torch
+from torch import Tensor
+
+from tagkit.config import Config
+from tagkit.errors import DataError, shorten
+from tagkit.features.encoding import Encoded
+from tagkit.features.vocabulary import Vocabulary
+from tagkit.models.task_records import TrainingData
+from tagkit.nn.heads import POOLINGS
+from tagkit.nn.heads.classification import ClassHead, balanced_weights
+from tagkit.wording import listed
+
+
+def build_class_head(
+    config: Config, vocabulary: Vocabulary, inputs: int, data: TrainingData | None
+) -> ClassHead:
+    """Pooling and layers that the configuration names.
+
+    Args:
+        config: resolved.
+        vocabulary: with the classes.
+        inputs: features of each token, of each member of an ensemble.
+        data: the training corpus; None where weights are loaded next.
+    """
+    options, classes = config.head, len(vocabulary.classes)
+    weights = None if data is None else _class_weights(config, vocabulary, data)
+    members = config.encoder.ensemble_size
+    head = ClassHead(
+        pooling=POOLINGS[options.pooling](members * inputs),
+        hidden=options.hidden,
+        activation=options.activation,
+        dropout=options.dropout,
+        classes=classes,
+        several=options.several_classes,
+        label_smoothing=options.label_smoothing,
+        class_weights=torch.ones(classes) if weights is None else weights,
+    )
+    head.members = members
+    return head
+
+
+def _class_weights(config: Config, vocabulary: Vocabulary, data: TrainingData) -> Tensor | None:
+    """(classes,) weights of the classes in the loss; None where all weigh the same.
+
+    Raises:
+        DataError: an option names a class that the training corpus lacks.
+    """
+    # A misspelt class would otherwise have no effect, and no message.
+    for option in ("class_weights", "threshold"):
+        for label in named if isinstance(named := getattr(config.head, option), dict) else ():
+            if vocabulary.class_id(label) is None:
+                known = listed(vocabulary.classes)
+                raise DataError(
+                    f"head.{option}: no text of {data.path} has the class {shorten(label)}; there "
+                    f"are: {known}"
+                )
+    weights = config.head.class_weights
+    if isinstance(weights, dict):
+        return torch.tensor([weights.get(label, 1.0) for label in vocabulary.classes])
+    if weights == "balanced":
+        assert isinstance(data.encoded, Encoded)
+        return balanced_weights(torch.from_numpy(data.encoded.targets["classes"].values))
+    return None

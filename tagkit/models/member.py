@@ -1,0 +1,100 @@
+"""One network: words, characters and features to hidden states.
+
+    words, characters, features -> vectors        nn/embedding.py
+    vectors                     -> hidden states  nn/encoder.py, or nn/inference.py in prediction
+
+A model is one such network with its heads, or several of them (`nn/ensemble.py`).
+"""
+
+import torch
+from torch import Tensor, nn
+
+from tagkit.features.batch import Batch, Tokens, Words
+from tagkit.features.contextual import ContextualStates, ContextualUnits
+from tagkit.nn.documents import JoinedRows
+from tagkit.nn.embedding import TokenEmbedding
+from tagkit.nn.encoder import Encoder
+from tagkit.nn.inference import CachedWords, CharReader, read_cached
+
+
+class Member(nn.Module):
+    """Embedding and encoder.
+
+    Attributes:
+        contextual: language models whose states are inputs; None in a model without them. Only
+            those that are trained are a submodule: of others neither an optimizer nor a checkpoint
+            has anything.
+    """
+
+    contextual: ContextualStates | None
+
+    def __init__(self, *, embed: TokenEmbedding, encoder: Encoder) -> None:
+        """`embed` gives vectors of words, `encoder` hidden states of vectors."""
+        super().__init__()
+        # These names, and those of the heads, are names of tensors in every saved model.
+        self.embed = embed
+        self.encoder = encoder
+        self.contextual = None
+
+    def vectors(self, words: Words, char_reader: CharReader | None = None) -> Tensor:
+        """(words, features) vectors of distinct words; `char_reader` is that of prediction."""
+        return self.embed.vectors(
+            words.word_ids, words.vector_rows, words.char_ids, words.affix_ids, char_reader
+        )
+
+    def read_alone(self, tokens: Tokens, words: CachedWords) -> tuple[Tensor, Tensor]:
+        """Hidden and final states of this network, on a CPU with cached input projections."""
+        readers = words.readers
+        if readers:
+            # Words first, then each feature column: their projections add up to the input of
+            # the first layer, as W [a; b] = W_a a + W_b b.
+            projected = (words.projected, *words.features)
+            rows = (tokens.rows, *tokens.feature_ids)
+            if tokens.contextual is not None:
+                # No two tokens share these: a table with a row for each token.
+                assert self.embed.contextual is not None
+                states = self.embed.contextual(tokens.contextual).flatten(0, 1)
+                table = readers[0].project(states, self.embed.contextual_start)
+                projected = (*projected, table)
+                rows = (*rows, torch.arange(len(table)).view(tokens.mask.shape))
+            if tokens.documents is None:
+                return read_cached(self.encoder, readers, projected, rows, tokens.mask)
+            joined = JoinedRows.of(tokens.documents, tokens.mask)
+            whole = tuple(map(joined.join, rows))
+            states, final = read_cached(self.encoder, readers, projected, whole, joined.mask)
+            return joined.part(states), final[tokens.documents]
+        return self.encoded(self.token_inputs(words.vectors, tokens), tokens)
+
+    def encoded(self, inputs: Tensor, tokens: Tokens) -> tuple[Tensor, Tensor]:
+        """States of all tokens, and the final states of what each sentence is read with.
+
+        Args:
+            inputs: (batch, time, features) vectors of the tokens.
+            tokens: of the batch.
+
+        Returns:
+            (batch, time, hidden) and (batch, hidden).
+        """
+        return self.encoder.output(*self.read_layers(inputs, tokens), tokens.mask)
+
+    def read_layers(self, inputs: Tensor, tokens: Tokens) -> tuple[Tensor, Tensor]:
+        """The same of the topmost layer, before dropout and output layers."""
+        if tokens.documents is None:
+            return self.encoder.read_layers(inputs, tokens.mask)
+        joined = JoinedRows.of(tokens.documents, tokens.mask)
+        return self.encoder.read_layers(inputs, tokens.mask, joined)
+
+    def inputs(self, batch: Batch) -> Tensor:
+        """(batch, time, features) vectors of a batch's tokens."""
+        # Each distinct word is embedded once; tokens are rows of that: (words, features) ->
+        # (batch, time, features).
+        return self.token_inputs(self.vectors(batch.words), batch.tokens)
+
+    def token_inputs(self, vectors: Tensor, tokens: Tokens) -> Tensor:
+        """(batch, time, features) vectors of tokens, from those of distinct words."""
+        read = tokens.contextual
+        if isinstance(read, ContextualUnits):
+            assert self.contextual is not None
+            read = self.contextual.states(read, tokens.mask)
+        inputs: Tensor = self.embed(vectors, tokens.rows, tokens.feature_ids, read)
+        return inputs
