@@ -86,12 +86,14 @@ class Parts:
     Attributes:
         train: all of them; a smaller part is its beginning.
         dev: at most `DEV_SENTENCES`.
+        rest: the other sentences of dev, which select nothing.
         test: at most `TEST_SENTENCES`, unless all are asked for.
         scheme: "iob2", "labels" of plain tags, or None of texts with classes.
     """
 
     train: tuple[Sentence, ...]
     dev: tuple[Sentence, ...]
+    rest: tuple[Sentence, ...]
     test: tuple[Sentence, ...]
     scheme: str | None
 
@@ -112,7 +114,8 @@ def read_parts(name: str, data: Path = DATA, test_sentences: int | None = TEST_S
         train, dev = train[:kept], train[kept:]
     if test is None:
         dev, test = dev[: corpus.dev_part], dev[corpus.dev_part :]
-    return Parts(train, dev[:DEV_SENTENCES], test[:test_sentences], scheme)
+    chosen, rest = dev[:DEV_SENTENCES], dev[DEV_SENTENCES:]
+    return Parts(train, chosen, rest, test[:test_sentences], scheme)
 
 
 def _read(corpus: Corpus, path: Path) -> tuple[tuple[Sentence, ...], str | None]:
@@ -147,6 +150,7 @@ def subset(
     folder: Path,
     data: Path = DATA,
     test_sentences: int | None = TEST_SENTENCES,
+    scored: str = "test",
 ) -> dict[str, Any]:
     """Write the first `size` training sentences, and dev and test, as files that tagkit reads.
 
@@ -156,6 +160,7 @@ def subset(
         folder: an existing one, to write into.
         data: the folder of all corpora.
         test_sentences: at most so many of test; None for all.
+        scored: the part that is written as test: "test", or "rest".
 
     Returns:
         Options of a configuration by dotted name: the task, the files and how to read them.
@@ -171,7 +176,8 @@ def subset(
         # The words of both corpora are separated by blanks. Three texts of SST-2 have a no-break
         # space inside of a word, which is two words from here on.
         options["data.tokenizer"] = "blanks"
-    chosen = {"train": first(parts.train, size), "dev": parts.dev, "test": parts.test}
+    chosen = {"train": first(parts.train, size), "dev": parts.dev}
+    chosen["test"] = parts.rest if scored == "rest" else parts.test
     for part, sentences in chosen.items():
         path = folder / f"{name}-{size}-{part}.{ending}"
         _write(path, sentences, format)

@@ -11,7 +11,7 @@ from typing import Any
 
 from corpora import CORPORA, SIZES
 
-PARTS = ("dev", "test")
+PARTS = ("dev", "rest", "test")
 Row = Mapping[str, Any]
 # By (corpus, system), then by size: the rows of all seeds.
 Grouped = dict[tuple[str, str], dict[str, list[Row]]]

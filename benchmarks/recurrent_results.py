@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from corpora import CORPORA
-from curves import PARTS, save
+from curves import save
 from long_range import PROBLEMS
 
 Row = dict[str, Any]
@@ -42,14 +42,14 @@ def tables(rows: Sequence[Row]) -> str:
 def task_table(rows: Sequence[Row]) -> str:
     """Scores in per cent, mean and sample deviation over seeds, of each setting and corpus."""
     corpora = [name for name in CORPORA if any(row["corpus"] == name for row in rows)]
-    columns = [f"{CORPORA[name].title}, {part}" for name in corpora for part in PARTS]
+    columns = [f"{CORPORA[name].title}, {part}" for name in corpora for part in ("dev", "test")]
     lines = _head(["cell", "units", "weights of the encoder", "seeds", *columns, "best epoch"])
     for setting in _settings(rows):
         own = [row for row in rows if row["setting"] == setting]
         scores = (
             [row[part] for row in own if row["corpus"] == name]
             for name in corpora
-            for part in PARTS
+            for part in ("dev", "test")
         )
         lines.append(
             _line(

@@ -9,7 +9,8 @@ r"""Learning curves: tagkit on the first N sentences of nine corpora, and tables
 A setting is a name and options, `NAME:section.key=value,section.key=value`; without one, the
 defaults. Results are JSON Lines, one run each; runs that are there already are not repeated, so the
 grid can be stopped and started again. Models go to a temporary folder. Settings are chosen by dev;
-the test part is scored with --test only. crf.jsonl is of benchmarks/crfsuite.py.
+the test part is scored with --test only, and with --rest those sentences of dev that select no
+epoch. crf.jsonl is of benchmarks/crfsuite.py.
 """
 
 import argparse
@@ -85,13 +86,13 @@ def parse_setting(text: str) -> tuple[str, tuple[str, ...]]:
     return name, tuple(part for part in re.split(r",(?=[a-z]+\.[a-z_]+=)", options) if part)
 
 
-def run(trial: Trial, data: Path, *, with_test: bool) -> dict[str, Any]:
-    """Train one model, and what is to be known of it."""
+def run(trial: Trial, data: Path, *, scored: str) -> dict[str, Any]:
+    """Train one model, and what is to be known of it; `scored`: a part beside dev, or nothing."""
     from tagkit.training.trainer import train  # imports torch, which tables do not need
 
     with tempfile.TemporaryDirectory(prefix="sizes-") as scratch:
-        flags = subset(trial.corpus, trial.size, Path(scratch), data)
-        if not with_test:
+        flags = subset(trial.corpus, trial.size, Path(scratch), data, scored=scored)
+        if not scored:
             del flags["data.test_file"]
         if trial.vectors == "glove":
             flags["embeddings.vectors"] = str(data / VECTORS)
@@ -107,7 +108,8 @@ def run(trial: Trial, data: Path, *, with_test: bool) -> dict[str, Any]:
             if trial.size == "all"
             else int(trial.size),
             "dev": trained.dev.headline,
-            "test": trained.test.headline if trained.test else None,
+            "test": None,
+            **({scored: trained.test.headline} if trained.test else {}),
             "epochs": len(trained.epochs),
             "best_epoch": trained.best.number,
             "steps": trained.epochs[-1].step,
@@ -144,11 +146,11 @@ def trials(arguments: argparse.Namespace) -> Iterator[Trial]:
                         yield Trial(name, size, vectors, seed, setting, options)
 
 
-def still_to_do(wanted: Sequence[Trial], path: Path, *, with_test: bool) -> list[Trial]:
-    """The runs that are not in a file of results, or lack the score on test that is wanted."""
+def still_to_do(wanted: Sequence[Trial], path: Path, *, scored: str) -> list[Trial]:
+    """The runs that are not in a file of results, or lack the score that is wanted."""
     done = {}
     for row in read_rows([path]) if path.exists() else []:
-        if row["model"] == "tagkit" and (not with_test or row["test"] is not None):
+        if row["model"] == "tagkit" and (not scored or row.get(scored) is not None):
             trial = Trial(**{**{name: row[name] for name in Trial.__slots__},
                              "options": tuple(row["options"])})  # fmt: skip
             done[trial.key] = trial
@@ -159,25 +161,25 @@ def still_to_do(wanted: Sequence[Trial], path: Path, *, with_test: bool) -> list
     return [trial for trial in wanted if trial.key not in done]
 
 
-def attempt(trial: Trial, data: Path, *, with_test: bool) -> dict[str, Any] | str:
+def attempt(trial: Trial, data: Path, *, scored: str) -> dict[str, Any] | str:
     """What `run` gives, or why it failed: the other runs of a long grid are worth having."""
     try:
-        return run(trial, data, with_test=with_test)
+        return run(trial, data, scored=scored)
     except Exception as error:
         return f"{type(error).__name__}: {error}"
 
 
 def results(
-    todo: Sequence[Trial], data: Path, *, with_test: bool, jobs: int
+    todo: Sequence[Trial], data: Path, *, scored: str, jobs: int
 ) -> Iterator[tuple[Trial, dict[str, Any] | str]]:
     """Each run with what it gave, as they come."""
     if jobs == 1:
         for trial in todo:
-            yield trial, attempt(trial, data, with_test=with_test)
+            yield trial, attempt(trial, data, scored=scored)
         return
     # Torch's threads do not survive a fork.
     with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn")) as pool:
-        futures = {pool.submit(attempt, trial, data, with_test=with_test): trial for trial in todo}
+        futures = {pool.submit(attempt, trial, data, scored=scored): trial for trial in todo}
         try:
             for future in as_completed(futures):
                 yield futures[future], future.result()
@@ -187,10 +189,11 @@ def results(
 
 def run_grid(arguments: argparse.Namespace) -> int:
     """Train what is not done yet; the number of runs that failed."""
-    todo = still_to_do([*trials(arguments)], arguments.output, with_test=arguments.test)
+    scored = "test" if arguments.test else "rest" if arguments.rest else ""
+    todo = still_to_do([*trials(arguments)], arguments.output, scored=scored)
     print(f"{len(todo)} runs to do", flush=True)
     failed = 0
-    for trial, row in results(todo, arguments.data, with_test=arguments.test, jobs=arguments.jobs):
+    for trial, row in results(todo, arguments.data, scored=scored, jobs=arguments.jobs):
         name = " ".join(map(str, trial.key))
         if isinstance(row, str):
             print(f"{name}: {row}", file=sys.stderr, flush=True)
@@ -198,7 +201,7 @@ def run_grid(arguments: argparse.Namespace) -> int:
             continue
         with arguments.output.open("a", encoding="utf-8") as file:
             file.write(json.dumps(row) + "\n")
-        scores = [f"{part} {100 * row[part]:.2f}" for part in PARTS if row[part] is not None]
+        scores = [f"{part} {100 * row[part]:.2f}" for part in PARTS if row.get(part) is not None]
         print(
             f"{name}: {', '.join(scores)}, best epoch {row['best_epoch']} of {row['epochs']}, "
             f"{row['seconds']:.0f} s",
@@ -218,6 +221,7 @@ def main() -> int:
     grid.add_argument("--seeds", nargs="+", type=int, default=[1])
     grid.add_argument("--setting", action="append", type=parse_setting, metavar="NAME:KEY=VALUE,…")
     grid.add_argument("--test", action="store_true", help="score test too")
+    grid.add_argument("--rest", action="store_true", help="score the rest of dev too")
     grid.add_argument("--jobs", type=int, default=1, help="runs side by side, one thread each")
     grid.add_argument("--data", type=Path, default=DATA, help="folder of all corpora")
     grid.add_argument("-o", "--output", type=Path, required=True, help="JSON Lines")

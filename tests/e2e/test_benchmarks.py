@@ -146,11 +146,11 @@ def test_runs_that_are_in_the_file_are_not_repeated(script: Any, tmp_path: Path)
     module = script("sizes")
     path = _file(tmp_path, _row())
     first, second = (module.Trial("gdt", "50", "none", seed, "default", ()) for seed in (1, 2))
-    assert module.still_to_do([first, second], path, with_test=False) == [second]
-    assert module.still_to_do([first], path, with_test=True) == [first]  # its test is missing
+    assert module.still_to_do([first, second], path, scored="") == [second]
+    assert module.still_to_do([first], path, scored="test") == [first]  # its test is missing
     other = module.Trial("gdt", "50", "none", 1, "default", ("train.lr=1",))
     with pytest.raises(SystemExit, match="the setting default is there with no options"):
-        module.still_to_do([other], path, with_test=False)
+        module.still_to_do([other], path, scored="")
 
 
 def test_a_table_has_means_and_deviations_over_seeds(script: Any, tmp_path: Path) -> None:
