@@ -90,7 +90,8 @@ class Config(Section):
         _check_units(self)
         if self.encoder.ensemble_size > 1 and (excluding := _excludes_ensemble(self)):
             raise ValueError(
-                f"encoder.ensemble_size = {self.encoder.ensemble_size}: expected 1 with {excluding}"
+                f"encoder.ensemble_size = {self.encoder.ensemble_size}: expected 1 with "
+                f"{excluding}; leave one of the two out"
             )
         # With train.init_from the other model decides on encoder and characters.
         if not self.train.init_from and (problem := lm_problem(self)):
@@ -188,7 +189,9 @@ def _check_heads(encoder: EncoderConfig) -> None:
 
 
 def _excludes_ensemble(config: Config) -> str:
-    """The option with which a model is one network; empty for none."""
+    """What makes a model that is one network alone; empty for nothing."""
+    if config.train.readout != "gradient":
+        return f"train.readout = {config.train.readout!r}"
     if config.data.tag_columns:
         return "several columns in data.tag_column"
     if config.head.kind == "feedback":

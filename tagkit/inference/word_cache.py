@@ -49,9 +49,8 @@ class WordCache:
         """
         new = [word for word in words if word not in self._rows]
         chars = sum(map(len, new))
-        # One call may bring more words than fit into `_MAX_BYTES` all the same.
-        most = _MAX_BYTES // self._row_bytes
-        full = len(self._rows) + len(new) > most or self._chars + chars > _MAX_CHARS
+        too_many = len(self._rows) + len(new) > _MAX_BYTES // self._row_bytes
+        full = too_many or self._chars + chars > _MAX_CHARS
         # A full cache is emptied, not trimmed: all words of one call must have rows at the same
         # time, and frequent words are back after a few sentences.
         if new and full:

@@ -21,7 +21,7 @@ def build_class_head(
     Args:
         config: resolved.
         vocabulary: with the classes.
-        inputs: features of each token, of each member of an ensemble.
+        inputs: features of a token in one member of an ensemble.
         data: the training corpus; None where weights are loaded next.
     """
     options, classes = config.head, len(vocabulary.classes)

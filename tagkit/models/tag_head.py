@@ -26,11 +26,11 @@ def build_tag_head(
     Args:
         config: resolved.
         vocabulary: with the tags.
-        inputs: features of each token, of each member of an ensemble.
+        inputs: features of a token in one member of an ensemble.
         data: the training corpus; None where weights are loaded next.
     """
-    every = config.encoder.ensemble_size * inputs
-    head = head_of_tags(config, vocabulary.tags, every, data, "tags")
+    head_inputs = config.encoder.ensemble_size * inputs
+    head = head_of_tags(config, vocabulary.tags, head_inputs, data, "tags")
     # Only the loss uses weights: a model that is loaded has none.
     if data is not None and config.head.label_weights:
         head.tag_weights = _tag_weights(config, vocabulary, data.path)

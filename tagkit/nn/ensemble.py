@@ -5,7 +5,8 @@ different mistakes (Hansen and Salamon 1990; Goodfellow, Bengio and Courville, s
 Each has embeddings and an encoder of its own. All are read by one head, whose inputs are the states
 of all members side by side. In training each member is alone: the states of the others are 0, and
 its own are multiplied by the number of members, as dropout does with what it keeps. So for all of
-them together a linear layer gives the mean of the scores that it gives for each alone.
+them together a linear layer gives the mean of the scores that it gives for each alone. A head of
+classes is not linear, and scores each member alone in prediction too.
 """
 
 from collections.abc import Sequence
@@ -16,7 +17,7 @@ from torch.nn.functional import pad
 
 
 def alone(states: Tensor, member: int, members: int) -> Tensor:
-    """(..., features) of a member -> (..., members x features), 0 for all others."""
+    """(..., features) of a member, times `members` -> (..., members x features), 0 for others."""
     width = states.shape[-1]
     return pad(states * members, (member * width, (members - 1 - member) * width))
 

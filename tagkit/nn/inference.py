@@ -160,8 +160,8 @@ def _read_layer_packed(
     packed = reader.read_packed(projected, [ids.numpy().ravel() for ids in rows], places)
     # Each direction is in its own reading order, so both end at a sequence's last step.
     final = _merged(packed[places.last], layer)  # (batch, outputs)
-    if batch == 1:  # packed is in the order of the tokens already, but for the backward direction
-        states = packed
+    if batch == 1 and len(packed) == time:
+        states = packed  # in the order of the tokens already, but for the other direction
         states[:, 1:] = packed[::-1, 1:]  # NumPy copies where the two overlap
     else:
         # (batch x time, directions, hidden)

@@ -170,7 +170,7 @@ def scheme_of(
     sequences = [sentence.tags or () for sentence in sentences]
     # Which steps there are is found in half the time of how many of each there are.
     kinds = Counter({*_steps_in(sequences)})
-    enough = _decide(kinds, named, expected)
+    enough = _is_decided(kinds, named, expected)
     steps = kinds if enough else count_steps(sequences)
     found = scheme_of_steps(
         steps, path, named, expected, lambda tag: _line_of(tag, sentences), remedy
@@ -180,11 +180,11 @@ def scheme_of(
     return replace(found, transitions=sum(map(len, sequences)) + len(sequences))
 
 
-def _decide(kinds: Counter[Step], named: str, expected: str | None) -> bool:
-    """Whether steps that are counted once each show the scheme: nothing in them is a mistake.
+def _is_decided(kinds: Counter[Step], named: str, expected: str | None) -> bool:
+    """Whether the scheme is known from which steps there are, each counted once.
 
-    So it is in nearly every corpus: one of plain labels alone, or of spans in a scheme that forbids
-    none of the steps.
+    It is where no step is a mistake, as in nearly every corpus: all tags are plain labels, or they
+    are those of spans, in a scheme that forbids none of the steps.
     """
     tags = Counter(tag for step in kinds for tag in step if tag != OUTSIDE)
     odd = _tags_without_prefix(tags)

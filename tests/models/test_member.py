@@ -201,7 +201,7 @@ def test_a_stopped_ensemble_goes_on_bit_for_bit(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "option", ["head.kind=feedback", "train.lm_loss=0.1", 'embeddings.contextual=["models/lm"]',
-               "data.tag_column=[1, 2]"],
+               "data.tag_column=[1, 2]", "train.readout=ridge"],
 )  # fmt: skip
 def test_models_of_another_kind_are_one_network(option: str) -> None:
     with pytest.raises(ConfigError, match=r"encoder.ensemble_size = 3: expected 1 with "):

@@ -85,6 +85,18 @@ def test_few_sequences_with_few_units_are_read_in_numpy() -> None:
     assert not layer_reader(layer("lstm"), "bf16").packs(1)
 
 
+@pytest.mark.parametrize("padding", [0, 2])
+def test_one_sequence_is_read_with_padding_and_without(padding: int) -> None:
+    made, mask = layer("lstm"), torch.ones(1, 4 + padding, dtype=torch.bool)
+    mask[:, 4:] = False
+    reader, table = layer_reader(made, "fp32"), drawn(7, 5)
+    ids = torch.tensor([[1, 2, 3, 6, *[0] * padding]])
+    states, final = read_layer_cached(made, reader, [reader.project(table, 0)], [ids], mask)
+    expected, last = made.read(table[ids], mask)
+    torch.testing.assert_close(states, expected)
+    torch.testing.assert_close(final, last)
+
+
 @pytest.mark.usefixtures("each_way")
 @pytest.mark.parametrize("connection", ["highway", "residual"])
 @pytest.mark.parametrize("merge", MERGES)

@@ -72,7 +72,7 @@ def read_packed(
 ) -> None:
     """States, as `Recurrence.read_packed` describes it.
 
-    Halves and doubles are left until there are fewer numbers; products with powers of 2 are exact.
+    Factors of 1/2 and 2 are applied where arrays are smaller; products with powers of 2 are exact.
     """
     _, directions, hidden = states.shape
     if directions == 1 and sizes[0] == 1:

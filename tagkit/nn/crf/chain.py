@@ -252,7 +252,7 @@ def _viterbi_one(chain: Chain) -> tuple[Tensor, Tensor]:
     """
     # (time, tags), (before, after), (tags,), (tags,)
     scores, transitions, start, end = (
-        part.detach().cpu().numpy().astype(np.float64)  # a copy: `scores` are written into
+        part.detach().to("cpu", torch.float64, copy=True).numpy()  # `scores` are written into
         for part in (chain.emissions[0], chain.transitions, chain.start, chain.end)
     )
     before, *rows = scores

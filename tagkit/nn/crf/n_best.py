@@ -78,9 +78,9 @@ class _Search:
         self._arriving = np.concatenate([prefixes.arriving, prefixes.end[None]])
         self.tags = np.empty((ranks, batch, time + 1), dtype=np.int64)
         self.totals = np.empty((ranks, batch))
-        # What the best way costs that leaves a path at each token, infinity where ways belong to
-        # the path that this one left, and after the last token; and the same without ways that
-        # were taken since.
+        # What the best way costs that leaves a path at each token; infinity where ways belong to
+        # the path that this one left, and beyond its end. Then the same without ways that were
+        # taken since.
         self._losses = np.empty((ranks, batch, time + 1))
         self._left = np.empty((ranks, batch, time + 1))
         # Of `_left` the least of each path: the score of that way, and its token.
@@ -97,7 +97,7 @@ class _Search:
         self._find_least(self._rows)
 
     def _find_best(self, prefixes: BestPrefixes) -> None:
-        """Tags and losses of the best paths, traced back as in `chain.trace`."""
+        """Tags and losses of the best paths, from the last tags to the first."""
         time, batch, tags = prefixes.scores.shape
         paths, losses = self.tags[0], self._losses[0]
         paths[:, -1] = following = np.full(batch, tags)
@@ -146,7 +146,8 @@ class _Search:
         batch, width = len(self._rows), len(self._times)
         left = self._open[:rank].argmax(0)  # (batch,) rank of the path that is left
         paths = left * batch + self._rows
-        # Where no path is left, scores are minus infinity or their differences, not a number.
+        # Minus infinity, or not a number, where a sentence has no further path. Of a sentence with
+        # infinite scores rank 0 alone has a meaning.
         found = np.fmax(self._open.take(paths), -np.inf, out=self.totals[rank]) > -np.inf
         if not found.any():
             return False
@@ -155,7 +156,7 @@ class _Search:
         self._losses.reshape(-1, width).take(paths, axis=0, out=self._losses[rank])
         self._take_way(rank, paths, at)
         self._trace_back(rank, np.flatnonzero(found & (at > 0)), at)
-        if rank + 1 < len(self.totals):  # nobody leaves the last paths
+        if rank + 1 < len(self.totals):  # the paths of the last rank are not left
             losses = self._losses[rank]
             np.copyto(losses, np.inf, where=self._times >= at[:, None])
             self._left[rank] = losses
@@ -218,9 +219,9 @@ def _at(rows: _Scores, columns: _Ids) -> _Scores:
 
 
 def _losses(ways: _Scores, tag: _Ids) -> _Scores:
-    """(places,) by how much the way with `tag` is better than all others, each 0 or more.
+    """(places,) by how much the way with `tag` is better than all others.
 
-    Infinity where there is no other way, and not a number where there is none at all.
+    0 or more; infinity where there is no other way, and not a number where there is none at all.
 
     Args:
         ways: (places, tags), in which that of `tag` is minus infinity when this returns.

@@ -105,6 +105,24 @@ def test_a_sentence_has_the_same_best_path_and_score_alone_bit_for_bit(chain: Ch
         assert torch.equal(path_total[0], best_score[row])
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+@pytest.mark.parametrize("lengths", [[3], [3, 2]])
+def test_scores_of_every_precision_have_a_best_path_and_stay_as_they_are(
+    lengths: list[int], dtype: torch.dtype
+) -> None:
+    chain = random_chain(lengths, 3, 7)
+    parts = {
+        name: getattr(chain, name).to(dtype)
+        for name in ("emissions", "transitions", "start", "end")
+    }
+    coarse = replace(chain, **parts)
+    exact = replace(chain, **{name: part.double() for name, part in parts.items()})
+    paths, scores = viterbi(coarse)
+    assert all(map(torch.equal, (paths, scores), viterbi(exact)))
+    assert torch.equal(coarse.emissions, exact.emissions.to(dtype))
+    assert torch.equal(exact.emissions, parts["emissions"].double())
+
+
 @given(chains)
 def test_steps_multiply_to_the_probability_of_a_whole_path(chain: Chain) -> None:
     best, _ = viterbi(chain)
