@@ -4,6 +4,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -39,8 +40,14 @@ def unit_of(module: Path) -> str:
     return module.relative_to(PACKAGE).with_suffix("").parts[0]
 
 
+@cache
+def nodes(module: Path) -> list[ast.AST]:
+    """All of a module's syntax, parsed once for all of these tests."""
+    return [*ast.walk(ast.parse(module.read_text("utf-8")))]
+
+
 def imports(module: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(module.read_text("utf-8"))):
+    for node in nodes(module):
         if isinstance(node, ast.Import):
             yield from (name.name for name in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -92,8 +99,7 @@ def test_only_the_console_knows_rich_and_nothing_prints() -> None:
     for module in modules():
         if module.name != "console.py":
             assert not any(name.split(".")[0] == "rich" for name in imports(module)), module
-        tree = ast.parse(module.read_text("utf-8"))
-        called = {n.func.id for n in ast.walk(tree)
+        called = {n.func.id for n in nodes(module)
                   if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}  # fmt: skip
         assert not called & {"print", "eval", "exec", "exit", "quit"}, module
 
@@ -155,7 +161,7 @@ def names_a_task(node: ast.expr) -> bool:
 def test_only_the_table_of_tasks_asks_which_task_it_is() -> None:
     allowed = PACKAGE / "models" / "task_table.py"
     for module in modules():
-        for node in ast.walk(ast.parse(module.read_text("utf-8"))):
+        for node in nodes(module):
             if isinstance(node, ast.Compare):
                 asked = any(map(names_a_task, [node.left, *node.comparators]))
             elif isinstance(node, ast.Match):
