@@ -231,3 +231,14 @@ def test_a_model_of_before_ensembles_is_one_network(tmp_path: Path) -> None:
     (best / "config.toml").write_text(config.replace("ensemble_size = 1\n", ""))
     redigest(best)
     assert len(load(best).model.members) == 1
+
+
+def test_an_ensemble_cannot_be_the_beginning_of_a_model_of_another_kind(tmp_path: Path) -> None:
+    echo = ("encoder.cell=echo-state", "train.readout=gradient")
+    train(of_task(tmp_path, "tag", "encoder.ensemble_size=2", "train.max_epochs=1", *echo))
+    (tmp_path / "model").rename(tmp_path / "base")
+    options = [f"train.init_from={tmp_path / 'base'}", f"output.dir={tmp_path / 'model'}"]
+    ridge = load_config(overrides=[*options, "train.readout=ridge"], flags=tiny.corpus(tmp_path))
+    with pytest.raises(ConfigError, match=r"ensemble_size = 2: expected 1 with train\.readout"):
+        train(ridge)
+    assert not (tmp_path / "model").exists()

@@ -91,7 +91,7 @@ def test_raw_text_stays_raw_text(tmp_path: Path, line: str) -> None:
 word, tag, label = (
     words(),
     words("/|"),
-    st.text(st.characters(categories=("L", "Nd")), min_size=1, max_size=4),
+    st.text(st.characters(categories=("L", "Nd", "Nl", "No")), min_size=1, max_size=4),
 )
 inline = texts("\n\r\t").map(lambda text: "a" + text.strip() + "b")
 tagged = st.lists(sentences(word, tag), min_size=1, max_size=3)
