@@ -230,7 +230,15 @@ def test_the_best_taggings_of_a_text_have_the_text_and_its_offsets(plain: Predic
         assert each.tagged is not None
         assert tuple(token.tag for token in each.tagged.tokens) == each.tags
     words = ["Ada", "visits", "New", "York", "."]
-    assert plain.n_best([words, Sentence(tuple(words))], 3) == [found, found]
+    both = plain.n_best([words, Sentence(tuple(words))], 3)
+    assert len(both) == 2
+    for several in both:
+        assert [each.tags for each in several] == [each.tags for each in found]
+        assert [each.spans for each in several] == [each.spans for each in found]
+        # Two sentences are multiplied at once, so that the last digits may differ.
+        assert [each.probability for each in several] == pytest.approx(
+            [each.probability for each in found]
+        )
 
 
 def test_the_best_taggings_of_a_text_are_those_of_all_pairs_of_its_sentences(

@@ -9,6 +9,7 @@ Jurafsky and Martin, "RNNs and LSTMs", eqs. 13.20-13.27; Goodfellow et al. 2016,
 """
 
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 import torch
@@ -141,10 +142,21 @@ def _read_one(inputs: Floats, recurrent: Floats, states: Floats) -> None:
     np.multiply(states, HALF, out=states)
 
 
-class LSTMNetwork(nn.LSTM, Network):  # type: ignore[misc]
+class LSTMNetwork(nn.LSTM, Network):
     """torch's long short-term memory."""
 
     state_weights = ("weight_hh_l0",)
+
+    def forward(  # type: ignore[override]
+        self, inputs: Tensor, state: tuple[Tensor, Tensor] | None = None
+    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        """As torch's, in 32 bits on a processor that has no layer in bf16."""
+        mixed = inputs.device.type == "cpu" and torch.is_autocast_enabled("cpu")
+        if not mixed or _reads_in_bf16():
+            return super().forward(inputs, state)
+        with torch.autocast("cpu", enabled=False):
+            of_32_bits = None if state is None else (state[0].float(), state[1].float())
+            return super().forward(inputs.float(), of_32_bits)
 
     def steps(self) -> Steps:
         """As described in `Network`."""
@@ -172,6 +184,19 @@ class LSTMNetwork(nn.LSTM, Network):  # type: ignore[misc]
             read=read,
             read_packed=read_packed,
         )
+
+
+@cache
+def _reads_in_bf16() -> bool:
+    """Whether torch's layer runs in bf16 here: oneDNN's needs AVX-512, and torch has no other."""
+    one, gates = torch.zeros(1, 1, 1), torch.zeros(4)
+    weights = (gates.unsqueeze(1), gates.unsqueeze(1), gates, gates)
+    try:
+        with torch.autocast("cpu", torch.bfloat16):
+            torch.lstm(one, (one, one), weights, True, 1, 0.0, False, False, True)
+    except RuntimeError:
+        return False
+    return True
 
 
 def build(inputs: int, hidden: int, options: CellOptions) -> LSTMNetwork:

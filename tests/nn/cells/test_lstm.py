@@ -1,9 +1,11 @@
-"""The LSTM's gates: which of them begins open; and its steps in NumPy, of one sequence."""
+"""The LSTM's gates, its steps in NumPy of one sequence, and mixed precision."""
 
 import numpy as np
 import pytest
+import torch
 from cell_options import CELL_OPTIONS
 
+from tagkit.nn.cells import lstm
 from tagkit.nn.cells.lstm import LSTM, read_packed
 
 
@@ -28,3 +30,27 @@ def test_one_sequence_by_itself_has_the_states_that_it_has_beside_another(scale:
         alone = np.empty((7, 1, 3), np.float32)
         read_packed(inputs[:, part].copy(), [1] * 7, [recurrent[part]], [], alone)
         np.testing.assert_allclose(alone, both[:, part], rtol=1e-6, atol=1e-6)
+
+
+def test_a_processor_without_a_layer_in_bf16_computes_it_in_32_bits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(lstm, "_reads_in_bf16", lambda: False)
+    network = LSTM.build(3, 2, CELL_OPTIONS)
+    inputs = torch.randn(2, 4, 3).bfloat16()
+    states, state = network(inputs.float())
+    later, _ = network(inputs.float(), state)
+    with torch.autocast("cpu", torch.bfloat16):
+        found, after = network(inputs)
+        torch.testing.assert_close(found, states, rtol=0, atol=0)
+        torch.testing.assert_close(network(inputs, after)[0], later, rtol=0, atol=0)
+    found.sum().backward()
+    assert all(parameter.grad is not None for parameter in network.parameters())
+
+
+def test_an_lstm_can_be_computed_in_mixed_precision_here() -> None:
+    network = LSTM.build(3, 2, CELL_OPTIONS)
+    inputs = torch.randn(2, 4, 3)
+    with torch.autocast("cpu", torch.bfloat16):
+        states, _ = network(inputs)
+    torch.testing.assert_close(states.float(), network(inputs)[0], rtol=0.05, atol=0.02)
