@@ -12,7 +12,7 @@ asks it and refuses what cannot be trained on or scored. The rules:
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, pairwise, repeat
+from itertools import chain, islice, pairwise, repeat
 
 from tagkit.errors import DataError, FormatError, shorten
 from tagkit.text.records import Sentence
@@ -36,6 +36,7 @@ _BY_PREFERENCE = ("iob2", "iobes", "bilou", "iob1")
 # A POS tag set with a stray "B-X" is a POS tag set; entities with a stray "B_PER" are a mistake.
 # Between the two: one tag without a prefix for every four with one.
 _ODD_PER_SPAN_TAG = 4
+_ROW = 500  # tags of which the steps are looked at together
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +117,21 @@ def _steps_in(sequences: Iterable[Sequence[str]]) -> Iterator[Step]:
     return pairwise(chain((OUTSIDE,), row))
 
 
+def _kinds_of_steps(sequences: Iterable[Sequence[str]]) -> set[Step]:
+    """The distinct steps of all sequences."""
+    kinds: set[Step] = set()
+    row = [OUTSIDE]
+    for tags in sequences:
+        row += tags
+        row.append(OUTSIDE)
+        # Some hundreds at a time, which stay in the processor's cache, and by zip, which uses one
+        # tuple for all steps that are there already: two thirds of the time of pairwise on all.
+        if len(row) > _ROW:
+            kinds.update(zip(row, islice(row, 1, None), strict=False))
+            del row[:-1]
+    return kinds.union(pairwise(row))
+
+
 def judge(steps: Counter[Step], named: str = "auto", expected: str | None = None) -> Judgement:
     """The scheme that is named, or the one that fits best.
 
@@ -169,7 +185,7 @@ def scheme_of(
         return Detection(PLAIN, 0, 0)
     sequences = [sentence.tags or () for sentence in sentences]
     # Which steps there are is found in half the time of how many of each there are.
-    kinds = Counter({*_steps_in(sequences)})
+    kinds = Counter(_kinds_of_steps(sequences))
     enough = _is_decided(kinds, named, expected)
     steps = kinds if enough else count_steps(sequences)
     found = scheme_of_steps(

@@ -51,7 +51,7 @@ class Block:
     """
 
     lines: tuple[str, ...]
-    rows: tuple[int, ...]
+    rows: Sequence[int]
     sentence: Sentence | None
     first_line: int
 
@@ -86,7 +86,7 @@ class ColumnReader:
         # Keys of the tag columns that no token has had so far, each with the others of its column.
         self._missing_keys: dict[tuple[int, str], dict[str, None]] = {}
         self._document = new_document()  # of the next sentence
-        self._tags: dict[str, str] = {}
+        self._tags = _OneStringEach()
 
     def feed(self, lines: Iterable[str]) -> Iterator[Block]:
         """Blocks that these lines complete.
@@ -100,8 +100,9 @@ class ColumnReader:
         begun = self._lines
         for line in lines:
             begun.append(line)
-            # Most lines are tokens, and this is all that is done for each of them alone.
-            if not line or (line[0] in BLANK and not line.strip(BLANK)):
+            # Most lines are tokens, and this is all that is done for each of them alone. What is
+            # below "!" is empty, or begins with a blank or a control character.
+            if line < "!" and not line.strip(BLANK):
                 yield self._block()
 
     def blocks(self, pieces: Iterable[Iterable[str]]) -> Iterator[Block]:
@@ -217,18 +218,12 @@ class ColumnReader:
         sentence = Sentence(
             words=tuple(columns[layout.token]),
             tags=self._tags_of(columns, layout),
-            features=tuple(
-                values_of(columns[column], column, key)
-                for column, key in zip(layout.features, layout.feature_keys, strict=True)
-            ),
+            features=_features_of(columns, layout) if layout.features else (),
             lines=numbers,
-            columns=tuple(
-                TagColumn(named.name, named.values(columns[named.index]))
-                for named in layout.columns
-            ),
+            columns=_columns_of(columns, layout) if layout.columns else (),
             document=self._document,
         )
-        return Block(lines, tuple(rows), sentence, first)
+        return Block(lines, rows, sentence, first)
 
     def _tags_of(
         self, columns: Mapping[int, Sequence[str]], layout: Layout
@@ -239,12 +234,12 @@ class ColumnReader:
         tags = values_of(columns[layout.tag], layout.tag, layout.tag_key)
         if len(self._tags) > _MAX_TAGS:
             self._tags.clear()
-        return tuple(map(self._tags.setdefault, tags, tags))
+        return tuple(map(self._tags.__getitem__, tags))
 
     def _looked_at(self, lines: Sequence[str], first: int, layout: Layout) -> Table:
         found = list(self._tokens(lines, first, layout))
         columns = dict(enumerate(zip(*(cells for _, cells in found), strict=True)))
-        return [place for place, _ in found], columns
+        return tuple(place for place, _ in found), columns
 
     def _tokens(
         self, lines: Sequence[str], first: int, layout: Layout
@@ -264,6 +259,29 @@ class ColumnReader:
                 if self.on_error is None:
                     raise error
                 self.on_error(error)
+
+
+def _features_of(
+    columns: Mapping[int, Sequence[str]], layout: Layout
+) -> tuple[tuple[str, ...], ...]:
+    return tuple(
+        values_of(columns[column], column, key)
+        for column, key in zip(layout.features, layout.feature_keys, strict=True)
+    )
+
+
+def _columns_of(columns: Mapping[int, Sequence[str]], layout: Layout) -> tuple[TagColumn, ...]:
+    return tuple(
+        TagColumn(named.name, named.values(columns[named.index])) for named in layout.columns
+    )
+
+
+class _OneStringEach(dict[str, str]):
+    """Each string, or the equal one that was asked for before."""
+
+    def __missing__(self, string: str) -> str:
+        """The first of its kind."""
+        return self.setdefault(string, string)
 
 
 def _problem(

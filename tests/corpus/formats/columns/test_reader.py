@@ -129,7 +129,7 @@ def test_blocks_come_as_soon_as_their_blank_line() -> None:
     assert list(reader.feed(["EU\tB-ORG", "rejects\tO"])) == []
     [block] = reader.feed([""])
     assert block.sentence == Sentence(("EU", "rejects"), ("B-ORG", "O"))
-    assert block == Block(("EU\tB-ORG", "rejects\tO", ""), (0, 1), block.sentence, 1)
+    assert block == Block(("EU\tB-ORG", "rejects\tO", ""), range(2), block.sentence, 1)
 
 
 @pytest.mark.parametrize("separator", [" ", "\t", "  ", " \t"])
