@@ -9,14 +9,16 @@ The corpora are not part of the project; they are expected beside it, as in benc
 """
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
 from tagkit.config import load_config
 from tagkit.corpus.dataset import LabelKinds
+from tagkit.corpus.formats.columns.layout import DOCSTART
 from tagkit.corpus.formats.pieces import Writing
 from tagkit.corpus.formats.table import FORMATS
 from tagkit.corpus.splits import read_split
@@ -129,8 +131,10 @@ def _read(corpus: Corpus, path: Path) -> tuple[tuple[Sentence, ...], str | None]
         return tuple(sentences), None
     scheme = "iob2" if has_spans(split.scheme) else split.scheme
     assert scheme is not None  # a corpus that is read for its tags has one
-    # Words and tags alone: parts of speech beside chunks are not what the curves compare.
-    plain = (Sentence(s.words, convert(s.tags or (), scheme)) for s in sentences)
+    # Words, tags and documents alone: parts of speech beside chunks are not what is compared.
+    plain = (
+        Sentence(s.words, convert(s.tags or (), scheme), document=s.document) for s in sentences
+    )
     return tuple(plain), scheme
 
 
@@ -189,7 +193,18 @@ def _write(path: Path, sentences: Sequence[Sentence], format: str) -> None:
     records = sentences if format == "columns" else [_document(s) for s in sentences]
     writing = Writing(plain=False, single=True, note=lambda text: None)
     pieces = FORMATS[format].write(records, writing)
-    path.write_text("".join(piece.text for piece in pieces), encoding="utf-8", newline="\n")
+    marks = _marks(sentences) if format == "columns" else repeat("")
+    text = "".join(mark + piece.text for mark, piece in zip(marks, pieces, strict=False))
+    path.write_text(text, encoding="utf-8", newline="\n")
+
+
+def _marks(sentences: Sequence[Sentence]) -> Iterator[str]:
+    """What stands before each sentence: a line where a document begins that the corpus marks."""
+    before = None
+    for sentence in sentences:
+        begins = sentence.document != before and (sentence.document or -1) > 0
+        yield f"{DOCSTART}\tO\n\n" if begins else ""
+        before = sentence.document
 
 
 def _document(sentence: Sentence) -> Document:

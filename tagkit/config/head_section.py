@@ -6,6 +6,7 @@ from pydantic import Field
 
 from tagkit.config.option import BY_GRADIENT, CLASSES, TAGS, TEXT, Needs, Option, Section
 from tagkit.config.values import (
+    Auto,
     Pooling,
     Probability,
     Share,
@@ -31,6 +32,15 @@ class HeadConfig(Section):
     constrain: Annotated[
         Literal["auto", "none", "decode", "train"],
         Option("When only the legal transitions of the tag scheme are allowed.", tasks=TAGS),
+    ] = "auto"
+    # In prediction alone; "auto" is of `training/defaults.py`. Krishnan and Manning 2006.
+    label_consistency: Annotated[
+        Auto | Share,
+        Option(
+            "How far the scores of a name that a document has several times are moved to their "
+            "mean, from 0 to 1; auto: 0.5 for spans where train marks documents, else 0.",
+            tasks=("tag",),
+        ),
     ] = "auto"
     # Networks whose whole state is h, or h and c, so that a search can continue any hypothesis.
     feedback_cell: Annotated[

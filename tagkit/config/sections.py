@@ -35,6 +35,7 @@ FORMER_DEFAULTS: Mapping[str, Any] = MappingProxyType(
         # Of every task, language models among them.
         "encoder.locked_dropout": DEFAULT_LOCKED_DROPOUT,
         "encoder.word_dropout": DEFAULT_WORD_DROPOUT,
+        "head.label_consistency": 0.0,
         "train.lr": 0.003,
         "train.batch_size": 32,
         "train.max_epochs": 20,
@@ -71,6 +72,23 @@ class Config(Section):
     def reads_units(self) -> bool:
         """Whether units of data.unit stand in place of words, as in a task without tags."""
         return self.data.unit != "word" and not _VECTOR_OF_EACH_WORD.serves(self.task)
+
+    @property
+    def label_consistency(self) -> float:
+        """`head.label_consistency` as a number; 0 where it is not resolved."""
+        share = self.head.label_consistency
+        return 0.0 if share == "auto" else share
+
+    @property
+    def document_words(self) -> int:
+        """Words of a document that are predicted together; 0 where sentences are one by one."""
+        together = self.encoder.context == "document" or self.label_consistency
+        return self.encoder.context_words if together else 0
+
+    @property
+    def marked_documents_only(self) -> bool:
+        """Whether a file in which nothing marks documents is none: it may have no end."""
+        return self.encoder.context != "document"
 
     @model_validator(mode="after")
     def _fits_together(self) -> "Config":
@@ -113,6 +131,10 @@ class Config(Section):
             if self.head.label_weights:
                 raise ValueError(
                     "head.label_weights is for one tag column; data.tag_column names a list"
+                )
+            if self.label_consistency:
+                raise ValueError(
+                    "head.label_consistency is for one tag column; data.tag_column names a list"
                 )
         columns = [str(column) for column in self.data.tag_columns]
         for name in self.head.column_weights:

@@ -27,9 +27,13 @@ from tagkit.text.records import Sentence
 _MAX_WIDENING = 8
 
 
-def document_numbers(sentences: Sequence[Sentence], limit: int) -> Ids | None:
+def document_numbers(
+    sentences: Sequence[Sentence], limit: int, *, marked_only: bool = False
+) -> Ids | None:
     """`documents` of some sentences, none of more than `limit` words; None for a limit of 0."""
-    return np.array(parts_of(sentences, limit), dtype=np.int64) if limit else None
+    if not limit:
+        return None
+    return np.array(parts_of(sentences, limit, marked_only=marked_only), dtype=np.int64)
 
 
 def documents_of_rows(indices: Ids, documents: Ids | None) -> Tensor | None:

@@ -16,13 +16,19 @@ _Item = TypeVar("_Item")
 class DocumentWindows(Generic[_Item]):
     """Gathers items, and gives them back in windows of some words, each of at least one item."""
 
-    def __init__(self, window_words: int, document_words: int, max_length: int) -> None:
+    def __init__(
+        self, window_words: int, document_words: int, max_length: int, *, marked_only: bool = False
+    ) -> None:
         """A window ends before it has more than `window_words`; the others as `DocumentParts`.
 
         With `document_words` of 0 each item is a document.
         """
         self._window_words = window_words
-        self._parts = DocumentParts(document_words, max_length) if document_words else None
+        self._parts = (
+            DocumentParts(document_words, max_length, marked_only=marked_only)
+            if document_words
+            else None
+        )
         self._window: list[_Item] = []
         self._words = 0  # of the window
         self._open: list[_Item] = []  # of a document that may go on

@@ -212,8 +212,9 @@ class Predictor(SentencePredictor):
             several,
             window_words,
             self._batches.check_features,
-            document_words=self.config.encoder.document_words,
+            document_words=self.config.document_words,
             max_length=max_length,
+            marked_only=self.config.marked_documents_only,
         )
         return (answer for window in windows for answer in self.predict(window, **options))
 

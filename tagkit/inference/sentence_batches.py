@@ -9,9 +9,10 @@ from tagkit.config import Config
 from tagkit.errors import DataError
 from tagkit.features.bucketing import Ids
 from tagkit.features.document_batches import batches_to_predict
-from tagkit.features.encoding import index
+from tagkit.features.encoding import Indexed, index
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.inference.arguments import check_words
+from tagkit.inference.label_consistency import in_agreement, stretches
 from tagkit.inference.word_cache import WordCache
 from tagkit.limits import BATCH_TOKENS
 from tagkit.models.device import leave_threads_of_parent
@@ -58,6 +59,8 @@ class SentenceBatches:
     ) -> Iterator[tuple[Ids, SentenceBatch]]:
         """The batches, each with the indices of its sentences.
 
+        With label consistency they come with their states, in which names agree.
+
         Raises:
             DataError: a sentence without words, or without the feature columns that the model was
                 trained with.
@@ -69,8 +72,27 @@ class SentenceBatches:
         leave_threads_of_parent()
         # In training a new cache for each call, as the weights have changed since the last one.
         cache = self.cache or self._new_cache()
+        config = self._config
+        if not config.label_consistency or len(sentences) == 1:  # at once, as one is all there is
+            yield from self._batches(sentences, self._indexed(sentences), cache, batch_size)
+            return
+        for start, documents in stretches(sentences, config):
+            part = sentences[start : start + len(documents)]
+            indexed = self._indexed(part)
+            found = self._batches(part, indexed, cache, batch_size)
+            for indices, batch in in_agreement(
+                self._model, found, indexed, documents, config.label_consistency
+            ):
+                yield indices + start, batch
+
+    def _indexed(self, sentences: Sequence[Sentence]) -> Indexed:
         words = self._config.encoder.document_words
-        indexed = index(sentences, self._vocabulary, document_words=words)
+        return index(sentences, self._vocabulary, document_words=words)
+
+    def _batches(
+        self, sentences: Sequence[Sentence], indexed: Indexed, cache: WordCache, batch_size: int
+    ) -> Iterator[tuple[Ids, SentenceBatch]]:
+        """Batches of sentences, with the indices of these."""
         # Rows of all batches before the first one: a later call could move them, and replace the
         # table.
         row_of = cache.rows(indexed.distinct)

@@ -235,14 +235,19 @@ def _added(windows: DocumentWindows[Block], blocks: Sequence[Block]) -> Iterator
 
 
 def _document_windows(config: Config, options: StreamOptions) -> DocumentWindows[Any]:
-    """Windows of `WINDOW_WORDS` words, each of whole documents where the model reads these."""
-    return DocumentWindows(WINDOW_WORDS, config.encoder.document_words, options.max_length)
+    """Windows of `WINDOW_WORDS` words, each of whole documents where these matter."""
+    return DocumentWindows(
+        WINDOW_WORDS,
+        config.document_words,
+        options.max_length,
+        marked_only=config.marked_documents_only,
+    )
 
 
 def _note_cut(
     windows: DocumentWindows[Any], source: Source, config: Config, options: StreamOptions
 ) -> None:
-    if windows.cut:
+    if windows.cut and config.encoder.document_words:
         limit = config.encoder.context_words
         options.note(
             f"{source.name}: a document has more than {limit:,} words; such documents are read in "

@@ -15,6 +15,7 @@ def windows_of(
     *,
     document_words: int = 0,
     max_length: int | None = None,
+    marked_only: bool = False,
 ) -> Iterator[list[Input]]:
     """Cut inputs into windows of about `words` words, each of at least one input.
 
@@ -25,11 +26,16 @@ def windows_of(
         inputs: anything; what is no input is refused.
         words: number of words that end a window.
         check: raises a DataError for a sentence that the model cannot read.
-        document_words: maximum number of words of a document that the model reads as one sequence,
-            which no window cuts; 0 if it reads each sentence by itself.
+        document_words: maximum number of words of a document that are predicted together, which no
+            window cuts; 0 if each sentence is by itself.
         max_length: as for `DocumentParts`.
+        marked_only: as for `DocumentParts`.
     """
-    parts = DocumentParts(document_words, max_length) if document_words else None
+    parts = (
+        DocumentParts(document_words, max_length, marked_only=marked_only)
+        if document_words
+        else None
+    )
     window: list[Input] = []
     count, failure = 0, None
     iterator = iter(inputs)

@@ -240,6 +240,7 @@ class TagTask(Task):
         check_no_classes(config, vocabulary, vocabulary_file)
         check_features(config, vocabulary, vocabulary_file)
 
+    @torch.inference_mode()
     def decode(
         self,
         context: ModelContext,
@@ -247,7 +248,8 @@ class TagTask(Task):
         options: PredictionOptions,
     ) -> list[Prediction]:
         """Tags and spans."""
-        output = context.model.output(batch.tokens, batch.words, confidence=options.confidence)
+        model, mask = context.model, batch.tokens.mask
+        output = model.output_of(*batch.read(model), mask, confidence=options.confidence)
         return tag_predictions(context, output, batch.sentences)
 
     def join(
@@ -270,7 +272,7 @@ class TagTask(Task):
         """The best paths of the head."""
         model = context.model
         assert isinstance(model, Tagger)
-        states, _ = model.read(batch.tokens, batch.words)  # (batch, time, hidden)
+        states, _ = batch.read(model)  # (batch, time, hidden)
         lengths = [len(sentence) for sentence in batch.sentences]
         paths, log_probs = model.head.n_best(states, batch.tokens.mask, count)
         return tag_alternatives(context, paths, log_probs, lengths)
@@ -285,7 +287,7 @@ class TagTask(Task):
         """From the factors of the tags' path, as the probabilities of predicted spans are."""
         model = context.model
         assert isinstance(model, Tagger)
-        states, _ = model.read(batch.tokens, batch.words)  # (batch, time, hidden)
+        states, _ = batch.read(model)  # (batch, time, hidden)
         mask = batch.tokens.mask
         paths, learnt = gold_paths(context, batch.sentences, mask)
         found = model.head.confidence(states, mask, paths, model.continuation)

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from torch import Tensor
+
 from tagkit.config import Config
 from tagkit.features.batch import Tokens
 from tagkit.features.column_labels import ColumnLabels
@@ -67,11 +69,17 @@ class SentenceBatch:
         sentences: in the order of the batch.
         tokens: of these; their rows are rows of `words`.
         words: the distinct words, with what is kept of each.
+        states: (batch, time, hidden) and (batch, hidden), where they have been read already.
     """
 
     sentences: Sequence[Sentence]
     tokens: Tokens
     words: CachedWords
+    states: tuple[Tensor, Tensor] | None = None
+
+    def read(self, model: Model) -> tuple[Tensor, Tensor]:
+        """Hidden states of all tokens, and final states, for the heads of the model."""
+        return self.states or model.read(self.tokens, self.words)
 
 
 @dataclass(frozen=True, slots=True)

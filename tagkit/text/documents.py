@@ -6,6 +6,7 @@ the document: neither on how its file is read nor on what is predicted together.
 """
 
 from collections.abc import Iterable
+from itertools import groupby
 
 from tagkit.text.records import Sentence
 
@@ -13,15 +14,19 @@ from tagkit.text.records import Sentence
 class DocumentParts:
     """Finds where a part of a document begins, given sentences in their order."""
 
-    def __init__(self, limit: int, max_length: int | None = None) -> None:
+    def __init__(
+        self, limit: int, max_length: int | None = None, *, marked_only: bool = False
+    ) -> None:
         """The parts of any documents.
 
         Args:
             limit: maximum number of words in a part; a longer sentence is a part of its own.
             max_length: number of words of the longest sentence that is not read in windows, which
                 are no part of a document; None where all are read whole.
+            marked_only: whether sentences of a document that nothing marks stand by themselves.
         """
         self.limit = limit
+        self.marked_only = marked_only
         self.max_length = max_length
         self.cut = False  # whether a document was longer than the limit
         self._document: int | None = None
@@ -39,6 +44,8 @@ class DocumentParts:
     def begins(self, sentence: Sentence) -> bool:
         """Whether a part begins with this sentence, which is then the last one that was seen."""
         document, words = sentence.document, len(sentence)
+        if self.marked_only and document is not None and document < 0:
+            document = None
         if self.max_length is not None and words > self.max_length:
             document = None
         continues = document is not None and document == self._document
@@ -49,10 +56,17 @@ class DocumentParts:
         return begins
 
 
-def parts_of(sentences: Iterable[Sentence], limit: int) -> list[int]:
+def parts_of(sentences: Iterable[Sentence], limit: int, *, marked_only: bool = False) -> list[int]:
     """The number of each sentence's part, from 0; sentences of one part follow each other."""
-    parts, number, found = DocumentParts(limit), -1, []
+    parts, number, found = DocumentParts(limit, marked_only=marked_only), -1, []
     for sentence in sentences:
         number += parts.begins(sentence)
         found.append(number)
     return found
+
+
+def count_marked(sentences: Iterable[Sentence]) -> int:
+    """Number of documents of two sentences or more, of those that the corpus marks."""
+    numbers = (sentence.document for sentence in sentences)
+    groups = ((number, sum(1 for _ in group)) for number, group in groupby(numbers))
+    return sum(number is not None and number >= 0 and size > 1 for number, size in groups)

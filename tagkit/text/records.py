@@ -14,12 +14,17 @@ from tagkit.text.json_text import INTERNAL, Record
 # it comes from. The values are those of JSON.
 Extra = tuple[tuple[str, Any], ...]
 
-_documents = count()
+_documents = count(1)
 
 
 def new_document() -> int:
     """The number of a document, which no other one of this process has."""
     return next(_documents)
+
+
+def unmarked_document() -> int:
+    """The same of a file, or its beginning, in which nothing marks a document: below zero."""
+    return -next(_documents)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +58,7 @@ class Sentence(Record):
         extra: what else its record has, such as an id; empty where that was not asked for.
         document: number of the document that it belongs to, which the sentences before and after it
             share if they are of the same one; None where it is not known, or stands by itself.
+            Below zero where nothing in the file marks it: all until the first mark is one.
     """
 
     # Tuples, so that sentences can be keys: duplicates are found by their words.

@@ -18,9 +18,11 @@ from tagkit.config import (
     DEFAULT_LOCKED_DROPOUT,
     DEFAULT_WORD_DROPOUT,
     Config,
+    training_scheme,
     with_options,
 )
 from tagkit.errors import ConfigError
+from tagkit.text.schemes import has_spans
 from tagkit.text.units import UNIT_NAMES
 from tagkit.wording import Setting, plural
 
@@ -39,6 +41,9 @@ _AFFIX_DIM, _MAX_AFFIX_SENTENCES = 50, 200
 _EPOCHS, _MIN_STEPS = 20, 600
 # Likewise without a better score: epochs, and steps.
 _PATIENCE, _MIN_PATIENCE_STEPS = 8, 250
+
+# Of the way of a name's scores to their mean in its document, with 0.3 to 0.7 much the same.
+_LABEL_CONSISTENCY = 0.5
 
 # Of language models: units of a segment, streams of a batch, the fewest segments of a stream.
 _SEGMENTS = {"word": 35, "character": 100, "bpe": 50}
@@ -61,7 +66,9 @@ class Chosen:
     reason: str
 
 
-def choose_by_size(config: Config, sentences: int, tokens: int, unit: str = "sentence") -> Chosen:
+def choose_by_size(
+    config: Config, sentences: int, tokens: int, unit: str = "sentence", documents: int = 0
+) -> Chosen:
     """Replace each "auto" by a number.
 
     Args:
@@ -69,6 +76,7 @@ def choose_by_size(config: Config, sentences: int, tokens: int, unit: str = "sen
         sentences: of the training corpus, long ones cut into windows.
         tokens: of the training corpus.
         unit: what the task calls an example.
+        documents: of several sentences that the training corpus marks.
     """
     train = config.train
     chosen: dict[str, Any] = {}
@@ -103,6 +111,13 @@ def choose_by_size(config: Config, sentences: int, tokens: int, unit: str = "sen
         chosen["embeddings.affix_dim"] = dim
         if with_vectors:
             parts.append(f"{'affixes' if dim else 'no affixes'} beside the vectors")
+    size = plural(sentences, unit)
+    if config.head.label_consistency == "auto":
+        marks = documents > 1 and has_spans(training_scheme(config)) and not config.data.tag_columns
+        chosen["head.label_consistency"] = _LABEL_CONSISTENCY if marks else 0.0
+        if marks:
+            parts.append(f"label consistency {_LABEL_CONSISTENCY:g}")
+            size += f" and marks {documents:,} documents of several"
     if train.bptt == "auto":
         chosen["train.bptt"] = DEFAULT_BPTT
     # The same for every corpus: nothing to be said of its size.
@@ -110,7 +125,7 @@ def choose_by_size(config: Config, sentences: int, tokens: int, unit: str = "sen
         chosen["encoder.locked_dropout"] = DEFAULT_LOCKED_DROPOUT
     if config.encoder.word_dropout == "auto":
         chosen["encoder.word_dropout"] = DEFAULT_WORD_DROPOUT
-    reason = f"{', '.join(parts)}: train has {plural(sentences, unit)}" if parts else ""
+    reason = f"{', '.join(parts)}: train has {size}" if parts else ""
     return Chosen(with_options(config, chosen) if chosen else config, reason)
 
 

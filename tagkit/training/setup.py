@@ -33,6 +33,7 @@ from tagkit.models.transfer import (
     inherit_options,
     pretrained_vectors,
 )
+from tagkit.text.documents import count_marked
 from tagkit.text.records import Sentence
 from tagkit.text.units import UNIT_NAMES
 from tagkit.training.contextual import load_contextual, read_corpus, refuse_base, with_states
@@ -131,8 +132,12 @@ def resolve(config: Config, corpus: Corpus | None = None) -> Resolved:
     # Of a text that is larger than memory the units are counted once.
     tokens = replace(corpus.train, sentences=sentences).tokens
     unit = task.describe(config).unit
-    choose = choose_by_size if task.annotates else choose_for_text
-    chosen = choose(config, len(sentences), tokens, unit)
+    if task.annotates:
+        # A text that is read whole is no document of several sentences.
+        documents = 0 if task.is_whole else count_marked(corpus.train.sentences)
+        chosen = choose_by_size(config, len(sentences), tokens, unit, documents)
+    else:
+        chosen = choose_for_text(config, len(sentences), tokens, unit)
     return Resolved(
         task=task,
         config=chosen.config,

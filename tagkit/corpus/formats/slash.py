@@ -10,14 +10,14 @@ from tagkit.corpus.formats.options import Reading
 from tagkit.corpus.formats.pieces import Piece, Writing, cannot_hold, one_file
 from tagkit.corpus.formats.source import Source
 from tagkit.errors import shorten
-from tagkit.text.records import Sentence, new_document
+from tagkit.text.records import Sentence, unmarked_document
 
 _BLANKS = " \t"
 
 
 def read_slash(source: Source, reading: Reading) -> Iterator[Sentence]:
     """The sentences of a file with slash tags."""
-    document = new_document()  # the format has no mark between two of them
+    document = unmarked_document()  # the format has no mark between two of them
     for number, line in source.numbered():
         cells = [cell for cell in line.replace("\t", " ").split(" ") if cell]
         if not cells:

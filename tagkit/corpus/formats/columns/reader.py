@@ -33,7 +33,7 @@ from tagkit.corpus.formats.columns.layout import (
 )
 from tagkit.corpus.formats.columns.regular import Table, regular_columns, regular_conllu
 from tagkit.errors import DataError, FormatError, shorten
-from tagkit.text.records import Sentence, TagColumn, new_document
+from tagkit.text.records import Sentence, TagColumn, new_document, unmarked_document
 from tagkit.wording import Message, Setting, listed, plural
 
 
@@ -85,7 +85,7 @@ class ColumnReader:
         self._number = 0  # of lines in blocks that are done
         # Keys of the tag columns that no token has had so far, each with the others of its column.
         self._missing_keys: dict[tuple[int, str], dict[str, None]] = {}
-        self._document = new_document()  # of the next sentence
+        self._document = unmarked_document()  # of the next sentence
         self._tags = _OneStringEach()
 
     def feed(self, lines: Iterable[str]) -> Iterator[Block]:
