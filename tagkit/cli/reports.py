@@ -164,6 +164,8 @@ def info_lines(name: str, bundle: "Bundle") -> Iterator[str]:
             yield f"{what:<11} {listed([*map(label_cell, shown)], MAX_LABELS)}"
     if words := config.encoder.document_words:
         yield f"context     documents, up to {plural(words, 'word')} as one sequence"
+    if share := config.label_consistency:
+        yield f"consistency scores of a name go {share:g} of the way to their mean in its document"
     if description.reads_columns:
         columns = [config.data.token_column or "FORM or 0", *config.data.feature_columns]
         yield f"reads       columns {', '.join(str(column) for column in columns)}"

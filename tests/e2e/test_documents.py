@@ -189,6 +189,10 @@ def test_info_says_that_a_model_reads_documents(prepared: Prepared) -> None:
     assert said in lines(prepared.config)
     plain = with_options(prepared.config, {"encoder.context": "sentence"})
     assert lines(plain) == [line for line in lines(prepared.config) if line != said]
+    share = "consistency scores of a name go 0.5 of the way to their mean in its document"
+    assert share in lines(plain)
+    apart = with_options(plain, {"head.label_consistency": 0})
+    assert lines(apart) == [line for line in lines(plain) if line != share]
 
 
 def test_the_sentences_of_a_text_are_read_as_one_document(prepared: Prepared) -> None:

@@ -33,6 +33,15 @@ def test_an_item_waits_for_the_end_of_its_document() -> None:
     assert gathered(99, 99, max_length=4) == ["ab", "cd", "e", "|fg"]
 
 
+def test_an_item_of_a_document_that_nothing_marks_need_not_wait() -> None:
+    windows = DocumentWindows[Sentence](99, 99, 99, marked_only=True)
+    found = []
+    for item in (sentence("a", -1), sentence("b", -1), sentence("c", 2), sentence("d", 2)):
+        found += [*windows.add(item, len(item), item), *windows.ready()]
+    assert names(found) == ["a", "b"]
+    assert names([windows.rest()]) == ["cd"]
+
+
 def test_windows_end_before_they_are_too_long_and_between_documents() -> None:
     for limit, wanted in ((99, []), (5, ["ab"]), (7, ["abc"])):
         windows = DocumentWindows[Sentence](limit, 99, 99)
@@ -51,3 +60,10 @@ def test_inputs_of_one_document_are_in_one_window() -> None:
     assert cut(1, 99) == ["ab", "c", "d", "efg"]
     assert cut(5, 99) == ["abc", "defg"]
     assert cut(1, 7) == ["ab", "c", "d", "ef", "g"]
+    unmarked = [sentence("a", -1), sentence("b", -1), *ITEMS[2:]]
+    apart, together = ["a", "b", "c", "d", "efg"], ["ab", "c", "d", "efg"]
+    for marked_only, wanted in ((True, apart), (False, together)):
+        windows = windows_of(
+            unmarked, 1, lambda _: None, document_words=99, max_length=99, marked_only=marked_only
+        )
+        assert names(windows) == wanted

@@ -198,6 +198,8 @@ def test_a_list_is_for_the_task_tag_without_weights_of_labels(tmp_path: Path) ->
         "found task = 'both'",
         ("head.label_weights={NOUN=2.0}",): "head.label_weights is for one tag column; "
         "data.tag_column names a list",
+        ("head.label_consistency=0.5",): "head.label_consistency is for one tag column; "
+        "data.tag_column names a list",
         ('data.tag_column=["UPOS", "upos"]',): 'data.tag_column = ["UPOS", "upos"]: expected one '
         "column or more, each once",
         ("head.column_weights={XPOS=0.5}",): "head.column_weights names 'XPOS', which is not in "

@@ -2,8 +2,8 @@
 
 import pickle
 
-from tagkit.text.documents import DocumentParts, parts_of
-from tagkit.text.records import Sentence, new_document
+from tagkit.text.documents import DocumentParts, count_marked, parts_of
+from tagkit.text.records import Sentence, new_document, unmarked_document
 from tagkit.text.windows import cut
 
 
@@ -17,6 +17,21 @@ def test_neighbours_of_one_document_are_one_part_up_to_the_limit() -> None:
     assert parts_of(found, 6) == [0, 0, 1, 2, 3, 4, 4, 5, 6]
     assert parts_of(found, 10) == [0, 0, 1, 2, 3, 4, 4, 4, 5]
     assert parts_of(found, 1) == list(range(9))
+
+
+def test_what_nothing_marks_may_be_no_document() -> None:
+    found = sentences((-4, 1), (-4, 1), (5, 1), (5, 1), (-6, 1), (0, 1), (0, 1))
+    assert parts_of(found, 9) == [0, 0, 1, 1, 2, 3, 3]
+    assert parts_of(found, 9, marked_only=True) == [0, 1, 2, 2, 3, 4, 4]
+    assert new_document() > 0 > unmarked_document()
+
+
+def test_marked_documents_of_several_sentences_are_counted() -> None:
+    assert count_marked([]) == 0
+    found = sentences(
+        (-4, 1), (-4, 1), (5, 1), (5, 1), (6, 1), (None, 1), (None, 1), (0, 1), (0, 2)
+    )
+    assert count_marked(found) == 2
 
 
 def test_parts_say_whether_one_was_cut_and_may_go_on() -> None:

@@ -93,10 +93,35 @@ def test_the_choice_is_said_in_a_sentence_and_nothing_where_all_is_given() -> No
     texts = choose_by_size(load_config(), 100, 1400, "text").reason
     assert texts == reason.replace("sentences", "texts")
     options = [*(f"train.{name}=1" for name in NAMES), "embeddings.affix_dim=3"]
-    options += ["train.bptt=3", "encoder.locked_dropout=0.1", "encoder.word_dropout=0"]
+    options += [
+        "train.bptt=3",
+        "head.label_consistency=0",
+        "encoder.locked_dropout=0.1",
+        "encoder.word_dropout=0",
+    ]
     found = choose_by_size(load_config(None, options), 100, 1400)
     assert found.config == load_config(None, options)
     assert found.reason == ""
+
+
+@pytest.mark.parametrize(
+    ("documents", "scheme", "share"),
+    [(0, "iob2", 0.0), (1, "iob2", 0.0), (2, "iob2", 0.5), (2, "iobes", 0.5), (2, "labels", 0.0)],
+)
+def test_names_of_spans_agree_where_the_corpus_marks_documents(
+    documents: int, scheme: str, share: float
+) -> None:
+    config = load_config(None, [f"data.scheme={scheme}"])
+    found = choose_by_size(config, 100, 1400, documents=documents)
+    assert found.config.label_consistency == share
+    said = ", label consistency 0.5: train has 100 sentences and marks 2 documents of several"
+    assert found.reason.endswith(said if share else "0.012: train has 100 sentences")
+    columns = load_config(None, ["data.tag_column=['UPOS','MISC.NER']", "data.scheme=iob2"])
+    assert choose_by_size(columns, 100, 1400, documents=9).config.label_consistency == 0
+    kept = choose_by_size(
+        load_config(None, ["head.label_consistency=0.2"]), 100, 1400, documents=documents
+    )
+    assert kept.config.label_consistency == 0.2
 
 
 def test_the_numbers_are_in_the_models_configuration(tmp_path: Path) -> None:

@@ -399,7 +399,7 @@ def saved(folder: Path) -> dict[str, Tensor]:
 def test_steps_are_taken_in_training_mode_and_dev_is_scored_outside_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    modes: dict[str, list[bool]] = {"forward": [], "output": []}
+    modes: dict[str, list[bool]] = {"forward": [], "read": []}
 
     def recorded(name: str) -> None:
         whole = getattr(Model, name)
@@ -413,12 +413,12 @@ def test_steps_are_taken_in_training_mode_and_dev_is_scored_outside_it(
         monkeypatch.setattr(Model, name, call)
 
     recorded("forward")
-    recorded("output")
+    recorded("read")
     trained = train(of_task(tmp_path, "tag", "embeddings.char_dropout=0.5"))
     # Ten steps and the loss of dev in one batch, twice: steps also after dev was scored.
     assert modes["forward"] == 2 * (10 * [True] + [False])
-    assert len(modes["output"]) >= 2
-    assert not any(modes["output"])
+    assert len(modes["read"]) >= 2
+    assert not any(modes["read"])
     kept = load(tmp_path / "model")
     expected = kept.predict("Ada visits Rome .", confidence=True)
     for predictor in (trained.predictor, kept):  # of new words, and of words that it has seen
