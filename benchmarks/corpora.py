@@ -9,16 +9,14 @@ The corpora are not part of the project; they are expected beside it, as in benc
 """
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import repeat
 from pathlib import Path
 from typing import Any
 
 from tagkit.config import load_config
 from tagkit.corpus.dataset import LabelKinds
-from tagkit.corpus.formats.columns.layout import DOCSTART
 from tagkit.corpus.formats.pieces import Writing
 from tagkit.corpus.formats.table import FORMATS
 from tagkit.corpus.splits import read_split
@@ -193,18 +191,8 @@ def _write(path: Path, sentences: Sequence[Sentence], format: str) -> None:
     records = sentences if format == "columns" else [_document(s) for s in sentences]
     writing = Writing(plain=False, single=True, note=lambda text: None)
     pieces = FORMATS[format].write(records, writing)
-    marks = _marks(sentences) if format == "columns" else repeat("")
-    text = "".join(mark + piece.text for mark, piece in zip(marks, pieces, strict=False))
-    path.write_text(text, encoding="utf-8", newline="\n")
-
-
-def _marks(sentences: Sequence[Sentence]) -> Iterator[str]:
-    """What stands before each sentence: a line where a document begins that the corpus marks."""
-    before = None
-    for sentence in sentences:
-        begins = sentence.document != before and (sentence.document or -1) > 0
-        yield f"{DOCSTART}\tO\n\n" if begins else ""
-        before = sentence.document
+    # Column files mark where a document of the corpus begins.
+    path.write_text("".join(piece.text for piece in pieces), encoding="utf-8", newline="\n")
 
 
 def _document(sentence: Sentence) -> Document:

@@ -174,6 +174,8 @@ def _pieces_of(job: _Job, items: Sequence[Item], converted: Converted) -> Iterat
     detection = _detection(job, [item for item in items if isinstance(item, Sentence)])
     plain = detection is not None and not has_spans(detection.scheme)
     _note_lost_lines(job)
+    if job.format.is_grid and not job.target.is_grid and job.target.holds != "text":
+        _note_lost_marks(job, items)
     # A writer takes records of one class, so whatever was read becomes that first.
     written: Iterator[Item]
     if job.target.holds == "tags":
@@ -225,10 +227,11 @@ def _as_sentences(job: _Job, items: Sequence[Item]) -> Iterator[Sentence]:
         # Looked at again: tags of documents were made just now from their spans.
         _note_schemes(job, job.scheme, _detection(job, sentences))
     for sentence in sentences:
+        if not job.format.is_grid:  # a text of its own has no mark, and gets none
+            sentence = replace(sentence, document=None)
         if job.scheme and sentence.tags:
-            yield replace(sentence, tags=convert(sentence.tags, job.scheme))
-        else:
-            yield sentence
+            sentence = replace(sentence, tags=convert(sentence.tags, job.scheme))
+        yield sentence
 
 
 def _as_documents(job: _Job, items: Sequence[Item], *, plain: bool) -> Iterator[Document]:
@@ -291,6 +294,13 @@ def _note_lost_lines(job: _Job) -> None:
         job.reading.note(
             "of CoNLL-U, words and tags are taken: other columns and comments are left out, "
             "multiword tokens and empty nodes too"
+        )
+
+
+def _note_lost_marks(job: _Job, items: Sequence[Item]) -> None:
+    if any(isinstance(item, Sentence) and (item.document or 0) > 0 for item in items):
+        job.reading.note(
+            f"{job.target.name} has no place for marks of documents: they are left out"
         )
 
 

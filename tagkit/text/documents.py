@@ -65,6 +65,12 @@ def parts_of(sentences: Iterable[Sentence], limit: int, *, marked_only: bool = F
     return found
 
 
+def begins_marked(sentence: Sentence, before: Sentence | None) -> bool:
+    """Whether a document that its file marks begins with a sentence, given the one before it."""
+    own = sentence.document
+    return own is not None and own > 0 and (before is None or own != before.document)
+
+
 def count_marked(sentences: Iterable[Sentence]) -> int:
     """Number of documents of two sentences or more, of those that the corpus marks."""
     numbers = (sentence.document for sentence in sentences)

@@ -24,6 +24,7 @@ from tagkit.corpus.formats.columns.layout import (
 from tagkit.corpus.formats.columns.reader import Block
 from tagkit.corpus.formats.pieces import Piece, Writing, cannot_hold
 from tagkit.errors import FormatError, shorten
+from tagkit.text.documents import begins_marked
 from tagkit.text.records import Sentence
 from tagkit.wording import Message, Setting
 
@@ -167,6 +168,7 @@ def write_conllu(items: Iterable[Sentence], writing: Writing) -> Iterator[Piece]
     """Sentences as CoNLL-U: plain labels in UPOS, tags of spans in MISC as NER=B-X."""
     noted = False
     first: Sentence | None = None
+    before: Sentence | None = None
     last, repeated = "", 1
     for item in items:
         first = first or item
@@ -185,7 +187,9 @@ def write_conllu(items: Iterable[Sentence], writing: Writing) -> Iterator[Piece]
         # Sentences of one text share its id, and sent_id has to be one of its own.
         repeated = repeated + 1 if name and name == last else 1
         last, name = name, f"{name}-{repeated}" if repeated > 1 else name
-        yield Piece("", "".join(f"{line}\n" for line in _lines(item, writing.plain, name)))
+        mark = "# newdoc\n" if begins_marked(item, before) else ""
+        before = item
+        yield Piece("", mark + "".join(f"{line}\n" for line in _lines(item, writing.plain, name)))
 
 
 def _name(item: Sentence) -> str:

@@ -7,6 +7,7 @@ from tagkit.corpus.formats.columns.layout import BLANK, DOCSTART, Layout, is_cel
 from tagkit.corpus.formats.columns.reader import Block
 from tagkit.corpus.formats.pieces import Piece, Writing, cannot_hold
 from tagkit.errors import shorten
+from tagkit.text.documents import begins_marked
 from tagkit.text.records import Sentence
 from tagkit.wording import plural
 
@@ -51,8 +52,12 @@ def replace_tags(block: Block, layout: Layout, tags: Sequence[str]) -> Iterator[
 
 
 def write_columns(items: Iterable[Sentence], writing: Writing) -> Iterator[Piece]:
-    """A line a token, with tabs between word, features and tag; a blank line after a sentence."""
+    """A line a token, with tabs between word, features and tag; a blank line after a sentence.
+
+    Where the source marks that a document begins, so does a line, as in CoNLL-2003.
+    """
     first: Sentence | None = None
+    before: Sentence | None = None
     for item in items:
         first = first or item
         if item.labels:
@@ -70,7 +75,14 @@ def write_columns(items: Iterable[Sentence], writing: Writing) -> Iterator[Piece
             for cell in cells:
                 _check(item, cell, len(columns))
         rows = ("\t".join(cells) for cells in zip(*columns, strict=True))
-        yield Piece("", "".join(f"{row}\n" for row in rows) + "\n")
+        mark = ""
+        if begins_marked(item, before):
+            mark = "\t".join(
+                [DOCSTART, *("-X-" for _ in item.features), *(["O"] if item.tags else [])]
+            )
+            mark += "\n\n"
+        before = item
+        yield Piece("", mark + "".join(f"{row}\n" for row in rows) + "\n")
 
 
 def _check(item: Sentence, cell: str, width: int) -> None:
