@@ -72,6 +72,36 @@ def test_columns_become_json_and_come_back(tmp_path: Path) -> None:
     )  # fmt: skip
 
 
+MARKED = "a B-X\n\n-DOCSTART- O\n\nb O\n\nc O\n\n-DOCSTART- O\nd B-X\n"
+
+
+def test_marks_of_documents_stay_between_columns_and_conllu(tmp_path: Path) -> None:
+    conllu, _ = convert(tmp_path, MARKED, "conllu")
+    lines = [line for line in conllu.split("\n") if line]
+    assert [line[:8].strip() for line in lines] == [
+        "1\ta\t_\t_", "# newdoc", "1\tb\t_\t_", "1\tc\t_\t_", "# newdoc", "1\td\t_\t_",
+    ]  # fmt: skip
+    columns, _ = convert(tmp_path, conllu, "columns", name="a.conllu", tag_column="MISC.NER")
+    assert columns == ("a\tB-X\n\n-DOCSTART-\tO\n\nb\tO\n\nc\tO\n\n-DOCSTART-\tO\n\nd\tB-X\n\n")
+    assert convert(tmp_path, columns, "conllu")[0].count("# newdoc") == 2
+
+
+def test_marks_of_documents_that_a_format_cannot_hold_are_reported(tmp_path: Path) -> None:
+    for target in ("jsonl-tokens", "jsonl-spans", "slash"):
+        said = f"{target} has no place for marks of documents: they are left out"
+        assert said in convert(tmp_path, MARKED, target)[1]
+        plain = MARKED.replace("-DOCSTART- O\n", "")
+        assert said not in convert(tmp_path, plain, target)[1]
+
+
+def test_texts_become_columns_without_marks(tmp_path: Path) -> None:
+    texts = '{"text": "a b", "spans": []}\n{"text": "c", "spans": []}\n'
+    for target in ("columns", "conllu"):
+        written, _ = convert(tmp_path, texts, target, name="a.jsonl")
+        assert "DOCSTART" not in written
+        assert "newdoc" not in written
+
+
 def test_tokens_become_a_text_with_spans_and_come_back(tmp_path: Path) -> None:
     written, notes = convert(tmp_path, "New NNP B-LOC\nYork NNP I-LOC\n! . O\n", "jsonl-spans")
     assert written == (
