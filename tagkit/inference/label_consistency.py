@@ -13,24 +13,26 @@ from dataclasses import replace
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from tagkit.config import Config
 from tagkit.features.bucketing import Ids
 from tagkit.features.document_batches import document_numbers
 from tagkit.features.encoding import Indexed
 from tagkit.features.repeated_words import RepeatedWords, repeated_words
-from tagkit.limits import WINDOW_WORDS
 from tagkit.models.model import Model
 from tagkit.models.task_records import SentenceBatch
 from tagkit.nn.group_means import toward_means
 from tagkit.text.records import Sentence
 
+# The states of so many words are held at a time: 80 MB with 2 x 200 units. A stretch of fewer words
+# has smaller batches, which are read more slowly.
+_STRETCH_WORDS = 50_000
+
 IndexedBatches = Iterable[tuple[Ids, SentenceBatch]]  # with the indices of its sentences
 
 
 def stretches(sentences: Sequence[Sentence], config: Config) -> Iterator[tuple[int, Ids]]:
-    """Stretches of whole documents, whose size bounds memory: the states of all of it are held.
+    """Stretches of whole documents, which are read at a time.
 
     Args:
         sentences: at least one.
@@ -47,7 +49,7 @@ def stretches(sentences: Sequence[Sentence], config: Config) -> Iterator[tuple[i
     # (sentences,) the stretch of each sentence, which is that of its document's first one.
     before = np.cumsum([0, *(len(sentence) for sentence in sentences[:-1])])
     firsts = np.flatnonzero(np.diff(documents, prepend=-1))
-    stretch = (before // WINDOW_WORDS)[firsts][documents]
+    stretch = (before // _STRETCH_WORDS)[firsts][documents]
     for part in np.split(np.arange(len(sentences)), np.flatnonzero(np.diff(stretch)) + 1):
         yield int(part[0]), documents[part] - documents[part[0]]
 
@@ -76,22 +78,22 @@ def _moved(
     repeated: RepeatedWords,
     share: float,
 ) -> IndexedBatches:
-    read = [(indices, batch, *batch.read(model)) for indices, batch in batches]
-    # (batch, time, hidden) of each -> (tokens, hidden), in the order of the batches
-    each = [states[batch.tokens.mask] for _, batch, states, _ in read]
-    flat = torch.cat(each)
-    order = np.concatenate([indexed.positions(indices)[1] for indices, *_ in read])
-    rows = torch.from_numpy(np.argsort(order)[repeated.tokens]).to(flat.device)
-    groups = torch.from_numpy(repeated.groups).to(flat.device)
-    moved = torch.split(toward_means(flat, rows, groups, share), [len(own) for own in each])
-    return [
-        (indices, replace(batch, states=(_padded(own, batch.tokens.mask), final)))
-        for (indices, batch, _, final), own in zip(read, moved, strict=True)
-    ]
-
-
-def _padded(flat: Tensor, mask: Tensor) -> Tensor:
-    """(tokens, hidden) states of a batch, row by row -> (batch, time, hidden), 0 on padding."""
-    padded = flat.new_zeros((*mask.shape, flat.shape[1]))
-    padded[mask] = flat
-    return padded
+    group_of = np.full(len(indexed.numbers), -1)  # (tokens,)
+    group_of[repeated.tokens] = repeated.groups
+    read, mentions, groups = [], [], []
+    for indices, batch in batches:
+        states, final = batch.read(model)  # (batch, time, hidden) and (batch, hidden)
+        filled, tokens = indexed.positions(indices)
+        own = group_of[tokens]
+        # Rows and columns of the mentions in the batch.
+        axes = (torch.from_numpy(axis[own >= 0]) for axis in filled.nonzero())
+        cells = tuple(axis.to(states.device) for axis in axes)
+        read.append((indices, replace(batch, states=(states, final))))
+        mentions.append((states, cells))
+        groups.append(own[own >= 0])
+    each = [states[cells] for states, cells in mentions]  # (mentions of the batch, hidden)
+    numbers = torch.from_numpy(np.concatenate(groups)).to(each[0].device)
+    moved = torch.split(toward_means(torch.cat(each), numbers, share), [*map(len, each)])
+    for (states, cells), found in zip(mentions, moved, strict=True):
+        states[cells] = found  # in place: nobody else has these states
+    return read

@@ -117,7 +117,7 @@ def test_a_document_has_the_same_answers_alone_and_in_batches_of_any_size(
     each = [[s for s in given if s.document == n] for n in dict.fromkeys(s.document for s in given)]
     assert_same([one for document in each for one in annotated(half, document)], wanted)
     with monkeypatch.context() as patch:
-        patch.setattr("tagkit.inference.label_consistency.WINDOW_WORDS", 10)
+        patch.setattr("tagkit.inference.label_consistency._STRETCH_WORDS", 10)
         assert_same(annotated(half, given), wanted)
     in_stream = list(half.stream(given, confidence=True, window_words=1))
     assert [tuple(t.tag for t in one.tokens) for one in in_stream] == [one.tags for one in wanted]
@@ -172,7 +172,7 @@ def test_stretches_are_of_whole_documents_one_after_the_other(
 ) -> None:
     given = sentences(60)
     for size in (1, 10, 25, 10**6):
-        monkeypatch.setattr("tagkit.inference.label_consistency.WINDOW_WORDS", size)
+        monkeypatch.setattr("tagkit.inference.label_consistency._STRETCH_WORDS", size)
         cut = [(start, numbers) for start, numbers in stretches(given, half.config)]
         assert [start for start, _ in cut] == [0, *np.cumsum([len(n) for _, n in cut])][:-1]
         assert sum(len(numbers) for _, numbers in cut) == len(given)

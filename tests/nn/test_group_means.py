@@ -8,28 +8,20 @@ from hypothesis import strategies as st
 from tagkit.nn.group_means import toward_means
 
 
-@given(st.lists(st.integers(-1, 3), min_size=1, max_size=12), st.sampled_from([0.0, 0.3, 1.0]))
-def test_each_row_of_a_group_is_moved_and_no_other_one(numbers: list[int], share: float) -> None:
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=12), st.sampled_from([0.0, 0.3, 1.0]))
+def test_each_row_is_moved_toward_the_mean_of_its_group(numbers: list[int], share: float) -> None:
     values = np.random.default_rng(len(numbers)).normal(size=(len(numbers), 3))
-    own = np.array(numbers)
-    rows = np.flatnonzero(own >= 0)
-    groups = np.unique(own[rows], return_inverse=True)[1]
-    found = toward_means(
-        torch.from_numpy(values), torch.from_numpy(rows), torch.from_numpy(groups), share
-    )
+    groups = np.unique(numbers, return_inverse=True)[1]
+    found = toward_means(torch.from_numpy(values), torch.from_numpy(groups), share)
     wanted = values.copy()
     for row, number in enumerate(numbers):
-        if number >= 0:
-            members = [values[other] for other, same in enumerate(numbers) if same == number]
-            wanted[row] += share * (sum(members) / len(members) - values[row])
+        members = [values[other] for other, same in enumerate(numbers) if same == number]
+        wanted[row] += share * (sum(members) / len(members) - values[row])
     np.testing.assert_allclose(found.numpy(), wanted, rtol=0, atol=1e-12)
-    kept = [row for row, number in enumerate(numbers) if number < 0]
-    assert np.array_equal(found.numpy()[kept], values[kept])  # bit for bit
 
 
 def test_what_is_not_a_number_stays_in_its_group() -> None:
     values = torch.tensor([[float("nan")], [1.0], [3.0], [5.0]])
-    rows, groups = torch.tensor([0, 1, 2, 3]), torch.tensor([0, 0, 1, 1])
-    found = toward_means(values, rows, groups, 0.5)
+    found = toward_means(values, torch.tensor([0, 0, 1, 1]), 0.5)
     assert found.isnan().tolist() == [[True], [True], [False], [False]]
     assert found[2:].tolist() == [[3.5], [4.5]]
