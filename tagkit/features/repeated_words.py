@@ -27,6 +27,11 @@ class RepeatedWords:
     groups: Ids
 
 
+def name_of(word: str) -> str:
+    """What all mentions of a name share; empty for a word that is none."""
+    return word.lower() if word[:1].isupper() else ""
+
+
 def repeated_words(indexed: Indexed, documents: Ids) -> RepeatedWords:
     """The names that documents repeat.
 
@@ -39,8 +44,8 @@ def repeated_words(indexed: Indexed, documents: Ids) -> RepeatedWords:
     names: dict[str, int] = {}
     of_words = np.array(
         [
-            names.setdefault(word.lower(), len(names)) if word[:1].isupper() else -1
-            for word in indexed.distinct
+            names.setdefault(name, len(names)) if name else -1
+            for name in map(name_of, indexed.distinct)
         ],
         dtype=np.int64,
     )

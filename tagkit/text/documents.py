@@ -6,7 +6,6 @@ the document: neither on how its file is read nor on what is predicted together.
 """
 
 from collections.abc import Iterable
-from itertools import groupby
 
 from tagkit.text.records import Sentence
 
@@ -69,10 +68,3 @@ def begins_marked(sentence: Sentence, before: Sentence | None) -> bool:
     """Whether a document that its file marks begins with a sentence, given the one before it."""
     own = sentence.document
     return own is not None and own > 0 and (before is None or own != before.document)
-
-
-def count_marked(sentences: Iterable[Sentence]) -> int:
-    """Number of documents of two sentences or more, of those that the corpus marks."""
-    numbers = (sentence.document for sentence in sentences)
-    groups = ((number, sum(1 for _ in group)) for number, group in groupby(numbers))
-    return sum(number is not None and number >= 0 and size > 1 for number, size in groups)

@@ -11,6 +11,7 @@ from tagkit.config import Config
 from tagkit.corpus.dataset import Split
 from tagkit.corpus.splits import Corpus
 from tagkit.evaluation.criterion import Criterion, check_label
+from tagkit.evaluation.metrics import Kind
 from tagkit.features.encoding import Encoded
 from tagkit.features.examples import Examples
 from tagkit.features.unit_dropout import UnitDropout
@@ -33,12 +34,12 @@ from tagkit.models.transfer import (
     inherit_options,
     pretrained_vectors,
 )
-from tagkit.text.documents import count_marked
 from tagkit.text.records import Sentence
 from tagkit.text.units import UNIT_NAMES
 from tagkit.training.contextual import load_contextual, read_corpus, refuse_base, with_states
 from tagkit.training.corpus_vocabulary import learn_vocabulary
 from tagkit.training.defaults import choose_by_size, choose_for_text
+from tagkit.training.name_labels import alike_in_documents
 from tagkit.training.run_settings import refuse_unsolvable
 from tagkit.wording import listed, plural, shown_name
 
@@ -133,9 +134,9 @@ def resolve(config: Config, corpus: Corpus | None = None) -> Resolved:
     tokens = replace(corpus.train, sentences=sentences).tokens
     unit = task.describe(config).unit
     if task.annotates:
-        # A text that is read whole is no document of several sentences.
-        documents = 0 if task.is_whole else count_marked(corpus.train.sentences)
-        chosen = choose_by_size(config, len(sentences), tokens, unit, documents)
+        spans = [*task.kinds(config)] == [Kind.SPANS] and not task.is_whole
+        alike = alike_in_documents(corpus.train.sentences) if spans else 0.0
+        chosen = choose_by_size(config, len(sentences), tokens, unit, alike)
     else:
         chosen = choose_for_text(config, len(sentences), tokens, unit)
     return Resolved(

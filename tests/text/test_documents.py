@@ -2,7 +2,7 @@
 
 import pickle
 
-from tagkit.text.documents import DocumentParts, count_marked, parts_of
+from tagkit.text.documents import DocumentParts, begins_marked, parts_of
 from tagkit.text.records import Sentence, new_document, unmarked_document
 from tagkit.text.windows import cut
 
@@ -26,12 +26,13 @@ def test_what_nothing_marks_may_be_no_document() -> None:
     assert new_document() > 0 > unmarked_document()
 
 
-def test_marked_documents_of_several_sentences_are_counted() -> None:
-    assert count_marked([]) == 0
-    found = sentences(
-        (-4, 1), (-4, 1), (5, 1), (5, 1), (6, 1), (None, 1), (None, 1), (0, 1), (0, 2)
-    )
-    assert count_marked(found) == 2
+def test_a_document_begins_where_its_mark_stands() -> None:
+    found = sentences((-4, 1), (-4, 1), (5, 1), (5, 1), (6, 1), (None, 1), (6, 1))
+    begins = [
+        begins_marked(one, before) for one, before in zip(found, [None, *found], strict=False)
+    ]
+    assert begins == [False, False, True, False, True, False, True]
+    assert begins_marked(found[2], None)
 
 
 def test_parts_say_whether_one_was_cut_and_may_go_on() -> None:

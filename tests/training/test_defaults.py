@@ -1,5 +1,6 @@
 """What is chosen from the size of the corpus, and that what is given is kept."""
 
+import json
 import math
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from tagkit.config import load_config
 from tagkit.errors import ConfigError
 from tagkit.training.defaults import batch_size_for, choose_by_size, choose_for_text, lr_for
+from tagkit.training.setup import resolve
 from tagkit.training.trainer import train
 
 NAMES = ("batch_size", "max_epochs", "patience", "lr")
@@ -105,23 +107,47 @@ def test_the_choice_is_said_in_a_sentence_and_nothing_where_all_is_given() -> No
 
 
 @pytest.mark.parametrize(
-    ("documents", "scheme", "share"),
-    [(0, "iob2", 0.0), (1, "iob2", 0.0), (2, "iob2", 0.5), (2, "iobes", 0.5), (2, "labels", 0.0)],
-)
-def test_names_of_spans_agree_where_the_corpus_marks_documents(
-    documents: int, scheme: str, share: float
-) -> None:
-    config = load_config(None, [f"data.scheme={scheme}"])
-    found = choose_by_size(config, 100, 1400, documents=documents)
+    ("alike", "share", "said"),
+    [
+        (0.0, 0.0, "0.012: train has 100 sentences"),
+        (0.849, 0.0, "0.012: train has 100 sentences"),
+        (0.85, 0.5, ", label consistency 0.5: train has 100 sentences, whose documents label 85 % "
+                    "of recurring names alike"),
+    ],
+)  # fmt: skip
+def test_names_agree_where_those_of_the_corpus_do(alike: float, share: float, said: str) -> None:
+    found = choose_by_size(load_config(), 100, 1400, alike=alike)
     assert found.config.label_consistency == share
-    said = ", label consistency 0.5: train has 100 sentences and marks 2 documents of several"
-    assert found.reason.endswith(said if share else "0.012: train has 100 sentences")
-    columns = load_config(None, ["data.tag_column=['UPOS','MISC.NER']", "data.scheme=iob2"])
-    assert choose_by_size(columns, 100, 1400, documents=9).config.label_consistency == 0
-    kept = choose_by_size(
-        load_config(None, ["head.label_consistency=0.2"]), 100, 1400, documents=documents
-    )
-    assert kept.config.label_consistency == 0.2
+    assert found.reason.endswith(said)
+    columns = load_config(None, ["data.tag_column=['UPOS','MISC.NER']"])
+    assert choose_by_size(columns, 100, 1400, alike=alike).config.label_consistency == 0
+    given_ = load_config(None, ["head.label_consistency=0.2"])
+    assert choose_by_size(given_, 100, 1400, alike=alike).config.label_consistency == 0.2
+
+
+@pytest.mark.parametrize(
+    ("options", "mark", "share"),
+    [
+        ([], "-DOCSTART- O\n\n", 0.5),
+        ([], "", 0.0),
+        (["data.scheme=labels"], "-DOCSTART- O\n\n", 0.0),
+        (["task=both"], "", 0.0),
+    ],
+)
+def test_a_run_looks_at_the_names_of_its_corpus(
+    tmp_path: Path, options: list[str], mark: str, share: float
+) -> None:
+    if options == ["task=both"]:
+        word = {"tokens": ["Ada", "likes", "Rome"], "tags": ["B-P", "O", "B-L"]}
+        text = "".join(json.dumps({**word, "label": label}) + "\n" for label in "xy" * 20)
+    else:
+        sentences = "Ada B-P\nlikes O\nRome B-L\n\n" * 5
+        text = f"{mark}{sentences}" * 8
+    for name in ("train", "dev"):
+        (tmp_path / f"{name}.x").write_text(text, "utf-8")
+    files = {f"data.{name}_file": str(tmp_path / f"{name}.x") for name in ("train", "dev")}
+    config = load_config(None, options, {**files, "output.dir": str(tmp_path / "model")})
+    assert resolve(config).config.label_consistency == share
 
 
 def test_the_numbers_are_in_the_models_configuration(tmp_path: Path) -> None:
