@@ -38,8 +38,8 @@ class HeadConfig(Section):
         Auto | Share,
         Option(
             "How far the scores of a name that a document has several times are moved to their "
-            "mean, from 0 to 1; auto: 0.5 for spans if documents of train label names alike, else "
-            "0.",
+            "mean, from 0 to 1.",
+            "0.5 for spans if documents of train label names alike, else 0",
             tasks=("tag",),
         ),
     ] = "auto"
