@@ -38,7 +38,7 @@ class HeadConfig(Section):
         Auto | Share,
         Option(
             "How far the scores of a name that a document has several times are moved to their "
-            "mean, from 0 to 1.",
+            "mean: from 0 to 1, or auto.",
             "0.5 for spans if documents of train label names alike, else 0",
             tasks=("tag",),
         ),
