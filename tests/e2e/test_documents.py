@@ -17,6 +17,7 @@ from steps import computed
 from tagkit.cli.reports import info_lines
 from tagkit.config import Config, load_config, with_options
 from tagkit.corpus.files import read
+from tagkit.corpus.splits import read_split
 from tagkit.errors import ConfigError, Interrupted, TrainingError
 from tagkit.features.batch import Batch
 from tagkit.inference.predictor import Predictor, load
@@ -258,6 +259,50 @@ def test_commands_cut_no_document_and_say_where_one_is_read_in_parts(
         "plain.conll: a document has more than 60 words; such documents are read in parts of up to "
         "so many, as in training"
     ) in " ".join(program("predict", model, plain).err.split())
+
+
+@pytest.mark.slow
+def test_commands_bring_the_mentions_of_a_name_together_in_every_window_and_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    program, model = Program(monkeypatch, capfdbinary), tmp_path / "model"
+    tiny.corpus(tmp_path)
+    for name in ("train", "dev", "test"):
+        with_marks(tmp_path / f"{name}.conll")
+    # One epoch: the model is unsure of names, so that their other mentions count.
+    trained = train(tiny.small(tmp_path, "train.max_epochs=1", "train.lr=0.015"))
+    assert trained.predictor.config.label_consistency == 0.5
+    file = tmp_path / "many.conll"
+    file.write_text((tmp_path / "train.conll").read_text("utf-8") * 3, "utf-8")
+    predictor = load(model)
+    sentences = [*read(file)]
+    apart = with_options(predictor.config, {"head.label_consistency": 0.0})
+    plain = Predictor(predictor.model, predictor.vocabulary, apart, CPU)
+    wanted, without = (
+        [
+            tag
+            for one in each.annotate(sentences, batch_size=128, confidence=False)
+            for tag in one.tags
+        ]
+        for each in (predictor, plain)
+    )
+    assert wanted != without
+    for window, workers in ((1, 1), (40, 1), (40, 2), (10**6, 1)):
+        with monkeypatch.context() as patch:
+            patch.setattr("tagkit.inference.stream.WINDOW_WORDS", window)
+            ended = program("predict", model, file, "--workers", workers)
+        assert ended.code == 0
+        lines = ended.out.split("\n")
+        assert [line.split()[-1] for line in lines if line[:1] not in ("", "-")] == wanted
+        assert "a document has more than" not in ended.err
+    # Scored as training scored it, and without marks as without the option.
+    data, needs = predictor.config.data, predictor.task.needs
+    dev = read_split(str(tmp_path / "dev.conll"), data, needs, data.scheme, of_model=True)
+    assert predictor.score(dev).headline == trained.dev.headline
+    unmarked = tmp_path / "unmarked.conll"
+    unmarked.write_text(file.read_text("utf-8").replace("-DOCSTART-\tO\n\n", ""), "utf-8")
+    lines = program("predict", model, unmarked).out.split("\n")
+    assert [line.split()[-1] for line in lines if line] == without
 
 
 def to_the_end(folder: Path, after: int) -> None:
