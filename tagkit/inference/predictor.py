@@ -188,7 +188,8 @@ class Predictor(SentencePredictor):
             on_removed: as for `predict`, of each window.
             window_words: number of words, roughly, that are read before they are predicted
                 together. With 1 each input is answered before the next is taken, which is slow. A
-                `Sentence` of a document waits for the others of it if the model reads documents.
+                `Sentence` of a document waits for the others of it if the model reads documents, or
+                has label consistency.
 
         Raises:
             DataError: as for `predict`; or the inputs are a single text.

@@ -117,7 +117,8 @@ class SentencePredictor:
 
         Args:
             sentences: with the feature columns of training; their own tags and classes are ignored.
-                A model that reads documents reads neighbours of one `document` as one sequence.
+                A model that reads documents reads neighbours of one `document` as one sequence;
+                with label consistency the mentions of a name in them help to decide on each other.
             batch_size: maximum number of sentences in a batch, or of documents.
             confidence: whether to compute probabilities.
             max_length: maximum number of words in a sentence; a tagger reads longer ones in
