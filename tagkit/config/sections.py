@@ -87,7 +87,7 @@ class Config(Section):
 
     @property
     def marked_documents_only(self) -> bool:
-        """Whether a file in which nothing marks documents is none: it may have no end."""
+        """Whether sentences that no mark puts into a document are predicted one by one."""
         return self.encoder.context != "document"
 
     @model_validator(mode="after")

@@ -174,7 +174,7 @@ def _pieces_of(job: _Job, items: Sequence[Item], converted: Converted) -> Iterat
     detection = _detection(job, [item for item in items if isinstance(item, Sentence)])
     plain = detection is not None and not has_spans(detection.scheme)
     _note_lost_lines(job)
-    if job.format.is_grid and not job.target.is_grid and job.target.holds != "text":
+    if not job.target.is_grid:
         _note_lost_marks(job, items)
     # A writer takes records of one class, so whatever was read becomes that first.
     written: Iterator[Item]
@@ -218,6 +218,7 @@ def _same_lines(job: _Job, converted: Converted) -> Iterator[Piece]:
 def _as_sentences(job: _Job, items: Sequence[Item]) -> Iterator[Sentence]:
     """For formats of tagged tokens."""
     sentences = list(to_sentences(items, job.reading))
+    marked = {item.document for item in items if isinstance(item, Sentence)}
     keeps_text = job.target.name == CONLLU  # in `# text` and MISC
     if not keeps_text and any(sentence.text is not None for sentence in sentences):
         job.reading.note(
@@ -227,7 +228,7 @@ def _as_sentences(job: _Job, items: Sequence[Item]) -> Iterator[Sentence]:
         # Looked at again: tags of documents were made just now from their spans.
         _note_schemes(job, job.scheme, _detection(job, sentences))
     for sentence in sentences:
-        if not job.format.is_grid:  # a text of its own has no mark, and gets none
+        if sentence.document not in marked:  # of a text of its own, which has no mark
             sentence = replace(sentence, document=None)
         if job.scheme and sentence.tags:
             sentence = replace(sentence, tags=convert(sentence.tags, job.scheme))

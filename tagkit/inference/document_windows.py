@@ -58,6 +58,12 @@ class DocumentWindows(Generic[_Item]):
         if parts is None or not parts.may_continue:
             yield from self._close()
 
+    def end(self) -> Iterator[list[_Item]]:
+        """End the document: a mark has come. Yields the windows that are complete."""
+        if self._parts is not None:
+            self._parts.end()
+        yield from self._close()
+
     def ready(self) -> Iterator[list[_Item]]:
         """The items that wait for no other one, as a window."""
         if self._window:

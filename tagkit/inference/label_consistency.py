@@ -88,12 +88,15 @@ def _moved(
         # Rows and columns of the mentions in the batch.
         axes = (torch.from_numpy(axis[own >= 0]) for axis in filled.nonzero())
         cells = tuple(axis.to(states.device) for axis in axes)
-        read.append((indices, replace(batch, states=(states, final))))
+        # What has been read is held no longer: states of language models are the largest of it.
+        tokens_read = replace(batch.tokens, contextual=None)
+        read.append((indices, replace(batch, tokens=tokens_read, states=(states, final))))
         mentions.append((states, cells))
         groups.append(own[own >= 0])
-    each = [states[cells] for states, cells in mentions]  # (mentions of the batch, hidden)
-    numbers = torch.from_numpy(np.concatenate(groups)).to(each[0].device)
+    # (mentions of the batch, hidden). On the CPU: a GPU adds the rows of a group in any order.
+    each = [states[cells].cpu() for states, cells in mentions]
+    numbers = torch.from_numpy(np.concatenate(groups))
     moved = torch.split(toward_means(torch.cat(each), numbers, share), [*map(len, each)])
     for (states, cells), found in zip(mentions, moved, strict=True):
-        states[cells] = found  # in place: nobody else has these states
+        states[cells] = found.to(states.device)  # in place: nobody else has these states
     return read

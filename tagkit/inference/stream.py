@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from tagkit.config import Config
-from tagkit.corpus.formats.columns.layout import column_options
+from tagkit.corpus.formats.columns.layout import Layout, begins_document, column_options
 from tagkit.corpus.formats.columns.reader import Block, ColumnReader
 from tagkit.corpus.formats.options import Reading
 from tagkit.corpus.formats.recognition import find_format
@@ -209,7 +209,7 @@ def _columns(
 
     for blocks in map(reader.feed, source.pieces()):
         ready, error = usable(blocks)
-        for window in _added(windows, ready):
+        for window in _added(windows, ready, reader.layout):
             yield Blocks(source.name, window, reader.layout)
         if error is not None:
             if rest := windows.rest():
@@ -227,9 +227,14 @@ def _columns(
         raise error
 
 
-def _added(windows: DocumentWindows[Block], blocks: Sequence[Block]) -> Iterator[list[Block]]:
+def _added(
+    windows: DocumentWindows[Block], blocks: Sequence[Block], layout: Layout | None
+) -> Iterator[list[Block]]:
     """The windows that these blocks complete, and all of them that wait for no other one."""
     for block in blocks:
+        # A document ends with the mark of the next one, not only with its first sentence.
+        if block.sentence is None and layout is not None and begins_document(block.lines, layout):
+            yield from windows.end()
         yield from windows.add(block, len(block.rows), block.sentence)
     yield from windows.ready()
 

@@ -9,6 +9,7 @@ import pytest
 from marks import mostly_slow
 
 from tagkit.config import DataConfig
+from tagkit.corpus import files
 from tagkit.corpus.convert import convert_corpus
 from tagkit.corpus.formats.file_sets import write_folder
 from tagkit.corpus.formats.table import FORMATS, target_format
@@ -92,6 +93,18 @@ def test_marks_of_documents_that_a_format_cannot_hold_are_reported(tmp_path: Pat
         assert said in convert(tmp_path, MARKED, target)[1]
         plain = MARKED.replace("-DOCSTART- O\n", "")
         assert said not in convert(tmp_path, plain, target)[1]
+
+
+def test_records_of_a_program_keep_their_marks(tmp_path: Path) -> None:
+    path = tmp_path / "a.conll"
+    path.write_text(MARKED, "utf-8")
+    records = [*files.read(path)]
+    for name, mark in (("b.conllu", "# newdoc"), ("b.conll", "-DOCSTART-")):
+        files.write(records, tmp_path / name)
+        assert (tmp_path / name).read_text("utf-8").count(mark) == 2
+    notes: list[str] = []
+    files.write(records, tmp_path / "b.slash", to="slash", note=notes.append)
+    assert "slash has no place for marks of documents: they are left out" in notes
 
 
 def test_texts_become_columns_without_marks(tmp_path: Path) -> None:

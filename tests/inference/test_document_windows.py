@@ -42,6 +42,15 @@ def test_an_item_of_a_document_that_nothing_marks_need_not_wait() -> None:
     assert names([windows.rest()]) == ["cd"]
 
 
+def test_a_mark_ends_a_document_before_the_next_one_has_a_sentence() -> None:
+    windows = DocumentWindows[Sentence](99, 99, 99)
+    first, second = sentence("a", 1), sentence("b", 1)
+    for item in (first, second):
+        assert [*windows.add(item, len(item), item), *windows.ready()] == []
+    assert names([*windows.end(), *windows.ready()]) == ["ab"]
+    assert windows.rest() == []
+
+
 def test_windows_end_before_they_are_too_long_and_between_documents() -> None:
     for limit, wanted in ((99, []), (5, ["ab"]), (7, ["abc"])):
         windows = DocumentWindows[Sentence](limit, 99, 99)
