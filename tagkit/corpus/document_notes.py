@@ -1,4 +1,4 @@
-"""What a training corpus tells of its documents, where the encoder reads these as one sequence."""
+"""What a training corpus tells of its documents, where an option depends on them."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -36,5 +36,23 @@ def with_document_note(train: Split, limit: int) -> Split:
         f"read in parts of up to {limit:,} words (",
         Setting("encoder.context_words"),
         ")",
+    )
+    return replace(train, notes=(*train.notes, said))
+
+
+def with_consistency_note(train: Split, share: float) -> Split:
+    """The corpus, with a note where no two of its sentences are in a document that is marked.
+
+    Args:
+        train: the corpus that is learnt from.
+        share: `head.label_consistency`, as it was asked for.
+    """
+    numbers = [sentence.document for sentence in train.sentences]
+    if any(left == right and (left or 0) > 0 for left, right in pairwise(numbers)):
+        return train
+    said = Message(
+        f"{train.path}: no mark (-DOCSTART-, # newdoc) puts two sentences into one document; ",
+        Setting("head.label_consistency", f"{share:g}"),
+        " changes the answers for texts and marked files alone",
     )
     return replace(train, notes=(*train.notes, said))

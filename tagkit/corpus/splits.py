@@ -11,7 +11,7 @@ from tagkit.config import Config, DataConfig
 from tagkit.corpus.alignment import to_sentences
 from tagkit.corpus.class_counts import check_classes, check_variety, several_classes
 from tagkit.corpus.dataset import LabelKinds, Split, draw, hold_out
-from tagkit.corpus.document_notes import with_document_note
+from tagkit.corpus.document_notes import with_consistency_note, with_document_note
 from tagkit.corpus.expected_labels import format_with_labels, holds_nothing, other_column
 from tagkit.corpus.formats.columns.layout import NO_TAGS, Layout
 from tagkit.corpus.formats.options import Item, Reading, source_of
@@ -116,6 +116,8 @@ def as_corpus(
     seed, by_document = config.train.seed, config.encoder.context == "document"
     if by_document:
         train = with_document_note(train, config.encoder.context_words)
+    elif config.label_consistency:
+        train = with_consistency_note(train, config.label_consistency)
     if dev is None:
         train, dev = hold_out(train, config.data.dev_fraction, seed, by_document=by_document)
     if config.data.train_sentences:  # after dev is held out, which is the same for every number

@@ -85,6 +85,21 @@ def test_a_corpus_without_documents_is_refused_and_one_without_marks_is_noted(
     assert load_corpus(config(tmp_path / "2003.conll"), TAGS).train.notes[1:] == ()
 
 
+def test_label_consistency_that_train_cannot_show_is_noted(tmp_path: Path) -> None:
+    path = tmp_path / "a.conll"
+    apart = "encoder.context=sentence"
+    said = (
+        f"{path}: no mark (-DOCSTART-, # newdoc) puts two sentences into one document; "
+        "head.label_consistency=0.3 changes the answers for texts and marked files alone"
+    )
+    alone = f"-DOCSTART- O\n\n{SENTENCE}" * 2
+    for text, noted in ((SENTENCE * 3, True), (alone, True), (FILES["2003.conll"], False)):
+        path.write_text(text, "utf-8")
+        for share, wanted in (("0.3", noted), ("0", False), ("auto", False)):
+            options = config(path, apart, f"head.label_consistency={share}")
+            assert (said in load_corpus(options, TAGS).train.notes) == wanted
+
+
 def test_whole_documents_are_held_out_and_drawn(tmp_path: Path) -> None:
     path = tmp_path / "train.conll"
     path.write_text("".join(f"-DOCSTART- O\n\n{SENTENCE * n}" for n in (3, 4, 5, 6)), "utf-8")
