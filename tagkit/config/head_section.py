@@ -83,10 +83,10 @@ class HeadConfig(Section):
             needs=Needs("head.sampling", ("linear", "inverse-sigmoid")),
         ),
     ] = 1000
-    # Yang et al. 2016 for attention.
+    # Yang et al. 2016 for attention, Vaswani et al. 2017 for its scale.
     pooling: Annotated[
         Pooling, Option("How the states of a text become one vector.", tasks=CLASSES)
-    ] = "attention"
+    ] = "scaled-attention"
     # Empty for a linear classifier.
     hidden: Annotated[
         tuple[Size, ...],

@@ -36,6 +36,7 @@ FORMER_DEFAULTS: Mapping[str, Any] = MappingProxyType(
         "encoder.locked_dropout": DEFAULT_LOCKED_DROPOUT,
         "encoder.word_dropout": DEFAULT_WORD_DROPOUT,
         "head.label_consistency": 0.0,
+        "head.pooling": "attention",
         "train.lr": 0.003,
         "train.batch_size": 32,
         "train.max_epochs": 20,

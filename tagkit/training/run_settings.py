@@ -50,10 +50,10 @@ def refuse_unsolvable(config: Config) -> None:
     if options["head.kind"].serves(config.task) and head.kind == "feedback":
         problems.append("head.kind = 'feedback' is trained; name 'crf', 'softmax' or 'viterbi'")
     if options["head.pooling"].serves(config.task):
-        if head.pooling == "attention":
+        if head.pooling in ("attention", "scaled-attention"):
             problems.append(
-                "head.pooling = 'attention' has weights to train; name 'last', 'mean', 'max' or "
-                "'mean+max'"
+                f"head.pooling = {head.pooling!r} has weights to train; name 'last', 'mean', 'max' "
+                "or 'mean+max'"
             )
         if head.hidden:
             problems.append("head.hidden are layers to train; leave them out")

@@ -488,11 +488,11 @@ def test_a_model_of_both_writes_the_class_behind_each_tag(tagkit: Program, tmp_p
     train, dev, test = tiny.joint(tmp_path).values()
     ended = tagkit(
         "train", "--task", "both", "--train", train, "--dev", dev, "--test", test,
-        "-o", tmp_path / "model", *SMALL,
+        "-o", tmp_path / "model", *SMALL, "--set=train.max_epochs=8",
     )  # fmt: skip
     assert ended.code == 0
     assert "epoch      loss  dev loss  dev mean        lr  tokens/s\n" in ended.err
-    assert "model  BiLSTM with CRF and attention pooling, " in ended.err
+    assert "model  BiLSTM with CRF and scaled-attention pooling, " in ended.err
     assert re.search(r"whole texts right, tags and class: [01]\.\d{4}\n", ended.err)
     stdin = b"Ada visits Cape Town .\n"
     columns = tagkit("predict", tmp_path / "model", stdin=stdin).out.split("\n")

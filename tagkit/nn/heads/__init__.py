@@ -14,6 +14,7 @@ from tagkit.nn.heads.pooling import (
     MeanMaxPooling,
     MeanPooling,
     Pooling,
+    ScaledAttentionPooling,
 )
 from tagkit.nn.heads.softmax import SoftmaxHead
 from tagkit.nn.heads.tagging import Head
@@ -36,4 +37,5 @@ POOLINGS: dict[str, type[Pooling]] = {
     "mean+max": MeanMaxPooling,
     "concat": ConcatPooling,
     "attention": AttentionPooling,
+    "scaled-attention": ScaledAttentionPooling,
 }

@@ -10,6 +10,11 @@
                section 3.3)
     attention  sum of a[t] h[t], a = softmax over t of q . tanh(W h[t] + b), q one learned query
                (Yang et al. 2016, eqs. 5-7)
+    scaled-attention
+               the same with scores divided by sqrt(d), d features of a state (Vaswani et al. 2017,
+               section 3.2.1). It begins as nearly the mean of the states and becomes selective as
+               the steps add up. Without the scale the weights of a small corpus are soon those of a
+               few words of each text, which is then known by heart.
 
 Padding has no part in any of them.
 """
@@ -103,7 +108,13 @@ class ConcatPooling(Pooling):
 
 
 class AttentionPooling(Pooling):
-    """A mean whose weights are learnt."""
+    """A mean whose weights are learnt.
+
+    Attributes:
+        scale: factor of a token's score.
+    """
+
+    scale = 1.0
 
     def __init__(self, inputs: int) -> None:
         """`inputs` features of each state."""
@@ -118,12 +129,21 @@ class AttentionPooling(Pooling):
         # Although the weights of padding are 0: 0 times a NaN would be NaN.
         states = zero_padding(states, mask)
         # (batch, time, inputs) -> (batch, time, 1) -> (batch, time)
-        scores: Tensor = self.query(torch.tanh(self.keys(states))).squeeze(2)
+        scores: Tensor = self.query(torch.tanh(self.keys(states))).squeeze(2) * self.scale
         # a = softmax over the tokens of a text, (batch, time). Minus infinity becomes a weight of
         # exactly 0; a row of nothing else would become NaN, but each text has a token.
         weights = torch.softmax(scores.masked_fill(~mask, -torch.inf), dim=1)
         # (batch, 1, time) @ (batch, time, inputs) -> (batch, 1, inputs) -> (batch, inputs)
         return (weights.unsqueeze(1) @ states).squeeze(1), weights
+
+
+class ScaledAttentionPooling(AttentionPooling):
+    """Attention that is nearly a mean at first."""
+
+    def __init__(self, inputs: int) -> None:
+        """`inputs` features of each state."""
+        super().__init__(inputs)
+        self.scale = inputs**-0.5
 
 
 def _mean(states: Tensor, mask: Tensor) -> Tensor:

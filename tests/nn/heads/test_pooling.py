@@ -49,7 +49,8 @@ def by_hand(
     for state in states:
         rows = zip(keys.weight.tolist(), keys.bias.tolist(), strict=True)
         hidden = [math.tanh(sum(w * x for w, x in zip(row, state)) + b) for row, b in rows]  # noqa: B905
-        scores.append(sum(q * h for q, h in zip(query, hidden, strict=True)))
+        score = sum(q * h for q, h in zip(query, hidden, strict=True))
+        scores.append(score / math.sqrt(3) if kind == "scaled-attention" else score)
     total = sum(math.exp(score) for score in scores)
     shares = [math.exp(score) / total for score in scores]
     return [sum(a * x for a, x in zip(shares, column, strict=True)) for column in columns]
@@ -96,10 +97,11 @@ def test_a_text_gets_the_same_vector_alone_and_in_a_batch(
         torch.testing.assert_close(alone[0], together[row])
 
 
+@pytest.mark.parametrize("kind", ["attention", "scaled-attention"])
 def test_the_shares_of_attention_sum_to_one_and_padding_has_none(
-    states: Tensor, final: Tensor
+    kind: str, states: Tensor, final: Tensor
 ) -> None:
-    _, weights = pooling("attention")(states, final, MASK)
+    _, weights = pooling(kind)(states, final, MASK)
     torch.testing.assert_close(weights.sum(1), torch.ones(4))
     assert not weights[~MASK].any()
     assert bool((weights[MASK] > 0).all())
@@ -128,5 +130,6 @@ def test_every_parameter_gets_a_gradient(kind: str, states: Tensor, final: Tenso
 
 def test_names_of_saved_parameters_are_those_of_earlier_versions() -> None:
     saved = {kind: list(pooling(kind).state_dict()) for kind in POOLINGS}
-    assert saved["attention"] == ["keys.weight", "keys.bias", "query.weight"]
-    assert not any(names for kind, names in saved.items() if kind != "attention")
+    of_attention = ["keys.weight", "keys.bias", "query.weight"]
+    with_weights = {kind: names for kind, names in saved.items() if names}
+    assert with_weights == {"attention": of_attention, "scaled-attention": of_attention}
