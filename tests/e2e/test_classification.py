@@ -55,8 +55,8 @@ def write(folder: Path, *rows: str, name: str = "train.tsv") -> dict[str, str]:
 @pytest.mark.parametrize(
     ("pooling", "cell"),
     mostly_slow(
-        [("attention", "lstm"), ("last", "elman"), ("attention", "gru"),
-         *((pooling, "lstm") for pooling in POOLINGS if pooling != "attention")],
+        [("scaled-attention", "lstm"), ("last", "elman"), ("attention", "gru"),
+         *((pooling, "lstm") for pooling in POOLINGS if pooling != "scaled-attention")],
         always=1,
     ),
 )  # fmt: skip

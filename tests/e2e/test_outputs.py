@@ -275,7 +275,10 @@ def test_standard_input_is_an_input_too() -> None:
     assert Path("train.conll").read_text("utf-8") == CORPUS
 
 
-@pytest.mark.parametrize("order", [["train.conll", "dev.conll"], ["dev.conll", "train.conll"]])
+@pytest.mark.parametrize(
+    "order",
+    mostly_slow([["train.conll", "dev.conll"], ["dev.conll", "train.conll"]], always=1),
+)
 def test_repair_replaces_no_file_that_is_there(order: list[str]) -> None:
     Path("dev.conll").write_text(CORPUS + "x\tI-PER\n", encoding="utf-8")
     ended = tagkit("check", order[1], "--fix", order[0])  # as if --fix mended in place
@@ -347,12 +350,15 @@ def test_an_empty_name_of_an_output_is_refused(command: list[str], option: str) 
 
 @pytest.mark.parametrize(
     ("name", "message"),
-    [
-        ("no/x.jsonl", "no/x.jsonl: cannot be written: there is no folder "),
-        ("train.conll/x.jsonl", "train.conll/x.jsonl: cannot be written: Not a directory"),
-        ("a" * 300, "cannot be written: File name too long"),
-        ("folder", "folder: cannot be written: it is a folder, and the output is one file"),
-    ],
+    mostly_slow(
+        [
+            ("no/x.jsonl", "no/x.jsonl: cannot be written: there is no folder "),
+            ("folder", "folder: cannot be written: it is a folder, and the output is one file"),
+            ("train.conll/x.jsonl", "train.conll/x.jsonl: cannot be written: Not a directory"),
+            ("a" * 300, "cannot be written: File name too long"),
+        ],
+        always=2,
+    ),
 )
 def test_a_place_that_cannot_be_written_is_named(name: str, message: str) -> None:
     Path("folder").mkdir()
@@ -416,7 +422,7 @@ def test_a_folder_without_permission_is_named_also_behind_a_link(tmp_path: Path)
     mostly_slow(
         [["check", "train.conll"], ["convert", "train.conll", "-", "--to", "slash"], ["--help"],
          ["check", "train.conll", "--json"], ["convert", "--help"], ["--version"]],
-        always=3,
+        always=1,
     ),
 )  # fmt: skip
 def test_a_full_disk_behind_standard_output_is_one_line(command: list[str]) -> None:
@@ -451,7 +457,9 @@ def test_a_closed_standard_input_is_one_line() -> None:
 
 @pytest.mark.parametrize(
     ("encoding", "content"),
-    [("utf-7", b"a\tO\n+2AA-\tO\n"), ("unicode_escape", b"a\tO\n\\ud800\tO\n")],
+    mostly_slow(
+        [("utf-7", b"a\tO\n+2AA-\tO\n"), ("unicode_escape", b"a\tO\n\\ud800\tO\n")], always=1
+    ),
 )
 def test_half_of_a_surrogate_pair_is_refused_with_its_line(encoding: str, content: bytes) -> None:
     Path("odd.conll").write_bytes(content)

@@ -158,7 +158,7 @@ INPUTS = {
     [
         case
         for kind, names in INPUTS.items()
-        for case in mostly_slow(((kind, name) for name in names), always=2)
+        for case in mostly_slow(((kind, name) for name in names), always=1)
     ],
 )
 def test_predictions_in_every_format_score_as_the_model_does(

@@ -68,7 +68,7 @@ SENTENCES = [
 EVERY = sorted(itertools.product(TAGS, HEADS), key=lambda pair: pair[1] == "feedback")
 
 
-@pytest.mark.parametrize(("scheme", "kind"), mostly_slow(EVERY, always=5))
+@pytest.mark.parametrize(("scheme", "kind"), mostly_slow(EVERY, always=3))
 def test_the_probability_of_a_span_is_that_of_all_paths_with_just_this_span(
     scheme: str, kind: str
 ) -> None:
