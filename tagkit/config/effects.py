@@ -16,12 +16,13 @@ from tagkit.config.sections import Config
 from tagkit.errors import ConfigError
 from tagkit.wording import clipped, visible
 
-# Numbers that "auto" becomes also where they have no effect: every saved model's config.toml has
+# Values that "auto" becomes also where they have no effect: every saved model's config.toml has
 # them, those of versions in which they were the defaults among them.
-_NUMBERS_OF_AUTO = {
+_VALUES_OF_AUTO = {
     "encoder.locked_dropout": DEFAULT_LOCKED_DROPOUT,
     "encoder.word_dropout": DEFAULT_WORD_DROPOUT,
     "head.label_consistency": 0.0,
+    "head.pooling": "attention",
 }
 
 
@@ -42,7 +43,7 @@ def refuse_without_effect(
     searched = searched or {}
     problems = []
     for name, needs in _without_effect(config, searched):
-        if name not in searched and _value(config, name) == _NUMBERS_OF_AUTO.get(name):
+        if name not in searched and _value(config, name) == _VALUES_OF_AUTO.get(name):
             continue
         cause = _cause(config, needs, searched)
         given = name if name in searched else f"{name} = {_shown(_value(config, name))}"

@@ -85,8 +85,13 @@ class HeadConfig(Section):
     ] = 1000
     # Yang et al. 2016 for attention, Vaswani et al. 2017 for its scale.
     pooling: Annotated[
-        Pooling, Option("How the states of a text become one vector.", tasks=CLASSES)
-    ] = "scaled-attention"
+        Pooling,
+        Option(
+            "How the states of a text become one vector. Default: scaled-attention for up to 1,000 "
+            "texts, else attention.",
+            tasks=CLASSES,
+        ),
+    ] = "auto"
     # Empty for a linear classifier.
     hidden: Annotated[
         tuple[Size, ...],

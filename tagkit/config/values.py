@@ -23,7 +23,9 @@ Format = Literal[
     "slash", "parallel", "tsv", "csv", "fasttext", "trec", "trees", "folder", "text",
 ]  # fmt: skip
 CharCell = Literal["lstm", "gru", "elman", "none"]  # the cells without options, and "none"
-Pooling = Literal["last", "mean", "max", "mean+max", "concat", "attention", "scaled-attention"]
+Pooling = Literal[
+    "auto", "last", "mean", "max", "mean+max", "concat", "attention", "scaled-attention"
+]
 Column = int | str  # a place, from 0 or from -1 backwards, or the name that a header gives it
 # One column, or a list of those that are learnt together, by one encoder.
 TagColumns = Column | tuple[Column, ...]

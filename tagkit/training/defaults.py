@@ -18,6 +18,7 @@ from tagkit.config import (
     DEFAULT_LOCKED_DROPOUT,
     DEFAULT_WORD_DROPOUT,
     Config,
+    options_of,
     with_options,
 )
 from tagkit.errors import ConfigError
@@ -39,6 +40,9 @@ _AFFIX_DIM, _MAX_AFFIX_SENTENCES = 50, 200
 _EPOCHS, _MIN_STEPS = 20, 600
 # Likewise without a better score: epochs, and steps.
 _PATIENCE, _MIN_PATIENCE_STEPS = 8, 250
+
+# The most texts whose attention is scaled: without that a small corpus is soon learnt by heart.
+_MAX_SCALED_TEXTS = 1_000
 
 # Of the way of a name's scores to their mean in its document, with 0.3 to 0.7 much the same.
 _LABEL_CONSISTENCY = 0.5
@@ -118,6 +122,10 @@ def choose_by_size(
         if agrees:
             parts.append(f"label consistency {_LABEL_CONSISTENCY:g}")
             size += f", whose documents label {100 * alike:.0f} % of recurring names alike"
+    if config.head.pooling == "auto" and options_of(Config)["head.pooling"].serves(config.task):
+        # Without gradients there is nothing to learn attention by. The run's header names it.
+        attention = "scaled-attention" if sentences <= _MAX_SCALED_TEXTS else "attention"
+        chosen["head.pooling"] = attention if follows_gradient else "mean"
     if train.bptt == "auto":
         chosen["train.bptt"] = DEFAULT_BPTT
     # The same for every corpus: nothing to be said of its size.

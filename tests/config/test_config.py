@@ -211,6 +211,6 @@ def test_the_names_in_the_config_are_the_keys_of_the_tables() -> None:
     assert allowed(HeadConfig, "sampling") == SAMPLINGS
     assert set(allowed(HeadConfig, "feedback_cell")) <= set(CELLS)
     assert set(allowed(TrainConfig, "optimizer")) == set(OPTIMIZERS)
-    assert allowed(HeadConfig, "pooling") == tuple(POOLINGS)
+    assert allowed(HeadConfig, "pooling") == ("auto", *POOLINGS)
     assert set(allowed(HeadConfig, "activation")) == set(ACTIVATIONS)
     assert set(allowed(DataConfig, "tokenizer")) == set(TOKENIZERS)

@@ -126,6 +126,24 @@ def test_names_agree_where_those_of_the_corpus_do(alike: float, share: float, sa
 
 
 @pytest.mark.parametrize(
+    ("options", "texts", "pooling"),
+    [
+        (["task=classify"], 1_000, "scaled-attention"),
+        (["task=both"], 1_000, "scaled-attention"),
+        (["task=classify"], 1_001, "attention"),
+        (["task=classify", "encoder.cell=echo-state", "train.readout=ridge"], 1_000, "mean"),
+        (["task=classify", "head.pooling=max"], 1_000, "max"),
+        (["task=tag"], 1_000, "auto"),  # which pools nothing
+    ],
+)
+def test_attention_is_scaled_where_there_are_few_texts(
+    options: list[str], texts: int, pooling: str
+) -> None:
+    found = choose_by_size(load_config(None, options), texts, 14 * texts, "text")
+    assert found.config.head.pooling == pooling
+
+
+@pytest.mark.parametrize(
     ("options", "mark", "share"),
     [
         ([], "-DOCSTART- O\n\n", 0.5),

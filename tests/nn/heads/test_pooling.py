@@ -30,7 +30,7 @@ def pooling(kind: str) -> Pooling:
 
 
 def test_the_configuration_allows_the_poolings_of_the_table() -> None:
-    assert allowed(HeadConfig, "pooling") == tuple(POOLINGS)
+    assert allowed(HeadConfig, "pooling") == ("auto", *POOLINGS)
 
 
 def by_hand(
