@@ -21,6 +21,7 @@ from tagkit.wording import clipped, visible
 _VALUES_OF_AUTO = {
     "encoder.locked_dropout": DEFAULT_LOCKED_DROPOUT,
     "encoder.word_dropout": DEFAULT_WORD_DROPOUT,
+    "head.bag_of_words": 0,
     "head.label_consistency": 0.0,
     "head.pooling": "attention",
 }

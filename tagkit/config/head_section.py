@@ -87,9 +87,20 @@ class HeadConfig(Section):
     pooling: Annotated[
         Pooling,
         Option(
-            "How the states of a text become one vector. Default: scaled-attention for up to 1,000 "
-            "texts, else attention.",
+            "How the states of a text become one vector.",
+            "scaled-attention for up to 1,000 texts, else attention",
             tasks=CLASSES,
+        ),
+    ] = "auto"
+    # "auto" is of `training/defaults.py`.
+    bag_of_words: Annotated[
+        Auto | Annotated[int, Field(ge=0, le=2**24)],
+        Option(
+            "Rows for pairs of words in a linear model of words, by whose probabilities those of "
+            "the network are multiplied; 0 for no such model, or auto.",
+            "twice the tokens for up to 1,000 texts without pretrained vectors, else 0",
+            tasks=CLASSES,
+            needs=Needs("data.unit", ("word",)),
         ),
     ] = "auto"
     # Empty for a linear classifier.

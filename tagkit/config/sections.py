@@ -35,6 +35,7 @@ FORMER_DEFAULTS: Mapping[str, Any] = MappingProxyType(
         # Of every task, language models among them.
         "encoder.locked_dropout": DEFAULT_LOCKED_DROPOUT,
         "encoder.word_dropout": DEFAULT_WORD_DROPOUT,
+        "head.bag_of_words": 0,
         "head.label_consistency": 0.0,
         "head.pooling": "attention",
         "train.lr": 0.003,

@@ -1,14 +1,16 @@
 """The head of classes that a configuration names, over the hidden states of any task with them."""
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from tagkit.config import Config
 from tagkit.errors import DataError, shorten
 from tagkit.features.encoding import Encoded
-from tagkit.features.vocabulary import Vocabulary
+from tagkit.features.vocabulary import RESERVED, UNKNOWN_ID, Vocabulary
 from tagkit.models.task_records import TrainingData
 from tagkit.nn.heads import POOLINGS
+from tagkit.nn.heads.bag_of_words import BagOfWords
 from tagkit.nn.heads.classification import ClassHead, balanced_weights
 from tagkit.wording import listed
 
@@ -38,7 +40,32 @@ def build_class_head(
         class_weights=torch.ones(classes) if weights is None else weights,
     )
     head.members = members
+    if isinstance(options.bag_of_words, int) and options.bag_of_words:
+        head.bag = BagOfWords(
+            words=len(vocabulary.words) + RESERVED,
+            pairs=options.bag_of_words,
+            classes=classes,
+            several=options.several_classes,
+            unknown=UNKNOWN_ID,
+        )
+        if data is not None:
+            _fit(head.bag, head.class_weights, data)
     return head
+
+
+def _fit(bag: BagOfWords, class_weights: Tensor, data: TrainingData) -> None:
+    """Fit the linear model of words to the training corpus."""
+    encoded = data.encoded
+    assert isinstance(encoded, Encoded)
+    ids = encoded.encoded_words.word_ids[encoded.indexed.numbers]
+    texts = np.split(ids, np.cumsum(encoded.lengths)[:-1])
+    targets = torch.from_numpy(encoded.targets["classes"].values).float()
+    weights = class_weights.expand_as(targets)
+    if not bag.several:  # (texts, classes) @ (classes,): the loss of a text is that of its class
+        weights = (targets @ class_weights).unsqueeze(1).expand_as(targets)
+    if encoded.weights is not None:
+        weights = weights * torch.from_numpy(encoded.weights).unsqueeze(1)
+    bag.fit(texts, targets, weights)
 
 
 def _class_weights(config: Config, vocabulary: Vocabulary, data: TrainingData) -> Tensor | None:

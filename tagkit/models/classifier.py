@@ -12,6 +12,7 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -35,7 +36,7 @@ from tagkit.models.building import (
 )
 from tagkit.models.calibration import CLASSES
 from tagkit.models.class_head import build_class_head
-from tagkit.models.description import Description, encoder_name, metric_columns
+from tagkit.models.description import Description, class_heads, encoder_name, metric_columns
 from tagkit.models.judging import judged_classes
 from tagkit.models.member import Member
 from tagkit.models.model import Model
@@ -51,6 +52,7 @@ from tagkit.models.task_records import (
 )
 from tagkit.nn.embedding import TokenEmbedding
 from tagkit.nn.encoder import Encoder
+from tagkit.nn.heads.bag_of_words import log_scores
 from tagkit.nn.heads.classification import ClassHead
 from tagkit.nn.heads.temperature import UNCALIBRATED
 from tagkit.text.records import LabelScore, Prediction, Sentence
@@ -145,6 +147,7 @@ def with_classes(
         threshold: probability from which on a class is among the labels, as it is shown; None for
             the configured one, which is of probabilities without a temperature.
     """
+    output = _with_bag(context, output, predictions)
     assert output.class_probs is not None
     assert output.raw_class_probs is not None
     several = context.config.head.several_classes
@@ -175,6 +178,24 @@ def with_classes(
             )
         )
     return found
+
+
+def _with_bag(
+    context: ModelContext, output: ModelOutput, predictions: Sequence[Prediction]
+) -> ModelOutput:
+    """The output, where the head has a linear model of words, with the probabilities of both."""
+    head = context.model.heads_by_name()[CLASSES]
+    if head.bag is None:
+        return output
+    assert output.raw_class_probs is not None
+    word_id = context.vocabulary.word_id
+    texts = [
+        np.fromiter(map(word_id, each.words), np.int64, len(each.words)) for each in predictions
+    ]
+    raw = calibrated = head.bag.multiplied(output.raw_class_probs, texts).cpu()
+    if head.temperature != UNCALIBRATED:
+        calibrated = head.probabilities(log_scores(raw, head.several) / head.temperature)
+    return replace(output, class_probs=calibrated, raw_class_probs=raw)
 
 
 def _by_word(
@@ -304,11 +325,11 @@ class ClassifyTask(Task):
         return [class_kind(config)]
 
     def describe(self, config: Config) -> Description:
-        """One head; dev is scored by accuracy, or F1 where a text may have several classes."""
+        """The head of classes; dev is scored by accuracy, or F1 of texts with several classes."""
         measure, columns = metric_columns(self.kinds(config))
         return Description(
             encoder=encoder_name(config),
-            heads=(f"{config.head.pooling} pooling",),
+            heads=class_heads(config),
             unit="text",
             measure=measure,
             columns=columns,

@@ -55,6 +55,13 @@ def encoder_name(config: Config) -> str:
     return f"{ensemble}{layers}{both}{name}{output}"
 
 
+def class_heads(config: Config) -> tuple[str, ...]:
+    """What gives the classes of a text, such as "max pooling"."""
+    head = config.head
+    linear = ("bag of words",) if isinstance(head.bag_of_words, int) and head.bag_of_words else ()
+    return (f"{head.pooling} pooling", *linear)
+
+
 def metric_columns(kinds: Sequence[Kind]) -> tuple[str, dict[str, str]]:
     """`Description.measure` and `Description.columns` of a model that predicts these labels."""
     beside = {

@@ -38,7 +38,7 @@ from tagkit.models.classifier import (
     with_classes,
 )
 from tagkit.models.constraints import continuations
-from tagkit.models.description import Description, encoder_name, metric_columns
+from tagkit.models.description import Description, class_heads, encoder_name, metric_columns
 from tagkit.models.judging import judged_classes
 from tagkit.models.member import Member
 from tagkit.models.output import ModelOutput
@@ -252,7 +252,7 @@ class JointTask(TagTask):
         measure, columns = metric_columns(self.kinds(config))
         return Description(
             encoder=encoder_name(config),
-            heads=(HEADS[config.head.kind].name, f"{config.head.pooling} pooling"),
+            heads=(HEADS[config.head.kind].name, *class_heads(config)),
             unit="sentence",
             measure=measure,
             columns=columns,

@@ -41,8 +41,11 @@ _EPOCHS, _MIN_STEPS = 20, 600
 # Likewise without a better score: epochs, and steps.
 _PATIENCE, _MIN_PATIENCE_STEPS = 8, 250
 
-# The most texts whose attention is scaled: without that a small corpus is soon learnt by heart.
-_MAX_SCALED_TEXTS = 1_000
+# The most texts whose attention is scaled: without that a small corpus is soon learnt by heart. Up
+# to as many a linear model of words helps a network without pretrained vectors.
+_FEW_TEXTS = 1_000
+# Bounds of its rows for pairs of words, of which there are two for each token.
+_MIN_PAIRS, _MAX_PAIRS = 2**10, 2**17
 
 # Of the way of a name's scores to their mean in its document, with 0.3 to 0.7 much the same.
 _LABEL_CONSISTENCY = 0.5
@@ -122,10 +125,16 @@ def choose_by_size(
         if agrees:
             parts.append(f"label consistency {_LABEL_CONSISTENCY:g}")
             size += f", whose documents label {100 * alike:.0f} % of recurring names alike"
-    if config.head.pooling == "auto" and options_of(Config)["head.pooling"].serves(config.task):
-        # Without gradients there is nothing to learn attention by. The run's header names it.
-        attention = "scaled-attention" if sentences <= _MAX_SCALED_TEXTS else "attention"
-        chosen["head.pooling"] = attention if follows_gradient else "mean"
+    # Of the head of classes, which the run's header describes.
+    if options_of(Config)["head.pooling"].serves(config.task):
+        few = sentences <= _FEW_TEXTS
+        if config.head.pooling == "auto":
+            attention = "scaled-attention" if few else "attention"
+            chosen["head.pooling"] = attention if follows_gradient else "mean"
+        if config.head.bag_of_words == "auto":
+            starts_anew = follows_gradient and not _is_pretrained(config)
+            of_words = few and starts_anew and config.data.unit == "word"
+            chosen["head.bag_of_words"] = _pairs_for(tokens) if of_words else 0
     if train.bptt == "auto":
         chosen["train.bptt"] = DEFAULT_BPTT
     # The same for every corpus: nothing to be said of its size.
@@ -184,6 +193,17 @@ def choose_for_text(config: Config, lines: int, units: int, unit: str = "line") 
 def batch_size_for(sentences: int) -> int:
     """Sentences of a batch, for a training corpus of so many sentences."""
     return next((size for limit, size in _BATCH_SIZES if sentences <= limit), _LARGEST_BATCH)
+
+
+def _is_pretrained(config: Config) -> bool:
+    """Whether the model knows something of words before it is trained."""
+    embeddings = config.embeddings
+    return bool(embeddings.vectors or embeddings.contextual or config.train.init_from)
+
+
+def _pairs_for(tokens: int) -> int:
+    """Rows for pairs of neighbouring words: the power of two from twice the tokens on."""
+    return min(max(1 << (2 * tokens - 1).bit_length(), _MIN_PAIRS), _MAX_PAIRS)
 
 
 def _lr(config: Config, examples: int, unit: str) -> float:

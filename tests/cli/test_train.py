@@ -115,7 +115,7 @@ def test_training_of_a_classifier_speaks_of_texts_and_classes(
     assert (ended.code, ended.out) == (0, "")
     assert re.search(r"train +train\.tsv +81 texts +\d+ tokens  3 classes\n", ended.err)
     assert re.search(r"dev +train.tsv \(split off\) +9 texts", ended.err)
-    assert "model  BiLSTM with mean+max pooling, " in ended.err
+    assert "model  BiLSTM with mean+max pooling and bag of words, " in ended.err
     assert "epoch      loss  dev loss  dev acc.        lr  tokens/s\n" in ended.err
     assert re.search(r"classes; accuracy [01]\.\d{4} of 20 texts\n", ended.err)
 

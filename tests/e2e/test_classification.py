@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 import tiny
 import torch
@@ -16,6 +17,7 @@ from tagkit.evaluation.class_report import ClassReport, JointReport
 from tagkit.evaluation.compare import compare_files
 from tagkit.inference.predictor import Predictor
 from tagkit.inference.score import dev_scores, evaluate_split, score_model
+from tagkit.models.classifier import Classifier
 from tagkit.nn.heads import POOLINGS
 from tagkit.text.records import Document
 from tagkit.training.setup import prepare
@@ -64,6 +66,7 @@ def test_every_pooling_learns_what_is_easy(pooling: str, cell: str, tmp_path: Pa
     settings = config(
         tmp_path, tiny.classified(tmp_path), f"head.pooling={pooling}", f"encoder.cell={cell}",
         "head.hidden=[8]", "train.bptt=3", "train.lr=0.01", "train.max_epochs=12",
+        "head.bag_of_words=0",  # which learns it without the network
     )  # fmt: skip
     trained = train(settings)
     assert isinstance(trained.test, ClassReport)
@@ -77,6 +80,54 @@ def test_a_loaded_classifier_says_what_the_trained_one_says(classifier: Trained)
     assert loaded.predict(texts) == classifier.predictor.predict(texts)
     assert loaded.vocabulary.classes == classifier.predictor.vocabulary.classes
     assert loaded.config.head.multi_label == "no"
+
+
+def test_a_few_texts_have_a_linear_model_of_words_and_the_network_is_as_without_it(
+    tmp_path: Path,
+) -> None:
+    files = tiny.classified(tmp_path)
+    runs = []
+    for options in ((), ("head.bag_of_words=0",)):
+        torch.manual_seed(1)
+        runs.append(prepare(config(tmp_path, files, *options), torch.device("cpu")))
+    with_it, without = runs
+    pairs = with_it.config.head.bag_of_words
+    assert isinstance(pairs, int)
+    assert (pairs, without.config.head.bag_of_words) == (1_024, 0)
+    ours, theirs = with_it.model.state_dict(), without.model.state_dict()
+    own = {"class_head.bag.idf", "class_head.bag.weight", "class_head.bag.bias"}
+    assert ours.keys() - theirs.keys() == own
+    assert all(torch.equal(ours[name], theirs[name]) for name in theirs)
+    assert ours["class_head.bag.weight"].any()
+
+
+@pytest.mark.parametrize("several", ["no", "yes"])
+def test_probabilities_are_those_of_the_network_times_those_of_the_words(
+    several: str, tmp_path: Path
+) -> None:
+    options = ("train.max_epochs=2", f"head.multi_label={several}")
+    predictor = train(config(tmp_path, tiny.classified(tmp_path), *options)).predictor
+    text, classes = "hello there tea", predictor.vocabulary.classes
+
+    def probabilities() -> torch.Tensor:
+        (found,) = predictor.predict([text.split()])
+        by_class = {each.label: each.probability for each in found.scores}
+        return torch.tensor([by_class[label] for label in classes])
+
+    both = probabilities()
+    model = predictor.model
+    assert isinstance(model, Classifier)
+    bag, model.class_head.bag = model.class_head.bag, None
+    alone = probabilities()
+    assert bag is not None
+    ids = np.array([predictor.vocabulary.word_id(word) for word in text.split()])
+    torch.testing.assert_close(both, bag.multiplied(alone[None], [ids])[0], atol=1e-5, rtol=0)
+    assert (both - alone).abs().max() > 0.01
+    # A temperature is of the product, and changes no decision.
+    model.class_head.bag, model.class_head.temperature = bag, 5.0
+    softer = probabilities()
+    assert int(softer.argmax()) == int(both.argmax())
+    assert float(softer.max()) < float(both.max())
 
 
 def test_a_text_gets_the_same_probabilities_alone_and_among_others(classifier: Trained) -> None:

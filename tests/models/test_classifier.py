@@ -37,8 +37,10 @@ def predicted(
     head.temperature = temperature
     output = class_output(head, SCORES[:, None], SCORES, torch.ones(1, 1, dtype=torch.bool))
     vocabulary = SimpleNamespace(classes=CLASSES)
+    model = SimpleNamespace(heads_by_name=lambda: {"classes": head})
     context = cast(
-        ModelContext, SimpleNamespace(vocabulary=vocabulary, config=config, checked=True)
+        ModelContext,
+        SimpleNamespace(model=model, vocabulary=vocabulary, config=config, checked=True),
     )
     (found,) = with_classes([Prediction(("x",), ())], context, output, threshold)
     return found

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from tagkit.nn.ensemble import each_alone
+from tagkit.nn.heads.bag_of_words import BagOfWords
 from tagkit.nn.heads.pooling import Pooling
 from tagkit.nn.heads.softmax import weighted_cross_entropy
 from tagkit.nn.heads.temperature import UNCALIBRATED
@@ -30,9 +31,12 @@ class ClassHead(nn.Module):
     Attributes:
         temperature: as of `Head`.
         members: number of networks of an ensemble, whose states are side by side.
+        bag: the linear model of words beside the network, whose predictions are multiplied by its
+            own; None without one. Neither `scores` nor `loss` has it.
     """
 
     class_weights: Tensor
+    bag: BagOfWords | None
     temperature: float = UNCALIBRATED
     members = 1
 
@@ -50,6 +54,7 @@ class ClassHead(nn.Module):
     ) -> None:
         """`hidden` units of each feed-forward layer; `class_weights`: (classes,), in the loss."""
         super().__init__()
+        self.bag = None
         self.pooling = pooling
         self.several = several
         self.label_smoothing = label_smoothing
