@@ -126,6 +126,8 @@ class BagOfWords(nn.Module):
                 several.
             weights: (texts, classes) of each text's loss.
         """
+        if not weights.any():  # nothing to learn, as for the network
+            return
         found = self.count(texts)
         rows, place = np.unique(found.rows, return_inverse=True)
         frequency = torch.from_numpy(np.bincount(place, minlength=len(rows))).float()

@@ -137,6 +137,20 @@ def test_the_same_corpus_gives_the_same_weights_to_the_last_bit() -> None:
         assert torch.equal(tensor, other.state_dict()[name])
 
 
+def test_texts_that_weigh_nothing_teach_nothing() -> None:
+    bag, (found, labels) = model(), corpus(3)
+    bag.fit(found, torch.eye(3)[labels], torch.zeros(len(found), 3))
+    assert torch.equal(bag.scores(found), torch.zeros(len(found), 3))
+    # Of some, only those that weigh something count.
+    half, whole = model(), model()
+    weights = torch.ones(len(found), 3)
+    weights[30:] = 0
+    half.fit(found, torch.eye(3)[labels], weights)
+    shuffled = torch.eye(3)[[*labels[:30], *labels[30:][::-1]]]
+    whole.fit(found, shuffled, weights)
+    assert torch.equal(half.weight, whole.weight)
+
+
 def product(network: Tensor, own: Tensor) -> Tensor:
     found = network**NETWORK_SHARE * own ** (1 - NETWORK_SHARE)
     return found / found.sum(-1, keepdim=True)
