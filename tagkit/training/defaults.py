@@ -42,8 +42,8 @@ _EPOCHS, _MIN_STEPS = 20, 600
 _PATIENCE, _MIN_PATIENCE_STEPS = 8, 250
 
 # The most texts whose attention is scaled: without that a small corpus is soon learnt by heart. Up
-# to as many a linear model of words helps a network without pretrained vectors.
-_FEW_TEXTS = 1_000
+# to as many a linear model of words helps a network, and one with pretrained vectors up to fewer.
+_FEW_TEXTS, _FEW_TEXTS_BESIDE_VECTORS = 1_000, 200
 # Bounds of its rows for pairs of words, of which there are two for each token.
 _MIN_PAIRS, _MAX_PAIRS = 2**10, 2**17
 
@@ -132,9 +132,11 @@ def choose_by_size(
             attention = "scaled-attention" if few else "attention"
             chosen["head.pooling"] = attention if follows_gradient else "mean"
         if config.head.bag_of_words == "auto":
-            starts_anew = follows_gradient and not _is_pretrained(config)
-            of_words = few and starts_anew and config.data.unit == "word"
-            chosen["head.bag_of_words"] = _pairs_for(tokens) if of_words else 0
+            limit = _FEW_TEXTS_BESIDE_VECTORS if config.embeddings.vectors else _FEW_TEXTS
+            knows = bool(config.embeddings.contextual or config.train.init_from)
+            reads_words = config.data.unit == "word"
+            helps = sentences <= limit and follows_gradient and reads_words and not knows
+            chosen["head.bag_of_words"] = _pairs_for(tokens) if helps else 0
     if train.bptt == "auto":
         chosen["train.bptt"] = DEFAULT_BPTT
     # The same for every corpus: nothing to be said of its size.
@@ -193,12 +195,6 @@ def choose_for_text(config: Config, lines: int, units: int, unit: str = "line") 
 def batch_size_for(sentences: int) -> int:
     """Sentences of a batch, for a training corpus of so many sentences."""
     return next((size for limit, size in _BATCH_SIZES if sentences <= limit), _LARGEST_BATCH)
-
-
-def _is_pretrained(config: Config) -> bool:
-    """Whether the model knows something of words before it is trained."""
-    embeddings = config.embeddings
-    return bool(embeddings.vectors or embeddings.contextual or config.train.init_from)
 
 
 def _pairs_for(tokens: int) -> int:

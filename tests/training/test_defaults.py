@@ -144,6 +144,32 @@ def test_attention_is_scaled_where_there_are_few_texts(
 
 
 @pytest.mark.parametrize(
+    ("options", "texts", "pairs"),
+    [
+        (["task=classify"], 1, 1_024),
+        (["task=classify"], 100, 4_096),  # the power of two after 2 x 1,400
+        (["task=both"], 1_000, 32_768),
+        (["task=classify", "embeddings.vectors=glove.txt"], 200, 8_192),
+        (["task=classify"], 1_001, 0),
+        (["task=classify", "embeddings.vectors=glove.txt"], 201, 0),
+        (["task=classify", "embeddings.contextual=['a model']"], 100, 0),
+        (["task=classify", "train.init_from=model"], 100, 0),
+        (["task=classify", "data.unit=character"], 100, 0),
+        (["task=classify", "encoder.cell=echo-state", "train.readout=ridge"], 100, 0),
+        (["task=classify", "head.bag_of_words=7"], 5_000, 7),
+        (["task=tag"], 100, "auto"),
+    ],
+)
+def test_few_texts_have_a_linear_model_of_words_with_rows_for_their_pairs(
+    options: list[str], texts: int, pairs: int | str
+) -> None:
+    found = choose_by_size(load_config(None, options), texts, 14 * texts, "text")
+    assert found.config.head.bag_of_words == pairs
+    many = choose_by_size(load_config(None, ["task=classify"]), 100, 10**7, "text")
+    assert many.config.head.bag_of_words == 131_072
+
+
+@pytest.mark.parametrize(
     ("options", "mark", "share"),
     [
         ([], "-DOCSTART- O\n\n", 0.5),
