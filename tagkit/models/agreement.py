@@ -130,6 +130,8 @@ def check_classes(
         )
     if config.head.multi_label == "auto":
         raise BundleError(f"{config_file}: head.multi_label = 'auto': expected 'yes' or 'no'")
+    if config.head.pooling == "auto":
+        raise BundleError(f"{config_file}: head.pooling = 'auto': expected a way to pool states")
     for option in ("threshold", "class_weights"):
         # The threshold may be one number for all classes.
         named = getattr(config.head, option)

@@ -73,6 +73,10 @@ def inherit_options(config: Config, base: Bundle, name: str) -> Config:
             )
         changed = mine.model_copy(update={key: value})
         config = config.model_copy(update={section: changed})
+    # A new head may pool in another way. Of itself it does as the one whose weights it begins with.
+    if config.head.pooling == "auto" and options["head.pooling"].serves(base.config.task):
+        head = config.head.model_copy(update={"pooling": base.config.head.pooling})
+        config = config.model_copy(update={"head": head})
     problems += _contradictions(config, base, name)
     problems += without_effect_in(config, name)
     if problems:

@@ -77,11 +77,14 @@ def test_only_a_classifier_that_started_with_another_model_may_have_tags() -> No
         check_no_tags(config("task=classify"), VOCABULARY, WORDS)
 
 
-def test_whether_texts_have_several_classes_is_decided_in_a_saved_configuration() -> None:
+def test_what_follows_from_the_texts_is_decided_in_a_saved_configuration() -> None:
     check_no_classes(config(), VOCABULARY, WORDS)
-    check_classes(config("task=classify", "head.multi_label=no"), ("a",), SETTINGS, WORDS)
+    single = ("task=classify", "head.multi_label=no")
+    check_classes(config(*single, "head.pooling=max"), ("a",), SETTINGS, WORDS)
     with pytest.raises(BundleError, match=r"head.multi_label = 'auto': expected 'yes' or 'no'"):
         check_classes(config("task=classify"), ("a",), SETTINGS, WORDS)
+    with pytest.raises(BundleError, match=r"head.pooling = 'auto': expected a way to pool states"):
+        check_classes(config(*single), ("a",), SETTINGS, WORDS)
 
 
 def test_every_feature_column_has_values() -> None:

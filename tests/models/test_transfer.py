@@ -182,6 +182,22 @@ def classified(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str
     return folder / "model", files
 
 
+def test_a_head_pools_as_the_one_that_it_begins_with_unless_it_is_told_another_way(
+    tmp_path: Path, classified: tuple[Path, dict[str, str]]
+) -> None:
+    base, files = classified
+    begun = ("task=classify", f"train.init_from={base}")
+    assert prepared(tiny.small(tmp_path, *begun, **files)).config.head.pooling == "mean"
+    told = tiny.small(tmp_path, *begun, "head.pooling=max", **files)
+    assert prepared(told).config.head.pooling == "max"
+    # A tagger pools nothing, so that the size decides.
+    tiny.corpus(tmp_path)
+    train(tiny.small(tmp_path, "train.max_epochs=1", f"output.dir={tmp_path / 'tagger'}"))
+    of_tagger = ("task=classify", f"train.init_from={tmp_path / 'tagger'}")
+    found = prepared(tiny.small(tmp_path, *of_tagger, **files)).config.head
+    assert (found.pooling, found.bag_of_words) == ("scaled-attention", 0)
+
+
 @pytest.mark.parametrize(
     ("options", "kept"),
     [

@@ -66,7 +66,9 @@ class BagOfWords(nn.Module):
     weight: Tensor
     bias: Tensor
 
-    def __init__(self, *, words: int, pairs: int, classes: int, several: bool, unknown: int):
+    def __init__(
+        self, *, words: int, pairs: int, classes: int, several: bool, unknown: int
+    ) -> None:
         """A model that gives all classes the same probability.
 
         Args:
