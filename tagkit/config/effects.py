@@ -22,6 +22,7 @@ _VALUES_OF_AUTO = {
     "encoder.locked_dropout": DEFAULT_LOCKED_DROPOUT,
     "encoder.word_dropout": DEFAULT_WORD_DROPOUT,
     "head.bag_of_words": 0,
+    "head.feature_crf": 0,
     "head.label_consistency": 0.0,
     "head.pooling": "attention",
 }

@@ -92,7 +92,17 @@ class HeadConfig(Section):
             tasks=CLASSES,
         ),
     ] = "auto"
-    # "auto" is of `training/defaults.py`.
+    # "auto" of this and of bag_of_words is of `training/defaults.py`.
+    feature_crf: Annotated[
+        Auto | Annotated[int, Field(ge=0, le=2**24)],
+        Option(
+            "Weights of a CRF of word features, by whose probabilities those of the network are "
+            "multiplied where that helps on dev; 0 for none, or auto.",
+            "ten for each token for up to 1,000 sentences, else 0",
+            tasks=TAGS,
+            needs=Needs("head.kind", ("crf",)),
+        ),
+    ] = "auto"
     bag_of_words: Annotated[
         Auto | Annotated[int, Field(ge=0, le=2**24)],
         Option(

@@ -36,6 +36,7 @@ FORMER_DEFAULTS: Mapping[str, Any] = MappingProxyType(
         "encoder.locked_dropout": DEFAULT_LOCKED_DROPOUT,
         "encoder.word_dropout": DEFAULT_WORD_DROPOUT,
         "head.bag_of_words": 0,
+        "head.feature_crf": 0,
         "head.label_consistency": 0.0,
         "head.pooling": "attention",
         "train.lr": 0.003,
@@ -133,6 +134,10 @@ class Config(Section):
             if self.head.label_weights:
                 raise ValueError(
                     "head.label_weights is for one tag column; data.tag_column names a list"
+                )
+            if isinstance(self.head.feature_crf, int) and self.head.feature_crf:
+                raise ValueError(
+                    "head.feature_crf is for one tag column; data.tag_column names a list"
                 )
             if self.label_consistency:
                 raise ValueError(

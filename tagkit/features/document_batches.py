@@ -15,6 +15,7 @@ from torch import Tensor
 from tagkit.features.bucketing import (
     MAX_TOKENS,
     Ids,
+    batches_at_random,
     batches_in_order,
     batches_with_little_padding,
     pools_at_random,
@@ -48,16 +49,18 @@ def documents_of_rows(indices: Ids, documents: Ids | None) -> Tensor | None:
 
 def batches_of_documents(
     lengths: Ids,
-    documents: Ids,
+    documents: Ids | None,
     batch_size: int,
     batch_tokens: int,
     generator: np.random.Generator,
 ) -> list[Ids]:
-    """As `bucketing.batches_at_random`, with documents in place of sentences.
+    """As `bucketing.batches_at_random`, with documents, if there are any, in place of sentences.
 
     A batch has about `batch_size` sentences, as near as whole documents come to that, and one
     document at least.
     """
+    if documents is None:
+        return batches_at_random(lengths, batch_size, batch_tokens, generator)
     whole = _Documents(lengths, documents)
     per_batch = batch_size / (len(lengths) / len(whole.lengths))  # documents, on average
     found = []

@@ -29,7 +29,7 @@ from tagkit.inference.sentence_batches import SentenceBatches
 from tagkit.limits import BATCH_SIZE, MAX_LENGTH
 from tagkit.models.calibration import ModelCalibration
 from tagkit.models.model import Model
-from tagkit.models.tagger import tags_in
+from tagkit.models.tag_scoring import tags_in
 from tagkit.models.task_records import ModelContext, PredictionOptions
 from tagkit.models.task_table import task_of
 from tagkit.nn.inference import PRECISIONS, precisions_of

@@ -36,6 +36,7 @@ from tagkit.models.calibration import (
     set_temperatures,
 )
 from tagkit.models.contextual_parts import check_contextual
+from tagkit.models.feature_crf import check_feature_crf
 from tagkit.models.model import Model
 from tagkit.models.task_table import task_of
 from tagkit.models.tensor_file import write_tensors
@@ -203,6 +204,7 @@ def load_bundle(path: Path) -> Bundle:
     model = build_without_weights(config, vocabulary)
     weights = _read_weights(folder / WEIGHTS, model.saved_tensors(), digests[WEIGHTS])
     set_weights(model, weights, config, vocabulary)
+    check_feature_crf(model.feature_crf, folder / WEIGHTS)
     calibration = read_calibration(metadata, model, folder / METADATA)
     if calibration is not None:
         set_temperatures(model, calibration.temperatures)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from tagkit.config import Config
 from tagkit.evaluation.metrics import Kind, added_metrics, headline_column, history_key
 from tagkit.nn.encoder import LAYERS
+from tagkit.nn.heads import HEADS
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,13 @@ def encoder_name(config: Config) -> str:
     output = " and MLP" if encoder.output_layers else ""
     ensemble = f"{encoder.ensemble_size} x " if encoder.ensemble_size > 1 else ""
     return f"{ensemble}{layers}{both}{name}{output}"
+
+
+def tag_heads(config: Config) -> tuple[str, ...]:
+    """What gives the tags of a text, such as "CRF"."""
+    head, beside = config.head, config.head.feature_crf
+    linear = ("CRF of word features",) if isinstance(beside, int) and beside else ()
+    return (HEADS[head.kind].name, *linear)
 
 
 def class_heads(config: Config) -> tuple[str, ...]:

@@ -38,20 +38,26 @@ from tagkit.models.classifier import (
     with_classes,
 )
 from tagkit.models.constraints import continuations
-from tagkit.models.description import Description, class_heads, encoder_name, metric_columns
+from tagkit.models.description import (
+    Description,
+    class_heads,
+    encoder_name,
+    metric_columns,
+    tag_heads,
+)
+from tagkit.models.feature_crf import build_feature_crf
 from tagkit.models.judging import judged_classes
 from tagkit.models.member import Member
 from tagkit.models.output import ModelOutput
 from tagkit.models.readout import ClassReadout, Readout
 from tagkit.models.tag_decoding import tag_predictions
 from tagkit.models.tag_head import build_tag_head
+from tagkit.models.tag_scoring import score_tags, tag_kind, tags_in
 from tagkit.models.tagger import (
     Tagger,
     TagTask,
     resolved_columns,
-    score_tags,
-    tag_kind,
-    tags_in,
+    tag_output,
     tags_of,
 )
 from tagkit.models.task_records import (
@@ -61,10 +67,11 @@ from tagkit.models.task_records import (
     SentenceBatch,
     TrainingData,
 )
+from tagkit.nn.crf.chain import Chain
 from tagkit.nn.embedding import TokenEmbedding
 from tagkit.nn.encoder import Encoder
-from tagkit.nn.heads import HEADS
 from tagkit.nn.heads.classification import ClassHead
+from tagkit.nn.heads.feature_crf import FeatureCrf
 from tagkit.nn.heads.tagging import Head
 from tagkit.text.records import Prediction, Sentence
 from tagkit.text.schemes import PLAIN, has_spans
@@ -82,6 +89,7 @@ class JointModel(Tagger):
         class_head: ClassHead,
         class_loss: float,
         continuation: Tensor,
+        feature_crf: FeatureCrf | None = None,
         others: Sequence[Member] = (),
     ) -> None:
         """A model with two heads.
@@ -93,10 +101,16 @@ class JointModel(Tagger):
             class_head: of classes.
             class_loss: weight of the classes' loss beside that of the tags.
             continuation: (tags,) id of the tag that continues each tag's span, or -1.
+            feature_crf: as of `Tagger`.
             others: further members of an ensemble.
         """
         super().__init__(
-            embed=embed, encoder=encoder, head=head, continuation=continuation, others=others
+            embed=embed,
+            encoder=encoder,
+            head=head,
+            continuation=continuation,
+            feature_crf=feature_crf,
+            others=others,
         )
         self.class_head = class_head
         self.class_loss = class_loss
@@ -112,10 +126,16 @@ class JointModel(Tagger):
         return of_tags + self.class_loss * of_classes, tokens
 
     def output_of(
-        self, states: Tensor, final: Tensor, mask: Tensor, *, confidence: bool
+        self,
+        states: Tensor,
+        final: Tensor,
+        mask: Tensor,
+        *,
+        confidence: bool,
+        beside: Chain | None = None,
     ) -> ModelOutput:
         """The output of both heads."""
-        tags = super().output_of(states, final, mask, confidence=confidence)
+        tags = super().output_of(states, final, mask, confidence=confidence, beside=beside)
         classes = class_output(self.class_head, states, final, mask)
         return replace(
             tags,
@@ -184,6 +204,7 @@ class JointTask(TagTask):
             class_head=build_class_head(config, vocabulary, encoder.outputs, data),
             class_loss=config.head.class_loss,
             continuation=continuations(vocabulary.tags, training_scheme(config)),
+            feature_crf=build_feature_crf(config, vocabulary),
             others=build_others(config, vocabulary, embed),
         )
 
@@ -195,14 +216,12 @@ class JointTask(TagTask):
         check_classes(config, vocabulary.classes, config_file, vocabulary_file)
         check_features(config, vocabulary, vocabulary_file)
 
+    @torch.inference_mode()
     def decode(
-        self,
-        context: ModelContext,
-        batch: SentenceBatch,
-        options: PredictionOptions,
+        self, context: ModelContext, batch: SentenceBatch, options: PredictionOptions
     ) -> list[Prediction]:
         """Tags, spans and classes."""
-        output = context.model.output(batch.tokens, batch.words, confidence=options.confidence)
+        output = tag_output(context, batch, options)
         tagged = tag_predictions(context, output, batch.sentences)
         return with_classes(tagged, context, output, options.threshold)
 
@@ -252,7 +271,7 @@ class JointTask(TagTask):
         measure, columns = metric_columns(self.kinds(config))
         return Description(
             encoder=encoder_name(config),
-            heads=(HEADS[config.head.kind].name, *class_heads(config)),
+            heads=(*tag_heads(config), *class_heads(config)),
             unit="sentence",
             measure=measure,
             columns=columns,

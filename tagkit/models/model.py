@@ -25,6 +25,7 @@ from tagkit.nn.activation_penalty import activation_penalty, temporal_penalty, t
 from tagkit.nn.embedding import TokenEmbedding
 from tagkit.nn.encoder import Encoder
 from tagkit.nn.ensemble import alone, together
+from tagkit.nn.heads.feature_crf import FeatureCrf
 from tagkit.nn.inference import CachedWords
 from tagkit.nn.information_flow import watched_flow
 from tagkit.nn.language_loss import LanguageLoss, Sides
@@ -49,6 +50,7 @@ class Model(Member, ABC):
         text_targets: whether the targets that a loss is summed over are whole texts; else they are
             tokens.
         language_loss: beside the task's own, in training alone; None without `train.lm_loss`.
+        feature_crf: whose scores a tagger adds to its own in prediction; None in most models.
         others: the further members of an ensemble, each a network like this one's own; empty in
             most models.
     """
@@ -63,6 +65,7 @@ class Model(Member, ABC):
         super().__init__(embed=embed, encoder=encoder)
         self.others = nn.ModuleList(others)
         self.language_loss = None
+        self.feature_crf: FeatureCrf | None = None
 
     @property
     def members(self) -> list[Member]:

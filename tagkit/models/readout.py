@@ -24,6 +24,7 @@ from tagkit.nn.heads.classification import ClassHead
 from tagkit.nn.heads.crf import CrfHead
 from tagkit.nn.heads.softmax import weighted_cross_entropy
 from tagkit.nn.heads.tagging import ChainHead, StepScores
+from tagkit.nn.optimizers import minimize
 from tagkit.nn.padding import weight_of_tokens, zero_padding
 from tagkit.nn.ridge import Rows, Solution
 
@@ -206,16 +207,12 @@ def fit_scales(readout: Readout, examples: Sequence[Examples]) -> Tensor:
         scores = [readout.linear(each.inputs) for each in examples]
     # The logarithms are what is searched: a scale is above 0.
     logs = torch.tensor(_FIRST_SCALES[: readout.scales], device=device).log().requires_grad_()
-    search = torch.optim.LBFGS([logs], max_iter=_MAX_ITERATIONS, line_search_fn="strong_wolfe")
     count = max(1, sum(len(each.targets) for each in examples))
 
-    def closure() -> Tensor:
-        search.zero_grad()
+    def loss() -> Tensor:
         pairs = zip(scores, examples, strict=True)
         losses = [readout.loss(own, each, logs.exp()) for own, each in pairs]
-        loss = torch.stack(losses).sum() / count
-        loss.backward()  # type: ignore[no-untyped-call]
-        return loss
+        return torch.stack(losses).sum() / count
 
-    search.step(closure)  # type: ignore[no-untyped-call]
+    minimize([logs], loss, _MAX_ITERATIONS)
     return logs.detach().exp()

@@ -20,16 +20,17 @@ from tagkit.corpus.splits import Corpus, for_training
 from tagkit.evaluation.judged import Judged
 from tagkit.evaluation.metrics import Kind
 from tagkit.evaluation.report import Report
-from tagkit.evaluation.tag_report import TagReport, make_tag_report
 from tagkit.features.batch import Batch
 from tagkit.features.encoding import Encoded
+from tagkit.features.examples import Examples
 from tagkit.features.targets import Target, tag_target
 from tagkit.features.vocabulary import Vocabulary, most_frequent
 from tagkit.models.agreement import check_features, check_no_classes, check_tags
 from tagkit.models.building import build_embedding, build_encoder, build_others
 from tagkit.models.calibration import TAGS
 from tagkit.models.constraints import continuations, illegal_steps, legal_scheme
-from tagkit.models.description import Description, encoder_name, metric_columns
+from tagkit.models.description import Description, encoder_name, metric_columns, tag_heads
+from tagkit.models.feature_crf import build_feature_crf, feature_chain, fit_feature_crf
 from tagkit.models.judging import judged_tags
 from tagkit.models.member import Member
 from tagkit.models.model import Model
@@ -42,6 +43,7 @@ from tagkit.models.tag_decoding import (
     tag_predictions,
 )
 from tagkit.models.tag_head import build_tag_head
+from tagkit.models.tag_scoring import known_labels, score_tags, tag_kind
 from tagkit.models.task import Task
 from tagkit.models.task_records import (
     Labels,
@@ -50,13 +52,14 @@ from tagkit.models.task_records import (
     SentenceBatch,
     TrainingData,
 )
+from tagkit.nn.crf.chain import Chain
 from tagkit.nn.embedding import TokenEmbedding
 from tagkit.nn.encoder import Encoder
-from tagkit.nn.heads import HEADS
-from tagkit.nn.heads.tagging import ChainHead, Head
+from tagkit.nn.heads.feature_crf import FeatureCrf
+from tagkit.nn.heads.tagging import ChainHead, Head, ProductHead
 from tagkit.nn.heads.viterbi import estimate_bigrams
 from tagkit.text.records import Alternative, Prediction, Sentence
-from tagkit.text.schemes import OUTSIDE, PLAIN, from_spans, has_spans, split_tag
+from tagkit.text.schemes import OUTSIDE, has_spans
 from tagkit.text.windows import join
 
 
@@ -72,6 +75,7 @@ class Tagger(Model):
         encoder: Encoder,
         head: Head,
         continuation: Tensor,
+        feature_crf: FeatureCrf | None = None,
         others: Sequence[Member] = (),
     ) -> None:
         """A model with one head.
@@ -81,10 +85,12 @@ class Tagger(Model):
             encoder: gives hidden states.
             head: of tags.
             continuation: (tags,) id of the tag that continues each tag's span, or -1.
+            feature_crf: whose scores are added in prediction; None in most models.
             others: further members of an ensemble.
         """
         super().__init__(embed=embed, encoder=encoder, others=others)
         self.head = head
+        self.feature_crf = feature_crf
         # Not saved: it follows from the tags.
         self.register_buffer("continuation", continuation, persistent=False)
 
@@ -97,14 +103,32 @@ class Tagger(Model):
         return found
 
     def output_of(
-        self, states: Tensor, final: Tensor, mask: Tensor, *, confidence: bool
+        self,
+        states: Tensor,
+        final: Tensor,
+        mask: Tensor,
+        *,
+        confidence: bool,
+        beside: Chain | None = None,
     ) -> ModelOutput:
-        """The best paths, and with `confidence` the probabilities of their tags and spans."""
-        tag_ids = self.head.decode(states, mask)  # (batch, time)
+        """The best paths, and with `confidence` the probabilities of their tags and spans.
+
+        `beside` is what `feature_crf` gives of the same sentences.
+        """
+        head = self.head_beside(beside)
+        tag_ids = head.decode(states, mask)  # (batch, time)
         if not confidence:
             return ModelOutput(tag_ids=tag_ids.cpu())
-        found = self.head.confidence(states, mask, tag_ids, self.continuation)
+        found = head.confidence(states, mask, tag_ids, self.continuation)
         return ModelOutput(tag_ids=tag_ids.cpu(), confidence=found)
+
+    def head_beside(self, beside: Chain | None) -> Head | ProductHead:
+        """What predicts: the head, or its product with what `feature_crf` gives."""
+        if beside is None:
+            return self.head
+        assert isinstance(self.head, ChainHead)
+        assert self.feature_crf is not None
+        return ProductHead(self.head, beside, float(self.feature_crf.share))
 
     def readouts(self, data: Encoded) -> Sequence[Readout]:
         """That of the tags; none of a head whose scores are not linear in the states."""
@@ -153,40 +177,24 @@ def tags_of(config: Config, sentences: Sequence[Sentence]) -> tuple[str, ...]:
     return tags
 
 
-def known_labels(context: ModelContext) -> frozenset[str]:
-    """Types of spans, or plain labels, that the model can predict; "" of a bare prefix."""
-    tags = context.vocabulary.tags
-    if not has_spans(training_scheme(context.config)):
-        return frozenset(tags)
-    return frozenset(split_tag(tag)[1] for tag in tags if tag != OUTSIDE)
-
-
-def tags_in(config: Config, prediction: Prediction, scheme: str) -> tuple[str, ...]:
-    """A prediction's tags in a scheme, which may differ from that of the training corpus."""
-    if scheme in (PLAIN, config.data.scheme):
-        return prediction.tags
-    # Spans are the same in every scheme; tags are their spelling.
-    return from_spans(prediction.spans, len(prediction.words), scheme)
-
-
-def score_tags(
-    context: ModelContext, split: Split, predictions: Sequence[Prediction], *, strict: bool
-) -> TagReport:
-    """A report of predicted tags, in the scheme of the corpus that they are scored on."""
-    # Gold tags stay as the file has them: conversion could repair what should count as an error.
-    scheme = split.scheme or PLAIN
-    return make_tag_report(
-        [sentence.tags or () for sentence in split.sentences],
-        [tags_in(context.config, prediction, scheme) for prediction in predictions],
-        scheme,
-        strict=strict,
-        known=known_labels(context),
+def tag_output(
+    context: ModelContext, batch: SentenceBatch, options: PredictionOptions
+) -> ModelOutput:
+    """What the heads of a tagger give of a batch's sentences."""
+    model = context.model
+    assert isinstance(model, Tagger)
+    return model.output_of(
+        *batch.read(model),
+        batch.tokens.mask,
+        confidence=options.confidence,
+        beside=_beside(context, batch),
     )
 
 
-def tag_kind(config: Config) -> Kind:
-    """What the tags of a resolved configuration are scored as."""
-    return Kind.SPANS if has_spans(training_scheme(config)) else Kind.TOKENS
+def _beside(context: ModelContext, batch: SentenceBatch) -> Chain | None:
+    model = context.model
+    assert isinstance(model, Tagger)
+    return feature_chain(model.feature_crf, model, batch, context.vocabulary)
 
 
 class TagTask(Task):
@@ -229,8 +237,20 @@ class TagTask(Task):
             encoder=encoder,
             head=build_tag_head(config, vocabulary, encoder.outputs, data),
             continuation=continuations(vocabulary.tags, training_scheme(config)),
+            feature_crf=build_feature_crf(config, vocabulary),
             others=build_others(config, vocabulary, embed),
         )
+
+    def fit(
+        self, model: Model, sentences: Sequence[Sentence], encoded: Examples, vocabulary: Vocabulary
+    ) -> None:
+        """The CRF of word features, where there is one."""
+        assert isinstance(model, Tagger)
+        if model.feature_crf is not None:
+            assert isinstance(encoded, Encoded)
+            fit_feature_crf(
+                model.feature_crf, model, sentences, encoded, vocabulary, model.head.tag_weights
+            )
 
     def check(
         self, config: Config, vocabulary: Vocabulary, config_file: Path, vocabulary_file: Path
@@ -242,14 +262,10 @@ class TagTask(Task):
 
     @torch.inference_mode()
     def decode(
-        self,
-        context: ModelContext,
-        batch: SentenceBatch,
-        options: PredictionOptions,
+        self, context: ModelContext, batch: SentenceBatch, options: PredictionOptions
     ) -> list[Prediction]:
         """Tags and spans."""
-        model, mask = context.model, batch.tokens.mask
-        output = model.output_of(*batch.read(model), mask, confidence=options.confidence)
+        output = tag_output(context, batch, options)
         return tag_predictions(context, output, batch.sentences)
 
     def join(
@@ -264,17 +280,15 @@ class TagTask(Task):
 
     @torch.inference_mode()
     def n_best(
-        self,
-        context: ModelContext,
-        batch: SentenceBatch,
-        count: int,
+        self, context: ModelContext, batch: SentenceBatch, count: int
     ) -> list[list[Alternative]]:
         """The best paths of the head."""
         model = context.model
         assert isinstance(model, Tagger)
         states, _ = batch.read(model)  # (batch, time, hidden)
         lengths = [len(sentence) for sentence in batch.sentences]
-        paths, log_probs = model.head.n_best(states, batch.tokens.mask, count)
+        head = model.head_beside(_beside(context, batch))
+        paths, log_probs = head.n_best(states, batch.tokens.mask, count)
         return tag_alternatives(context, paths, log_probs, lengths)
 
     @torch.inference_mode()
@@ -290,7 +304,8 @@ class TagTask(Task):
         states, _ = batch.read(model)  # (batch, time, hidden)
         mask = batch.tokens.mask
         paths, learnt = gold_paths(context, batch.sentences, mask)
-        found = model.head.confidence(states, mask, paths, model.continuation)
+        head = model.head_beside(_beside(context, batch))
+        found = head.confidence(states, mask, paths, model.continuation)
         return stretch_probabilities(found, learnt, stretches)
 
     def score(
@@ -324,7 +339,7 @@ class TagTask(Task):
         measure, columns = metric_columns(self.kinds(config))
         return Description(
             encoder=encoder_name(config),
-            heads=(HEADS[config.head.kind].name,),
+            heads=tag_heads(config),
             unit="sentence",
             measure=measure,
             columns=columns,

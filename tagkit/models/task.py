@@ -6,7 +6,7 @@ scoring and the console use this interface alone and never ask which task it is:
     needs, gives, is_whole      (attributes)     labels that it reads and predicts; windows or not
     read, resolve, examples     files         -> sentences to learn from
     labels, targets             sentences     -> the vocabulary's labels, and ids of what is learnt
-    build                       configuration -> the network
+    build, fit                  configuration -> the network; weights that no step changes
     batches, state, restore     an epoch      -> steps, and what is carried from one to the next
     begin_step                  a step's number -> a model whose training changes over time
     loss                        a batch       -> (sum, count)
@@ -41,7 +41,7 @@ from tagkit.evaluation.judged import Judged
 from tagkit.evaluation.metrics import Kind
 from tagkit.evaluation.report import Report
 from tagkit.features.batch import Batch
-from tagkit.features.bucketing import Ids, batches_at_random
+from tagkit.features.bucketing import Ids
 from tagkit.features.document_batches import batches_of_documents
 from tagkit.features.encoding import encode
 from tagkit.features.examples import Examples
@@ -168,15 +168,10 @@ class Task(ABC):
         """
         # Sentences are shuffled. A task whose examples continue each other, such as a language
         # model, overrides this with their order in the corpus.
-        train = config.train
-        size, tokens, documents = fixed(train.batch_size), train.batch_tokens, encoded.documents
-        batches = (
-            batches_at_random(encoded.lengths, size, tokens, generator)
-            if documents is None
-            else batches_of_documents(encoded.lengths, documents, size, tokens, generator)
-        )
-        size = train.accumulate
-        return [batches[start : start + size] for start in range(0, len(batches), size)]
+        train, documents = config.train, encoded.documents
+        size, tokens, many = fixed(train.batch_size), train.batch_tokens, train.accumulate
+        batches = batches_of_documents(encoded.lengths, documents, size, tokens, generator)
+        return [batches[start : start + many] for start in range(0, len(batches), many)]
 
     def begin_step(self, model: Model, step: int) -> None:  # noqa: B027 - optional
         """Prepare the model for a step of training; also called when a step is tried again.
@@ -206,6 +201,18 @@ class Task(ABC):
             DataError: an option names a label that the training corpus lacks.
         """
 
+    def fit(  # noqa: B027 - optional
+        self, model: Model, sentences: Sequence[Sentence], encoded: Examples, vocabulary: Vocabulary
+    ) -> None:
+        """Find the weights that no gradient step changes; called once before the first one.
+
+        Args:
+            model: with its pretrained vectors, on the CPU.
+            sentences: what `examples` gave of the training corpus.
+            encoded: what `encode` made of them.
+            vocabulary: of the model.
+        """
+
     @abstractmethod
     def check(
         self, config: Config, vocabulary: Vocabulary, config_file: Path, vocabulary_file: Path
@@ -230,10 +237,7 @@ class Task(ABC):
 
     @abstractmethod
     def decode(
-        self,
-        context: ModelContext,
-        batch: SentenceBatch,
-        options: PredictionOptions,
+        self, context: ModelContext, batch: SentenceBatch, options: PredictionOptions
     ) -> list[Prediction]:
         """Predictions for the sentences of a batch.
 
@@ -259,10 +263,7 @@ class Task(ABC):
         raise NotImplementedError("this task reads each text whole")
 
     def n_best(
-        self,
-        context: ModelContext,
-        batch: SentenceBatch,
-        count: int,
+        self, context: ModelContext, batch: SentenceBatch, count: int
     ) -> list[list[Alternative]]:
         """The `count` most probable taggings of each sentence, the most probable first.
 

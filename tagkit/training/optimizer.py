@@ -5,10 +5,9 @@ by the norm: Pascanu et al. 2013; Goodfellow, Bengio and Courville, section 10.1
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from inspect import unwrap
 from typing import Any
 
 import torch
@@ -19,34 +18,17 @@ from tagkit.config import TrainConfig, fixed
 from tagkit.features.batch import Batch
 from tagkit.models.model import Model
 from tagkit.nn.embedding import row_updated_table
+from tagkit.nn.optimizers import without_compiler
 from tagkit.training.ema import TriggeredAverage, WeightAverage, swapped
 from tagkit.training.fine_tuning import FineTuning
 from tagkit.training.precision import loss_scaler
 from tagkit.training.row_adam import RowAdam
 
-
-def _without_compiler(
-    optimizer: type[torch.optim.Optimizer],
-) -> Callable[..., torch.optim.Optimizer]:
-    """The same optimizer, whose methods do not import `torch._dynamo`.
-
-    torch wraps these methods so that torch.compile, which is not used here, leaves them out. Only
-    the wrappers import it: more than a second, and 70 MB with sympy. Where a version of torch wraps
-    a method in nothing, `unwrap` returns the method itself.
-    """
-    own: dict[str, Any] = {
-        name: unwrap(getattr(optimizer, name))
-        for name in ("add_param_group", "state_dict", "load_state_dict")
-    }
-    own["step"] = torch.no_grad()(unwrap(optimizer.step))  # the wrapper has turned gradients off
-    return type(optimizer.__name__, (optimizer,), own)
-
-
 OPTIMIZERS = {
-    "adam": _without_compiler(torch.optim.Adam),
-    "adamw": _without_compiler(torch.optim.AdamW),
-    "nadam": _without_compiler(torch.optim.NAdam),
-    "sgd": _without_compiler(torch.optim.SGD),
+    "adam": without_compiler(torch.optim.Adam),
+    "adamw": without_compiler(torch.optim.AdamW),
+    "nadam": without_compiler(torch.optim.NAdam),
+    "sgd": without_compiler(torch.optim.SGD),
 }
 
 

@@ -12,6 +12,7 @@ from tagkit.evaluation.criterion import rank
 from tagkit.inference.predictor import Predictor
 from tagkit.inference.score import dev_scores
 from tagkit.limits import BATCH_SIZE
+from tagkit.nn.heads.feature_crf import SHARES
 from tagkit.training.callbacks import Epoch, Listener, Save, Step
 from tagkit.training.dev_cost import DevCost
 from tagkit.training.dev_loss import NO_LOSS, DevLoss
@@ -295,8 +296,10 @@ class Run:
         """
         budget = self.budget
         dev_s = budget.dev_s or self._dev_cost.seconds
-        # The loss is for epochs alone.
-        scored_s = max(0.0, dev_s - budget.dev_loss_s) * (1 + self._test_tokens / self._dev_tokens)
+        # The loss is for epochs alone. Beside a CRF of word features dev is scored with each share.
+        times = 1 if self.prepared.model.feature_crf is None else len(SHARES)
+        passes = times + self._test_tokens / self._dev_tokens
+        scored_s = max(0.0, dev_s - budget.dev_loss_s) * passes
         return self._epoch_ending_s() + scored_s + 2 * budget.model_s + _EXIT_S
 
     def _estimate_dev(self) -> None:

@@ -199,6 +199,7 @@ def prepare(config: Config, device: torch.device, corpus: Corpus | None = None) 
         started = _started(copied, vocabulary, config.train.init_from)
     if config.train.lm_loss:
         add_language_loss(model, config, words)
+    task.fit(model, sentences, encoded, vocabulary)
     longest = config.data.max_length
     return Prepared(
         task=task,

@@ -5,7 +5,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ from tagkit.training.diagnosis.corpus_checks import diagnose_corpus
 from tagkit.training.diagnosis.finding import Finding
 from tagkit.training.diagnosis.run_checks import Outcome, diagnose_run
 from tagkit.training.distributed import processes_of
+from tagkit.training.feature_share import score_dev
 from tagkit.training.micro_batches import oom_as_error
 from tagkit.training.precision import autocast
 from tagkit.training.readout import solve_readout
@@ -286,9 +287,14 @@ def _finish(run: Run, ended: Ending, findings: tuple[Finding, ...]) -> Trained:
         run.save_model("last", state.epochs[-1])
     state.load_best()
     corpus = run.prepared.corpus
-    dev = annotated(predictor, corpus.dev, batch_size=BATCH_SIZE)
+    dev = score_dev(run)
+    best = state.best
+    if run.prepared.model.feature_crf is not None and not run.criterion.is_loss:
+        # Of the model that is saved: those of an epoch are of the network alone.
+        score, parts = run.criterion.of_report(dev.report), dict(dev.report.parts())
+        best = replace(best, score=score, scores=parts)
     test = annotated(predictor, corpus.test, batch_size=BATCH_SIZE) if corpus.test else None
-    run.save_model("best", state.best, scores=scores_of(dev, test))
+    run.save_model("best", best, scores=scores_of(dev, test))
     kept = results(predictor, dev, test) if run.folder.writes else {}
     run.folder.write_results(kept, run.listener.on_note)
     run.processes.barrier()  # no process returns before the first has written the model
@@ -302,7 +308,7 @@ def _finish(run: Run, ended: Ending, findings: tuple[Finding, ...]) -> Trained:
     return Trained(
         predictor=predictor,
         epochs=tuple(state.epochs),
-        best=state.best,
+        best=best,
         dev=dev.report,
         test=test.report if test else None,
         folder=run.folder.path,

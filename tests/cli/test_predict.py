@@ -492,7 +492,10 @@ def test_a_model_of_both_writes_the_class_behind_each_tag(tagkit: Program, tmp_p
     )  # fmt: skip
     assert ended.code == 0
     assert "epoch      loss  dev loss  dev mean        lr  tokens/s\n" in ended.err
-    assert "model  BiLSTM with CRF, scaled-attention pooling and bag of words, " in ended.err
+    assert (
+        "model  BiLSTM with CRF, CRF of word features, scaled-attention pooling and bag of words, "
+        in ended.err
+    )
     assert re.search(r"whole texts right, tags and class: [01]\.\d{4}\n", ended.err)
     stdin = b"Ada visits Cape Town .\n"
     columns = tagkit("predict", tmp_path / "model", stdin=stdin).out.split("\n")

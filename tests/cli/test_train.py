@@ -23,8 +23,8 @@ def test_train_shows_corpora_epochs_report_and_the_next_command(
     assert re.search(r"^train  train\.conll +80 sentences +\d+ tokens  IOB2, 2 types$", ended.err,
                      re.MULTILINE)  # fmt: skip
     assert "% of its entities never seen in train" in ended.err
-    assert re.search(r"^model  BiLSTM with CRF, [\d,]+ parameters, on cpu \(1 thread\)$",
-                     ended.err, re.MULTILINE)  # fmt: skip
+    assert re.search(r"^model  BiLSTM with CRF and CRF of word features, [\d,]+ parameters, on cpu "
+                     r"\(1 thread\)$", ended.err, re.MULTILINE)  # fmt: skip
     assert re.search(r"^epoch +loss +dev loss +dev F1 +lr +tokens/s$", ended.err, re.MULTILINE)
     assert (
         len(re.findall(r"^ +\d+ +\d\.\d{4} +\d\.\d{4} +\d+\.\d\d ", ended.err, re.MULTILINE)) == 4

@@ -117,7 +117,9 @@ WEIGHTS_ROWS: list[tuple[Alteration, str]] = [
     (altering.header(lambda found: found[HEAD].update(shape=[True])), "model.safetensors: tensor head.linear.weight: expected shape (7, 32), found [True]"),
     (altering.header(lambda found: offsets(found, HEAD, 0, 10**15)), "model.safetensors: tensor head.linear.weight: expected 896 bytes of data, found [0, 1000000000000000]"),
     (altering.header(lambda found: offsets(found, HEAD, 0)), "model.safetensors: tensor head.linear.weight: expected 896 bytes of data, found [0]"),
-    (altering.header(lambda found: offsets(found, HEAD, 10**15, 10**15 + 896)), "model.safetensors: tensor head.linear.weight: expected to begin at byte 72,632 of the data, found 1,000,000,000,000,000"),
+    (altering.header(lambda found: offsets(found, HEAD, 10**15, 10**15 + 896)), "model.safetensors: tensor feature_crf.tags: expected to begin at byte 119,392 of the data, found 120,288"),
+    *((altering.tensor(f"feature_crf.{name}", change), "model.safetensors: feature_crf: expected ascending keys, tags from 0 to 6 and a share from 0 to below 1; train the model again")
+      for name, change in [("keys", lambda old: old.flip(0)), ("tags", lambda old: old + 7), ("tags", lambda old: old - 1), ("share", torch.ones_like), ("share", lambda old: old - 1)]),
     (altering.content("model.safetensors", (10**15).to_bytes(8, "little") + b"{}"), "model.safetensors: not a safetensors file: expected a header, found none"),
     (altering.content("model.safetensors", b""), "model.safetensors: not a safetensors file: expected a header, found none"),
     (altering.content("model.safetensors", altering.join_weights(b"[]", b"")), "model.safetensors: not a safetensors file: its header is not a JSON object"),
@@ -431,7 +433,7 @@ def test_info_shows_a_question_mark_where_there_is_no_number(tagger: Path, tmp_p
     model = Path(shutil.copytree(tagger, tmp_path / "model"))
     altering.metadata(parameters="many", epoch=None, scores={"dev": {"scheme": "IOB2"}})(model)
     found = CliRunner().invoke(app, ["info", str(model)]).stdout
-    assert "BiLSTM with CRF, ? parameters\n" in found
+    assert "BiLSTM with CRF and CRF of word features, ? parameters\n" in found
     assert "epoch       ? of 1, seed 1\n" in found
     assert "dev F1      ? (?)\n" in found
 

@@ -271,9 +271,9 @@ def test_the_headline_of_training_is_that_of_the_report(both: Trained, tmp_path:
 def test_a_corpus_with_tags_and_classes_serves_every_task(task: str, tmp_path: Path) -> None:
     prepared = prepare(config(tmp_path, tiny.joint(tmp_path), task=task), torch.device("cpu"))
     expected = {
-        "tag": ({"head"}, {"tags"}),
+        "tag": ({"head", "feature_crf"}, {"tags"}),
         "classify": ({"class_head"}, {"classes"}),
-        "both": ({"head", "class_head"}, {"tags", "classes"}),
+        "both": ({"head", "feature_crf", "class_head"}, {"tags", "classes"}),
     }
     parts = {name for name, _ in prepared.model.named_children()} - {"embed", "encoder", "others"}
     assert (parts, set(prepared.encoded.targets)) == expected[task]

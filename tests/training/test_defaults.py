@@ -98,6 +98,7 @@ def test_the_choice_is_said_in_a_sentence_and_nothing_where_all_is_given() -> No
     options += [
         "train.bptt=3",
         "head.label_consistency=0",
+        "head.feature_crf=0",
         "encoder.locked_dropout=0.1",
         "encoder.word_dropout=0",
     ]
@@ -167,6 +168,29 @@ def test_few_texts_have_a_linear_model_of_words_with_rows_for_their_pairs(
     assert found.config.head.bag_of_words == pairs
     many = choose_by_size(load_config(None, ["task=classify"]), 100, 10**7, "text")
     assert many.config.head.bag_of_words == 131_072
+
+
+@pytest.mark.parametrize(
+    ("options", "sentences", "weights"),
+    [
+        (["task=tag"], 1, 140),
+        (["task=both"], 1_000, 131_072),
+        (["task=tag", "embeddings.vectors=glove.txt"], 100, 14_000),
+        (["task=tag"], 1_001, 0),
+        (["task=tag", "head.kind=softmax"], 100, 0),
+        (["task=tag", "data.tag_column=['UPOS','MISC.NER']"], 100, 0),
+        (["task=tag", "embeddings.contextual=['a model']"], 100, 0),
+        (["task=tag", "train.init_from=model"], 100, 0),
+        (["task=tag", "encoder.cell=echo-state", "train.readout=ridge"], 100, 0),
+        (["task=tag", "head.feature_crf=7"], 5_000, 7),
+        (["task=classify"], 100, "auto"),
+    ],
+)
+def test_few_sentences_have_a_crf_of_word_features_with_ten_weights_for_each_token(
+    options: list[str], sentences: int, weights: int | str
+) -> None:
+    found = choose_by_size(load_config(None, options), sentences, 14 * sentences)
+    assert found.config.head.feature_crf == weights
 
 
 @pytest.mark.parametrize(

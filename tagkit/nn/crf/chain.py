@@ -95,6 +95,25 @@ class Chain:
             end=self.end / temperature,
         )
 
+    def multiplied(self, other: "Chain", share: float) -> "Chain":
+        """The product of two distributions over paths, scaled to a sum of 1.
+
+        P(y | x) becomes proportional to P(y | x) ** (1 - share) * P'(y | x) ** share (Hinton 2002,
+        products of experts). Of two chains that is a chain, whose scores are sums.
+
+        Args:
+            other: of the same sentences, without forbidden steps.
+            share: of the other one, from 0 to below 1.
+        """
+        kept = 1 - share  # above 0: a forbidden step keeps its minus infinity
+        return replace(
+            self,
+            emissions=kept * self.emissions + share * other.emissions,
+            transitions=kept * self.transitions + share * other.transitions,
+            start=kept * self.start + share * other.start,
+            end=kept * self.end + share * other.end,
+        )
+
     def cpu(self) -> "Chain":
         """The same scores on the CPU, where small steps cost no launches."""
         return Chain(

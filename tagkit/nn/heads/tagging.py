@@ -242,18 +242,10 @@ class ChainHead(Head):
     def _confidence(
         self, states: Tensor, mask: Tensor, tag_ids: Tensor, continuation: Tensor
     ) -> PathConfidence:
-        # Sums over paths are many small steps, which are slow on a GPU: they run on the CPU.
-        chain = self._chain(states, mask).cpu().at_temperature(self.temperature)
-        return span_confidence(chain, tag_ids.cpu(), continuation.cpu())
+        return confidence_of(self._chain(states, mask), self.temperature, tag_ids, continuation)
 
     def _n_best(self, states: Tensor, mask: Tensor, count: int) -> tuple[Tensor, Tensor]:
-        chain = self._chain(states, mask).cpu()
-        paths, scores = n_best(chain, count)  # (batch, count, time), (batch, count)
-        # log P(path) = score - log Z; paths that do not exist score -inf. In float64, as the
-        # difference of two large numbers loses digits. A temperature divides both, and leaves the
-        # order as it is.
-        whole = log_partition(chain.at_temperature(self.temperature)).double()
-        return paths, scores / self.temperature - whole.unsqueeze(1)
+        return n_best_of(self._chain(states, mask), self.temperature, count)
 
     def _constrained(self, emissions: Tensor, mask: Tensor, steps: StepScores) -> Chain:
         """Emissions and `steps`, forbidden ones at minus infinity."""
@@ -266,3 +258,56 @@ class ChainHead(Head):
             mask,
             checked=True,  # by the public methods, or valid because a batch has made the mask
         )
+
+
+@dataclass(frozen=True, slots=True)
+class ProductHead:
+    """What predicts as a head does, of its chain multiplied by another one of the same sentences.
+
+    Attributes:
+        head: of the network.
+        beside: the other chain, without forbidden steps.
+        share: of the other chain: see `Chain.multiplied`.
+    """
+
+    head: ChainHead
+    beside: Chain
+    share: float
+
+    def decode(self, states: Tensor, mask: Tensor) -> Tensor:
+        """As `Head.decode`."""
+        return viterbi(self._chain(states, mask))[0]
+
+    def confidence(
+        self, states: Tensor, mask: Tensor, tag_ids: Tensor, continuation: Tensor
+    ) -> PathConfidence:
+        """As `Head.confidence`."""
+        chain = self._chain(states, mask)
+        return confidence_of(chain, self.head.temperature, tag_ids, continuation)
+
+    def n_best(self, states: Tensor, mask: Tensor, count: int) -> tuple[Tensor, Tensor]:
+        """As `Head.n_best`."""
+        return n_best_of(self._chain(states, mask), self.head.temperature, count)
+
+    def _chain(self, states: Tensor, mask: Tensor) -> Chain:
+        return self.head.chain(states, mask).multiplied(self.beside, self.share)
+
+
+def confidence_of(
+    chain: Chain, temperature: float, tag_ids: Tensor, continuation: Tensor
+) -> PathConfidence:
+    """Probabilities of the tags and spans of paths, as `Head.confidence` gives them."""
+    # Sums over paths are many small steps, which are slow on a GPU: they run on the CPU.
+    chain = chain.cpu().at_temperature(temperature)
+    return span_confidence(chain, tag_ids.cpu(), continuation.cpu())
+
+
+def n_best_of(chain: Chain, temperature: float, count: int) -> tuple[Tensor, Tensor]:
+    """The most probable paths and their log probabilities, as `Head.n_best` gives them."""
+    chain = chain.cpu()
+    paths, scores = n_best(chain, count)  # (batch, count, time), (batch, count)
+    # log P(path) = score - log Z; paths that do not exist score -inf. In float64, as the
+    # difference of two large numbers loses digits. A temperature divides both, and leaves the
+    # order as it is.
+    whole = log_partition(chain.at_temperature(temperature)).double()
+    return paths, scores / temperature - whole.unsqueeze(1)

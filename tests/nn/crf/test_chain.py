@@ -123,6 +123,21 @@ def test_scores_of_every_precision_have_a_best_path_and_stay_as_they_are(
     assert torch.equal(exact.emissions, parts["emissions"].double())
 
 
+@given(chains, st.integers(0, 9), st.sampled_from([0.0, 0.3, 0.5, 0.9]))
+def test_a_product_has_the_probabilities_of_both_to_their_shares_and_no_path_that_one_forbids(
+    chain: Chain, seed: int, share: float
+) -> None:
+    lengths, tags = chain.mask.sum(1).tolist(), len(chain.start)
+    other = random_chain(lengths, tags, seed)
+    product = chain.multiplied(other, share)
+    for row in range(len(lengths)):
+        of_both = [dict(all_paths(each, row)) for each in (chain, other, product)]
+        for path, found in of_both[2].items():
+            kept = (1 - share) * of_both[0][path]
+            expected = kept + share * of_both[1][path] if share else kept
+            assert found == pytest.approx(expected, abs=1e-9)
+
+
 @given(chains)
 def test_steps_multiply_to_the_probability_of_a_whole_path(chain: Chain) -> None:
     best, _ = viterbi(chain)

@@ -1,0 +1,80 @@
+"""What the CRF of word features reads of a token: its word, affixes and shape, and its neighbours'.
+
+These are the features of taggers without networks (Ratnaparkhi 1996; Jurafsky and Martin, "Sequence
+Labeling for Parts of Speech and Named Entities", section on features for CRF taggers). A feature
+such as "the word before is 'in'" is known by its key, a hash of 64 bits: no text of it is kept.
+"""
+
+from functools import lru_cache
+from zlib import crc32
+
+import numpy as np
+import numpy.typing as npt
+
+from tagkit.features.affixes import word_shape
+from tagkit.text.records import Sentence
+
+Keys = npt.NDArray[np.int64]
+_Hashes = npt.NDArray[np.uint64]
+
+_LENGTHS = (1, 2, 3, 4)  # of prefixes and suffixes, in characters
+# Places in what `_parts` gives of a word.
+_LOWER, _SHAPE, _SHOWN = 0, 1, slice(0, 4)
+_OWN = [_LOWER, _SHAPE, *range(4, 5 + 2 * len(_LENGTHS))]
+_START, _END = "\x02", "\x03"  # stand for the word before a sentence, and after it
+# Odd numbers near 2^64 / 1.618 and others without a pattern: similar hashes get distant keys.
+_BY_TEMPLATE = np.uint64(0x9E3779B97F4A7C15)
+_FIRST, _SECOND, _THIRD = (
+    np.uint64(number) for number in (0xD6E8FEB86659FD93, 0xA0761D6478BD642F, 0xE7037ED1A0B428DB)
+)
+_MIXING = ((30, np.uint64(0xBF58476D1CE4E5B9)), (27, np.uint64(0x94D049BB133111EB)))
+
+
+def feature_keys(sentence: Sentence) -> Keys:
+    """Keys of the features of each token, (tokens, features), of as many features in each sentence.
+
+    Args:
+        sentence: with the feature columns that the model reads.
+    """
+    parts = np.stack([_parts(word) for word in (_START, *sentence.words, _END)])
+    # (tokens + 2, parts) -> three of (tokens, parts)
+    before, here, after = parts[:-2], parts[1:-1], parts[2:]
+    shape, last, next_ = here[:, _SHAPE], before[:, _SHAPE], after[:, _SHAPE]
+    together = [
+        last * _FIRST + shape * _SECOND,
+        shape * _FIRST + next_ * _SECOND,
+        last * _FIRST + shape * _SECOND + next_ * _THIRD,
+        before[:, _LOWER] * _FIRST + shape * _SECOND,
+        shape * _FIRST + after[:, _LOWER] * _SECOND,
+    ]
+    # A feature that every token has: how frequent each tag is.
+    found = [np.zeros((len(here), 1), np.uint64), here[:, _OWN], before[:, _SHOWN]]
+    found += [after[:, _SHOWN], np.stack(together, axis=1)]
+    for values in sentence.features:
+        hashes = np.array([_hash(value) for value in (_START, *values, _END)], np.uint64)
+        found.append(np.stack([hashes[:-2], hashes[1:-1], hashes[2:]], axis=1))
+    keys = np.concatenate(found, axis=1)  # (tokens, features)
+    # The same word before a token and after it are two features.
+    return _mixed(keys + np.arange(keys.shape[1], dtype=np.uint64) * _BY_TEMPLATE)
+
+
+@lru_cache(65_536)
+def _parts(word: str) -> _Hashes:
+    """Hashes of a word: lower case, shape, last two and three letters, spelling, affixes."""
+    lower = word.lower()
+    parts = [lower, word_shape(word), lower[-2:], lower[-3:], word]
+    parts += [word[:length] for length in _LENGTHS]
+    parts += [word[-length:] for length in _LENGTHS]
+    return np.array([_hash(part) for part in parts], np.uint64)
+
+
+def _hash(text: str) -> int:
+    # Of a file that is not Unicode throughout, a word may hold half of a surrogate pair.
+    return crc32(text.encode("utf-8", "surrogatepass"))
+
+
+def _mixed(keys: _Hashes) -> Keys:
+    """Keys whose every bit depends on all bits (Steele et al. 2014, SplitMix64)."""
+    for shift, factor in _MIXING:
+        keys = (keys ^ (keys >> np.uint64(shift))) * factor  # modulo 2^64
+    return (keys ^ (keys >> np.uint64(31))).view(np.int64)

@@ -1,0 +1,103 @@
+"""The CRF of word features of a tagger: made as the configuration says, fitted, and read."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from tagkit.config import Config
+from tagkit.errors import BundleError
+from tagkit.features.crf_features import Keys, feature_keys
+from tagkit.features.encoding import Encoded
+from tagkit.features.vocabulary import Vocabulary
+from tagkit.models.model import Model
+from tagkit.models.task_records import SentenceBatch
+from tagkit.nn.crf.chain import Chain
+from tagkit.nn.heads.feature_crf import Examples, FeatureCrf
+from tagkit.text.records import Sentence
+
+
+def build_feature_crf(config: Config, vocabulary: Vocabulary) -> FeatureCrf | None:
+    """The CRF that the configuration asks for, without weights; None where it does not."""
+    weights = config.head.feature_crf
+    if not isinstance(weights, int) or not weights:
+        return None
+    dim = config.embeddings.word_dim if vocabulary.vector_words else 0
+    return FeatureCrf(weights=weights, tags=len(vocabulary.tags), dim=dim)
+
+
+def check_feature_crf(crf: FeatureCrf | None, path: Path) -> None:
+    """Raise unless weights that were read can be used.
+
+    Args:
+        crf: of the model that was read.
+        path: of the file, for messages.
+
+    Raises:
+        BundleError: its tables are not what `fit` makes.
+    """
+    if crf is not None and not crf.is_valid():
+        last = len(crf.transitions) - 1
+        raise BundleError(
+            f"{path}: feature_crf: expected ascending keys, tags from 0 to {last} and a share from "
+            "0 to below 1; train the model again"
+        )
+
+
+def fit_feature_crf(
+    crf: FeatureCrf,
+    model: Model,
+    sentences: Sequence[Sentence],
+    encoded: Encoded,
+    vocabulary: Vocabulary,
+    tag_weights: Tensor | None,
+) -> None:
+    """Fit the CRF to the training corpus.
+
+    Args:
+        crf: of the model.
+        model: with its pretrained vectors.
+        sentences: of the training corpus, in the training scheme.
+        encoded: the same sentences.
+        vocabulary: of the model.
+        tag_weights: (tags,) of the gold tags in the loss; None where all weigh the same.
+    """
+    keys = _keys(sentences)
+    examples = Examples(
+        keys=keys,
+        vectors=_vectors(crf, model, sentences, vocabulary).double().cpu().numpy(),
+        tags=encoded.targets["tags"].values,
+        lengths=np.array([len(sentence) for sentence in sentences]),
+        weights=encoded.weights,
+    )
+    crf.fit(examples, tag_weights)
+
+
+@torch.no_grad()
+def feature_chain(
+    crf: FeatureCrf | None, model: Model, batch: SentenceBatch, vocabulary: Vocabulary
+) -> Chain | None:
+    """The scores of all paths of the batch's sentences; None where they would count nothing."""
+    if crf is None or not float(crf.share):
+        return None
+    vectors = _vectors(crf, model, batch.sentences, vocabulary)
+    return crf.chain(_keys(batch.sentences), vectors, batch.tokens.mask)
+
+
+def _keys(sentences: Sequence[Sentence]) -> Keys:
+    """(tokens, features) of all sentences, one after another."""
+    return np.concatenate([feature_keys(sentence) for sentence in sentences])
+
+
+def _vectors(
+    crf: FeatureCrf, model: Model, sentences: Sequence[Sentence], vocabulary: Vocabulary
+) -> Tensor:
+    """(tokens, dim) pretrained vectors; dim is 0 where the CRF reads none."""
+    words = [word for sentence in sentences for word in sentence.words]
+    if not len(crf.vector_weights):
+        return crf.vector_weights.new_zeros(len(words), 0)
+    vectors = model.embed.words.vectors
+    rows = np.fromiter(map(vocabulary.vector_row, words), np.int64, len(words))
+    return vectors[torch.from_numpy(rows).to(vectors.device)]

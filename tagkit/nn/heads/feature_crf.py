@@ -1,0 +1,294 @@
+"""A linear-chain CRF over features of words, beside the network.
+
+    p(y | x) = exp(score(y)) / sum over all paths y' of exp(score(y'))
+    score(y) = sum over t of T[y[t-1], y[t]] + sum over features f of token t of w[f, y[t]]
+
+(Lafferty et al. 2001; Jurafsky and Martin, "Sequence Labeling for Parts of Speech and Named
+Entities", section on CRFs.) Only weights w[f, y] of features that the training corpus has with the
+tag y exist. Where there are pretrained vectors, those of the word and both neighbours add
+V[y] [v[t-1]; v[t]; v[t+1]] (Turian et al. 2010).
+
+The loss with an L2 penalty (Goodfellow, Bengio and Courville, section 7.1.1) is convex. So all
+weights are found at once, before the network's first step, by L-BFGS, from 0 and without random
+numbers. From a few hundred sentences these features learn what the network does not, and the
+network what they do not; so their probabilities are multiplied, each to the power of its share
+(Hinton 2002, products of experts). Of two linear-chain CRFs that is one more: scores of emissions
+and steps are added (`Chain.multiplied`).
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+
+from tagkit.nn.crf.chain import Chain, path_score
+from tagkit.nn.crf.partition import log_partition
+from tagkit.nn.crf.weighted_loss import weighted_loss
+from tagkit.nn.optimizers import minimize
+
+Ids = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+# The key of a row that is not used: the largest, so that it is sorted to the end.
+_UNUSED = np.iinfo(np.int64).max
+# Of the squares of all weights in the loss.
+_PENALTY = 0.1
+# Mean squared length of the vector of a token, for which `_PENALTY` is right.
+_VECTOR_SQUARE = 4.5
+_MAX_STEPS = 100
+# Of the CRF in the product, of which the best on dev is chosen; the last is the network alone.
+SHARES = (0.5, 0.3, 0.0)
+_SENTENCES = 64  # of similar length, of which log-partitions are computed at once
+
+
+@dataclass(frozen=True, slots=True)
+class Examples:
+    """Sentences to learn from, their tokens one after another.
+
+    Attributes:
+        keys: (tokens, features) of the features of each token.
+        vectors: (tokens, dim) pretrained vector of each, 0 without one; dim 0 without any.
+        tags: (tokens,) gold tag ids.
+        lengths: (sentences,) number of tokens in each.
+        weights: (sentences,) of the loss of each; None where all weigh the same.
+    """
+
+    keys: Ids
+    vectors: Floats
+    tags: Ids
+    lengths: Ids
+    weights: npt.NDArray[np.float32] | None = None
+
+
+class FeatureCrf(nn.Module):
+    """The CRF; all of it is saved, and none of it is learnt with the network.
+
+    Attributes:
+        keys: (weights,) of the features, ascending.
+        tags: (weights,) int32 tag of each weight.
+        weights: (weights,).
+        transitions: (tags before, tags after).
+        vector_weights: (3 x dim, tags) of the vectors before, at and after a token.
+        share: () of it in the product, from 0 to below 1.
+    """
+
+    keys: Tensor
+    tags: Tensor
+    weights: Tensor
+    transitions: Tensor
+    vector_weights: Tensor
+    share: Tensor
+
+    def __init__(self, *, weights: int, tags: int, dim: int) -> None:
+        """A model without features, whose share is 0.
+
+        Args:
+            weights: the most that it can have.
+            tags: number of tags.
+            dim: of the pretrained vectors; 0 without any.
+        """
+        super().__init__()
+        # Buffers: neither an optimizer nor the mean of the weights has anything to do with them.
+        self.register_buffer("keys", torch.full((weights,), _UNUSED))
+        self.register_buffer("tags", torch.zeros(weights, dtype=torch.int32))
+        self.register_buffer("weights", torch.zeros(weights))
+        self.register_buffer("transitions", torch.zeros(tags, tags))
+        self.register_buffer("vector_weights", torch.zeros(3 * dim, tags))
+        self.register_buffer("share", torch.zeros(()))
+        self._table: _Table | None = None
+        # Its stub has no types.
+        self.register_load_state_dict_post_hook(_forget_table)  # type: ignore[no-untyped-call]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the table of features, which is made again where it is needed."""
+        return {**self.__dict__, "_table": None}
+
+    def is_valid(self) -> bool:
+        """Whether the tables are such as `fit` makes."""
+        ordered = bool((self.keys[1:] >= self.keys[:-1]).all())
+        within = bool(((self.tags >= 0) & (self.tags < len(self.transitions))).all())
+        return ordered and within and 0 <= float(self.share) < 1
+
+    def chain(self, keys: Ids, vectors: Tensor, mask: Tensor) -> Chain:
+        """The scores of all paths of sentences.
+
+        Args:
+            keys: (tokens, features), sentence after sentence.
+            vectors: (tokens, dim) of the same tokens.
+            mask: (batch, time) bool, True on real tokens.
+        """
+        if self._table is None or self._table.keys is not self.keys:
+            self._table = _Table(self.keys, self.tags)
+        tags = len(self.transitions)
+        places, rows = self._table.entries(keys, tags)
+        found = _sums(places.to(mask.device), self.weights[rows.to(mask.device)], len(keys) * tags)
+        found = found.view(-1, tags)
+        if vectors.shape[1]:
+            lengths = mask.sum(1).cpu().numpy()
+            found = found + _windows(vectors, lengths) @ self.vector_weights
+        emissions = found.new_zeros(*mask.shape, tags)
+        emissions[mask] = found  # (tokens, tags) -> (batch, time, tags)
+        free = found.new_zeros(tags)
+        return Chain(emissions, self.transitions, free, free, mask, checked=True)
+
+    def fit(self, examples: Examples, tag_weights: Tensor | None) -> None:
+        """Find the weights at which the penalised loss of a corpus is smallest.
+
+        Args:
+            examples: the training corpus.
+            tag_weights: (tags,) of the gold tags in the loss; None where all weigh the same.
+        """
+        keys, tags = (torch.from_numpy(each) for each in _pairs(examples, len(self.keys)))
+        self.keys[: len(keys)], self.tags[: len(tags)] = keys, tags
+        self._table = _Table(self.keys, self.tags)
+        total = len(self.transitions)
+        places, rows = self._table.entries(examples.keys, total)
+        vectors = torch.from_numpy(examples.vectors)
+        # Of length 2 or so, whatever vectors they are: one penalty for all weights.
+        squares = float((vectors**2).sum(1).mean()) if vectors.shape[1] else 0.0
+        scale = (_VECTOR_SQUARE / squares) ** 0.5 if squares else 1.0
+        windows = _windows(vectors * scale, examples.lengths)
+        batches = _batches(examples, tag_weights)
+        free = torch.zeros(total, dtype=torch.float64)
+        weights, steps, of_vectors = learnt = [
+            torch.zeros(shape, dtype=torch.float64, requires_grad=True)
+            for shape in ((len(keys),), (total, total), (windows.shape[1], total))
+        ]
+
+        def penalised_loss() -> Tensor:
+            found = _sums(places, weights[rows], len(windows) * total).view(-1, total)
+            emissions = found + windows @ of_vectors  # (tokens, tags)
+            loss = _PENALTY * torch.stack([(each**2).sum() for each in learnt]).sum()
+            for batch in batches:
+                # (tokens, tags) at (batch, time) -> (batch, time, tags)
+                chain = Chain(emissions[batch.places], steps, free, free, batch.mask, checked=True)
+                loss = loss + batch.loss(chain)
+            return loss
+
+        minimize(learnt, penalised_loss, _MAX_STEPS)
+        self.weights[: len(keys)] = weights.detach().float()
+        self.transitions.copy_(steps.detach())
+        self.vector_weights.copy_(of_vectors.detach() * scale)
+
+
+def _forget_table(crf: FeatureCrf, _: object) -> None:
+    # Loaded weights may be copied into the same tensor.
+    crf._table = None
+
+
+class _Table:
+    """Where the weights of each feature are."""
+
+    def __init__(self, keys: Tensor, tags: Tensor) -> None:
+        """Both (weights,), of a `FeatureCrf`."""
+        self.keys = keys
+        found = keys.cpu().numpy()
+        found = found[: np.searchsorted(found, _UNUSED)]
+        self._tags = tags.cpu().numpy()[: len(found)].astype(np.int64)
+        # (features + 1,), and first row and number of rows of each. The last one is greater than
+        # all that are looked up, and has no rows.
+        features, starts, counts = np.unique(found, return_index=True, return_counts=True)
+        self._features = np.append(features, _UNUSED)
+        self._starts, self._counts = np.append(starts, 0), np.append(counts, 0)
+
+    def entries(self, keys: Ids, tags: int) -> tuple[Tensor, Tensor]:
+        """Token x tags + tag, and row, of each weight that the features of tokens have.
+
+        Args:
+            keys: (tokens, features).
+            tags: number of tags.
+        """
+        places = np.searchsorted(self._features, keys.ravel())
+        known = self._features[places] == keys.ravel()
+        token, place = np.flatnonzero(known) // keys.shape[1], places[known]
+        counts = self._counts[place]
+        # The rows of a feature follow each other: start, start + 1, ...
+        ends = np.cumsum(counts)
+        rows = np.repeat(self._starts[place] + counts - ends, counts) + np.arange(counts.sum())
+        cells = np.repeat(token * tags, counts) + self._tags[rows]
+        return torch.from_numpy(cells), torch.from_numpy(rows)
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """Sentences of similar length.
+
+    Attributes:
+        places: (batch, time) number of each token among those of the corpus; 0 on padding.
+        mask: (batch, time) bool.
+        tags: (batch, time) gold tag ids.
+        weights: (batch,) of the loss of each.
+        tag_weights: as in `FeatureCrf.fit`.
+    """
+
+    places: Tensor
+    mask: Tensor
+    tags: Tensor
+    weights: Tensor
+    tag_weights: Tensor | None
+
+    def loss(self, chain: Chain) -> Tensor:
+        """The loss of the gold paths, summed."""
+        if self.tag_weights is None:
+            each = log_partition(chain) - path_score(chain, self.tags)  # (batch,)
+        else:
+            each = weighted_loss(chain, self.tags, self.tag_weights)
+        return (each * self.weights).sum()
+
+
+def _batches(examples: Examples, tag_weights: Tensor | None) -> list[_Batch]:
+    lengths = examples.lengths
+    starts = np.cumsum(lengths) - lengths
+    order = np.argsort(lengths, kind="stable")
+    found = []
+    for begin in range(0, len(order), _SENTENCES):
+        own = order[begin : begin + _SENTENCES]
+        steps = np.arange(int(lengths[own].max()))
+        mask = steps < lengths[own, None]  # (time,) < (batch, 1) -> (batch, time)
+        places = np.where(mask, starts[own, None] + steps, 0)
+        weights = np.ones(len(own)) if examples.weights is None else examples.weights[own]
+        found.append(
+            _Batch(
+                places=torch.from_numpy(places),
+                mask=torch.from_numpy(mask),
+                tags=torch.from_numpy(examples.tags[places]),
+                weights=torch.from_numpy(weights.astype(np.float64)),
+                tag_weights=None if tag_weights is None else tag_weights.double(),
+            )
+        )
+    return found
+
+
+def _pairs(examples: Examples, limit: int) -> tuple[Ids, npt.NDArray[np.int32]]:
+    """Features and tags that are together in a corpus, the most frequent, ascending."""
+    keys, tags = examples.keys.ravel(), np.repeat(examples.tags, examples.keys.shape[1])
+    order = np.lexsort((tags, keys))
+    keys, tags = keys[order], tags[order]
+    first = np.ones(len(keys), np.bool_)
+    first[1:] = (keys[1:] != keys[:-1]) | (tags[1:] != tags[:-1])
+    starts = np.flatnonzero(first)
+    counts = np.diff(starts, append=len(keys))
+    # Stable: of equally frequent ones those with the smallest keys, whatever the corpus's order.
+    kept = np.sort(np.argsort(-counts, kind="stable")[:limit])
+    return keys[starts[kept]], tags[starts[kept]].astype(np.int32)
+
+
+def _windows(vectors: Tensor, lengths: Ids) -> Tensor:
+    """(tokens, dim) -> (tokens, 3 x dim): those of the token before, here and after; 0 outside.
+
+    Args:
+        vectors: of sentences, one after another.
+        lengths: (sentences,) number of tokens in each.
+    """
+    ends = np.cumsum(lengths)
+    before, after = vectors.roll(1, 0), vectors.roll(-1, 0)
+    before[torch.from_numpy(ends - lengths)] = 0
+    after[torch.from_numpy(ends - 1)] = 0
+    return torch.cat((before, vectors, after), dim=1)
+
+
+def _sums(places: Tensor, values: Tensor, total: int) -> Tensor:
+    """(entries,) values, added up by place: (total,)."""
+    return values.new_zeros(total).index_add(0, places, values)

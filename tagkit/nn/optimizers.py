@@ -1,0 +1,49 @@
+"""torch's optimizers without its compiler, and the search for the least value of a function."""
+
+from collections.abc import Callable, Sequence
+from inspect import unwrap
+from typing import Any
+
+import torch
+from torch import Tensor
+
+
+def without_compiler(
+    optimizer: type[torch.optim.Optimizer],
+) -> Callable[..., torch.optim.Optimizer]:
+    """The same optimizer, whose methods do not import `torch._dynamo`.
+
+    torch wraps these methods so that torch.compile, which is not used here, leaves them out. Only
+    the wrappers import it: more than a second, and 70 MB with sympy. Where a version of torch wraps
+    a method in nothing, `unwrap` returns the method itself.
+    """
+    own: dict[str, Any] = {
+        name: unwrap(getattr(optimizer, name))
+        for name in ("add_param_group", "state_dict", "load_state_dict", "zero_grad")
+    }
+    own["step"] = torch.no_grad()(unwrap(optimizer.step))  # the wrapper has turned gradients off
+    return type(optimizer.__name__, (optimizer,), own)
+
+
+_LBFGS = without_compiler(torch.optim.LBFGS)
+
+
+def minimize(weights: Sequence[Tensor], loss: Callable[[], Tensor], max_steps: int) -> None:
+    """Change weights until a smooth loss of them is smallest, or for so many steps.
+
+    L-BFGS (Nocedal and Wright 2006, algorithm 7.5): nothing is random.
+
+    Args:
+        weights: that have a gradient; those of the first step.
+        loss: () of the weights as they are.
+        max_steps: in each of which the loss is computed once or a few times.
+    """
+    search = _LBFGS(weights, max_iter=max_steps, line_search_fn="strong_wolfe")
+
+    def closure() -> Tensor:
+        search.zero_grad()
+        value = loss()
+        value.backward()  # type: ignore[no-untyped-call]
+        return value.detach()  # it is read as a float
+
+    search.step(closure)  # type: ignore[arg-type]

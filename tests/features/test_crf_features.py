@@ -1,0 +1,97 @@
+"""Keys of features: equal exactly where the features that they stand for are equal."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tagkit.features.affixes import word_shape
+from tagkit.features.crf_features import feature_keys
+from tagkit.text.records import Sentence
+
+Feature = tuple[object, ...]
+
+
+def sentence(words: list[str], *columns: list[str]) -> Sentence:
+    return Sentence(tuple(words), features=tuple(map(tuple, columns)))
+
+
+def named(given_words: list[str], *columns: list[str]) -> list[list[Feature]]:
+    """The features of each token as tuples, in the order of their keys."""
+    found = []
+    for here in range(1, len(given_words) + 1):
+        words = [None, *given_words, None]
+        before, word, after = words[here - 1 : here + 2]
+        assert word is not None
+        own: list[Feature] = [("bias",), ("lower", word.lower()), ("shape", word_shape(word))]
+        own += [("word", word)]
+        own += [("prefix", length, word[:length]) for length in (1, 2, 3, 4)]
+        own += [("suffix", length, word[-length:]) for length in (1, 2, 3, 4)]
+        for side, other in (("before", before), ("after", after)):
+            own += [(side, "lower", lower(other)), (side, "shape", shape(other))]
+            own += [(side, length, other and other.lower()[-length:]) for length in (2, 3)]
+        own += [("shapes before", shape(before), shape(word))]
+        own += [("shapes after", shape(word), shape(after))]
+        own += [("shapes", shape(before), shape(word), shape(after))]
+        own += [("word before", lower(before), shape(word))]
+        own += [("word after", shape(word), lower(after))]
+        for number, values in enumerate(columns):
+            padded = [None, *values, None]
+            own += [(number, step, padded[here + step]) for step in (-1, 0, 1)]
+        found.append(own)
+    return found
+
+
+def lower(word: str | None) -> str | None:
+    return word and word.lower()
+
+
+def shape(word: str | None) -> str | None:
+    return word and word_shape(word)
+
+
+WORDS = st.text("aAbB1-é", min_size=1, max_size=6)
+SENTENCES = st.lists(WORDS, min_size=1, max_size=6)
+
+
+@given(SENTENCES, SENTENCES)
+def test_keys_are_equal_exactly_where_the_features_are(one: list[str], two: list[str]) -> None:
+    columns = [[word[0] for word in one], [word[0] for word in two]]
+    keys = [*feature_keys(sentence(one, columns[0])).ravel()]
+    keys += [*feature_keys(sentence(two, columns[1])).ravel()]
+    names = [name for token in named(one, columns[0]) for name in token]
+    names += [name for token in named(two, columns[1]) for name in token]
+    assert len(keys) == len(names)
+    pairs = set(zip(keys, names, strict=True))
+    assert len(pairs) == len(set(keys)) == len(set(names))
+
+
+def test_every_token_has_as_many_features_and_three_more_for_each_column() -> None:
+    words = ["In", "Wales", "."]
+    tags = ["IN", "NNP", "."]
+    assert feature_keys(sentence(words)).shape == (3, 25)
+    assert feature_keys(sentence(words, tags)).shape == (3, 28)
+    assert feature_keys(sentence(words, tags, tags)).shape == (3, 31)
+    # The same value in two columns is two features.
+    assert len(np.unique(feature_keys(sentence(words, tags, tags))[1])) == 31
+
+
+def test_keys_are_the_same_on_every_machine_and_in_every_version() -> None:
+    # A saved model knows its features by these numbers.
+    keys = feature_keys(sentence(["Zürich", "1999"], ["NE", "CARD"]))
+    assert keys.dtype == np.int64
+    of_word = [0, -1790089862445687031, 8785799860994603864, -1005008823035336026]
+    assert keys[0, :4].tolist() == of_word  # every token's, lower case, shape, spelling
+    of_column = [-1075665735636210840, -4263802445459682193, -4763536952154915871]
+    assert keys[1, -3:].tolist() == of_column  # before, here, after
+
+
+def test_half_of_a_surrogate_pair_is_a_letter_like_any_other() -> None:
+    one, other = (feature_keys(sentence([word])) for word in ("a\ud800", "a\ud801"))
+    assert (one[0] == other[0]).tolist().count(False) >= 3  # word, lower, suffixes
+
+
+def test_of_many_words_no_two_have_the_same_key() -> None:
+    words = [f"w{number}" for number in range(20_000)]
+    keys = feature_keys(sentence(words))
+    # crc32 has 32 bits: among 20,000 words fewer than one pair is expected to be the same.
+    assert len(np.unique(keys[:, 1])) >= 20_000 - 2

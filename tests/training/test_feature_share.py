@@ -1,0 +1,97 @@
+"""The share of the CRF of word features in the product: the best on dev, and what is said of it."""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+import tiny
+import torch
+from runs import StopAt
+
+import tagkit
+from tagkit.config import DataConfig
+from tagkit.inference.score import gold_split
+from tagkit.nn.heads.feature_crf import SHARES
+from tagkit.training import feature_share
+from tagkit.training.feature_share import score_dev
+from tagkit.training.run import Run
+from tagkit.training.trainer import train
+
+
+def run_of(
+    scores: dict[float, float], monkeypatch: pytest.MonkeyPatch, *, is_loss: bool = False
+) -> tuple[Run, list[str], torch.Tensor]:
+    """A run whose model scores so on dev with each share; its notes, and the share."""
+    crf, notes = SimpleNamespace(share=torch.zeros(())), []
+    criterion = SimpleNamespace(is_loss=is_loss, key="f1", of_report=lambda report: report)
+    run = SimpleNamespace(
+        prepared=SimpleNamespace(model=SimpleNamespace(feature_crf=crf)), criterion=criterion,
+        processes=SimpleNamespace(from_first_rank=lambda number: number),
+        listener=SimpleNamespace(on_note=notes.append),
+    )  # fmt: skip
+
+    def scored(_: Any) -> SimpleNamespace:
+        share = round(float(crf.share), 3)
+        return SimpleNamespace(report=scores[share], share=share)
+
+    monkeypatch.setattr(feature_share, "_annotated", scored)
+    return cast(Run, run), notes, crf.share
+
+
+@pytest.mark.parametrize(
+    ("scores", "share", "note"),
+    [
+        ((0.62, 0.61, 0.6), 0.5, "a CRF of word features counts 50 % beside the network: on dev "
+                                 "62.00, and 60.00 without it"),
+        ((0.61, 0.62, 0.6), 0.3, "a CRF of word features counts 30 % beside the network: on dev "
+                                 "62.00, and 60.00 without it"),
+        ((0.2, 0.3, 0.31), 0.0, "a CRF of word features counts nothing: on dev the network alone "
+                                "has 31.00, and 30.00 with it"),
+        # Equal: nothing speaks against it.
+        ((0.6, 0.6, 0.6), 0.5, "a CRF of word features counts 50 % beside the network: on dev "
+                               "60.00, and 60.00 without it"),
+        ((0.0, 0.0, 0.0), 0.5, "a CRF of word features counts 50 % beside the network: on dev "
+                               "0.00, and 0.00 without it"),
+    ],
+)  # fmt: skip
+def test_the_share_that_is_best_on_dev_stays_and_the_note_says_what_it_brought(
+    monkeypatch: pytest.MonkeyPatch, scores: tuple[float, ...], share: float, note: str
+) -> None:
+    run, notes, kept = run_of(dict(zip(SHARES, scores, strict=True)), monkeypatch)
+    found = cast(Any, score_dev(run))
+    assert (found.share, float(kept)) == (share, pytest.approx(share))
+    assert notes == [note]
+
+
+def test_dev_is_that_of_the_report_of_the_model_and_of_the_file_that_are_saved(
+    tmp_path: Path,
+) -> None:
+    listener = StopAt()
+    # So weak a network that the CRF is better on its own.
+    weak = "train.max_epochs=1", "train.lr=0.0001"
+    trained = train(tiny.config(tmp_path, *weak), listener)
+    crf = trained.predictor.model.feature_crf
+    assert crf is not None
+    assert float(crf.share) == 0.5
+    assert trained.best.score == trained.dev.headline > trained.epochs[0].score
+    assert trained.best.scores == trained.dev.parts()
+    assert "50 % beside the network" in listener.notes[-1]
+    loaded = tagkit.load(tmp_path / "model", device="cpu")
+    dev = gold_split(loaded, str(tmp_path / "dev.conll"), DataConfig())
+    assert loaded.score(dev).to_dict()["micro"] == trained.dev.to_dict()["micro"]
+    metadata = json.loads((tmp_path / "model" / "best" / "metadata.json").read_text())
+    assert metadata["dev_score"] == pytest.approx(trained.dev.headline)
+    last = tagkit.load(tmp_path / "model" / "last", device="cpu")
+    assert last.model.feature_crf is not None
+    assert float(last.model.feature_crf.share) == 0  # `last` is the network alone, as its score
+
+
+def test_where_the_loss_ranks_epochs_it_stays_the_score_of_the_best(tmp_path: Path) -> None:
+    config = tiny.config(tmp_path, "train.max_epochs=2", "train.lr=0.0001", "train.metric=loss")
+    trained = train(config)
+    assert trained.best in trained.epochs
+    crf = trained.predictor.model.feature_crf
+    assert crf is not None
+    assert float(crf.share) == 0.5  # chosen by F1
