@@ -214,10 +214,12 @@ def test_a_run_with_little_memory_comes_to_its_end_and_says_so(
     LittleMemory(monkeypatch, 3, SHORT[0])
     listener = StopAt()
     assert train(settings(tmp_path), listener).best.score > 0.9
-    assert listener.notes == [
+    *notes, share = listener.notes
+    assert notes == [
         "too little memory for 8 sentences at a time; from now on steps are taken in pieces of 4",
         "too little memory for 4 sentences at a time; from now on steps are taken in pieces of 2",
     ]
+    assert share.startswith("a CRF of word features counts ")
 
 
 @pytest.mark.slow
@@ -238,7 +240,9 @@ def test_a_run_that_was_short_of_memory_and_stopped_drops_the_same_as_one_that_w
                     patch.undo()
                 listener = StopAt()
                 train(config, listener, resume=True)
-                assert listener.notes == ["resuming after step 12"]  # nothing failed again
+                *notes, share = listener.notes
+                assert notes == ["resuming after step 12"]  # nothing failed again
+                assert share.startswith("a CRF of word features counts ")
         file = tmp_path / str(stop_at) / "last" / "model.safetensors"
         found.append(hashlib.sha256(file.read_bytes()).hexdigest())
     assert found[0] == found[1]
