@@ -23,8 +23,16 @@ def read_rows(paths: Iterable[Path]) -> list[Row]:
     for path in paths:
         for line in path.read_text("utf-8").splitlines():
             row = json.loads(line)
-            found[row["corpus"], row["size"], system(row), row.get("seed")] = row
+            for each in (row, *_network_alone(row)):
+                found[row["corpus"], row["size"], system(each), row.get("seed")] = each
     return list(found.values())
+
+
+def _network_alone(row: Row) -> list[Row]:
+    """A tagger without its CRF of word features as a run of its own, where that was scored."""
+    if row.get("setting") != "default" or "by_share" not in row:
+        return []
+    return [{**row, "setting": "network alone", **row["by_share"]["0"]}]
 
 
 def system(row: Row) -> str:

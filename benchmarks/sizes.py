@@ -24,13 +24,16 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from corpora import CORPORA, DATA, SIZES, VECTORS, has_size, read_parts, subset
 from curves import PARTS, draw, make_table, read_rows
 
 from tagkit.config import Config, load_config
 from tagkit.config.sections import option_values
+
+if TYPE_CHECKING:
+    from tagkit.inference.predictor import Predictor
 
 # Options that follow from the corpus, or may do so: recorded as they were resolved. So is whatever
 # else differs from the defaults.
@@ -119,7 +122,35 @@ def run(trial: Trial, data: Path, *, scored: str) -> dict[str, Any]:
             # Dev by step, from which other rules of stopping can be read without training again.
             "curve": [[epoch.step, round(epoch.score, 5)] for epoch in trained.epochs],
             "seconds": round(seconds, 1),
+            **_by_share(trained.predictor, {"dev": "dev", **({scored: "test"} if scored else {})}),
         }
+
+
+def _by_share(predictor: "Predictor", parts: dict[str, str]) -> dict[str, Any]:
+    """Scores of a tagger with each share of its CRF of word features, 0 being the network alone.
+
+    Args:
+        predictor: of the model as it was saved.
+        parts: names of the parts to score, and of the options that have their files.
+    """
+    from tagkit.corpus.splits import read_split
+    from tagkit.nn.heads.feature_crf import SHARES
+
+    if (crf := predictor.model.feature_crf) is None:
+        return {}
+    data, needs = predictor.config.data, predictor.task.needs
+    files = {part: getattr(data, f"{name}_file") for part, name in parts.items()}
+    splits = {
+        part: read_split(str(path), data, needs, data.scheme, of_model=True)
+        for part, path in files.items()
+    }
+    chosen = float(crf.share)
+    found = {}
+    for share in SHARES:
+        crf.share.fill_(share)
+        scores = {part: predictor.score(split).headline for part, split in splits.items()}
+        found[f"{share:g}"] = scores
+    return {"share": round(chosen, 2), "by_share": found}
 
 
 def _resolved(config: Config) -> dict[str, Any]:

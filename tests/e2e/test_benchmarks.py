@@ -173,6 +173,22 @@ def test_a_table_has_means_and_deviations_over_seeds(script: Any, tmp_path: Path
     ]
 
 
+def test_a_tagger_without_its_crf_of_word_features_has_a_line_of_its_own(
+    script: Any, tmp_path: Path
+) -> None:
+    shares = {"0.5": {"dev": 0.62, "test": 0.61}, "0": {"dev": 0.6, "test": 0.58}}
+    rows = [
+        _row(dev=0.62, test=0.61, by_share=shares),
+        _row(dev=0.7, setting="b8", by_share=shares),  # not of the defaults
+    ]
+    module = script("curves")
+    table = module.make_table(module.read_rows([_file(tmp_path, *rows)]), "test")
+    assert table.splitlines()[2:] == [
+        "| UD Greek GDT UPOS | tagkit | 61.0 |",
+        "|  | tagkit, network alone | 58.0 |",
+    ]
+
+
 def test_the_plot_has_a_panel_a_corpus_and_a_line_a_system(script: Any, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     rows = [_row(corpus=name, size=size, sentences=int(size)) for name in ("gdt", "trec")
