@@ -5,6 +5,7 @@ Labeling for Parts of Speech and Named Entities", section on features for CRF ta
 such as "the word before is 'in'" is known by its key, a hash of 64 bits: no text of it is kept.
 """
 
+from collections.abc import Sequence
 from functools import lru_cache
 from zlib import crc32
 
@@ -15,13 +16,19 @@ from tagkit.features.affixes import word_shape
 from tagkit.text.records import Sentence
 
 Keys = npt.NDArray[np.int64]
-_Hashes = npt.NDArray[np.uint64]
+Hashes = npt.NDArray[np.uint64]
 
 _LENGTHS = (1, 2, 3, 4)  # of prefixes and suffixes, in characters
-# Places in what `_parts` gives of a word.
+# Places in what `word_parts` gives of a word, and how many of these `pair_keys` reads.
 _LOWER, _SHAPE, _SHOWN = 0, 1, slice(0, 4)
+PAIR_PARTS = 2
 _OWN = [_LOWER, _SHAPE, *range(4, 5 + 2 * len(_LENGTHS))]
+# Features of a token by what they depend on, in the order of their keys: the word itself and what
+# every token has, the word before, the word after, and then pairs of words and columns.
+OWN, BEFORE, AFTER = slice(0, 12), slice(12, 16), slice(16, 20)
+_FIRST_PAIR, _FIRST_COLUMN = 20, 25
 _START, _END = "\x02", "\x03"  # stand for the word before a sentence, and after it
+BORDERS = (_START, _END)
 # Odd numbers near 2^64 / 1.618 and others without a pattern: similar hashes get distant keys.
 _BY_TEMPLATE = np.uint64(0x9E3779B97F4A7C15)
 _FIRST, _SECOND, _THIRD = (
@@ -36,9 +43,38 @@ def feature_keys(sentence: Sentence) -> Keys:
     Args:
         sentence: with the feature columns that the model reads.
     """
-    parts = np.stack([_parts(word) for word in (_START, *sentence.words, _END)])
-    # (tokens + 2, parts) -> three of (tokens, parts)
-    before, here, after = parts[:-2], parts[1:-1], parts[2:]
+    parts = word_parts((_START, *sentence.words, _END))  # (tokens + 2, parts)
+    words = word_keys(parts)
+    # The features of a token, and what its neighbours have for it.
+    found = [words[1:-1, OWN], words[:-2, BEFORE], words[2:, AFTER]]
+    found += [pair_keys(parts[:-2], parts[1:-1], parts[2:]), column_keys(sentence)]
+    return np.concatenate(found, axis=1)
+
+
+def word_parts(words: Sequence[str]) -> Hashes:
+    """(words, parts) hashes of the parts of words that features are made of."""
+    return np.stack([_parts(word) for word in words])
+
+
+def word_keys(parts: Hashes) -> Keys:
+    """(words, features) keys of what depends on one word: `OWN`, `BEFORE` the next, `AFTER` it.
+
+    Args:
+        parts: (words, parts) as `word_parts` gives them.
+    """
+    # A feature that every token has: how frequent each tag is.
+    every, shown = np.zeros((len(parts), 1), np.uint64), parts[:, _SHOWN]
+    return _keys([every, parts[:, _OWN], shown, shown], OWN.start)
+
+
+def pair_keys(before: Hashes, here: Hashes, after: Hashes) -> Keys:
+    """(tokens, features) keys of what depends on a word and its neighbours together.
+
+    Args:
+        before: (tokens, parts) of the words before, of which the first `PAIR_PARTS` are read.
+        here: (tokens, parts) of the words themselves.
+        after: (tokens, parts) of the words after.
+    """
     shape, last, next_ = here[:, _SHAPE], before[:, _SHAPE], after[:, _SHAPE]
     together = [
         last * _FIRST + shape * _SECOND,
@@ -47,19 +83,20 @@ def feature_keys(sentence: Sentence) -> Keys:
         before[:, _LOWER] * _FIRST + shape * _SECOND,
         shape * _FIRST + after[:, _LOWER] * _SECOND,
     ]
-    # A feature that every token has: how frequent each tag is.
-    found = [np.zeros((len(here), 1), np.uint64), here[:, _OWN], before[:, _SHOWN]]
-    found += [after[:, _SHOWN], np.stack(together, axis=1)]
+    return _keys([np.stack(together, axis=1)], _FIRST_PAIR)
+
+
+def column_keys(sentence: Sentence) -> Keys:
+    """(tokens, features) keys of the feature columns, at the word and at both neighbours."""
+    found = [np.zeros((len(sentence.words), 0), np.uint64)]
     for values in sentence.features:
         hashes = np.array([_hash(value) for value in (_START, *values, _END)], np.uint64)
         found.append(np.stack([hashes[:-2], hashes[1:-1], hashes[2:]], axis=1))
-    keys = np.concatenate(found, axis=1)  # (tokens, features)
-    # The same word before a token and after it are two features.
-    return _mixed(keys + np.arange(keys.shape[1], dtype=np.uint64) * _BY_TEMPLATE)
+    return _keys(found, _FIRST_COLUMN)
 
 
 @lru_cache(65_536)
-def _parts(word: str) -> _Hashes:
+def _parts(word: str) -> Hashes:
     """Hashes of a word: lower case, shape, last two and three letters, spelling, affixes."""
     lower = word.lower()
     parts = [lower, word_shape(word), lower[-2:], lower[-3:], word]
@@ -73,7 +110,15 @@ def _hash(text: str) -> int:
     return crc32(text.encode("utf-8", "surrogatepass"))
 
 
-def _mixed(keys: _Hashes) -> Keys:
+def _keys(hashes: Sequence[Hashes], first: int) -> Keys:
+    """The keys of features of these hashes, the first of which is number `first` of a token's."""
+    raw: Hashes = np.concatenate(hashes, axis=1)
+    # The same word before a token and after it are two features.
+    templates = np.arange(first, first + raw.shape[1], dtype=np.uint64) * _BY_TEMPLATE
+    return _mixed(raw + templates)
+
+
+def _mixed(keys: Hashes) -> Keys:
     """Keys whose every bit depends on all bits (Steele et al. 2014, SplitMix64)."""
     for shift, factor in _MIXING:
         keys = (keys ^ (keys >> np.uint64(shift))) * factor  # modulo 2^64

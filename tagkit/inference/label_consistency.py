@@ -6,6 +6,7 @@ Model for Exploiting Non-Local Dependencies in Named Entity Recognition", give a
 labels that a first one found for the same name elsewhere. Here there is one model, and nothing is
 learnt: the states of all mentions are moved towards their mean. A linear head computes of it the
 mean of their scores, so that each sentence's best path counts what was read of the name elsewhere.
+What a CRF of word features scores at the mentions moves likewise.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,12 +14,14 @@ from dataclasses import replace
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from tagkit.config import Config
 from tagkit.features.bucketing import Ids
 from tagkit.features.document_batches import document_numbers
 from tagkit.features.encoding import Indexed
 from tagkit.features.repeated_words import RepeatedWords, repeated_words
+from tagkit.models.feature_crf import feature_emissions
 from tagkit.models.model import Model
 from tagkit.models.task_records import SentenceBatch
 from tagkit.nn.group_means import toward_means
@@ -28,6 +31,7 @@ from tagkit.text.records import Sentence
 # has smaller batches, which are read more slowly.
 _STRETCH_WORDS = 50_000
 
+Cells = tuple[Tensor, ...]  # (mentions,) rows, and likewise columns
 IndexedBatches = Iterable[tuple[Ids, SentenceBatch]]  # with the indices of its sentences
 
 
@@ -80,23 +84,39 @@ def _moved(
 ) -> IndexedBatches:
     group_of = np.full(len(indexed.numbers), -1)  # (tokens,)
     group_of[repeated.tokens] = repeated.groups
-    read, mentions, groups = [], [], []
+    read, cells, groups = [], [], []
     for indices, batch in batches:
-        states, final = batch.read(model)  # (batch, time, hidden) and (batch, hidden)
+        states = batch.read(model)  # (batch, time, hidden) and (batch, hidden)
         filled, tokens = indexed.positions(indices)
         own = group_of[tokens]
         # Rows and columns of the mentions in the batch.
         axes = (torch.from_numpy(axis[own >= 0]) for axis in filled.nonzero())
-        cells = tuple(axis.to(states.device) for axis in axes)
+        cells.append(tuple(axis.to(states[0].device) for axis in axes))
+        groups.append(own[own >= 0])
+        emissions = feature_emissions(model.feature_crf, batch)
         # What has been read is held no longer: states of language models are the largest of it.
         tokens_read = replace(batch.tokens, contextual=None)
-        read.append((indices, replace(batch, tokens=tokens_read, states=(states, final))))
-        mentions.append((states, cells))
-        groups.append(own[own >= 0])
-    # (mentions of the batch, hidden). On the CPU: a GPU adds the rows of a group in any order.
-    each = [states[cells].cpu() for states, cells in mentions]
+        found = replace(batch, tokens=tokens_read, states=states, feature_emissions=emissions)
+        read.append((indices, found))
     numbers = torch.from_numpy(np.concatenate(groups))
-    moved = torch.split(toward_means(torch.cat(each), numbers, share), [*map(len, each)])
-    for (states, cells), found in zip(mentions, moved, strict=True):
-        states[cells] = found.to(states.device)  # in place: nobody else has these states
+    _move([found.states[0] for _, found in read if found.states], cells, numbers, share)
+    beside = [found.feature_emissions for _, found in read if found.feature_emissions is not None]
+    if beside:
+        _move(beside, cells, numbers, share)
     return read
+
+
+def _move(values: Sequence[Tensor], cells: Sequence[Cells], numbers: Tensor, share: float) -> None:
+    """Move what batches have at the mentions of names, in place: nobody else has these tensors.
+
+    Args:
+        values: (batch, time, features) of each batch.
+        cells: rows and columns of the mentions in each.
+        numbers: (mentions of all batches,) of their groups.
+        share: of the way to the mean.
+    """
+    # (mentions of the batch, features). On the CPU: a GPU adds the rows of a group in any order.
+    each = [own[places].cpu() for own, places in zip(values, cells, strict=True)]
+    moved = torch.split(toward_means(torch.cat(each), numbers, share), [*map(len, each)])
+    for own, places, found in zip(values, cells, moved, strict=True):
+        own[places] = found.to(own.device)

@@ -96,7 +96,7 @@ class SentenceBatches:
         # Rows of all batches before the first one: a later call could move them, and replace the
         # table.
         row_of = cache.rows(indexed.distinct)
-        table = cache.table()
+        table, feature_rows = cache.table(), cache.feature_rows()
         # Without this, dropout would make predictions random during training. Only if needed:
         # `eval` visits every module, which takes a tenth of the time of one sentence.
         if self._model.training:
@@ -108,7 +108,8 @@ class SentenceBatches:
         ):
             batch = [sentences[i] for i in indices]
             tokens = indexed.tokens(indices, row_of).to(self._device)
-            yield indices, SentenceBatch(batch, self._model.with_contextual(tokens, batch), table)
+            tokens = self._model.with_contextual(tokens, batch)
+            yield indices, SentenceBatch(batch, tokens, table, feature_rows)
 
     def check_features(self, sentence: Sentence) -> None:
         """Refuse a sentence without the feature columns that the model was trained with.

@@ -16,8 +16,10 @@ from tagkit.features.bucketing import Ids
 from tagkit.features.encoding import EncodedWords, encode_words
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.inference.word_reader import WordReader
+from tagkit.models.feature_rows import FeatureRows, border_rows, rows_of
 from tagkit.models.member import Member
 from tagkit.models.model import Model
+from tagkit.nn.heads.feature_crf import FeatureCrf
 from tagkit.nn.inference import CachedWords, CharReader, layer_readers
 
 _MAX_BYTES = 64 * 2**20  # of the cached rows, vectors and projections together
@@ -38,7 +40,10 @@ class WordCache:
         self._vocabulary = vocabulary
         # Of each member of an ensemble; their rows have the same numbers.
         self._tables = [_Table(member, device, precision) for member in model.members]
+        self._features = _FeatureTable.of(model, vocabulary)
         self._row_bytes = sum(table.row_bytes for table in self._tables)
+        if self._features is not None:
+            self._row_bytes += self._features.row_bytes
         self._rows: dict[str, int] = {}
         self._chars = 0  # number of characters in all cached words
 
@@ -68,6 +73,11 @@ class WordCache:
         first, *others = [table.words() for table in self._tables]
         return replace(first, others=tuple(others)) if others else first
 
+    def feature_rows(self) -> FeatureRows | None:
+        """The same words as a CRF of word features reads them; None without one."""
+        # Call it after `rows`, too.
+        return None if self._features is None else self._features.rows()
+
     @torch.inference_mode()
     def _add(self, words: Sequence[str]) -> None:
         # The trainer predicts on dev between epochs: on a GPU, where torch's own layers read the
@@ -80,6 +90,8 @@ class WordCache:
         encoded = encode_words(words, self._vocabulary, chars=reads_chars)
         for table in self._tables:
             table.add(encoded, begin, begin + len(words), _MAX_BYTES // self._row_bytes)
+        if self._features is not None:
+            self._features.add(words, begin, _MAX_BYTES // self._row_bytes)
         self._rows.update(zip(words, range(begin, begin + len(words)), strict=True))
 
 
@@ -147,6 +159,44 @@ class _Table:
             tables.append(self._reader.project(weight, first))
             first += weight.shape[1]
         return tuple(tables)
+
+
+class _FeatureTable:
+    """What a CRF of word features has of words, a row for each after those of the borders."""
+
+    def __init__(self, crf: FeatureCrf, vectors: Tensor, vocabulary: Vocabulary) -> None:
+        """An empty table; the arguments are those of `rows_of`."""
+        self._crf, self._vectors, self._vocabulary = crf, vectors, vocabulary
+        self._borders = border_rows(crf, vectors)
+        self._scores, self._parts = self._borders.scores, self._borders.parts
+
+    @staticmethod
+    def of(model: Model, vocabulary: Vocabulary) -> "_FeatureTable | None":
+        """The table of a model; None where it has no such CRF."""
+        if model.feature_crf is None:
+            return None
+        return _FeatureTable(model.feature_crf, model.embed.words.vectors, vocabulary)
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of a row."""
+        return self._borders.row_bytes
+
+    def rows(self) -> FeatureRows:
+        """The rows as they are now."""
+        return FeatureRows(self._scores, self._parts)
+
+    def add(self, words: Sequence[str], begin: int, limit: int) -> None:
+        """Compute the rows of words from `begin` on, of a table that is to have `limit` of them."""
+        borders = len(self._borders.parts)
+        first, end = borders + begin, borders + begin + len(words)
+        if end > len(self._scores):  # as in `_with_room`: no rows but those of the borders are lost
+            size, own = max(end, borders + limit), self._borders
+            self._scores = own.scores.new_empty(size, *own.scores.shape[1:])
+            self._parts = np.empty((size, own.parts.shape[1]), own.parts.dtype)
+            self._scores[:borders], self._parts[:borders] = own.scores, own.parts
+        found = rows_of(self._crf, self._vectors, self._vocabulary, words)
+        self._scores[first:end], self._parts[first:end] = found.scores, found.parts
 
 
 def _with_room(table: Tensor, end: int, shape: tuple[int, int]) -> Tensor:

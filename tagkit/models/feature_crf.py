@@ -9,7 +9,7 @@ from torch import Tensor
 
 from tagkit.config import Config
 from tagkit.errors import BundleError
-from tagkit.features.crf_features import Keys, feature_keys
+from tagkit.features.crf_features import feature_keys
 from tagkit.features.encoding import Encoded
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.model import Model
@@ -64,9 +64,8 @@ def fit_feature_crf(
         vocabulary: of the model.
         tag_weights: (tags,) of the gold tags in the loss; None where all weigh the same.
     """
-    keys = _keys(sentences)
     examples = Examples(
-        keys=keys,
+        keys=np.concatenate([feature_keys(sentence) for sentence in sentences]),
         vectors=_vectors(crf, model, sentences, vocabulary).double().cpu().numpy(),
         tags=encoded.targets["tags"].values,
         lengths=np.array([len(sentence) for sentence in sentences]),
@@ -76,19 +75,24 @@ def fit_feature_crf(
 
 
 @torch.no_grad()
-def feature_chain(
-    crf: FeatureCrf | None, model: Model, batch: SentenceBatch, vocabulary: Vocabulary
-) -> Chain | None:
+def feature_chain(crf: FeatureCrf | None, batch: SentenceBatch) -> Chain | None:
     """The scores of all paths of the batch's sentences; None where they would count nothing."""
+    emissions = feature_emissions(crf, batch)
+    if emissions is None:
+        return None
+    assert crf is not None
+    return crf.chain(emissions, batch.tokens.mask)
+
+
+@torch.no_grad()
+def feature_emissions(crf: FeatureCrf | None, batch: SentenceBatch) -> Tensor | None:
+    """(batch, time, tags) the scores of tags at the batch's tokens, likewise."""
     if crf is None or not float(crf.share):
         return None
-    vectors = _vectors(crf, model, batch.sentences, vocabulary)
-    return crf.chain(_keys(batch.sentences), vectors, batch.tokens.mask)
-
-
-def _keys(sentences: Sequence[Sentence]) -> Keys:
-    """(tokens, features) of all sentences, one after another."""
-    return np.concatenate([feature_keys(sentence) for sentence in sentences])
+    if batch.feature_emissions is not None:
+        return batch.feature_emissions
+    assert batch.feature_rows is not None
+    return batch.feature_rows.emissions(crf, batch.tokens, batch.sentences)
 
 
 def _vectors(
@@ -96,7 +100,7 @@ def _vectors(
 ) -> Tensor:
     """(tokens, dim) pretrained vectors; dim is 0 where the CRF reads none."""
     words = [word for sentence in sentences for word in sentence.words]
-    if not len(crf.vector_weights):
+    if not crf.reads_vectors:
         return crf.vector_weights.new_zeros(len(words), 0)
     vectors = model.embed.words.vectors
     rows = np.fromiter(map(vocabulary.vector_row, words), np.int64, len(words))

@@ -194,7 +194,7 @@ def tag_output(
 def _beside(context: ModelContext, batch: SentenceBatch) -> Chain | None:
     model = context.model
     assert isinstance(model, Tagger)
-    return feature_chain(model.feature_crf, model, batch, context.vocabulary)
+    return feature_chain(model.feature_crf, batch)
 
 
 class TagTask(Task):

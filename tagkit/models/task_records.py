@@ -10,6 +10,7 @@ from tagkit.features.batch import Tokens
 from tagkit.features.column_labels import ColumnLabels
 from tagkit.features.examples import Examples
 from tagkit.features.vocabulary import Vocabulary
+from tagkit.models.feature_rows import FeatureRows
 from tagkit.models.model import Model
 from tagkit.nn.inference import CachedWords
 from tagkit.text.records import Sentence
@@ -69,13 +70,17 @@ class SentenceBatch:
         sentences: in the order of the batch.
         tokens: of these; their rows are rows of `words`.
         words: the distinct words, with what is kept of each.
+        feature_rows: the same words, as a CRF of word features reads them; None without one.
         states: (batch, time, hidden) and (batch, hidden), where they have been read already.
+        feature_emissions: (batch, time, tags) of `feature_rows`, likewise.
     """
 
     sentences: Sequence[Sentence]
     tokens: Tokens
     words: CachedWords
+    feature_rows: FeatureRows | None = None
     states: tuple[Tensor, Tensor] | None = None
+    feature_emissions: Tensor | None = None
 
     def read(self, model: Model) -> tuple[Tensor, Tensor]:
         """Hidden states of all tokens, and final states, for the heads of the model."""

@@ -13,6 +13,7 @@ from marks import mostly_slow
 from tagkit.config import with_options
 from tagkit.inference.label_consistency import stretches
 from tagkit.inference.predictor import Predictor
+from tagkit.models.feature_crf import feature_emissions
 from tagkit.text.records import Document, Prediction, Sentence, unmarked_document
 from tagkit.training.setup import prepare
 
@@ -24,6 +25,8 @@ def predictor(folder: Path, *options: str) -> Predictor:
     """One that has learnt nothing: its scores differ from place to place."""
     torch.manual_seed(1)
     run = prepare(tiny.config(folder, "head.label_consistency=0.5", *options), CPU)
+    if run.model.feature_crf is not None:
+        run.model.feature_crf.share.fill_(0.5)
     return Predictor(run.model.eval(), run.vocabulary, run.config, CPU)
 
 
@@ -58,28 +61,36 @@ def assert_same(found: list[Prediction], wanted: list[Prediction]) -> None:
 
 
 def by_hand(of: Predictor, given: list[Sentence], share: float) -> list[Prediction]:
-    """Each sentence read alone; the mean of a name's states; each sentence decoded alone."""
+    """Each sentence read alone; the mean of what names have; each sentence decoded alone."""
     plain, model = with_share(of, 0), of.model
     read = []
     with torch.inference_mode():
         for sentence in given:
             ((_, batch),) = plain._batches.read([sentence], 1)
-            read.append((batch, batch.read(model)[0]))  # (1, time, hidden)
+            beside = feature_emissions(model.feature_crf, batch)
+            # (1, time, hidden), and beside it (1, time, tags) of a CRF of word features
+            values = [batch.read(model)[0], *([] if beside is None else [beside])]
+            read.append((batch, values))
         groups = defaultdict(list)
         for number, sentence in enumerate(given):
             for place, word in enumerate(sentence.words):
                 if word[0].isupper():
                     groups[sentence.document, word.lower()].append((number, place))
-        moved = [states.clone() for _, states in read]
+        moved = [[each.clone() for each in values] for _, values in read]
         sizes = {s.document: sum(o.document == s.document for o in given) for s in given}
         for (document, _), places in groups.items():
             if sizes[document] > 1:
-                mean = sum(read[n][1][0, p] for n, p in places) / len(places)
-                for n, p in places:
-                    moved[n][0, p] += share * (mean - moved[n][0, p])
+                for kind in range(len(moved[0])):
+                    mean = sum(read[n][1][kind][0, p] for n, p in places) / len(places)
+                    for n, p in places:
+                        moved[n][kind][0, p] += share * (mean - moved[n][kind][0, p])
         found = []
-        for (batch, _), states in zip(read, moved, strict=True):
-            known = replace(batch, states=(states, states[:, 0]))
+        for (batch, _), (states, *beside) in zip(read, moved, strict=True):
+            known = replace(
+                batch,
+                states=(states, states[:, 0]),
+                feature_emissions=beside[0] if beside else None,
+            )
             options = type("Options", (), {"confidence": True, "threshold": None})()
             found += of.task.decode(plain._context, known, options)
     return found

@@ -57,7 +57,9 @@ def test_a_word_keeps_its_row_and_a_full_table_begins_anew(
     table = WordCache(predictor.model, predictor.vocabulary, torch.device("cpu"), "fp32")
     width = table.table().readers[0].outputs + predictor.model.embed.vector_size
     width *= len(predictor.model.members)
-    monkeypatch.setattr(word_cache, "_MAX_BYTES", 4 * width * 5)
+    feature_rows = table.feature_rows()
+    assert feature_rows is not None
+    monkeypatch.setattr(word_cache, "_MAX_BYTES", (4 * width + feature_rows.row_bytes) * 5)
     assert table.rows(["Ada", "Rome"]).tolist() == [0, 1]
     assert table.rows(["Rome", "visits", "Ada"]).tolist() == [1, 2, 0]
     kept = table.table().vectors[:3].clone()

@@ -85,7 +85,7 @@ def beside(predictor: Predictor, line: Sentence) -> dict[tuple[int, ...], float]
     """Scores of paths by the CRF of word features alone; its share is above 0."""
     model = tagger(predictor)
     ((_, batch),) = predictor._batches.read([line], 1)
-    chain = feature_chain(model.feature_crf, model, batch, predictor.vocabulary)
+    chain = feature_chain(model.feature_crf, batch)
     assert chain is not None
     return {
         path: float(

@@ -105,32 +105,50 @@ class FeatureCrf(nn.Module):
         """Without the table of features, which is made again where it is needed."""
         return {**self.__dict__, "_table": None}
 
+    @property
+    def reads_vectors(self) -> bool:
+        """Whether pretrained vectors are among the features."""
+        return len(self.vector_weights) > 0
+
     def is_valid(self) -> bool:
         """Whether the tables are such as `fit` makes."""
         ordered = bool((self.keys[1:] >= self.keys[:-1]).all())
         within = bool(((self.tags >= 0) & (self.tags < len(self.transitions))).all())
         return ordered and within and 0 <= float(self.share) < 1
 
-    def chain(self, keys: Ids, vectors: Tensor, mask: Tensor) -> Chain:
+    def scores(self, keys: Ids) -> Tensor:
+        """(items, tags) sums of the weights that features have.
+
+        Args:
+            keys: (items, features): a token's, or those of a word that all its tokens have.
+        """
+        if self._table is None or self._table.keys is not self.keys:
+            self._table = _Table(self.keys, self.tags, self.weights)
+        tags = len(self.transitions)
+        cells, rows = self._table.entries(keys, tags)
+        # Sums of few numbers each, in float64; on the CPU, as the table is there.
+        found = np.bincount(cells, self._table.weights[rows], len(keys) * tags)
+        sums = torch.from_numpy(found.astype(np.float32)).to(self.weights.device)
+        return sums.view(-1, tags)
+
+    def vector_scores(self, vectors: Tensor) -> Tensor:
+        """(items, 3, tags) what vectors add to the token after theirs, to theirs, and before it.
+
+        Args:
+            vectors: (items, dim) pretrained vectors.
+        """
+        weights = self.vector_weights.view(3, vectors.shape[1], len(self.transitions))
+        # (items, dim) x (3, dim, tags) -> (3, items, tags) -> (items, 3, tags)
+        return torch.matmul(vectors, weights).transpose(0, 1)
+
+    def chain(self, emissions: Tensor, mask: Tensor) -> Chain:
         """The scores of all paths of sentences.
 
         Args:
-            keys: (tokens, features), sentence after sentence.
-            vectors: (tokens, dim) of the same tokens.
+            emissions: (batch, time, tags) sums of what the features of each token score.
             mask: (batch, time) bool, True on real tokens.
         """
-        if self._table is None or self._table.keys is not self.keys:
-            self._table = _Table(self.keys, self.tags)
-        tags = len(self.transitions)
-        places, rows = self._table.entries(keys, tags)
-        found = _sums(places.to(mask.device), self.weights[rows.to(mask.device)], len(keys) * tags)
-        found = found.view(-1, tags)
-        if vectors.shape[1]:
-            lengths = mask.sum(1).cpu().numpy()
-            found = found + _windows(vectors, lengths) @ self.vector_weights
-        emissions = found.new_zeros(*mask.shape, tags)
-        emissions[mask] = found  # (tokens, tags) -> (batch, time, tags)
-        free = found.new_zeros(tags)
+        free = emissions.new_zeros(len(self.transitions))
         return Chain(emissions, self.transitions, free, free, mask, checked=True)
 
     def fit(self, examples: Examples, tag_weights: Tensor | None) -> None:
@@ -142,9 +160,9 @@ class FeatureCrf(nn.Module):
         """
         keys, tags = (torch.from_numpy(each) for each in _pairs(examples, len(self.keys)))
         self.keys[: len(keys)], self.tags[: len(tags)] = keys, tags
-        self._table = _Table(self.keys, self.tags)
-        total = len(self.transitions)
-        places, rows = self._table.entries(examples.keys, total)
+        self._table = None
+        total, table = len(self.transitions), _Table(self.keys, self.tags, self.weights)
+        places, rows = map(torch.from_numpy, table.entries(examples.keys, total))
         vectors = torch.from_numpy(examples.vectors)
         # Of length 2 or so, whatever vectors they are: one penalty for all weights.
         squares = float((vectors**2).sum(1).mean()) if vectors.shape[1] else 0.0
@@ -179,13 +197,19 @@ def _forget_table(crf: FeatureCrf, _: object) -> None:
 
 
 class _Table:
-    """Where the weights of each feature are."""
+    """Where the weights of each feature are, on the CPU.
 
-    def __init__(self, keys: Tensor, tags: Tensor) -> None:
-        """Both (weights,), of a `FeatureCrf`."""
+    Attributes:
+        keys: of the `FeatureCrf`, as they were when the table was made.
+        weights: (weights,) of the same.
+    """
+
+    def __init__(self, keys: Tensor, tags: Tensor, weights: Tensor) -> None:
+        """All three are (weights,), of a `FeatureCrf`."""
         self.keys = keys
         found = keys.cpu().numpy()
         found = found[: np.searchsorted(found, _UNUSED)]
+        self.weights = weights.cpu().numpy()
         self._tags = tags.cpu().numpy()[: len(found)].astype(np.int64)
         # (features + 1,), and first row and number of rows of each. The last one is greater than
         # all that are looked up, and has no rows.
@@ -193,22 +217,21 @@ class _Table:
         self._features = np.append(features, _UNUSED)
         self._starts, self._counts = np.append(starts, 0), np.append(counts, 0)
 
-    def entries(self, keys: Ids, tags: int) -> tuple[Tensor, Tensor]:
-        """Token x tags + tag, and row, of each weight that the features of tokens have.
+    def entries(self, keys: Ids, tags: int) -> tuple[Ids, Ids]:
+        """Item x tags + tag, and row, of each weight that the features of items have.
 
         Args:
-            keys: (tokens, features).
+            keys: (items, features).
             tags: number of tags.
         """
         places = np.searchsorted(self._features, keys.ravel())
         known = self._features[places] == keys.ravel()
-        token, place = np.flatnonzero(known) // keys.shape[1], places[known]
+        item, place = np.flatnonzero(known) // keys.shape[1], places[known]
         counts = self._counts[place]
         # The rows of a feature follow each other: start, start + 1, ...
         ends = np.cumsum(counts)
         rows = np.repeat(self._starts[place] + counts - ends, counts) + np.arange(counts.sum())
-        cells = np.repeat(token * tags, counts) + self._tags[rows]
-        return torch.from_numpy(cells), torch.from_numpy(rows)
+        return np.repeat(item * tags, counts) + self._tags[rows], rows
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,8 +45,18 @@ def mask_of(lengths: list[int]) -> Tensor:
 
 
 def chain(crf: FeatureCrf, found: Examples, lengths: list[int] | None = None) -> Chain:
+    """The chain of sentences whose tokens have these features and vectors, and no others."""
     lengths = found.lengths.tolist() if lengths is None else lengths
-    return crf.chain(found.keys, torch.from_numpy(found.vectors).float(), mask_of(lengths))
+    scores = crf.scores(found.keys)  # (tokens, tags)
+    emissions, start = torch.zeros(*mask_of(lengths).shape, TAGS), 0
+    for row, length in enumerate(lengths):
+        vectors = torch.from_numpy(found.vectors[start : start + length]).float()
+        after, own, before = crf.vector_scores(vectors).unbind(1)  # (length, tags) each
+        emissions[row, :length] = scores[start : start + length] + own
+        emissions[row, 1:length] += after[:-1]
+        emissions[row, : length - 1] += before[1:]
+        start += length
+    return crf.chain(emissions, mask_of(lengths))
 
 
 def windows(vectors: Tensor, start: int, end: int) -> Tensor:

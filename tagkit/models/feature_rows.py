@@ -1,0 +1,118 @@
+"""What a CRF of word features has of words: computed once a word, read at each of its tokens.
+
+Most features of a token are of one word: its own, the one before, or the one after. What they score
+is a sum that is the same for each token of the word, and so are the hashes of which pairs of words
+make features. Only the features of pairs, and of feature columns, are looked up token by token.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from tagkit.features.batch import Tokens
+from tagkit.features.bucketing import Ids
+from tagkit.features.crf_features import (
+    AFTER,
+    BEFORE,
+    BORDERS,
+    OWN,
+    PAIR_PARTS,
+    Hashes,
+    column_keys,
+    pair_keys,
+    word_keys,
+    word_parts,
+)
+from tagkit.features.vocabulary import Vocabulary
+from tagkit.nn.heads.feature_crf import FeatureCrf
+from tagkit.text.records import Sentence
+
+_START, _END = range(len(BORDERS))  # rows before those of words: what stands beside a sentence
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureRows:
+    """Words as a CRF of word features reads them; the two borders of a sentence come first.
+
+    Attributes:
+        scores: (borders + words, 3, tags) what a word adds to its own tokens, to the token after
+            it, and to the token before it.
+        parts: (borders + words, `PAIR_PARTS`) hashes of which pairs of words make features.
+    """
+
+    scores: Tensor
+    parts: Hashes
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of one word."""
+        return int(self.scores[0].nbytes + self.parts[0].nbytes)
+
+    def emissions(self, crf: FeatureCrf, tokens: Tokens, sentences: Sequence[Sentence]) -> Tensor:
+        """(batch, time, tags) what the features of each token score, zero on padding.
+
+        Args:
+            crf: whose scores these are.
+            tokens: of a batch, whose rows are those of words here.
+            sentences: of the batch.
+        """
+        neighbours = _with_neighbours(tokens)
+        before, here, after = (torch.from_numpy(rows).to(crf.keys.device) for rows in neighbours)
+        # (borders + words, 3, tags) -> (3 x (borders + words), tags) -> (tokens, tags)
+        table = self.scores.flatten(0, 1)
+        found = table[3 * here].add_(table[3 * before + 1]).add_(table[3 * after + 2])
+        keys = pair_keys(*(self.parts[rows] for rows in neighbours))
+        if sentences[0].features:
+            columns = np.concatenate([column_keys(sentence) for sentence in sentences])
+            keys = np.concatenate((keys, columns), axis=1)
+        emissions = found.new_zeros(*tokens.mask.shape, found.shape[1])
+        emissions[tokens.mask] = found.add_(crf.scores(keys))
+        return emissions
+
+
+@torch.no_grad()
+def rows_of(
+    crf: FeatureCrf, vectors: Tensor, vocabulary: Vocabulary, words: Sequence[str]
+) -> FeatureRows:
+    """The rows of words, without those of the borders.
+
+    Args:
+        crf: of the model.
+        vectors: (rows, dim) pretrained vectors of the model; row 0 is of words without one.
+        vocabulary: of the model.
+        words: at least one.
+    """
+    rows = [vocabulary.vector_row(word) for word in words] if crf.reads_vectors else []
+    return _rows(crf, vectors, word_parts(words), rows)
+
+
+@torch.no_grad()
+def border_rows(crf: FeatureCrf, vectors: Tensor) -> FeatureRows:
+    """The rows of the borders alone, which have no vector; arguments as of `rows_of`."""
+    return _rows(crf, vectors, word_parts(BORDERS), [0] * len(BORDERS))
+
+
+def _rows(
+    crf: FeatureCrf, vectors: Tensor, parts: Hashes, vector_rows: Sequence[int]
+) -> FeatureRows:
+    keys = word_keys(parts)
+    scores = torch.stack([crf.scores(keys[:, each]) for each in (OWN, BEFORE, AFTER)], dim=1)
+    if crf.reads_vectors:
+        found = torch.tensor(vector_rows, device=vectors.device)
+        after, own, before = crf.vector_scores(vectors[found]).unbind(1)
+        scores += torch.stack((own, after, before), dim=1)
+    return FeatureRows(scores, parts[:, :PAIR_PARTS])
+
+
+def _with_neighbours(tokens: Tokens) -> tuple[Ids, Ids, Ids]:
+    """(tokens,) rows of the word before each token, of its own, and of the word after it."""
+    filled = tokens.mask.cpu().numpy()
+    batch, time = filled.shape
+    # (batch, time) -> (batch, 1 + time + 1), with the borders around each sentence.
+    padded = np.full((batch, time + 2), _END)
+    padded[:, 0] = _START
+    padded[:, 1:-1][filled] = tokens.rows.cpu().numpy()[filled] + len(BORDERS)
+    return padded[:, :-2][filled], padded[:, 1:-1][filled], padded[:, 2:][filled]
