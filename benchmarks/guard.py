@@ -95,19 +95,25 @@ def _words() -> list[tuple[str, str]]:
     return words
 
 
-def settings(folder: Path) -> Any:
-    """Configuration of one pass with the sizes of the textbook tagger."""
+def settings(folder: Path, *, feature_crf: int = 0) -> Any:
+    """Configuration of one pass with the sizes of the textbook tagger.
+
+    Args:
+        folder: of all files.
+        feature_crf: weights of a CRF of word features beside the network, of which the textbook
+            tagger has none.
+    """
     from tagkit.config import load_config
 
     options = [
         "encoder.hidden=100", "embeddings.char_hidden=25", "embeddings.affix_dim=0",
         "train.max_epochs=1", "train.patience=0", "train.batch_size=32", "train.lr=0.003",
-        "train.workers=1",
+        "train.workers=1", f"head.feature_crf={feature_crf}",
     ]  # fmt: skip
     flags = {
         "data.train_file": str(column_file(folder, TRAIN)),
         "data.dev_file": str(column_file(folder, 10, seed=2)),
-        "output.dir": str(folder / "model"),
+        "output.dir": str(folder / f"model-{feature_crf}"),
         "train.device": "cpu",
     }
     return load_config(overrides=options, flags=flags)
@@ -181,6 +187,27 @@ def decoding(folder: Path) -> tuple[Work, Work]:
 
     ours()
     return timed(ours), lambda: test.tokens / textbook.decode(theirs, ids, path)
+
+
+def word_features(folder: Path) -> tuple[Work, Work]:
+    """Tags of sentences beside a CRF of word features, and by the network alone."""
+    from tagkit.corpus.splits import read_split
+    from tagkit.limits import BATCH_SIZE
+    from tagkit.training.trainer import train
+
+    predictor = train(settings(folder, feature_crf=2**17), force=True).predictor
+    path, crf = column_file(folder, TEST, seed=3), predictor.model.feature_crf
+    test = read_split(str(path), predictor.config.data, predictor.task.needs, None)
+    assert crf is not None
+
+    def tags(share: float) -> Work:
+        def run() -> None:
+            crf.share.fill_(share)
+            predictor.annotate(test.sentences, batch_size=BATCH_SIZE, confidence=False)
+
+        return timed(run)
+
+    return tags(0.5), tags(0.0)
 
 
 def chain(folder: Path, name: str) -> tuple[Work, Work]:
@@ -270,6 +297,7 @@ GUARDS = (
     Guard("training", "a pass of training / the textbook tagger's", 0.34, training),
     Guard("kernels", "a pass of training / its bare LSTM kernels", 2.1, kernels),
     Guard("decoding", "decoding / the textbook tagger's", 0.18, decoding),
+    Guard("features", "decoding beside word features / without", 1.35, word_features),
     Guard("loss", "a CRF's loss / pytorch-crf", 0.27, lambda folder: chain(folder, "loss")),
     Guard("viterbi", "Viterbi / pytorch-crf", 0.28, lambda folder: chain(folder, "viterbi")),
     Guard("reading", "reading columns / splitting lines", 2.2, reading),
