@@ -25,9 +25,11 @@ def run_of(
 ) -> tuple[Run, list[str], torch.Tensor]:
     """A run whose model scores so on dev with each share; its notes, and the share."""
     crf, notes = SimpleNamespace(share=torch.zeros(())), []
+    corpus = SimpleNamespace(dev=SimpleNamespace(sentences=[None] * 900))  # a margin of 0.01
     criterion = SimpleNamespace(is_loss=is_loss, key="f1", of_report=lambda report: report)
     run = SimpleNamespace(
-        prepared=SimpleNamespace(model=SimpleNamespace(feature_crf=crf)), criterion=criterion,
+        prepared=SimpleNamespace(model=SimpleNamespace(feature_crf=crf), corpus=corpus),
+        criterion=criterion,
         processes=SimpleNamespace(from_first_rank=lambda number: number),
         listener=SimpleNamespace(on_note=notes.append),
     )  # fmt: skip
@@ -47,8 +49,12 @@ def run_of(
                                  "62.00, and 60.00 without it"),
         ((0.61, 0.62, 0.6), 0.3, "a CRF of word features counts 30 % beside the network: on dev "
                                  "62.00, and 60.00 without it"),
-        ((0.2, 0.3, 0.31), 0.0, "a CRF of word features counts nothing: on dev the network alone "
-                                "has 31.00, and 30.00 with it"),
+        ((0.2, 0.3, 0.311), 0.0, "a CRF of word features counts nothing: on dev the network alone "
+                                 "has 31.10, and 30.00 with it"),
+        # The best epoch was chosen by the network's scores, so that more is asked of these.
+        ((0.2, 0.3, 0.309), 0.3, "a CRF of word features counts 30 % beside the network: on dev "
+                                 "30.00, and 30.90 without it, which dev is too small to tell from "
+                                 "chance"),
         # Equal: nothing speaks against it.
         ((0.6, 0.6, 0.6), 0.5, "a CRF of word features counts 50 % beside the network: on dev "
                                "60.00, and 60.00 without it"),
