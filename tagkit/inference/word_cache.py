@@ -74,7 +74,7 @@ class WordCache:
         return replace(first, others=tuple(others)) if others else first
 
     def feature_rows(self) -> FeatureRows | None:
-        """The same words as a CRF of word features reads them; None without one."""
+        """The same words as a CRF of word features reads them; None where none counts."""
         # Call it after `rows`, too.
         return None if self._features is None else self._features.rows()
 
@@ -172,10 +172,11 @@ class _FeatureTable:
 
     @staticmethod
     def of(model: Model, vocabulary: Vocabulary) -> "_FeatureTable | None":
-        """The table of a model; None where it has no such CRF."""
-        if model.feature_crf is None:
+        """The table of a model; None where no such CRF counts, as in the epochs of training."""
+        crf = model.feature_crf
+        if crf is None or not float(crf.share):
             return None
-        return _FeatureTable(model.feature_crf, model.embed.words.vectors, vocabulary)
+        return _FeatureTable(crf, model.embed.words.vectors, vocabulary)
 
     @property
     def row_bytes(self) -> int:

@@ -23,11 +23,13 @@ class WordReader:
 
     def __init__(self, embed: TokenEmbedding, chars: CharReader | None, inputs: RowReader) -> None:
         """`chars`: of the embedding's characters; `inputs`: of the encoder's first layer."""
-        self._trained = _array(embed.words.trained.weight)
+        # Tensors, and no arrays of their memory: torch moves it when the model is sent to another
+        # process, and an array would be left with memory that is free.
+        self._trained = embed.words.trained.weight.detach()
         # Row 0 alone is that of no vector.
-        self._vectors = _array(embed.words.vectors) if len(embed.words.vectors) > 1 else None
+        self._vectors = embed.words.vectors if len(embed.words.vectors) > 1 else None
         self._chars = chars
-        self._affixes = _array(embed.affixes.table.weight) if embed.affixes is not None else None
+        self._affixes = embed.affixes.table.weight.detach() if embed.affixes is not None else None
         self._inputs = inputs
 
     def takes(self, words: int) -> bool:
@@ -42,21 +44,15 @@ class WordReader:
             vectors: (words, features), what `TokenEmbedding.vectors` gives.
             projected: (words, outputs of `inputs`).
         """
-        parts = [self._trained.take(words.word_ids, 0)]  # (words, dim)
+        parts: list[Floats] = [self._trained.numpy().take(words.word_ids, 0)]  # (words, dim)
         if self._vectors is not None:
-            parts[0] += self._vectors.take(words.vector_rows, 0)
+            parts[0] += self._vectors.numpy().take(words.vector_rows, 0)
         if self._chars is not None:
             parts.append(self._chars.read_few(words.chars, words.char_counts))
         if self._affixes is not None:
             known = (words.affix_ids != 0).astype(np.float32)
             # (words, 1, affixes) @ (words, affixes, dim): a sum of the rows of known affixes
-            sums = np.matmul(known[:, None], self._affixes.take(words.affix_ids, 0))
+            sums = np.matmul(known[:, None], self._affixes.numpy().take(words.affix_ids, 0))
             parts.append(sums[:, 0])
         np.concatenate(parts, 1, out=vectors.numpy())
         self._inputs.project_few(vectors, projected)
-
-
-def _array(weights: Tensor) -> Floats:
-    """The tensor's own memory."""
-    found: Floats = weights.detach().numpy()
-    return found

@@ -70,7 +70,7 @@ class SentenceBatch:
         sentences: in the order of the batch.
         tokens: of these; their rows are rows of `words`.
         words: the distinct words, with what is kept of each.
-        feature_rows: the same words, as a CRF of word features reads them; None without one.
+        feature_rows: the same words, as a CRF of word features reads them; None where none counts.
         states: (batch, time, hidden) and (batch, hidden), where they have been read already.
         feature_emissions: (batch, time, tags) of `feature_rows`, likewise.
     """

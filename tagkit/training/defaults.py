@@ -47,9 +47,11 @@ _FEW_TEXTS, _FEW_TEXTS_BESIDE_VECTORS = 1_000, 200
 # Bounds of its rows for pairs of words, of which there are two for each token.
 _MIN_PAIRS, _MAX_PAIRS = 2**10, 2**17
 
-# Up to as many sentences a CRF of word features helps a tagger; it has so many weights for each
-# token, and at most so many: in 1,000 sentences of seven corpora there were 16,000 to 88,000.
-_FEW_SENTENCES, _FEATURES_PER_TOKEN, _MAX_FEATURES = 1_000, 10, 2**17
+# Up to as many sentences a CRF of word features helps a tagger, and one with pretrained vectors up
+# to fewer; it has so many weights for each token, and at most so many: in 1,000 sentences of seven
+# corpora there were 16,000 to 88,000.
+_FEW_SENTENCES, _FEW_SENTENCES_BESIDE_VECTORS = 4_000, 1_000
+_FEATURES_PER_TOKEN, _MAX_FEATURES = 10, 2**17
 
 # Of the way of a name's scores to their mean in its document, with 0.3 to 0.7 much the same.
 _LABEL_CONSISTENCY = 0.5
@@ -134,7 +136,8 @@ def choose_by_size(
     if options_of(Config)["head.feature_crf"].serves(config.task):
         if config.head.feature_crf == "auto":
             other = config.head.kind != "crf" or bool(config.data.tag_columns)
-            helps = sentences <= _FEW_SENTENCES and follows_gradient and not (knows or other)
+            limit = _FEW_SENTENCES_BESIDE_VECTORS if config.embeddings.vectors else _FEW_SENTENCES
+            helps = sentences <= limit and follows_gradient and not (knows or other)
             weights = min(_FEATURES_PER_TOKEN * tokens, _MAX_FEATURES)
             chosen["head.feature_crf"] = weights if helps else 0
     if options_of(Config)["head.pooling"].serves(config.task):

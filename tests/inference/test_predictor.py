@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import tiny
 import torch
@@ -378,6 +379,22 @@ def test_a_predictor_answers_the_same_in_other_processes(plain: Predictor, metho
     finally:
         torch.set_num_threads(threads)
     assert found == [expected] * 2
+
+
+@pytest.mark.slow
+def test_a_predictor_that_was_sent_to_another_process_answers_the_same_itself(
+    tmp_path: Path,
+) -> None:
+    folder = train(tiny.config(tmp_path)).folder
+    sent, other = (tagkit.load(folder, device="cpu") for _ in range(2))
+    answers_of(sent, [TEXT])
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        pool.starmap(answers_of, [(sent, [TEXT])])
+    # Memory that was the model's before it was shared between processes is given to these.
+    given = [np.full(size, np.nan, np.float32) for size in range(8, 20_000, 8) for _ in range(3)]
+    words = ["Xerxes knows Lima .", "Quito and Oslo", "Zed"]  # not in the word cache
+    assert answers_of(sent, words) == answers_of(other, words)
+    assert len(given) > 1
 
 
 @pytest.mark.parametrize(

@@ -39,9 +39,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def predictor(folder: Path) -> Predictor:
+    return with_share(folder, 0.5)
+
+
+def with_share(folder: Path, share: float) -> Predictor:
     found = tagkit.load(folder / "model", device="cpu")
-    crf_of(found).share.fill_(0.5)
-    return found
+    crf_of(found).share.fill_(share)
+    # What is cached of words depends on whether the CRF counts.
+    return Predictor(found.model, found.vocabulary, found.config, found.device, keep_words=True)
 
 
 def tagger(predictor: Predictor) -> Tagger:
@@ -164,8 +169,7 @@ def test_weights_of_labels_and_of_sentences_reach_it(tmp_path: Path) -> None:
 
 
 def test_words_that_training_never_saw_are_tagged_by_their_shape(folder: Path) -> None:
-    found = tagkit.load(folder / "model", device="cpu")
-    crf_of(found).share.fill_(0.99)
+    found = with_share(folder, 0.99)
     unseen = Sentence(("Zed", "Zum", "knows", "Zog", "."))
     (line,) = found.annotate([unseen], batch_size=1, confidence=False)
     assert line.tags[2] == line.tags[4] == "O"

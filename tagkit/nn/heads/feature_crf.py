@@ -127,7 +127,7 @@ class FeatureCrf(nn.Module):
         tags = len(self.transitions)
         cells, rows = self._table.entries(keys, tags)
         # Sums of few numbers each, in float64; on the CPU, as the table is there.
-        found = np.bincount(cells, self._table.weights[rows], len(keys) * tags)
+        found = np.bincount(cells, self._table.weights.numpy()[rows], len(keys) * tags)
         sums = torch.from_numpy(found.astype(np.float32)).to(self.weights.device)
         return sums.view(-1, tags)
 
@@ -206,7 +206,8 @@ class _Table:
 
     Attributes:
         keys: of the `FeatureCrf`, as they were when the table was made.
-        weights: (weights,) of the same.
+        weights: (weights,) of the same; a tensor, whose memory moves when the model is sent to
+            another process.
     """
 
     def __init__(self, keys: Tensor, tags: Tensor, weights: Tensor) -> None:
@@ -214,7 +215,7 @@ class _Table:
         self.keys = keys
         found = keys.cpu().numpy()
         found = found[: np.searchsorted(found, _UNUSED)]
-        self.weights = weights.cpu().numpy()
+        self.weights = weights.cpu()
         self._tags = tags.cpu().numpy()[: len(found)].astype(np.int64)
         # (features + 1,), and first row and number of rows of each. The last one is greater than
         # all that are looked up, and has no rows.
