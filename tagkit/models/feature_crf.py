@@ -53,6 +53,7 @@ def fit_feature_crf(
     encoded: Encoded,
     vocabulary: Vocabulary,
     tag_weights: Tensor | None,
+    max_seconds: float,
 ) -> None:
     """Fit the CRF to the training corpus.
 
@@ -63,6 +64,7 @@ def fit_feature_crf(
         encoded: the same sentences.
         vocabulary: of the model.
         tag_weights: (tags,) of the gold tags in the loss; None where all weigh the same.
+        max_seconds: of the search for its weights.
     """
     examples = Examples(
         keys=np.concatenate([feature_keys(sentence) for sentence in sentences]),
@@ -71,7 +73,7 @@ def fit_feature_crf(
         lengths=np.array([len(sentence) for sentence in sentences]),
         weights=encoded.weights,
     )
-    crf.fit(examples, tag_weights)
+    crf.fit(examples, tag_weights, max_seconds)
 
 
 @torch.no_grad()

@@ -11,6 +11,7 @@ on text that the read-out is not solved on, as a temperature is (Guo et al. 2017
 read-out with more weights than the corpus has tokens would be taken for certain.
 """
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -214,5 +215,5 @@ def fit_scales(readout: Readout, examples: Sequence[Examples]) -> Tensor:
         losses = [readout.loss(own, each, logs.exp()) for own, each in pairs]
         return torch.stack(losses).sum() / count
 
-    minimize([logs], loss, _MAX_ITERATIONS)
+    minimize([logs], loss, _MAX_ITERATIONS, math.inf)
     return logs.detach().exp()

@@ -242,14 +242,20 @@ class TagTask(Task):
         )
 
     def fit(
-        self, model: Model, sentences: Sequence[Sentence], encoded: Examples, vocabulary: Vocabulary
+        self,
+        model: Model,
+        sentences: Sequence[Sentence],
+        encoded: Examples,
+        vocabulary: Vocabulary,
+        max_seconds: float,
     ) -> None:
         """The CRF of word features, where there is one."""
         assert isinstance(model, Tagger)
         if model.feature_crf is not None:
             assert isinstance(encoded, Encoded)
+            weights = model.head.tag_weights
             fit_feature_crf(
-                model.feature_crf, model, sentences, encoded, vocabulary, model.head.tag_weights
+                model.feature_crf, model, sentences, encoded, vocabulary, weights, max_seconds
             )
 
     def check(

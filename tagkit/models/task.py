@@ -202,7 +202,12 @@ class Task(ABC):
         """
 
     def fit(  # noqa: B027 - optional
-        self, model: Model, sentences: Sequence[Sentence], encoded: Examples, vocabulary: Vocabulary
+        self,
+        model: Model,
+        sentences: Sequence[Sentence],
+        encoded: Examples,
+        vocabulary: Vocabulary,
+        max_seconds: float,
     ) -> None:
         """Find the weights that no gradient step changes; called once before the first one.
 
@@ -211,6 +216,7 @@ class Task(ABC):
             sentences: what `examples` gave of the training corpus.
             encoded: what `encode` made of them.
             vocabulary: of the model.
+            max_seconds: of a search for weights; infinite in a run without a limit of time.
         """
 
     @abstractmethod

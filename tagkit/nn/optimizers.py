@@ -1,5 +1,7 @@
 """torch's optimizers without its compiler, and the search for the least value of a function."""
 
+import math
+import time
 from collections.abc import Callable, Sequence
 from inspect import unwrap
 from typing import Any
@@ -28,7 +30,13 @@ def without_compiler(
 _LBFGS = without_compiler(torch.optim.LBFGS)
 
 
-def minimize(weights: Sequence[Tensor], loss: Callable[[], Tensor], max_steps: int) -> None:
+class _TimeIsOverError(Exception):
+    """Ends a search within a step."""
+
+
+def minimize(
+    weights: Sequence[Tensor], loss: Callable[[], Tensor], max_steps: int, max_seconds: float
+) -> None:
     """Change weights until a smooth loss of them is smallest, or for so many steps.
 
     L-BFGS (Nocedal and Wright 2006, algorithm 7.5): nothing is random.
@@ -37,13 +45,28 @@ def minimize(weights: Sequence[Tensor], loss: Callable[[], Tensor], max_steps: i
         weights: that have a gradient; those of the first step.
         loss: () of the weights as they are.
         max_steps: in each of which the loss is computed once or a few times.
+        max_seconds: after which the weights with the smallest loss until then are kept; infinite
+            for a result that does not depend on the clock.
     """
     search = _LBFGS(weights, max_iter=max_steps, line_search_fn="strong_wolfe")
+    ends_s = time.monotonic() + max_seconds
+    smallest, best = math.inf, [each.detach().clone() for each in weights]
 
     def closure() -> Tensor:
+        nonlocal smallest, best
+        if time.monotonic() > ends_s:
+            raise _TimeIsOverError
         search.zero_grad()
         value = loss()
         value.backward()  # type: ignore[no-untyped-call]
+        # Where there is a limit alone: a step may end in the middle of its line search.
+        if max_seconds < math.inf and float(value.detach()) < smallest:
+            smallest, best = float(value.detach()), [each.detach().clone() for each in weights]
         return value.detach()  # it is read as a float
 
-    search.step(closure)  # type: ignore[arg-type]
+    try:
+        search.step(closure)  # type: ignore[arg-type]
+    except _TimeIsOverError:
+        with torch.no_grad():
+            for each, kept in zip(weights, best, strict=True):
+                each.copy_(kept)

@@ -1,5 +1,6 @@
 """From a configuration to what the training loop needs: corpus, vocabulary, model, ids."""
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -42,6 +43,9 @@ from tagkit.training.defaults import choose_by_size, choose_for_text
 from tagkit.training.name_labels import alike_in_documents
 from tagkit.training.run_settings import refuse_unsolvable
 from tagkit.wording import listed, plural, shown_name
+
+# Of a time limit, for what is fitted before the first step.
+_FIT_SHARE = 0.1
 
 
 @dataclass(frozen=True)
@@ -199,7 +203,9 @@ def prepare(config: Config, device: torch.device, corpus: Corpus | None = None) 
         started = _started(copied, vocabulary, config.train.init_from)
     if config.train.lm_loss:
         add_language_loss(model, config, words)
-    task.fit(model, sentences, encoded, vocabulary)
+    # Without a limit of time nothing depends on the clock.
+    limit_s = 60 * config.train.max_minutes or math.inf
+    task.fit(model, sentences, encoded, vocabulary, _FIT_SHARE * limit_s)
     longest = config.data.max_length
     return Prepared(
         task=task,

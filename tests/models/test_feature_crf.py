@@ -168,6 +168,17 @@ def test_weights_of_labels_and_of_sentences_reach_it(tmp_path: Path) -> None:
     assert not torch.equal(fitted(), fitted("head.label_weights={PER=5.0}"))
 
 
+def test_a_tenth_of_a_time_limit_is_for_its_weights_and_without_a_limit_no_clock_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tiny.corpus(tmp_path)
+    given: list[float] = []
+    monkeypatch.setattr(FeatureCrf, "fit", lambda *arguments: given.append(arguments[-1]))
+    for options in ([], ["train.max_minutes=5"]):
+        prepare(tiny.small(tmp_path, *options), torch.device("cpu"))
+    assert given == [math.inf, pytest.approx(30)]
+
+
 def test_words_that_training_never_saw_are_tagged_by_their_shape(folder: Path) -> None:
     found = with_share(folder, 0.99)
     unseen = Sentence(("Zed", "Zum", "knows", "Zog", "."))

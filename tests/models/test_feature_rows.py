@@ -1,5 +1,6 @@
 """Scores of word features by rows of words: those of all features of each token, looked up."""
 
+import math
 from functools import cache
 
 import numpy as np
@@ -54,7 +55,7 @@ def fitted(dim: int, columns: int) -> FeatureCrf:
     examples = Examples(
         keys, draw.normal(size=(len(keys), dim)), draw.integers(0, TAGS, len(keys)), lengths
     )
-    crf.fit(examples, None)
+    crf.fit(examples, None, math.inf)
     return crf
 
 

@@ -129,8 +129,6 @@ def test_a_run_uses_its_time_and_its_learning_rate_falls_to_the_end(
         f"data.{name}_file": str(TRAVEL / f"{name}.conll") for name in ("train", "dev", "test")
     }
     endless = ["train.max_epochs=100000", "train.patience=0", "train.max_minutes=0.15"]
-    # A CRF of word features would be fitted for most of these nine seconds.
-    endless.append("head.feature_crf=0")
     began_s = time.monotonic()
     trained = train(tiny.small(tmp_path, *endless, **files))
     took_s = time.monotonic() - began_s

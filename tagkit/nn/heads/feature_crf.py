@@ -151,12 +151,13 @@ class FeatureCrf(nn.Module):
         free = emissions.new_zeros(len(self.transitions))
         return Chain(emissions, self.transitions, free, free, mask, checked=True)
 
-    def fit(self, examples: Examples, tag_weights: Tensor | None) -> None:
+    def fit(self, examples: Examples, tag_weights: Tensor | None, max_seconds: float) -> None:
         """Find the weights at which the penalised loss of a corpus is smallest.
 
         Args:
             examples: the training corpus.
             tag_weights: (tags,) of the gold tags in the loss; None where all weigh the same.
+            max_seconds: of the search, as of `minimize`.
         """
         keys, tags = (torch.from_numpy(each) for each in _pairs(examples, len(self.keys)))
         self.keys[: len(keys)], self.tags[: len(tags)] = keys, tags
@@ -190,7 +191,7 @@ class FeatureCrf(nn.Module):
                 loss = loss + batch.loss(chain)
             return loss
 
-        minimize(learnt, penalised_loss, _MAX_STEPS)
+        minimize(learnt, penalised_loss, _MAX_STEPS, max_seconds)
         self.weights[: len(keys)] = weights.detach().float()
         self.transitions.copy_(steps.detach())
         self.vector_weights.copy_(of_vectors.detach() * scale)

@@ -1,6 +1,7 @@
 """The CRF of word features: scores by a dictionary, weights where the enumerated loss is least."""
 
 import itertools
+import math
 from collections import Counter
 from copy import deepcopy
 from dataclasses import replace
@@ -36,7 +37,7 @@ def model(*, weights: int = 100, dim: int = 0) -> FeatureCrf:
 @cache
 def fitted(dim: int = 0) -> FeatureCrf:
     crf = model(dim=dim)
-    crf.fit(examples(dim=dim), None)
+    crf.fit(examples(dim=dim), None, math.inf)
     return crf
 
 
@@ -139,7 +140,7 @@ def test_the_weights_are_those_at_which_the_enumerated_penalised_loss_is_smalles
         weights = np.random.default_rng(3).uniform(0.1, 2, len(found.lengths))
         found = replace(found, weights=weights.astype(np.float32))
     crf = model(dim=found.vectors.shape[1])
-    crf.fit(found, tag_weights)
+    crf.fit(found, tag_weights, math.inf)
     squares = (found.vectors**2).sum(1).mean()
     table, steps, of_vectors = parameters(crf, (4.5 / squares) ** 0.5 if squares else 1.0)
     leaves = [each.requires_grad_() for each in (*table.values(), steps, of_vectors)]
@@ -172,7 +173,7 @@ def test_scores_are_sums_of_the_weights_of_features_and_of_vectors() -> None:
 
 def test_it_learns_what_the_first_feature_tells() -> None:
     crf, found = model(), examples(7, count=40)
-    crf.fit(examples(count=100), None)
+    crf.fit(examples(count=100), None, math.inf)
     paths = viterbi(chain(crf, found))[0][mask_of(found.lengths.tolist())]
     assert (paths.numpy() == found.keys[:, 0] % TAGS).mean() > 0.9
 
@@ -194,7 +195,7 @@ def test_features_that_training_never_saw_with_a_tag_have_no_weight() -> None:
 
 def test_of_more_pairs_than_there_are_weights_the_most_frequent_are_kept() -> None:
     crf, found = model(weights=5), examples()
-    crf.fit(found, None)
+    crf.fit(found, None, math.inf)
     together = Counter(
         (key, tag)
         for keys, tag in zip(found.keys.tolist(), found.tags.tolist(), strict=True)
@@ -244,5 +245,5 @@ def test_the_same_corpus_gives_the_same_weights_to_the_last_bit() -> None:
 
 def test_a_corpus_of_one_tag_is_learnt_too() -> None:
     crf, found = FeatureCrf(weights=50, tags=1, dim=0), examples()
-    crf.fit(replace(found, tags=np.zeros_like(found.tags)), None)
+    crf.fit(replace(found, tags=np.zeros_like(found.tags)), None, math.inf)
     assert bool(torch.isfinite(crf.weights).all())
