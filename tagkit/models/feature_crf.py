@@ -13,7 +13,7 @@ from tagkit.features.crf_features import feature_keys
 from tagkit.features.encoding import Encoded
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.model import Model
-from tagkit.models.task_records import SentenceBatch
+from tagkit.models.task_records import FitCorpus, SentenceBatch
 from tagkit.nn.crf.chain import Chain
 from tagkit.nn.heads.feature_crf import Examples, FeatureCrf
 from tagkit.text.records import Sentence
@@ -47,33 +47,26 @@ def check_feature_crf(crf: FeatureCrf | None, path: Path) -> None:
 
 
 def fit_feature_crf(
-    crf: FeatureCrf,
-    model: Model,
-    sentences: Sequence[Sentence],
-    encoded: Encoded,
-    vocabulary: Vocabulary,
-    tag_weights: Tensor | None,
-    max_seconds: float,
+    crf: FeatureCrf, model: Model, corpus: FitCorpus, tag_weights: Tensor | None
 ) -> None:
     """Fit the CRF to the training corpus.
 
     Args:
         crf: of the model.
         model: with its pretrained vectors.
-        sentences: of the training corpus, in the training scheme.
-        encoded: the same sentences.
-        vocabulary: of the model.
+        corpus: in the training scheme.
         tag_weights: (tags,) of the gold tags in the loss; None where all weigh the same.
-        max_seconds: of the search for its weights.
     """
+    sentences, encoded = corpus.sentences, corpus.encoded
+    assert isinstance(encoded, Encoded)  # as `TagTask.encode` gives it
     examples = Examples(
         keys=np.concatenate([feature_keys(sentence) for sentence in sentences]),
-        vectors=_vectors(crf, model, sentences, vocabulary).double().cpu().numpy(),
+        vectors=_vectors(crf, model, sentences, corpus.vocabulary).double().cpu().numpy(),
         tags=encoded.targets["tags"].values,
         lengths=np.array([len(sentence) for sentence in sentences]),
         weights=encoded.weights,
     )
-    crf.fit(examples, tag_weights, max_seconds)
+    crf.fit(examples, tag_weights, corpus.max_seconds)
 
 
 @torch.no_grad()

@@ -22,7 +22,6 @@ from tagkit.evaluation.metrics import Kind
 from tagkit.evaluation.report import Report
 from tagkit.features.batch import Batch
 from tagkit.features.encoding import Encoded
-from tagkit.features.examples import Examples
 from tagkit.features.targets import Target, tag_target
 from tagkit.features.vocabulary import Vocabulary, most_frequent
 from tagkit.models.agreement import check_features, check_no_classes, check_tags
@@ -46,6 +45,7 @@ from tagkit.models.tag_head import build_tag_head
 from tagkit.models.tag_scoring import known_labels, score_tags, tag_kind
 from tagkit.models.task import Task
 from tagkit.models.task_records import (
+    FitCorpus,
     Labels,
     ModelContext,
     PredictionOptions,
@@ -241,22 +241,11 @@ class TagTask(Task):
             others=build_others(config, vocabulary, embed),
         )
 
-    def fit(
-        self,
-        model: Model,
-        sentences: Sequence[Sentence],
-        encoded: Examples,
-        vocabulary: Vocabulary,
-        max_seconds: float,
-    ) -> None:
+    def fit(self, model: Model, corpus: FitCorpus) -> None:
         """The CRF of word features, where there is one."""
         assert isinstance(model, Tagger)
         if model.feature_crf is not None:
-            assert isinstance(encoded, Encoded)
-            weights = model.head.tag_weights
-            fit_feature_crf(
-                model.feature_crf, model, sentences, encoded, vocabulary, weights, max_seconds
-            )
+            fit_feature_crf(model.feature_crf, model, corpus, model.head.tag_weights)
 
     def check(
         self, config: Config, vocabulary: Vocabulary, config_file: Path, vocabulary_file: Path

@@ -50,6 +50,7 @@ from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.description import Description
 from tagkit.models.model import Model
 from tagkit.models.task_records import (
+    FitCorpus,
     Labels,
     ModelContext,
     PredictionOptions,
@@ -201,22 +202,12 @@ class Task(ABC):
             DataError: an option names a label that the training corpus lacks.
         """
 
-    def fit(  # noqa: B027 - optional
-        self,
-        model: Model,
-        sentences: Sequence[Sentence],
-        encoded: Examples,
-        vocabulary: Vocabulary,
-        max_seconds: float,
-    ) -> None:
+    def fit(self, model: Model, corpus: FitCorpus) -> None:  # noqa: B027 - optional
         """Find the weights that no gradient step changes; called once before the first one.
 
         Args:
             model: with its pretrained vectors, on the CPU.
-            sentences: what `examples` gave of the training corpus.
-            encoded: what `encode` made of them.
-            vocabulary: of the model.
-            max_seconds: of a search for weights; infinite in a run without a limit of time.
+            corpus: of training.
         """
 
     @abstractmethod

@@ -45,6 +45,23 @@ class TrainingData:
 
 
 @dataclass(frozen=True, slots=True)
+class FitCorpus:
+    """The training corpus, for weights that are found at once, before the first step.
+
+    Attributes:
+        sentences: as the model learns them.
+        encoded: the same sentences.
+        vocabulary: of the model.
+        max_seconds: of a search for weights; infinite in a run without a limit of time.
+    """
+
+    sentences: Sequence[Sentence]
+    encoded: Examples
+    vocabulary: Vocabulary
+    max_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class ModelContext:
     """A trained network, with what is needed to read its output.
 

@@ -25,7 +25,7 @@ from tagkit.models.bundle import Bundle, load_bundle
 from tagkit.models.language_loss import add_language_loss, language_target, predicted_words
 from tagkit.models.model import LANGUAGE, Model
 from tagkit.models.task import Task
-from tagkit.models.task_records import TrainingData
+from tagkit.models.task_records import FitCorpus, TrainingData
 from tagkit.models.task_table import task_of
 from tagkit.models.transfer import (
     Copied,
@@ -205,7 +205,7 @@ def prepare(config: Config, device: torch.device, corpus: Corpus | None = None) 
         add_language_loss(model, config, words)
     # Without a limit of time nothing depends on the clock.
     limit_s = 60 * config.train.max_minutes or math.inf
-    task.fit(model, sentences, encoded, vocabulary, _FIT_SHARE * limit_s)
+    task.fit(model, FitCorpus(sentences, encoded, vocabulary, _FIT_SHARE * limit_s))
     longest = config.data.max_length
     return Prepared(
         task=task,
