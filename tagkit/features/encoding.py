@@ -110,6 +110,9 @@ class Indexed:
         """The mask of a batch, (batch, time) bool, and the index of each token where it is True."""
         chosen = np.asarray(indices)
         lengths = self.lengths[chosen]
+        if len(chosen) == 1:  # most often in a server: one sentence, of which nothing is padding
+            start, length = int(self._starts[chosen[0]]), int(lengths[0])
+            return np.ones((1, length), dtype=np.bool_), np.arange(start, start + length)
         steps = np.arange(int(lengths.max()))
         # (time,) < (batch, 1) -> (batch, time)
         filled = steps < lengths[:, None]

@@ -156,18 +156,19 @@ def _read_layer_packed(
     """As `read_layer_cached`, for few sequences."""
     lengths = mask.numpy().sum(1)
     batch, time = mask.shape
+    if batch == 1 and lengths[0] == time:
+        states = reader.read_one(projected, [ids.numpy()[0] for ids in rows])
+        ends = states[-1:].copy()  # (1, directions, hidden)
+        ends[:, 1:] = states[0, 1:]  # the backward direction ends at the first token
+        return _merged(states, layer).unsqueeze(0), _merged(ends, layer)
     places = Places.of(lengths, np.arange(batch) * time)
     packed = reader.read_packed(projected, [ids.numpy().ravel() for ids in rows], places)
     # Each direction is in its own reading order, so both end at a sequence's last step.
     final = _merged(packed[places.last], layer)  # (batch, outputs)
-    if batch == 1 and len(packed) == time:
-        states = packed  # in the order of the tokens already, but for the other direction
-        states[:, 1:] = packed[::-1, 1:]  # NumPy copies where the two overlap
-    else:
-        # (batch x time, directions, hidden)
-        states = np.zeros((batch * time, *packed.shape[1:]), packed.dtype)
-        for direction in range(packed.shape[1]):
-            states[places.tokens[:, direction], direction] = packed[:, direction]
+    # (batch x time, directions, hidden)
+    states = np.zeros((batch * time, *packed.shape[1:]), packed.dtype)
+    for direction in range(packed.shape[1]):
+        states[places.tokens[:, direction], direction] = packed[:, direction]
     return _merged(states, layer).view(batch, time, -1), final
 
 

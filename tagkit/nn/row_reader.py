@@ -143,9 +143,7 @@ class RowReader:
         Returns:
             (tokens read, directions, hidden), packed.
         """
-        # each (directions, hidden, outputs), and (directions, values)
-        weights: list[Floats] = [product.weights.numpy() for product in self._recurrent]
-        constants: list[Floats] = [values.numpy()[:, 0] for values in self._constants]
+        weights, constants = self._arrays()
         directions, width = self.directions, self.outputs // self.directions
         read = places.tokens[:, :directions]
         states = np.empty((len(read), directions, self._hidden), np.float32)
@@ -175,3 +173,43 @@ class RowReader:
                     states[:, part],
                 )
         return states
+
+    def read_one(self, projected: Sequence[Tensor], rows: Sequence[Ids]) -> Floats:
+        """States of one sequence, each direction in the order of the tokens; in fp32 alone.
+
+        Args:
+            projected: tables from `project`, whose rows are added.
+            rows: (tokens,) for each table, which row each token reads.
+
+        Returns:
+            (tokens, directions, hidden).
+        """
+        weights, constants = self._arrays()
+        # (tokens, directions x width): words first, then each feature column
+        inputs, *others = (
+            table.numpy().take(ids, 0) for table, ids in zip(projected, rows, strict=True)
+        )
+        for other in others:
+            inputs += other
+        time = len(inputs)
+        inputs = inputs.reshape(time, self.directions, -1)
+        states = np.empty((time, self.directions, self._hidden), np.float32)
+        # One direction after the other, whose arrays have one dimension then, which NumPy reads
+        # fastest: with 100 units 0.92 of the time of both at once.
+        for direction in range(self.directions):
+            part = slice(direction, direction + 1)
+            order = slice(None, None, -1) if direction else slice(None)
+            with np.errstate(all="ignore"):  # as in `read_packed`
+                self._read_packed(
+                    inputs[order, part],
+                    [1] * time,
+                    [matrices[part] for matrices in weights],
+                    [values[part] for values in constants],
+                    states[order, part],
+                )
+        return states
+
+    def _arrays(self) -> tuple[list[Floats], list[Floats]]:
+        """Matrices, (directions, hidden, outputs), and constants, (directions, values)."""
+        matrices: list[Floats] = [product.weights.numpy() for product in self._recurrent]
+        return matrices, [values.numpy()[:, 0] for values in self._constants]

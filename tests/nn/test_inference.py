@@ -86,13 +86,21 @@ def test_few_sequences_with_few_units_are_read_in_numpy() -> None:
 
 
 @pytest.mark.parametrize("padding", [0, 2])
-def test_one_sequence_is_read_with_padding_and_without(padding: int) -> None:
-    made, mask = layer("lstm"), torch.ones(1, 4 + padding, dtype=torch.bool)
+@pytest.mark.parametrize("both", [True, False])
+@pytest.mark.parametrize("cell", MOSTLY_SLOW)
+@torch.no_grad()
+def test_one_sequence_is_read_with_padding_and_without(
+    cell: str, both: bool, padding: int
+) -> None:
+    made, mask = layer(cell, bidirectional=both), torch.ones(1, 4 + padding, dtype=torch.bool)
     mask[:, 4:] = False
-    reader, table = layer_reader(made, "fp32"), drawn(7, 5)
-    ids = torch.tensor([[1, 2, 3, 6, *[0] * padding]])
-    states, final = read_layer_cached(made, reader, [reader.project(table, 0)], [ids], mask)
-    expected, last = made.read(table[ids], mask)
+    reader, words, features = layer_reader(made, "fp32"), drawn(7, 3), drawn(4, 2, seed=3)
+    of_word = torch.tensor([[1, 2, 3, 6, *[0] * padding]])
+    of_feature = torch.tensor([[3, 0, 1, 1, *[2] * padding]])
+    projected = [reader.project(words, 0), reader.project(features, 3)]
+    states, final = read_layer_cached(made, reader, projected, [of_word, of_feature], mask)
+    inputs = torch.cat((words[of_word], features[of_feature]), dim=2)
+    expected, last = made.read(inputs, mask)
     torch.testing.assert_close(states, expected)
     torch.testing.assert_close(final, last)
 
