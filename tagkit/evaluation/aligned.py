@@ -57,3 +57,18 @@ def align(
 def overlap(one: Stretch, other: Stretch) -> int:
     """How many tokens two spans share."""
     return max(0, min(one[1], other[1]) - max(one[0], other[0]))
+
+
+def overlapping(gold: Sequence[Stretch], predicted: Sequence[Stretch]) -> Iterator[tuple[int, int]]:
+    """The places of the gold and the predicted span of each pair that shares a token, in order.
+
+    Spans of one side are in order and do not overlap, so that each side is gone through once.
+    """
+    first = 0  # predicted spans before it end before this gold span, and so before later ones
+    for i, ours in enumerate(gold):
+        while first < len(predicted) and predicted[first][1] <= ours[0]:
+            first += 1
+        for j in range(first, len(predicted)):
+            if predicted[j][0] >= ours[1]:
+                break
+            yield i, j

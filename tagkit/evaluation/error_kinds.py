@@ -16,7 +16,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tagkit.evaluation.aligned import Aligned, overlap
+from tagkit.evaluation.aligned import Aligned, overlap, overlapping
 from tagkit.text.json_text import Record
 from tagkit.text.schemes import Stretch
 
@@ -116,30 +116,30 @@ Side = list[Stretch]
 
 def _groups(gold: Side, predicted: Side) -> list[tuple[Side, Side]]:
     """Spans that belong to one error, gold and predicted."""
-    edges = {
-        (i, j): shared
-        for i, ours in enumerate(gold)
-        for j, theirs in enumerate(predicted)
-        if (shared := overlap(ours, theirs))
-    }
-    while True:
-        of_gold = Counter(i for i, _ in edges)
-        of_predicted = Counter(j for _, j in edges)
-        # Such an edge joins two groups that both stay without it: an error is one to one, one to
-        # several or several to one.
-        inner = [edge for edge in edges if of_gold[edge[0]] > 1 and of_predicted[edge[1]] > 1]
-        if not inner:
-            break
-        del edges[min(inner, key=lambda edge: (edges[edge], edge))]
+    edges = {(i, j): overlap(gold[i], predicted[j]) for i, j in overlapping(gold, predicted)}
+    of_gold = Counter(i for i, _ in edges)
+    of_predicted = Counter(j for _, j in edges)
+    # An edge joins two groups that both stay without it as long as each of its spans has another
+    # one: an error is one to one, one to several or several to one. What has no other edge left
+    # gets none, so that each edge is looked at once.
+    for i, j in sorted(edges, key=lambda edge: (edges[edge], edge)):
+        if of_gold[i] > 1 and of_predicted[j] > 1:
+            del edges[i, j]
+            of_gold[i] -= 1
+            of_predicted[j] -= 1
+    partners: dict[int, list[int]] = defaultdict(list)  # of a gold span
+    others: dict[int, list[int]] = defaultdict(list)  # of a predicted one
+    for i, j in edges:
+        partners[i].append(j)
+        others[j].append(i)
     groups: list[tuple[Side, Side]] = []
     for i, ours in enumerate(gold):
-        partners = [j for j in range(len(predicted)) if (i, j) in edges]
-        if len(partners) == 1 and of_predicted[partners[0]] > 1:
+        if len(partners[i]) == 1 and of_predicted[partners[i][0]] > 1:
             continue  # one of several gold spans of one prediction, below
-        groups.append(([ours], [predicted[j] for j in partners]))
+        groups.append(([ours], [predicted[j] for j in partners[i]]))
     for j, theirs in enumerate(predicted):
         if of_predicted[j] != 1:  # 0 is spurious; 1 is in a group already
-            groups.append(([gold[i] for i in range(len(gold)) if (i, j) in edges], [theirs]))
+            groups.append(([gold[i] for i in others[j]], [theirs]))
     return sorted(groups, key=lambda group: min((*group[0], *group[1])))
 
 

@@ -23,7 +23,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tagkit.evaluation.aligned import Aligned, overlap
+from tagkit.evaluation.aligned import Aligned, overlap, overlapping
 from tagkit.text.json_text import Record
 from tagkit.text.schemes import Stretch
 
@@ -95,10 +95,8 @@ def pairs(gold: Sequence[Stretch], predicted: Sequence[Stretch]) -> list[Pair]:
     """Which gold span is paired with which predicted one, each span once, in order of the text."""
     shared = [
         # Largest first: same boundaries, then most tokens in common, then the first in the text.
-        ((ours[:2] == theirs[:2], overlap(ours, theirs)), ours, theirs)
-        for ours in gold
-        for theirs in predicted
-        if overlap(ours, theirs)
+        ((gold[i][:2] == predicted[j][:2], overlap(gold[i], predicted[j])), gold[i], predicted[j])
+        for i, j in overlapping(gold, predicted)
     ]
     shared.sort(key=lambda each: each[0], reverse=True)  # stable
     partner: dict[Stretch, Stretch] = {}

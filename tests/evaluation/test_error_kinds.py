@@ -5,7 +5,7 @@ from flat_spans import flat
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tagkit.evaluation.aligned import Aligned, overlap
+from tagkit.evaluation.aligned import Aligned, overlap, overlapping
 from tagkit.evaluation.error_kinds import (
     KINDS,
     NOTHING,
@@ -130,3 +130,55 @@ def test_an_example_names_the_line_where_its_first_span_begins() -> None:
     words = ("In", "New", "York", "City")
     found = error_report([Aligned(words, [(2, 4, "A")], [(1, 3, "A")], [5, 6, 8, 9])])
     assert found.kinds["boundary"].examples[0].line == 6
+
+
+@given(flat(), flat())
+def test_overlapping_spans_are_those_of_all_pairs(
+    gold: list[Stretch], predicted: list[Stretch]
+) -> None:
+    pairs = [(i, j) for i in range(len(gold)) for j in range(len(predicted))]
+    expected = [(i, j) for i, j in pairs if overlap(gold[i], predicted[j])]
+    assert list(overlapping(gold, predicted)) == expected
+
+
+@given(flat(), flat())
+def test_a_chain_is_cut_at_the_weakest_link_until_none_joins_two_groups(
+    gold: list[Stretch], predicted: list[Stretch]
+) -> None:
+    right = {*gold} & {*predicted}
+    ours, theirs = ([span for span in side if span not in right] for side in (gold, predicted))
+    edges = {
+        (one, other): overlap(one, other) for one in ours for other in theirs if overlap(one, other)
+    }
+    while True:  # one by one, looking at all of them each time
+        inner = [
+            (shared, one, other)
+            for (one, other), shared in edges.items()
+            if sum(each[0] == one for each in edges) > 1
+            and sum(each[1] == other for each in edges) > 1
+        ]
+        if not inner:
+            break
+        _, one, other = min(inner)
+        del edges[one, other]
+    found = find_errors(sentence(gold, predicted))
+    links = {(one, other) for error in found for one in error.gold for other in error.predicted}
+    assert links == {*edges}
+
+
+def test_errors_of_a_long_sentence_are_found_without_comparing_all_pairs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    compared = 0
+
+    def counted(one: Stretch, other: Stretch) -> int:
+        nonlocal compared
+        compared += 1
+        return overlap(one, other)
+
+    monkeypatch.setattr("tagkit.evaluation.error_kinds.overlap", counted)
+    # A chain: each span overlaps the end of one and the beginning of the next.
+    gold = tuple((4 * n, 4 * n + 4, "A") for n in range(5_000))
+    predicted = tuple((4 * n + 2, 4 * n + 6, "A") for n in range(5_000))
+    assert sum(1 for _ in find_errors(Aligned((), gold, predicted))) == 5_000
+    assert compared < 10_000
