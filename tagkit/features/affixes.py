@@ -16,6 +16,7 @@ _SUFFIXES = (1, 2, 3, 4)  # endings carry more grammar than beginnings in most w
 _MIN_WORDS = 2
 # A corpus of a million words has tens of thousands, the rare ones of names and numbers.
 _MAX_AFFIXES = 20_000
+MAX_KEPT = 64  # characters of a word of which a cache keeps something
 
 
 def affixes_of(word: str) -> list[str]:
@@ -40,13 +41,16 @@ def word_shape(word: str) -> str:
     X stands for upper case, x for lower case, 0 for digits, a for letters of scripts without case;
     other characters stand for themselves.
     """
-    return _shortened(word.translate(_KINDS))
+    kinds = word.translate(_KINDS)
+    return _kept_shape(kinds) if len(kinds) <= MAX_KEPT else _shortened(kinds)
 
 
-@lru_cache(4096)
 def _shortened(kinds: str) -> str:
-    # Words have few shapes beside their lengths, and finding one again takes a thirtieth.
     return _REPEATED.sub(r"\1\1", kinds)
+
+
+# Words have few shapes beside their lengths, and finding one again takes a thirtieth.
+_kept_shape = lru_cache(4096)(_shortened)
 
 
 def _kind(char: str) -> str:

@@ -12,7 +12,7 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
-from tagkit.features.affixes import word_shape
+from tagkit.features.affixes import MAX_KEPT, word_shape
 from tagkit.text.records import Sentence
 
 Keys = npt.NDArray[np.int64]
@@ -95,14 +95,21 @@ def column_keys(sentence: Sentence) -> Keys:
     return _keys(found, _FIRST_COLUMN)
 
 
-@lru_cache(65_536)
 def _parts(word: str) -> Hashes:
     """Hashes of a word: lower case, shape, last two and three letters, spelling, affixes."""
+    # A cache of so many words of any length would have no bound.
+    return _kept_parts(word) if len(word) <= MAX_KEPT else _new_parts(word)
+
+
+def _new_parts(word: str) -> Hashes:
     lower = word.lower()
     parts = [lower, word_shape(word), lower[-2:], lower[-3:], word]
     parts += [word[:length] for length in _LENGTHS]
     parts += [word[-length:] for length in _LENGTHS]
     return np.array([_hash(part) for part in parts], np.uint64)
+
+
+_kept_parts = lru_cache(65_536)(_new_parts)
 
 
 def _hash(text: str) -> int:

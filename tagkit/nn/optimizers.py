@@ -3,6 +3,7 @@
 import math
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from inspect import unwrap
 from typing import Any
 
@@ -34,9 +35,22 @@ class _TimeIsOverError(Exception):
     """Ends a search within a step."""
 
 
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What a search for the least value did.
+
+    Attributes:
+        evaluations: how often the function was computed: once a step, or a few times.
+        is_cut: whether the time ended it.
+    """
+
+    evaluations: int
+    is_cut: bool
+
+
 def minimize(
     weights: Sequence[Tensor], loss: Callable[[], Tensor], max_steps: int, max_seconds: float
-) -> None:
+) -> Search:
     """Change weights until a smooth loss of them is smallest, or for so many steps.
 
     L-BFGS (Nocedal and Wright 2006, algorithm 7.5): nothing is random.
@@ -51,11 +65,13 @@ def minimize(
     search = _LBFGS(weights, max_iter=max_steps, line_search_fn="strong_wolfe")
     ends_s = time.monotonic() + max_seconds
     smallest, best = math.inf, [each.detach().clone() for each in weights]
+    evaluations = 0
 
     def closure() -> Tensor:
-        nonlocal smallest, best
+        nonlocal smallest, best, evaluations
         if time.monotonic() > ends_s:
             raise _TimeIsOverError
+        evaluations += 1
         search.zero_grad()
         value = loss()
         value.backward()  # type: ignore[no-untyped-call]
@@ -70,3 +86,5 @@ def minimize(
         with torch.no_grad():
             for each, kept in zip(weights, best, strict=True):
                 each.copy_(kept)
+        return Search(evaluations, is_cut=True)
+    return Search(evaluations, is_cut=False)

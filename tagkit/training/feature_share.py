@@ -27,6 +27,10 @@ def score_dev(run: Run) -> Annotated:
     crf, criterion = run.prepared.model.feature_crf, run.criterion
     if crf is None:
         return _annotated(run)
+    if not crf.is_fitted:
+        why = ", as the time limit left none to find them" if run.budget.is_limited else ""
+        run.listener.on_note(f"a CRF of word features counts nothing: it has no weights{why}")
+        return _annotated(run)
     found = []
     for share in SHARES:
         crf.share.fill_(share)

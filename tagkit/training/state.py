@@ -34,7 +34,9 @@ from tagkit.training.saved_state import (
 from tagkit.training.setup import Prepared
 from tagkit.wording import Message, Setting
 
-_CARRIED = "carried."  # prefix of the names of a task's state (`Task.state`) in a checkpoint
+# Prefixes of names in a checkpoint: of a task's state (`Task.state`), and of what is fitted before
+# the first step.
+_CARRIED, _FITTED = "carried.", "fitted."
 
 
 @dataclass(slots=True)
@@ -213,6 +215,7 @@ class RunState:
             **{f"{BEST}{name}": tensor for name, tensor in self.best_weights.items()},
             **self.micro_batches.tensors(),
             **self._carried(),
+            **self._fitted(),
         }
         state = {
             "epochs": [asdict(epoch) for epoch in self.epochs],
@@ -245,6 +248,7 @@ class RunState:
         self.micro_batches.restore(tensors)
         carried = {name.removeprefix(_CARRIED): tensors[name] for name in self._carried()}
         self.prepared.task.restore(self.prepared.model, carried)
+        self._restore_fitted(tensors)
         names = [name for name, _ in self.prepared.model.named_parameters()]
         self.best_place, self.best_weights = checkpoint.best, {}
         if record.epochs and not checkpoint.best:  # of version 1, which has no file of them
@@ -259,6 +263,28 @@ class RunState:
         """The state of the task, by its names in a checkpoint."""
         carried = self.prepared.task.state(self.prepared.model)
         return {f"{_CARRIED}{name}": tensor for name, tensor in carried.items()}
+
+    def _fitted(self) -> dict[str, Tensor]:
+        """What was fitted before the first step, by its names in a checkpoint.
+
+        Without a limit of time it could be found again, with one a clock has decided what it is.
+        """
+        crf = self.prepared.model.feature_crf
+        own = {} if crf is None else crf.state_dict()
+        return {f"{_FITTED}{name}": tensor for name, tensor in own.items()}
+
+    def _restore_fitted(self, tensors: Mapping[str, Tensor]) -> None:
+        crf = self.prepared.model.feature_crf
+        if crf is not None:
+            crf.load_state_dict(
+                {name.removeprefix(_FITTED): tensors[name] for name in self._fitted()}
+            )
+
+    def agree(self) -> None:
+        """Take what the first process has fitted: their clocks may have decided differently."""
+        if self.processes.count > 1 and self.settings.max_minutes:
+            found = {name: self.processes.gather(each)[0] for name, each in self._fitted().items()}
+            self._restore_fitted(found)
 
     def _checked(self, checkpoint: Checkpoint) -> StateRecord:
         record = checked_state(checkpoint.state, checkpoint.step)
@@ -276,7 +302,7 @@ class RunState:
             gpu = torch.cuda.get_rng_state(self.prepared.device)
             check_tensors(tensors, {"random.cuda": gpu.expand(count, -1)})
         check_pieces(tensors, count)
-        check_tensors(tensors, self._carried())
+        check_tensors(tensors, {**self._carried(), **self._fitted()})
         if record.epochs:
             named = self.prepared.model.named_parameters()
             check_tensors(tensors, {f"{BEST}{name}": weights for name, weights in named})

@@ -259,6 +259,7 @@ def train(
         digests = {name: split["sha256"] for name, split in facts["data"].items()}
         identified = identity(prepared.config, digests, device.type, processes.count)
         state = RunState(prepared, processes, lambda text: logged.on_note(text))
+        state.agree()
         checkpoint = folder.open(identified, state.check, notes.append, resume=resume)
         processes.barrier()  # the first process has made the folder ready
         logged = folder.logged(listener)

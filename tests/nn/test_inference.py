@@ -89,9 +89,7 @@ def test_few_sequences_with_few_units_are_read_in_numpy() -> None:
 @pytest.mark.parametrize("both", [True, False])
 @pytest.mark.parametrize("cell", MOSTLY_SLOW)
 @torch.no_grad()
-def test_one_sequence_is_read_with_padding_and_without(
-    cell: str, both: bool, padding: int
-) -> None:
+def test_one_sequence_is_read_with_padding_and_without(cell: str, both: bool, padding: int) -> None:
     made, mask = layer(cell, bidirectional=both), torch.ones(1, 4 + padding, dtype=torch.bool)
     mask[:, 4:] = False
     reader, words, features = layer_reader(made, "fp32"), drawn(7, 3), drawn(4, 2, seed=3)

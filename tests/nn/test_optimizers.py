@@ -26,7 +26,9 @@ def search(
         values.append(float(value.detach()))
         return value
 
-    minimize([weights], loss, 50, max_seconds)
+    found = minimize([weights], loss, 50, max_seconds)
+    assert found.evaluations == len(values)
+    assert found.is_cut == (max_seconds < 60)  # of the tests below
     return weights.detach(), values
 
 

@@ -12,11 +12,15 @@ from runs import StopAt
 
 import tagkit
 from tagkit.config import DataConfig
+from tagkit.errors import Interrupted
 from tagkit.inference.score import gold_split
-from tagkit.nn.heads.feature_crf import SHARES
+from tagkit.nn.heads.feature_crf import SHARES, FeatureCrf
 from tagkit.training import feature_share
+from tagkit.training.distributed import Processes
 from tagkit.training.feature_share import score_dev
 from tagkit.training.run import Run
+from tagkit.training.setup import prepare
+from tagkit.training.state import RunState
 from tagkit.training.trainer import train
 
 
@@ -24,7 +28,7 @@ def run_of(
     scores: dict[float, float], monkeypatch: pytest.MonkeyPatch, *, is_loss: bool = False
 ) -> tuple[Run, list[str], torch.Tensor]:
     """A run whose model scores so on dev with each share; its notes, and the share."""
-    crf, notes = SimpleNamespace(share=torch.zeros(())), []
+    crf, notes = SimpleNamespace(share=torch.zeros(()), is_fitted=True), []
     corpus = SimpleNamespace(dev=SimpleNamespace(sentences=[None] * 900))  # a margin of 0.01
     criterion = SimpleNamespace(is_loss=is_loss, key="f1", of_report=lambda report: report)
     run = SimpleNamespace(
@@ -101,3 +105,69 @@ def test_where_the_loss_ranks_epochs_it_stays_the_score_of_the_best(tmp_path: Pa
     crf = trained.predictor.model.feature_crf
     assert crf is not None
     assert float(crf.share) == 0.5  # chosen by F1
+
+
+@pytest.mark.parametrize(
+    ("limited", "note"),
+    [(False, "it has no weights"), (True, "it has no weights, as the time limit left none to find "
+                                          "them")],
+)  # fmt: skip
+def test_a_crf_without_weights_counts_nothing(
+    monkeypatch: pytest.MonkeyPatch, limited: bool, note: str
+) -> None:
+    run, notes, share = run_of({0.0: 0.4}, monkeypatch)
+    cast(Any, run.prepared.model.feature_crf).is_fitted = False
+    cast(Any, run).budget = SimpleNamespace(is_limited=limited)
+    assert cast(Any, score_dev(run)).report == 0.4
+    assert float(share) == 0
+    assert notes == [f"a CRF of word features counts nothing: {note}"]
+
+
+@pytest.mark.parametrize("minutes", [0.0, 0.0001, 5.0])
+def test_a_finished_run_that_is_resumed_with_another_time_limit_keeps_its_model(
+    tmp_path: Path, minutes: float
+) -> None:
+    options = "train.max_epochs=1", "train.lr=0.0001"
+    first = train(tiny.config(tmp_path, *options))
+    file = tmp_path / "model" / "best" / "model.safetensors"
+    saved = file.read_bytes()
+    again = train(tiny.config(tmp_path, *options, f"train.max_minutes={minutes}"), resume=True)
+    assert file.read_bytes() == saved
+    assert again.dev.to_dict() == first.dev.to_dict()
+
+
+def test_a_stopped_run_goes_on_with_the_crf_that_it_had(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def halved(crf: FeatureCrf, *arguments: Any) -> None:
+        fit(crf, *arguments)
+        crf.weights /= 2  # as a clock may end the search at any other point
+
+    options = "train.max_epochs=2", "train.max_minutes=5"
+    for name in ("whole", "stopped"):
+        (tmp_path / name).mkdir()
+    whole, stopped = train(tiny.config(tmp_path / "whole", *options)), tmp_path / "stopped"
+    with pytest.raises(Interrupted):
+        train(tiny.config(stopped, *options), listener := StopAt(3), stop=listener.stop)
+    fit = FeatureCrf.fit
+    monkeypatch.setattr(FeatureCrf, "fit", halved)
+    resumed = train(tiny.config(stopped, *options), resume=True)
+    for name, tensor in whole.predictor.model.state_dict().items():
+        if name.startswith("feature_crf"):
+            assert torch.equal(tensor, resumed.predictor.model.state_dict()[name]), name
+
+
+def test_processes_take_what_the_first_one_has_fitted(tmp_path: Path) -> None:
+    prepared = prepare(tiny.config(tmp_path, "train.max_minutes=5"), torch.device("cpu"))
+    crf = prepared.model.feature_crf
+    assert crf is not None
+    first = {name: tensor + 1 for name, tensor in crf.state_dict().items()}
+    names = iter(first)
+
+    def gather(tensor: torch.Tensor) -> torch.Tensor:
+        return torch.stack((first[next(names)], tensor))
+
+    processes = SimpleNamespace(count=2, rank=1, gather=gather)
+    RunState(prepared, cast(Processes, processes), print).agree()
+    for name, tensor in crf.state_dict().items():
+        assert torch.equal(tensor, first[name]), name

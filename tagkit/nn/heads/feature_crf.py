@@ -36,8 +36,9 @@ _UNUSED = np.iinfo(np.int64).max
 # Of the squares of all weights in the loss.
 _PENALTY = 0.1
 # Mean squared length of the vector of a token, for which `_PENALTY` is right.
-_VECTOR_SQUARE = 4.5
+_VECTOR_SQUARE, _LEAST_SQUARE = 4.5, 1e-30
 _MAX_STEPS = 30  # with 20 and with 100 dev scores are the same but for chance
+_MIN_STEPS = 20  # of a search that time ends: with 10 the network is better alone
 # Of the CRF in the product, of which the best on dev is chosen; the last is the network alone.
 SHARES = (0.5, 0.3, 0.0)
 _SENTENCES = 64  # of similar length, of which log-partitions are computed at once
@@ -110,6 +111,11 @@ class FeatureCrf(nn.Module):
         """Whether pretrained vectors are among the features."""
         return len(self.vector_weights) > 0
 
+    @property
+    def is_fitted(self) -> bool:
+        """Whether it has weights: a search that time has ended too early leaves none."""
+        return any(bool(each.any()) for each in (self.weights, self.vector_weights))
+
     def is_valid(self) -> bool:
         """Whether the tables are such as `fit` makes."""
         ordered = bool((self.keys[1:] >= self.keys[:-1]).all())
@@ -157,7 +163,8 @@ class FeatureCrf(nn.Module):
         Args:
             examples: the training corpus.
             tag_weights: (tags,) of the gold tags in the loss; None where all weigh the same.
-            max_seconds: of the search, as of `minimize`.
+            max_seconds: of the search, as of `minimize`. If it ends within a few steps, all
+                weights stay 0.
         """
         keys, tags = (torch.from_numpy(each) for each in _pairs(examples, len(self.keys)))
         self.keys[: len(keys)], self.tags[: len(tags)] = keys, tags
@@ -167,7 +174,8 @@ class FeatureCrf(nn.Module):
         vectors = torch.from_numpy(examples.vectors)
         # Of length 2 or so, whatever vectors they are: one penalty for all weights.
         squares = float((vectors**2).sum(1).mean()) if vectors.shape[1] else 0.0
-        scale = (_VECTOR_SQUARE / squares) ** 0.5 if squares else 1.0
+        # Squares of next to nothing would make a factor that float32 does not hold.
+        scale = (_VECTOR_SQUARE / squares) ** 0.5 if squares > _LEAST_SQUARE else 1.0
         windows = _windows(vectors * scale, examples.lengths)
         batches = _batches(examples, tag_weights)
         in_batches = torch.cat([batch.places.flatten() for batch in batches])
@@ -191,7 +199,9 @@ class FeatureCrf(nn.Module):
                 loss = loss + batch.loss(chain)
             return loss
 
-        minimize(learnt, penalised_loss, _MAX_STEPS, max_seconds)
+        search = minimize(learnt, penalised_loss, _MAX_STEPS, max_seconds)
+        if search.is_cut and search.evaluations < _MIN_STEPS:
+            return  # weights near 0 would take from the network and give nothing
         self.weights[: len(keys)] = weights.detach().float()
         self.transitions.copy_(steps.detach())
         self.vector_weights.copy_(of_vectors.detach() * scale)

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
+from tagkit.nn import optimizers
 from tagkit.nn.crf.chain import Chain, viterbi
 from tagkit.nn.heads.feature_crf import Examples, FeatureCrf
 
@@ -247,3 +248,27 @@ def test_a_corpus_of_one_tag_is_learnt_too() -> None:
     crf, found = FeatureCrf(weights=50, tags=1, dim=0), examples()
     crf.fit(replace(found, tags=np.zeros_like(found.tags)), None, math.inf)
     assert bool(torch.isfinite(crf.weights).all())
+
+
+@pytest.mark.parametrize(
+    ("evaluations", "is_kept"), [(0, False), (2, False), (19, False), (20, True)]
+)
+def test_a_search_that_time_ends_within_a_few_steps_leaves_no_weights(
+    monkeypatch: pytest.MonkeyPatch, evaluations: int, is_kept: bool
+) -> None:
+    calls = iter(range(1000))  # the first one is before the search, then one for each evaluation
+    monkeypatch.setattr(optimizers.time, "monotonic", lambda: float(next(calls)))
+    crf = model(dim=DIM)
+    assert not crf.is_fitted
+    crf.fit(examples(30, dim=DIM), None, evaluations + 0.5)
+    assert crf.is_fitted == is_kept
+    assert bool(crf.transitions.any()) == is_kept
+
+
+@pytest.mark.parametrize("factor", [1e-42, 1e-20, 0, 1e18])
+def test_weights_of_vectors_of_any_length_are_numbers(factor: float) -> None:
+    found = examples(5, dim=DIM)
+    crf = model(dim=DIM)
+    crf.fit(replace(found, vectors=found.vectors * factor), None, math.inf)
+    for name, tensor in crf.state_dict().items():
+        assert bool(tensor.isfinite().all()), name
