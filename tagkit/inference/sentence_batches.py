@@ -1,6 +1,7 @@
 """Sentences -> the batches that a model reads in prediction, with the words that it has cached."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -22,7 +23,7 @@ from tagkit.text.records import Sentence
 
 
 class SentenceBatches:
-    """Batches of sentences of similar length, or of the same documents, and the word cache."""
+    """Batches of sentences of similar length, or of the same documents, and the word caches."""
 
     def __init__(
         self,
@@ -41,18 +42,20 @@ class SentenceBatches:
         self._device = device
         self._precision = precision
         self._keeps_words = keep_words
-        self.cache = self._new_cache() if keep_words else None
+        # Those that no call is using: one, or in a program of several threads as many as have been
+        # in use at the same time. A call moves rows that another one would be reading.
+        self.caches = [self._new_cache()] if keep_words else []
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but the word cache."""
-        # With it 18 MB of a model grew to 85 MB, and it soon fills again.
-        return {**self.__dict__, "cache": None}
+        """Everything but the word caches."""
+        # With one of them 18 MB of a model grew to 85 MB, and it soon fills again.
+        return {**self.__dict__, "caches": []}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """The same batches with an empty word cache."""
         self.__dict__.update(state)
         if self._keeps_words:
-            self.cache = self._new_cache()
+            self.caches = [self._new_cache()]
 
     def read(
         self, sentences: Sequence[Sentence], batch_size: int
@@ -70,8 +73,26 @@ class SentenceBatches:
         for sentence in sentences:
             self.check_features(sentence)
         leave_threads_of_parent()
-        # In training a new cache for each call, as the weights have changed since the last one.
-        cache = self.cache or self._new_cache()
+        with self._cache() as cache:
+            yield from self._read(sentences, cache, batch_size)
+
+    @contextmanager
+    def _cache(self) -> Iterator[WordCache]:
+        """A word cache that no other call has until this one is done."""
+        try:
+            cache = self.caches.pop()  # atomic: no two threads get the same one
+        except IndexError:
+            # In training a new one for each call: the weights have changed since the last.
+            cache = self._new_cache()
+        try:
+            yield cache
+        finally:
+            if self._keeps_words:
+                self.caches.append(cache)
+
+    def _read(
+        self, sentences: Sequence[Sentence], cache: WordCache, batch_size: int
+    ) -> Iterator[tuple[Ids, SentenceBatch]]:
         config = self._config
         if not config.label_consistency or len(sentences) == 1:  # at once, as one is all there is
             yield from self._batches(sentences, self._indexed(sentences), cache, batch_size)

@@ -5,7 +5,10 @@ import itertools
 import math
 import multiprocessing
 import pickle
+import random
+import sys
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,7 +24,7 @@ from tagkit.inference import sentence_batches as module
 from tagkit.inference.predictor import Predictor
 from tagkit.nn.cells.cell import Network
 from tagkit.nn.cells.lstm import LSTMNetwork
-from tagkit.text.records import Document, Sentence, TaggedText
+from tagkit.text.records import Document, Prediction, Sentence, TaggedText
 from tagkit.training.trainer import train
 
 
@@ -52,23 +55,61 @@ def test_a_pickled_predictor_leaves_its_word_cache_behind_and_answers_the_same(
     before = len(pickle.dumps(loaded))
     words = [f"w{number}" for number in range(3000)]
     found = loaded.annotate([sentence(*words)], batch_size=1, confidence=True, max_length=300)
-    assert loaded._batches.cache is not None
-    assert len(loaded._batches.cache.table().vectors) >= 3000
+    (cache,) = loaded._batches.caches
+    assert len(cache.table().vectors) >= 3000
     pickled = pickle.dumps(loaded)
     assert len(pickled) == before
     again: Predictor = pickle.loads(pickled)  # noqa: S301 - made two lines above
-    assert again._batches.cache is not None  # a new one, which is kept as the first was
-    assert len(again._batches.cache.table().vectors) == 0
+    (cache,) = again._batches.caches  # a new one, which is kept as the first was
+    assert len(cache.table().vectors) == 0
     assert (
         again.annotate([sentence(*words)], batch_size=1, confidence=True, max_length=300) == found
     )
-    assert again._batches.cache.rows(["w7", "w8"]).tolist() == [7, 8]
+    assert again._batches.caches == [cache]
+    assert cache.rows(["w7", "w8"]).tolist() == [7, 8]
+
+
+def test_several_threads_get_the_answers_of_one(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Now and then a thread is stopped anywhere: also between two lines that belong together.
+    dice = random.Random(1)
+    lines = [sentence(*(f"w{dice.randrange(2000)}" for _ in range(9))) for _ in range(400)]
+    alone = tagkit.load(folder, device="cpu")
+    expected = [alone.annotate([line], batch_size=1, confidence=True) for line in lines]
+    monkeypatch.setattr("tagkit.inference.word_cache._MAX_BYTES", 40_000)  # often emptied
+    shared = tagkit.load(folder, device="cpu")
+
+    def annotated(line: Sentence) -> list[Prediction]:
+        return shared.annotate([line], batch_size=1, confidence=True)
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            found = list(pool.map(annotated, lines))
+    finally:
+        sys.setswitchinterval(before)
+    for ours, wanted in zip(found, expected, strict=True):
+        assert ours[0].tags == wanted[0].tags
+        assert ours[0].probabilities == pytest.approx(wanted[0].probabilities, abs=1e-5)
+    assert 1 <= len(shared._batches.caches) <= 4
+
+
+def test_an_answer_that_is_not_read_to_its_end_keeps_its_words_to_itself(folder: Path) -> None:
+    loaded = tagkit.load(folder, device="cpu")
+    reader = loaded._batches.read(corpus(8, 3), batch_size=2)
+    next(reader)
+    assert loaded._batches.caches == []
+    list(loaded._batches.read(corpus(3, 5), batch_size=2))  # with a cache of its own
+    reader.close()
+    assert len(loaded._batches.caches) == 2
 
 
 def test_a_pickled_predictor_of_a_model_in_training_keeps_no_words(predictor: Predictor) -> None:
     parts = predictor.model, predictor.vocabulary, predictor.config, predictor.device
     again: Predictor = pickle.loads(pickle.dumps(Predictor(*parts)))  # noqa: S301 - our own
-    assert (again.keeps_words, again._batches.cache) == (False, None)
+    assert (again.keeps_words, again._batches.caches) == (False, [])
     lines = corpus(5, 9)
     found = again.annotate(lines, batch_size=2, confidence=False)
     assert found == predictor.annotate(lines, batch_size=2, confidence=False)
@@ -162,8 +203,7 @@ def test_a_cell_without_cached_inference_is_read_by_its_network_in_fp32_alone(
     expected = predictor.annotate(given, batch_size=3, confidence=True)
     monkeypatch.setattr(LSTMNetwork, "recurrence", Network.recurrence)
     plain = tagkit.load(folder, device="cpu")
-    assert plain._batches.cache is not None
-    assert list(plain._batches.cache.table().readers) == []
+    assert list(plain._batches.caches[0].table().readers) == []
     for found, wanted in zip(
         plain.annotate(given, batch_size=3, confidence=True), expected, strict=True
     ):
