@@ -18,6 +18,7 @@ from tagkit.evaluation.conformal import (
 from tagkit.inference.inputs import Text, as_tagged
 from tagkit.inference.sentence_predictor import SentencePredictor
 from tagkit.models.calibration import CLASSES, TAGS
+from tagkit.text.documents import whole_documents
 from tagkit.text.json_text import Record
 from tagkit.text.records import Alternative, LabelScore, Prediction, Sentence, TaggedText
 from tagkit.wording import Message, Setting
@@ -185,12 +186,19 @@ def taggings_of(
     """The most probable taggings of each sentence: enough of them, all that it has, or `limit`."""
     found: list[list[Alternative]] = [[] for _ in sentences]
     missing, count = list(range(len(sentences))), min(_FIRST, limit)
+    config = predictor.config
     while missing:
+        # What is read with the other sentences of its document is asked for with all of them.
+        asked = missing
+        if config.document_words:
+            marked_only = config.marked_documents_only
+            asked = whole_documents(sentences, missing, marked_only=marked_only)
         taggings = predictor._alternatives(
-            [sentences[number] for number in missing], count, batch_size=batch_size
+            [sentences[number] for number in asked], count, batch_size=batch_size
         )
-        unfinished = []
-        for number, each in zip(missing, taggings, strict=True):
+        ranked, unfinished = dict(zip(asked, taggings, strict=True)), []
+        for number in missing:
+            each = ranked[number]
             found[number] = _distinct(each)
             # Fewer paths than were asked for are all that there are.
             if len(each) == count < limit and not enough(number, found[number]):

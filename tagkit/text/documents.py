@@ -5,7 +5,8 @@ begins where the next one would make it too long, so that where parts begin depe
 the document: neither on how its file is read nor on what is predicted together.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
+from itertools import groupby
 
 from tagkit.text.records import Sentence
 
@@ -42,9 +43,7 @@ class DocumentParts:
 
     def begins(self, sentence: Sentence) -> bool:
         """Whether a part begins with this sentence, which is then the last one that was seen."""
-        document, words = sentence.document, len(sentence)
-        if self.marked_only and document is not None and document < 0:
-            document = None
+        document, words = _document_of(sentence, self.marked_only), len(sentence)
         if self.max_length is not None and words > self.max_length:
             document = None
         continues = document is not None and document == self._document
@@ -62,6 +61,41 @@ def parts_of(sentences: Iterable[Sentence], limit: int, *, marked_only: bool = F
         number += parts.begins(sentence)
         found.append(number)
     return found
+
+
+def whole_documents(
+    sentences: Sequence[Sentence], chosen: Collection[int], *, marked_only: bool = False
+) -> list[int]:
+    """The chosen sentences, by number, with all others of their documents, in their order.
+
+    Read without the other documents, they have the parts that they have among all of them.
+
+    Args:
+        sentences: of any documents.
+        chosen: numbers of sentences, from 0.
+        marked_only: as of `DocumentParts`.
+    """
+    own, found, last = {*chosen}, list[int](), None
+    for document, group in groupby(
+        range(len(sentences)), lambda number: _document_of(sentences[number], marked_only)
+    ):
+        numbers = [*group]
+        asked = [number for number in numbers if number in own]
+        if not asked:
+            continue
+        if document is None:  # each is read by itself
+            found += asked
+        elif document == last:  # side by side they would be one document, and are two
+            return [*range(len(sentences))]
+        else:
+            found += numbers
+        last = document
+    return found
+
+
+def _document_of(sentence: Sentence, marked_only: bool) -> int | None:
+    document = sentence.document
+    return None if marked_only and document is not None and document < 0 else document
 
 
 def begins_marked(sentence: Sentence, before: Sentence | None) -> bool:

@@ -12,12 +12,18 @@ import tiny
 import torch
 from tag_heads import path_scores
 
+import tagkit
 from tagkit.config import DataConfig
 from tagkit.corpus.dataset import LabelKinds, Split
 from tagkit.errors import DataError
 from tagkit.evaluation.conformal import SetCalibration, scores
 from tagkit.inference.evaluate_sets import fit_sets, report_on_sets
-from tagkit.inference.prediction_sets import kinds_with_sets, require_sets
+from tagkit.inference.prediction_sets import (
+    kinds_with_sets,
+    probs_of,
+    require_sets,
+    taggings_of,
+)
 from tagkit.inference.predictor import Predictor
 from tagkit.inference.score import gold_split
 from tagkit.models.calibration import ModelCalibration
@@ -213,3 +219,22 @@ def test_a_model_without_sets_is_refused(tagger: Predictor) -> None:
         "coverage=0.9: expected a model of one tag column or of one class per text; this one "
         "predicts several columns"
     )
+
+
+@pytest.mark.parametrize(
+    "options",
+    [("head.label_consistency=0.5",), ("encoder.context=document", "encoder.context_words=60")],
+)
+def test_later_looks_read_a_sentence_with_its_document_too(
+    tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    train(tiny.config(tmp_path, "train.max_epochs=2", "train.lr=0.005", *options))
+    found = tagkit.load(tmp_path / "model", device="cpu")
+    rows = [[line.split("\t")[0] for line in lines] for lines in tiny.lines(30, 9)]
+    given = [Sentence(tuple(words), document=1 + n // 5) for n, words in enumerate(rows)]
+    expected = found._alternatives(given, 8, batch_size=32)
+    ranked = taggings_of(found, given, 8, lambda number, _: number % 3 != 0, 32)
+    for number in range(0, 30, 3):  # those that needed a second look
+        assert len(ranked[number]) > 2
+        probs, wanted = probs_of(ranked[number]), probs_of(expected[number])
+        assert probs == pytest.approx(wanted, abs=1e-6)

@@ -2,7 +2,10 @@
 
 import pickle
 
-from tagkit.text.documents import DocumentParts, begins_marked, parts_of
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tagkit.text.documents import DocumentParts, begins_marked, parts_of, whole_documents
 from tagkit.text.records import Sentence, new_document, unmarked_document
 from tagkit.text.windows import cut
 
@@ -62,3 +65,38 @@ def test_a_window_of_a_sentence_is_no_part_of_a_document() -> None:
     whole = Sentence(("a", "b", "c"), document=5)
     assert cut(whole, (0, 3)).document == 5
     assert cut(whole, (0, 2)).document is None
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from([None, -2, -1, 1, 2]), st.integers(1, 3)), min_size=1),
+    st.sets(st.integers(0, 30)),
+    st.integers(1, 8),
+    st.booleans(),
+)
+def test_whole_documents_have_the_parts_that_they_have_among_all(
+    pairs: list[tuple[int | None, int]], numbers: set[int], limit: int, marked_only: bool
+) -> None:
+    given_ones = sentences(*pairs)
+    chosen = {number for number in numbers if number < len(given_ones)}
+    found = whole_documents(given_ones, chosen, marked_only=marked_only)
+    assert found == sorted({*found})
+    assert chosen <= {*found}
+
+    def parts(of: list[int]) -> list[tuple[int, ...]]:
+        """The sentences of each part, of those that are looked at."""
+        labels = parts_of([given_ones[n] for n in of], limit, marked_only=marked_only)
+        return [
+            tuple(n for n, label in zip(of, labels, strict=True) if label == part)
+            for part in sorted({*labels})
+        ]
+
+    among_all = [part for part in parts([*range(len(given_ones))]) if chosen.intersection(part)]
+    assert [part for part in parts(found) if chosen.intersection(part)] == among_all
+
+
+def test_of_documents_none_but_those_of_the_chosen_are_read() -> None:
+    given_ones = sentences((1, 2), (1, 2), (2, 2), (None, 1), (None, 1), (3, 1), (-4, 1), (-4, 1))
+    assert whole_documents(given_ones, [1, 4]) == [0, 1, 4]
+    assert whole_documents(given_ones, [7]) == [6, 7]
+    assert whole_documents(given_ones, [7], marked_only=True) == [7]
+    assert whole_documents(sentences((1, 2), (2, 2), (1, 2)), [0, 2]) == [0, 1, 2]
