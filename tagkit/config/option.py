@@ -8,13 +8,15 @@ Training, tuning and transfer ask `options_of(Config)`, so that a new option is 
 entry in a list elsewhere.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationInfo, field_validator
+from pydantic_core import PydanticCustomError
 
 # Tasks that predict tags of tokens, and those that predict classes of texts.
 TAGS = ("tag", "both")
@@ -31,6 +33,24 @@ class Section(BaseModel):
 
     # Whether `tagkit tune` may search for good values of its options; `Option.tune` overrides it.
     tunable: ClassVar[bool] = True
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _no_truth_in_place_of_a_number(cls, value: Any, info: ValidationInfo) -> Any:
+        """Refuse true and false where a number is expected: for Python they are 1 and 0."""
+        kinds = {*re.findall(r"\w+", str(cls.model_fields[info.field_name or ""].annotation))}
+        takes_number = "int" in kinds or "float" in kinds or any(map(str.isdigit, kinds))
+        if takes_number and "bool" not in kinds and _holds_truth(value):
+            raise PydanticCustomError("truth", "a value other than true or false")
+        return value
+
+
+def _holds_truth(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        return any(map(_holds_truth, value.values()))
+    if isinstance(value, list | tuple):
+        return any(map(_holds_truth, value))
+    return isinstance(value, bool)
 
 
 @dataclass(frozen=True, slots=True)

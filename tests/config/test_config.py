@@ -18,6 +18,7 @@ from tagkit.config import (
     option_names,
     parse_config,
 )
+from tagkit.config.sections import option_values
 
 
 def test_every_option_has_a_default_and_a_name() -> None:
@@ -216,3 +217,26 @@ def test_the_names_in_the_config_are_the_keys_of_the_tables() -> None:
     assert allowed(HeadConfig, "pooling") == ("auto", *POOLINGS)
     assert set(allowed(HeadConfig, "activation")) == set(ACTIVATIONS)
     assert set(allowed(DataConfig, "tokenizer")) == set(TOKENIZERS)
+
+
+@pytest.mark.parametrize("truth", ["true", "false"])
+def test_truth_is_taken_by_the_options_that_are_true_or_false_alone(truth: str) -> None:
+    taken = set()
+    for name, default in option_values(Config()).items():
+        if isinstance(default, bool):
+            load_config(None, [f"{name}={truth}"])
+            taken.add(name)
+        else:
+            (problem,) = problems(f"{name}={truth}")
+            assert problem.startswith(f"{name} = {truth}: expected "), problem
+    assert len(taken) == 10
+
+
+@pytest.mark.parametrize(
+    ("option", "found"),
+    [("encoder.periods=[1, true]", "[1, true]"), ("head.label_weights={A=true}", '{"A": true}'),
+     ("train.seeds=[false]", "[false]")],
+)  # fmt: skip
+def test_truth_is_no_number_within_a_list_or_a_table(option: str, found: str) -> None:
+    name = option.partition("=")[0]
+    assert problems(option) == (f"{name} = {found}: expected a value other than true or false",)
