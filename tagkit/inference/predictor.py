@@ -64,6 +64,9 @@ class Predictor(SentencePredictor):
     many bytes as the model has on the disk. It is on the same device there. Files of models never
     hold a pickle.
 
+    Several threads of a program may use it at once. Each call has what is cached of words to
+    itself, so that as many caches are kept as calls have run at the same time.
+
     Attributes:
         config: the resolved configuration of the model.
         device: that it predicts on.
