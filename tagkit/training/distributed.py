@@ -6,6 +6,7 @@ of every batch, and adds its gradients to those of the others (data parallelism:
 and Courville, section 12.1.3).
 """
 
+import atexit
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -54,15 +55,24 @@ def processes_of(
     # ones. So only the first run names a device, which decides how processes are connected (and is
     # of no use to a process without others); precision is left to torch: see `precision`.
     cpu = device.type == "cpu" and not is_initialized()
-    return Processes(
-        Accelerator(
-            device_placement=False,  # model and batches are moved by us
-            cpu=cpu,
-            mixed_precision="no",
-            log_with=None if tracker == "none" else tracker,
-            project_dir=folder,
-        )
+    accelerator = Accelerator(
+        device_placement=False,  # model and batches are moved by us
+        cpu=cpu,
+        mixed_precision="no",
+        log_with=None if tracker == "none" else tracker,
+        project_dir=folder,
     )
+    # Not at the end of a run: the program may train again.
+    atexit.unregister(_disconnect)
+    atexit.register(_disconnect)
+    return Processes(accelerator)
+
+
+def _disconnect() -> None:
+    # Without this a process that ends a moment after another one is now and then aborted by what
+    # connects them, whatever its exit status was to be.
+    if torch.distributed.is_available() and torch.distributed.is_initialized():
+        torch.distributed.destroy_process_group()
 
 
 def has_tensorboard() -> bool:

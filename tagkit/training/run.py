@@ -242,6 +242,7 @@ class Run:
         with self.state.optimizer.averaged():
             facts = {**self.facts, "epoch": epoch, "step": step}
             self.folder.save_model("last", self.prepared, facts)
+        self.processes.barrier()  # none ends while the first one is still writing
         raise Interrupted(
             f"stopped after step {step}, in epoch {epoch}; a checkpoint to resume from is in "
             f"{self.folder.path}"
