@@ -14,7 +14,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from tagkit.cli import messages
-from tagkit.wording import message_line
+from tagkit.wording import clipped, message_line
 
 # Phrases of the library that checks the options' values, and what they mean.
 _PHRASES = (
@@ -24,6 +24,7 @@ _PHRASES = (
     (re.compile(r"Input should be (?=greater|less)"), "expected a number "),
     (re.compile(r"Input should be "), "expected "),
 )
+_LARGEST = 2**31 - 1  # of a number of things
 _TYPE = re.compile(r" <[^<>]*>$")  # after the name of an argument
 # What typer adds to a help text: `[default: (by name); x>=0; required]`.
 _EXTRAS = re.compile(r"(?P<text>.*?)  \[(?P<extras>.*)\]", re.DOTALL)
@@ -46,7 +47,14 @@ class Command(TyperCommand):
                 ctx.fail(
                     f"{name} takes one value, and is given {times} times: leave out all but one"
                 )
-        return super().parse_args(ctx, args)
+        rest = super().parse_args(ctx, args)
+        for param in self.get_params(ctx):
+            value = ctx.params.get(param.name)
+            # No file has as many lines, and the libraries below count in 32 or 64 bits.
+            if isinstance(value, int) and value > _LARGEST and param.name != "seed":
+                name = max(param.opts, key=len)
+                ctx.fail(f"{name}: expected at most {_LARGEST:,}, found {clipped(str(value))}")
+        return list(rest)
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """What follows the command's name in its usage: [OPTIONS] MODEL [FILE]..."""
@@ -134,7 +142,8 @@ def _quoting_safely() -> Iterator[None]:
         yield
     except _UsageError as error:
         message = getattr(error, "message", None)
-        if isinstance(message, str):
+        # Without a command the message is the help, which has lines.
+        if isinstance(message, str) and type(error).__name__ != "NoArgsIsHelpError":
             error.message = message_line(_in_our_words(message))  # type: ignore[attr-defined]
         raise
 

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 import typer
 
 from tagkit.cli.options import Device, Encoding, InputFormat, Model, Precision, Quiet, Threads
-from tagkit.limits import BATCH_SIZE, MAX_LENGTH, MAX_UNITS
+from tagkit.limits import BATCH_SIZE, MAX_LENGTH, MAX_THREADS, MAX_UNITS
 
 # All that a model may predict; which ones fit its labels, the library says.
 OutputFormat = Literal[
@@ -135,6 +135,7 @@ def predict_command(
         int,
         typer.Option(
             min=1,
+            max=MAX_THREADS,
             help="Number of processes that predict, each with a copy of the model.",
             metavar="N",
         ),

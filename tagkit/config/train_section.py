@@ -6,6 +6,7 @@ from pydantic import BeforeValidator, Field
 
 from tagkit.config.option import BY_GRADIENT, LABELS, TEXT, Needs, Option, Section
 from tagkit.config.values import Auto, Device, Interval, Probability, Seed
+from tagkit.limits import MAX_THREADS
 
 DEFAULT_BPTT = 512  # of texts with labels
 _FINE_TUNED = Needs("embeddings.freeze_contextual", (False,))
@@ -289,7 +290,7 @@ class TrainConfig(Section):
     # Another number of threads adds in another order: the same model, but for rounding.
     threads: Annotated[
         int,
-        Field(ge=0, le=1024),
+        Field(ge=0, le=MAX_THREADS),
         Option("CPU threads; 0 for all cores.", resume=True, resume_search=True, tune=False),
     ] = 1
     # The weights do not depend on it, not in the last bit: see `nn/second_thread.py`.

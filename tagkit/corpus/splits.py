@@ -13,7 +13,7 @@ from tagkit.corpus.class_counts import check_classes, check_variety, several_cla
 from tagkit.corpus.dataset import LabelKinds, Split, draw, hold_out
 from tagkit.corpus.document_notes import with_consistency_note, with_document_note
 from tagkit.corpus.expected_labels import format_with_labels, holds_nothing, other_column
-from tagkit.corpus.formats.columns.layout import NO_TAGS, Layout
+from tagkit.corpus.formats.columns.layout import NO_TAGS, Layout, refuse_answers
 from tagkit.corpus.formats.options import Item, Reading, source_of
 from tagkit.corpus.formats.source import Source, is_pipe, source_name
 from tagkit.corpus.formats.table import FORMATS
@@ -123,6 +123,8 @@ def as_corpus(
     if config.data.train_sentences:  # after dev is held out, which is the same for every number
         train = draw(train, config.data.train_sentences, seed, by_document=by_document)
     refuse_unread_columns(config.data, [split for split in (train, dev, test) if split])
+    if kinds.tags and train.layout is not None:
+        refuse_answers(train.layout, train.path)
     if train.weights and not any(train.weights):  # dev has the others
         raise DataError(f"{train.path}: every sentence to learn from has the weight 0")
     # A model that always says O has an accuracy of 100 % on such a corpus, and is useless.

@@ -13,8 +13,8 @@ def ignore(_: object) -> None:
     """The default of `on_long` and `on_removed`; does nothing."""
 
 
-def check_count(name: str, value: Any, least: int = 1) -> None:
-    """Refuse a value that is no whole number, or one below `least`.
+def check_count(name: str, value: Any, least: int = 1, most: int = 2**31 - 1) -> None:
+    """Refuse a value that is no whole number, or one below `least` or above `most`.
 
     Raises:
         DataError: it is refused; the message has the parameter's name.
@@ -23,6 +23,9 @@ def check_count(name: str, value: Any, least: int = 1) -> None:
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
         found = clipped(repr(value))
         raise DataError(f"{name}: expected a whole number, at least {least}, found {found}")
+    if value > most:  # the libraries below count in 32 or 64 bits
+        found = clipped(repr(value))
+        raise DataError(f"{name}: expected at most {most:,}, found {found}")
 
 
 def check_probability(name: str, value: Any) -> None:

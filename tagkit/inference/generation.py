@@ -11,7 +11,7 @@ from torch import Tensor
 from tagkit.errors import DataError
 from tagkit.inference.arguments import check_count
 from tagkit.inference.language_model_reader import LanguageModelReader, TextPieces
-from tagkit.limits import MAX_UNITS
+from tagkit.limits import MAX_BEAM, MAX_SAMPLES, MAX_UNITS
 from tagkit.nn.generation.beam_search import beam_search
 from tagkit.nn.generation.choice import Choice
 from tagkit.nn.generation.generate import Ended, Ending, generate
@@ -146,13 +146,16 @@ def check_options(options: GenerationOptions) -> None:
     Raises:
         DataError: a value, with the name of its option.
     """
-    for name, least in (("samples", 1), ("max_units", 1), ("beam", 0), ("top_k", 0)):
+    for name, least in (("max_units", 1), ("top_k", 0)):
         check_count(name, getattr(options, name), least)
+    # As many rows are read at once, each with a score for every unit.
+    check_count("samples", options.samples, 1, MAX_SAMPLES)
+    check_count("beam", options.beam, 0, MAX_BEAM)
     ranges = {
         Setting("temperature"): (0 <= options.temperature < math.inf, "at least 0"),
         Setting("top_p"): (0 < options.top_p <= 1, "above 0 and at most 1"),
         Setting("repetition_penalty"): (0 < options.repetition_penalty < math.inf, "above 0"),
-        Setting("length_penalty"): (0 <= options.length_penalty < math.inf, "at least 0"),
+        Setting("length_penalty"): (0 <= options.length_penalty <= 10, "from 0 to 10"),
     }
     for option, (is_valid, expected) in ranges.items():
         if not is_valid:

@@ -7,7 +7,9 @@ import torch
 
 from tagkit.config import DEVICES, default_threads, is_device
 from tagkit.errors import DeviceError, shorten
+from tagkit.limits import MAX_THREADS
 from tagkit.nn.threads import choose_threads
+from tagkit.wording import clipped
 
 
 def choose_device(name: str) -> torch.device:
@@ -52,6 +54,9 @@ def set_threads(count: int | None) -> int:
     """
     if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 0):
         raise DeviceError(f"threads: expected 1 or more, or 0 for all cores, found {count!r}")
+    if count is not None and count > MAX_THREADS:  # the system would end the process
+        found = clipped(repr(count))
+        raise DeviceError(f"threads: expected at most {MAX_THREADS:,}, found {found}")
     count = 1 if count is None else count or default_threads()
     # Sums are split among threads, so the last bits of every result depend on the number.
     choose_threads(count)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from tagkit.config import Column, DataConfig
-from tagkit.errors import FormatError, shorten
+from tagkit.errors import DataError, FormatError, shorten
 from tagkit.wording import plural
 
 CONLLU = "conllu"  # name of the format whose columns have names
@@ -250,6 +250,29 @@ def _tag_columns(options: ColumnOptions, width: int) -> tuple[NamedColumn, ...]:
                 )
         found[place] = NamedColumn(str(column), *place)
     return tuple(found.values())
+
+
+def refuse_answers(layout: Layout, source: str) -> None:
+    """Refuse a layout in which what a model is to predict is among what it reads.
+
+    Raises:
+        DataError: the token's column or that of a feature is a tag column too.
+    """
+    if layout.tag is None:
+        return
+    keys = layout.feature_keys or ("",) * len(layout.features)
+    read = [("the token", layout.token, "")]
+    read += [("a feature", *place) for place in zip(layout.features, keys, strict=True)]
+    answers = [(each.index, each.key) for each in layout.columns]
+    for role, index, key in read:
+        for other, other_key in answers or [(layout.tag, layout.tag_key)]:
+            # A whole cell holds the values of all of its keys.
+            if index == other and (key == other_key or "" in (key, other_key)):
+                column = CONLLU_COLUMNS[index] if layout.conllu else index
+                raise DataError(
+                    f"{source}: column {column} is {role} and the tag, so that a model would read "
+                    "what it is to predict; name another column for one of them"
+                )
 
 
 def is_conllu_id(cell: str) -> bool:
