@@ -91,6 +91,10 @@ class FormatError(DataError):
         self.problem = problem
 
 
+class FileError(FormatError):
+    """A line that shows that the whole file cannot be read: leaving it out would not help."""
+
+
 class SpanErrors(DataError):
     """Spans that cannot be what was asked for; each with its file and line, all at once."""
 

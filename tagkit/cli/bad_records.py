@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import Self
 
 from tagkit.cli.console import note
-from tagkit.errors import FormatError, TagkitError
+from tagkit.errors import FileError, FormatError, TagkitError
 from tagkit.wording import Message, Setting, plural
 
 # More of them are a file of another kind, and a terminal would scroll for minutes.
@@ -82,7 +82,8 @@ class PartialOutput:
                 f"{self._kept}: has what was predicted before the error, "
                 f"{plural(self._lines, 'line')}; {self._output} was not written"
             ]
-        if isinstance(error, FormatError) and not self._skips:
+        is_record = isinstance(error, FormatError) and not isinstance(error, FileError)
+        if is_record and not self._skips:
             parts += [". "] if parts else []
             option = Setting("on_bad_record", "skip")
             parts += [option, " leaves out records that cannot be used, and lists them"]

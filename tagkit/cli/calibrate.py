@@ -90,7 +90,7 @@ def _lines(found: "Calibrated") -> Iterator[str]:
     """What the temperatures do, a table for each head, and where they are stored."""
     from tagkit.evaluation.calibration_text import numbers_of
     from tagkit.models.bundle import METADATA
-    from tagkit.wording import shown_name
+    from tagkit.wording import plural, shown_name
 
     for head in found.heads:
         before, after = numbers_of(head.before), numbers_of(head.after)
@@ -101,8 +101,16 @@ def _lines(found: "Calibrated") -> Iterator[str]:
             yield f"{name:<23}  {value:>8.4f}  {after[name]:>8.4f}"
         yield ""
     for name, sets in found.sets.items():
-        possible = "no sets" if sets.most is None else f"sets of coverage 0.5 to {sets.most:g}"
-        yield f"{shown_name(name)}: {possible}, from {sets.count:,} answers"
+        answers = plural(sets.count, "answer")
+        if sets.most is not None:
+            yield f"{shown_name(name)}: sets of coverage 0.5 to {sets.most:g}, from {answers}"
+            continue
+        # Of few answers, or where too few of them are found, no coverage can be promised.
+        yield (
+            f"{shown_name(name)}: no sets, from {answers}, of which {sets.found:,} have the right "
+            f"one among the {sets.limit:,} most probable; more answers, or a better model, would "
+            "give some"
+        )
     if found.sets:
         yield ""
     yield f"stored in {found.model / METADATA}"

@@ -25,6 +25,7 @@ from tagkit.cli.options import (
     TrainFile,
     TrainWorkers,
     column,
+    config_file,
     tag_columns,
 )
 from tagkit.cli.signals import stop_on_signal
@@ -90,8 +91,7 @@ def learning_curve_command(
     """
     from tagkit.config import load_config, refuse_without_effect
 
-    if config is None and train is None:
-        config = Path("tagkit.toml")
+    config = config_file(config, train)
     flags = {
         "task": task,
         "data.train_file": train,

@@ -13,6 +13,8 @@ from tagkit.cli.completion import (
     complete_setting,
     values_of,
 )
+from tagkit.errors import ConfigError
+from tagkit.wording import Message, Setting
 
 # A file that cannot be read is an error of the file, with exit status 1, and not wrong usage.
 Model = Annotated[Path, typer.Argument(help="Folder of a model.", metavar="MODEL", readable=False)]
@@ -101,3 +103,24 @@ def tag_columns(text: str | None) -> int | str | tuple[int | str, ...] | None:
         return column(text)
     found = (column(part.strip()) for part in text.removesuffix(",").split(","))
     return tuple("" if part is None else part for part in found)
+
+
+def config_file(named: Path | None, train: str | None) -> Path | None:
+    """The file that a command reads its configuration from; None for the defaults.
+
+    A file in the current folder is not read beside --train: whoever names a corpus expects the
+    defaults, wherever the command runs.
+
+    Raises:
+        ConfigError: neither is named, and the folder has no `tagkit.toml`.
+    """
+    if named is not None or train is not None:
+        return named
+    path = Path("tagkit.toml")
+    if not path.exists():
+        remedy = Message(
+            "no such file in this folder. Name a corpus with ", Setting("data.train_file"),
+            ", or a configuration with ", Setting("path"),
+        )  # fmt: skip
+        raise ConfigError(str(path), [remedy])
+    return path

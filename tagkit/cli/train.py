@@ -1,7 +1,6 @@
 """`tagkit train`."""
 
 from contextlib import nullcontext
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -25,13 +24,13 @@ from tagkit.cli.options import (
     TrainFile,
     TrainWorkers,
     column,
+    config_file,
     tag_columns,
 )
 from tagkit.cli.signals import stop_on_signal
 from tagkit.errors import ConfigError
 from tagkit.training.launcher import is_first
 
-_DEFAULT_CONFIG = Path("tagkit.toml")
 # \b (a backspace, on a line of its own) keeps click from joining the lines below it.
 EXAMPLES = """\b
 Examples:
@@ -96,10 +95,7 @@ def train_command(
     """
     from tagkit.config import load_config, refuse_without_effect
 
-    # A file in the current folder is not read beside --train: whoever names a corpus expects the
-    # defaults, wherever the command runs.
-    if config is None and train is None:
-        config = _DEFAULT_CONFIG
+    config = config_file(config, train)
     # None stands for an argument that was not given, and leaves the configuration as it is.
     flags = {
         "task": task,

@@ -2,7 +2,6 @@
 
 from contextlib import nullcontext
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -20,6 +19,7 @@ from tagkit.cli.options import (
     TrainDevice,
     TrainFile,
     TrainWorkers,
+    config_file,
 )
 from tagkit.cli.signals import stop_on_signal
 from tagkit.errors import ConfigError
@@ -107,8 +107,7 @@ def tune_command(
     from tagkit.config import load_config, refuse_without_effect
     from tagkit.config.search_space import parse_spaces
 
-    if config is None and train is None:
-        config = Path("tagkit.toml")
+    config = config_file(config, train)
     flags = {
         "task": task,
         # No test file and no seeds: trials are compared on dev, with one seed.

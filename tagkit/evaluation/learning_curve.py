@@ -182,13 +182,18 @@ def fit(
         seed: of the draws that the intervals are made of.
 
     Raises:
-        DataError: there are fewer sizes.
+        DataError: there are fewer sizes, or every score is 0.
     """
     ordered = tuple(sorted(points, key=lambda point: (point.sentences, point.seed)))
     sizes = sorted({point.sentences for point in ordered})
     if len(sizes) < MIN_SIZES:
         raise DataError(
             f"learning curve: expected scores of at least {MIN_SIZES} sizes, found {len(sizes)}"
+        )
+    if not any(point.score for point in ordered):
+        raise DataError(
+            "learning curve: every score is 0, from which nothing can be forecast; train on larger "
+            "sizes, or for longer"
         )
     ahead = [times * sizes[-1] for times in AHEAD]
     posterior = _posterior(ordered)

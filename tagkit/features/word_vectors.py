@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from tagkit.errors import VectorsError, shorten
 from tagkit.storage import PACKED
-from tagkit.wording import reason
+from tagkit.wording import plural, reason
 
 Matrix = npt.NDArray[np.float32]
 
@@ -197,7 +197,11 @@ def _parse_line(place: str, line: bytes, dim: int) -> tuple[str, Matrix]:
     except ValueError:
         pass
     shown = shorten(line.decode(errors="replace"))
-    raise VectorsError(f"{place}: expected a word and {max(dim, 1)} numbers, found {shown}")
+    numbers = plural(dim, "number") if dim else "its numbers"
+    raise VectorsError(
+        f"{place}: expected a word and {numbers}, as every line of a file of vectors has, found "
+        f"{shown}"
+    )
 
 
 def _read_binary(path: Path, limit: int) -> Iterator[tuple[str, Matrix]]:

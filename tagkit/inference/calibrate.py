@@ -184,10 +184,12 @@ def fit_temperatures(
     raw = np.full(len(names), UNCALIBRATED)
     before = judged(raw)
     # Labels of another corpus, most often: an earlier calibration is worth more than this one.
-    if any(map(len, before.values())) and not any(each.correct.any() for each in before.values()):
+    if not any(each.correct.any() for each in before.values()):
+        some = any(map(len, before.values()))
+        problem = "not one of its predictions is right" if some else "it predicts none in this file"
         raise DataError(
-            f"{split.path}: expected the labels that the model predicts; not one of its "
-            "predictions is right, so that probabilities cannot be fitted"
+            f"{split.path}: expected the labels that the model predicts; {problem}, so that "
+            "probabilities cannot be fitted"
         )
     can_be_fitted = np.array([_is_mixed(before[name]) for name in names])
     for name in (name for name in names if not _is_mixed(before[name])):

@@ -97,8 +97,9 @@ def _acquire(folder: Path, note: Callable[[str], None]) -> FileLock | None:
             # Without a readable owner the holder may just be ending: that is worth another attempt.
             if attempt == _ATTEMPTS - 1 or _owner(path):
                 break
-        except FileNotFoundError:  # a run that has just ended has removed its empty folder
-            continue
+        except FileNotFoundError as error:  # a run that has just ended has removed its empty folder
+            if attempt == _ATTEMPTS - 1:  # or none can be made there, as in /proc
+                raise CheckpointError(f"{folder}: cannot be written: {error.strerror}") from None
         except (FileExistsError, NotADirectoryError):
             found = next(
                 (place for place in (folder, *folder.parents)

@@ -5,6 +5,7 @@ and with the same options as `tagkit train`. Models lie in a temporary folder un
 been predicted.
 """
 
+import math
 import tempfile
 import threading
 import time
@@ -17,7 +18,7 @@ from typing import Any
 from tagkit.config import Config, as_config, refuse_without_effect
 from tagkit.corpus.dataset import Split
 from tagkit.corpus.splits import as_corpus, read_scored, read_train
-from tagkit.errors import ConfigError, DataError, Interrupted
+from tagkit.errors import ConfigError, DataError, Interrupted, TrainingError
 from tagkit.evaluation.doubts import Audit, Contradiction, FoldsBy, What, differences, rank_doubts
 from tagkit.inference.predictor import Predictor
 from tagkit.limits import BATCH_SIZE
@@ -166,10 +167,20 @@ def _train(
 
 def _of_fold(config: Config, fold: Fold, place: Path, started_s: float) -> Config:
     """The configuration of one fold's model, with its share of the remaining minutes."""
-    minutes = config.train.max_minutes
+    minutes, done = config.train.max_minutes, fold.number - 1
     if minutes:  # 0 means no limit: a share that is used up must stay above it
-        left = minutes - (time.monotonic() - started_s) / 60
-        minutes = max(left, 1e-6) / (fold.count - fold.number + 1)
+        used = (time.monotonic() - started_s) / 60
+        if done and used > minutes:
+            raise TrainingError(
+                Message(
+                    f"the time limit was over after {done} of {fold.count} models, each of which "
+                    f"takes {60 * used / done:.1f} s at the least; their results are removed. "
+                    f"Allow {math.ceil(10 * used / done * fold.count) / 10:g} minutes or more (",
+                    Setting("train.max_minutes"),
+                    "), or have fewer models",
+                )
+            )
+        minutes = max(minutes - used, 1e-6) / (fold.count - done)
     # Models of one seed would all begin with the same weights, and agree by that.
     seed = (config.train.seed + fold.number - 1) % _LARGEST_SEED
     changes = {"seed": seed, "max_minutes": minutes, "tracker": "none"}

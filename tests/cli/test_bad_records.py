@@ -228,3 +228,13 @@ def test_more_bad_records_than_anybody_reads_are_counted(
     assert (ended.code, ended.out, len(listed)) == (0, "", 1_000)
     assert more == "warning: further records that cannot be used are skipped without being listed"
     assert last == "warning: 1,100 records were skipped"
+
+
+def test_an_error_of_the_whole_file_has_no_advice_to_skip_records(
+    tagkit: Program, model: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "latin.txt"
+    path.write_bytes("Caf\u00e9 in Rome\n".encode("latin-1"))
+    ended = tagkit("predict", model, path, "--quiet")
+    assert (ended.code, len(ended.err.splitlines())) == (1, 1)
+    assert "--encoding" in ended.err

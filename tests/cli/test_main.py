@@ -61,6 +61,27 @@ def test_wrong_usage_ends_with_2(tagkit: Program) -> None:
     assert tagkit("predict", "model", "--format", "xml").code == 2
 
 
+def test_without_a_command_the_help_is_shown_line_by_line(tagkit: Program) -> None:
+    ended = tagkit()
+    assert ended.code == 2
+    assert tagkit("--help").out.strip() == (ended.err + ended.out).strip()
+
+
+@pytest.mark.parametrize(
+    ("words", "option", "number"),
+    [(("predict", "m", "--top"), "--top", 2**31),
+     (("eval", "m", "f", "--threads"), "--threads", 10**20),
+     (("generate", "m", "--max-units"), "--max-units", 10**30),
+     (("audit", "f", "--repeats"), "--repeats", 2**31)],
+)  # fmt: skip
+def test_numbers_of_things_have_a_bound(
+    tagkit: Program, words: tuple[str, ...], option: str, number: int
+) -> None:
+    ended = tagkit(*words, str(number))
+    assert ended.code == 2
+    assert f"{option}: expected at most 2,147,483,647, found {str(number)[:3]}" in ended.err
+
+
 def test_commands_have_the_names_that_other_toolkits_give_them(
     tagkit: Program, model: Path
 ) -> None:

@@ -46,7 +46,10 @@ def test_training_reads_tagkit_toml_of_this_folder(
     tagkit: Program, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert tagkit("train").err == ("error: tagkit.toml: no such file. Name another with --config\n")
+    assert tagkit("train").err == (
+        "error: tagkit.toml: no such file in this folder. Name a corpus with --train, or a "
+        "configuration with --config\n"
+    )
     Path("tagkit.toml").write_text(
         f'[data]\ntrain_file = "{home}/train.conll"\n[encoder]\nhiden = 3\n', encoding="utf-8"
     )

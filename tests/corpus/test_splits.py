@@ -283,3 +283,47 @@ def test_a_short_file_that_looks_like_text_is_refused_with_the_way_to_its_odd_li
         read_split(str(path), DataConfig(), TAGS, None)
     with pytest.raises(FormatError, match=r"a\.txt:3: expected 2 columns as on line 1, found 1"):
         read_split(str(path), DataConfig(format="columns"), TAGS, None)
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (["data.token_column=2"], "column 2 is the token and the tag"),
+        (["data.feature_columns=[1, -1]"], "column 2 is a feature and the tag"),
+        (["data.tag_column=0"], "column 0 is the token and the tag"),
+        (
+            ["data.tag_column=[1, 2]", "data.feature_columns=[1]"],
+            "column 1 is a feature and the tag",
+        ),
+    ],
+)
+def test_no_column_is_both_read_and_predicted(
+    tmp_path: Path, options: list[str], problem: str
+) -> None:
+    path = tmp_path / "train"
+    path.write_text("EU\tN\tB-ORG\nis\tV\tO\n\n" * 4, encoding="utf-8")
+    assert refusal(config(*options, train_file=str(path), dev_file=str(path))) == (
+        f"{path}: {problem}, so that a model would read what it is to predict; name another column "
+        "for one of them"
+    )
+
+
+@pytest.mark.parametrize(
+    ("tag", "features", "is_refused"),
+    [("FEATS.Case", '["FEATS.Number"]', False), ("FEATS.Case", '["FEATS"]', True),
+     ("FEATS", '["FEATS.Case"]', True), ("FEATS.Case", '["FEATS.Case"]', True),
+     ("UPOS", '["XPOS"]', False)],
+)  # fmt: skip
+def test_a_key_of_a_column_may_be_read_beside_another_one(
+    tmp_path: Path, tag: str, features: str, is_refused: bool
+) -> None:
+    path = tmp_path / "train.conllu"
+    path.write_text("1\tDogs\t_\tN\tX\tCase=Nom|Number=Plur\t_\t_\t_\t_\n\n" * 4, "utf-8")
+    found = config(
+        f"data.tag_column={tag}", f"data.feature_columns={features}",
+        train_file=str(path), dev_file=str(path),
+    )  # fmt: skip
+    if is_refused:
+        assert "column FEATS is a feature and the tag" in refusal(found)
+    else:
+        load_corpus(found, TAGS)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tagkit.corpus.text_lines import TextLines
-from tagkit.errors import DataError, FormatError
+from tagkit.errors import DataError, FileError, FormatError
 from tagkit.storage import digest_of, digest_of_bytes
 
 TEXT = "\ufeff\n one\r\ntwo \u2028é\n \t\n\n漢字\x85\x0c\nfour"
@@ -152,3 +152,15 @@ def test_memory_is_for_the_places_of_lines_and_not_for_the_text(
         assert tracemalloc.get_traced_memory()[1] < 1.5 * 2**20
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_a_file_that_begins_with_the_mark_of_utf_16_is_told_so(
+    tmp_path: Path, encoding: str
+) -> None:
+    path = tmp_path / "text"
+    path.write_bytes("\ufeffa O\n".encode(encoding))
+    with pytest.raises(FileError) as caught:
+        TextLines(str(path))
+    found = "begins with the byte order mark of UTF-16. Name it with data.encoding=utf-16"
+    assert str(caught.value) == f"{path}:1: {found}"

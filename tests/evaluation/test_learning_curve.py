@@ -136,7 +136,7 @@ def test_forecasts_are_the_same_in_another_order_and_with_all_sizes_ten_times_la
     assert fit("F1", found, seed=2).law == curve.law
 
 
-@pytest.mark.parametrize("score", [0.0, 1.0, 0.5])
+@pytest.mark.parametrize("score", [0.001, 1.0, 0.5])
 def test_scores_that_do_not_rise_have_a_forecast_too(score: float) -> None:
     curve = fit("F1", [Point(size, 1, score) for size in SIZES])
     for each in curve.forecasts:
@@ -144,6 +144,11 @@ def test_scores_that_do_not_rise_have_a_forecast_too(score: float) -> None:
         assert abs(each.score - score) < 0.05
     assert curve.law.exponent > 0
     assert curve.law.asymptote >= 0
+
+
+def test_scores_of_nothing_forecast_nothing() -> None:
+    with pytest.raises(DataError, match="every score is 0, from which nothing can be forecast"):
+        fit("F1", [Point(size, 1, 0.0) for size in SIZES])
 
 
 def test_three_sizes_are_needed() -> None:

@@ -83,3 +83,9 @@ def test_there_are_two_workers_where_each_has_cores_of_its_own(
     monkeypatch.setattr("tagkit.models.device.default_threads", lambda: cores)
     assert choose_workers("auto", threads, processes) == expected
     assert [choose_workers(count, threads, processes) for count in (1, 2)] == [1, 2]
+
+
+@pytest.mark.parametrize("count", [1025, 10**20])
+def test_more_threads_than_a_system_has_are_refused(count: int) -> None:
+    with pytest.raises(DeviceError, match="threads: expected at most 1,024, found 10"):
+        set_threads(count)

@@ -10,7 +10,7 @@ import tiny
 
 import tagkit
 from tagkit.config import load_config
-from tagkit.errors import ConfigError, DataError, Interrupted
+from tagkit.errors import ConfigError, DataError, Interrupted, TrainingError
 from tagkit.evaluation.doubts import Audit
 from tagkit.text.schemes import stretches
 from tagkit.training.audit import AuditListener, audit
@@ -230,3 +230,15 @@ def test_wrong_classes_and_plain_labels_come_first_too(task: str, tmp_path: Path
     assert {doubt.what for doubt in found.doubts} <= (
         {"class", "span"} if task == "both" else {what}
     )
+
+
+def test_a_time_limit_that_is_too_short_for_the_models_ends_the_audit_and_says_what_it_needs(
+    tmp_path: Path,
+) -> None:
+    train = tiny.write(tmp_path / "train.conll", tiny.lines(40, 1))
+    listener = Recorder()
+    with pytest.raises(TrainingError) as caught:
+        audit(small(train, "train.max_minutes=0.0001"), folds=8, listener=listener)
+    assert "the time limit was over after 1 of 8 models, each of which takes " in str(caught.value)
+    assert "minutes or more (train.max_minutes), or have fewer models" in str(caught.value)
+    assert len(listener.ended) == 1

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import BinaryIO
 
-from tagkit.errors import DataError, FormatError, shorten
+from tagkit.errors import DataError, FileError, FormatError, shorten
 from tagkit.limits import MAX_LINE_CHARS
 from tagkit.storage import BYTE_ORDER_MARK
 from tagkit.wording import Message, Setting, reason
@@ -23,6 +23,7 @@ _HALF_PAIR = re.compile("[\ud800-\udfff]")
 _UTF_8 = ("utf-8", "utf-8-sig", "ascii")
 _ENCODING = Setting("data.encoding")
 _NAME_IT = "Name the file's encoding with"
+_MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}  # as Windows writes
 LINE_REMEDY = "Divide it into shorter ones, or raise data.max_line_chars"
 # Python warns of an unknown escape such as \s, and says that a later version will raise.
 _WARNING = ("unicode-escape",)  # codecs that warn of bytes that they cannot decode
@@ -151,19 +152,23 @@ def read_lines(
             # bytes that the piece before it left undecided.
             at = offset + len(piece) - len(error.object) + error.start
             number += error.object[: error.start].count(b"\n")
-            raise FormatError(
+            if marked := at == 0 and _MARKS.get(error.object[:2]):
+                problem = f"begins with the byte order mark of {marked.upper()}. Name it with "
+                named = Setting("data.encoding", marked)
+                raise FileError(source, number, Message(problem, named)) from None
+            raise FileError(
                 source,
                 number,
                 Message(f"byte {at:,} is not {encoding} ({error.reason}). {_NAME_IT} ", _ENCODING,
                         ", latin-1 for one"),
             ) from None  # fmt: skip
         except UnicodeError:  # of the text as a whole, as where UTF-16 lacks its mark
-            raise FormatError(source, number, _not_in(encoding)) from None
+            raise FileError(source, number, _not_in(encoding)) from None
         if odd := may_be_half and _HALF_PAIR.search(text):
             at_line = number + text.count("\n", 0, odd.start())
             problem = f"expected characters, found half of a surrogate pair, U+{ord(odd[0]):04X}"
             wrong = Setting("data.encoding", shorten(encoding)[1:-1])
-            raise FormatError(source, at_line, Message(f"{problem}. Look at ", wrong))
+            raise FileError(source, at_line, Message(f"{problem}. Look at ", wrong))
         offset += len(piece)
         # Not splitlines(), which also cuts at \x85, \x0b, \x1c and U+2028.
         first, *others = text.split("\n")

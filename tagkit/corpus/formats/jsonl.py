@@ -142,7 +142,8 @@ def _parse(line: str) -> dict[str, Any]:
         value = json.loads(line)
     except json.JSONDecodeError as error:
         raise _Bad(
-            f"expected a JSON object, found {shorten(line)}: {error.msg} at character {error.colno}"
+            f"expected a JSON object, found {shorten(line)}: {error.msg.removesuffix(' at')} "
+            f"at character {error.colno}"
         ) from None
     except ValueError:  # Python's words on it name a function of Python
         raise _Bad(
@@ -176,6 +177,8 @@ def _item(record: dict[str, Any], source: str, number: int, reading: Reading) ->
         found = next((record[key] for key in _SPANS if isinstance(record.get(key), list)), None)
         # A text whose spans are to be predicted need not have any.
         if found is None and reading.with_tags:
+            for key in (key for key in _SPANS if key in record):
+                raise _Bad(f"{key}: expected a list of spans, found {_show(record[key])}")
             raise _Bad(f"expected spans, found the keys {listed([*record])}")
         if found is not None:
             spans = tuple(sorted((_span(text, span, reading) for span in found), key=_place))
@@ -271,7 +274,8 @@ def _labels(record: dict[str, Any], needed: bool) -> tuple[str, ...]:
         for key in _CLASSES:
             if record.get(key) == []:  # none of the classes that a text may have several of
                 return ()
-            if record.get(key) is not None:
+        for key in _CLASSES:
+            if key in record:
                 raise _Bad(f"{key}: expected a class or a list, found {_show(record[key])}")
         raise _Bad(f"expected a label, found the keys {listed([*record])}")
     return ()

@@ -184,7 +184,7 @@ def test_a_text_to_predict_needs_no_spans(tmp_path: Path) -> None:
         ('{"text": " "}', "expected a text, found \" \""),
         ('{"text": 5}', "expected a text, found 5"),
         ('{"text": "x"}', "expected a label, found the keys text"),
-        ('{"text": "x", "label": null}', "expected a label, found the keys text, label"),
+        ('{"text": "x", "label": null}', "label: expected a class or a list, found null"),
         ('["x", {"cats": {"a": "b"}}]', 'cats: expected a number for each class, found {"a": "b"}'),
         ('["x", {"entities": ["O"]}]', 'expected a span with start, end and label, found "O"'),
         ('{"tokens": [], "tags": []}', "tokens: expected a list of strings, found []"),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from tagkit.config import Column, DataConfig
-from tagkit.errors import DataError, FormatError, shorten
+from tagkit.errors import DataError, FileError, shorten
 from tagkit.wording import plural
 
 CONLLU = "conllu"  # name of the format whose columns have names
@@ -173,7 +173,7 @@ def find_layout(line: str, source: str, number: int, options: ColumnOptions) -> 
         named += [(feature, "feature") for feature in options.features or ()]
         found = [find_column(column, width, conllu, role) for column, role in named]
     except ValueError as error:
-        raise FormatError(source, number, str(error)) from None
+        raise FileError(source, number, str(error)) from None
     first_feature = len(found) - len(options.features or ())
     features = found[first_feature:]
     # Columns of CoNLL-U such as HEAD are no features of a word; they have to be named.

@@ -305,5 +305,5 @@ def _problem(
             return ""
         return f"expected a CoNLL-U ID such as 1, 1-2 or 1.1, found {shorten(columns[0])}"
     if "" in columns:
-        return f"column {columns.index('') + 1} is empty: {shorten(line)}"
+        return f"column {columns.index('')} is empty: {shorten(line)}"
     return None

@@ -304,8 +304,8 @@ def test_other_encodings_are_read(tmp_path: Path) -> None:
             options("conllu"),
             "2: expected a CoNLL-U ID such as 1, 1-2 or 1.1, found '-'",
         ),
-        ("a\tb\tO\nc\t\tO\n", options(), "2: column 2 is empty: 'c\\t\\tO'"),
-        ("a\tO\n\tO\n", options(), "2: column 1 is empty: '\\tO'"),
+        ("a\tb\tO\nc\t\tO\n", options(), "2: column 1 is empty: 'c\\t\\tO'"),
+        ("a\tO\n\tO\n", options(), "2: column 0 is empty: '\\tO'"),
         ("a\tO\nb\t\n", options(), "2: expected 2 columns as on line 1, found 1: 'b\\t'"),
         (
             "a O\n" + "x" * 100 + "\n",
