@@ -35,7 +35,7 @@ from tagkit.training.launcher import is_first
 EXAMPLES = """\b
 Examples:
   tagkit train
-  tagkit train --train train.conll --dev dev.conll --test test.conll -o models/mine
+  tagkit train --train train.conll --dev dev.conll -o models/mine
   tagkit train --task classify --train train.tsv -o models/mine
   tagkit train --set encoder.cell=gru --set train.max_epochs=5
   tagkit train --seeds 1,2,3
