@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from tagkit.errors import VectorsError, shorten
 from tagkit.storage import PACKED
-from tagkit.wording import plural, reason
+from tagkit.wording import reason
 
 Matrix = npt.NDArray[np.float32]
 
@@ -197,11 +197,8 @@ def _parse_line(place: str, line: bytes, dim: int) -> tuple[str, Matrix]:
     except ValueError:
         pass
     shown = shorten(line.decode(errors="replace"))
-    numbers = plural(dim, "number") if dim else "its numbers"
-    raise VectorsError(
-        f"{place}: expected a word and {numbers}, as every line of a file of vectors has, found "
-        f"{shown}"
-    )
+    numbers = f"{dim} numbers" if dim > 1 else "its numbers"  # 1 of another file, as of tags
+    raise VectorsError(f"{place}: expected a word and {numbers}, found {shown}")
 
 
 def _read_binary(path: Path, limit: int) -> Iterator[tuple[str, Matrix]]:

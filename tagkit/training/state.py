@@ -248,7 +248,9 @@ class RunState:
         self.micro_batches.restore(tensors)
         carried = {name.removeprefix(_CARRIED): tensors[name] for name in self._carried()}
         self.prepared.task.restore(self.prepared.model, carried)
-        self._restore_fitted(tensors)
+        # A search that time has ended at once is made up for: its end was no decision.
+        if any(bool(tensors[name].any()) for name in self._fitted() if name.endswith("weights")):
+            self._take_fitted(tensors)
         names = [name for name, _ in self.prepared.model.named_parameters()]
         self.best_place, self.best_weights = checkpoint.best, {}
         if record.epochs and not checkpoint.best:  # of version 1, which has no file of them
@@ -273,7 +275,7 @@ class RunState:
         own = {} if crf is None else crf.state_dict()
         return {f"{_FITTED}{name}": tensor for name, tensor in own.items()}
 
-    def _restore_fitted(self, tensors: Mapping[str, Tensor]) -> None:
+    def _take_fitted(self, tensors: Mapping[str, Tensor]) -> None:
         crf = self.prepared.model.feature_crf
         if crf is not None:
             crf.load_state_dict(
@@ -284,7 +286,7 @@ class RunState:
         """Take what the first process has fitted: their clocks may have decided differently."""
         if self.processes.count > 1 and self.settings.max_minutes:
             found = {name: self.processes.gather(each)[0] for name, each in self._fitted().items()}
-            self._restore_fitted(found)
+            self._take_fitted(found)
 
     def _checked(self, checkpoint: Checkpoint) -> StateRecord:
         record = checked_state(checkpoint.state, checkpoint.step)

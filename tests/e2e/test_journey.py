@@ -166,7 +166,8 @@ def test_words_become_tags_and_spans(predictor: Predictor) -> None:
     assert person == TextSpan("Peter Blackburn", 11, 26, "PER", person.probability)
     assert text[person.start : person.end] == person.text
     # Of the exact span with this label: at most the probability of any of its tags.
-    assert 0 < person.probability <= min(token.probability for token in answer.tokens[2:])
+    # Of tokens that are as certain as the span the last digit may differ.
+    assert 0 < person.probability <= min(t.probability for t in answer.tokens[2:]) + 1e-12
 
 
 def test_predictions_become_lines_again(predictor: Predictor, config: Config) -> None:

@@ -153,7 +153,7 @@ def refusal(load: Callable[[], Vectors]) -> str:
         ("a.txt", b"a 1 2\nb 3\n", "{path}:2: expected a word and 2 numbers, found 'b 3'"),
         ("a.txt", b"a 1 2\nb 3 x\n", "{path}:2: expected a word and 2 numbers, found 'b 3 x'"),
         ("a.txt", b"1 3\na 1 2\n", "{path}:2: expected a word and 3 numbers, found 'a 1 2'"),
-        ("a.txt", b"word\n", "{path}:1: expected a word and 1 numbers, found 'word'"),
+        ("a.txt", b"word\n", "{path}:1: expected a word and its numbers, found 'word'"),
         ("a.txt", b"Once upon a time\n", "{path}:1: expected a word and 3 numbers, found 'Once upon a time'"),  # noqa: E501
         ("a.txt", b"a 1 2\nb nan 3\n", "{path}: the vector of 'b' is not finite"),
         ("a.txt", b"a 1 2\nb 1e50 3\n", "{path}: the vector of 'b' is not finite"),

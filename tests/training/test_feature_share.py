@@ -9,6 +9,7 @@ import pytest
 import tiny
 import torch
 from runs import StopAt
+from safetensors.torch import load_file
 
 import tagkit
 from tagkit.config import DataConfig
@@ -171,3 +172,21 @@ def test_processes_take_what_the_first_one_has_fitted(tmp_path: Path) -> None:
     RunState(prepared, cast(Processes, processes), print).agree()
     for name, tensor in crf.state_dict().items():
         assert torch.equal(tensor, first[name]), name
+
+
+def test_a_search_that_time_has_ended_at_once_is_made_up_for_where_there_is_more(
+    tmp_path: Path,
+) -> None:
+    whole, cut = tmp_path / "whole", tmp_path / "cut"
+    for folder in (whole, cut):
+        folder.mkdir()
+    train(tiny.config(whole, "train.max_epochs=2"))
+    first = train(tiny.config(cut, "train.max_epochs=2", "train.max_minutes=0.0001"))
+    assert first.predictor.model.feature_crf is not None
+    assert not first.predictor.model.feature_crf.is_fitted
+    train(tiny.config(cut, "train.max_epochs=2"), resume=True)
+    files = [each / "model" / "best" / "model.safetensors" for each in (whole, cut)]
+    weights = [load_file(file) for file in files]
+    for name in weights[0]:
+        if name.startswith("feature_crf") and not name.endswith("share"):
+            assert torch.equal(weights[0][name], weights[1][name]), name
