@@ -15,6 +15,5 @@ MAX_UNITS = 200  # of a generated text
 CACHE_WINDOW, CACHE_THETA, CACHE_SHARE = 500, 0.4, 0.15
 # Texts that are generated at once, and hypotheses of a beam: each has a score for every unit.
 MAX_SAMPLES, MAX_BEAM = 10_000, 1_000
-MAX_THREADS = (
-    1024  # of the CPU, and processes of a command; where there are none left, systems abort
-)
+# Threads of the CPU, and processes of a command: where none are left, a system ends the program.
+MAX_THREADS = 1024

@@ -171,11 +171,13 @@ def _of_fold(config: Config, fold: Fold, place: Path, started_s: float) -> Confi
     if minutes:  # 0 means no limit: a share that is used up must stay above it
         used = (time.monotonic() - started_s) / 60
         if done and used > minutes:
+            each = used / done
+            needed = math.ceil(10 * each * fold.count) / 10
             raise TrainingError(
                 Message(
-                    f"the time limit was over after {done} of {fold.count} models, each of which "
-                    f"takes {60 * used / done:.1f} s at the least; their results are removed. "
-                    f"Allow {math.ceil(10 * used / done * fold.count) / 10:g} minutes or more (",
+                    f"the time limit was over after {done} of {fold.count} models, which took "
+                    f"{60 * each:.1f} s each; nothing is kept of them. Allow {needed:g} minutes or "
+                    "more (",
                     Setting("train.max_minutes"),
                     "), or have fewer models",
                 )

@@ -28,7 +28,9 @@ def score_dev(run: Run) -> Annotated:
     if crf is None:
         return _annotated(run)
     if not crf.is_fitted:
-        why = ", as the time limit left none to find them" if run.budget.is_limited else ""
+        # With a single tag there is nothing to weigh, however long the search is.
+        was_cut = run.budget.is_limited and len(crf.transitions) > 1
+        why = ": the time limit was too short to find them" if was_cut else ""
         run.listener.on_note(f"a CRF of word features counts nothing: it has no weights{why}")
         return _annotated(run)
     found = []

@@ -154,13 +154,14 @@ def test_memory_is_for_the_places_of_lines_and_not_for_the_text(
         tracemalloc.stop()
 
 
-@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
-def test_a_file_that_begins_with_the_mark_of_utf_16_is_told_so(
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le"])
+def test_a_file_that_begins_with_the_mark_of_another_encoding_is_told_so(
     tmp_path: Path, encoding: str
 ) -> None:
     path = tmp_path / "text"
     path.write_bytes("\ufeffa O\n".encode(encoding))
     with pytest.raises(FileError) as caught:
         TextLines(str(path))
-    found = "begins with the byte order mark of UTF-16. Name it with data.encoding=utf-16"
+    kind = encoding[: len("utf-16")]
+    found = f"begins with the byte order mark of {kind.upper()}. Name it with data.encoding={kind}"
     assert str(caught.value) == f"{path}:1: {found}"

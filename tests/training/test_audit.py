@@ -239,6 +239,6 @@ def test_a_time_limit_that_is_too_short_for_the_models_ends_the_audit_and_says_w
     listener = Recorder()
     with pytest.raises(TrainingError) as caught:
         audit(small(train, "train.max_minutes=0.0001"), folds=8, listener=listener)
-    assert "the time limit was over after 1 of 8 models, each of which takes " in str(caught.value)
+    assert "the time limit was over after 1 of 8 models, which took " in str(caught.value)
     assert "minutes or more (train.max_minutes), or have fewer models" in str(caught.value)
     assert len(listener.ended) == 1

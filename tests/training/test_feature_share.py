@@ -29,7 +29,7 @@ def run_of(
     scores: dict[float, float], monkeypatch: pytest.MonkeyPatch, *, is_loss: bool = False
 ) -> tuple[Run, list[str], torch.Tensor]:
     """A run whose model scores so on dev with each share; its notes, and the share."""
-    crf, notes = SimpleNamespace(share=torch.zeros(()), is_fitted=True), []
+    crf, notes = SimpleNamespace(share=torch.zeros(()), is_fitted=True, transitions=[0, 0]), []
     corpus = SimpleNamespace(dev=SimpleNamespace(sentences=[None] * 900))  # a margin of 0.01
     criterion = SimpleNamespace(is_loss=is_loss, key="f1", of_report=lambda report: report)
     run = SimpleNamespace(
@@ -110,7 +110,7 @@ def test_where_the_loss_ranks_epochs_it_stays_the_score_of_the_best(tmp_path: Pa
 
 @pytest.mark.parametrize(
     ("limited", "note"),
-    [(False, "it has no weights"), (True, "it has no weights, as the time limit left none to find "
+    [(False, "it has no weights"), (True, "it has no weights: the time limit was too short to find "
                                           "them")],
 )  # fmt: skip
 def test_a_crf_without_weights_counts_nothing(

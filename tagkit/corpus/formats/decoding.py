@@ -23,7 +23,13 @@ _HALF_PAIR = re.compile("[\ud800-\udfff]")
 _UTF_8 = ("utf-8", "utf-8-sig", "ascii")
 _ENCODING = Setting("data.encoding")
 _NAME_IT = "Name the file's encoding with"
-_MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}  # as Windows writes
+# Byte order marks that are not UTF-8, as programs on Windows write them. The first begins with the
+# second.
+_MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
 LINE_REMEDY = "Divide it into shorter ones, or raise data.max_line_chars"
 # Python warns of an unknown escape such as \s, and says that a later version will raise.
 _WARNING = ("unicode-escape",)  # codecs that warn of bytes that they cannot decode
@@ -152,10 +158,12 @@ def read_lines(
             # bytes that the piece before it left undecided.
             at = offset + len(piece) - len(error.object) + error.start
             number += error.object[: error.start].count(b"\n")
-            if marked := at == 0 and _MARKS.get(error.object[:2]):
-                problem = f"begins with the byte order mark of {marked.upper()}. Name it with "
-                named = Setting("data.encoding", marked)
-                raise FileError(source, number, Message(problem, named)) from None
+            begins = error.object[:4] if at == 0 else b""
+            for mark, marked in _MARKS:
+                if begins.startswith(mark):
+                    problem = f"begins with the byte order mark of {marked.upper()}. Name it with "
+                    named = Setting("data.encoding", marked)
+                    raise FileError(source, number, Message(problem, named)) from None
             raise FileError(
                 source,
                 number,

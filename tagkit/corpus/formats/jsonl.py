@@ -177,9 +177,10 @@ def _item(record: dict[str, Any], source: str, number: int, reading: Reading) ->
         found = next((record[key] for key in _SPANS if isinstance(record.get(key), list)), None)
         # A text whose spans are to be predicted need not have any.
         if found is None and reading.with_tags:
-            for key in (key for key in _SPANS if key in record):
-                raise _Bad(f"{key}: expected a list of spans, found {_show(record[key])}")
-            raise _Bad(f"expected spans, found the keys {listed([*record])}")
+            key = next((key for key in _SPANS if key in record), None)
+            if key is None:
+                raise _Bad(f"expected spans, found the keys {listed([*record])}")
+            raise _Bad(f"{key}: expected a list of spans, found {_show(record[key])}")
         if found is not None:
             spans = tuple(sorted((_span(text, span, reading) for span in found), key=_place))
     return Document(
