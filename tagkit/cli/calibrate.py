@@ -107,9 +107,9 @@ def _lines(found: "Calibrated") -> Iterator[str]:
             continue
         # Of few answers, or where too few of them are found, no coverage can be promised.
         yield (
-            f"{shown_name(name)}: no sets, from {answers}, of which {sets.found:,} have the right "
-            f"one among the {sets.limit:,} most probable; more answers, or a better model, would "
-            "give some"
+            f"{shown_name(name)}: no sets, from {answers}: the right one is among the "
+            f"{sets.limit:,} most probable in {sets.found:,} of them; more answers, or a better "
+            "model, would give some"
         )
     if found.sets:
         yield ""

@@ -262,3 +262,31 @@ def test_eval_measures_a_file_of_predictions_as_it_measures_the_model(
         "error: the predictions have no probabilities: --calibration needs a model, or predictions "
         "in JSON Lines (jsonl) with their probabilities (confidence)\n"
     )
+
+
+def test_a_file_in_which_the_model_predicts_nothing_leaves_the_calibration_as_it_is(
+    tagkit: Program, copied: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(copied)
+    tagkit("calibrate", "model", "dev.conll", "--json")
+    stored = Path("model/metadata.json").read_bytes()
+    Path("other.conll").write_text("likes\tB-PER\n\nvisits\tB-LOC\n", "utf-8")
+    ended = tagkit("calibrate", "model", "other.conll")
+    assert ended.code == 1
+    assert "it predicts none in this file, so that probabilities cannot be fitted" in ended.err
+    assert Path("model/metadata.json").read_bytes() == stored
+
+
+def test_where_there_are_no_sets_the_reason_is_given(
+    tagkit: Program, copied: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(copied)
+    first, *others = Path("right.conll").read_text("utf-8").split("\n\n")[:6]
+    wrong = [re.sub(r"\t.*", "\tB-LOC", sentence) for sentence in others]
+    Path("odd.conll").write_text("\n\n".join([first, *wrong]) + "\n", "utf-8")
+    sets = json.loads(tagkit("calibrate", "model", "odd.conll", "--json").out)["sets"]["tags"]
+    assert 1 <= sets["found"] < 3  # the first, and at most one that is improbable and short
+    assert tagkit("calibrate", "model", "odd.conll").out.splitlines()[-3] == (
+        "tags: no sets, from 6 answers: the right one is among the 100 most probable in "
+        f"{sets['found']} of them; more answers, or a better model, would give some"
+    )
