@@ -154,12 +154,14 @@ def _by_share(predictor: "Predictor", parts: dict[str, str]) -> dict[str, Any]:
 
 
 def _resolved(config: Config) -> dict[str, Any]:
+    # Files, which the trial names, are where they are on one machine alone.
+    files = ("data.", "output.", "embeddings.vectors")
     defaults = option_values(Config())
     return {
         name: value
         for name, value in option_values(config).items()
         if name in RESOLVED
-        or (value != defaults[name] and not name.startswith(("data.", "output.")))
+        or (value != defaults[name] and not name.startswith(files))
     }
 
 

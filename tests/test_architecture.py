@@ -1,6 +1,7 @@
 """Who may know whom: each unit imports only units on lines above its own."""
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -206,3 +207,9 @@ def test_tests_mirror_modules() -> None:
 
 def test_what_mirrors_no_module_is_still_there() -> None:
     assert [test for test in OF_NO_MODULE if not (TESTS / f"{test}.py").is_file()] == []
+
+
+def test_kept_results_name_no_folder_of_the_machine_that_they_were_made_on() -> None:
+    for path in (PACKAGE.parent / "benchmarks" / "results").glob("*.jsonl"):
+        found = re.findall(r'"/[^"]*"', path.read_text("utf-8"))
+        assert not found, f"{path.name}: {found[0]}"
