@@ -20,7 +20,7 @@ from tagkit.corpus.lint.repetition import (
     check_surfaces,
 )
 from tagkit.corpus.lint.tags import check_tags, scheme_text
-from tagkit.errors import TagkitError
+from tagkit.errors import FormatError, TagkitError
 from tagkit.text.schemes import DISPLAY
 from tagkit.wording import Message, Setting
 
@@ -60,6 +60,8 @@ def check_files(
             findings += [
                 replace(each, message=Message(f"column {column}: ", each.message)) for each in found
             ]
+    # 0 is the line of what comes from no line of the file: from another one in a folder.
+    findings = [replace(each, lines=tuple(filter(None, each.lines))) for each in findings]
     return CheckReport(
         files=tuple(_facts(read) for read in reads if read.sentences),
         # sorted() is stable: of one severity, findings keep the order of files and checks.
@@ -123,6 +125,8 @@ def _of_one(read: ReadFile, is_train: bool, encoding: str) -> Iterator[Finding]:
 def _unreadable(path: str, error: TagkitError) -> Finding:
     """An error as a finding, whose file and line stand apart from its message."""
     line = line_number(error)
+    if isinstance(error, FormatError):  # in a folder, of one of its files
+        path = error.source
     message = str(error).removeprefix(f"{path}:{line}: ").removeprefix(f"{path}: ")
     return Finding("error", "unreadable", path, message, 1, (line,) if line else ())
 

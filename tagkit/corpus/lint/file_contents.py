@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from tagkit.config import DataConfig
@@ -175,13 +175,17 @@ def read_file(path: str, data: DataConfig, expected_scheme: str | None = None) -
 
 def _sentences(source: Source, format: Format, reading: Reading) -> Iterator[Sentence]:
     for item in format.records(source, reading).items:
+        # Of several files in a folder a line's number alone says nothing.
+        of_other_file = isinstance(item, Document) and item.source not in ("", source.name)
         if isinstance(item, Document) and item.spans is None:
             # Texts with classes, and raw ones, are not tokenised: that would take most of the time
             # of a check, and no check looks at their tokens.
             words = tuple(item.text.split())
-            yield Sentence(words, labels=item.labels, lines=(item.line,) * len(words))
-        else:
-            yield from to_sentences([item], reading)
+            lines = () if of_other_file else (item.line,) * len(words)
+            yield Sentence(words, labels=item.labels, lines=lines)
+            continue
+        for sentence in to_sentences([item], reading):
+            yield replace(sentence, lines=()) if of_other_file else sentence
 
 
 def line_number(error: TagkitError) -> int:

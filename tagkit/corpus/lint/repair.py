@@ -140,10 +140,13 @@ def repair_file(path: str, data: DataConfig) -> Repaired:
     source = source_of(path, data)
     format = recognise(source, data.format)
     if not format.is_grid:
-        remedy = Message("`tagkit convert` makes one of it")
-        if format.holds == "text":
-            remedy = Message(Setting("data.format", "columns"), " says that it is meant to be one")
-        problem = f"{path}: only column files can be repaired, and this is {format.name}; "
+        remedy = Message("; `tagkit convert` makes one of it")
+        if format.holds == "classes":  # of which columns would hold nothing
+            remedy = Message("")
+        elif format.holds == "text":
+            is_meant = " says that it is meant to be one"
+            remedy = Message("; ", Setting("data.format", "columns"), is_meant)
+        problem = f"{path}: only column files can be repaired, and this is {format.name}"
         raise DataError(Message(problem, remedy))
     # As the check reads it: in a .conllu file ten columns are wanted, whatever it begins with.
     return _Repair(source, data.model_copy(update={"format": format.name})).repaired()

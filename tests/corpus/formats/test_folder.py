@@ -125,6 +125,14 @@ def test_another_encoding_is_read_and_a_wrong_one_is_told(tmp_path: Path) -> Non
     assert read(tmp_path, read_folder, encoding="latin-1") == [Document("Åse", labels=("pos",))]
     with pytest.raises(FormatError, match=r"pos/1:1: byte 0 is not utf-8.*data.encoding"):
         read(tmp_path, read_folder)
+    # The other files are not to blame.
+    fill(tmp_path, {"pos/2": b"x", "neg/1": b"y"})
+    told: list[FormatError] = []
+    assert [item.labels for item in read(tmp_path, read_folder, on_error=told.append)] == [
+        ("neg",),
+        ("pos",),
+    ]
+    assert [(error.source, error.line) for error in told] == [(str(tmp_path / "pos" / "1"), 1)]
 
 
 folder_names = words("/\\\x00\t\n\r").filter(lambda s: not s.startswith(".") and bool(s.strip()))

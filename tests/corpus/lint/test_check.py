@@ -42,6 +42,21 @@ def counted(**counts: int) -> dict[str, int]:
     return {name.replace("_", "-"): count for name, count in counts.items()}
 
 
+def test_what_cannot_be_read_in_a_folder_is_told_with_its_file(tmp_path: Path) -> None:
+    for name, content in (("neg/1", b"bad"), ("neg/2", b"\xff"), ("pos/1", b"good")):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(content)
+    (tmp_path / "pos" / "2").write_bytes(b"o\0k")
+    report = check_files([str(tmp_path)], DataConfig())
+    # Line 1 of which file?
+    assert all(not finding.lines for finding in report.findings if finding.kind != "unreadable")
+    assert "U+0000" in " ".join(finding.message for finding in report.findings)
+    (error,) = [finding for finding in report.findings if finding.severity == "error"]
+    assert (error.file, error.lines) == (str(tmp_path / "neg" / "2"), (1,))
+    assert error.message.startswith("byte 0 is not utf-8")
+    assert report.files[0].labels == {"neg": 1, "pos": 2}
+
+
 def test_overlap_of_splits_and_unknown_labels_are_told(tmp_path: Path) -> None:
     long = "a B-X\nb O\nc O\nd O\ne O\n\n"
     files = {"train.conll": long + GOOD, "dev.conll": long + "y B-NEW\nRome B-LOC\n\n"}

@@ -209,6 +209,13 @@ def test_the_command_reports_before_it_refuses_to_repair(tmp_path: Path) -> None
     )
 
 
+def test_no_conversion_is_proposed_that_would_lose_the_classes(tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text("pos\tgood\nneg\tbad\n", encoding="utf-8")
+    with pytest.raises(DataError) as caught:
+        repair_file(str(tmp_path / "a.tsv"), DataConfig())
+    assert str(caught.value).endswith("only column files can be repaired, and this is tsv")
+
+
 @pytest.mark.parametrize(("content", "status"), [("a\tB-X\n", 0), ("a\tB-X\nb\n", 1)])
 def test_the_exit_status_tells_of_errors(tmp_path: Path, content: str, status: int) -> None:
     from typer.testing import CliRunner
