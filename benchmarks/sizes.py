@@ -160,8 +160,7 @@ def _resolved(config: Config) -> dict[str, Any]:
     return {
         name: value
         for name, value in option_values(config).items()
-        if name in RESOLVED
-        or (value != defaults[name] and not name.startswith(files))
+        if name in RESOLVED or (value != defaults[name] and not name.startswith(files))
     }
 
 

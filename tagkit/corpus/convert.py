@@ -253,12 +253,12 @@ def _as_documents(job: _Job, items: Sequence[Item], *, plain: bool) -> Iterator[
                 f"{job.source.name}: its tags are plain labels, which are no spans: "
                 f"{target.name} cannot hold them, jsonl-tokens or columns can"
             )
+        document = to_document(item, plain=plain, source=job.source.name)
+        document = _with_class(job, document, several)  # before it is said what is left out
         if target.holds == "classes" and item.tags:
             note(f"{target.name} has no place for tags: they are left out")
         if item.features:
             note(f"{target.name} has no place for feature columns: they are left out")
-        document = to_document(item, plain=plain, source=job.source.name)
-        document = _with_class(job, document, several)
         # A reader of brat finds the tokens of a text by itself; jsonl-spans can name them.
         keeps_tokens = target.name == "jsonl-spans"
         yield document if keeps_tokens else replace(document, tokens=None)

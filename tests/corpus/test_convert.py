@@ -145,6 +145,15 @@ def test_texts_without_classes_are_refused_where_classes_are_wanted(tmp_path: Pa
     with pytest.raises(DataError, match=r"in.conll:1: fasttext needs a class for each text, and "
                        "columns has none here"):  # fmt: skip
         convert(tmp_path, "a B-X\nb O\n", "fasttext")
+    # Where nothing is written nothing is said to be left out.
+    notes: list[str] = []
+    converted = convert_corpus(
+        str(tmp_path / "in.conll"), DataConfig(), lambda _: FORMATS["fasttext"], None,
+        single=True, note=notes.append,
+    )  # fmt: skip
+    with pytest.raises(DataError, match="needs a class"):
+        list(converted.pieces)
+    assert not [note for note in notes if "left out" in note]
 
 
 def test_a_corpus_of_several_classes_may_have_texts_of_none(tmp_path: Path) -> None:
