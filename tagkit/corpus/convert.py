@@ -171,6 +171,8 @@ def _pieces(job: _Job, converted: Converted) -> Iterator[Piece]:
 
 def _pieces_of(job: _Job, items: Sequence[Item], converted: Converted) -> Iterator[Piece]:
     """The pieces of records, which need not come from a file."""
+    several = _may_have_several_classes(items)
+    _require_classes(job, items, several)  # before it is said what is left out
     detection = _detection(job, [item for item in items if isinstance(item, Sentence)])
     plain = detection is not None and not has_spans(detection.scheme)
     _note_lost_lines(job)
@@ -184,7 +186,6 @@ def _pieces_of(job: _Job, items: Sequence[Item], converted: Converted) -> Iterat
         written = iter(items)
     else:
         written = _as_documents(job, items, plain=plain)
-    several = _may_have_several_classes(items)
     writing = Writing(plain, job.single, job.reading.note, several_classes=several)
     yield from job.target.write(_counted(written, converted), writing)
 
@@ -243,22 +244,20 @@ def _as_documents(job: _Job, items: Sequence[Item], *, plain: bool) -> Iterator[
     # Formats of classes have no place for spans anyway, which is reported.
     if problems and target.holds == "spans":
         raise SpanErrors(problems, "Keep one of each two")
-    several = _may_have_several_classes(items)
     for item in items:
         if isinstance(item, Document):
-            yield _with_class(job, item, several)
+            yield item
             continue
         if plain and target.holds == "spans":
             raise DataError(
                 f"{job.source.name}: its tags are plain labels, which are no spans: "
                 f"{target.name} cannot hold them, jsonl-tokens or columns can"
             )
-        document = to_document(item, plain=plain, source=job.source.name)
-        document = _with_class(job, document, several)  # before it is said what is left out
         if target.holds == "classes" and item.tags:
             note(f"{target.name} has no place for tags: they are left out")
         if item.features:
             note(f"{target.name} has no place for feature columns: they are left out")
+        document = to_document(item, plain=plain, source=job.source.name)
         # A reader of brat finds the tokens of a text by itself; jsonl-spans can name them.
         keeps_tokens = target.name == "jsonl-spans"
         yield document if keeps_tokens else replace(document, tokens=None)
@@ -269,25 +268,31 @@ def _may_have_several_classes(items: Sequence[Item]) -> bool:
     return any(len(item.labels) > 1 for item in items)
 
 
-def _with_class(job: _Job, document: Document, several: bool) -> Document:
-    """The document.
+def _require_classes(job: _Job, items: Sequence[Item], several: bool) -> None:
+    """Refuse records without a class where the target needs one.
 
     Args:
         job: what is converted.
-        document: with its classes.
-        several: whether it may have several of them, and so none.
+        items: all of it.
+        several: whether a record may have several classes, and so none.
 
     Raises:
-        FormatError: the target needs a class for each text, and it has none.
+        FormatError: the target needs a class for each text, and a record has none.
     """
-    none_fits = several and job.target.name == "jsonl-texts"  # other formats cannot say none
-    if job.target.holds == "classes" and not (document.labels or none_fits):
-        raise FormatError(
-            document.source or job.source.name,
-            document.line,
-            f"{job.target.name} needs a class for each text, and {job.format.name} has none here",
-        )
-    return document
+    if job.target.holds != "classes":
+        return
+    if several and job.target.name == "jsonl-texts":  # other formats cannot say none
+        return
+    for item in items:
+        if item.labels:
+            continue
+        source, line = job.source.name, 1
+        if isinstance(item, Document):
+            source, line = item.source or source, item.line
+        elif item.lines:
+            line = item.lines[0]
+        needs = f"{job.target.name} needs a class for each text"
+        raise FormatError(source, line, f"{needs}, and {job.format.name} has none here")
 
 
 def _note_lost_lines(job: _Job) -> None:

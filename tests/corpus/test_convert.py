@@ -146,6 +146,7 @@ def test_texts_without_classes_are_refused_where_classes_are_wanted(tmp_path: Pa
                        "columns has none here"):  # fmt: skip
         convert(tmp_path, "a B-X\nb O\n", "fasttext")
     # Where nothing is written nothing is said to be left out.
+    (tmp_path / "in.conll").write_text("-DOCSTART- -X- O\n\na N B-X\n", encoding="utf-8")
     notes: list[str] = []
     converted = convert_corpus(
         str(tmp_path / "in.conll"), DataConfig(), lambda _: FORMATS["fasttext"], None,

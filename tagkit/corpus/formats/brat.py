@@ -16,8 +16,8 @@ from pathlib import Path
 from tagkit.corpus.formats.decoding import ByteFacts
 from tagkit.corpus.formats.options import Reading, source_of
 from tagkit.corpus.formats.pieces import Piece, Writing, cannot_hold
-from tagkit.corpus.formats.source import Source, read_text, unpacked_name
-from tagkit.errors import DataError, FormatError, shorten
+from tagkit.corpus.formats.source import Source, unpacked_name
+from tagkit.errors import DataError, FileError, FormatError, shorten
 from tagkit.storage import PACKED
 from tagkit.text.records import Document, TextSpan
 from tagkit.wording import Message, Setting, reason, shown_name
@@ -95,20 +95,22 @@ def read_brat(source: Source, reading: Reading) -> Iterator[Document]:
 
 def _document(file: Path, reading: Reading, others: Counter[str]) -> Document | None:
     """A text with its spans; None where it is refused."""
-    encoding = reading.data.encoding
     beside = [file.with_name(f"{_stem(file)}{TEXT}{gz}") for gz in ("", PACKED)]
     text_file = next((p for p in beside if os.path.isfile(p)), None)
     if text_file is None:
         reading.refuse(str(file), 1, f"expected its text in {beside[0]}, found no such file")
         return None
-    facts = ByteFacts(encoding)
-    text = read_text(str(text_file), encoding, reading.data.max_line_chars, facts)
-    if not text.strip():
-        reading.refuse(str(text_file), 1, "expected a text, found a blank file")
+    facts = ByteFacts(reading.data.encoding)
+    text = reading.text_of(str(text_file), facts)
+    if text is None:
         return None
     refused: list[FormatError] = []
     reading = _noting(reading, refused)
-    marks = list(_marks(file, reading, others))
+    try:
+        marks = list(_marks(file, reading, others))
+    except FileError as error:  # not of this encoding
+        reading.refuse(error.source, error.line, error.problem)
+        return None
     place = _counting(text, facts.has_mark, marks)
     found: list[tuple[TextSpan, int]] = []
     for mark in marks:

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from tagkit.corpus.formats.options import Reading, source_of
 from tagkit.corpus.formats.pieces import Piece, Writing, cannot_hold, noting_spans, require_label
-from tagkit.corpus.formats.source import Source, read_text, unpacked_name
-from tagkit.errors import DataError, FormatError, shorten
+from tagkit.corpus.formats.source import Source, unpacked_name
+from tagkit.errors import DataError, shorten
 from tagkit.text.records import Document
 from tagkit.wording import reason
 
@@ -50,16 +50,10 @@ def _files_of(folder: Path, reading: Reading) -> Iterator[Document]:
     if not files:
         raise DataError(f"{folder}: expected a file for each text, found none")
     for file in files:
-        try:
-            text = read_text(str(file), reading.data.encoding, reading.data.max_line_chars)
-        except FormatError as error:  # of this text alone: the others may be as they should
-            reading.refuse(error.source, error.line, error.problem)
-            continue
-        if not text.strip():
-            reading.refuse(str(file), 1, "expected a text, found a blank file")
-            continue
-        name = Path(unpacked_name(file.name)).stem
-        yield Document(text, labels=(folder.name,), name=name, source=str(file))
+        text = reading.text_of(str(file))
+        if text is not None:
+            name = Path(unpacked_name(file.name)).stem
+            yield Document(text, labels=(folder.name,), name=name, source=str(file))
 
 
 def _lines_of(file: Path, label: str, reading: Reading) -> Iterator[Document]:

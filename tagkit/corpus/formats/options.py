@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from tagkit.config import DataConfig
 from tagkit.corpus.formats.columns.layout import Layout
-from tagkit.corpus.formats.source import Source
+from tagkit.corpus.formats.decoding import ByteFacts
+from tagkit.corpus.formats.source import Source, read_text
 from tagkit.errors import FormatError
 from tagkit.text.records import Document, Sentence
 
@@ -69,6 +70,27 @@ class Reading:
         if self.on_error is None:
             raise error
         self.on_error(error)
+
+    def text_of(self, path: str, facts: ByteFacts | None = None) -> str | None:
+        """The whole of a file that holds one text; None where it is refused.
+
+        Args:
+            path: of the file.
+            facts: where what its bytes show is kept.
+
+        Raises:
+            DataError: the file cannot be read.
+            FormatError: it is blank or not of this encoding, and there is no `on_error`.
+        """
+        try:
+            text = read_text(path, self.data.encoding, self.data.max_line_chars, facts)
+        except FormatError as error:  # other texts of the folder may be as they should
+            self.refuse(error.source, error.line, error.problem)
+            return None
+        if not text.strip():
+            self.refuse(path, 1, "expected a text, found a blank file")
+            return None
+        return text
 
 
 @dataclass(frozen=True, slots=True)

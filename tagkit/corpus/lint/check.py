@@ -8,6 +8,7 @@ from itertools import combinations
 from tagkit.config import Column, DataConfig
 from tagkit.corpus.formats.columns.layout import NO_TAGS
 from tagkit.corpus.formats.options import silent
+from tagkit.corpus.formats.source import source_name
 from tagkit.corpus.lint.characters import check_characters, check_lengths
 from tagkit.corpus.lint.file_contents import ReadFile, line_number, read_file
 from tagkit.corpus.lint.findings import CheckReport, FileFacts, Finding, Severity
@@ -125,17 +126,18 @@ def _of_one(read: ReadFile, is_train: bool, encoding: str) -> Iterator[Finding]:
 def _unreadable(path: str, error: TagkitError) -> Finding:
     """An error as a finding, whose file and line stand apart from its message."""
     line = line_number(error)
-    if isinstance(error, FormatError):  # in a folder, of one of its files
-        path = error.source
-    message = str(error).removeprefix(f"{path}:{line}: ").removeprefix(f"{path}: ")
-    return Finding("error", "unreadable", path, message, 1, (line,) if line else ())
+    name = source_name(path)
+    source = error.source if isinstance(error, FormatError) else name
+    message = str(error).removeprefix(f"{source}:{line}: ").removeprefix(f"{source}: ")
+    file = path if source == name else source  # in a folder, one of its files
+    return Finding("error", "unreadable", file, message, 1, (line,) if line else ())
 
 
 def _of_several(reads: Sequence[ReadFile]) -> Iterator[Finding]:
     full = [read for read in reads if read.sentences]
     for one, other in combinations(full, 2):
-        # The first file is train; where it cannot be read, nothing is known of its contents.
-        if one is reads[0]:
+        # The first file is train; where it cannot be read, nothing is known of the rest of it.
+        if one is reads[0] and one.refusal is None:
             yield from _other_scheme(one, other)
             yield from check_unknown_labels(one, other)
             yield from check_entities(one, other)

@@ -47,6 +47,8 @@ def check_labels(read: ReadFile, is_train: bool) -> Iterator[Finding]:
 
 def _too_few_or_many(read: ReadFile, counts: Counter[str], is_train: bool) -> Iterator[Finding]:
     """Files from which nothing can be learnt."""
+    if read.refusal is not None:  # what follows there may be all that is missing
+        return
     severity: Severity = "error" if is_train else "warning"
     if read.only_outside():
         message = "every tag is O: there is nothing to learn or to score"

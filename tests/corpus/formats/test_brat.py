@@ -125,6 +125,21 @@ def test_a_blank_text_is_refused(tmp_path: Path, text: str) -> None:
         write(tmp_path, "a", write_brat, [Document(text, ())])
 
 
+@pytest.mark.parametrize(("bad", "line"), [("b.txt", 1), ("b.ann", 2)])
+def test_a_file_of_another_encoding_costs_its_own_pair_alone(
+    bad: str, line: int, tmp_path: Path
+) -> None:
+    for name in "abc":
+        pair(tmp_path, "Ada left", "T1\tPER 0 3\tAda\n", name)
+    (tmp_path / bad).write_bytes(b"T1\tPER 0 3\tAda\n#1\t\xff\n" if line == 2 else b"\xff")
+    told: list[FormatError] = []
+    found = read(tmp_path, read_brat, on_error=told.append)
+    assert [item.name for item in found] == ["a", "c"]  # type: ignore[union-attr]
+    assert [(error.source, error.line) for error in told] == [(str(tmp_path / bad), line)]
+    with pytest.raises(FormatError, match=rf"{bad}:{line}: .*is not utf-8"):
+        read(tmp_path, read_brat)
+
+
 def test_a_span_in_pieces_is_made_one_or_dropped_as_the_option_says(tmp_path: Path) -> None:
     path = pair(tmp_path, "Oslo", "T1\tLOC 0 1;2 4\tO lo\n")
     notes: list[str] = []

@@ -1,6 +1,7 @@
 """`tagkit check` of whole files: facts, findings of several files, whatever they hold."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,30 @@ def test_what_cannot_be_read_in_a_folder_is_told_with_its_file(tmp_path: Path) -
     assert (error.file, error.lines) == (str(tmp_path / "neg" / "2"), (1,))
     assert error.message.startswith("byte 0 is not utf-8")
     assert report.files[0].labels == {"neg": 1, "pos": 2}
+
+
+def test_what_was_not_read_is_not_said_to_be_missing(tmp_path: Path) -> None:
+    # More than is decoded at once, so that there is something before the error.
+    start = "".join(f"neg\tbad film number {number}\n" for number in range(9_000))
+    (tmp_path / "a.tsv").write_bytes(start.encode() + b"pos\t\xff\npos\tgood\n")
+    (tmp_path / "b.tsv").write_bytes(b"neg\tso bad\npos\tso good\n" * 3)
+    report = check_files([str(tmp_path / name) for name in ("a.tsv", "b.tsv")], DataConfig())
+    assert report.files[0].sentences > 1_000
+    kinds = {finding.kind for finding in report.findings}
+    assert "unreadable" in kinds
+    assert not kinds & {"one-label", "unknown-label", "unknown-class"}
+
+
+def test_an_error_in_standard_input_stands_under_its_name_of_the_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "in").write_text('{"text": "a", "label": "x"}\n{\n')
+    with (tmp_path / "in").open() as file:
+        monkeypatch.setattr(sys, "stdin", file)
+        report = check_files(["-"], DataConfig(format="jsonl"))
+    error = next(finding for finding in report.findings if finding.kind == "unreadable")
+    assert (error.file, error.lines) == ("-", (2,))
+    assert error.message.startswith("expected a JSON object")
 
 
 def test_overlap_of_splits_and_unknown_labels_are_told(tmp_path: Path) -> None:
