@@ -26,6 +26,7 @@ _OWN = [_LOWER, _SHAPE, *range(4, 5 + 2 * len(_LENGTHS))]
 # Features of a token by what they depend on, in the order of their keys: the word itself and what
 # every token has, the word before, the word after, and then pairs of words and columns.
 OWN, BEFORE, AFTER = slice(0, 12), slice(12, 16), slice(16, 20)
+_SHAPES = slice(20, 23)  # the pairs and the three of shapes alone
 _FIRST_PAIR, _FIRST_COLUMN = 20, 25
 _START, _END = "\x02", "\x03"  # stand for the word before a sentence, and after it
 BORDERS = (_START, _END)
@@ -49,6 +50,16 @@ def feature_keys(sentence: Sentence) -> Keys:
     found = [words[1:-1, OWN], words[:-2, BEFORE], words[2:, AFTER]]
     found += [pair_keys(parts[:-2], parts[1:-1], parts[2:]), column_keys(sentence)]
     return np.concatenate(found, axis=1)
+
+
+def feature_groups(features: int) -> tuple[slice, ...]:
+    """Features of a token that recur together, for few of their values are distinct.
+
+    Args:
+        features: how many a token has.
+    """
+    others = (slice(one, one + 1) for one in range(_SHAPES.stop, features))
+    return OWN, BEFORE, AFTER, _SHAPES, *others
 
 
 def word_parts(words: Sequence[str]) -> Hashes:

@@ -9,13 +9,14 @@ from torch import Tensor
 
 from tagkit.config import Config
 from tagkit.errors import BundleError
-from tagkit.features.crf_features import feature_keys
+from tagkit.features.crf_features import feature_groups, feature_keys
 from tagkit.features.encoding import Encoded
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.model import Model
 from tagkit.models.task_records import FitCorpus, SentenceBatch
 from tagkit.nn.crf.chain import Chain
-from tagkit.nn.heads.feature_crf import Examples, FeatureCrf
+from tagkit.nn.heads.feature_crf import FeatureCrf
+from tagkit.nn.heads.feature_crf_fit import Examples, Features, fit
 from tagkit.text.records import Sentence
 
 
@@ -59,14 +60,15 @@ def fit_feature_crf(
     """
     sentences, encoded = corpus.sentences, corpus.encoded
     assert isinstance(encoded, Encoded)  # as `TagTask.encode` gives it
+    keys = np.concatenate([feature_keys(sentence) for sentence in sentences])
     examples = Examples(
-        keys=np.concatenate([feature_keys(sentence) for sentence in sentences]),
+        features=[Features.of(keys[:, group]) for group in feature_groups(keys.shape[1])],
         vectors=_vectors(crf, model, sentences, corpus.vocabulary).double().cpu().numpy(),
         tags=encoded.targets["tags"].values,
         lengths=np.array([len(sentence) for sentence in sentences]),
         weights=encoded.weights,
     )
-    crf.fit(examples, tag_weights, corpus.max_seconds)
+    fit(crf, examples, tag_weights, corpus.max_seconds)
 
 
 @torch.no_grad()

@@ -80,7 +80,12 @@ class Chosen:
 
 
 def choose_by_size(
-    config: Config, sentences: int, tokens: int, unit: str = "sentence", alike: float = 0.0
+    config: Config,
+    sentences: int,
+    tokens: int,
+    unit: str = "sentence",
+    alike: float = 0.0,
+    uncut: int = 0,
 ) -> Chosen:
     """Replace each "auto" by a number.
 
@@ -90,6 +95,7 @@ def choose_by_size(
         tokens: of the training corpus.
         unit: what the task calls an example.
         alike: share of a name's mentions in a document that have one label: `name_labels.py`.
+        uncut: number of sentences before long ones are cut; 0 where none is.
     """
     train = config.train
     chosen: dict[str, Any] = {}
@@ -125,6 +131,8 @@ def choose_by_size(
         if with_vectors:
             parts.append(f"{'affixes' if dim else 'no affixes'} beside the vectors")
     size = plural(sentences, unit)
+    if uncut and uncut != sentences:
+        size = f"{plural(uncut, unit)} in {plural(sentences, 'window')}"
     if config.head.label_consistency == "auto":
         agrees = alike >= _ALIKE and not config.data.tag_columns
         chosen["head.label_consistency"] = _LABEL_CONSISTENCY if agrees else 0.0

@@ -35,6 +35,7 @@ from tagkit.models.transfer import (
     inherit_options,
     pretrained_vectors,
 )
+from tagkit.nn.threads import chosen_threads
 from tagkit.text.records import Sentence
 from tagkit.text.units import UNIT_NAMES
 from tagkit.training.contextual import load_contextual, read_corpus, refuse_base, with_states
@@ -140,7 +141,8 @@ def resolve(config: Config, corpus: Corpus | None = None) -> Resolved:
     if task.annotates:
         spans = [*task.kinds(config)] == [Kind.SPANS] and not task.is_whole
         alike = alike_in_documents(corpus.train.sentences) if spans else 0.0
-        chosen = choose_by_size(config, len(sentences), tokens, unit, alike)
+        uncut = len(corpus.train.sentences)
+        chosen = choose_by_size(config, len(sentences), tokens, unit, alike, uncut)
     else:
         chosen = choose_for_text(config, len(sentences), tokens, unit)
     return Resolved(
@@ -205,7 +207,8 @@ def prepare(config: Config, device: torch.device, corpus: Corpus | None = None) 
         add_language_loss(model, config, words)
     # Without a limit of time nothing depends on the clock.
     limit_s = 60 * config.train.max_minutes or math.inf
-    task.fit(model, FitCorpus(sentences, encoded, vocabulary, _FIT_SHARE * limit_s))
+    with chosen_threads():  # also where no run is around it
+        task.fit(model, FitCorpus(sentences, encoded, vocabulary, _FIT_SHARE * limit_s))
     longest = config.data.max_length
     return Prepared(
         task=task,

@@ -1,11 +1,12 @@
 """Keys of features: equal exactly where the features that they stand for are equal."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tagkit.features.affixes import word_shape
-from tagkit.features.crf_features import feature_keys
+from tagkit.features.crf_features import feature_groups, feature_keys
 from tagkit.text.records import Sentence
 
 Feature = tuple[object, ...]
@@ -95,3 +96,19 @@ def test_of_many_words_no_two_have_the_same_key() -> None:
     keys = feature_keys(sentence(words))
     # crc32 has 32 bits: among 20,000 words fewer than one pair is expected to be the same.
     assert len(np.unique(keys[:, 1])) >= 20_000 - 2
+
+
+@pytest.mark.parametrize("columns", [0, 1, 2])
+def test_each_feature_is_in_one_group(columns: int) -> None:
+    count = 25 + 3 * columns
+    found = [place for group in feature_groups(count) for place in range(count)[group]]
+    assert found == list(range(count))
+
+
+def test_what_a_word_alone_decides_is_one_group_each() -> None:
+    words = ["In", "Wales", "in", "Wales", "In"]
+    keys = feature_keys(sentence(words))
+    distinct = [len(np.unique(keys[:, group], axis=0)) for group in feature_groups(25)]
+    assert distinct[0] == 3
+    # Of what is before and after, the borders are words too, and case counts in the spelling.
+    assert distinct[1:3] == [4, 4]

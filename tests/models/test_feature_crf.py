@@ -11,6 +11,7 @@ import torch
 
 import tagkit
 from tagkit.inference.predictor import Predictor
+from tagkit.models import feature_crf
 from tagkit.models.feature_crf import feature_chain
 from tagkit.models.tagger import Tagger
 from tagkit.nn.heads.feature_crf import FeatureCrf
@@ -173,7 +174,7 @@ def test_a_tenth_of_a_time_limit_is_for_its_weights_and_without_a_limit_no_clock
 ) -> None:
     tiny.corpus(tmp_path)
     given: list[float] = []
-    monkeypatch.setattr(FeatureCrf, "fit", lambda *arguments: given.append(arguments[-1]))
+    monkeypatch.setattr(feature_crf, "fit", lambda *arguments: given.append(arguments[-1]))
     for options in ([], ["train.max_minutes=5"]):
         prepare(tiny.small(tmp_path, *options), torch.device("cpu"))
     assert given == [math.inf, pytest.approx(30)]

@@ -14,7 +14,8 @@ from tagkit.features.batch import Tokens
 from tagkit.features.crf_features import feature_keys
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.feature_rows import FeatureRows, border_rows, rows_of
-from tagkit.nn.heads.feature_crf import Examples, FeatureCrf
+from tagkit.nn.heads.feature_crf import FeatureCrf
+from tagkit.nn.heads.feature_crf_fit import Examples, Features, fit
 from tagkit.text.records import Sentence
 
 TAGS, DIM = 3, 4
@@ -53,9 +54,12 @@ def fitted(dim: int, columns: int) -> FeatureCrf:
     keys = np.concatenate([feature_keys(one) for one in sentences])
     crf = FeatureCrf(weights=2000, tags=TAGS, dim=dim)
     examples = Examples(
-        keys, draw.normal(size=(len(keys), dim)), draw.integers(0, TAGS, len(keys)), lengths
+        [Features.of(keys)],
+        draw.normal(size=(len(keys), dim)),
+        draw.integers(0, TAGS, len(keys)),
+        lengths,
     )
-    crf.fit(examples, None, math.inf)
+    fit(crf, examples, None, math.inf)
     return crf
 
 

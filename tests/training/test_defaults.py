@@ -94,6 +94,9 @@ def test_the_choice_is_said_in_a_sentence_and_nothing_where_all_is_given() -> No
     )
     texts = choose_by_size(load_config(), 100, 1400, "text").reason
     assert texts == reason.replace("sentences", "texts")
+    assert choose_by_size(load_config(), 100, 1400, uncut=100).reason == reason
+    cut = choose_by_size(load_config(), 100, 1400, uncut=99).reason
+    assert cut == reason.replace("100 sentences", "99 sentences in 100 windows")
     options = [*(f"train.{name}=1" for name in NAMES), "embeddings.affix_dim=3"]
     options += [
         "train.bptt=3",

@@ -15,6 +15,7 @@ import tagkit
 from tagkit.config import DataConfig
 from tagkit.errors import Interrupted
 from tagkit.inference.score import gold_split
+from tagkit.models import feature_crf
 from tagkit.nn.heads.feature_crf import SHARES, FeatureCrf
 from tagkit.training import feature_share
 from tagkit.training.distributed import Processes
@@ -150,8 +151,8 @@ def test_a_stopped_run_goes_on_with_the_crf_that_it_had(
     whole, stopped = train(tiny.config(tmp_path / "whole", *options)), tmp_path / "stopped"
     with pytest.raises(Interrupted):
         train(tiny.config(stopped, *options), listener := StopAt(3), stop=listener.stop)
-    fit = FeatureCrf.fit
-    monkeypatch.setattr(FeatureCrf, "fit", halved)
+    fit = feature_crf.fit
+    monkeypatch.setattr(feature_crf, "fit", halved)
     resumed = train(tiny.config(stopped, *options), resume=True)
     for name, tensor in whole.predictor.model.state_dict().items():
         if name.startswith("feature_crf"):

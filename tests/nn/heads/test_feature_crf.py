@@ -4,10 +4,11 @@ import itertools
 import math
 from collections import Counter
 from copy import deepcopy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 import torch
 from hypothesis import given
@@ -16,19 +17,36 @@ from torch import Tensor
 
 from tagkit.nn import optimizers
 from tagkit.nn.crf.chain import Chain, viterbi
-from tagkit.nn.heads.feature_crf import Examples, FeatureCrf
+from tagkit.nn.heads.feature_crf import FeatureCrf, Ids
+from tagkit.nn.heads.feature_crf_fit import Examples, Features, Floats, _Corpus, _pairs, fit
 
 TAGS, KINDS, DIM = 3, 6, 2
 Weights = dict[tuple[int, int], Tensor]  # by feature and tag
 
 
-def examples(seed: int = 1, *, count: int = 12, dim: int = 0) -> Examples:
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """As `Examples`, with the features of each token as they are: (tokens, features)."""
+
+    keys: Ids
+    vectors: Floats
+    tags: Ids
+    lengths: Ids
+    weights: npt.NDArray[np.float32] | None = None
+
+    def grouped(self, *groups: slice) -> Examples:
+        """What is learnt from, with these groups of features; with one of all by default."""
+        features = [Features.of(self.keys[:, group]) for group in groups or (slice(None),)]
+        return Examples(features, self.vectors, self.tags, self.lengths, self.weights)
+
+
+def examples(seed: int = 1, *, count: int = 12, dim: int = 0) -> Corpus:
     """Sentences of at most four tokens of two features; the first tells the tag mostly."""
     draw = np.random.default_rng(seed)
     lengths = draw.integers(1, 5, count)
     keys = draw.integers([0, 100], [KINDS, 100 + KINDS], (int(lengths.sum()), 2))
     tags = (keys[:, 0] + draw.integers(0, 5, len(keys)) // 4) % TAGS
-    return Examples(keys, draw.normal(size=(len(keys), dim)), tags, lengths)
+    return Corpus(keys, draw.normal(size=(len(keys), dim)), tags, lengths)
 
 
 def model(*, weights: int = 100, dim: int = 0) -> FeatureCrf:
@@ -38,7 +56,7 @@ def model(*, weights: int = 100, dim: int = 0) -> FeatureCrf:
 @cache
 def fitted(dim: int = 0) -> FeatureCrf:
     crf = model(dim=dim)
-    crf.fit(examples(dim=dim), None, math.inf)
+    fit(crf, examples(dim=dim).grouped(), None, math.inf)
     return crf
 
 
@@ -46,7 +64,7 @@ def mask_of(lengths: list[int]) -> Tensor:
     return torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]
 
 
-def chain(crf: FeatureCrf, found: Examples, lengths: list[int] | None = None) -> Chain:
+def chain(crf: FeatureCrf, found: Corpus, lengths: list[int] | None = None) -> Chain:
     """The chain of sentences whose tokens have these features and vectors, and no others."""
     lengths = found.lengths.tolist() if lengths is None else lengths
     scores = crf.scores(found.keys)  # (tokens, tags)
@@ -69,7 +87,7 @@ def windows(vectors: Tensor, start: int, end: int) -> Tensor:
 
 
 def penalised_loss(
-    found: Examples,
+    found: Corpus,
     table: Weights,
     steps: Tensor,
     of_vectors: Tensor,
@@ -141,7 +159,7 @@ def test_the_weights_are_those_at_which_the_enumerated_penalised_loss_is_smalles
         weights = np.random.default_rng(3).uniform(0.1, 2, len(found.lengths))
         found = replace(found, weights=weights.astype(np.float32))
     crf = model(dim=found.vectors.shape[1])
-    crf.fit(found, tag_weights, math.inf)
+    fit(crf, found.grouped(), tag_weights, math.inf)
     squares = (found.vectors**2).sum(1).mean()
     table, steps, of_vectors = parameters(crf, (4.5 / squares) ** 0.5 if squares else 1.0)
     leaves = [each.requires_grad_() for each in (*table.values(), steps, of_vectors)]
@@ -174,7 +192,7 @@ def test_scores_are_sums_of_the_weights_of_features_and_of_vectors() -> None:
 
 def test_it_learns_what_the_first_feature_tells() -> None:
     crf, found = model(), examples(7, count=40)
-    crf.fit(examples(count=100), None, math.inf)
+    fit(crf, examples(count=100).grouped(), None, math.inf)
     paths = viterbi(chain(crf, found))[0][mask_of(found.lengths.tolist())]
     assert (paths.numpy() == found.keys[:, 0] % TAGS).mean() > 0.9
 
@@ -196,7 +214,7 @@ def test_features_that_training_never_saw_with_a_tag_have_no_weight() -> None:
 
 def test_of_more_pairs_than_there_are_weights_the_most_frequent_are_kept() -> None:
     crf, found = model(weights=5), examples()
-    crf.fit(found, None, math.inf)
+    fit(crf, found.grouped(), None, math.inf)
     together = Counter(
         (key, tag)
         for keys, tag in zip(found.keys.tolist(), found.tags.tolist(), strict=True)
@@ -214,7 +232,7 @@ def test_a_sentence_gets_the_same_scores_alone_and_in_a_batch_whatever_vectors_a
     together, start = chain(crf, found), 0
     for row, length in enumerate(found.lengths.tolist()):
         own = slice(start, start + length)
-        alone = Examples(found.keys[own], found.vectors[own], found.tags[own], np.array([length]))
+        alone = Corpus(found.keys[own], found.vectors[own], found.tags[own], np.array([length]))
         torch.testing.assert_close(chain(crf, alone).emissions[0], together.emissions[row, :length])
         assert not together.emissions[row, length:].any()
         start += length
@@ -223,7 +241,7 @@ def test_a_sentence_gets_the_same_scores_alone_and_in_a_batch_whatever_vectors_a
 @given(st.lists(st.lists(st.integers(-5, 120), min_size=1, max_size=4), min_size=1, max_size=5))
 def test_whatever_the_features_the_scores_are_numbers(tokens: list[list[int]]) -> None:
     keys = np.array([token[0] for token in tokens])[:, None]
-    found = Examples(keys, np.zeros((len(keys), 0)), keys[:, 0], np.array([len(keys)]))
+    found = Corpus(keys, np.zeros((len(keys), 0)), keys[:, 0], np.array([len(keys)]))
     assert bool(chain(fitted(), found).emissions.isfinite().all())
 
 
@@ -244,9 +262,40 @@ def test_the_same_corpus_gives_the_same_weights_to_the_last_bit() -> None:
         assert torch.equal(tensor, again.state_dict()[name])
 
 
+@pytest.mark.parametrize("case", ["plain", "weights of tags"])
+def test_weights_are_the_same_however_features_are_grouped(case: str) -> None:
+    found = examples(count=30, dim=DIM)
+    tag_weights = torch.tensor([0.5, 1.0, 2.0]) if case == "weights of tags" else None
+    fitted_ = []
+    for groups in [(slice(None),), (slice(0, 1), slice(1, 2))]:
+        crf = model(dim=DIM, weights=20)  # not all pairs of a feature and a tag have one
+        fit(crf, found.grouped(*groups), tag_weights, math.inf)
+        fitted_.append(crf.state_dict())
+    for name, tensor in fitted_[0].items():
+        torch.testing.assert_close(tensor, fitted_[1][name], atol=1e-5, rtol=1e-5)
+    assert fitted_[0]["weights"].all()
+
+
+def test_what_is_learnt_from_grows_with_distinct_values_and_not_with_tokens() -> None:
+    found, entries = examples(), []
+    for times in (1, 50):
+        crf = model()
+        many = replace(
+            found,
+            keys=np.tile(found.keys, (times, 1)),
+            vectors=np.tile(found.vectors, (times, 1)),
+            tags=np.tile(found.tags, times),
+            lengths=np.tile(found.lengths, times),
+        ).grouped()
+        crf.place(*_pairs(many, TAGS, len(crf.keys)))
+        corpus = _Corpus.of(crf, many, torch.from_numpy(many.vectors), None)
+        entries.append((len(corpus.entries), corpus.rows))
+    assert entries[0] == entries[1]
+
+
 def test_a_corpus_of_one_tag_is_learnt_too() -> None:
     crf, found = FeatureCrf(weights=50, tags=1, dim=0), examples()
-    crf.fit(replace(found, tags=np.zeros_like(found.tags)), None, math.inf)
+    fit(crf, replace(found, tags=np.zeros_like(found.tags)).grouped(), None, math.inf)
     assert bool(torch.isfinite(crf.weights).all())
 
 
@@ -260,7 +309,7 @@ def test_a_search_that_time_ends_within_a_few_steps_leaves_no_weights(
     monkeypatch.setattr(optimizers.time, "monotonic", lambda: float(next(calls)))
     crf = model(dim=DIM)
     assert not crf.is_fitted
-    crf.fit(examples(30, dim=DIM), None, evaluations + 0.5)
+    fit(crf, examples(30, dim=DIM).grouped(), None, evaluations + 0.5)
     assert crf.is_fitted == is_kept
     assert bool(crf.transitions.any()) == is_kept
 
@@ -269,6 +318,6 @@ def test_a_search_that_time_ends_within_a_few_steps_leaves_no_weights(
 def test_weights_of_vectors_of_any_length_are_numbers(factor: float) -> None:
     found = examples(5, dim=DIM)
     crf = model(dim=DIM)
-    crf.fit(replace(found, vectors=found.vectors * factor), None, math.inf)
+    fit(crf, replace(found, vectors=found.vectors * factor).grouped(), None, math.inf)
     for name, tensor in crf.state_dict().items():
         assert bool(tensor.isfinite().all()), name
