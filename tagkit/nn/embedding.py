@@ -197,11 +197,15 @@ class CharEncoder(nn.Module):
         filled = [group != 0 for group in char_ids]
         ids = torch.cat([group[real] for group, real in zip(char_ids, filled, strict=True)])
         packing = Packing.of(torch.cat([real.sum(1) for real in filled]).numpy())
-        # (chars,) -> (chars, dim) -> (directions, chars, hidden)
-        inputs = self.dropout(self.embedding(ids[packing.tokens]))
+        chosen = ids[packing.tokens]
+        rows = self.embedding.weight  # (all characters, dim), of which the batch reads each often
+        if self.dropout.p or len(rows) > len(chosen):
+            # A row of its own for each: (chars, dim)
+            rows, chosen = self.dropout(self.embedding(chosen)), torch.arange(len(chosen))
         # In bf16 products this small gain nothing, and the casts take as long as they do.
         with torch.autocast("cpu", enabled=False):
-            states = packed(inputs, packing, (self.layer.forwards, self.layer.backwards))
+            # (directions, chars, hidden)
+            states = packed(rows, chosen, packing, (self.layer.forwards, self.layer.backwards))
         # Each direction is in its own reading order, so both end at a word's last step.
         ahead, back = states.index_select(1, packing.last)  # (words, hidden) each
         return merge_directions(ahead, back, self.layer.merge)

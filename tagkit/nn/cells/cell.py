@@ -118,10 +118,11 @@ class Cell:
         name: as the console writes it.
         build: number of inputs, of hidden units, and options -> a network with fresh weights. The
             random draws and their order are the same in every version, as a seed promises.
-        train_packed: states over packed sequences in training, (tokens, inputs) and the networks of
-            both directions -> (directions, tokens, hidden); None where the network itself is used.
+        train_packed: states over packed sequences in training: (rows, inputs), the (tokens,) row of
+            each token, and the networks of both directions -> (directions, tokens, hidden); None
+            where the network itself is used.
     """
 
     name: str
     build: Callable[[int, int, CellOptions], Network]
-    train_packed: Callable[[Tensor, Packing, Sequence[Network]], Tensor] | None = None
+    train_packed: Callable[[Tensor, Tensor, Packing, Sequence[Network]], Tensor] | None = None

@@ -29,38 +29,54 @@ from tagkit.nn.cells.cell import Network
 from tagkit.nn.packing import Packing
 
 
-def packed_states(inputs: Tensor, packing: Packing, networks: Sequence[Network]) -> Tensor:
+def packed_states(
+    rows: Tensor, chosen: Tensor, packing: Packing, networks: Sequence[Network]
+) -> Tensor:
     """States of each direction at every token.
 
     Args:
-        inputs: (tokens, inputs), packed.
+        rows: (rows, inputs): what tokens read, such as the embeddings of all characters. W x + b is
+            computed for each row, however many tokens read it.
+        chosen: (tokens,) which row each token reads, packed.
         packing: of the tokens.
         networks: of one layer each: the forward direction and, if there are two, the backward one.
 
     Returns:
         (directions, tokens, hidden), each direction packed in its own reading order.
     """
-    weights = [weight for network in networks for weight in network.parameters()]
-    states: Tensor = _PackedLSTM.apply(inputs, packing, *weights)  # type: ignore[no-untyped-call]
+    weights: list[Tensor] = []
+    for network in networks:
+        weights += network.parameters()
+    # One sigmoid serves all gates, which on a CPU is six times as fast as tanh, if the sums of g,
+    # the third of them in torch's order, are doubled.
+    doubled = weights[0].new_ones(4, weights[1].shape[1])
+    doubled[2] = 2
+    doubled = doubled.flatten()
+    # Four parameters of each direction, (directions, 4 x hidden, inputs or hidden) and biases. The
+    # biases are multiplied before they are added: torch makes what a sum passes on the gradient of
+    # both, and would add to it in place for each.
+    w, u = (torch.stack(weights[kind::4]) * doubled.unsqueeze(1) for kind in (0, 1))
+    of_input, of_hidden = (torch.stack(weights[kind::4]) * doubled for kind in (2, 3))
+    bias = (of_input + of_hidden).unsqueeze(1)
+    # (directions, rows, inputs) x (directions, inputs, 4 x hidden)
+    sums = torch.baddbmm(bias, rows.expand(len(w), *rows.shape), w.transpose(1, 2))
+    states: Tensor = _PackedLSTM.apply(sums, u, chosen, packing)  # type: ignore[no-untyped-call]
     return states
 
 
 class _PackedLSTM(torch.autograd.Function):
+    """States from the rows' sums and the weights U, those of g doubled in both."""
+
     @staticmethod
-    def forward(ctx: Any, inputs: Tensor, packing: Packing, *weights: Tensor) -> Tensor:
-        # Four parameters of each direction: (directions, 4 x hidden, inputs or hidden), and biases.
-        w, u, of_input, of_hidden = (torch.stack(weights[kind::4]) for kind in range(4))
-        bias = of_input + of_hidden
-        hidden = u.shape[2]
-        # One sigmoid then serves all gates, which on a CPU is six times as fast as tanh.
-        for rows in (w, u, bias):
-            _of_new(rows).mul_(2)
-        # (tokens, inputs) -> (directions, tokens, inputs), each in its own reading order
-        read = inputs.unsqueeze(0)
-        if len(w) == 2:
-            read = torch.stack((inputs, inputs.index_select(0, packing.mirrored)))
+    def forward(ctx: Any, sums: Tensor, u: Tensor, chosen: Tensor, packing: Packing) -> Tensor:
+        directions, _, width = sums.shape
+        hidden = width // 4
+        # Each direction's in its own reading order.
+        read = (chosen, chosen.index_select(0, packing.mirrored))[:directions]
         # (directions, tokens, 4 x hidden), turned into gates in place
-        gates = torch.baddbmm(bias.unsqueeze(1), read, w.transpose(1, 2))
+        gates = sums.new_empty(directions, len(chosen), width)
+        for own, of_direction, rows in zip(gates, sums, read, strict=True):
+            torch.index_select(of_direction, 0, rows, out=own)
         memory = gates.new_empty(*gates.shape[:2], hidden)  # c
         squashed = torch.empty_like(memory)  # tanh(c)
         states = torch.empty_like(memory)  # h
@@ -84,14 +100,14 @@ class _PackedLSTM(torch.autograd.Function):
             tanh_c.sigmoid_().mul_(2).sub_(1)
             torch.mul(tanh_c, out, out=h)
             before = h, c
-        ctx.save_for_backward(read, gates, memory, squashed, states, w, u)
-        ctx.packing = packing
+        ctx.save_for_backward(gates, memory, squashed, states, u)
+        ctx.packing, ctx.read, ctx.rows = packing, read, sums.shape[1]
         return states
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        read, gates, memory, squashed, states, w, u = ctx.saved_tensors
+        gates, memory, squashed, states, u = ctx.saved_tensors
         packing: Packing = ctx.packing
         directions, tokens, hidden = states.shape
         first = packing.counts[0]
@@ -118,7 +134,7 @@ class _PackedLSTM(torch.autograd.Function):
             zip(*(part.split_with_sizes(packing.counts, dim=1) for part in parts), strict=True)
         )
         for t in range(len(steps) - 1, -1, -1):
-            d_above, by_memory, forgotten, d_sums, of_three, of_last = steps[t]
+            d_above, by_memory, forgotten, d_gates, of_three, of_last = steps[t]
             running = d_above.shape[1]
             dh, dc = d_state[:, :running], d_memory[:, :running]
             dh.add_(d_above)
@@ -129,25 +145,12 @@ class _PackedLSTM(torch.autograd.Function):
             if t:
                 dc.mul_(forgotten)
                 # (directions, running, 4 x hidden) x (directions, 4 x hidden, hidden)
-                torch.baddbmm(dh, d_sums, u, beta=0, out=dh)
-        # (directions, tokens, 4 x hidden) x (directions, 4 x hidden, inputs)
-        d_read = torch.bmm(slope, w)
-        d_inputs = d_read[0]
-        if directions == 2:
-            d_inputs = d_inputs.add_(d_read[1].index_select(0, packing.mirrored))
-        # (directions, 4 x hidden, tokens) x (directions, tokens, inputs), and x (.., hidden)
-        sums = slope.transpose(1, 2)
-        d_w = torch.bmm(sums, read)
-        d_u = torch.bmm(sums[:, :, first:], states.index_select(1, packing.before))
-        d_bias = slope.sum(1)
-        for rows in (d_w, d_u, d_bias):
-            _of_new(rows).mul_(2)
-        # A copy: torch makes what it is given the parameters' gradients, and adds to it in place.
-        of_biases = d_bias, d_bias.clone()
-        by_direction = (part for parts in zip(d_w, d_u, *of_biases, strict=True) for part in parts)
-        return d_inputs, None, *by_direction
-
-
-def _of_new(rows: Tensor) -> Tensor:
-    """The rows of the new content g, the third of four gates in torch's order."""
-    return rows.chunk(4, dim=1)[2]
+                torch.baddbmm(dh, d_gates, u, beta=0, out=dh)
+        # (directions, rows, 4 x hidden): what a row's tokens add up to
+        d_sums = slope.new_zeros(directions, ctx.rows, 4 * hidden)
+        for own, of_tokens, rows in zip(d_sums, slope, ctx.read, strict=True):
+            own.index_add_(0, rows, of_tokens)
+        # (directions, hidden, tokens) x (directions, tokens, 4 x hidden): faster than the transpose
+        earlier = states.index_select(1, packing.before)
+        d_u = torch.bmm(earlier.transpose(1, 2), slope[:, first:]).transpose(1, 2)
+        return d_sums, d_u, None, None

@@ -33,7 +33,7 @@ def test_states_and_gradients_are_those_of_torchs_lstm_sequence_by_sequence(
     layers, packing = networks(directions), Packing.of(np.array(lengths))
     weights = [weight for layer in layers for weight in layer.parameters()]
     inputs = torch.randn(sum(lengths), 3, dtype=torch.float64, requires_grad=True)
-    states = packed_states(inputs[packing.tokens], packing, layers)
+    states = packed_states(inputs, packing.tokens, packing, layers)
     expected = reference(inputs, lengths, layers)[:, packing.tokens]
     torch.testing.assert_close(states, expected)
     above = torch.randn_like(states)
@@ -45,7 +45,26 @@ def test_states_and_gradients_are_those_of_torchs_lstm_sequence_by_sequence(
 def test_gradients_are_those_of_finite_differences() -> None:
     layers, packing = networks(2), Packing.of(np.array([2, 4, 1]))
     inputs = torch.randn(7, 3, dtype=torch.float64, requires_grad=True)
-    assert torch.autograd.gradcheck(lambda given: packed_states(given, packing, layers), inputs)
+    assert torch.autograd.gradcheck(
+        lambda given: packed_states(given, packing.tokens, packing, layers), inputs
+    )
+
+
+def test_a_row_that_several_tokens_read_has_the_sum_of_their_gradients() -> None:
+    layers, packing = networks(2), Packing.of(np.array([2, 4, 1]))
+    rows = torch.randn(3, 3, dtype=torch.float64, requires_grad=True)
+    chosen = torch.tensor([2, 0, 0, 2, 0, 2, 2])  # row 1 is read by none
+    each = rows[chosen].detach().requires_grad_()
+    states = packed_states(rows, chosen, packing, layers)
+    torch.testing.assert_close(states, packed_states(each, torch.arange(7), packing, layers))
+    above = torch.randn_like(states)
+    weights = [weight for layer in layers for weight in layer.parameters()]
+    found = torch.autograd.grad((states * above).sum(), [rows, *weights])
+    states = packed_states(each, torch.arange(7), packing, layers)
+    by_token, *wanted = torch.autograd.grad((states * above).sum(), [each, *weights])
+    by_row = torch.zeros_like(rows).index_add(0, chosen, by_token)
+    torch.testing.assert_close(found, (by_row, *wanted))
+    assert not found[0][1].any()
 
 
 def test_states_stay_finite_and_saturated_where_sums_are_large() -> None:
@@ -54,7 +73,7 @@ def test_states_stay_finite_and_saturated_where_sums_are_large() -> None:
         for weight in layers[0].parameters():
             weight.mul_(1e4)
     inputs = torch.randn(3, 3, dtype=torch.float64, requires_grad=True)
-    states = packed_states(inputs, packing, layers)
+    states = packed_states(inputs, packing.tokens, packing, layers)
     states.sum().backward()
     assert states.abs().max() <= 1
     assert inputs.grad is not None
@@ -64,9 +83,10 @@ def test_states_stay_finite_and_saturated_where_sums_are_large() -> None:
 def test_gradients_of_several_batches_add_up() -> None:
     # torch adds to what it was given in place: no two parameters may have been given the same.
     layers, packing = networks(2), Packing.of(np.array([3, 1]))
+    rows = torch.ones(4, 3, dtype=torch.float64)
     for _ in range(2):
-        packed_states(torch.ones(4, 3, dtype=torch.float64), packing, layers).sum().backward()
+        packed_states(rows, packing.tokens, packing, layers).sum().backward()
     twice = [weight.grad for layer in layers for weight in layer.parameters()]
-    packed = packed_states(torch.ones(4, 3, dtype=torch.float64), packing, layers).sum()
+    packed = packed_states(rows, packing.tokens, packing, layers).sum()
     once = torch.autograd.grad(packed, [w for layer in layers for w in layer.parameters()])
     torch.testing.assert_close(twice, [2 * gradient for gradient in once])
