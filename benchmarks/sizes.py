@@ -166,8 +166,14 @@ def _resolved(config: Config) -> dict[str, Any]:
 
 def trials(arguments: argparse.Namespace) -> Iterator[Trial]:
     """The runs of the grid, small sizes first."""
+    names = arguments.corpora or [*CORPORA]
+    if arguments.rest:
+        empty = [name for name in names if not read_parts(name, arguments.data).rest]
+        for name in empty:
+            print(f"{name}: left out, all of its dev selects epochs", file=sys.stderr)
+        names = [name for name in names if name not in empty]
     for size in arguments.sizes:
-        for name in arguments.corpora or CORPORA:
+        for name in names:
             if not has_size(read_parts(name, arguments.data), size):
                 continue
             for vectors in arguments.vectors:

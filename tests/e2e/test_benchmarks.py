@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from xml.etree import ElementTree
 
@@ -151,6 +152,21 @@ def test_runs_that_are_in_the_file_are_not_repeated(script: Any, tmp_path: Path)
     other = module.Trial("gdt", "50", "none", 1, "default", ("train.lr=1",))
     with pytest.raises(SystemExit, match="the setting default is there with no options"):
         module.still_to_do([other], path, scored="")
+
+
+def test_a_corpus_whose_dev_has_no_rest_is_left_out_before_it_is_trained_on(
+    script: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    module = script("sizes")
+    parts = {"wnut17": SimpleNamespace(train=range(60), rest=()),
+             "ewt": SimpleNamespace(train=range(60), rest=(1,))}  # fmt: skip
+    monkeypatch.setattr(module, "read_parts", lambda name, _: parts[name])
+    asked = SimpleNamespace(corpora=[*parts], sizes=["50"], vectors=["none"], setting=None,
+                            seeds=[1], data=tmp_path, rest=True)  # fmt: skip
+    assert [trial.corpus for trial in module.trials(asked)] == ["ewt"]
+    assert capsys.readouterr().err == "wnut17: left out, all of its dev selects epochs\n"
+    asked.rest = False
+    assert [trial.corpus for trial in module.trials(asked)] == ["wnut17", "ewt"]
 
 
 def test_a_table_has_means_and_deviations_over_seeds(script: Any, tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ class Features:
     def of(cls, keys: Ids) -> "Features":
         """The distinct rows of (tokens, features)."""
         distinct, items = np.unique(keys, axis=0, return_inverse=True)
-        return cls(distinct, items)
+        return cls(distinct, items.ravel())  # in NumPy 2.0 they are a column
 
 
 @dataclass(frozen=True, slots=True)
