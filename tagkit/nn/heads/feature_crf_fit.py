@@ -96,7 +96,7 @@ def fit(
     corpus = _Corpus.of(crf, examples, vectors * scale, tag_weights)
     learnt = [
         torch.zeros(shape, dtype=torch.float64, requires_grad=True)
-        for shape in ((len(keys),), (total, total), (corpus.windows.shape[1], total))
+        for shape in ((len(keys),), (total, total), crf.vector_weights.shape)
     ]
 
     def loss() -> Tensor:
@@ -126,7 +126,7 @@ class _Loss(torch.autograd.Function):
 
 @dataclass(frozen=True, slots=True)
 class _Corpus:
-    """What the loss is computed from. A cell is a place in a batch, of a token or of padding.
+    """What the loss is computed from.
 
     Attributes:
         batches: of all sentences.
@@ -134,16 +134,12 @@ class _Corpus:
             values of all groups of features, one group after another.
         numbers: (entries,) which weight that is.
         rows: number of rows.
-        items: for each group the (cells,) row that a cell has.
-        windows: (cells, 3 x dim) vectors before, at and after its token.
     """
 
     batches: "list[_Batch]"
     entries: Tensor
     numbers: Tensor
     rows: int
-    items: list[Tensor]
-    windows: Tensor
 
     @classmethod
     def of(
@@ -157,22 +153,19 @@ class _Corpus:
             vectors: (tokens, dim) of the same, at their length in the loss.
             tag_weights: as of `fit`.
         """
-        batches = _batches(examples, tag_weights)
-        places = torch.cat([batch.places.flatten() for batch in batches])  # (cells,)
         entries, numbers, items, first = [], [], [], 0
         for group in examples.features:
             own, found = crf.entries(group.keys)
-            entries.append(own + first * len(crf.transitions))
-            numbers.append(found)
-            items.append(torch.from_numpy(group.items)[places] + first)
+            # Half the memory of 64 bits, where there are millions.
+            entries.append((own + first * len(crf.transitions)).astype(np.int32))
+            numbers.append(found.astype(np.int32))
+            items.append(torch.from_numpy(group.items + first))
             first += len(group.keys)
         return cls(
-            batches=batches,
+            batches=_batches(examples, items, _windows(vectors, examples.lengths), tag_weights),
             entries=torch.from_numpy(np.concatenate(entries)),
             numbers=torch.from_numpy(np.concatenate(numbers)),
             rows=first,
-            items=items,
-            windows=_windows(vectors, examples.lengths)[places],
         )
 
     def loss_and_slopes(
@@ -180,30 +173,29 @@ class _Corpus:
     ) -> tuple[Tensor, list[Tensor]]:
         """The penalised loss, and its gradient by each argument.
 
-        No graph is kept: of 4,000 sentences it would hold some hundred megabytes.
+        Batch by batch: scores of all tokens at once, and the graph of the loss, would take some
+        hundred megabytes with 4,000 sentences.
         """
         learnt, total = (weights, steps, of_vectors), len(steps)
         # (entries,) -> (rows x tags,) -> (rows, tags): what each row adds to its cells
         scores = weights.new_zeros(self.rows * total)
         scores.index_add_(0, self.entries, weights.index_select(0, self.numbers))
         scores = scores.view(self.rows, total)
-        emissions = scores.index_select(0, self.items[0])  # (cells, tags)
-        for rows in self.items[1:]:
-            emissions += scores.index_select(0, rows)
-        emissions.addmm_(self.windows, of_vectors)
+        of_scores = torch.zeros_like(scores)
         loss = _PENALTY * torch.stack([(each**2).sum() for each in learnt]).sum()
         slopes = [2 * _PENALTY * each for each in learnt]
-        sizes = [batch.places.numel() for batch in self.batches]
-        for batch, own in zip(self.batches, torch.split(emissions, sizes), strict=True):
-            value, of_own, of_steps = batch.loss_and_slopes(own, steps)
+        for batch in self.batches:
+            emissions = scores.index_select(0, batch.items[0])  # (batch x time, tags)
+            for rows in batch.items[1:]:
+                emissions += scores.index_select(0, rows)
+            emissions.addmm_(batch.windows, of_vectors)
+            value, of_emissions, of_steps = batch.loss_and_slopes(emissions, steps)
             loss += value
             slopes[1] += of_steps
-            own.copy_(of_own)  # from here on `emissions` is the gradient of this batch's
-        scores.zero_()
-        for rows in self.items:
-            scores.index_add_(0, rows, emissions)
-        slopes[0].index_add_(0, self.numbers, scores.flatten().index_select(0, self.entries))
-        slopes[2].addmm_(self.windows.t(), emissions)
+            for rows in batch.items:
+                of_scores.index_add_(0, rows, of_emissions)
+            slopes[2].addmm_(batch.windows.t(), of_emissions)
+        slopes[0].index_add_(0, self.numbers, of_scores.flatten().index_select(0, self.entries))
         return loss, slopes
 
 
@@ -212,14 +204,17 @@ class _Batch:
     """Sentences of similar length.
 
     Attributes:
-        places: (batch, time) number of each token among those of the corpus; 0 on padding.
+        items: for each group of features the (batch x time,) row that a token has; on padding that
+            of the corpus's first token.
+        windows: (batch x time, 3 x dim) vectors before, at and after a token; likewise.
         mask: (batch, time) bool.
         tags: (batch, time) gold tag ids.
         weights: (batch,) of the loss of each.
         tag_weights: as of `fit`.
     """
 
-    places: Tensor
+    items: list[Tensor]
+    windows: Tensor
     mask: Tensor
     tags: Tensor
     weights: Tensor
@@ -247,7 +242,17 @@ class _Batch:
         return (each * self.weights).sum()
 
 
-def _batches(examples: Examples, tag_weights: Tensor | None) -> list[_Batch]:
+def _batches(
+    examples: Examples, items: Sequence[Tensor], windows: Tensor, tag_weights: Tensor | None
+) -> list[_Batch]:
+    """All sentences, those of similar length together.
+
+    Args:
+        examples: the corpus.
+        items: (tokens,) rows of each group of features.
+        windows: (tokens, 3 x dim).
+        tag_weights: as of `fit`.
+    """
     lengths = examples.lengths
     starts = np.cumsum(lengths) - lengths
     order = np.argsort(lengths, kind="stable")
@@ -258,9 +263,11 @@ def _batches(examples: Examples, tag_weights: Tensor | None) -> list[_Batch]:
         mask = steps < lengths[own, None]  # (time,) < (batch, 1) -> (batch, time)
         places = np.where(mask, starts[own, None] + steps, 0)
         weights = np.ones(len(own)) if examples.weights is None else examples.weights[own]
+        tokens = torch.from_numpy(places.ravel())
         found.append(
             _Batch(
-                places=torch.from_numpy(places),
+                items=[each[tokens] for each in items],
+                windows=windows[tokens],
                 mask=torch.from_numpy(mask),
                 tags=torch.from_numpy(examples.tags[places]),
                 weights=torch.from_numpy(weights.astype(np.float64)),
