@@ -199,7 +199,7 @@ class CharEncoder(nn.Module):
         packing = Packing.of(torch.cat([real.sum(1) for real in filled]).numpy())
         chosen = ids[packing.tokens]
         rows = self.embedding.weight  # (all characters, dim), of which the batch reads each often
-        if self.dropout.p or len(rows) > len(chosen):
+        if (self.training and self.dropout.p) or len(rows) > len(chosen):
             # A row of its own for each: (chars, dim)
             rows, chosen = self.dropout(self.embedding(chosen)), torch.arange(len(chosen))
         # In bf16 products this small gain nothing, and the casts take as long as they do.

@@ -29,6 +29,9 @@ def without_compiler(
 
 
 _LBFGS = without_compiler(torch.optim.LBFGS)
+# Steps that L-BFGS remembers: torch's default, unless that takes more numbers than these (128 MB).
+# 3 to 20 are usual (Nocedal and Wright 2006, section 7.2).
+_MOST_REMEMBERED, _LEAST_REMEMBERED, _HISTORY = 100, 5, 2**24
 
 
 class _TimeIsOverError(Exception):
@@ -62,7 +65,12 @@ def minimize(
         max_seconds: after which the weights with the smallest loss until then are kept; infinite
             for a result that does not depend on the clock.
     """
-    search = _LBFGS(weights, max_iter=max_steps, line_search_fn="strong_wolfe")
+    # Each step that is remembered takes two numbers a weight.
+    count = sum(each.numel() for each in weights)
+    history = min(_MOST_REMEMBERED, max(_LEAST_REMEMBERED, _HISTORY // (2 * max(1, count))))
+    search = _LBFGS(
+        weights, max_iter=max_steps, history_size=history, line_search_fn="strong_wolfe"
+    )
     ends_s = time.monotonic() + max_seconds
     smallest, best = math.inf, [each.detach().clone() for each in weights]
     evaluations = 0

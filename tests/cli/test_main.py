@@ -3,6 +3,7 @@
 import os
 import platform
 import re
+import statistics
 import subprocess
 import sys
 import time
@@ -23,7 +24,7 @@ def test_help_answers_in_under_0_4_seconds() -> None:
         start = time.perf_counter()
         subprocess.run(program, check=True, capture_output=True, timeout=20)
         times.append(time.perf_counter() - start)
-    assert min(times) < 0.4  # another process can only add to it
+    assert statistics.median(times) < 0.4
 
 
 def test_help_and_a_mistake_in_the_configuration_import_no_torch() -> None:

@@ -82,13 +82,35 @@ def test_a_words_vector_depends_on_all_of_its_characters_and_their_order() -> No
         assert not torch.allclose(vectors[0], vectors[row])
 
 
-def test_characters_are_dropped_in_training_alone() -> None:
+@pytest.mark.parametrize("times", [1, 3])  # fewer characters than there are, and more
+def test_characters_are_dropped_in_training_alone(times: int) -> None:
     expected = chars()
     torch.manual_seed(1)
     encoder = CharEncoder(chars=6, dim=4, **cell_of("lstm"), hidden=3, dropout=0.5)
-    words = [torch.tensor([[2, 3, 4], [5, 3, 0]])]
+    words = [torch.tensor([[2, 3, 4], [5, 3, 0]] * times)]
     assert not torch.equal(encoder(words), encoder(words))
     assert torch.equal(encoder.eval()(words), expected(words))
+
+
+@pytest.mark.parametrize(("alphabet", "dropout"), [(9, 0.0), (50, 0.0), (9, 1e-9)])
+def test_packed_words_have_the_vectors_and_gradients_of_padded_ones(
+    alphabet: int, dropout: float
+) -> None:
+    # 13 characters: more than an alphabet of 9 has, fewer than one of 50.
+    groups = [
+        torch.tensor([[1, 0], [2, 3]]),
+        torch.tensor([[4, 5, 6, 7], [8, 1, 1, 0], [1, 2, 3, 0]]),
+    ]
+    torch.manual_seed(1)
+    encoder = CharEncoder(chars=alphabet, dim=3, **cell_of("lstm"), hidden=2, dropout=dropout)
+    packed = encoder(groups)
+    padded = torch.cat([encoder._encode(group) for group in groups])
+    torch.testing.assert_close(packed, padded)
+    above, weights = torch.randn_like(padded), [*encoder.parameters()]
+    found, wanted = (torch.autograd.grad((v * above).sum(), weights) for v in (packed, padded))
+    torch.testing.assert_close(found, wanted)
+    assert not found[0][0].any()  # of padding
+    assert not found[0][9:].any()  # of characters that no word has
 
 
 def test_words_characters_and_features_stand_side_by_side() -> None:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
@@ -39,6 +40,23 @@ def value_of(weights: Tensor) -> float:
 @pytest.mark.parametrize("max_seconds", [60.0, math.inf])
 def test_the_least_value_is_found(max_seconds: float) -> None:
     torch.testing.assert_close(search(max_seconds)[0], LEAST, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize(("numbers", "remembered"), [(10**9, 100), (48, 8), (6, 5), (1, 5)])
+def test_many_weights_remember_fewer_steps(
+    monkeypatch: pytest.MonkeyPatch, numbers: int, remembered: int
+) -> None:
+    given: list[int] = []
+
+    class Recorded(optimizers._LBFGS):  # type: ignore[name-defined,misc]
+        def __init__(self, *arguments: Any, history_size: int, **more: Any) -> None:
+            given.append(history_size)
+            super().__init__(*arguments, history_size=history_size, **more)
+
+    monkeypatch.setattr(optimizers, "_HISTORY", numbers)
+    monkeypatch.setattr(optimizers, "_LBFGS", Recorded)
+    torch.testing.assert_close(search(math.inf)[0], LEAST, rtol=0, atol=1e-5)
+    assert given == [remembered]
 
 
 @pytest.mark.parametrize("calls", [1, 2, 3, 5])

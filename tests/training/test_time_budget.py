@@ -129,17 +129,21 @@ def test_a_run_uses_its_time_and_its_learning_rate_falls_to_the_end(
         f"data.{name}_file": str(TRAVEL / f"{name}.conll") for name in ("train", "dev", "test")
     }
     endless = ["train.max_epochs=100000", "train.patience=0", "train.max_minutes=0.15"]
-    began_s = time.monotonic()
-    trained = train(tiny.small(tmp_path, *endless, **files))
-    took_s = time.monotonic() - began_s
-    assert trained.ended == "time"
-    # Other processes can hold up the machine for a second or two, and a run that was held up ends
-    # before its rate is at zero: exact values are those by the steady clock below. Without the
-    # limit's schedule the rate would hardly have left its highest.
-    assert 9 - 3 < took_s < 9 + 6
-    assert len(rates) > 20
-    assert rates[-1] < 0.5 * max(rates)
-    assert rates[-1] == trained.epochs[-1].lr
+    missed = []
+    # A run that other processes hold up for a second ends with a rate above zero. Exact values
+    # are those by the steady clock below; here one run of three has to show the real one's.
+    for attempt in range(3):
+        rates.clear()
+        began_s = time.monotonic()
+        trained = train(tiny.small(tmp_path, *endless, **files), force=True)
+        took_s = time.monotonic() - began_s
+        assert trained.ended == "time"
+        assert len(rates) > 20
+        assert rates[-1] == trained.epochs[-1].lr
+        if 9 - 3 < took_s < 9 + 3 and rates[-1] < 0.05 * max(rates):
+            return
+        missed.append((attempt, took_s, rates[-1] / max(rates)))
+    raise AssertionError(missed)
 
 
 @pytest.fixture

@@ -319,7 +319,7 @@ def test_minutes_are_for_the_whole_search(tmp_path: Path) -> None:
     config = settings(tmp_path, "train.max_epochs=1000", "train.max_minutes=0.05",
                       "train.patience=0")  # fmt: skip
     tuned = tune(config, SPACES, trials=1000)
-    assert time.monotonic() - began < 30  # 1,000 trials without the limit: an hour
+    assert time.monotonic() - began < 10
     assert tuned.best.dev
 
 

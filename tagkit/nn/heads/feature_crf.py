@@ -96,11 +96,10 @@ class FeatureCrf(nn.Module):
         Args:
             keys: (items, features): a token's, or those of a word that all its tokens have.
         """
-        tags = len(self.transitions)
-        cells, rows = self.entries(keys)
-        assert self._table is not None
+        tags, table = len(self.transitions), self._known_table()
+        cells, rows = table.entries(keys, tags)
         # Sums of few numbers each, in float64; on the CPU, as the table is there.
-        found = np.bincount(cells, self._table.weights.numpy()[rows], len(keys) * tags)
+        found = np.bincount(cells, table.weights.numpy()[rows], len(keys) * tags)
         sums = torch.from_numpy(found.astype(np.float32)).to(self.weights.device)
         return sums.view(-1, tags)
 
@@ -148,9 +147,12 @@ class FeatureCrf(nn.Module):
         Args:
             keys: (items, features).
         """
+        return self._known_table().entries(keys, len(self.transitions))
+
+    def _known_table(self) -> "_Table":
         if self._table is None or self._table.keys is not self.keys:
             self._table = _Table(self.keys, self.tags, self.weights)
-        return self._table.entries(keys, len(self.transitions))
+        return self._table
 
 
 def _forget_table(crf: FeatureCrf, _: object) -> None:

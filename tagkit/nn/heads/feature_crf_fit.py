@@ -5,8 +5,8 @@ weights are found at once by L-BFGS, from 0 and without random numbers.
 
 A token has some 25 features, most of which its word alone decides, and a feature has weights for
 many tags: 4,000 sentences have 21 million pairs of a token and a weight. So what the features of a
-group score is computed once for each of the group's distinct values, of which there are a tenth as
-many pairs, and then read at each token.
+group score is computed once for each of the distinct values that a batch has, with 8 million pairs,
+and then read at each token.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ _PENALTY = 0.1
 _VECTOR_SQUARE, _LEAST_SQUARE = 4.5, 1e-30
 _MAX_STEPS = 30  # with 20 and with 100 dev scores are the same but for chance
 _MIN_STEPS = 20  # of a search that time ends: with 10 the network is better alone
-_SENTENCES = 64  # of similar length, of which log-partitions are computed at once
+_SENTENCES = 64  # of similar length, of which scores and log-partitions are computed at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,14 +93,14 @@ def fit(
     squares = float((vectors**2).sum(1).mean()) if vectors.shape[1] else 0.0
     # Squares of next to nothing would make a factor that float32 does not hold.
     scale = (_VECTOR_SQUARE / squares) ** 0.5 if squares > _LEAST_SQUARE else 1.0
-    corpus = _Corpus.of(crf, examples, vectors * scale, tag_weights)
+    batches = _batches(crf, examples, vectors * scale, tag_weights)
     learnt = [
         torch.zeros(shape, dtype=torch.float64, requires_grad=True)
         for shape in ((len(keys),), (total, total), crf.vector_weights.shape)
     ]
 
     def loss() -> Tensor:
-        found: Tensor = _Loss.apply(corpus, *learnt)  # type: ignore[no-untyped-call]
+        found: Tensor = _Loss.apply(batches, *learnt)  # type: ignore[no-untyped-call]
         return found
 
     search = minimize(learnt, loss, _MAX_STEPS, max_seconds)
@@ -114,8 +114,8 @@ class _Loss(torch.autograd.Function):
     """The penalised loss of a corpus, which finds its gradient together with its value."""
 
     @staticmethod
-    def forward(ctx: Any, corpus: "_Corpus", *learnt: Tensor) -> Tensor:
-        value, ctx.slopes = corpus.loss_and_slopes(*learnt)
+    def forward(ctx: Any, batches: "Sequence[_Batch]", *learnt: Tensor) -> Tensor:
+        value, ctx.slopes = _loss_and_slopes(batches, *learnt)
         return value
 
     @staticmethod
@@ -124,79 +124,36 @@ class _Loss(torch.autograd.Function):
         return None, *(grad * slope for slope in ctx.slopes)
 
 
-@dataclass(frozen=True, slots=True)
-class _Corpus:
-    """What the loss is computed from.
+def _loss_and_slopes(
+    batches: "Sequence[_Batch]", weights: Tensor, steps: Tensor, of_vectors: Tensor
+) -> tuple[Tensor, list[Tensor]]:
+    """The penalised loss, and its gradient by each of what is learnt.
 
-    Attributes:
-        batches: of all sentences.
-        entries: (entries,) row x tags + tag of each weight that a row has. Rows are the distinct
-            values of all groups of features, one group after another.
-        numbers: (entries,) which weight that is.
-        rows: number of rows.
+    Batch by batch: scores of all tokens at once, and the graph of the loss, would take some
+    hundred megabytes with 4,000 sentences.
     """
-
-    batches: "list[_Batch]"
-    entries: Tensor
-    numbers: Tensor
-    rows: int
-
-    @classmethod
-    def of(
-        cls, crf: FeatureCrf, examples: Examples, vectors: Tensor, tag_weights: Tensor | None
-    ) -> "_Corpus":
-        """The corpus as a CRF sees it that has been told which weights there are.
-
-        Args:
-            crf: of these weights.
-            examples: the training corpus.
-            vectors: (tokens, dim) of the same, at their length in the loss.
-            tag_weights: as of `fit`.
-        """
-        entries, numbers, items, first = [], [], [], 0
-        for group in examples.features:
-            own, found = crf.entries(group.keys)
-            # Half the memory of 64 bits, where there are millions.
-            entries.append((own + first * len(crf.transitions)).astype(np.int32))
-            numbers.append(found.astype(np.int32))
-            items.append(torch.from_numpy(group.items + first))
-            first += len(group.keys)
-        return cls(
-            batches=_batches(examples, items, _windows(vectors, examples.lengths), tag_weights),
-            entries=torch.from_numpy(np.concatenate(entries)),
-            numbers=torch.from_numpy(np.concatenate(numbers)),
-            rows=first,
-        )
-
-    def loss_and_slopes(
-        self, weights: Tensor, steps: Tensor, of_vectors: Tensor
-    ) -> tuple[Tensor, list[Tensor]]:
-        """The penalised loss, and its gradient by each argument.
-
-        Batch by batch: scores of all tokens at once, and the graph of the loss, would take some
-        hundred megabytes with 4,000 sentences.
-        """
-        learnt, total = (weights, steps, of_vectors), len(steps)
-        # (entries,) -> (rows x tags,) -> (rows, tags): what each row adds to its cells
-        scores = weights.new_zeros(self.rows * total)
-        scores.index_add_(0, self.entries, weights.index_select(0, self.numbers))
-        scores = scores.view(self.rows, total)
-        of_scores = torch.zeros_like(scores)
-        loss = _PENALTY * torch.stack([(each**2).sum() for each in learnt]).sum()
-        slopes = [2 * _PENALTY * each for each in learnt]
-        for batch in self.batches:
-            emissions = scores.index_select(0, batch.items[0])  # (batch x time, tags)
-            for rows in batch.items[1:]:
-                emissions += scores.index_select(0, rows)
-            emissions.addmm_(batch.windows, of_vectors)
-            value, of_emissions, of_steps = batch.loss_and_slopes(emissions, steps)
-            loss += value
-            slopes[1] += of_steps
-            for rows in batch.items:
-                of_scores.index_add_(0, rows, of_emissions)
-            slopes[2].addmm_(batch.windows.t(), of_emissions)
-        slopes[0].index_add_(0, self.numbers, of_scores.flatten().index_select(0, self.entries))
-        return loss, slopes
+    learnt, total = (weights, steps, of_vectors), len(steps)
+    loss = _PENALTY * torch.stack([(each**2).sum() for each in learnt]).sum()
+    slopes = [2 * _PENALTY * each for each in learnt]
+    for batch in batches:
+        # (entries,) -> (rows x tags,) -> (rows, tags): what each row adds to its tokens
+        scores = weights.new_zeros(batch.rows * total)
+        scores.index_add_(0, batch.entries, weights.index_select(0, batch.numbers))
+        scores = scores.view(batch.rows, total)
+        emissions = scores.index_select(0, batch.items[0])  # (batch x time, tags)
+        for rows in batch.items[1:]:
+            emissions += scores.index_select(0, rows)
+        emissions.addmm_(batch.windows, of_vectors)
+        value, of_emissions, of_steps = batch.loss_and_slopes(emissions, steps)
+        loss += value
+        slopes[1] += of_steps
+        slopes[2].addmm_(batch.windows.t(), of_emissions)
+        of_scores = scores.zero_()  # from here on
+        for rows in batch.items:
+            of_scores.index_add_(0, rows, of_emissions)
+        found = of_scores.flatten().index_select(0, batch.entries)
+        slopes[0].index_add_(0, batch.numbers, found)
+    return loss, slopes
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +161,10 @@ class _Batch:
     """Sentences of similar length.
 
     Attributes:
+        entries: (entries,) row x tags + tag of each weight that a row has. Rows are the distinct
+            values that the batch has of all groups of features, one group after another.
+        numbers: (entries,) which weight that is.
+        rows: number of rows.
         items: for each group of features the (batch x time,) row that a token has; on padding that
             of the corpus's first token.
         windows: (batch x time, 3 x dim) vectors before, at and after a token; likewise.
@@ -213,6 +174,9 @@ class _Batch:
         tag_weights: as of `fit`.
     """
 
+    entries: Tensor
+    numbers: Tensor
+    rows: int
     items: list[Tensor]
     windows: Tensor
     mask: Tensor
@@ -243,17 +207,17 @@ class _Batch:
 
 
 def _batches(
-    examples: Examples, items: Sequence[Tensor], windows: Tensor, tag_weights: Tensor | None
+    crf: FeatureCrf, examples: Examples, vectors: Tensor, tag_weights: Tensor | None
 ) -> list[_Batch]:
     """All sentences, those of similar length together.
 
     Args:
-        examples: the corpus.
-        items: (tokens,) rows of each group of features.
-        windows: (tokens, 3 x dim).
+        crf: that has been told which weights there are.
+        examples: the training corpus.
+        vectors: (tokens, dim) of the same, at their length in the loss.
         tag_weights: as of `fit`.
     """
-    lengths = examples.lengths
+    lengths, windows = examples.lengths, _windows(vectors, examples.lengths)
     starts = np.cumsum(lengths) - lengths
     order = np.argsort(lengths, kind="stable")
     found = []
@@ -263,11 +227,23 @@ def _batches(
         mask = steps < lengths[own, None]  # (time,) < (batch, 1) -> (batch, time)
         places = np.where(mask, starts[own, None] + steps, 0)
         weights = np.ones(len(own)) if examples.weights is None else examples.weights[own]
-        tokens = torch.from_numpy(places.ravel())
+        tokens = places.ravel()
+        entries, numbers, items, rows = [], [], [], 0
+        for group in examples.features:
+            distinct, of_tokens = np.unique(group.items[tokens], return_inverse=True)
+            cells, which = crf.entries(group.keys[distinct])
+            entries.append(cells + rows * len(crf.transitions))
+            numbers.append(which)
+            items.append(torch.from_numpy(of_tokens + rows))
+            rows += len(distinct)
         found.append(
             _Batch(
-                items=[each[tokens] for each in items],
-                windows=windows[tokens],
+                # 32 bits are enough for a batch, and half the memory where there are millions.
+                entries=torch.from_numpy(np.concatenate(entries).astype(np.int32)),
+                numbers=torch.from_numpy(np.concatenate(numbers).astype(np.int32)),
+                rows=rows,
+                items=items,
+                windows=windows[torch.from_numpy(tokens)],
                 mask=torch.from_numpy(mask),
                 tags=torch.from_numpy(examples.tags[places]),
                 weights=torch.from_numpy(weights.astype(np.float64)),

@@ -17,8 +17,9 @@ from torch import Tensor
 
 from tagkit.nn import optimizers
 from tagkit.nn.crf.chain import Chain, viterbi
+from tagkit.nn.heads import feature_crf_fit
 from tagkit.nn.heads.feature_crf import FeatureCrf, Ids
-from tagkit.nn.heads.feature_crf_fit import Examples, Features, Floats, _Corpus, _pairs, fit
+from tagkit.nn.heads.feature_crf_fit import Examples, Features, Floats, _batches, _pairs, fit
 
 TAGS, KINDS, DIM = 3, 6, 2
 Weights = dict[tuple[int, int], Tensor]  # by feature and tag
@@ -276,9 +277,9 @@ def test_weights_are_the_same_however_features_are_grouped(case: str) -> None:
     assert fitted_[0]["weights"].all()
 
 
-def test_what_is_learnt_from_grows_with_distinct_values_and_not_with_tokens() -> None:
-    found, entries = examples(), []
-    for times in (1, 50):
+def test_what_a_batch_is_learnt_from_grows_with_distinct_values_and_not_with_tokens() -> None:
+    found, sizes = examples(), []
+    for times in (1, 5):
         crf = model()
         many = replace(
             found,
@@ -288,9 +289,21 @@ def test_what_is_learnt_from_grows_with_distinct_values_and_not_with_tokens() ->
             lengths=np.tile(found.lengths, times),
         ).grouped()
         crf.place(*_pairs(many, TAGS, len(crf.keys)))
-        corpus = _Corpus.of(crf, many, torch.from_numpy(many.vectors), None)
-        entries.append((len(corpus.entries), corpus.rows))
-    assert entries[0] == entries[1]
+        (batch,) = _batches(crf, many, torch.from_numpy(many.vectors), None)
+        sizes.append((len(batch.entries), batch.rows))
+        assert int(batch.mask.sum()) == times * int(found.lengths.sum())
+    assert sizes[0] == sizes[1]
+
+
+@pytest.mark.parametrize("sentences", [1, 5])
+def test_weights_are_the_same_in_batches_of_any_size(
+    monkeypatch: pytest.MonkeyPatch, sentences: int
+) -> None:
+    monkeypatch.setattr(feature_crf_fit, "_SENTENCES", sentences)
+    crf = model(dim=DIM)
+    fit(crf, examples(dim=DIM).grouped(), None, math.inf)
+    for name, tensor in fitted(DIM).state_dict().items():
+        torch.testing.assert_close(tensor, crf.state_dict()[name], atol=1e-5, rtol=1e-5)
 
 
 def test_a_corpus_of_one_tag_is_learnt_too() -> None:
