@@ -16,7 +16,8 @@ from tagkit.models.model import Model
 from tagkit.models.task_records import FitCorpus, SentenceBatch
 from tagkit.nn.crf.chain import Chain
 from tagkit.nn.heads.feature_crf import FeatureCrf
-from tagkit.nn.heads.feature_crf_fit import Examples, Features, fit
+from tagkit.nn.heads.feature_crf_blocks import Examples, Features
+from tagkit.nn.heads.feature_crf_fit import fit
 from tagkit.text.records import Sentence
 
 
@@ -60,15 +61,25 @@ def fit_feature_crf(
     """
     sentences, encoded = corpus.sentences, corpus.encoded
     assert isinstance(encoded, Encoded)  # as `TagTask.encode` gives it
-    keys = np.concatenate([feature_keys(sentence) for sentence in sentences])
     examples = Examples(
-        features=[Features.of(keys[:, group]) for group in feature_groups(keys.shape[1])],
+        features=_features(sentences),
         vectors=_vectors(crf, model, sentences, corpus.vocabulary).double().cpu().numpy(),
         tags=encoded.targets["tags"].values,
         lengths=np.array([len(sentence) for sentence in sentences]),
         weights=encoded.weights,
     )
     fit(crf, examples, tag_weights, corpus.max_seconds)
+
+
+def _features(sentences: Sequence[Sentence]) -> list[Features]:
+    """Of all tokens, one sentence after another."""
+    first = feature_keys(sentences[0])
+    keys = np.empty((sum(map(len, sentences)), first.shape[1]), np.int64)
+    end = 0
+    for sentence in sentences:
+        start, end = end, end + len(sentence)
+        keys[start:end] = feature_keys(sentence)
+    return [Features.of(keys[:, group]) for group in feature_groups(keys.shape[1])]
 
 
 @torch.no_grad()

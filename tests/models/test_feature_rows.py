@@ -15,7 +15,8 @@ from tagkit.features.crf_features import feature_keys
 from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.feature_rows import FeatureRows, border_rows, rows_of
 from tagkit.nn.heads.feature_crf import FeatureCrf
-from tagkit.nn.heads.feature_crf_fit import Examples, Features, fit
+from tagkit.nn.heads.feature_crf_blocks import Examples, Features
+from tagkit.nn.heads.feature_crf_fit import fit
 from tagkit.text.records import Sentence
 
 TAGS, DIM = 3, 4

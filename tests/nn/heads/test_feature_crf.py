@@ -17,9 +17,10 @@ from torch import Tensor
 
 from tagkit.nn import optimizers
 from tagkit.nn.crf.chain import Chain, viterbi
-from tagkit.nn.heads import feature_crf_fit
+from tagkit.nn.heads import feature_crf_blocks
 from tagkit.nn.heads.feature_crf import FeatureCrf, Ids
-from tagkit.nn.heads.feature_crf_fit import Examples, Features, Floats, _batches, _pairs, fit
+from tagkit.nn.heads.feature_crf_blocks import Examples, Features, Floats, make_blocks
+from tagkit.nn.heads.feature_crf_fit import _pairs, fit
 
 TAGS, KINDS, DIM = 3, 6, 2
 Weights = dict[tuple[int, int], Tensor]  # by feature and tag
@@ -289,18 +290,28 @@ def test_what_a_batch_is_learnt_from_grows_with_distinct_values_and_not_with_tok
             lengths=np.tile(found.lengths, times),
         ).grouped()
         crf.place(*_pairs(many, TAGS, len(crf.keys)))
-        (batch,) = _batches(crf, many, torch.from_numpy(many.vectors), None)
-        sizes.append((len(batch.entries), batch.rows))
-        assert int(batch.mask.sum()) == times * int(found.lengths.sum())
+        (block,) = make_blocks(crf, many, torch.from_numpy(many.vectors), None)
+        sizes.append((len(block.entries), block.rows))
+        tokens = sum(int(batch.mask.sum()) for batch in block.batches)
+        assert tokens == times * int(found.lengths.sum())
     assert sizes[0] == sizes[1]
 
 
+@pytest.mark.parametrize("tokens", [1, 11, 1000])
 @pytest.mark.parametrize("sentences", [1, 5])
-def test_weights_are_the_same_in_batches_of_any_size(
-    monkeypatch: pytest.MonkeyPatch, sentences: int
+def test_weights_are_the_same_in_batches_and_blocks_of_any_size(
+    monkeypatch: pytest.MonkeyPatch, sentences: int, tokens: int
 ) -> None:
-    monkeypatch.setattr(feature_crf_fit, "_SENTENCES", sentences)
-    crf = model(dim=DIM)
+    monkeypatch.setattr(feature_crf_blocks, "_SENTENCES", sentences)
+    monkeypatch.setattr(feature_crf_blocks, "_MAX_SCORES", tokens * TAGS)
+    crf, found = model(dim=DIM), examples(dim=DIM).grouped()
+    crf.place(*_pairs(found, TAGS, len(crf.keys)))
+    blocks = make_blocks(crf, found, torch.from_numpy(found.vectors), None)
+    # (batch x time,) tokens, of which a block with more than one batch has no more.
+    sizes = [[batch.mask.numel() for batch in block.batches] for block in blocks]
+    assert all(len(size) == 1 or sum(size) <= tokens for size in sizes)
+    assert sum(len(batch.mask) for block in blocks for batch in block.batches) == 12
+    assert (len(blocks) == 1) == (tokens == 1000)
     fit(crf, examples(dim=DIM).grouped(), None, math.inf)
     for name, tensor in fitted(DIM).state_dict().items():
         torch.testing.assert_close(tensor, crf.state_dict()[name], atol=1e-5, rtol=1e-5)
