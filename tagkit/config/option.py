@@ -16,7 +16,6 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, ValidationInfo, field_validator
-from pydantic_core import PydanticCustomError
 
 # Tasks that predict tags of tokens, and those that predict classes of texts.
 TAGS = ("tag", "both")
@@ -40,17 +39,23 @@ class Section(BaseModel):
         """Refuse true and false where a number is expected: for Python they are 1 and 0."""
         kinds = {*re.findall(r"\w+", str(cls.model_fields[info.field_name or ""].annotation))}
         takes_number = "int" in kinds or "float" in kinds or any(map(str.isdigit, kinds))
-        if takes_number and "bool" not in kinds and _holds_truth(value):
-            raise PydanticCustomError("truth", "a value other than true or false")
-        return value
+        return _marked(value) if takes_number and "bool" not in kinds else value
 
 
-def _holds_truth(value: Any) -> bool:
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """true or false, as a value of no type that an option has: pydantic says what it expects."""
+
+    value: bool
+
+
+def _marked(value: Any) -> Any:
+    """A value in which each true or false is marked as such."""
     if isinstance(value, Mapping):
-        return any(map(_holds_truth, value.values()))
+        return {key: _marked(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return any(map(_holds_truth, value))
-    return isinstance(value, bool)
+        return type(value)(map(_marked, value))
+    return Truth(value) if isinstance(value, bool) else value
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic_core import ErrorDetails
 
-from tagkit.config.option import options_of
+from tagkit.config.option import Truth, options_of
 from tagkit.config.sections import Config
 from tagkit.errors import shorten
 from tagkit.text.json_text import is_writable
@@ -119,11 +119,15 @@ def _note(problems: dict[str, list[str]], name: str, value: Any) -> None:
 def shown(value: Any) -> str:
     """A value for a message, as JSON has it, of bounded length."""
     try:
-        return visible(bounded(json.dumps(value, ensure_ascii=False, default=str)))
+        return visible(bounded(json.dumps(value, ensure_ascii=False, default=_plain)))
     except ValueError:  # Python writes no number of more than 4,300 digits
         return "a number of many digits"
     except RecursionError:
         return "a value that is nested deeply"
+
+
+def _plain(value: Any) -> Any:
+    return value.value if isinstance(value, Truth) else str(value)
 
 
 def bounded(text: str, limit: int = 200) -> str:

@@ -80,6 +80,8 @@ from tagkit.text.schemes import PLAIN, has_spans
 class JointModel(Tagger):
     """Hidden states -> tags, and classes of the whole text."""
 
+    reads_final = True
+
     def __init__(
         self,
         *,

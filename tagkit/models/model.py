@@ -49,6 +49,7 @@ class Model(Member, ABC):
     Attributes:
         text_targets: whether the targets that a loss is summed over are whole texts; else they are
             tokens.
+        reads_final: whether the task's loss reads final states.
         language_loss: beside the task's own, in training alone; None without `train.lm_loss`.
         feature_crf: whose scores a tagger adds to its own in prediction; None in most models.
         others: the further members of an ensemble, each a network like this one's own; empty in
@@ -56,6 +57,7 @@ class Model(Member, ABC):
     """
 
     text_targets: ClassVar[bool] = False
+    reads_final: ClassVar[bool] = True
     language_loss: LanguageLoss | None
 
     def __init__(
@@ -186,7 +188,7 @@ class Model(Member, ABC):
             else:
                 topmost, last = member.read_layers(inputs, batch.tokens)
                 sides = None
-        states, final = member.encoder.output(topmost, last, mask)
+        states, final = member.encoder.output(topmost, last, mask, final_is_read=self.reads_final)
         # In mixed precision too: sums over all paths need all digits.
         with torch.autocast(states.device.type, enabled=False):
             members = len(self.members)

@@ -66,6 +66,7 @@ from tagkit.text.windows import join
 class Tagger(Model):
     """Hidden states -> tags."""
 
+    reads_final = False
     continuation: Tensor
 
     def __init__(

@@ -218,19 +218,26 @@ class Encoder(nn.Module):
         # Final states are passed on like those of one more token.
         return connection(below[0], above[0]), connection(below[1], above[1])
 
-    def output(self, states: Tensor, final: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+    def output(
+        self, states: Tensor, final: Tensor, mask: Tensor, *, final_is_read: bool = True
+    ) -> tuple[Tensor, Tensor]:
         """What a head reads, after the output layers and, in training, dropout.
 
         Args:
             states: (batch, time, hidden) of the topmost layer.
             final: (batch, hidden) its final states.
             mask: (batch, time) bool, True on real tokens.
+            final_is_read: whether the final states are wanted; else they may stay as they are.
 
         Returns:
             (batch, time, outputs), zero on padding, and (batch, outputs).
         """
         if not self.training and not self.output_layers:
             return states, final
+        # Dropout of single values would draw fewer numbers, and a run that an earlier version was
+        # stopped in would end with other weights.
+        if not final_is_read and not self.dropout.p:
+            return self.output_states(states, mask), final
         # The final states as one more step, so that locked dropout drops the same features of both:
         # (batch, time, hidden) and (batch, hidden) -> (batch, time + 1, hidden).
         steps = torch.cat((states, final.unsqueeze(1)), dim=1)

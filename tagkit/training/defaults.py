@@ -48,9 +48,12 @@ _FEW_TEXTS, _FEW_TEXTS_BESIDE_VECTORS = 1_000, 200
 _MIN_PAIRS, _MAX_PAIRS = 2**10, 2**17
 
 # Up to as many sentences a CRF of word features helps a tagger, and one with pretrained vectors up
-# to fewer; it has so many weights for each token, and at most so many: in 1,000 sentences of seven
-# corpora there were 16,000 to 88,000.
+# to fewer. Names are rare: without vectors it helps their taggers up to so many spans, however many
+# sentences there are without any. Of more tokens the features would take much memory.
 _FEW_SENTENCES, _FEW_SENTENCES_BESIDE_VECTORS = 4_000, 1_000
+_FEW_SPANS, _MAX_TOKENS = 30_000, 500_000
+# It has so many weights for each token, and at most so many: in 1,000 sentences of seven corpora
+# there were 16,000 to 88,000.
 _FEATURES_PER_TOKEN, _MAX_FEATURES = 10, 2**17
 
 # Of the way of a name's scores to their mean in its document, with 0.3 to 0.7 much the same.
@@ -86,6 +89,7 @@ def choose_by_size(
     unit: str = "sentence",
     alike: float = 0.0,
     uncut: int = 0,
+    spans: int = 0,
 ) -> Chosen:
     """Replace each "auto" by a number.
 
@@ -96,6 +100,7 @@ def choose_by_size(
         unit: what the task calls an example.
         alike: share of a name's mentions in a document that have one label: `name_labels.py`.
         uncut: number of sentences before long ones are cut; 0 where none is.
+        spans: of the training corpus; 0 where its labels are not those of spans alone.
     """
     train = config.train
     chosen: dict[str, Any] = {}
@@ -144,8 +149,12 @@ def choose_by_size(
     if options_of(Config)["head.feature_crf"].serves(config.task):
         if config.head.feature_crf == "auto":
             other = config.head.kind != "crf" or bool(config.data.tag_columns)
-            limit = _FEW_SENTENCES_BESIDE_VECTORS if config.embeddings.vectors else _FEW_SENTENCES
-            helps = sentences <= limit and follows_gradient and not (knows or other)
+            if config.embeddings.vectors:
+                few = sentences <= _FEW_SENTENCES_BESIDE_VECTORS
+            else:
+                few = sentences <= _FEW_SENTENCES or 0 < spans <= _FEW_SPANS
+            few = few and tokens <= _MAX_TOKENS
+            helps = few and follows_gradient and not (knows or other)
             weights = min(_FEATURES_PER_TOKEN * tokens, _MAX_FEATURES)
             chosen["head.feature_crf"] = weights if helps else 0
     if options_of(Config)["head.pooling"].serves(config.task):

@@ -58,6 +58,8 @@ def _note(criterion: Criterion, share: float, together: float, alone: float) -> 
             f"{with_it} with it"
         )
     note = f"a CRF of word features counts {100 * share:.0f} % beside the network: on dev {with_it}"
+    if with_it == without:
+        return f"{note} with it and without"
     if alone > together:
         return f"{note}, and {without} without it, which dev is too small to tell from chance"
     return f"{note}, and {without} without it"

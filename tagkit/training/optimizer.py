@@ -152,7 +152,8 @@ class ModelOptimizer:
             if random:
                 self._randomize(rows)
             return Clipped(finite=False, usable=random)
-        if settings.max_grad_norm:
+        # As torch computes the factor; where it is 1, nothing needs to be multiplied.
+        if settings.max_grad_norm and float(norm) + 1e-6 > settings.max_grad_norm:
             clip_grads_with_norm_(dense, settings.max_grad_norm, norm)
             # The same for the rows' sparse gradient, which torch's function leaves uncoalesced.
             coefficient = (settings.max_grad_norm / (norm + 1e-6)).clamp(max=1)

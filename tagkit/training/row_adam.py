@@ -76,10 +76,12 @@ class RowAdam:
         )
         weights, first, second, mean = self._rows(rows)
         direction = first / second.sqrt().add_(epsilon)
-        self.mean[rows] = kept * mean + (1 - kept) * weights - lag * direction
-        self.table[rows] = weights - moved * direction
-        self.first[rows] = first * (_BETA1**age).unsqueeze(1)
-        self.second[rows] = second * (_BETA2**age).unsqueeze(1)
+        # kept mean + (1 - kept) weights - lag direction
+        mean = torch.lerp(weights, mean, kept).addcmul_(lag, direction, value=-1)
+        weights.addcmul_(moved, direction, value=-1)
+        first *= (_BETA1**age).unsqueeze(1)
+        second *= (_BETA2**age).unsqueeze(1)
+        self._write(rows, weights, first, second, mean)
         self.last[rows] = self.clock
 
     @torch.no_grad()
@@ -102,9 +104,8 @@ class RowAdam:
             weights, first, second, mean = self._rows(some)
             first.lerp_(gradient, 1 - _BETA1)
             second.lerp_(_as_wide_as(second, gradient * gradient), 1 - _BETA2)
-            weights -= rate * (first / second.sqrt().add_(_EPSILON * corrected))
-            self.first[some], self.second[some], self.table[some] = first, second, weights
-            self.mean[some] = mean.lerp_(weights, 1 - decay)
+            weights.addcdiv_(first, second.sqrt().add_(_EPSILON * corrected), value=-rate)
+            self._write(some, weights, first, second, mean.lerp_(weights, 1 - decay))
         self._add_step(rate, decay)
         self._begin_sums(_EPSILON * corrected)
         self.last[rows] = self.clock
@@ -145,6 +146,12 @@ class RowAdam:
         # Indexing with [rows] takes four times as long as this.
         parts = (self.table, self.first, self.second, self.mean)
         return [part.index_select(0, rows) for part in parts]
+
+    def _write(self, rows: Tensor, *parts: Tensor) -> None:
+        """Copy back what `_rows` returned, changed."""
+        own = (self.table, self.first, self.second, self.mean)
+        for whole, part in zip(own, parts, strict=True):
+            whole.index_copy_(0, rows, part)
 
     def _add_step(self, rate: float, decay: float) -> None:
         """Add this step to the sums of all earlier ones."""

@@ -37,6 +37,7 @@ from tagkit.models.transfer import (
 )
 from tagkit.nn.threads import chosen_threads
 from tagkit.text.records import Sentence
+from tagkit.text.schemes import stretches
 from tagkit.text.units import UNIT_NAMES
 from tagkit.training.contextual import load_contextual, read_corpus, refuse_base, with_states
 from tagkit.training.corpus_vocabulary import learn_vocabulary
@@ -139,10 +140,11 @@ def resolve(config: Config, corpus: Corpus | None = None) -> Resolved:
     tokens = replace(corpus.train, sentences=sentences).tokens
     unit = task.describe(config).unit
     if task.annotates:
-        spans = [*task.kinds(config)] == [Kind.SPANS] and not task.is_whole
-        alike = alike_in_documents(corpus.train.sentences) if spans else 0.0
-        uncut = len(corpus.train.sentences)
-        chosen = choose_by_size(config, len(sentences), tokens, unit, alike, uncut)
+        alike, spans, uncut = 0.0, 0, len(corpus.train.sentences)
+        if [*task.kinds(config)] == [Kind.SPANS] and not task.is_whole:
+            alike = alike_in_documents(corpus.train.sentences)
+            spans = sum(len(stretches(sentence.tags or ())) for sentence in corpus.train.sentences)
+        chosen = choose_by_size(config, len(sentences), tokens, unit, alike, uncut, spans)
     else:
         chosen = choose_for_text(config, len(sentences), tokens, unit)
     return Resolved(

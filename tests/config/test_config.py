@@ -233,10 +233,14 @@ def test_truth_is_taken_by_the_options_that_are_true_or_false_alone(truth: str) 
 
 
 @pytest.mark.parametrize(
-    ("option", "found"),
-    [("encoder.periods=[1, true]", "[1, true]"), ("head.label_weights={A=true}", '{"A": true}'),
-     ("train.seeds=[false]", "[false]")],
-)  # fmt: skip
-def test_truth_is_no_number_within_a_list_or_a_table(option: str, found: str) -> None:
-    name = option.partition("=")[0]
-    assert problems(option) == (f"{name} = {found}: expected a value other than true or false",)
+    ("option", "problem"),
+    [
+        ("train.lr=true", "train.lr = true: expected 'auto' or a number"),
+        ("encoder.layers=false", "encoder.layers = false: expected an integer"),
+        ("encoder.periods=[1, true]", "encoder.periods = true: expected an integer"),
+        ("head.label_weights={A=true}", "head.label_weights = true: expected a number"),
+        ("train.seeds=[false]", "train.seeds = false: expected an integer"),
+    ],
+)
+def test_in_place_of_truth_it_is_said_what_is_expected(option: str, problem: str) -> None:
+    assert problems(option) == (problem,)

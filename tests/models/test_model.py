@@ -12,6 +12,7 @@ from small_runs import TASKS, of_task
 from torch import Tensor, nn
 
 from tagkit.config import Config, EmbeddingsConfig, allowed, load_config, with_options
+from tagkit.features.batch import Batch
 from tagkit.features.encoding import Encoded, encode
 from tagkit.features.targets import tag_target
 from tagkit.features.vocabulary import Vocabulary
@@ -400,6 +401,34 @@ def test_a_gpu_gives_the_loss_and_the_paths_of_a_cpu(head: str) -> None:
 
 
 CPU = torch.device("cpu")
+
+
+@pytest.mark.parametrize("task", ["tag", "classify", "both"])
+def test_final_states_are_dropped_in_training_where_a_loss_reads_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, task: str
+) -> None:
+    pooling = [] if task == "tag" else ["head.pooling=last"]
+    config = of_task(tmp_path, task, "encoder.locked_dropout=0.5", *pooling)
+    torch.manual_seed(1)
+    run = prepare(config, CPU)
+    model, batch = run.model.train(), run.encoded.batch(np.arange(7))
+    seen: list[tuple[Tensor, Tensor]] = []
+    loss_of = model.loss_of
+
+    def watched(states: Tensor, final: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
+        seen.append((states, final))
+        return loss_of(states, final, batch)
+
+    monkeypatch.setattr(model, "loss_of", watched)
+    model(batch)
+    ((states, final),) = seen
+    # The same features of all tokens of a sentence, and of its final state.
+    dropped = (states == 0).all(1)
+    assert bool(dropped.any())
+    assert not dropped.all()
+    assert model.reads_final == torch.equal(final == 0, dropped)
+    moved = loss_of(states, final + 1, batch)[0] - loss_of(states, final, batch)[0]
+    assert model.reads_final == bool(moved.abs() > 1e-6)
 
 
 @pytest.mark.parametrize("task", list(TASKS))

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tagkit.config import load_config
 from tagkit.errors import ConfigError
+from tagkit.training import defaults
 from tagkit.training.defaults import batch_size_for, choose_by_size, choose_for_text, lr_for
 from tagkit.training.setup import resolve
 from tagkit.training.trainer import train
@@ -200,6 +201,26 @@ def test_few_sentences_have_a_crf_of_word_features_with_ten_weights_for_each_tok
 
 
 @pytest.mark.parametrize(
+    ("options", "spans", "tokens", "weights"),
+    [
+        ([], 30_000, 200_000, 131_072),
+        ([], 30_001, 200_000, 0),
+        ([], 0, 200_000, 0),
+        ([], 1, 500_000, 131_072),
+        ([], 1, 500_001, 0),
+        (["embeddings.vectors=glove.txt"], 1, 200_000, 0),
+    ],
+)
+def test_many_sentences_with_few_spans_have_one_too_where_there_are_no_vectors(
+    options: list[str], spans: int, tokens: int, weights: int
+) -> None:
+    found = choose_by_size(load_config(None, options), 14_000, tokens, spans=spans)
+    assert found.config.head.feature_crf == weights
+    few = choose_by_size(load_config(None, options), 1_000, tokens, spans=spans)
+    assert few.config.head.feature_crf == (131_072 if tokens <= 500_000 else 0)
+
+
+@pytest.mark.parametrize(
     ("options", "mark", "share"),
     [
         ([], "-DOCSTART- O\n\n", 0.5),
@@ -222,6 +243,27 @@ def test_a_run_looks_at_the_names_of_its_corpus(
     files = {f"data.{name}_file": str(tmp_path / f"{name}.x") for name in ("train", "dev")}
     config = load_config(None, options, {**files, "output.dir": str(tmp_path / "model")})
     assert resolve(config).config.label_consistency == share
+
+
+@pytest.mark.parametrize(
+    ("options", "most", "has_one"),
+    [([], 6, True), ([], 5, False), (["data.scheme=labels"], 6, False)],
+)
+def test_a_run_counts_the_spans_of_its_corpus(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    options: list[str],
+    most: int,
+    *,
+    has_one: bool,
+) -> None:
+    monkeypatch.setattr(defaults, "_FEW_SENTENCES", 0)
+    monkeypatch.setattr(defaults, "_FEW_SPANS", most)
+    # Two spans a sentence, the second of two words.
+    (tmp_path / "x").write_text("Ada B-P\nlikes O\nNew B-L\nYork I-L\n\n" * 3, "utf-8")
+    files = {f"data.{name}_file": str(tmp_path / "x") for name in ("train", "dev")}
+    found = resolve(load_config(None, options, {**files, "output.dir": str(tmp_path / "model")}))
+    assert (found.config.head.feature_crf != 0) == has_one
 
 
 def test_the_numbers_are_in_the_models_configuration(tmp_path: Path) -> None:

@@ -63,9 +63,9 @@ def run_of(
                                  "chance"),
         # Equal: nothing speaks against it.
         ((0.6, 0.6, 0.6), 0.5, "a CRF of word features counts 50 % beside the network: on dev "
-                               "60.00, and 60.00 without it"),
+                               "60.00 with it and without"),
         ((0.0, 0.0, 0.0), 0.5, "a CRF of word features counts 50 % beside the network: on dev "
-                               "0.00, and 0.00 without it"),
+                               "0.00 with it and without"),
     ],
 )  # fmt: skip
 def test_the_share_that_is_best_on_dev_stays_and_the_note_says_what_it_brought(
