@@ -159,10 +159,18 @@ def resolve(config: Config, corpus: Corpus | None = None) -> Resolved:
     )
 
 
-def prepare(config: Config, device: torch.device, corpus: Corpus | None = None) -> Prepared:
+def prepare(
+    config: Config, device: torch.device, corpus: Corpus | None = None, *, fits: bool = True
+) -> Prepared:
     """Read the vectors, and the corpora if none are given, and build the model.
 
     Fresh weights are drawn from torch's random state.
+
+    Args:
+        config: of the run.
+        device: where to train.
+        corpus: the splits; None to read the files.
+        fits: whether to find what is found before the first step; else `fit` does so later.
 
     Raises:
         BundleError: the model of `train.init_from` cannot be read.
@@ -207,10 +215,8 @@ def prepare(config: Config, device: torch.device, corpus: Corpus | None = None) 
         started = _started(copied, vocabulary, config.train.init_from)
     if config.train.lm_loss:
         add_language_loss(model, config, words)
-    # Without a limit of time nothing depends on the clock.
-    limit_s = 60 * config.train.max_minutes or math.inf
-    with chosen_threads():  # also where no run is around it
-        task.fit(model, FitCorpus(sentences, encoded, vocabulary, _FIT_SHARE * limit_s))
+    if fits:
+        _fit(task, config, model, sentences, encoded, vocabulary)
     longest = config.data.max_length
     return Prepared(
         task=task,
@@ -228,6 +234,27 @@ def prepare(config: Config, device: torch.device, corpus: Corpus | None = None) 
         started=started,
         cut=0 if task.is_whole else sum(len(s) > longest for s in corpus.train.sentences),
     )
+
+
+def fit(prepared: Prepared) -> None:
+    """Find what is found before the first step, if `prepare` has left it out; on a CPU."""
+    task, config = prepared.task, prepared.config
+    sentences = task.examples(config, prepared.corpus.train)
+    _fit(task, config, prepared.model, sentences, prepared.encoded, prepared.vocabulary)
+
+
+def _fit(
+    task: Task,
+    config: Config,
+    model: Model,
+    sentences: Sequence[Sentence],
+    encoded: Examples,
+    vocabulary: Vocabulary,
+) -> None:
+    # Without a limit of time nothing depends on the clock.
+    limit_s = 60 * config.train.max_minutes or math.inf
+    with chosen_threads():  # also where no run is around it
+        task.fit(model, FitCorpus(sentences, encoded, vocabulary, _FIT_SHARE * limit_s))
 
 
 def chosen_criterion(task: Task, config: Config, corpus: Corpus) -> Criterion:

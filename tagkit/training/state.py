@@ -266,6 +266,12 @@ class RunState:
         carried = self.prepared.task.state(self.prepared.model)
         return {f"{_CARRIED}{name}": tensor for name, tensor in carried.items()}
 
+    @property
+    def is_fitted(self) -> bool:
+        """Whether the model has what is found before the first step, or needs nothing."""
+        crf = self.prepared.model.feature_crf
+        return crf is None or crf.is_fitted
+
     def _fitted(self) -> dict[str, Tensor]:
         """What was fitted before the first step, by its names in a checkpoint.
 

@@ -40,7 +40,7 @@ from tagkit.training.run_files import TRACKED
 from tagkit.training.run_folder import RunFolder
 from tagkit.training.run_identity import facts_of, identity, output_folder, refuse_unfit
 from tagkit.training.run_settings import is_closed_form
-from tagkit.training.setup import prepare
+from tagkit.training.setup import fit, prepare
 from tagkit.training.state import RunState
 from tagkit.training.time_budget import TimeBudget
 
@@ -251,7 +251,10 @@ def train(
     with folder.locked(notes.append), restored, oom_as_error(), chosen_threads():
         folder.check(resume=resume, force=force)
         torch.manual_seed(config.train.seed)
-        prepared = prepare(folder.resumed_config(config) if resume else config, device, corpus)
+        # A checkpoint has what is found before the first step, which may take half a minute.
+        later = resume and device.type == "cpu"
+        chosen = folder.resumed_config(config) if resume else config
+        prepared = prepare(chosen, device, corpus, fits=not later)
         refuse_undefined_loss(prepared)
         if stop and stop.is_set():
             raise Interrupted(f"stopped before the first step; {path} is as it was")
@@ -259,7 +262,8 @@ def train(
         digests = {name: split["sha256"] for name, split in facts["data"].items()}
         identified = identity(prepared.config, digests, device.type, processes.count)
         state = RunState(prepared, processes, lambda text: logged.on_note(text))
-        state.agree()
+        if not later:
+            state.agree()
         checkpoint = folder.open(identified, state.check, notes.append, resume=resume)
         processes.barrier()  # the first process has made the folder ready
         logged = folder.logged(listener)
@@ -272,10 +276,14 @@ def train(
         folder.claim_tracked(config.train.tracker)
         run = Run(state, folder, facts, identified, logged, budget, stop)
         with processes.tracking(TRACKED), second_thread() if workers > 1 else nullcontext():
+            begins = checkpoint is None
             if checkpoint:
                 state.restore(checkpoint)
-                del checkpoint  # its tensors: as large as all that the run has in memory
-            else:
+            del checkpoint  # its tensors: as large as all that the run has in memory
+            if later and not state.is_fitted:
+                fit(prepared)
+                state.agree()
+            if begins:
                 run.checkpoint()  # of step 0, so that there is always one to go back to
             train_run = solve_readout if is_closed_form(prepared.config) else training_loop
             return _finish(run, train_run(run), findings)
