@@ -28,6 +28,8 @@ from tagkit.nn.inference import CachedWords
 class ColumnTagger(Model):
     """Hidden states -> the values of several columns."""
 
+    reads_final = False
+
     def __init__(
         self,
         *,
@@ -61,7 +63,7 @@ class ColumnTagger(Model):
         with self._watched() as penalties:
             topmost, last = self.read_layers(inputs, batch.tokens)
         mask = batch.tokens.mask
-        states, final = self.encoder.output(topmost, last, mask)
+        states, final = self.encoder.output(topmost, last, mask, final_is_read=self.reads_final)
         # In mixed precision too: sums over all paths need all digits.
         with torch.autocast(states.device.type, enabled=False):
             total, count = self.loss_of(self._beside(states, inputs), final.float(), batch)

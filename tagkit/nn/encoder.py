@@ -230,7 +230,7 @@ class Encoder(nn.Module):
             final_is_read: whether the final states are wanted; else they may stay as they are.
 
         Returns:
-            (batch, time, outputs), zero on padding, and (batch, outputs).
+            (batch, time, outputs), zero on padding, and (batch, outputs), or `final` as it was.
         """
         if not self.training and not self.output_layers:
             return states, final

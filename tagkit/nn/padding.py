@@ -23,7 +23,8 @@ def zero_padding(sequences: Tensor, mask: Tensor) -> Tensor:
     """
     # Not a product with the mask: NaN x 0 is NaN, and so is the gradient of that product.
     if sequences.device.type == "cpu":
-        # A third of the time, as few rows are padding; a GPU would have to wait for their number.
+        # With large batches a third of the time, as few rows are padding; a GPU would have to wait
+        # for their number.
         padding = (~mask).flatten().nonzero().squeeze(1)  # (rows,)
         # (batch, time, features) -> (batch x time, features), and back
         return sequences.flatten(0, 1).index_fill(0, padding, 0).view(sequences.shape)

@@ -48,8 +48,8 @@ _FEW_TEXTS, _FEW_TEXTS_BESIDE_VECTORS = 1_000, 200
 _MIN_PAIRS, _MAX_PAIRS = 2**10, 2**17
 
 # Up to as many sentences a CRF of word features helps a tagger, and one with pretrained vectors up
-# to fewer. Names are rare: without vectors it helps their taggers up to so many spans, however many
-# sentences there are without any. Of more tokens the features would take much memory.
+# to fewer. Names are rare, so that without vectors it helps taggers of names up to so many spans,
+# whatever the number of sentences. Of more tokens the features would take much memory.
 _FEW_SENTENCES, _FEW_SENTENCES_BESIDE_VECTORS = 4_000, 1_000
 _FEW_SPANS, _MAX_TOKENS = 30_000, 500_000
 # It has so many weights for each token, and at most so many: in 1,000 sentences of seven corpora
@@ -152,8 +152,8 @@ def choose_by_size(
             if config.embeddings.vectors:
                 few = sentences <= _FEW_SENTENCES_BESIDE_VECTORS
             else:
-                few = sentences <= _FEW_SENTENCES or 0 < spans <= _FEW_SPANS
-            few = few and tokens <= _MAX_TOKENS
+                names = 0 < spans <= _FEW_SPANS and tokens <= _MAX_TOKENS
+                few = sentences <= _FEW_SENTENCES or names
             helps = few and follows_gradient and not (knows or other)
             weights = min(_FEATURES_PER_TOKEN * tokens, _MAX_FEATURES)
             chosen["head.feature_crf"] = weights if helps else 0

@@ -72,7 +72,7 @@ class RowAdam:
         age = self.clock - last
         # Four times (rows, 1): rows that were last read at the same step have the same sums.
         moved, lag, kept, epsilon = (
-            torch.from_numpy(self.sums[:, last.numpy()]).float().unsqueeze(2)
+            torch.from_numpy(self.sums[:, last.numpy()]).to(self.table.dtype).unsqueeze(2)
         )
         weights, first, second, mean = self._rows(rows)
         direction = first / second.sqrt().add_(epsilon)

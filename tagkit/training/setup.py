@@ -170,7 +170,7 @@ def prepare(
         config: of the run.
         device: where to train.
         corpus: the splits; None to read the files.
-        fits: whether to find what is found before the first step; else `fit` does so later.
+        fits: whether to fit what is fitted before the first step; else `fit` does so later.
 
     Raises:
         BundleError: the model of `train.init_from` cannot be read.
@@ -237,7 +237,7 @@ def prepare(
 
 
 def fit(prepared: Prepared) -> None:
-    """Find what is found before the first step, if `prepare` has left it out; on a CPU."""
+    """Fit what is fitted before the first step, if `prepare` has not done so; on a CPU."""
     task, config = prepared.task, prepared.config
     sentences = task.examples(config, prepared.corpus.train)
     _fit(task, config, prepared.model, sentences, prepared.encoded, prepared.vocabulary)

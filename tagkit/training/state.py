@@ -268,7 +268,7 @@ class RunState:
 
     @property
     def is_fitted(self) -> bool:
-        """Whether the model has what is found before the first step, or needs nothing."""
+        """Whether the model has what is fitted before the first step, or needs nothing."""
         crf = self.prepared.model.feature_crf
         return crf is None or crf.is_fitted
 

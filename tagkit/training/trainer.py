@@ -251,8 +251,9 @@ def train(
     with folder.locked(notes.append), restored, oom_as_error(), chosen_threads():
         folder.check(resume=resume, force=force)
         torch.manual_seed(config.train.seed)
-        # A checkpoint has what is found before the first step, which may take half a minute.
-        later = resume and device.type == "cpu"
+        # A checkpoint has what is fitted before the first step, which may take half a minute.
+        later = resume and device.type == "cpu" and bool(folder.contents().artifacts())
+        later = bool(processes.from_first_rank(float(later)))
         chosen = folder.resumed_config(config) if resume else config
         prepared = prepare(chosen, device, corpus, fits=not later)
         refuse_undefined_loss(prepared)

@@ -403,11 +403,11 @@ def test_a_gpu_gives_the_loss_and_the_paths_of_a_cpu(head: str) -> None:
 CPU = torch.device("cpu")
 
 
-@pytest.mark.parametrize("task", ["tag", "classify", "both"])
+@pytest.mark.parametrize("task", list(TASKS))
 def test_final_states_are_dropped_in_training_where_a_loss_reads_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, task: str
 ) -> None:
-    pooling = [] if task == "tag" else ["head.pooling=last"]
+    pooling = ["head.pooling=last"] if task in ("classify", "both") else []
     config = of_task(tmp_path, task, "encoder.locked_dropout=0.5", *pooling)
     torch.manual_seed(1)
     run = prepare(config, CPU)
