@@ -28,6 +28,8 @@ from tagkit.wording import Setting, plural
 # The largest corpora, in sentences, that are read in batches of these sizes.
 _BATCH_SIZES = ((500, 4), (1_000, 8), (4_000, 16))
 _LARGEST_BATCH = 32
+# Up to so many spans a batch has at most so many sentences: most of them may be without any.
+_SPARSE_SPANS, _SPARSE_BATCH = 2_000, 8
 # The learning rate of large corpora; of smaller ones it rises with a power of the sentences.
 _LR = 0.003
 _LR_SENTENCES, _LR_POWER = 3_000, 0.4  # from this size on it is `_LR`
@@ -105,13 +107,18 @@ def choose_by_size(
     train = config.train
     chosen: dict[str, Any] = {}
     parts = []
+    size = plural(sentences, unit)
+    if uncut and uncut != sentences:
+        size = f"{plural(uncut, unit)} in {plural(sentences, 'window')}"
     # Without gradients epochs and learning rate have no effect, and stay "auto".
     follows_gradient = BY_GRADIENT.are_met_by(train.readout)
     batch_size = train.batch_size
     if batch_size == "auto":
         # For sums over the whole corpus the size of a batch matters for the speed alone.
-        batch_size = batch_size_for(sentences) if follows_gradient else _LARGEST_BATCH
+        batch_size = batch_size_for(sentences, spans) if follows_gradient else _LARGEST_BATCH
         chosen["train.batch_size"] = batch_size
+        if follows_gradient and batch_size < batch_size_for(sentences):
+            size += f" with {plural(spans, 'span')}"
         if not train.batch_tokens:  # which else decides
             parts.append(f"batches of {batch_size}")
     # With batches measured in tokens an epoch's steps are an estimate.
@@ -135,9 +142,6 @@ def choose_by_size(
         chosen["embeddings.affix_dim"] = dim
         if with_vectors:
             parts.append(f"{'affixes' if dim else 'no affixes'} beside the vectors")
-    size = plural(sentences, unit)
-    if uncut and uncut != sentences:
-        size = f"{plural(uncut, unit)} in {plural(sentences, 'window')}"
     if config.head.label_consistency == "auto":
         agrees = alike >= _ALIKE and not config.data.tag_columns
         chosen["head.label_consistency"] = _LABEL_CONSISTENCY if agrees else 0.0
@@ -222,9 +226,10 @@ def choose_for_text(config: Config, lines: int, units: int, unit: str = "line") 
     return Chosen(with_options(config, chosen) if chosen else config, reason)
 
 
-def batch_size_for(sentences: int) -> int:
-    """Sentences of a batch, for a training corpus of so many sentences."""
-    return next((size for limit, size in _BATCH_SIZES if sentences <= limit), _LARGEST_BATCH)
+def batch_size_for(sentences: int, spans: int = 0) -> int:
+    """Sentences of a batch, for a training corpus of so many sentences and, unless 0, spans."""
+    size = next((size for limit, size in _BATCH_SIZES if sentences <= limit), _LARGEST_BATCH)
+    return min(size, _SPARSE_BATCH) if 0 < spans <= _SPARSE_SPANS else size
 
 
 def _pairs_for(tokens: int) -> int:

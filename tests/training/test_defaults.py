@@ -201,6 +201,32 @@ def test_few_sentences_have_a_crf_of_word_features_with_ten_weights_for_each_tok
 
 
 @pytest.mark.parametrize(
+    ("sentences", "spans", "size"),
+    [(400, 1, 4), (1_000, 2_000, 8), (1_001, 2_000, 8), (1_001, 2_001, 16), (10_000, 1, 8),
+     (10_000, 0, 32)],
+)  # fmt: skip
+def test_a_corpus_of_few_spans_is_read_in_small_batches(
+    sentences: int, spans: int, size: int
+) -> None:
+    found = choose_by_size(load_config(), sentences, 14 * sentences, spans=spans)
+    assert found.config.train.batch_size == size
+    assert found.config.train.lr == lr_for(sentences)
+    is_by_spans = size < batch_size_for(sentences)
+    assert (" with " in found.reason) == is_by_spans
+    given_ = choose_by_size(load_config(None, ["train.batch_size=16"]), 10_000, 140_000, spans=1)
+    assert given_.config.train.batch_size == 16
+    assert "span" not in given_.reason
+
+
+def test_spans_are_named_where_they_decide() -> None:
+    found = choose_by_size(load_config(), 3_394, 62_730, spans=1_975)
+    assert found.reason == (
+        "batches of 8, at most 20 epochs of 425 steps, learning rate 0.003: train has 3,394 "
+        "sentences with 1,975 spans"
+    )
+
+
+@pytest.mark.parametrize(
     ("options", "spans", "tokens", "weights"),
     [
         ([], 30_000, 200_000, 131_072),

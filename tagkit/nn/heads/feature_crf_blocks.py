@@ -1,7 +1,7 @@
 """Sentences as the fit of a CRF of word features reads them.
 
 A token has some 25 features, most of which its word alone decides, and a feature has weights for
-many tags: 9,000 sentences have 47 million pairs of a token and a weight. So what the features of a
+many tags: 9,000 sentences have 69 million pairs of a token and a weight. So what the features of a
 group score is computed once for each of the distinct values that a block of sentences has, and then
 read at each token.
 """
