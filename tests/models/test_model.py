@@ -462,8 +462,9 @@ def test_in_mixed_precision_the_heads_work_in_float32(
         watch(head, "forward")
     output = model.encoder.output
 
-    def in_bf16(*given: Tensor) -> tuple[Tensor, Tensor]:  # also where the CPU has no such layer
-        states, final = output(*given)
+    # Also where the CPU has no such layer.
+    def in_bf16(*given: Tensor, final_is_read: bool) -> tuple[Tensor, Tensor]:
+        states, final = output(*given, final_is_read=final_is_read)
         return states.bfloat16(), final.bfloat16()
 
     monkeypatch.setattr(model.encoder, "output", in_bf16)
