@@ -47,6 +47,10 @@ class Progress(WithBar, Listener):
             note("")
         note(f"seed {seed} ({number} of {count})")
 
+    def on_fit(self, number: int) -> None:
+        """Say what takes the time before the first step: minutes, with hundreds of tags."""
+        self._bar.update(self._task, description=f"fitting word features, pass {number}")
+
     def on_start(self, prepared: Prepared, threads: int) -> None:
         """Show the splits, the model, and the head of the table."""
         description = prepared.task.describe(prepared.config)

@@ -68,7 +68,7 @@ def fit_feature_crf(
         lengths=np.array([len(sentence) for sentence in sentences]),
         weights=encoded.weights,
     )
-    fit(crf, examples, tag_weights, corpus.max_seconds)
+    fit(crf, examples, tag_weights, corpus.max_seconds, corpus.on_pass)
 
 
 def _features(sentences: Sequence[Sentence]) -> list[Features]:

@@ -1,6 +1,6 @@
 """What passes between a task and its callers."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from torch import Tensor
@@ -53,12 +53,15 @@ class FitCorpus:
         encoded: the same sentences.
         vocabulary: of the model.
         max_seconds: of a search for weights; infinite in a run without a limit of time.
+        on_pass: called before each pass over the corpus that may take seconds, with its number
+            from 1.
     """
 
     sentences: Sequence[Sentence]
     encoded: Examples
     vocabulary: Vocabulary
     max_seconds: float
+    on_pass: Callable[[int], None]
 
 
 @dataclass(frozen=True, slots=True)

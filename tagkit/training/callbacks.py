@@ -99,6 +99,12 @@ class Listener:
     def on_seed(self, seed: int, number: int, count: int) -> None:
         """Called before the run of each of several seeds; `number` of `count`, from 1."""
 
+    def on_fit(self, number: int) -> None:
+        """Called before each pass over the training corpus of what is fitted before the first step.
+
+        That is a CRF of word features. Passes count from 1, and there are some 35.
+        """
+
     def on_start(self, prepared: Prepared, threads: int) -> None:
         """Called when the corpora are read and the model is built."""
 
@@ -133,6 +139,10 @@ class TrainLog(Listener):
     def on_seed(self, seed: int, number: int, count: int) -> None:
         """Pass it on; each seed has a log of its own."""
         self.listener.on_seed(seed, number, count)
+
+    def on_fit(self, number: int) -> None:
+        """Pass it on."""
+        self.listener.on_fit(number)
 
     def on_start(self, prepared: Prepared, threads: int) -> None:
         """Write the corpora, size of the model, device and seed."""

@@ -49,6 +49,10 @@ class SeedListener(Listener):
         """Pass it on."""
         self.listener.on_seed(seed, number, count)
 
+    def on_fit(self, number: int) -> None:
+        """Pass it on."""
+        self.listener.on_fit(number)
+
     def on_start(self, prepared: Prepared, threads: int) -> None:
         """Pass it on."""
         self.started = True

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -160,7 +160,12 @@ def resolve(config: Config, corpus: Corpus | None = None) -> Resolved:
 
 
 def prepare(
-    config: Config, device: torch.device, corpus: Corpus | None = None, *, fits: bool = True
+    config: Config,
+    device: torch.device,
+    corpus: Corpus | None = None,
+    *,
+    fits: bool = True,
+    on_pass: Callable[[int], None] = lambda _: None,
 ) -> Prepared:
     """Read the vectors, and the corpora if none are given, and build the model.
 
@@ -171,6 +176,7 @@ def prepare(
         device: where to train.
         corpus: the splits; None to read the files.
         fits: whether to fit what is fitted before the first step; else `fit` does so later.
+        on_pass: as of `Listener.on_fit`.
 
     Raises:
         BundleError: the model of `train.init_from` cannot be read.
@@ -216,7 +222,7 @@ def prepare(
     if config.train.lm_loss:
         add_language_loss(model, config, words)
     if fits:
-        _fit(task, config, model, sentences, encoded, vocabulary)
+        _fit(task, config, model, sentences, encoded, vocabulary, on_pass)
     longest = config.data.max_length
     return Prepared(
         task=task,
@@ -236,11 +242,12 @@ def prepare(
     )
 
 
-def fit(prepared: Prepared) -> None:
+def fit(prepared: Prepared, on_pass: Callable[[int], None]) -> None:
     """Fit what is fitted before the first step, if `prepare` has not done so; on a CPU."""
     task, config = prepared.task, prepared.config
     sentences = task.examples(config, prepared.corpus.train)
-    _fit(task, config, prepared.model, sentences, prepared.encoded, prepared.vocabulary)
+    encoded, vocabulary = prepared.encoded, prepared.vocabulary
+    _fit(task, config, prepared.model, sentences, encoded, vocabulary, on_pass)
 
 
 def _fit(
@@ -250,11 +257,12 @@ def _fit(
     sentences: Sequence[Sentence],
     encoded: Examples,
     vocabulary: Vocabulary,
+    on_pass: Callable[[int], None],
 ) -> None:
     # Without a limit of time nothing depends on the clock.
     limit_s = 60 * config.train.max_minutes or math.inf
     with chosen_threads():  # also where no run is around it
-        task.fit(model, FitCorpus(sentences, encoded, vocabulary, _FIT_SHARE * limit_s))
+        task.fit(model, FitCorpus(sentences, encoded, vocabulary, _FIT_SHARE * limit_s, on_pass))
 
 
 def chosen_criterion(task: Task, config: Config, corpus: Corpus) -> Criterion:

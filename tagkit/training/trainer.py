@@ -255,7 +255,7 @@ def train(
         later = resume and device.type == "cpu" and bool(folder.contents().artifacts())
         later = bool(processes.from_first_rank(float(later)))
         chosen = folder.resumed_config(config) if resume else config
-        prepared = prepare(chosen, device, corpus, fits=not later)
+        prepared = prepare(chosen, device, corpus, fits=not later, on_pass=listener.on_fit)
         refuse_undefined_loss(prepared)
         if stop and stop.is_set():
             raise Interrupted(f"stopped before the first step; {path} is as it was")
@@ -282,7 +282,7 @@ def train(
                 state.restore(checkpoint)
             del checkpoint  # its tensors: as large as all that the run has in memory
             if later and not state.is_fitted:
-                fit(prepared)
+                fit(prepared, listener.on_fit)
                 state.agree()
             if begins:
                 run.checkpoint()  # of step 0, so that there is always one to go back to

@@ -1,12 +1,16 @@
 """`tagkit train`: what it says, and where its folder comes from."""
 
+import io
 import os
 import re
 from pathlib import Path
+from typing import cast
 
 import pytest
 from program import SMALL, Ended, Program
+from rich.console import Console
 
+from tagkit.cli import console
 from tagkit.cli.train_progress import Progress
 from tagkit.training.diagnosis.finding import Finding
 from tagkit.wording import Message
@@ -154,6 +158,20 @@ def test_several_seeds_are_told_with_mean_and_deviation(model: Path, tagkit: Pro
     assert tagkit("predict", "many", "test.conll").code == 0
     wrong = tagkit("train", *files, "--seeds", "1,x")
     assert wrong.err == 'error: configuration: train.seeds = "x": expected an integer\n'
+
+
+def test_a_terminal_shows_what_is_done_before_the_first_step(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    terminal = Console(file=io.StringIO(), force_terminal=True, width=60)
+    monkeypatch.setattr(console, "_ERRORS", terminal)
+    progress = Progress()
+    with progress:
+        progress.on_fit(1)
+        progress.on_fit(12)
+    shown = cast(io.StringIO, terminal.file).getvalue()
+    assert "reading" in shown
+    assert "fitting word features, pass 12" in shown
 
 
 def test_what_is_wrong_with_a_seed_is_said_before_the_next_one_begins(

@@ -105,6 +105,22 @@ def test_a_step_says_how_far_the_run_is(tmp_path: Path) -> None:
     assert all(step.closing_s > 0 for step in seen.steps)
 
 
+def test_the_passes_of_what_is_fitted_before_the_first_step_come_first(tmp_path: Path) -> None:
+    calls: list[int | str] = []
+
+    class Order(Listener):
+        def on_fit(self, number: int) -> None:
+            calls.append(number)
+
+        def on_start(self, *_: Any) -> None:
+            calls.append("start")
+
+    train(tiny.config(tmp_path, "train.max_epochs=1", "head.feature_crf=500"), Order())
+    assert calls[-1] == "start"
+    assert calls[:-1] == list(range(1, len(calls)))
+    assert 20 < len(calls) < 60  # 30 steps, of which some look at the loss more than once
+
+
 def test_without_a_time_limit_it_is_infinite_and_the_log_has_every_path(tmp_path: Path) -> None:
     seen = Recorder()
     train(tiny.config(tmp_path, "train.max_epochs=1"), seen)

@@ -4,7 +4,8 @@ The loss with an L2 penalty (Goodfellow, Bengio and Courville, section 7.1.1) is
 weights are found at once by L-BFGS, from 0 and without random numbers.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,11 @@ _MIN_STEPS = 20  # of a search that time ends: with 10 the network is better alo
 
 
 def fit(
-    crf: FeatureCrf, examples: Examples, tag_weights: Tensor | None, max_seconds: float
+    crf: FeatureCrf,
+    examples: Examples,
+    tag_weights: Tensor | None,
+    max_seconds: float,
+    on_pass: Callable[[int], None],
 ) -> None:
     """Find the weights at which the penalised loss of a corpus is smallest.
 
@@ -36,6 +41,7 @@ def fit(
         tag_weights: (tags,) of the gold tags in the loss; None where all weigh the same.
         max_seconds: of the search, as of `minimize`. If it ends within a few steps, all weights
             stay 0.
+        on_pass: called before each pass over the corpus, with its number from 1.
     """
     total = len(crf.transitions)
     keys, tags = _pairs(examples, total, len(crf.keys))
@@ -51,7 +57,10 @@ def fit(
         for shape in ((len(keys),), (total, total), crf.vector_weights.shape)
     ]
 
+    passes = count(1)
+
     def loss() -> Tensor:
+        on_pass(next(passes))
         found: Tensor = _Loss.apply(blocks, *learnt)  # type: ignore[no-untyped-call]
         return found
 

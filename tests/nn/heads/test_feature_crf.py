@@ -51,6 +51,10 @@ def examples(seed: int = 1, *, count: int = 12, dim: int = 0) -> Corpus:
     return Corpus(keys, draw.normal(size=(len(keys), dim)), tags, lengths)
 
 
+def untold(number: int) -> None:
+    """Whom the passes over the corpus do not matter to."""
+
+
 def model(*, weights: int = 100, dim: int = 0) -> FeatureCrf:
     return FeatureCrf(weights=weights, tags=TAGS, dim=dim)
 
@@ -58,7 +62,7 @@ def model(*, weights: int = 100, dim: int = 0) -> FeatureCrf:
 @cache
 def fitted(dim: int = 0) -> FeatureCrf:
     crf = model(dim=dim)
-    fit(crf, examples(dim=dim).grouped(), None, math.inf)
+    fit(crf, examples(dim=dim).grouped(), None, math.inf, untold)
     return crf
 
 
@@ -161,7 +165,7 @@ def test_the_weights_are_those_at_which_the_enumerated_penalised_loss_is_smalles
         weights = np.random.default_rng(3).uniform(0.1, 2, len(found.lengths))
         found = replace(found, weights=weights.astype(np.float32))
     crf = model(dim=found.vectors.shape[1])
-    fit(crf, found.grouped(), tag_weights, math.inf)
+    fit(crf, found.grouped(), tag_weights, math.inf, untold)
     squares = (found.vectors**2).sum(1).mean()
     table, steps, of_vectors = parameters(crf, (4.5 / squares) ** 0.5 if squares else 1.0)
     leaves = [each.requires_grad_() for each in (*table.values(), steps, of_vectors)]
@@ -194,7 +198,7 @@ def test_scores_are_sums_of_the_weights_of_features_and_of_vectors() -> None:
 
 def test_it_learns_what_the_first_feature_tells() -> None:
     crf, found = model(), examples(7, count=40)
-    fit(crf, examples(count=100).grouped(), None, math.inf)
+    fit(crf, examples(count=100).grouped(), None, math.inf, untold)
     paths = viterbi(chain(crf, found))[0][mask_of(found.lengths.tolist())]
     assert (paths.numpy() == found.keys[:, 0] % TAGS).mean() > 0.9
 
@@ -216,7 +220,7 @@ def test_features_that_training_never_saw_with_a_tag_have_no_weight() -> None:
 
 def test_of_more_pairs_than_there_are_weights_the_most_frequent_are_kept() -> None:
     crf, found = model(weights=5), examples()
-    fit(crf, found.grouped(), None, math.inf)
+    fit(crf, found.grouped(), None, math.inf, untold)
     together = Counter(
         (key, tag)
         for keys, tag in zip(found.keys.tolist(), found.tags.tolist(), strict=True)
@@ -271,7 +275,7 @@ def test_weights_are_the_same_however_features_are_grouped(case: str) -> None:
     fitted_ = []
     for groups in [(slice(None),), (slice(0, 1), slice(1, 2))]:
         crf = model(dim=DIM, weights=20)  # not all pairs of a feature and a tag have one
-        fit(crf, found.grouped(*groups), tag_weights, math.inf)
+        fit(crf, found.grouped(*groups), tag_weights, math.inf, untold)
         fitted_.append(crf.state_dict())
     for name, tensor in fitted_[0].items():
         torch.testing.assert_close(tensor, fitted_[1][name], atol=1e-5, rtol=1e-5)
@@ -312,14 +316,14 @@ def test_weights_are_the_same_in_batches_and_blocks_of_any_size(
     assert all(len(size) == 1 or sum(size) <= tokens for size in sizes)
     assert sum(len(batch.mask) for block in blocks for batch in block.batches) == 12
     assert (len(blocks) == 1) == (tokens == 1000)
-    fit(crf, examples(dim=DIM).grouped(), None, math.inf)
+    fit(crf, examples(dim=DIM).grouped(), None, math.inf, untold)
     for name, tensor in fitted(DIM).state_dict().items():
         torch.testing.assert_close(tensor, crf.state_dict()[name], atol=1e-5, rtol=1e-5)
 
 
 def test_a_corpus_of_one_tag_is_learnt_too() -> None:
     crf, found = FeatureCrf(weights=50, tags=1, dim=0), examples()
-    fit(crf, replace(found, tags=np.zeros_like(found.tags)).grouped(), None, math.inf)
+    fit(crf, replace(found, tags=np.zeros_like(found.tags)).grouped(), None, math.inf, untold)
     assert bool(torch.isfinite(crf.weights).all())
 
 
@@ -333,7 +337,7 @@ def test_a_search_that_time_ends_within_a_few_steps_leaves_no_weights(
     monkeypatch.setattr(optimizers.time, "monotonic", lambda: float(next(calls)))
     crf = model(dim=DIM)
     assert not crf.is_fitted
-    fit(crf, examples(30, dim=DIM).grouped(), None, evaluations + 0.5)
+    fit(crf, examples(30, dim=DIM).grouped(), None, evaluations + 0.5, untold)
     assert crf.is_fitted == is_kept
     assert bool(crf.transitions.any()) == is_kept
 
@@ -342,6 +346,6 @@ def test_a_search_that_time_ends_within_a_few_steps_leaves_no_weights(
 def test_weights_of_vectors_of_any_length_are_numbers(factor: float) -> None:
     found = examples(5, dim=DIM)
     crf = model(dim=DIM)
-    fit(crf, replace(found, vectors=found.vectors * factor).grouped(), None, math.inf)
+    fit(crf, replace(found, vectors=found.vectors * factor).grouped(), None, math.inf, untold)
     for name, tensor in crf.state_dict().items():
         assert bool(tensor.isfinite().all()), name
