@@ -1,13 +1,15 @@
 """What a search exchanges with Optuna: drawn values, reported scores, records of trials."""
 
+from pathlib import Path
 from typing import Any
 
 import optuna
 from optuna.trial import FrozenTrial, TrialState
 
 from tagkit.config.search_space import Range, Space
+from tagkit.evaluation.criterion import LOSS
 from tagkit.training.callbacks import Epoch, Listener
-from tagkit.training.trials import Trial
+from tagkit.training.trials import STUDY, STUDY_NAME, Trial
 
 # The states in which a trial has ended, and their names for people.
 STATES = {
@@ -35,6 +37,27 @@ class Pruner(Listener):
             raise optuna.TrialPruned
 
 
+def open_study(folder: Path, metric: str) -> optuna.Study:
+    """The study in a folder, or a new one; `metric` is the value of `train.metric`."""
+    return optuna.create_study(
+        storage=_storage(folder),
+        study_name=STUDY_NAME,
+        direction="minimize" if metric == LOSS else "maximize",
+        load_if_exists=True,
+        # The median of fewer than 5 trials says little, and so do the first 2 epochs.
+        pruner=optuna.pruners.MedianPruner(n_startup_trials=5, n_warmup_steps=2),
+    )
+
+
+def delete_study(folder: Path) -> None:
+    """Delete the study in a folder, of which no trial is worth keeping."""
+    optuna.delete_study(study_name=STUDY_NAME, storage=_storage(folder))
+
+
+def _storage(folder: Path) -> str:
+    return f"sqlite:///{folder / STUDY}"
+
+
 def suggest(trial: optuna.Trial, name: str, space: Space) -> Any:
     """A value that Optuna's sampler draws from a space."""
     if not isinstance(space, Range):
@@ -44,11 +67,11 @@ def suggest(trial: optuna.Trial, name: str, space: Space) -> Any:
     return trial.suggest_float(name, space.low, space.high, log=space.log)
 
 
-def as_trial(frozen: FrozenTrial) -> Trial:
-    """Optuna's record of a trial as ours."""
+def as_trial(frozen: FrozenTrial, number: int) -> Trial:
+    """Optuna's record of a trial as ours, which counts no trial that was drawn or run twice."""
     # A pruned trial has no value in Optuna: the table shows its last reported score.
     dev = frozen.value if frozen.state == TrialState.COMPLETE else None
     if frozen.state == TrialState.PRUNED and frozen.intermediate_values:
         dev = frozen.intermediate_values[max(frozen.intermediate_values)]
     seconds = frozen.duration.total_seconds() if frozen.duration else 0.0
-    return Trial(frozen.number + 1, frozen.params, dev, STATES[frozen.state], seconds)
+    return Trial(number, frozen.params, dev, STATES[frozen.state], seconds)

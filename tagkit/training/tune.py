@@ -10,11 +10,12 @@ trials at the same epoch.
 """
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import optuna
+from optuna.samplers import RandomSampler, TPESampler
 from optuna.trial import FrozenTrial, TrialState
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -23,9 +24,6 @@ from tagkit.config import (
     effective,
     load_config,
     option_values,
-    options_of,
-    parse_saved,
-    parse_toml,
     refuse_without_effect,
     to_toml,
     with_options,
@@ -33,27 +31,44 @@ from tagkit.config import (
 from tagkit.config.search_space import Space
 from tagkit.corpus.splits import require_files
 from tagkit.errors import CheckpointError, ConfigError, Interrupted, TrainingError
-from tagkit.evaluation.criterion import LOSS, rank
+from tagkit.evaluation.criterion import rank
 from tagkit.models.bundle import copy_bundle
 from tagkit.models.task_table import ranking_metric
-from tagkit.storage import cannot_write, digest_of, write_whole
+from tagkit.storage import cannot_write, write_whole
 from tagkit.training.launcher import is_alone
-from tagkit.training.optuna_trials import STATES, Pruner, as_trial, suggest
+from tagkit.training.optuna_trials import (
+    STATES,
+    Pruner,
+    as_trial,
+    delete_study,
+    open_study,
+    suggest,
+)
 from tagkit.training.run_files import BEST
 from tagkit.training.run_folder import RunFolder, discard_run
-from tagkit.training.run_identity import differences, output_folder, with_former_defaults
+from tagkit.training.run_identity import output_folder, with_former_defaults
+from tagkit.training.search_identity import (
+    corpus_digests,
+    former_options,
+    record_of,
+    what_differs,
+)
 from tagkit.training.time_budget import TimeBudget
 from tagkit.training.trainer import train
 from tagkit.training.trials import (
     BEST_CONFIG,
     STUDY,
     STUDY_FILES,
-    STUDY_NAME,
+    Trial,
     Tuned,
     TuneListener,
     trial_folder,
 )
-from tagkit.wording import ANOTHER_FOLDER, ANOTHER_OR_FORCE, FORCE, Message
+from tagkit.wording import ANOTHER_FOLDER, ANOTHER_OR_FORCE, FORCE, Message, plural
+
+# Draws in a row, at most, of values that were tried: half by the sampler, which prefers what scored
+# well, then half at random, so that all of a small space is tried.
+_MAX_DRAWS = 100
 
 
 def tune(
@@ -72,7 +87,7 @@ def tune(
         config: all other options. `train.max_minutes` limits the whole search. The test corpus is
             not used.
         spaces: the values to try, by dotted name.
-        trials: their number, including those of earlier runs of the same search.
+        trials: their number at most, including those of earlier runs of the same search.
         listener: called after each trial.
         force: remove the search that is there.
         stop: once it is set, the search ends after the current step of training. The trial is
@@ -98,6 +113,7 @@ def tune(
     searched = {name: space.samples() for name, space in spaces.items()}
     refuse_without_effect(config, "tagkit tune", searched)
     require_files(config, "the trials of a search")
+    digests = corpus_digests(config)  # before there is a folder
     run_folder = RunFolder(folder, writes=True)
     with run_folder.locked(listener.on_note):
         # A folder of `tagkit train` is no search to resume, and its model must not be replaced.
@@ -115,7 +131,7 @@ def tune(
         run_folder.claim(*STUDY_FILES)  # SQLite creates the files beside it when it needs them
         try:
             search = _Search(
-                config, spaces, run_folder, listener, budget, stop or threading.Event()
+                config, spaces, digests, run_folder, listener, budget, stop or threading.Event()
             )
             return search.run(trials)
         except (SQLAlchemyError, optuna.exceptions.StorageInternalError) as error:
@@ -137,6 +153,7 @@ class _Search:
         self,
         config: Config,
         spaces: Mapping[str, Space],
+        digests: Sequence[str | None],
         run_folder: RunFolder,
         listener: TuneListener,
         budget: TimeBudget,
@@ -144,6 +161,7 @@ class _Search:
     ) -> None:
         self.config = config
         self.spaces = spaces
+        self.digests = digests
         self.run_folder = run_folder
         self.folder = run_folder.path
         self.listener = listener
@@ -151,10 +169,10 @@ class _Search:
         self.budget = budget
         self.metric = ranking_metric(config)
         optuna.logging.set_verbosity(optuna.logging.WARNING)
-        self.study = self._study()
+        self.study = open_study(self.folder, self.metric)
 
     def run(self, trials: int) -> Tuned:
-        """Run trials until there are `trials`, or the time is over.
+        """Run trials until there are `trials`, the time is over, or all values seem to be tried.
 
         Raises:
             TrainingError: no trial was completed.
@@ -162,24 +180,22 @@ class _Search:
         self._require_same_search()
         self._requeue_interrupted()
         while len(self._ended()) < trials and not self.budget.is_over(0):
-            self._run_trial()
-        ended = [as_trial(frozen) for frozen in self._ended()]
+            drawn = self._draw()
+            if drawn is None:
+                tried = plural(len(self._ended()), "trial")
+                self.listener.on_note(
+                    f"the search ends after {tried}: {_MAX_DRAWS} draws in a row had values that "
+                    "were tried before"
+                )
+                break
+            self._run_trial(*drawn)
+        ended = self._trials()
         done = [trial for trial in ended if trial.state == "done"]
         if not done:
             raise TrainingError(f"{self.folder}: no trial was completed")
         # max takes the first of several equals, and trials are in the order of their numbers.
         best = max(done, key=lambda trial: self._rank(trial.dev or 0.0))
         return Tuned(tuple(ended), best, load_config(self.folder / BEST_CONFIG), self.folder)
-
-    def _study(self) -> optuna.Study:
-        return optuna.create_study(
-            storage=f"sqlite:///{self.folder / STUDY}",
-            study_name=STUDY_NAME,
-            direction="minimize" if self.metric == LOSS else "maximize",
-            load_if_exists=True,
-            # The median of fewer than 5 trials says little, and so do the first 2 epochs.
-            pruner=optuna.pruners.MedianPruner(n_startup_trials=5, n_warmup_steps=2),
-        )
 
     def _require_same_search(self) -> None:
         """Compare options, corpora and values with those of the search here, or record them.
@@ -190,37 +206,19 @@ class _Search:
         before = self.study.user_attrs.get("search")
         # Options left unset are as in the search here, of a version with other defaults perhaps.
         config = (
-            with_former_defaults(self.config, _of_search(before, "config"))
-            if before
-            else self.config
+            with_former_defaults(self.config, former_options(before)) if before else self.config
         )
-        data = config.data
-        files = (data.train_file, data.dev_file, data.weights)
-        search = {
-            "config": to_toml(config),
-            "corpora": [digest_of(Path(path)) for path in files if path],
-            "spaces": {name: str(space) for name, space in self.spaces.items()},
-        }
-        before = before or search
-        names = {"config": "options", "corpora": "corpora", "spaces": "values"}
-        others = [
-            what
-            for key, what in names.items()
-            if _of_search(before, key) != _of_search(search, key)
-        ]
-        if others and not self._ended():
+        search = record_of(config, self.digests, self.spaces)
+        difference = what_differs(before, search) if before else ""
+        if difference and not self._ended():
             # No trial of that search has ended: the first one failed at once, for instance because
             # a corpus was missing. There is nothing to keep.
-            optuna.delete_study(study_name=STUDY_NAME, storage=f"sqlite:///{self.folder / STUDY}")
-            self.study = self._study()
+            delete_study(self.folder)
+            self.study = open_study(self.folder, self.metric)
             search["config"] = to_toml(self.config)
-        elif others:
-            said = f"tried other {others[0]}"
-            ours, theirs = _of_search(search, "config"), _of_search(before, "config")
-            if theirs is not None and (changed := differences(theirs, ours)):
-                said = f"had {'; '.join(changed)}"
+        elif difference:
             raise CheckpointError(
-                Message(f"{self.folder}: the search there {said}; ", ANOTHER_OR_FORCE)
+                Message(f"{self.folder}: the search there {difference}; ", ANOTHER_OR_FORCE)
             )
         else:
             self.config = config
@@ -239,24 +237,52 @@ class _Search:
             self.study.tell(frozen.number, state=TrialState.FAIL)
 
     def _ended(self) -> list[FrozenTrial]:
-        """All trials that have ended and were not interrupted."""
-        again = self.study.user_attrs.get("again", [])
+        """All trials that have ended, and were neither interrupted nor tried before."""
+        attributes = self.study.user_attrs
+        left_out = {*attributes.get("again", ()), *attributes.get("repeated", ())}
         ended = self.study.get_trials(deepcopy=False, states=tuple(STATES))
-        return [frozen for frozen in ended if frozen.number not in again]
+        return [frozen for frozen in ended if frozen.number not in left_out]
 
-    def _run_trial(self) -> None:
-        """Draw values, and train and score a model with them.
+    def _trials(self) -> list[Trial]:
+        """The same as ours, numbered without gaps."""
+        return [as_trial(frozen, number) for number, frozen in enumerate(self._ended(), start=1)]
+
+    def _draw(self) -> tuple[optuna.Trial, dict[str, Any]] | None:
+        """A trial with values that none has had; None if none was found."""
+        tried = [self._options(frozen.params) for frozen in self._ended()]
+        for draw in range(_MAX_DRAWS):
+            repeated = list(self.study.user_attrs.get("repeated", []))
+            # The seed depends on the number of trials and draws: a resumed search draws what an
+            # uninterrupted one would have drawn next, and not its first values again. (Optuna takes
+            # seeds of 32 bits.)
+            seed = (self.config.train.seed + len(tried) + len(repeated)) % 2**32
+            sampler = TPESampler if draw < _MAX_DRAWS // 2 else RandomSampler
+            self.study.sampler = sampler(seed=seed)
+            trial = self.study.ask()
+            values = {name: suggest(trial, name, space) for name, space in self.spaces.items()}
+            if self._options(values) not in tried:
+                return trial, values
+            # Recorded first, as in `_requeue_interrupted`.
+            self.study.set_user_attr("repeated", [*repeated, trial.number])
+            self.study.tell(trial, state=TrialState.FAIL)
+        return None
+
+    def _options(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """What a trial is trained with: values without effect beside the others do not count."""
+        try:
+            options = option_values(self._config(values))
+        except ConfigError:  # they do not go together, and the trial will fail
+            return dict(values)
+        del options["train.max_minutes"]  # what was left of the limit
+        return options
+
+    def _run_trial(self, trial: optuna.Trial, values: Mapping[str, Any]) -> None:
+        """Train and score a model with the values that were drawn.
 
         Raises:
             Interrupted: `stop` was set.
         """
-        # The sampler's seed depends on the number of trials: a resumed search draws what an
-        # uninterrupted one would have drawn next, and not its first values again. (Optuna takes
-        # seeds of 32 bits.)
-        seed = self.config.train.seed + len(self._ended())
-        self.study.sampler = optuna.samplers.TPESampler(seed=seed % 2**32)
-        trial = self.study.ask()
-        values = {name: suggest(trial, name, space) for name, space in self.spaces.items()}
+        number = len(self._ended()) + 1
         path = self._trial_path(trial.number)
         self.run_folder.claim(f"{path.name}/")
         try:
@@ -266,12 +292,10 @@ class _Search:
         except optuna.TrialPruned:
             self.study.tell(trial, state=TrialState.PRUNED)
         except (TrainingError, ConfigError) as error:
-            self.listener.on_note(Message(f"trial {trial.number + 1}: ", str(error)))
+            self.listener.on_note(Message(f"trial {number}: ", str(error)))
             self.study.tell(trial, state=TrialState.FAIL)
         except Interrupted:
-            raise Interrupted(
-                f"stopped in trial {trial.number + 1}, which will be started again"
-            ) from None
+            raise Interrupted(f"stopped in trial {number}, which will be started again") from None
         else:
             score = trained.best.score
             # The model is kept before Optuna learns the score: after a kill in between, the trial
@@ -281,11 +305,11 @@ class _Search:
             if is_best:
                 self._keep(path / BEST, values)
             self.study.tell(trial, score)
-            self._report(trial.number, is_best=is_best)
+            self.listener.on_trial(self._trials()[-1], is_best=is_best)
             return
         finally:
             self._discard(trial.number)
-        self._report(trial.number, is_best=False)
+        self.listener.on_trial(self._trials()[-1], is_best=False)
 
     def _rank(self, score: float) -> float:
         return rank(self.metric, score)
@@ -297,10 +321,6 @@ class _Search:
     def _discard(self, number: int) -> None:
         """Remove what a trial has written; if its folder holds foreign files, all of it stays."""
         discard_run(self._trial_path(number), self.listener.on_note)
-
-    def _report(self, number: int, *, is_best: bool) -> None:
-        frozen = next(frozen for frozen in self._ended() if frozen.number == number)
-        self.listener.on_trial(as_trial(frozen), is_best=is_best)
 
     def _keep(self, model: Path, values: Mapping[str, Any]) -> None:
         """Write the best model so far, and its configuration.
@@ -327,19 +347,3 @@ class _Search:
         left = self.budget.left_minutes()
         fixed = {"data.test_file": "", "output.dir": folder or str(self.folder)}
         return effective(with_options(self.config, {**values, **fixed, "train.max_minutes": left}))
-
-
-def _of_search(search: Mapping[str, Any], key: str) -> Any:
-    """One part of a search; of its options those that must not change when it is resumed."""
-    if key != "config":
-        return search[key]
-    try:
-        config = parse_saved(parse_toml(search[key].encode()), STUDY)
-    except (ValueError, ConfigError):  # of another version, whose options are not ours
-        return None
-    values = option_values(config)
-    return {
-        name: values[name]
-        for name, option in options_of(Config).items()
-        if not option.resume_search
-    }

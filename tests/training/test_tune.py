@@ -161,6 +161,55 @@ def test_of_trials_that_score_the_same_the_first_that_ended_is_the_best(
     assert (tmp_path / "search" / "best" / "model.safetensors").read_text() == "3"
 
 
+def test_no_values_are_tried_twice_and_all_of_a_small_space_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[tuple[int, bool, str]] = []
+
+    def run(config: Config, *_: object, **__: object) -> SimpleNamespace:
+        encoder = config.encoder
+        tried.append((encoder.hidden, encoder.bidirectional, encoder.merge))
+        (Path(config.output.dir) / "best").mkdir(parents=True)
+        for name in MODEL_FILES:
+            (Path(config.output.dir) / "best" / name).write_text(str(len(tried)))
+        return SimpleNamespace(best=SimpleNamespace(score=encoder.hidden / 100))
+
+    monkeypatch.setattr("tagkit.training.tune.train", run)
+    spaces = parse_spaces(["encoder.hidden=4..9", "encoder.bidirectional=true,false"])
+    recorder = Recorder()
+    tuned = tune(settings(tmp_path), spaces, trials=11, listener=recorder)
+    assert len(set(tried)) == len(tried) == 11
+    assert not any("search ends" in note for note in recorder.notes)
+    # Resumed: one is left, which it finds, and then nothing.
+    tuned = tune(settings(tmp_path), spaces, trials=30, listener=recorder)
+    assert len(set(tried)) == len(tried) == 12
+    assert recorder.notes[-1] == (
+        "the search ends after 12 trials: 100 draws in a row had values that were tried before"
+    )
+    assert [trial.number for trial in tuned.trials] == list(range(1, 13))
+    assert [trial.number for trial, _ in recorder.trials] == list(range(1, 13))
+    assert {trial.state for trial in tuned.trials} == {"done"}
+
+
+def test_values_that_have_no_effect_beside_the_others_make_no_new_trial(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[Config] = []
+
+    def run(config: Config, *_: object, **__: object) -> SimpleNamespace:
+        tried.append(config)
+        raise TrainingError("the loss is not finite")
+
+    monkeypatch.setattr("tagkit.training.tune.train", run)
+    spaces = parse_spaces(["train.optimizer=adam,sgd", "train.momentum=0.5,0.7"])
+    with pytest.raises(TrainingError, match="no trial was completed"):
+        tune(settings(tmp_path), spaces, trials=9)
+    # Adam has no momentum that could be set.
+    assert sorted((config.train.optimizer, config.train.momentum) for config in tried) == [
+        ("adam", Config().train.momentum), ("sgd", 0.5), ("sgd", 0.7)
+    ]  # fmt: skip
+
+
 def test_by_the_loss_the_trial_with_the_smallest_is_the_best(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -230,6 +279,7 @@ def test_a_search_that_failed_at_once_does_not_stand_in_the_way_of_a_right_one(
 ) -> None:
     with pytest.raises(DataError, match=r"nope\.conll: no such file"):
         tune(settings(tmp_path, **{"data.train_file": "nope.conll"}), SPACES, trials=1)
+    assert not (tmp_path / "search").exists()
     assert len(tune(settings(tmp_path), parse_spaces(["encoder.hidden=8,9"]), trials=1).trials) == 1
 
 

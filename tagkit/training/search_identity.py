@@ -1,0 +1,78 @@
+"""What makes two searches the same: options, corpora and values; and which trials are."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tagkit.config import (
+    Config,
+    option_values,
+    options_of,
+    parse_saved,
+    parse_toml,
+    to_toml,
+)
+from tagkit.config.search_space import Space
+from tagkit.errors import ConfigError, DataError
+from tagkit.storage import digest_of
+from tagkit.training.run_identity import differences
+from tagkit.training.trials import STUDY
+
+# The parts of a record, and what they are called.
+_PARTS = {"config": "options", "corpora": "corpora", "spaces": "values"}
+Record = Mapping[str, Any]
+
+
+def corpus_digests(config: Config) -> list[str | None]:
+    """SHA-256 of each corpus of a search, and of the weights of its labels.
+
+    Raises:
+        DataError: one does not exist or cannot be read.
+    """
+    data = config.data
+    digests = []
+    for name in (data.train_file, data.dev_file, data.weights):
+        if name:
+            if not Path(name).exists():
+                raise DataError(f"{name}: no such file")
+            digests.append(digest_of(Path(name)))
+    return digests
+
+
+def record_of(
+    config: Config, digests: Sequence[str | None], spaces: Mapping[str, Space]
+) -> dict[str, Any]:
+    """What a study keeps of a search: only the same one is resumed."""
+    return {
+        "config": to_toml(config),
+        "corpora": list(digests),
+        "spaces": {name: str(space) for name, space in spaces.items()},
+    }
+
+
+def what_differs(before: Record, search: Record) -> str:
+    """How an earlier search differs, as in 'tried other values'; empty if it does not."""
+    others = [what for key, what in _PARTS.items() if _part(before, key) != _part(search, key)]
+    if not others:
+        return ""
+    theirs, ours = former_options(before), former_options(search)
+    changed = differences(theirs, ours) if theirs is not None and ours is not None else []
+    return f"had {'; '.join(changed)}" if changed else f"tried other {others[0]}"
+
+
+def former_options(record: Record) -> dict[str, Any] | None:
+    """The options of a search that must not change when it is resumed; None if unreadable."""
+    try:
+        config = parse_saved(parse_toml(record["config"].encode()), STUDY)
+    except (ValueError, ConfigError):  # of another version, whose options are not ours
+        return None
+    values = option_values(config)
+    return {
+        name: values[name]
+        for name, option in options_of(Config).items()
+        if not option.resume_search
+    }
+
+
+def _part(record: Record, key: str) -> Any:
+    return former_options(record) if key == "config" else record[key]
