@@ -123,7 +123,16 @@ class TrainingError(TagkitError):
 
 # Its __cause__ may be the signal that asked for the end: see tagkit.cli.signals.
 class Interrupted(TagkitError):
-    """A training run that was stopped, and has saved a checkpoint to resume from."""
+    """A training run that was stopped.
+
+    Attributes:
+        is_saved: whether there is a checkpoint to resume from; else the run has done nothing yet.
+    """
+
+    def __init__(self, text: str, *, is_saved: bool = True) -> None:
+        """`text` says where it was stopped."""
+        super().__init__(text)
+        self.is_saved = is_saved
 
 
 class DeviceError(TagkitError):

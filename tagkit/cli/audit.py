@@ -1,7 +1,7 @@
 """`tagkit audit`."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -206,7 +206,14 @@ def audit_command(
     if html is not None:
         _write_page(html, found)
     if not quiet and (weights or output or html):
-        _say_what_next(corpus, [output, weights, html], weights)
+        # What says how the corpus is read and a model is made of it.
+        options = {
+            "--config": config, "--task": task, "--train": corpus, "--dev": dev,
+            "--input-format": input_format, "--on-misaligned": on_misaligned,
+            "--token-column": token_column, "--tag-column": tag_column, "--encoding": encoding,
+            "--set": [*(overrides or ()), *([f"data.weights={weights}"] if weights else ())],
+        }  # fmt: skip
+        _say_what_next([output, weights, html], options if weights else {})
 
 
 def _check_places(
@@ -247,11 +254,15 @@ def _write_page(html: Path, found: "Audit") -> None:
         write(page)
 
 
-def _say_what_next(corpus: str, places: Sequence[str | Path | None], weights: str | None) -> None:
+def _say_what_next(places: Sequence[str | Path | None], options: Mapping[str, object]) -> None:
+    """Say what was written, and the command that trains with `options`, where there are some."""
     from tagkit.cli.console import note
     from tagkit.wording import as_argument
 
     note(f"written: {' and '.join(str(path) for path in places if path)}")
-    if weights:
-        option = as_argument(f"data.weights={weights}")
-        note(f"Next: tagkit train --train {as_argument(corpus)} --set {option}")
+    words = []
+    for flag, given in options.items():
+        for value in given if isinstance(given, list) else [given]:
+            words += [flag, as_argument(value)] if value is not None else []
+    if words:
+        note(f"Next: tagkit train {' '.join(words)}")

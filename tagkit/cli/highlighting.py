@@ -107,7 +107,7 @@ def _with_probability(label: str, probability: float | None, separator: str = _G
 
 def _lines(text: str) -> str:
     """A text safe to display, whose line ends stay."""
-    return "\n".join(visible(line.removesuffix("\r")) for line in text.split("\n"))
+    return "\n".join(map(visible, text.replace("\r\n", "\n").split("\n")))
 
 
 def _one_line(text: str) -> str:

@@ -175,6 +175,9 @@ def _failed(error: OSError) -> int:
 def _say_how_to_resume(error: Interrupted) -> None:
     if not is_first():  # of several processes only the first reports
         return
+    if not error.is_saved:  # --resume would look for the run that was there before
+        say(message_line(f"{error}. To begin again: repeat the command"))
+        return
     if not is_alone():
         say(message_line(f"{error}. To resume: the same command with --resume"))
         return

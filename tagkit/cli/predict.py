@@ -203,6 +203,11 @@ def predict_command(
         annotator = annotator_of(predictor, options)
         if output_format == "show" and write:
             write = shown_by(write, output, [*predictor.labels(), *predictor.classes()])
+        if annotator.style.multi_label and output_format in ("csv", "tsv") and not (top or quiet):
+            note(
+                f"{output_format} joins the classes of a text with commas, and has an empty cell "
+                "where there is none. No command reads that again: --format jsonl-texts is read"
+            )
         pool: SerialWorker | WorkerPool = SerialWorker(annotator)
         if workers > 1:
             config = WorkerConfig(model, device, precision, each, options)

@@ -166,6 +166,11 @@ def info_lines(name: str, bundle: "Bundle") -> Iterator[str]:
         yield f"context     documents, up to {plural(words, 'word')} as one sequence"
     if share := config.label_consistency:
         yield f"consistency scores of a name go {share:g} of the way to their mean in its document"
+    if (crf := bundle.model.feature_crf) is not None:
+        counts = (
+            f"{100 * share:.0f} % beside the network" if (share := float(crf.share)) else "nothing"
+        )
+        yield f"features    a CRF of word features, which counts {counts}"
     if description.reads_columns:
         columns = [config.data.token_column or "FORM or 0", *config.data.feature_columns]
         yield f"reads       columns {', '.join(str(column) for column in columns)}"

@@ -3,7 +3,7 @@
 from tagkit.config import Config
 from tagkit.corpus.dataset import Split
 from tagkit.errors import DataError, FormatError, shorten
-from tagkit.wording import listed
+from tagkit.wording import Message, Setting, listed
 
 
 def several_classes(config: Config, train: Split) -> bool:
@@ -31,8 +31,13 @@ def check_classes(split: Split, *, several: bool) -> None:
             )  # fmt: skip
 
 
-def check_variety(train: Split, dev: Split) -> None:
+def check_variety(train: Split, dev: Split, *, is_split: bool) -> None:
     """Raise where there is only one class, or dev has classes of another kind.
+
+    Args:
+        train: what a model learns.
+        dev: what it is scored on.
+        is_split: whether dev was split off train.
 
     Raises:
         DataError: that is so.
@@ -41,10 +46,11 @@ def check_variety(train: Split, dev: Split) -> None:
     # With several classes a text, one that all texts have is no reason to refuse the others.
     always = [label for label, count in known.items() if count == len(train.sentences)]
     if always and len(known) == 1:
-        raise DataError(
-            f"{train.path}: every text is of the class {shorten(always[0])}: expected two classes "
-            "or more"
-        )
+        problem = f"is of the class {shorten(always[0])}: expected two classes or more"
+        if is_split and dev.classes().keys() - known.keys():
+            said = f"{train.path}: every text that is left when dev is split off {problem}. "
+            raise DataError(Message(said, "Name a dev corpus (", Setting("data.dev_file"), ")"))
+        raise DataError(f"{train.path}: every text {problem}")
     if not known:
         raise DataError(f"{train.path}: no text has a class, so there is nothing to learn")
     found = dev.classes()

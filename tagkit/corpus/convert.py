@@ -14,7 +14,7 @@ from tagkit.corpus.formats.columns.layout import CONLLU, column_options
 from tagkit.corpus.formats.columns.reader import ColumnReader
 from tagkit.corpus.formats.columns.writer import replace_tags
 from tagkit.corpus.formats.options import Item, Reading, source_of
-from tagkit.corpus.formats.pieces import Piece, Writing, one_file
+from tagkit.corpus.formats.pieces import Piece, Writing, naming_file, one_file
 from tagkit.corpus.formats.recognition import find_format
 from tagkit.corpus.formats.source import Source
 from tagkit.corpus.formats.table import FORMATS, Format, settled
@@ -187,7 +187,8 @@ def _pieces_of(job: _Job, items: Sequence[Item], converted: Converted) -> Iterat
     else:
         written = _as_documents(job, items, plain=plain)
     writing = Writing(plain, job.single, job.reading.note, several_classes=several)
-    yield from job.target.write(_counted(written, converted), writing)
+    found = job.target.write(_counted(written, converted), writing)
+    yield from naming_file(found, lambda: job.source.name)
 
 
 def _counted(items: Iterator[Item], converted: Converted) -> Iterator[Item]:

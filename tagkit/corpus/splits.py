@@ -118,6 +118,7 @@ def as_corpus(
         train = with_document_note(train, config.encoder.context_words)
     elif config.label_consistency:
         train = with_consistency_note(train, config.label_consistency)
+    is_split = dev is None
     if dev is None:
         train, dev = hold_out(train, config.data.dev_fraction, seed, by_document=by_document)
     if config.data.train_sentences:  # after dev is held out, which is the same for every number
@@ -134,7 +135,7 @@ def as_corpus(
         for split in (dev, test):
             if split:
                 check_classes(split, several=several)
-        check_variety(train, dev)
+        check_variety(train, dev, is_split=is_split)
     return Corpus(train, dev, test)
 
 

@@ -4,13 +4,16 @@ GloVe and fastText text, word2vec text and binary, each with or without gzip, an
 list of words in a file next to it.
 """
 
+import codecs
 import gzip
 import os
 import re
 import warnings
 import zlib
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, cast
 
@@ -30,6 +33,7 @@ MAX_WORD_BYTES = 2**16  # in the binary format, which has no lines
 _MIN_GROWTH = 1024  # rows by which the matrix of a file of unknown length grows, at least
 _DEFLATE_RATIO = 1032  # deflate compresses at most 1032 : 1 (zlib's technical details)
 _HEADER = re.compile(rb"\s*(\d+)\s+(\d+)\s*")  # number of vectors, dimension
+_BEGINNING = 20  # lines that show how many numbers a vector has
 _MAPPED_ROWS = 4096  # of a .npy matrix at a time
 _WORD_LISTS = (".txt", ".vocab", ".words")  # endings of the list of words next to an .npy file
 
@@ -169,23 +173,45 @@ def _parse_header(path: Path, header: re.Match[bytes]) -> tuple[int, int]:
 def _read_text(path: Path) -> Iterator[tuple[str, Matrix]]:
     """GloVe, fastText: lines `word v1 v2 ...`; an optional first line `number dim`."""
     with _open(path) as file:
-        dim = 0
-        for number, line in _lines(path, file):
-            if number == 1 and (header := _HEADER.fullmatch(line)):
+        dim, lines = 0, _lines(path, file)
+        for number, first in islice(lines, 1):
+            first = first.removeprefix(codecs.BOM_UTF8)
+            if header := _HEADER.fullmatch(first):
                 # The number is ignored: `head -n 100000` of a file keeps the header of the whole.
                 _, dim = _parse_header(path, header)
-                continue
-            line = line.rstrip(b" \t\r\n").replace(b"\t", b" ")
-            if not line:
-                continue
-            # Without a header the first line sets the dimension.
-            dim = dim or line.count(b" ")
-            if dim > MAX_DIM:
-                raise VectorsError(
-                    f"{path}:{number}: expected a word and at most {MAX_DIM:,} numbers, found "
-                    f"{dim:,}"
-                )
-            yield _parse_line(f"{path}:{number}", line, dim)
+            else:
+                lines = chain([(number, first)], lines)
+        if not dim:
+            beginning = list(islice(lines, _BEGINNING))
+            lines = chain(beginning, lines)
+            dim = _dim_of(path, beginning)
+        for number, line in lines:
+            if line := _plain(line):
+                yield _parse_line(f"{path}:{number}", line, dim)
+
+
+def _plain(line: bytes) -> bytes:
+    return line.rstrip(b" \t\r\n").replace(b"\t", b" ")
+
+
+def _dim_of(path: Path, beginning: Sequence[tuple[int, bytes]]) -> int:
+    """How many numbers most of the first lines have; 0 where there is none.
+
+    Raises:
+        VectorsError: these are too many.
+    """
+    # A word may have blanks in it, and a line may be damaged, the first one too: with the number of
+    # its values all other lines would be words with a number at their end.
+    counts = [(_plain(line).count(b" "), number) for number, line in beginning if _plain(line)]
+    if not counts:
+        return 0
+    dim, _ = Counter(count for count, _ in counts).most_common(1)[0]
+    if dim > MAX_DIM:
+        number = next(number for count, number in counts if count == dim)
+        raise VectorsError(
+            f"{path}:{number}: expected a word and at most {MAX_DIM:,} numbers, found {dim:,}"
+        )
+    return dim
 
 
 def _parse_line(place: str, line: bytes, dim: int) -> tuple[str, Matrix]:

@@ -133,6 +133,9 @@ def class_cells(
     for score in shown:
         if any(char in score.label for char in "\t\n\r"):
             raise cannot_hold_cells(answer, origin, f"the class {shorten(score.label)}")
+        if "," in score.label and len(shown) > 1 and not style.top:
+            what = f"the class {shorten(score.label)} beside others, which commas separate"
+            raise cannot_hold_cells(answer, origin, what)
     if style.top:
         cells = [cell for score in shown for cell in (score.label, f"{score.probability:.4f}")]
         # Every line has as many cells as the header.

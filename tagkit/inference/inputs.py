@@ -109,7 +109,9 @@ def as_text(item: Input, tokenizer: str, *, whole: bool) -> Text:
     if isinstance(item, str):
         item = Document(item)
     if isinstance(item, Document):
-        text, found = item.text, tokens_of(item, tokenizer, whole=whole)
+        # Without the spans that a corpus may have for it: a sentence would not end inside one, and
+        # what is predicted follows from the text alone.
+        text, found = item.text, tokens_of(replace(item, spans=None), tokenizer, whole=whole)
         # Tokens are substrings of the text, so offsets of predictions are exact.
         document = new_document()
         sentences = [

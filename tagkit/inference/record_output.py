@@ -6,9 +6,9 @@ from pathlib import Path
 from tagkit.corpus.formats.brat import PAIR
 from tagkit.corpus.formats.file_sets import files_of, pair_of, write_folder, write_pair
 from tagkit.corpus.formats.options import Item
-from tagkit.corpus.formats.pieces import Piece
+from tagkit.corpus.formats.pieces import Piece, naming_file
 from tagkit.corpus.formats.table import FORMATS
-from tagkit.errors import DataError, FormatError, TagkitError
+from tagkit.errors import DataError, TagkitError
 from tagkit.inference.answers import writing_of
 from tagkit.inference.style import Style
 from tagkit.inference.window import Output
@@ -135,10 +135,4 @@ def _pieces(
             note(text)
 
     writing = writing_of(style, single=single, note=note_once)
-    try:
-        yield from format.write(items(), writing)
-    except FormatError as error:
-        # A sentence does not know its file.
-        if error.source == "input":
-            raise FormatError(file, error.line, error.problem) from None
-        raise
+    yield from naming_file(format.write(items(), writing), lambda: file)

@@ -116,12 +116,14 @@ def open_output(
                 stream.close()  # writes gzip's trailer, CRC and length, before the fsync
             file.commit()
     except TagkitError:
-        if on_partial is not None and not write.is_empty and file.place is not None:
-            # A write that failed fails again here: then nothing is kept, as a full disk stays full.
+        is_packed = stream is not file.stream
+        # Of compressed data whose last part is lost nothing is kept: it could not be read.
+        lost = is_packed and write.has_failed
+        if on_partial is not None and not (write.is_empty or lost) and file.place is not None:
             with suppress(OSError):
-                if stream is not file.stream:
+                if is_packed:
                     stream.close()
-                kept = file.keep_partial(file.place)
+                kept = file.keep_partial(file.place, write.size if write.has_failed else None)
                 is_beside = kept.parent == Path(os.path.realpath(path.parent))
                 on_partial(path.with_name(kept.name) if is_beside else kept)
         raise
@@ -209,14 +211,26 @@ class _WholeFile:
             _rename_if_absent(self.beside, self.place)
         flush_to_disk(self.place.parent)
 
-    def keep_partial(self, place: Path) -> Path:
+    def keep_partial(self, place: Path, size: int | None) -> Path:
         """Give the temporary file a name of its own beside its destination, `place`.
+
+        Args:
+            place: the destination.
+            size: number of bytes to keep where a write has failed, of which a part may be in the
+                file; None to keep all.
 
         Raises:
             OSError: it cannot be completed or renamed.
         """
-        self.stream.flush()
+        if size is None:
+            self.stream.flush()
+        else:
+            os.truncate(self.stream.fileno(), size)
         os.fsync(self.stream.fileno())
+        if size is not None:
+            # What the stream still holds of the write that failed must not follow on `close`.
+            with open(os.devnull, "wb") as nowhere:
+                os.dup2(nowhere.fileno(), self.stream.fileno())
         if sys.platform == "win32":  # where an open file cannot be renamed
             self.stream.close()
         number = 1
@@ -289,13 +303,22 @@ class _Writer:
 
     def __init__(self, file: BinaryIO, path: Path | None) -> None:
         """`path` names the file in messages; None is standard output."""
-        self.is_empty = True  # nothing has been written
+        self.size = 0  # bytes of all calls but one that has failed
+        self.has_failed = False
         self._file = file
         self._path = path
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing has been written."""
+        return not self.size
 
     def __call__(self, text: str) -> None:
         """Append a text."""
         with refusals(self._path):
-            self._file.write(encoded(text, first=self.is_empty))
+            content = encoded(text, first=self.is_empty)
+            self.has_failed = True  # unless both of these succeed
+            self._file.write(content)
             self._file.flush()  # a reader of a pipe gets each piece while the input still comes
-        self.is_empty = self.is_empty and not text
+            self.has_failed = False
+            self.size += len(content)

@@ -14,7 +14,7 @@ from typing import Any
 
 from tagkit.config import Config, as_config
 from tagkit.corpus.splits import require_files
-from tagkit.errors import CheckpointError, ConfigError
+from tagkit.errors import CheckpointError, ConfigError, Interrupted
 from tagkit.evaluation.class_report import scores_by_label
 from tagkit.evaluation.criterion import rank
 from tagkit.models.bundle import copy_bundle
@@ -187,7 +187,11 @@ def _train_each(
         one = _with_seed(config, seed, used_minutes, len(seeds) - number)
         run_folder.claim(f"{seed_folder(seed)}/")
         of_seed = SeedListener(listener, seed, reported)
-        trained = train(one, of_seed, resume=resume, force=force, stop=stop)
+        try:
+            trained = train(one, of_seed, resume=resume, force=force, stop=stop)
+        except Interrupted as error:
+            error.is_saved = True  # by the folder of all seeds, which is ready
+            raise
         reported |= of_seed.found
         criterion = trained.criterion
         test = criterion.of_report(trained.test) if trained.test else None

@@ -258,7 +258,8 @@ def train(
         prepared = prepare(chosen, device, corpus, fits=not later, on_pass=listener.on_fit)
         refuse_undefined_loss(prepared)
         if stop and stop.is_set():
-            raise Interrupted(f"stopped before the first step; {path} is as it was")
+            text = f"stopped before the first step; {path} is as it was"
+            raise Interrupted(text, is_saved=resume)
         facts = facts_of(prepared)
         digests = {name: split["sha256"] for name, split in facts["data"].items()}
         identified = identity(prepared.config, digests, device.type, processes.count)

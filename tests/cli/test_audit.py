@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import tiny
 
+from tagkit.cli.audit import _say_what_next
 from tagkit.cli.main import main
 
 SMALL = [
@@ -109,6 +110,18 @@ def test_table_json_lines_json_and_weights_are_of_one_audit(run: Run) -> None:
     assert len(Path("d.txt").read_text("utf-8").splitlines()) == 5 + 3 * len(doubts)
 
 
+def test_the_next_command_is_of_the_same_task_and_columns(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    options = {"--task": "tag", "--train": "a b.conllu", "--dev": None, "--tag-column": ["XPOS"],
+               "--set": ["x.y=1", "data.weights=w.jsonl"]}  # fmt: skip
+    _say_what_next(["w.jsonl", None], options)
+    assert capsys.readouterr().err == (
+        "written: w.jsonl\nNext: tagkit train --task tag --train 'a b.conllu' --tag-column XPOS "
+        "--set x.y=1 --set data.weights=w.jsonl\n"
+    )
+
+
 @pytest.mark.slow
 def test_folds_the_time_left_and_the_next_command_are_on_standard_error(run: Run) -> None:
     status, out, err = run("train.conll", *SMALL, "--folds", "2", "--weights", "w w.jsonl")
@@ -122,5 +135,6 @@ def test_folds_the_time_left_and_the_next_command_are_on_standard_error(run: Run
     assert said[2].endswith(" left")
     assert said[3:] == [
         "written: w w.jsonl",
-        "Next: tagkit train --train train.conll --set 'data.weights=w w.jsonl'",
+        # With what says how the corpus is read and what is trained.
+        f"Next: tagkit train --train train.conll {' '.join(SMALL)} --set 'data.weights=w w.jsonl'",
     ]

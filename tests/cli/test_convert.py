@@ -86,6 +86,16 @@ def test_what_convert_cannot_do_is_told_in_a_line_and_leaves_nothing_behind(
     assert sorted(Path().rglob("*")) == before
 
 
+def test_a_record_of_tokens_that_cannot_be_written_is_named_with_its_file(
+    tagkit: Program, model: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"tokens": ["a", "c\\nd"], "tags": ["O", "B-X"]}\n', encoding="utf-8")
+    for format in ("columns", "conllu", "slash", "parallel"):
+        ended = tagkit("convert", path, tmp_path / "out", "--to", format)
+        assert f"error: {path}:1: {format} cannot hold " in ended.err
+
+
 def test_misaligned_spans_are_listed_and_settled_as_the_option_says(
     tagkit: Program, model: Path, tmp_path: Path
 ) -> None:

@@ -70,6 +70,11 @@ def test_nothing_in_a_text_or_a_label_is_obeyed_by_a_terminal() -> None:
     assert not re.search(r"[^\x01\n\x20-\U0010ffff]", written)
 
 
+def test_a_carriage_return_that_ends_no_line_is_shown() -> None:
+    shown = Highlighted((TextPiece("is\rat\r"), TextPiece("Rome", "LOC")), True, None, False)
+    assert plain(shown) == [r"is\rat\r[Rome LOC]"]
+
+
 def test_colours_depend_on_the_labels_of_the_model_alone() -> None:
     colours = colours_of(["PER", "LOC", "PER"])
     assert colours == {"LOC": "cyan", "PER": "yellow"}

@@ -17,12 +17,20 @@ def test_info_tells_what_the_model_is(tagkit: Program, model: Path) -> None:
         f"tagkit {__version__}, torch ",
         "train.conll: 80 sentences",
         "labels      LOC, PER",
+        "features    a CRF of word features, which counts ",
         "test F1     ",
     ):
         assert text in ended.out
     facts = json.loads(tagkit("info", model, "--json").out)
     assert facts["config"]["encoder"]["hidden"] == 16
     assert facts["format_version"] == 2
+
+
+def test_info_says_how_much_word_features_count(tagkit: Program, model: Path) -> None:
+    # The share is chosen at the end of a run, and the last epoch's model has none.
+    best, last = (tagkit("info", model / name).out for name in ("best", "last"))
+    assert re.search(r"features, which counts (nothing|[0-9]+ % beside the network)$", best, re.M)
+    assert "features    a CRF of word features, which counts nothing\n" in last
 
 
 def test_info_tells_the_classes(tagkit: Program, intents: Path) -> None:

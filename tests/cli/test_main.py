@@ -14,7 +14,8 @@ import pytest
 from program import Ended, Program
 
 from tagkit import __version__
-from tagkit.errors import TrainingError
+from tagkit.cli.main import _say_how_to_resume
+from tagkit.errors import Interrupted, TrainingError
 
 
 def test_help_answers_in_under_0_4_seconds() -> None:
@@ -48,6 +49,19 @@ def test_every_command_has_help_with_an_example(tagkit: Program, command: str) -
     ended = tagkit(command, "--help")
     assert ended.code == 0
     assert re.search(rf"Examples?:\n(.*\n)*?.*tagkit {command} ", ended.out)
+
+
+def test_a_run_that_has_done_nothing_is_not_to_be_resumed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # --resume would look for the run that --force was to replace.
+    monkeypatch.setattr(sys, "argv", ["tagkit", "train", "--force"])
+    _say_how_to_resume(Interrupted("stopped before the first step", is_saved=False))
+    _say_how_to_resume(Interrupted("stopped after step 3"))
+    assert capsys.readouterr().err == (
+        "stopped before the first step. To begin again: repeat the command\n"
+        "stopped after step 3. To resume: tagkit train --resume\n"
+    )
 
 
 def test_version_is_told(tagkit: Program) -> None:

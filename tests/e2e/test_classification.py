@@ -1,6 +1,7 @@
 """Texts with classes, the whole road: train, save, load, predict, score; and with tags together."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -337,6 +338,16 @@ def test_a_corpus_of_one_class_is_refused(tmp_path: Path) -> None:
     files = write(tmp_path, "a\tx", "a\ty")
     assert problem(tmp_path, files) == (
         f"{tmp_path}/train.tsv: every text is of the class 'a': expected two classes or more"
+    )
+
+
+def test_a_corpus_whose_other_class_went_to_dev_is_refused_with_the_reason(tmp_path: Path) -> None:
+    (tmp_path / "two.tsv").write_text("a\tx y\nb\ty z\n", encoding="utf-8")
+    files = {"data.train_file": str(tmp_path / "two.tsv")}
+    assert re.fullmatch(
+        r".*two\.tsv: every text that is left when dev is split off is of the class '[ab]': "
+        r"expected two classes or more\. Name a dev corpus \(data\.dev_file\)",
+        problem(tmp_path, files),
     )
 
 

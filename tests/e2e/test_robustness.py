@@ -420,6 +420,7 @@ def test_a_run_that_is_stopped_while_it_reads_leaves_everything_as_it_was(tmp_pa
     before = digests(tmp_path)
     listener = StopAt()
     listener.stop.set()
-    with pytest.raises(Interrupted, match="stopped before the first step"):
+    with pytest.raises(Interrupted, match="stopped before the first step") as caught:
         train(settings(tmp_path, "train.seed=2"), listener, force=True, stop=listener.stop)
+    assert not caught.value.is_saved
     assert digests(tmp_path) == before

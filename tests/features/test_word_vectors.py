@@ -104,6 +104,21 @@ def test_words_may_hold_blanks(tmp_path: Path) -> None:
     assert load_vectors(path).words == ("New York",)
 
 
+@pytest.mark.parametrize("header", [b"", b"2 2\n"])
+def test_a_byte_order_mark_is_no_part_of_the_first_line(tmp_path: Path, header: bytes) -> None:
+    path = write(tmp_path / "a.txt", b"\xef\xbb\xbf" + header + b"the 1 2\na 3 4\n")
+    found = load_vectors(path)
+    assert found.words == ("the", "a")
+    assert found.matrix.tolist() == [[1, 2], [3, 4]]
+
+
+def test_a_first_word_with_blanks_does_not_change_how_many_numbers_there_are(
+    tmp_path: Path,
+) -> None:
+    path = write(tmp_path / "a.txt", b". . . 1 2\n" + b"the 3 4\nof 5 6\n")
+    assert load_vectors(path).words == (". . .", "the", "of")
+
+
 def test_words_may_be_numbers(tmp_path: Path) -> None:
     path = write(tmp_path / "a.txt", b"3 4 5\n1 2 3\n")
     found = load_vectors(path)
@@ -152,6 +167,8 @@ def refusal(load: Callable[[], Vectors]) -> str:
         ("a.txt", b"9 5\n", "{path}: holds no word vectors"),
         ("a.txt", b"a 1 2\nb 3\n", "{path}:2: expected a word and 2 numbers, found 'b 3'"),
         ("a.txt", b"a 1 2\nb 3 x\n", "{path}:2: expected a word and 2 numbers, found 'b 3 x'"),
+        # Most lines say how many numbers there are, and not the first, which may be damaged.
+        ("a.txt", b"a 1\nb 3 4\nc 5 6\n", "{path}:1: expected a word and 2 numbers, found 'a 1'"),
         ("a.txt", b"1 3\na 1 2\n", "{path}:2: expected a word and 3 numbers, found 'a 1 2'"),
         ("a.txt", b"word\n", "{path}:1: expected a word and its numbers, found 'word'"),
         ("a.txt", b"Once upon a time\n", "{path}:1: expected a word and 3 numbers, found 'Once upon a time'"),  # noqa: E501

@@ -1,6 +1,7 @@
 """What a model says of a text -> records for the writers of the formats."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import kinds
 import pytest
@@ -127,6 +128,15 @@ def test_several_classes_or_none_are_one_cell_of_a_table() -> None:
     assert written(classified("x", "z"), style("fasttext", **CLASSES)) == [
         "__label__x __label__z a b"
     ]
+
+
+def test_a_class_with_a_comma_cannot_stand_beside_others() -> None:
+    scores = (LabelScore("x", 0.7), LabelScore("q, long", 0.6))
+    both = TaggedText("a b", (), (), ("x", "q, long"), scores)
+    with pytest.raises(FormatError, match="class 'q, long' beside others, which commas separate"):
+        written(both, style("csv", **CLASSES, multi_label=True), Origin("in", 1))
+    alone = written(replace(both, labels=("q, long",)), style("csv", **CLASSES), Origin("in", 1))
+    assert alone[1] == '"q, long",a b'
 
 
 @pytest.mark.parametrize(

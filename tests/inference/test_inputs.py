@@ -23,6 +23,14 @@ def test_a_raw_text_is_its_sentences_or_read_as_one() -> None:
     assert whole.text == TEXT
 
 
+def test_spans_that_a_text_has_already_do_not_change_how_it_is_read() -> None:
+    # In a corpus to learn from no sentence ends inside a span.
+    spans = (TextSpan("runs.  Ben", 4, 14, "X"), TextSpan("sits.\nCleo", 15, 25, "X"))
+    assert as_text(Document(TEXT, spans=spans), "multilingual", whole=False) == as_text(
+        TEXT, "multilingual", whole=False
+    )
+
+
 @given(st.text(max_size=60))
 def test_words_of_a_raw_text_are_where_their_places_say(raw: str) -> None:
     text = as_text(raw, "multilingual", whole=False)

@@ -19,6 +19,41 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
+def kept_of(path: Path, *texts: str, limit: int) -> list[Path]:
+    """What is kept of texts of which the last one meets a limit, as on a full disk."""
+    resource = pytest.importorskip("resource")  # of Unix
+    kept: list[Path] = []
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    def write_all() -> None:
+        with open_output(path, on_partial=kept.append) as write:
+            for text in texts:
+                write(text)
+
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
+        with pytest.raises(DataError, match="cannot be written"):
+            write_all()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    return kept
+
+
+def test_of_a_write_that_fails_no_part_is_kept_but_all_that_came_before(tmp_path: Path) -> None:
+    one = 59 * "1" + "\n"
+    # 40 bytes of the second text find room.
+    assert kept_of(tmp_path / "a", one, one, limit=100) == [tmp_path / "a.partial"]
+    assert (tmp_path / "a.partial").read_text() == one
+    assert kept_of(tmp_path / "b", 2 * one, limit=100) == []
+    assert os.listdir(tmp_path) == ["a.partial"]
+
+
+def test_of_compressed_data_that_cannot_be_written_nothing_is_kept(tmp_path: Path) -> None:
+    many = "".join(map(chr, range(32, 5000)))
+    assert kept_of(tmp_path / "a.gz", "one\n", many, limit=1000) == []
+    assert os.listdir(tmp_path) == []
+
+
 def test_a_file_is_there_when_it_is_complete(tmp_path: Path) -> None:
     path = tmp_path / "a"
     with open_output(path) as write:

@@ -265,12 +265,14 @@ def _labels(record: dict[str, Any], needed: bool) -> tuple[str, ...]:
         return _cats(record["cats"])
     for key in _CLASSES:
         value = record.get(key)
-        # A class that is a number becomes its name: 1 and "1" are one class.
+        # A class that is a number becomes its name: 1 and "1" are one class, true and "true" too.
+        if isinstance(value, bool):
+            return ("true" if value else "false",)
         if isinstance(value, (str, int)) and str(value):
             return (str(value),)
         if isinstance(value, list) and all(isinstance(item, str) and item for item in value):
             if value:
-                return tuple(value)
+                return tuple(dict.fromkeys(value))  # each once
     if needed:
         for key in _CLASSES:
             if record.get(key) == []:  # none of the classes that a text may have several of

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from tagkit.errors import FormatError, shorten
 from tagkit.text.records import Document, Sentence
 
+# The file of a record that does not know it.
+_NO_FILE = "input"
+
 
 @dataclass(frozen=True, slots=True)
 class Piece:
@@ -42,6 +45,20 @@ class Writing:
     several_classes: bool = False
 
 
+def naming_file(pieces: Iterable[Piece], file: Callable[[], str]) -> Iterator[Piece]:
+    """The same pieces; errors of sentences, which do not know their file, name that of `file`.
+
+    Raises:
+        FormatError: what the writer raises.
+    """
+    try:
+        yield from pieces
+    except FormatError as error:
+        if error.source != _NO_FILE:
+            raise
+        raise FormatError(file(), error.line, error.problem) from None
+
+
 def one_file(lines: Iterable[str]) -> Iterator[Piece]:
     """Lines, without their ends, as pieces of an output that is one file."""
     # A generator: a corpus is written as it is read, and need not fit in memory twice.
@@ -60,9 +77,8 @@ def cannot_hold(item: Sentence | Document, format: str, what: str) -> FormatErro
         source, line, text = item.source, item.line, item.text
     else:
         source, line, text = "", item.lines[0] if item.lines else 1, " ".join(item.words)
-    return FormatError(
-        source or "input", line, f"{format} cannot hold {what}: {shorten(text)}. Try another format"
-    )
+    problem = f"{format} cannot hold {what}: {shorten(text)}. Try another format"
+    return FormatError(source or _NO_FILE, line, problem)
 
 
 def require_line(item: Sentence | Document, text: str, format: str) -> None:

@@ -55,7 +55,10 @@ def check_lines(path: str, seen: LineEnds, facts: ByteFacts) -> Iterator[Finding
         message = "begins with a byte order mark"
         yield Finding("note", "byte-order-mark", path, message, 1, (1,))
     for kind, severity, what, _ in _ODD:
-        if found := seen.odd.get(kind):
+        found = seen.odd.get(kind, [])
+        if kind == "crlf" and not facts.ends_last_line:  # its carriage return stands alone
+            found = [number for number in found if number != seen.last]
+        if found:
             message = f"{plural(len(found), 'line')} {what}"
             yield Finding(severity, kind, path, message, len(found), tuple(found))
     if not facts.ends_last_line:

@@ -30,6 +30,15 @@ def test_lines_that_are_odd_are_noted(tmp_path: Path) -> None:
     assert told(report, "last-line", tmp_path) == [("note", "the last line has no line end", (5,))]
 
 
+def test_a_carriage_return_at_the_end_of_a_file_is_no_line_end_of_windows(tmp_path: Path) -> None:
+    report = check(tmp_path, "a B-X\rb O\r\r")
+    assert told(report, "crlf", tmp_path) == []
+    report = check(tmp_path, "a B-X\r\nb O\r")
+    assert told(report, "crlf", tmp_path) == [
+        ("note", "1 line with the line end of Windows (CRLF)", (1,))
+    ]
+
+
 def test_lines_that_are_not_odd_are_not_noted(tmp_path: Path) -> None:
     assert [finding.kind for finding in check(tmp_path, "").findings] == ["empty"]
     kinds = {"byte-order-mark", "crlf", "blank-separator", "trailing-blank", "last-line"}
