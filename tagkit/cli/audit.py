@@ -263,6 +263,8 @@ def _say_what_next(places: Sequence[str | Path | None], options: Mapping[str, ob
     words = []
     for flag, given in options.items():
         for value in given if isinstance(given, list) else [given]:
-            words += [flag, as_argument(value)] if value is not None else []
+            if value is not None:  # a column may be -1, which would be taken for an option
+                parted = "=" if str(value).startswith("-") else " "
+                words.append(f"{flag}{parted}{as_argument(value)}")
     if words:
         note(f"Next: tagkit train {' '.join(words)}")

@@ -194,6 +194,19 @@ def _plain(line: bytes) -> bytes:
     return line.rstrip(b" \t\r\n").replace(b"\t", b" ")
 
 
+def _count(line: bytes) -> int:
+    """How many numbers a line ends with, one part being the word; of none, how many other parts."""
+    _, *parts = _plain(line).split(b" ")
+    found = 0
+    for part in reversed(parts):
+        try:
+            float(part)
+        except ValueError:
+            break
+        found += 1
+    return found or len(parts)
+
+
 def _dim_of(path: Path, beginning: Sequence[tuple[int, bytes]]) -> int:
     """How many numbers most of the first lines have; 0 where there is none.
 
@@ -202,7 +215,7 @@ def _dim_of(path: Path, beginning: Sequence[tuple[int, bytes]]) -> int:
     """
     # A word may have blanks in it, and a line may be damaged, the first one too: with the number of
     # its values all other lines would be words with a number at their end.
-    counts = [(_plain(line).count(b" "), number) for number, line in beginning if _plain(line)]
+    counts = [(_count(line), number) for number, line in beginning if _plain(line)]
     if not counts:
         return 0
     dim, _ = Counter(count for count, _ in counts).most_common(1)[0]

@@ -1,4 +1,4 @@
-"""What makes two searches the same: options, corpora and values; and which trials are."""
+"""What makes two searches the same: options, corpora and values."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -113,11 +113,11 @@ def test_table_json_lines_json_and_weights_are_of_one_audit(run: Run) -> None:
 def test_the_next_command_is_of_the_same_task_and_columns(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    options = {"--task": "tag", "--train": "a b.conllu", "--dev": None, "--tag-column": ["XPOS"],
+    options = {"--task": "tag", "--train": "a b.conllu", "--dev": None, "--tag-column": "-1",
                "--set": ["x.y=1", "data.weights=w.jsonl"]}  # fmt: skip
     _say_what_next(["w.jsonl", None], options)
     assert capsys.readouterr().err == (
-        "written: w.jsonl\nNext: tagkit train --task tag --train 'a b.conllu' --tag-column XPOS "
+        "written: w.jsonl\nNext: tagkit train --task tag --train 'a b.conllu' --tag-column=-1 "
         "--set x.y=1 --set data.weights=w.jsonl\n"
     )
 

@@ -119,6 +119,11 @@ def test_a_first_word_with_blanks_does_not_change_how_many_numbers_there_are(
     assert load_vectors(path).words == (". . .", "the", "of")
 
 
+def test_most_words_may_hold_blanks(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.txt", b"the 1 2\nNew York 3 4\nSan Jose 5 6\nLos Angeles 7 8\n")
+    assert load_vectors(path).words == ("the", "New York", "San Jose", "Los Angeles")
+
+
 def test_words_may_be_numbers(tmp_path: Path) -> None:
     path = write(tmp_path / "a.txt", b"3 4 5\n1 2 3\n")
     found = load_vectors(path)
