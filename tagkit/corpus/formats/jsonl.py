@@ -272,7 +272,7 @@ def _labels(record: dict[str, Any], needed: bool) -> tuple[str, ...]:
             return (str(value),)
         if isinstance(value, list) and all(isinstance(item, str) and item for item in value):
             if value:
-                return tuple(dict.fromkeys(value))  # each once
+                return tuple(value)
     if needed:
         for key in _CLASSES:
             if record.get(key) == []:  # none of the classes that a text may have several of
