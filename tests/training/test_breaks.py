@@ -298,6 +298,8 @@ def run(package: Path, tests: list[str]) -> subprocess.CompletedProcess[str]:
         "slow or not slow",
         "-c",
         str(TESTS.parent / "pyproject.toml"),
+        # Of its own: several programs that number folders in one place may meet.
+        f"--basetemp={package / 'temporary'}",
     ]
     return subprocess.run(
         [sys.executable, "-P", "-m", "pytest", *options, "-k", names, *files],
