@@ -297,12 +297,12 @@ GUARDS = (
     Guard("training", "a pass of training / the textbook tagger's", 0.34, training),
     Guard("kernels", "a pass of training / its bare LSTM kernels", 2.1, kernels),
     Guard("decoding", "decoding / the textbook tagger's", 0.18, decoding),
-    Guard("features", "decoding beside word features / without", 1.65, word_features),
+    Guard("features", "decoding beside word features / without", 1.35, word_features),
     Guard("loss", "a CRF's loss / pytorch-crf", 0.27, lambda folder: chain(folder, "loss")),
     Guard("viterbi", "Viterbi / pytorch-crf", 0.28, lambda folder: chain(folder, "viterbi")),
     Guard("reading", "reading columns / splitting lines", 2.2, reading),
     Guard("eval", "scoring two files / sets of spans", 0.97, evaluation),
-    Guard("start-up", "predicting one sentence / importing torch", 1.27, start_up),
+    Guard("start-up", "predicting one sentence / importing torch", 1.0, start_up),
 )
 
 
