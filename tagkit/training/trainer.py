@@ -252,7 +252,9 @@ def train(
         folder.check(resume=resume, force=force)
         torch.manual_seed(config.train.seed)
         # A checkpoint has what is fitted before the first step, which may take half a minute.
-        later = resume and device.type == "cpu" and bool(folder.contents().artifacts())
+        # The first process alone looks: before it has made the folder, others would find none.
+        later = resume and device.type == "cpu" and processes.is_first
+        later = later and bool(folder.contents().artifacts())
         later = bool(processes.from_first_rank(float(later)))
         chosen = folder.resumed_config(config) if resume else config
         prepared = prepare(chosen, device, corpus, fits=not later, on_pass=listener.on_fit)

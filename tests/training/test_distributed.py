@@ -15,11 +15,12 @@ from safetensors.torch import load_file
 from tagkit.training.trainer import train
 
 PROGRAM = """
-import json, sys
+import json, os, sys, time
 sys.path.insert(0, sys.argv[1])
 from pathlib import Path
 from tagkit.errors import Interrupted
 from tagkit.training.distributed import Processes
+from tagkit.training.run_folder import RunFolder
 from tagkit.training.trainer import train
 from runs import StopAt, settings_without_chance
 sent, send = {}, Processes._sum
@@ -28,6 +29,12 @@ def counted(processes, tensor):
     sent[dtype] = max(sent.get(dtype, 0), tensor.numel())
     return send(processes, tensor)
 Processes._sum = counted
+if os.environ["RANK"] == "0":  # it makes the folder, and comes last
+    locked = RunFolder.locked
+    def late(folder, note):
+        time.sleep(1)
+        return locked(folder, note)
+    RunFolder.locked = late
 listener = StopAt(int(sys.argv[3]))
 try:
     config = settings_without_chance(Path(sys.argv[2]), *sys.argv[4:], write=False)
