@@ -308,7 +308,7 @@ def trace(prefixes: BestPrefixes, tag: npt.NDArray[np.int64]) -> npt.NDArray[np.
     paths[:, -1] = tag
     for t in range(there.shape[1] - 2, -1, -1):
         # Eq. 35: (batch, before) + the row of each sentence's tag, (batch, before) -> (batch,)
-        earlier = (prefixes.scores[t] + prefixes.arriving[tag]).argmax(1)
+        earlier = (prefixes.scores[t] + prefixes.arriving.take(tag, axis=0)).argmax(1)
         tag = earlier if prefixes.whole[t + 1] else np.where(there[:, t + 1], earlier, tag)
         paths[:, t] = tag
     paths[~there] = 0

@@ -91,23 +91,24 @@ def span_confidence(chain: Chain, tag_ids: Tensor, continuation: Tensor) -> Span
     """
     chain.check()
     check_tag_ids(tag_ids, chain.mask)
-    device = chain.mask.device
-    # In NumPy, whose calls cost a quarter of torch's.
-    paths, mask = tag_ids.cpu().numpy(), chain.mask.cpu().numpy()
-    next_ids = continuation.cpu().numpy().take(paths[:, :-1])  # (batch, time - 1)
+    # In NumPy, whose calls cost a quarter of torch's; time first, as scores are computed.
+    # Contiguous: these small arrays are read several times.
+    paths, mask = (np.ascontiguousarray(part.cpu().numpy().T) for part in (tag_ids, chain.mask))
+    next_ids = continuation.cpu().numpy().take(paths[:-1])  # (time - 1, batch)
     # Steps between two real tokens whose first has a tag that can be continued.
-    within = mask[:, 1:] & (next_ids >= 0)
+    within = (next_ids >= 0) & mask[1:]
     # An id must be valid even where nothing continues a span: that value is not used.
-    factors = _factors(chain, paths, np.where(within, next_ids, 0))
-    probs, steps, continued = (np.empty(paths.shape) for _ in range(3))
+    found = _factors(chain, paths, np.maximum(next_ids, 0))
     # Rounding can put a certain tag a little above 1. Below 0 before `exp`, which would overflow
     # where the value has no meaning: on padding, and after a tag that no path has.
-    np.exp(np.minimum(factors.here, 0), out=probs)
-    steps[:, :1], steps[:, 1:] = factors.here[:, :1], factors.taken
-    continued[:, :-1] = np.where(within, np.exp(np.minimum(factors.continued, 0)), 0)
-    continued[:, -1:] = 0  # no token follows the last one
+    probs = np.exp(np.minimum(found.here, 0))
+    steps = np.concatenate([found.here[:1], found.taken])
+    continued = np.zeros(paths.shape)  # no token follows the last one
+    np.exp(np.minimum(found.continued, 0), out=continued[:-1], where=within)
+    device = chain.mask.device
+    # (time, batch) -> (batch, time)
     return SpanConfidence(
-        *(torch.from_numpy(part).to(device) for part in (probs, steps, continued))
+        *(torch.from_numpy(part.T.copy()).to(device) for part in (probs, steps, continued))
     )
 
 
@@ -116,9 +117,9 @@ class _Factors:
     """Logarithms of probabilities along a path; of any value on padding.
 
     Attributes:
-        here: (batch, time) P(tag).
-        taken: (batch, time - 1) P(the path's next tag | tag).
-        continued: (batch, time - 1) P(another given tag next | tag).
+        here: (time, batch) P(tag).
+        taken: (time - 1, batch) P(the path's next tag | tag).
+        continued: (time - 1, batch) P(another given tag next | tag).
     """
 
     here: Array
@@ -127,26 +128,30 @@ class _Factors:
 
 
 def _factors(chain: Chain, tag_ids: _Ids, next_ids: _Ids) -> _Factors:
-    """For sentences that scaled products are right for with these, for the others in logarithms."""
+    """For sentences that scaled products are right for with these, for the others in logarithms.
+
+    Args:
+        chain: the scores.
+        tag_ids: (time, batch) paths.
+        next_ids: (time - 1, batch) other tags that may follow.
+    """
     scores = None if chain.emissions.is_cuda else Scores.of(chain)
     scaled = None if scores is None else scaled_forward(scores)
     if scores is None or scaled is None:
         return _log_factors(chain, tag_ids, next_ids)
-    found, safe = _scaled_factors(scores, scaled, tag_ids.T, next_ids.T)
+    found, safe = _scaled_factors(scaled, tag_ids, next_ids)
     if not safe.all():
         rest = chain.rows(torch.from_numpy(~safe))
-        exact = _log_factors(rest, tag_ids[~safe], next_ids[~safe])
+        exact = _log_factors(rest, tag_ids[:, ~safe], next_ids[:, ~safe])
         for part, replacement in (
             (found.here, exact.here), (found.taken, exact.taken),
             (found.continued, exact.continued),
         ):  # fmt: skip
-            part[~safe] = replacement
+            part[:, ~safe] = replacement
     return found
 
 
-def _scaled_factors(
-    scores: Scores, scaled: Scaled, tag_ids: _Ids, next_ids: _Ids
-) -> tuple[_Factors, Flags]:
+def _scaled_factors(scaled: Scaled, tag_ids: _Ids, next_ids: _Ids) -> tuple[_Factors, Flags]:
     """For paths (time, batch); also for which sentences they are right, (batch,) bool."""
     with np.errstate(all="ignore"):  # sentences that are not safe
         beta, incoming = scaled_backward(scaled)
@@ -161,21 +166,23 @@ def _scaled_factors(
         # p(j | i, x) = w[i, j] e[t, j] beta[t, j] / beta[t-1, i]: each (time - 1, batch)
         taken, continued = (
             np.log(
-                scaled.stepped.take(before + after) * incoming.take(tokens[1:] + after) / betas[:-1]
+                scaled.steps.stepped.take(before + after)
+                * incoming.take(tokens[1:] + after)
+                / betas[:-1]
             )
             for after in (tag_ids[1:], next_ids)
         )
         safe = scaled.safe & np.isfinite(here).all(0)
-        if scores.constrained:
+        if scaled.steps.constrained:
             safe &= ~lost(beta)
-    return _Factors(here.T, taken.T, continued.T), safe
+    return _Factors(here, taken, continued), safe
 
 
 def _log_factors(chain: Chain, paths: _Ids, next_ids: _Ids) -> _Factors:
-    """As `_scaled_factors`, for paths (batch, time) and scores of any size."""
+    """As `_scaled_factors`, for scores of any size."""
     messages = forward_backward(chain)
     device = chain.emissions.device
-    tag_ids, continuing = (torch.from_numpy(ids).to(device) for ids in (paths, next_ids))
+    tag_ids, continuing = (torch.from_numpy(ids.T).to(device) for ids in (paths, next_ids))
     chosen = tag_ids.unsqueeze(2)  # (batch, time, 1), as `gather` needs it
     # log p(y[t] | x) = alpha + beta - log Z at the path's own tags (Rabiner 1989, eq. 27):
     # (batch, time, tags) at (batch, time, 1) -> (batch, time)
@@ -185,4 +192,4 @@ def _log_factors(chain: Chain, paths: _Ids, next_ids: _Ids) -> _Factors:
         steps.gather(2, after.unsqueeze(2)).squeeze(2) for after in (tag_ids[:, 1:], continuing)
     )
     here = both.squeeze(2) - messages.log_partition.unsqueeze(1)
-    return _Factors(*(part.detach().cpu().numpy() for part in (here, taken, continued)))
+    return _Factors(*(part.detach().cpu().numpy().T for part in (here, taken, continued)))

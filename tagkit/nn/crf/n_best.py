@@ -73,6 +73,9 @@ class _Search:
         time, batch, tags = prefixes.scores.shape
         self.mask = prefixes.mask
         self._rows, self._times = np.arange(batch), np.arange(time + 1)
+        # Where a sentence's tokens begin in an array of all of them, for two ranks, and its tags.
+        self._first_cells = np.arange(2 * batch) * (time + 1)
+        self._first_tags = self._rows * tags
         self._scores = prefixes.scores.reshape(-1, tags)  # (time x batch, tags)
         # A row for each tag that may follow, and one for the end: (tags + 1, tags).
         self._arriving = np.concatenate([prefixes.arriving, prefixes.end[None]])
@@ -83,6 +86,10 @@ class _Search:
         # taken since.
         self._losses = np.empty((ranks, batch, time + 1))
         self._left = np.empty((ranks, batch, time + 1))
+        # The same arrays, a row for each path.
+        self._tags_of, self._losses_of, self._left_of = (
+            part.reshape(-1, time + 1) for part in (self.tags, self._losses, self._left)
+        )
         # Of `_left` the least of each path: the score of that way, and its token.
         self._open = np.empty((ranks, batch))
         self._place = np.empty((ranks, batch), dtype=np.int64)
@@ -99,9 +106,9 @@ class _Search:
     def _find_best(self, prefixes: BestPrefixes) -> None:
         """Tags and losses of the best paths, from the last tags to the first."""
         time, batch, tags = prefixes.scores.shape
-        paths, losses = self.tags[0], self._losses[0]
-        paths[:, -1] = following = np.full(batch, tags)
-        losses[:, -1] = np.inf
+        # Tokens of one time side by side, as they are found.
+        paths, losses = np.empty((time, batch), dtype=np.int64), np.empty((time, batch))
+        following = np.full(batch, tags)
         # In windows, as this holds scores of all tags at each token once more.
         width = min(time, max(1, _BYTES // prefixes.scores.strides[0]))
         window = np.empty((width, batch, tags))
@@ -116,12 +123,18 @@ class _Search:
                 following = ways.argmax(1)
                 if not prefixes.whole[t]:
                     following = np.where(self.mask[:, t], following, tags)
-                paths[:, t] = following
+                paths[t] = following
             # Padding has no tag: any will do, as its losses are not used.
-            own = np.minimum(paths[:, begin:end].T, tags - 1).ravel()
-            found = _losses(window[: end - begin].reshape(-1, tags), own)
-            losses[:, begin:end] = found.reshape(-1, batch).T
-        losses[:, :-1][~self.mask] = np.inf
+            own = np.minimum(paths[begin:end], tags - 1)
+            own += np.arange(0, own.size * tags, tags).reshape(own.shape)
+            ways = window[: end - begin]
+            np.take(ways, own, out=losses[begin:end], mode="clip")  # checked, it would be slower
+            ways.put(own, -np.inf)
+            # Of so many rows torch finds the greatest in a third of the time of `_losses`.
+            losses[begin:end] -= torch.from_numpy(ways).amax(2).numpy()
+        self.tags[0, :, :-1], self._losses[0, :, :-1] = paths.T, losses.T
+        self.tags[0, :, -1], self._losses[0, :, -1] = tags, np.inf
+        self._losses[0, :, :-1][~self.mask] = np.inf
 
     def _ways(self, places: _Ids, following: _Ids) -> _Scores:
         """(places, tags) scores of paths up to each tag, and of the step to the tag that follows.
@@ -136,14 +149,16 @@ class _Search:
 
     def _find_least(self, paths: _Ids) -> None:
         """The best open way to leave each of these paths, (paths,)."""
-        left = self._left.reshape(-1, len(self._times)).take(paths, axis=0)
+        left = self._left_of.take(paths, axis=0)
         place = left.argmin(1)
         self._place.put(paths, place)
-        self._open.put(paths, self.totals.take(paths) - _at(left, place))
+        # (paths,) the number at each place, as one index into all rows
+        least = left.take(self._first_cells[: len(paths)] + place)
+        self._open.put(paths, self.totals.take(paths) - least)
 
     def find(self, rank: int) -> bool:
         """Add the paths of the next rank; False where no sentence has one."""
-        batch, width = len(self._rows), len(self._times)
+        batch = len(self._rows)
         left = self._open[:rank].argmax(0)  # (batch,) rank of the path that is left
         paths = left * batch + self._rows
         # Minus infinity, or not a number, where a sentence has no further path. Of a sentence with
@@ -152,8 +167,8 @@ class _Search:
         if not found.any():
             return False
         at = self._place.take(paths)  # (batch,)
-        self.tags.reshape(-1, width).take(paths, axis=0, out=self.tags[rank])
-        self._losses.reshape(-1, width).take(paths, axis=0, out=self._losses[rank])
+        self.tags[rank] = self._tags_of.take(paths, axis=0)
+        self._losses[rank] = self._losses_of.take(paths, axis=0)
         self._take_way(rank, paths, at)
         self._trace_back(rank, np.flatnonzero(found & (at > 0)), at)
         if rank + 1 < len(self.totals):  # the paths of the last rank are not left
@@ -171,22 +186,23 @@ class _Search:
             paths: (batch,) those.
             at: (batch,) tokens.
         """
-        tags, width = self.tags[rank], len(self._times)
-        cell = self._rows * width + at
-        ways = self._ways(at * len(self._rows) + self._rows, tags.take(cell + 1))
+        tags, firsts = self.tags[rank], self._first_tags
+        cell = self._first_cells[: len(firsts)] + at
+        ways = self._ways(at * len(firsts) + self._rows, tags.take(cell + 1))
         own = tags.take(cell)
-        best = _at(ways, own)
-        way = paths * width + at
+        best = ways.take(firsts + own)
+        way = paths * len(self._times) + at
         # (rank, batch): tags with which the path was left here before; otherwise its own, as it is
         # always in row 0, whose paths have left none.
         taken = np.where(self._way[:rank] == way, self._way_tag[:rank], own)
-        firsts = self._rows * ways.shape[1]
         ways.put(firsts + taken, -np.inf)
         tag = ways.argmax(1)
         tags.put(cell, tag)
         self._way[rank], self._way_tag[rank] = way, tag
+        # What is left is the best way but for these: its loss is what it is worse than the path.
         ways.put(firsts + tag, -np.inf)
-        self._left.put(way, best - _at(ways, ways.argmax(1)))
+        best -= ways.take(firsts + ways.argmax(1))
+        self._left.put(way, best)
 
     def _trace_back(self, rank: int, rows: _Ids, at: _Ids) -> None:
         """The best beginnings of new paths, each until it meets the path that it left.
@@ -198,38 +214,37 @@ class _Search:
         """
         tags, losses, batch = self.tags[rank], self._losses[rank], len(self._rows)
         last = rank + 1 == len(self.totals)
-        cells = rows * len(self._times) + at.take(rows)
-        places = at.take(rows) * batch + rows
-        while len(places):
+        tokens = at.take(rows)
+        cells, places = self._first_cells.take(rows) + tokens, tokens * batch + rows
+        following = tags.take(cells)
+        while len(rows):
             cells, places = cells - 1, places - batch
-            ways = self._ways(places, tags.take(cells + 1))
+            ways = self._ways(places, following)
             tag = ways.argmax(1)
-            if not last:
-                losses.put(cells, _losses(ways, tag))
             # Equal tags have equal tags before them, and equal losses.
-            further = np.flatnonzero((tag != tags.take(cells)) & (places >= batch))
+            differs = tag != tags.take(cells)
             tags.put(cells, tag)
-            cells, places = cells.take(further), places.take(further)
+            if not last:
+                firsts = self._first_tags[: len(tag)]
+                losses.put(cells, _losses(ways, firsts + tag, firsts))
+            differs &= places >= batch
+            further = differs.nonzero()[0]
+            cells, places, following = (part.take(further) for part in (cells, places, tag))
+            rows = further
 
 
-def _at(rows: _Scores, columns: _Ids) -> _Scores:
-    """(rows,) of each row the number in its column."""
-    found: _Scores = rows.ravel().take(np.arange(len(rows)) * rows.shape[1] + columns)
-    return found
-
-
-def _losses(ways: _Scores, tag: _Ids) -> _Scores:
-    """(places,) by how much the way with `tag` is better than all others.
+def _losses(ways: _Scores, chosen: _Ids, firsts: _Ids) -> _Scores:
+    """(places,) by how much the best way to each place is better than all others.
 
     0 or more; infinity where there is no other way, and not a number where there is none at all.
 
     Args:
-        ways: (places, tags), in which that of `tag` is minus infinity when this returns.
-        tag: (places,) the best of each.
+        ways: (places, tags), in which the best ones are minus infinity when this returns.
+        chosen: (places,) index of the best way of each place, in all rows as one.
+        firsts: (places,) index of the first way of each place.
     """
-    firsts = np.arange(len(tag)) * ways.shape[1]
-    best: _Scores = ways.take(firsts + tag)
-    ways.put(firsts + tag, -np.inf)
+    best: _Scores = ways.take(chosen)
+    ways.put(chosen, -np.inf)
     # `max` takes four times as long as the place of the greatest, for rows of a few tags.
     best -= ways.take(firsts + ways.argmax(1))
     return best

@@ -54,7 +54,7 @@ class Scores:
         """The scores of a chain on the CPU."""
         # (batch, time, ...) -> (time, batch, ...): a step's scores lie side by side.
         mask = chain.mask.t().numpy()
-        emissions = chain.emissions.detach().transpose(0, 1).numpy().astype(np.float64)
+        emissions = chain.emissions.detach().transpose(0, 1).numpy().astype(np.float64, order="C")
         if not mask.all():  # padding must not matter, not even a NaN
             emissions[~mask] = 0
         transitions, start, end = (
@@ -62,33 +62,62 @@ class Scores:
         )
         return cls(emissions, transitions, start, end, mask)
 
-    @property
-    def constrained(self) -> bool:
-        """Whether a step is forbidden."""
-        return any(np.isneginf(part).any() for part in (self.transitions, self.start, self.end))
-
     def factors(self) -> tuple[Array, Array, Array]:
-        """Emissions as factors, and how far apart the scores of each sentence are.
+        """Emissions as factors.
 
         Returns:
             (time, batch, tags) exp(emission - the token's highest), so that none overflows,
             (time, batch) the highest, and
-            (batch,) the largest difference of two tags that one allowed step can make, in nats; NaN
-            or infinite where a score is.
+            (batch,) the largest difference of two tags at one token, in nats; NaN or infinite where
+            a score is.
         """
-        # Along the last axis, which is short, torch takes a quarter of NumPy's time.
-        highest = torch.from_numpy(self.emissions).amax(2).numpy()
-        emitted = self.emissions - highest[:, :, None]  # at most 0, so the lowest is the spread
-        steps = sum(_spread(part) for part in (self.transitions, self.start, self.end))
+        # Along the last axis, which is short, torch takes a quarter to a half of NumPy's time.
+        emissions = torch.from_numpy(self.emissions)
+        highest = emissions.amax(2)
+        emitted = emissions - highest.unsqueeze(2)  # at most 0, so the lowest is the spread
         # (time, batch, tags) -> (batch, tags) -> (batch,): both at once takes six times as long
-        spreads = steps - emitted.min(0).min(1)
-        return np.exp(emitted, out=emitted), highest, spreads
+        spreads = -emitted.numpy().min(0).min(1)
+        return emitted.exp_().numpy(), highest.numpy(), spreads
+
+    def steps(self) -> "StepFactors":
+        """Transitions, start and end as factors."""
+        parts = self.transitions, self.start, self.end
+        highest = [float(part.max()) for part in parts]
+        lowest = [float(part.min()) for part in parts]
+        constrained = -math.inf in lowest
+        if constrained:
+            # Of the allowed ones. Where there are none the spread is NaN, which is not safe.
+            lowest = [
+                float(part.min(where=part != -np.inf, initial=high))
+                for part, high in zip(parts, highest, strict=True)
+            ]
+        spread = sum(high - low for high, low in zip(highest, lowest, strict=True))
+        stepped, started, ended = (
+            np.exp(part - high) for part, high in zip(parts, highest, strict=True)
+        )
+        return StepFactors(stepped, started, ended, tuple(highest), spread, constrained)
 
 
-def _spread(scores: Array) -> float:
-    """Largest minus smallest, forbidden ones left out."""
-    allowed = scores[scores != -np.inf]
-    return float(allowed.max() - allowed.min()) if allowed.size else 0.0
+@dataclass(frozen=True, slots=True)
+class StepFactors:
+    """Scores of steps as factors, each kind with 1 as its largest, so that none overflows.
+
+    Attributes:
+        stepped: (before, after) exp(transition - the highest).
+        started: (tags,) exp(start - the highest).
+        ended: (tags,) exp(end - the highest).
+        highest: the highest of each kind, in this order.
+        spread: the largest difference of two tags that allowed steps can make at one token, in
+            nats; NaN or infinite where a score is.
+        constrained: whether a step is forbidden.
+    """
+
+    stepped: Array
+    started: Array
+    ended: Array
+    highest: tuple[float, ...]
+    spread: float
+    constrained: bool
 
 
 def lost(probs: Array) -> Flags:
@@ -111,8 +140,7 @@ class Scaled:
             0 for tags that no path reaches.
         highest: (time, batch) the highest emission, 0 on padding.
         scale: (time, batch) what alpha was divided by; 1 on padding and where it was not.
-        stepped: (tags, tags) exp(transition - the highest).
-        ended: (tags,) exp(end - the highest).
+        steps: transitions, start and end as factors.
         log_partition: (batch,).
         safe: (batch,) whether the numbers of a sentence are right; the others have no meaning.
     """
@@ -123,8 +151,7 @@ class Scaled:
     emitted: Array
     highest: Array
     scale: Array
-    stepped: Array
-    ended: Array
+    steps: StepFactors
     log_partition: Array
     safe: Flags
 
@@ -146,30 +173,29 @@ def scaled_forward(scores: Scores) -> Scaled | None:
     """The forward pass; None if it is right for none of the sentences."""
     mask = scores.mask
     time, batch, tags = scores.emissions.shape
-    whole: list[bool] = np.all(
-        mask, axis=1
-    ).tolist()  # for each time, whether no sentence has ended
+    # For each time, whether no sentence has ended.
+    whole: list[bool] = np.all(mask, axis=1).tolist()
     with np.errstate(all="ignore"):  # what is not finite is found at the end
         # The largest score of each kind is taken out before the exponential, so that none
         # overflows, and comes back in `log_total`.
         # (time, batch, tags), (before, after) and (tags,), each with 1 as its largest value.
         emitted, highest, spreads = scores.factors()
+        steps = scores.steps()
+        spreads += steps.spread
         safe = spreads < SAFE_SPREAD  # a NaN is not
         if not safe.any():
             return None
-        stepped = np.exp(scores.transitions - scores.transitions.max())
-        ended = np.exp(scores.end - scores.end.max())
         # Between two scalings alpha shrinks by at most exp(-spread) a step.
         every = max(1, min(_RESCALE, int(_SPREAD_BETWEEN / max(1.0, spreads[safe].max()))))
         alpha = np.empty((time, batch, tags))
         scale = np.ones((time, batch))
         # alpha[0] = start * emitted (Rabiner 1989, eq. 19)
-        np.multiply(np.exp(scores.start - scores.start.max()), emitted[0], out=alpha[0])
+        np.multiply(steps.started, emitted[0], out=alpha[0])
         for t in range(time):
             now = alpha[t]
             if t:
                 # (batch, before) @ (before, after) -> (batch, after): eq. 20 for all sentences
-                np.matmul(alpha[t - 1], stepped, out=now)
+                alpha[t - 1].dot(steps.stepped, now)  # half of the time of a call of matmul
                 now *= emitted[t]
             if t % every == 0:
                 # (batch,) the scale of section V.A; eq. 103 sums its logarithms.
@@ -182,20 +208,21 @@ def scaled_forward(scores: Scores) -> Scaled | None:
                 scale[t, over] = 1
                 now[over] = alpha[t - 1, over]
         # (batch, tags) @ (tags,) -> (batch,): eq. 21 with the end's scores
-        last = alpha[-1] @ ended
-        highest[~mask] = 0
-        # (time, batch) summed over time: (batch,)
-        log_total = np.log(scale).sum(0) + highest.sum(0) + np.log(last)
-        log_total += scores.start.max() + scores.end.max()
-        log_total += (mask.sum(0) - 1) * scores.transitions.max()
+        last = alpha[-1] @ steps.ended
+        if not all(whole):
+            highest[~mask] = 0
+        # (time, batch) summed over time: (batch,). What is not scaled has a scale of 1.
+        log_total = np.log(scale[::every]).sum(0) + highest.sum(0) + np.log(last)
+        step, start, end = steps.highest
+        log_total += start + end + (mask.sum(0) - 1) * step
         # Where forbidden steps end all likely paths, the rest is too small to divide by.
         safe &= np.minimum(scale.min(0), last) >= math.exp(-SAFE_SPREAD)
         safe &= np.isfinite(log_total)
-        if scores.constrained:
+        if steps.constrained:
             safe &= ~lost(alpha)
             # The betas of tags that no path reaches are bounded by nothing: they count for nothing.
             emitted[alpha == 0] = 0
-    return Scaled(every, mask, alpha, emitted, highest, scale, stepped, ended, log_total, safe)
+    return Scaled(every, mask, alpha, emitted, highest, scale, steps, log_total, safe)
 
 
 def scaled_backward(scaled: Scaled) -> tuple[Array, Array]:
@@ -209,16 +236,17 @@ def scaled_backward(scaled: Scaled) -> tuple[Array, Array]:
     beta = np.empty((time, batch, tags))
     # At its last token a sentence's beta is `ended`, scaled so that alpha @ beta is 1.
     # (tags,) / (batch, 1) -> (batch, tags)
-    beta[-1] = scaled.ended / (scaled.alpha[-1] @ scaled.ended)[:, None]
-    incoming = np.zeros((time, batch, tags))
-    backwards = np.ascontiguousarray(scaled.stepped.T)
+    beta[-1] = scaled.steps.ended / (scaled.alpha[-1] @ scaled.steps.ended)[:, None]
+    incoming = np.empty((time, batch, tags))
+    incoming[0] = 0  # no step leads to the first token
+    backwards = np.ascontiguousarray(scaled.steps.stepped.T)
     for t in range(time - 1, 0, -1):
         arriving = np.multiply(scaled.emitted[t], beta[t], out=incoming[t])
         if t % scaled.every == 0:
             # With alpha's own scale, so that alpha * beta is a probability at every step.
             arriving /= scaled.scale[t][:, None]
         # (batch, after) @ (after, before) -> (batch, before): eq. 25
-        np.matmul(arriving, backwards, out=beta[t - 1])
+        arriving.dot(backwards, beta[t - 1])
         if not whole[t]:
             over = ~mask[t]  # sentences that have ended: no step, and beta stays as it was
             arriving[over] = 0
@@ -236,7 +264,7 @@ def scaled_counts(scaled: Scaled, grad: Array) -> tuple[Array, ...]:
     # Rabiner's xi, eq. 37, summed over time and sentences: stepped[i, j] * sum of alpha[t, i] *
     # incoming[t + 1, j], which is one product (tags, time x batch) @ (time x batch, tags).
     weighted = (scaled.alpha[:-1] * grad[:, None]).reshape(-1, tags)
-    steps = scaled.stepped * (weighted.T @ incoming[1:].reshape(-1, tags))
+    steps = scaled.steps.stepped * (weighted.T @ incoming[1:].reshape(-1, tags))
     # On padding alpha and beta stay as they were, so the last row holds each sentence's last token.
     starts, ends = unary[0].sum(0), unary[-1].sum(0)  # (batch, tags) -> (tags,)
     unary[~scaled.mask] = 0

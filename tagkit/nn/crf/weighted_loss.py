@@ -99,10 +99,10 @@ def _factors(scores: Scores, tag_ids: npt.NDArray[np.int64]) -> _Factors:
     row = np.arange(batch)
     with np.errstate(all="ignore"):  # what is not finite is found at the end
         emitted, _, spreads = scores.factors()
-        stepped = np.exp(scores.transitions - scores.transitions.max())
-        backwards = np.ascontiguousarray(stepped.T)
+        steps = scores.steps()
+        backwards = np.ascontiguousarray(steps.stepped.T)
         beta, arriving = np.empty((time, batch, tags)), np.zeros((time, batch, tags))
-        beta[-1] = np.exp(scores.end - scores.end.max())
+        beta[-1] = steps.ended
         beta[-1] /= beta[-1].sum(1, keepdims=True)
         for t in range(time - 1, 0, -1):
             np.multiply(emitted[t], beta[t], out=arriving[t])
@@ -117,21 +117,21 @@ def _factors(scores: Scores, tag_ids: npt.NDArray[np.int64]) -> _Factors:
                 arriving[t, over] = 0
                 beta[t - 1, over] = beta[t, over]
         # The first factor has a start in place of a transition: (tags,) * (batch, tags)
-        first = np.exp(scores.start - scores.start.max()) * emitted[0] * beta[0]
+        first = steps.started * emitted[0] * beta[0]
         first /= first.sum(1, keepdims=True)
         log_probs = np.zeros((time, batch))
         log_probs[0] = np.log(first[row, gold[0]])
         before, after = gold[:-1], gold[1:]
         step = np.arange(1, time)[:, None]  # beside gold tags, (time - 1, batch)
-        taken = stepped[before, after] * arriving[step, row, after]
+        taken = steps.stepped[before, after] * arriving[step, row, after]
         left = beta[step - 1, row, before]
         log_probs[1:] = np.where(mask[1:], np.log(taken) - np.log(left), 0)
-        safe = (spreads < SAFE_SPREAD) & np.isfinite(log_probs).all(0)
-        if scores.constrained:
+        safe = (spreads + steps.spread < SAFE_SPREAD) & np.isfinite(log_probs).all(0)
+        if steps.constrained:
             safe &= ~lost(beta)
             # No probability comes to a tag that no path leaves, so any divisor will do.
             beta[beta == 0] = 1
-    return _Factors(gold, mask, beta, arriving, stepped, first, log_probs, safe)
+    return _Factors(gold, mask, beta, arriving, steps.stepped, first, log_probs, safe)
 
 
 def _scaled_loss(chain: Chain, weight: Tensor, factors: _Factors) -> Tensor:

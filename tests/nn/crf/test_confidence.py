@@ -66,11 +66,11 @@ def test_with_forbidden_steps_scaled_products_and_logarithms_agree(extreme: floa
     chain = drawn(7)
     chain.emissions[1] *= extreme  # of one sentence of two
     chain.start[2] = chain.transitions[0, 2] = -torch.inf
-    best = viterbi(chain)[0].numpy()
-    following = np.array([1, 0, 2])[best[:, :-1]]
+    best = viterbi(chain)[0].numpy().T
+    following = np.array([1, 0, 2])[best[:-1]]
     found, exact = (take(chain, best, following) for take in (module._factors, module._log_factors))
     for part in ("here", "taken", "continued"):
-        mask = (MASK if part == "here" else MASK[:, 1:]).numpy()
+        mask = (MASK if part == "here" else MASK[:, 1:]).numpy().T
         one, other = (np.exp(getattr(factors, part)[mask]) for factors in (found, exact))
         np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-9)
 
