@@ -26,13 +26,31 @@ settings.load_profile("tagkit")
 CORPORA = Path(__file__).parents[2] / "shared" / "data"
 
 
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip what needs a GPU where there is none."""
-    if item.get_closest_marker("cuda"):
-        import torch  # not above: most tests need no torch
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests of a GPU are slow ones where it is a pretended one."""
+    marked = [item for item in items if item.get_closest_marker("cuda")]
+    if marked and not has_gpu():
+        for item in marked:
+            item.add_marker("slow")
 
-        if not torch.cuda.is_available():
-            pytest.skip("needs a GPU")
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Tests of a GPU have a pretended one where there is none."""
+    if not item.get_closest_marker("cuda") or has_gpu():
+        return (yield)
+    from pretended_gpu import pretended_gpu
+
+    with pretended_gpu():
+        return (yield)
+
+
+def has_gpu() -> bool:
+    """Whether torch can use a GPU."""
+    import torch  # not above: most tests need no torch
+
+    return torch.cuda.is_available()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -21,6 +21,7 @@ COLUMNS = 'data.tag_column=["UPOS", "FEATS", "LEMMA", "MISC.NER"]'
 
 def of_task(folder: Path, task: str, *overrides: str) -> Config:
     """A small run of a task, without chance but for the order of the corpus."""
+    folder.mkdir(exist_ok=True)
     small = ["embeddings.word_dim=8", "embeddings.char_dim=4", "embeddings.char_hidden=4",
              "encoder.hidden=8", "train.max_epochs=2", "train.batch_size=8", "train.device=cpu",
              f"output.dir={folder / 'model'}", *QUIET]  # fmt: skip
