@@ -4,6 +4,7 @@ The configuration says so, else a header or, of two columns, what they hold. Whe
 the file is refused: a wrong guess would train a model to predict texts from labels.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -24,8 +25,8 @@ LABEL_NAMES = (
     "label", "labels", "class", "category", "intent", "sentiment", "topic", "target", "y",
     "polarity", "emotion", "rating", "tag",
 )  # fmt: skip
-_EXAMPLE = (Setting("data.label_column", 0), " ", Setting("data.text_column", 1))
-_REMEDY = Message("Name them, from 0: ", *_EXAMPLE)
+# Labels of further rows, from which what is none of them in the first row stands out.
+_ENOUGH = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,16 @@ def find_text_layout(rows: Sequence[Row], source: str, reading: Reading) -> Text
     # Broken rows are refused later, with their numbers; they must not decide about columns.
     same = [cells for _, cells in rows if len(cells) == len(first)]
     header = data.header == "yes" or (data.header == "auto" and _has_header(same, data))
+    if data.header == "auto" and not header:
+        header = _is_named_numbers(same, data)
+        if header:
+            names = shorten(", ".join(first))
+            why = "as all labels below are numbers"
+            reading.note(f"{source}:{number}: read as the names of the columns, {why}: {names}")
+        elif (odd := _odd_label(same, data)) is not None:
+            alone = f"{source}:{number}: the only line with the label {shorten(odd)}. If it names"
+            yes = Setting("data.header", "yes")
+            reading.note(Message(f"{alone} the columns, say so: ", yes))
     try:
         text = _named(data.text_column, "text_column", first, header)
         label = _named(data.label_column, "label_column", first, header)
@@ -75,7 +86,7 @@ def _has_header(rows: Sequence[Sequence[str]], data: DataConfig) -> bool:
     """Whether the first row names the columns.
 
     It does if it has a known name of a text and one of a label. With one of them alone, all of its
-    cells need to look like names, and the known one must not be a label that comes again.
+    cells need to look like names, and none of them may come again in its column.
     """
     if isinstance(data.text_column, str) or isinstance(data.label_column, str):
         return True
@@ -85,10 +96,42 @@ def _has_header(rows: Sequence[Sequence[str]], data: DataConfig) -> bool:
         return True
     if len(rows) == 1 or len({*names}) < len(names) or any(" " in name for name in names):
         return False
-    # A first row such as "sentiment<TAB>good" may be an example: of the class "sentiment", which
-    # then comes again further down. A name of a column does not.
-    known = [i for i, name in enumerate(names) if name in TEXT_NAMES + LABEL_NAMES]
-    return any(all(row[i] != rows[0][i] for row in rows[1:]) for i in known)
+    # A first row such as "sentiment<TAB>good" may be an example: of the class "sentiment", or of
+    # the class "good", which then comes again further down. A name of a column does not.
+    again = any(name and row[i] == rows[0][i] for row in rows[1:] for i, name in enumerate(names))
+    return bool(set(names) & {*TEXT_NAMES, *LABEL_NAMES}) and not again
+
+
+def _labels(rows: Sequence[Sequence[str]], data: DataConfig) -> list[str] | None:
+    """The first row's label and all others; None where they are few, or in no known column."""
+    width, column = len(rows[0]), data.label_column
+    if column is None and width == 2:
+        column = 1 - data.text_column % 2 if isinstance(data.text_column, int) else None
+        column = _label_column(rows[1:]) if column is None else column
+    if not isinstance(column, int) or not -width <= column < width or len(rows) <= _ENOUGH:
+        return None
+    return [row[column].strip() for row in rows]
+
+
+def _is_named_numbers(rows: Sequence[Sequence[str]], data: DataConfig) -> bool:
+    """Whether the first label alone is no number: of a header such as "review,stars"."""
+    first, *others = _labels(rows, data) or [""]
+    return bool(first and others) and not _is_number(first) and all(map(_is_number, others))
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def _odd_label(rows: Sequence[Sequence[str]], data: DataConfig) -> str | None:
+    """The first label, where it is that of no other row, and all others are of several rows."""
+    first, *others = _labels(rows, data) or [""]
+    counts = Counter(others)
+    return first if others and first not in counts and min(counts.values()) > 1 else None
 
 
 def plain_name(name: str) -> str:
@@ -149,19 +192,35 @@ def _settle(
             label = 1 - text
         if text is None and label is not None:
             text = 1 - label
-    if text is None or label is None:
-        raise ValueError(
-            Message(
-                f"expected a label and a text, found {plural(width, 'column')} and nothing "
-                "that tells which is which. ",
-                _REMEDY,
-            )
+    if text is not None and label is not None and text != label:
+        return text, label
+    found = f"{plural(width, 'column')} and nothing that tells which is which"
+    if width == 1:
+        split = all(";" in row[0] for row in rows)
+        found = "1 column" + split * "; its cells seem to be separated by semicolons"
+    elif text is not None and text == label:
+        found, text, label = f"both in column {text}", None, None
+    raise ValueError(
+        Message(f"expected a label and a text, found {found}", *_remedy(text, label, width, rows))
+    )
+
+
+def _remedy(
+    text: int | None, label: int | None, width: int, rows: Sequence[Sequence[str]]
+) -> tuple[str | Setting, ...]:
+    """Which options name the columns, by the example of those that they are most likely to be."""
+    if width == 1:
+        return ()
+    columns = [[row[i] for row in rows] for i in range(width)]
+    if text is None:  # the one with most words
+        text = max(
+            (i for i in range(width) if i != label),
+            key=lambda i: sum(len(cell.split()) for cell in columns[i]),
         )
-    if text == label:
-        raise ValueError(
-            Message(f"expected a label and a text, found both in column {text}. ", _REMEDY)
-        )
-    return text, label
+    if label is None:  # the one with fewest different cells
+        label = min((i for i in range(width) if i != text), key=lambda i: len({*columns[i]}))
+    example = Setting("data.label_column", label), " ", Setting("data.text_column", text)
+    return (". Name them, from 0: ", *example)
 
 
 def _label_column(rows: Sequence[Sequence[str]]) -> int | None:

@@ -1,5 +1,6 @@
 """`tagkit check`: all checks of all files of a corpus."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -100,7 +101,7 @@ def _of_one(read: ReadFile, is_train: bool, encoding: str) -> Iterator[Finding]:
     elif not read.sentences and not read.errors:
         yield Finding("error", "empty", read.path, "holds no sentence")
     for note in read.notes:
-        yield Finding("note", "reader", read.path, note.removeprefix(f"{read.path}: "))
+        yield _of_reader(read.path, note)
     if read.sentences:
         if read.scheme is None:
             message = Message(
@@ -121,6 +122,14 @@ def _of_one(read: ReadFile, is_train: bool, encoding: str) -> Iterator[Finding]:
             yield from check_lines(read.path, read.line_ends, read.facts)
         if read.sentences:
             yield from check_encoding(read.path, encoding, read.facts)
+
+
+def _of_reader(path: str, note: str) -> Finding:
+    """A note as a finding, whose file and line stand apart from its message."""
+    line = re.match(re.escape(path) + r":(\d+): ", note)
+    if line is None:
+        return Finding("note", "reader", path, note.removeprefix(f"{path}: "))
+    return Finding("note", "reader", path, note[line.end() :], 1, (int(line[1]),))
 
 
 def _unreadable(path: str, error: TagkitError) -> Finding:

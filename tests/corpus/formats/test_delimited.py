@@ -25,7 +25,6 @@ from tagkit.errors import FormatError, TagkitError
 from tagkit.text.records import Document, TextSpan
 
 TRAVEL = Path(__file__).parents[3] / "data" / "travel"
-REMEDY = "Name them, from 0: data.label_column=0 data.text_column=1"
 
 
 def pairs(tmp_path: Path, content: str, reader: Reader = read_tsv, **options: object) -> list[str]:
@@ -149,18 +148,26 @@ def test_a_row_of_another_kind_is_named(tmp_path: Path, row: str, problem: str) 
     assert refusal(tmp_path / "a", content, read_tsv) == f"a:4: {problem}"
 
 
-NEITHER = "expected a label and a text, found {} and nothing that tells which is which. " + REMEDY
+NEITHER = "expected a label and a text, found {} and nothing that tells which is which. "
+
+
+def remedy(label: int, text: int) -> str:
+    return f"Name them, from 0: data.label_column={label} data.text_column={text}"
 
 
 @pytest.mark.parametrize(
     ("content", "options", "problem"),
     [
-        ("a\tb\nc\td\n", {}, NEITHER.format("2 columns")),
-        ("a b c\tx\na b c\ty\nd\tx z\n", {}, NEITHER.format("2 columns")),
-        ("x\ty z\tu v\n", {}, NEITHER.format("3 columns")),
-        ("title\tbody\tlabel\na\tb\tx\n", {}, NEITHER.format("3 columns")),
-        ("x y\n", {}, NEITHER.format("1 column")),
-        ("label\n", {}, NEITHER.format("1 column")),
+        ("a\tb\nc\td\n", {}, NEITHER.format("2 columns") + remedy(1, 0)),
+        ("a b c\tx\na b c\ty\nd\tx z\n", {}, NEITHER.format("2 columns") + remedy(1, 0)),
+        ("x\ty z\tu v\n", {}, NEITHER.format("3 columns") + remedy(0, 1)),
+        # An id is no label: it does not come again.
+        ("1\tx\ty z\n2\tx\ty u\n", {}, NEITHER.format("3 columns") + remedy(1, 2)),
+        ("title\tbody\tlabel\na\tb c\tx\n", {}, NEITHER.format("3 columns") + remedy(2, 1)),
+        ("x y\n", {}, "expected a label and a text, found 1 column"),
+        ("label\n", {}, "expected a label and a text, found 1 column"),
+        ("text;label\nx, y;z\n", {}, "expected a label and a text, found 1 column; its cells seem "
+         "to be separated by semicolons"),
         ("x\ty z\n", {"label_column": 2},
          "data.label_column = 2: expected -2 to 1, as the file has 2 columns"),
         ("x\ty z\n", {"text_column": -3},
@@ -177,7 +184,7 @@ NEITHER = "expected a label and a text, found {} and nothing that tells which is
         ("x\ty z\n", {"label_column": "x", "header": "no"},
          "data.label_column = 'x': expected a number, as data.header is 'no'"),
         ("x\ty z\n", {"label_column": 1, "text_column": -1},
-         f"expected a label and a text, found both in column 1. {REMEDY}"),
+         f"expected a label and a text, found both in column 1. {remedy(0, 1)}"),
     ],
 )  # fmt: skip
 def test_columns_that_cannot_be_found_are_one_clear_error(

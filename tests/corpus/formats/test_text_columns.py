@@ -2,11 +2,62 @@
 
 from pathlib import Path
 
+import pytest
 from read_files import refusal
+
+from tagkit.config import DataConfig
+from tagkit.corpus.formats.options import Reading
+from tagkit.corpus.formats.text_columns import Row, find_text_layout
+
+
+def layout_of(first: str, rows: list[str], **options: object) -> tuple[bool, list[str]]:
+    """Whether the first row is a header, and the notes on it."""
+    notes: list[str] = []
+    cells: list[Row] = [(n, row.split("|")) for n, row in enumerate([first, *rows], 1)]
+    reading = Reading(DataConfig.model_validate(options), note=notes.append)
+    return find_text_layout(cells, "a.csv", reading).header, notes
+
+
+STARS = [f"a text of words {n}|{1 + n % 5}" for n in range(20)]
+MOODS = [f"a text of words {n}|{('good', 'bad')[n % 2]}" for n in range(20)]
+
+
+@pytest.mark.parametrize("first", ["Review Text|Stars", "email|is_spam", "x|y z"])
+def test_a_first_label_that_is_no_number_above_numbers_is_a_name(first: str) -> None:
+    shown = repr(first.replace("|", ", "))
+    assert layout_of(first, STARS) == (True, [
+        "a.csv:1: read as the names of the columns, as all labels below are numbers: " + shown
+    ])  # fmt: skip
+    swapped = ["|".join(row.split("|")[::-1]) for row in (first, *STARS)]
+    assert layout_of(swapped[0], swapped[1:])[0]
+    assert layout_of(first, STARS, label_column=1)[0]
+    # What the configuration says, and what is a number too, is no header.
+    assert layout_of(first, STARS, header="no") == (False, [])
+    assert layout_of("a text of words|3", STARS) == (False, [])
+    assert layout_of(first, STARS[:9]) == (False, [])
+
+
+def test_a_first_label_that_no_other_line_has_is_mentioned() -> None:
+    said = (
+        "a.csv:1: the only line with the label 'Klasse'. If it names the columns, say so: "
+        "data.header=yes"
+    )
+    assert layout_of("Satz|Klasse", MOODS) == (False, [said])
+    assert layout_of("Satz|Klasse", MOODS, header="yes") == (True, [])
+    # Not where other labels are of one line too, nor where it comes again.
+    assert layout_of("Satz|Klasse", [*MOODS, "a text|odd"]) == (False, [])
+    assert layout_of("Satz|good", MOODS) == (False, [])
+
+
+@pytest.mark.parametrize("name", ["question", "title", "review"])
+def test_a_text_that_is_a_known_name_is_no_header_where_its_label_comes_again(name: str) -> None:
+    words = [f"word{n}|{('noun', 'verb')[n % 2]}" for n in range(8)]
+    assert layout_of(f"{name}|noun", words, label_column=1) == (False, [])
+    assert layout_of(f"{name}|group", words, label_column=1) == (True, [])
 
 
 def test_one_column_is_not_called_columns(tmp_path: Path) -> None:
     path = tmp_path / "a.tsv"
     path.write_text("one\n", encoding="utf-8")
-    assert "found 1 column and nothing" in refusal(path, format="tsv")
+    assert refusal(path, format="tsv").endswith("found 1 column")
     assert refusal(path, format="tsv", text_column=3).endswith("as the file has 1 column")

@@ -294,10 +294,13 @@ def _problem(
         # In the CoNLL files -DOCSTART- often has fewer columns than the tokens.
         if columns[0] == DOCSTART or (line.startswith("#") and not in_sentence):
             return ""
-        return (
-            f"expected {plural(layout.width, 'column')} as on line {layout_line}, found "
-            f"{len(columns)}: {shorten(line)}"
-        )
+        expected = plural(layout.width, "column")
+        if layout.tabs and "\t" not in line and len(split_line(line, tabs=False)) == layout.width:
+            return (
+                f"expected {expected} with tabs between them as on line {layout_line}, found "
+                f"blanks: {shorten(line)}"
+            )
+        return f"expected {expected} as on line {layout_line}, found {len(columns)}: {shorten(line)}"
     if columns[layout.token] == DOCSTART:
         return ""
     if layout.conllu and not is_whole(columns[0]):

@@ -308,6 +308,11 @@ def test_other_encodings_are_read(tmp_path: Path) -> None:
         ("a\tO\n\tO\n", options(), "2: column 0 is empty: '\\tO'"),
         ("a\tO\nb\t\n", options(), "2: expected 2 columns as on line 1, found 1: 'b\\t'"),
         (
+            "a\tO\nb O\n",
+            options(),
+            "2: expected 2 columns with tabs between them as on line 1, found blanks: 'b O'",
+        ),
+        (
             "a O\n" + "x" * 100 + "\n",
             options(),
             f"2: expected 2 columns as on line 1, found 1: '{'x' * 40}...{'x' * 20}'",
