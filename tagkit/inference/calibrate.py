@@ -52,7 +52,7 @@ class HeadCalibration(Record):
 
     Attributes:
         head: "tags", "classes", or the name of a tag column.
-        temperature: that was fitted; 1 where nothing could be.
+        temperature: that was fitted; where nothing could be, that of before, or 1.
         before: of the probabilities that the network gives.
         after: of those that are stored with the model.
     """
@@ -95,7 +95,8 @@ def calibrate(
     """Fit a temperature to each head of a model, and store it with the model.
 
     From then on, every probability that tagkit gives for the model comes from scores divided by it.
-    Predictions stay as they are. An earlier calibration is replaced.
+    Predictions stay as they are. An earlier calibration is replaced; of a head that cannot be
+    fitted it stays.
 
     Args:
         model: folder of the model, or of the training run that wrote it.
@@ -111,8 +112,8 @@ def calibrate(
     Raises:
         BundleError: there is no model, or it cannot be written.
         CheckpointError: a run is writing into its folder.
-        DataError: the file cannot be read, holds labels of another kind than the model's, or not
-            one prediction for it is right.
+        DataError: the file cannot be read, holds labels of another kind than the model's, not one
+            prediction for it is right, or all are, and the model has an earlier calibration.
         ConfigError: an option is unknown or has a wrong value.
     """
     data, path = data_options(options), path_text(dev, "dev")
@@ -171,7 +172,8 @@ def fit_temperatures(
         note: called with a sentence on a head that cannot be fitted.
 
     Raises:
-        DataError: the model predicts something, and all of it is wrong.
+        DataError: the model predicts something, and all of it is wrong; or nothing can be fitted,
+            and it has an earlier calibration.
     """
     names = [*predictor.model.heads_by_name()]
 
@@ -181,8 +183,9 @@ def fit_temperatures(
         found = predictor.annotate(split.sentences, batch_size=batch_size, confidence=True)
         return {**predictor.judged(split, found)}
 
-    raw = np.full(len(names), UNCALIBRATED)
-    before = judged(raw)
+    earlier = predictor.calibration
+    kept = np.array([(earlier.temperatures if earlier else {}).get(n, UNCALIBRATED) for n in names])
+    before = judged(np.full(len(names), UNCALIBRATED))
     # Labels of another corpus, most often: an earlier calibration is worth more than this one.
     if not any(each.correct.any() for each in before.values()):
         some = any(map(len, before.values()))
@@ -194,17 +197,21 @@ def fit_temperatures(
     can_be_fitted = np.array([_is_mixed(before[name]) for name in names])
     for name in (name for name in names if not _is_mixed(before[name])):
         note(_not_fitted(split.path, name, before[name]))
-    fitted, after = raw, before
+    if earlier and not can_be_fitted.any():
+        was = earlier.fitted_on.get("file", "another file")
+        raise DataError(f"{split.path}: the model keeps its calibration on {was}, as none can be "
+                        "fitted to this file")  # fmt: skip
+    fitted = kept
     if can_be_fitted.any():
 
         def losses(points: _Numbers) -> _Numbers:
-            found = judged(np.where(can_be_fitted, np.exp(points), UNCALIBRATED))
+            found = judged(np.where(can_be_fitted, np.exp(points), kept))
             return np.array([log_loss(found[name]) for name in names])
 
         # Three decimals are what people see, and more than the data decide.
         found = np.exp(_minima(losses, len(names))).round(3)
-        fitted = np.where(can_be_fitted, found, UNCALIBRATED)
-        after = judged(fitted)
+        fitted = np.where(can_be_fitted, found, kept)
+    after = judged(fitted)
     return tuple(
         HeadCalibration(name, value, calibration(before[name]), calibration(after[name]))
         for name, value in zip(names, fitted.tolist(), strict=True)

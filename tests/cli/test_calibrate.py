@@ -97,6 +97,22 @@ def test_without_an_error_to_learn_from_probabilities_stay_as_they_are(
     assert expected in ended.err
 
 
+def test_a_file_without_an_error_is_refused_where_there_is_an_earlier_calibration(
+    tagkit: Program, copied: Path
+) -> None:
+    tagkit("calibrate", copied / "model", copied / "dev.conll")
+    before = (copied / "model" / "metadata.json").read_bytes()
+    predicted = copied / "predicted.conll"
+    tagkit("predict", copied / "model", copied / "right.conll", "-o", predicted)
+    ended = tagkit("calibrate", copied / "model", predicted)
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err.endswith(
+        f"{predicted}: the model keeps its calibration on {copied / 'dev.conll'}, as none can be "
+        "fitted to this file\n"
+    )
+    assert (copied / "model" / "metadata.json").read_bytes() == before
+
+
 def test_a_file_with_other_labels_is_refused_and_the_calibration_kept(
     tagkit: Program, copied: Path
 ) -> None:
