@@ -186,11 +186,13 @@ class Copied:
         heads: whether each of its heads has the base model's weights, by what the head predicts;
             not where the base model has no such head, or one of other labels or sizes.
         added: what its words' vectors have that the base model's have not.
+        left_out: what counts beside the base model's network, and is not copied.
     """
 
     words: int
     added: tuple[str, ...]
     heads: dict[str, bool]
+    left_out: tuple[str, ...]
 
 
 @torch.no_grad()
@@ -225,7 +227,19 @@ def copy_weights(model: Model, base: Bundle, vocabulary: Vocabulary, name: str) 
         words=len(base.vocabulary.words),
         added=tuple(_BESIDE_WORDS[part] for part in added),
         heads={titles.get(head, head.removesuffix(".")): fit for head, fit in heads.items()},
+        left_out=_left_out(model, base),
     )
+
+
+def _left_out(model: Model, base: Bundle) -> tuple[str, ...]:
+    """What counts in the base model beside its network, and is not copied."""
+    crf, found = base.model.feature_crf, []
+    if crf is not None and float(crf.share):
+        found.append(f"its CRF of word features, which counted {100 * float(crf.share):.0f} %")
+    theirs, mine = (any(".bag." in key for key in one.state_dict()) for one in (base.model, model))
+    if theirs and not mine:
+        found.append("its linear model of words")
+    return tuple(found)
 
 
 def _is_added(part: str, mine: Iterable[str], theirs: Iterable[str]) -> bool:

@@ -315,12 +315,12 @@ def _started(copied: Copied, vocabulary: Vocabulary, name: str) -> str:
     """What a model has of its base model, in a sentence."""
     kept = [head for head, fit in copied.heads.items() if fit]
     fresh = [_head(head) for head, fit in copied.heads.items() if not fit]
-    unit = "word"
-    if vocabulary.units is not None and vocabulary.reads_units:
-        unit = UNIT_NAMES[vocabulary.units.units.kind]
+    units = vocabulary.units if vocabulary.reads_units else None
+    unit = "word" if units is None else UNIT_NAMES[units.units.kind]
     fresh += [*copied.added, plural(len(vocabulary.words) - copied.words, unit)]
     heads = f" and {_head(listed(kept))}" if kept else ""
-    return f"embeddings, encoder{heads} from {shown_name(name)}; new: {', '.join(fresh)}"
+    left = f"; left out: {listed(copied.left_out)}" if copied.left_out else ""
+    return f"embeddings, encoder{heads} from {shown_name(name)}; new: {', '.join(fresh)}{left}"
 
 
 def _head(titles: str) -> str:

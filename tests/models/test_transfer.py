@@ -11,7 +11,7 @@ from marks import mostly_slow
 from tagkit.config import Config, load_config, refuse_without_effect
 from tagkit.errors import BundleError, ConfigError
 from tagkit.inference.predictor import load
-from tagkit.models.bundle import load_bundle
+from tagkit.models.bundle import Bundle, load_bundle
 from tagkit.models.transfer import copy_weights, inherit_options
 from tagkit.training.setup import Prepared, prepare
 from tagkit.training.trainer import train
@@ -227,7 +227,36 @@ def test_a_head_of_other_sizes_is_drawn_anew_as_a_whole(
             assert (old is not None and torch.equal(block, old)) == kept, name
     heads = " and head of classes" if kept else ""
     new = "" if kept else "head of classes, "
-    assert run.started == f"embeddings, encoder{heads} from {base}; new: {new}0 words"
+    left = "left out: its linear model of words"
+    assert run.started == f"embeddings, encoder{heads} from {base}; new: {new}0 words; {left}"
+
+
+def test_what_counts_beside_the_network_is_said_to_be_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "one").mkdir()
+    given = tiny.config(tmp_path / "one", "train.max_epochs=1", "head.feature_crf=4096")
+    model = train(given).folder
+
+    def with_share(path: Path, share: float = 0.3) -> Bundle:
+        found = load_bundle(path)
+        assert found.model.feature_crf is not None
+        found.model.feature_crf.share.fill_(share)
+        return found
+
+    monkeypatch.setattr("tagkit.training.setup.load_bundle", with_share)
+    run = prepared(further(tmp_path, model))
+    assert run.started.endswith(
+        "new: 6 words; left out: its CRF of word features, which counted 30 %"
+    )
+    monkeypatch.setattr("tagkit.training.setup.load_bundle", lambda path: with_share(path, 0.0))
+    assert prepared(further(tmp_path, model)).started.endswith("new: 6 words")
+    texts = tiny.classified(tmp_path)
+    classes = tiny.small(tmp_path / "two", "task=classify", "head.bag_of_words=64", **texts)
+    monkeypatch.undo()
+    base = train(classes).folder
+    config = tiny.small(tmp_path, "task=classify", f"train.init_from={base}", **texts)
+    assert prepared(config).started.endswith("left out: its linear model of words")
 
 
 def test_gates_of_a_larger_decoder_are_not_mixed_with_those_of_a_smaller_one(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
+from tagkit.config import Config
 from tagkit.corpus.dataset import LabelKinds, Split
 from tagkit.corpus.repetition import is_long, shared_sentences
 from tagkit.features.column_labels import ColumnLabels
@@ -193,8 +194,16 @@ def _duplicates(corpora: Corpora) -> Iterator[Statement]:
                     f"({100 * count / total:.0f} %) {'occur' if count > 1 else 'occurs'} in train "
                     "too, so that its scores are too good"
                 ),
-                Message(f"Remove them from train or from {part.name}; tagkit check lists them"),
+                _remedy_of_duplicates(part.name, corpora.prepared.config),
             )
+
+
+def _remedy_of_duplicates(name: str, config: Config) -> Message:
+    if name == "dev" and not config.data.dev_file:  # it is a part of train, drawn by the run
+        dev = Setting("data.dev_file")
+        return Message("Name a dev corpus with ", dev, ", or leave in train each text once; tagkit "
+                       "check lists the others")  # fmt: skip
+    return Message(f"Remove them from train or from {name}; tagkit check lists them")
 
 
 def _other_scheme(corpora: Corpora) -> Iterator[Statement]:

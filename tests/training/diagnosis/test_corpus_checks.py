@@ -123,6 +123,12 @@ def test_sentences_of_train_in_dev_are_counted_from_five_percent_on(tmp_path: Pa
         )
     ]
     assert found(tmp_path, train=train, dev=train[:1] + numbered(19, 40)) == []  # 5 % exactly
+    # A dev corpus that the run itself draws from train is no file to remove something from.
+    (finding,) = found(tmp_path, train=train + train)
+    assert finding.remedy == (
+        "Name a dev corpus with data.dev_file, or leave in train each text once; tagkit check "
+        "lists the others"
+    )
     # Short sentences occur twice by chance, and prove no leak.
     thanks = [["Thank\tO", "you\tO", "Ada\tB-PER"]] * 9
     assert found(tmp_path, train=train + thanks, dev=numbered(19, 40) + thanks) == []
