@@ -24,6 +24,7 @@ from tagkit.wording import (
 
 # Eighths of a line's height.
 _BARS = "▁▂▃▄▅▆▇█"
+_MOST_BARS = 50  # with its label and values, a line of 80 columns
 
 
 class Progress(WithBar, Listener):
@@ -251,7 +252,10 @@ def size_text(size: int) -> str:
 
 
 def sparkline(values: Sequence[float]) -> str:
-    """A bar for each value, the highest for the largest."""
+    """A bar for each value, the highest for the largest; of many the last of each few."""
+    if len(values) > _MOST_BARS:  # of as many values each, but for one, up to the last value
+        ends = [(bar + 1) * len(values) // _MOST_BARS for bar in range(_MOST_BARS)]
+        values = [values[end - 1] for end in ends]
     low, high = min(values), max(values)
     step = (high - low) / (len(_BARS) - 1) or 1  # equal values: a flat line, no division by 0
     return "".join(_BARS[round((value - low) / step)] for value in values)

@@ -58,7 +58,7 @@ def load_config(
     problems: list[str] = []
     for text in overrides:
         name, equals, value = text.partition("=")
-        if not equals:
+        if not equals or not name.strip():
             given = Setting("overrides", shorten(text))
             problems.append(Message(given, ": expected section.key=value"))
             continue
@@ -185,7 +185,9 @@ def parse_toml(content: bytes) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise ValueError(f"is not TOML: not UTF-8 at byte {error.start + 1:,}") from None
     except tomllib.TOMLDecodeError as error:
-        raise ValueError(f"is not TOML: {bounded(str(error))}") from None
+        problem = bounded(str(error))
+        quotes = '; a text needs quotes: task = "tag"' if "Invalid value" in problem else ""
+        raise ValueError(f"is not TOML: {problem}{quotes}") from None
     except RecursionError:
         raise ValueError("is not a configuration: nested too deeply") from None
     except ValueError as error:

@@ -154,13 +154,9 @@ def hold_out(
     """
     total = len(train.sentences)
     if total < 2:
-        raise DataError(
-            Message(
-                f"{train.path}: one sentence is not enough to split off a dev corpus; name one "
-                "with ",
-                Setting("data.dev_file"),
-            )
-        )
+        unit = "text" if train.sentences and train.sentences[0].labels else "sentence"
+        few = f"{train.path}: one {unit} is not enough to split off a dev corpus; name one with "
+        raise DataError(Message(few, Setting("data.dev_file")))
     # At least one sentence is held out, and at least one kept.
     count = min(max(1, round(total * fraction)), total - 1)
     if by_document:

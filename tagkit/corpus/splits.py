@@ -201,15 +201,19 @@ def refuse_unread_columns(data: DataConfig, splits: Sequence[Split]) -> None:
         DataError: one is named.
     """
     formats = [FORMATS[split.format] for split in splits if split.format]
-    if not formats or any(format.is_grid for format in formats):
+    if not formats:
         return
     holds = f"{splits[0].path}: holds {formats[0].about} (read as {formats[0].name}): "
-    for value, named in (
-        (data.token_column, Setting("data.token_column")),
-        (data.tag_column, Setting("data.tag_column")),
+    is_grid = any(format.is_grid for format in formats)
+    is_table = any(format.name in ("tsv", "csv") for format in formats)
+    for value, named, is_read, what in (
+        (data.token_column, Setting("data.token_column"), is_grid, "column files and CoNLL-U"),
+        (data.tag_column, Setting("data.tag_column"), is_grid, "column files and CoNLL-U"),
+        (data.text_column, Setting("data.text_column"), is_table, "TSV and CSV"),
+        (data.label_column, Setting("data.label_column"), is_table, "TSV and CSV"),
     ):
-        if value is not None:
-            raise DataError(Message(holds, named, " is for column files and CoNLL-U"))
+        if value is not None and not is_read:
+            raise DataError(Message(holds, named, f" is for {what}"))
 
 
 def split_of_records(

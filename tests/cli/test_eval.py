@@ -281,6 +281,18 @@ def test_a_column_of_files_without_columns_is_refused(
             assert ended.err.endswith(f": {option} is for column files and CoNLL-U\n")
 
 
+def test_a_column_of_files_that_are_no_tables_of_texts_is_refused(
+    tagkit: Program, tmp_path: Path
+) -> None:
+    texts = tmp_path / "texts.jsonl"
+    texts.write_text('{"text": "a b", "label": "x"}\n{"text": "c", "label": "y"}\n' * 9, "utf-8")
+    for option in ("data.text_column", "data.label_column"):
+        given = ["--task", "classify", "--set", f"{option}=mood", "-o", tmp_path / "m"]
+        ended = tagkit("train", "--train", texts, *given)
+        assert (ended.code, ended.out) == (1, "")
+        assert ended.err.endswith(f": {option} is for TSV and CSV\n"), ended.err
+
+
 def test_a_cache_is_for_one_language_model(tagkit: Program, model: Path) -> None:
     ended = tagkit("eval", "m", "f", "--cache-theta", "1")
     assert (ended.code, "--cache-theta is for --cache" in ended.err) == (2, True)

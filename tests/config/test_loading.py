@@ -59,8 +59,9 @@ def test_a_value_behind_set_is_toml_or_else_plain_text(override: str, value: obj
 
 
 def test_set_without_a_value_or_with_a_section_is_refused() -> None:
-    assert problems("encoder.hidden", "train.sed=1") == (
+    assert problems("encoder.hidden", "=3", "train.sed=1") == (
         "overrides='encoder.hidden': expected section.key=value",
+        "overrides='=3': expected section.key=value",
         "unknown option train.sed; did you mean train.seed?",
     )
     assert problems("encoder=3") == (
@@ -102,9 +103,11 @@ def test_a_value_behind_set_is_one_value() -> None:
         (b".".join([b"a"] * 100_000) + b" = 1", "is not a configuration: a dotted key has over 16 parts"),
         (b"#" * 5_000_000, "expected at most 4,194,304 bytes, found more"),
         (b"\xff", "is not TOML: not UTF-8 at byte 1"),
+        (b"\ntask = tag", "is not TOML: Invalid value (at line 2, column 8); a text needs quotes: "
+         'task = "tag"'),
         (b'a = "\0"', "is not TOML: Illegal character '\\x00' (at line 1, column 6)"),
     ],
-    ids=range(6),
+    ids=range(7),
 )  # fmt: skip
 def test_a_file_beyond_all_bounds_is_refused_in_a_short_sentence(
     tmp_path: Path, content: bytes, problem: str

@@ -115,6 +115,19 @@ def test_texts_become_columns_without_marks(tmp_path: Path) -> None:
         assert "newdoc" not in written
 
 
+@pytest.mark.parametrize(
+    ("target", "has"), [("slash", "slash tags have"), ("conllu", "conllu has")]
+)
+def test_what_a_format_has_no_place_for_is_said_of_what_there_is(
+    tmp_path: Path, target: str, has: str
+) -> None:
+    _, notes = convert(tmp_path, "New NNP B-LOC\n! . O\n", target)
+    assert f"{has} no place for feature columns: they are left out" in notes
+    both = '{"tokens": ["a"], "tags": ["O"], "label": "x"}\n'
+    _, notes = convert(tmp_path, both, target, name="a.jsonl")
+    assert f"{has} no place for classes: they are left out" in notes
+
+
 def test_tokens_become_a_text_with_spans_and_come_back(tmp_path: Path) -> None:
     written, notes = convert(tmp_path, "New NNP B-LOC\nYork NNP I-LOC\n! . O\n", "jsonl-spans")
     assert written == (

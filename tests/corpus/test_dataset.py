@@ -82,7 +82,7 @@ def test_no_more_can_be_drawn_than_there_are() -> None:
 
 
 def test_one_text_cannot_be_split() -> None:
-    with pytest.raises(DataError, match=r"train.tsv: one sentence is not enough to split off"):
+    with pytest.raises(DataError, match=r"train.tsv: one text is not enough to split off"):
         hold_out(split([["a"]]), 0.5, 1)
 
 

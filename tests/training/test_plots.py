@@ -29,7 +29,9 @@ EPOCHS = [epoch(1, 8.0, 0.5, best=True), epoch(2, 4.0, 0.75, best=True), epoch(3
 @pytest.mark.parametrize(
     ("values", "bars"),
     [([0, 7], "▁█"), ([8, 4, 1], "█▄▁"), ([3, 3, 3], "▁▁▁"), ([5], "▁"),
-     (list(range(8)), "▁▂▃▄▅▆▇█")],
+     (list(range(8)), "▁▂▃▄▅▆▇█"),
+     ([0] * 100 + [1] * 99 + [2], 25 * "▁" + 24 * "▅" + "█"),  # at most fifty: one of each four
+     ([0] * 59 + [1], 49 * "▁" + "█")],
 )  # fmt: skip
 def test_bars_are_as_high_as_their_values(values: list[float], bars: str) -> None:
     assert sparkline(values) == bars

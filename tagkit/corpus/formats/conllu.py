@@ -22,7 +22,7 @@ from tagkit.corpus.formats.columns.layout import (
     value_of,
 )
 from tagkit.corpus.formats.columns.reader import Block
-from tagkit.corpus.formats.pieces import Piece, Writing, cannot_hold
+from tagkit.corpus.formats.pieces import Piece, Writing, cannot_hold, note_left_out
 from tagkit.errors import FormatError, shorten
 from tagkit.text.documents import begins_marked
 from tagkit.text.records import Sentence
@@ -175,10 +175,7 @@ def write_conllu(items: Iterable[Sentence], writing: Writing) -> Iterator[Piece]
         # A missing tag and the label "_" would be the same cell.
         if (item.tags is None) != (first.tags is None):
             raise cannot_hold(item, CONLLU, "tags in some sentences alone")
-        if item.features or item.labels:
-            writing.note(
-                f"{CONLLU} has no place for feature columns and classes: they are left out"
-            )
+        note_left_out(item, f"{CONLLU} has", writing)
         if not writing.plain and item.tags and not noted:
             noted = True
             column = Setting("data.tag_column", f"MISC.{KEY}")

@@ -43,6 +43,7 @@ _SPANS = ("spans", "entities", "label", "labels")
 _START = ("start", "start_offset")
 _END = ("end", "end_offset")
 _CLASSES = ("label", "labels", "class", "category", "intent")
+_LABEL = f"a {_CLASSES[0]} ({', '.join(_CLASSES[1:])})"
 # Keys that may be read as text or annotation. All others are kept as they are, so that what is
 # written with them is read as the same record.
 OWN_KEYS = frozenset((*_TOKENS, *_TAGS, *_TEXT, *_SPANS, *_CLASSES, "features"))
@@ -256,7 +257,8 @@ def _strings(value: Any, key: str) -> tuple[str, ...]:
     texts: list[Any] = [item.get("text") if isinstance(item, dict) else item for item in value]
     odd = next((item for item in texts if not isinstance(item, str) or not item), texts)
     if odd is not texts:
-        raise _Bad(f"{key}: expected strings that are not empty, found {_show(odd)}")
+        names = " (write the names of numbered classes)" * (type(odd) is int)
+        raise _Bad(f"{key}: expected strings that are not empty, found {_show(odd)}{names}")
     return tuple(texts)
 
 
@@ -274,13 +276,12 @@ def _labels(record: dict[str, Any], needed: bool) -> tuple[str, ...]:
             if value:
                 return tuple(value)
     if needed:
-        for key in _CLASSES:
-            if record.get(key) == []:  # none of the classes that a text may have several of
-                return ()
+        if any(record.get(key) == [] for key in _CLASSES):  # none of several classes
+            return ()
         for key in _CLASSES:
             if key in record:
                 raise _Bad(f"{key}: expected a class or a list, found {_show(record[key])}")
-        raise _Bad(f"expected a label, found the keys {listed([*record])}")
+        raise _Bad(f"expected {_LABEL}, found the keys {listed([*record])}")
     return ()
 
 

@@ -120,6 +120,19 @@ def require_label(item: Document, format: str) -> str:
     return item.labels[0]
 
 
+def note_left_out(item: Sentence, holder: str, writing: Writing) -> None:
+    """Say that features and classes are left out, where a sentence has some.
+
+    Args:
+        item: a sentence that is written.
+        holder: the format and its verb: "slash tags have".
+        writing: how it is written.
+    """
+    found = ["feature columns"] * bool(item.features) + ["classes"] * bool(item.labels)
+    if found:
+        writing.note(f"{holder} no place for {' and '.join(found)}: they are left out")
+
+
 def noting_spans(items: Iterable[Document], format: str, writing: Writing) -> Iterator[Document]:
     """The documents as they are; a note says once that spans are left out, where there are some."""
     noted = False

@@ -7,7 +7,7 @@ written `\/`, as the Penn Treebank does; a plain one is read too.
 from collections.abc import Iterable, Iterator, Sequence
 
 from tagkit.corpus.formats.options import Reading
-from tagkit.corpus.formats.pieces import Piece, Writing, cannot_hold, one_file
+from tagkit.corpus.formats.pieces import Piece, Writing, cannot_hold, note_left_out, one_file
 from tagkit.corpus.formats.source import Source
 from tagkit.errors import shorten
 from tagkit.text.records import Sentence, unmarked_document
@@ -43,8 +43,7 @@ def write_slash(items: Iterable[Sentence], writing: Writing) -> Iterator[Piece]:
 
 
 def _line(item: Sentence, writing: Writing) -> str:
-    if item.features or item.labels:
-        writing.note("slash tags have no place for feature columns and classes: they are left out")
+    note_left_out(item, "slash tags have", writing)
     if item.tags is None:
         raise cannot_hold(item, "slash", "words without tags")
     for cell in (*item.words, *item.tags):

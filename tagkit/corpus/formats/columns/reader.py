@@ -300,7 +300,9 @@ def _problem(
                 f"expected {expected} with tabs between them as on line {layout_line}, found "
                 f"blanks: {shorten(line)}"
             )
-        return f"expected {expected} as on line {layout_line}, found {len(columns)}: {shorten(line)}"
+        return (
+            f"expected {expected} as on line {layout_line}, found {len(columns)}: {shorten(line)}"
+        )
     if columns[layout.token] == DOCSTART:
         return ""
     if layout.conllu and not is_whole(columns[0]):
