@@ -120,6 +120,20 @@ def _nothing_right(outcome: Outcome) -> Iterator[Statement]:
             )
 
 
+def _small_dev(outcome: Outcome) -> Iterator[Statement]:
+    if outcome.metric == LOSS or any(epoch.score for epoch in outcome.epochs):
+        return
+    for report in _parts(outcome.dev):
+        if report.micro.support < _FEW:  # with more `_nothing_right` says so
+            found = plural(report.micro.support, "label")
+            yield (
+                Message(f"dev has {found} to find, and no epoch has found one: which is the best "
+                        "epoch is chance"),
+                Message("Name a larger dev corpus with ", Setting("data.dev_file"),
+                        ", or hold out more of train with ", Setting("data.dev_fraction")),
+            )  # fmt: skip
+
+
 def _hardly_found(outcome: Outcome) -> Iterator[Statement]:
     if isinstance(outcome.dev, ColumnsReport):  # labels of several columns cannot be weighted
         return
@@ -233,6 +247,7 @@ RUN_CHECKS = (
     Check("learning-rate", _learning_rate),
     Check("one-answer", _one_answer, useless=True),
     Check("nothing-right", _nothing_right, useless=True),
+    Check("small-dev", _small_dev),
     Check("hardly-found", _hardly_found),
     Check("overfitting", _overfitting),
 )

@@ -131,6 +131,20 @@ def test_a_model_whose_spans_are_all_wrong_is_called_useless() -> None:
     assert diagnosed(dev=of_tags(wrong[:4], SPANS[:4])) == ()  # too few to say
 
 
+def test_a_small_dev_of_which_no_epoch_finds_anything_chooses_by_chance() -> None:
+    wrong = of_tags([["O", "B-PER"], ["O", "O"]] * 2, SPANS[:4])
+    never = history([2.0, 1.0, 0.5], [0.0, 0.0, 0.0])
+    (finding,) = diagnosed(never, dev=wrong)
+    assert finding.text == (
+        "dev has 4 labels to find, and no epoch has found one: which is the best epoch is chance. "
+        "Name a larger dev corpus with data.dev_file, or hold out more of train with "
+        "data.dev_fraction."
+    )
+    assert diagnosed(history([2.0, 1.0, 0.5], [0.0, 0.5, 0.0]), dev=wrong) == ()
+    assert diagnosed(never, dev=wrong, metric="loss") == ()
+    assert diagnosed(never) == ()  # of dev that has enough
+
+
 def test_of_tags_and_classes_each_is_diagnosed() -> None:
     report = JointReport(of_tags([["O", "O"]] * 12), of_classes("ab" * 6, "a" * 12), 0.0)
     assert [finding.name for finding in diagnosed(dev=report)] == ["one-answer", "one-answer"]
