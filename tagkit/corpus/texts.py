@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tagkit.config import DataConfig
 from tagkit.corpus.dataset import Split
+from tagkit.corpus.formats.grid import grid_of
 from tagkit.corpus.formats.source import STDIN
 from tagkit.corpus.splits import Corpus
 from tagkit.corpus.text_lines import TextLines
@@ -18,6 +19,8 @@ from tagkit.text.byte_pairs import BytePairs, train_byte_pairs
 from tagkit.text.pairs import DELIMITER, PairUnits, pair_problem
 from tagkit.text.units import CharacterUnits, Units, WordUnits
 from tagkit.wording import OUTPUT, Message, Setting, reason
+
+_LOOKED_AT = 200  # lines, of which nine of ten show what a file is
 
 
 def read_texts(data: DataConfig) -> Corpus:
@@ -53,7 +56,8 @@ def read_texts(data: DataConfig) -> Corpus:
     test = None
     if data.test_file:
         test = _split(data.test_file, UnitLines(_read(data.test_file, data), units))
-    return Corpus(_split(data.train_file, UnitLines(lines, units, 0, stop)), dev, test)
+    train = _split(data.train_file, UnitLines(lines, units, 0, stop), lines)
+    return Corpus(train, dev, test)
 
 
 def refuse_inside(output: str, data: DataConfig) -> None:
@@ -83,7 +87,8 @@ def read_text(path: str, data: DataConfig, units: Units) -> Split:
         DataError: it cannot be read, or has no lines.
         FormatError: as for `read_texts`.
     """
-    return _split(path, UnitLines(_read(path, data), units))
+    lines = _read(path, data)
+    return _split(path, UnitLines(lines, units), lines)
 
 
 def _read(path: str, data: DataConfig) -> TextLines:
@@ -136,5 +141,11 @@ def _units(data: DataConfig, lines: Iterable[str]) -> Units:
     return PairUnits(units) if data.pairs else units
 
 
-def _split(path: str, lines: UnitLines) -> Split:
-    return Split(path=path, sentences=lines, detection=None)
+def _split(path: str, units: UnitLines, lines: TextLines | None = None) -> Split:
+    """A text as a corpus; with its `lines`, notes say what they look like."""
+    grid = None if lines is None else grid_of([*lines.lines(0, min(len(lines), _LOOKED_AT))])
+    notes: tuple[str, ...] = ()
+    if grid is not None and grid.has_tags and grid.has_groups:
+        notes = (f"{path}: read as plain text, and looks like a column file ({grid.shape}): "
+                 "tagkit convert makes plain text of it (--to text)",)  # fmt: skip
+    return Split(path=path, sentences=units, detection=None, notes=notes)

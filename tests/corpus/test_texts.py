@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 
 from tagkit.config import DataConfig
-from tagkit.corpus.texts import read_texts, text_files
+from tagkit.corpus.texts import read_text, read_texts, text_files
 from tagkit.corpus.unit_lines import UnitLines
 from tagkit.errors import DataError, FormatError
 from tagkit.text.byte_pairs import BytePairs
 from tagkit.text.pairs import DELIMITER, within
+from tagkit.text.units import WordUnits
 
 
 def test_pairs_are_lines_of_units_with_a_delimiter(tmp_path: Path) -> None:
@@ -99,3 +100,17 @@ def test_a_folder_that_is_no_text_is_refused_by_the_name_of_what_is_wrong(tmp_pa
     assert str(none.value) == (
         f"{tmp_path}/empty: expected files of text in this folder, found none"
     )
+
+
+def test_a_column_file_is_read_as_text_and_said_to_be_none(tmp_path: Path) -> None:
+    path = tmp_path / "train.conll"
+    path.write_text("New B-LOC\nYork I-LOC\n! O\n\nAda B-PER\n. O\n\n" * 9, encoding="utf-8")
+    said = (
+        f"{path}: read as plain text, and looks like a column file (2 columns separated by "
+        "blanks): tagkit convert makes plain text of it (--to text)"
+    )
+    corpus = read_texts(DataConfig(train_file=str(path)))
+    assert corpus.train.notes == (said,)
+    assert read_text(str(path), DataConfig(), WordUnits("blanks")).notes == (said,)
+    path.write_text("in New York\nAda and I\n" * 9, encoding="utf-8")
+    assert read_texts(DataConfig(train_file=str(path))).train.notes == ()
