@@ -101,15 +101,15 @@ def find_bundle(path: Path) -> Path:
             # The old model, of a run that was stopped between the two renames that replace it.
             if (set_aside(folder) / METADATA).is_file():
                 return set_aside(folder)
+            # Not the last model in place of a best one that has lost a file.
+            if (folder / METADATA).exists():
+                raise BundleError(f"{folder / METADATA}: expected a file, found something else")
+            if any((folder / name).exists() for name in (WEIGHTS, CONFIG, VOCABULARY)):
+                raise BundleError(f"{folder}: {METADATA} is missing; this is not a whole model")
         if not path.exists():
             raise BundleError(f"{path}: no such folder; `tagkit train` makes one")
-        present = [name for name in (WEIGHTS, CONFIG, VOCABULARY) if (path / name).exists()]
-        if (path / METADATA).exists():
-            raise BundleError(f"{path / METADATA}: expected a file, found something else")
     except OSError as error:
         raise BundleError(f"{path}: cannot be read: {error.strerror or error}") from None
-    if present:
-        raise BundleError(f"{path}: {METADATA} is missing; this is not a whole model")
     raise BundleError(f"{path}: not a model folder: expected one that holds {METADATA}")
 
 

@@ -227,6 +227,19 @@ def test_a_damaged_model_is_refused_with_one_clear_sentence(
     assert "\n" not in str(caught.value)
 
 
+def test_the_last_model_does_not_answer_for_a_best_one_that_has_lost_a_file(
+    trained_folder: Path, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(trained_folder, run)
+    (run / "best" / "metadata.json").unlink()
+    with pytest.raises(BundleError) as caught:
+        load_bundle(run)
+    assert str(caught.value) == (
+        f"{run / 'best'}: metadata.json is missing; this is not a whole model"
+    )
+
+
 def test_a_folder_that_is_no_model_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BundleError, match=r"not a model folder: expected one that holds metadata"):
         load_bundle(tmp_path)
