@@ -124,8 +124,9 @@ def as_corpus(
     if config.data.train_sentences:  # after dev is held out, which is the same for every number
         train = draw(train, config.data.train_sentences, seed, by_document=by_document)
     refuse_unread_columns(config.data, [split for split in (train, dev, test) if split])
-    if kinds.tags and train.layout is not None:
-        refuse_answers(train.layout, train.path)
+    for split in (train, dev, test):
+        if kinds.tags and split and split.layout is not None:
+            refuse_answers(split.layout, split.path)
     if train.weights and not any(train.weights):  # dev has the others
         raise DataError(f"{train.path}: every sentence to learn from has the weight 0")
     # A model that always says O has an accuracy of 100 % on such a corpus, and is useless.

@@ -11,6 +11,7 @@ from tagkit.config import Config, DataConfig, refuse_without_effect
 from tagkit.corpus.answers import Answer, as_items
 from tagkit.corpus.class_counts import check_classes
 from tagkit.corpus.dataset import Split, with_label_notes
+from tagkit.corpus.formats.columns.layout import refuse_answers
 from tagkit.corpus.formats.options import Item
 from tagkit.corpus.splits import (
     read_split,
@@ -151,6 +152,8 @@ def gold_split(predictor: Predictor, path: str, data: DataConfig) -> Split:
     read_as, needs = _as_trained(predictor, data), predictor.task.needs
     split = read_split(path, read_as, needs, trained.scheme, of_model=True)
     refuse_unread_columns(data, [split])
+    if needs.tags and split.layout is not None:  # of another width than the training corpus
+        refuse_answers(split.layout, path)
     return _checked(predictor, split)
 
 

@@ -308,6 +308,20 @@ def test_no_column_is_both_read_and_predicted(
     )
 
 
+@pytest.mark.parametrize("part", ["dev", "test"])
+def test_dev_and_test_of_another_width_are_not_read_by_their_answers(
+    tmp_path: Path, part: str
+) -> None:
+    three, two = tmp_path / "train", tmp_path / part
+    three.write_text("EU\tN\tB-ORG\nis\tV\tO\n\n" * 4, encoding="utf-8")
+    two.write_text("EU\tB-ORG\nis\tO\n\n" * 4, encoding="utf-8")
+    files = {"train_file": str(three), "dev_file": str(three), f"{part}_file": str(two)}
+    assert refusal(config("data.feature_columns=[1]", **files)) == (
+        f"{two}: column 1 is a feature and the tag, so that a model would read what it is to "
+        "predict; name another column for one of them"
+    )
+
+
 @pytest.mark.parametrize(
     ("tag", "features", "is_refused"),
     [("FEATS.Case", '["FEATS.Number"]', False), ("FEATS.Case", '["FEATS"]', True),

@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 from random_language_model import context_of
 from tag_files import compare, write
 
+from tagkit.config import DataConfig
 from tagkit.corpus.dataset import Split
 from tagkit.errors import DataError
 from tagkit.evaluation.tag_report import TagReport
 from tagkit.inference.evaluate import evaluate
 from tagkit.inference.predictor import Predictor
-from tagkit.inference.score import dev_scores, evaluate_split
+from tagkit.inference.score import dev_scores, evaluate_split, gold_split
 from tagkit.nn.neural_cache import CacheOptions
 from tagkit.text.records import Prediction, Sentence
 from tagkit.text.scheme_detection import Detection, count_steps, judge
@@ -126,3 +127,12 @@ def test_numbers_of_a_cache_are_in_their_ranges(
     with pytest.raises(DataError) as error:
         evaluate(path, model=predictor, cache=replace(cache, **changes))  # type: ignore[arg-type]
     assert str(error.value) == problem
+
+
+def test_a_gold_file_whose_tags_stand_where_features_did_is_refused(tmp_path: Path) -> None:
+    config = tiny.config(tmp_path, "data.feature_columns=[1]", "train.max_epochs=1", columns=3)
+    predictor = train(config).predictor
+    two = tiny.write(tmp_path / "two.conll", tiny.lines(5, 3))
+    with pytest.raises(DataError, match=r"two\.conll: column 1 is a feature and the tag"):
+        gold_split(predictor, str(two), DataConfig())
+    assert len(gold_split(predictor, str(tmp_path / "test.conll"), DataConfig()).sentences) == 20
