@@ -18,10 +18,16 @@ def check_classes(split: Split, *, several: bool) -> None:
     """Raise where a text has not as many classes as it may have.
 
     Raises:
+        DataError: no text has a class.
         FormatError: a text without a class, or with several.
     """
     if several:
         return
+    if split.sentences and not any(sentence.labels for sentence in split.sentences):
+        read_as = f", which is read as {split.format}" if split.format else ""
+        raise DataError(
+            f"{split.path}: expected a class for each text, found none in this file{read_as}"
+        )
     for sentence in split.sentences:
         if len(sentence.labels) != 1:
             found = listed([shorten(label) for label in sentence.labels]) or "none"

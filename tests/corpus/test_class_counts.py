@@ -1,0 +1,36 @@
+"""How many classes texts must have."""
+
+import pytest
+
+from tagkit.corpus.class_counts import check_classes
+from tagkit.corpus.dataset import Split
+from tagkit.errors import DataError, FormatError
+from tagkit.text.records import Sentence
+
+
+def split(*labels: tuple[str, ...]) -> Split:
+    texts = tuple(
+        Sentence(("a",), labels=each, lines=(line,)) for line, each in enumerate(labels, 1)
+    )
+    return Split(path="dev", sentences=texts, detection=None, format="columns")
+
+
+def test_a_file_without_classes_is_refused_as_a_whole() -> None:
+    for few in (((),), ((), ())):
+        with pytest.raises(DataError) as caught:
+            check_classes(split(*few), several=False)
+        assert str(caught.value) == (
+            "dev: expected a class for each text, found none in this file, which is read as columns"
+        )
+        check_classes(split(*few), several=True)
+
+
+def test_a_text_with_another_number_of_classes_is_named() -> None:
+    check_classes(split(("x",), ("y",)), several=False)
+    for labels, found in ((("x", "y"), "'x', 'y'"), ((), "none")):
+        with pytest.raises(FormatError) as caught:
+            check_classes(split(("x",), labels), several=False)
+        assert str(caught.value) == (
+            f"dev:2: expected one class, found {found} (head.multi_label says how many a text has)"
+        )
+        check_classes(split(("x",), labels), several=True)
