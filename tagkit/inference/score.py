@@ -29,7 +29,7 @@ from tagkit.models.language_scoring import language_report
 from tagkit.models.task_records import ModelContext
 from tagkit.nn.neural_cache import CacheOptions
 from tagkit.text.records import Prediction
-from tagkit.wording import Message, Setting, clipped, plural
+from tagkit.wording import Message, Setting, clipped, listed, plural
 
 _LANGUAGE_MODEL = "this is a language model"
 
@@ -256,7 +256,7 @@ def _as_trained(predictor: Predictor, data: DataConfig) -> DataConfig:
 
 
 def _checked(predictor: Predictor, split: Split) -> Split:
-    """The corpus, with a note where the model knows none of its labels.
+    """The corpus, with notes where the model knows none of its labels, or of a feature's values.
 
     Raises:
         FormatError: a text has not as many classes as it may have.
@@ -264,6 +264,14 @@ def _checked(predictor: Predictor, split: Split) -> Split:
     config = predictor.config
     if predictor.task.needs.classes:
         check_classes(split, several=config.head.several_classes)
+    strange = []
+    for place, known in enumerate(predictor.vocabulary.features):
+        found = {value for sentence in split.sentences for value in sentence.features[place]}
+        if found and found.isdisjoint(known):
+            column = config.data.feature_columns[place]
+            strange.append(f"{split.path}: the model knows none of the values of feature column "
+                           f"{column} ({listed(sorted(found), 5)})")  # fmt: skip
+    split = replace(split, notes=(*split.notes, *strange))
     return with_label_notes(split, predictor.labels(), predictor.classes(), "the model")
 
 

@@ -1,6 +1,7 @@
 """Dev scores and reports of a model, beside the numbers of conlleval."""
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -135,4 +136,11 @@ def test_a_gold_file_whose_tags_stand_where_features_did_is_refused(tmp_path: Pa
     two = tiny.write(tmp_path / "two.conll", tiny.lines(5, 3))
     with pytest.raises(DataError, match=r"two\.conll: column 1 is a feature and the tag"):
         gold_split(predictor, str(two), DataConfig())
-    assert len(gold_split(predictor, str(tmp_path / "test.conll"), DataConfig()).sentences) == 20
+    test = tmp_path / "test.conll"
+    whole = gold_split(predictor, str(test), DataConfig())
+    assert len(whole.sentences) == 20
+    assert not [note for note in whole.notes if "feature" in note]
+    test.write_text(re.sub(r"\t(UP|LOW)\t", r"\tx\1\t", test.read_text("utf-8")), "utf-8")
+    assert gold_split(predictor, str(test), DataConfig()).notes[-1] == (
+        f"{test}: the model knows none of the values of feature column 1 (xLOW, xUP)"
+    )
