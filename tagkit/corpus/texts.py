@@ -147,5 +147,5 @@ def _split(path: str, units: UnitLines, lines: TextLines | None = None) -> Split
     notes: tuple[str, ...] = ()
     if grid is not None and grid.has_tags and grid.has_groups:
         notes = (f"{path}: read as plain text, and looks like a column file ({grid.shape}): "
-                 "tagkit convert makes plain text of it (--to text)",)  # fmt: skip
+                 "tagkit convert makes plain text of it",)  # fmt: skip
     return Split(path=path, sentences=units, detection=None, notes=notes)

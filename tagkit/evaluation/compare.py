@@ -98,8 +98,7 @@ def compare_files(
             Message(listed, ": expected one column, as files are compared by one column at a time")
         )
     if predicted_file is None:
-        column = -1 if pred_column is None else pred_column
-        return compare_columns(gold_file, data, column, strict, note, keep_labels=keep_labels)
+        return compare_columns(gold_file, data, pred_column, strict, note, keep_labels=keep_labels)
     gold, predicted = _both_files(gold_file, predicted_file, data, pred_column, note)
     if gold.has_only_tags and predicted.has_only_tags and not keep_labels:
         return _compare_tags(gold, predicted, data, strict)
@@ -198,13 +197,11 @@ def _both_files(
             note(each.note)
     formats = [each.format for each in found]
     _refuse_columns(sources, formats, data, pred_column)
-    if pred_column is None:
-        pred_column = -1
-        if formats[1].name == CONLLU:
-            # That of the gold tags where it has a name, which columns without names cannot mean.
-            pred_column = data.tag_column if isinstance(data.tag_column, str) else None
-            if pred_column is not None and formats[0].name != CONLLU:
-                data = data.model_copy(update={"tag_column": None})
+    if pred_column is None and formats[1].name == CONLLU:
+        # That of the gold tags where it has a name, which columns without names cannot mean.
+        pred_column = data.tag_column if isinstance(data.tag_column, str) else None
+        if pred_column is not None and formats[0].name != CONLLU:
+            data = data.model_copy(update={"tag_column": None})
     # Tokens are compared as they are; a text is needed where the other side has no tokens.
     with_text = any(format.holds != "tags" for format in formats)
     # The two files may have different columns in front of the tag.

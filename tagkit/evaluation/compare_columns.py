@@ -34,7 +34,7 @@ class _Tags:
 def compare_columns(
     path: str,
     data: DataConfig,
-    pred_column: Column,
+    pred_column: Column | None,
     strict: bool,
     note: Callable[[str], None],
     *,
@@ -57,11 +57,7 @@ def compare_columns(
             Message(f"{source.name}: holds {holds}; name a file with the {wanted} with ",
                     Setting("pred"))
         )  # fmt: skip
-    # As conlleval and CRF++ have it: word, features, gold tag, predicted tag.
-    if data.first_tag_column is None:
-        data = data.model_copy(update={"tag_column": -2})
-    data = _as(found.format, data)
-    pieces = _checked(source, data, pred_column)
+    data, pred_column, pieces = _checked(source, _as(found.format, data), pred_column)
     tags = _tags(source.name, pieces, data, pred_column)
     report = (_kept if keep_labels else _counted)(source.name, tags, data, strict)
     if report is None:
@@ -100,8 +96,13 @@ def _as(format: Format, data: DataConfig) -> DataConfig:
     return data.model_copy(update={"format": name})
 
 
-def _checked(source: Source, data: DataConfig, pred_column: Column) -> Iterator[Sequence[str]]:
-    """The lines of a file that can hold words, gold tags and predicted ones.
+def _checked(
+    source: Source, data: DataConfig, pred_column: Column | None
+) -> tuple[DataConfig, Column, Iterator[Sequence[str]]]:
+    """Where the gold and the predicted tags of a file are, and its lines.
+
+    As conlleval and CRF++ have it: word, features, gold tag, predicted tag; a probability behind
+    that is left out.
 
     Raises:
         DataError: it has fewer than three columns, or the gold tags are the predicted ones.
@@ -109,7 +110,7 @@ def _checked(source: Source, data: DataConfig, pred_column: Column) -> Iterator[
     name, options = source.name, column_options(data, with_tags=True)
     pieces = source.pieces()
     # With columns that every file has, so that the width is found whatever columns are named.
-    every = replace(options, token=0, tag=-1, features=())
+    every = replace(options, token=0, tag=-1 if options.conllu else None, features=())
     beginning: list[Sequence[str]] = []
     found = None
     for lines in pieces:  # a pipe is read once: what has been looked at is kept
@@ -124,6 +125,10 @@ def _checked(source: Source, data: DataConfig, pred_column: Column) -> Iterator[
                 Setting("pred"),
             )
         )
+    last = -1 if found is None or found.tag is None else found.tag - found.width
+    pred_column = last if pred_column is None else pred_column
+    if data.first_tag_column is None:
+        data = data.model_copy(update={"tag_column": last - 1})
     gold, predicted = (
         _layout(name, beginning, replace(options, tag=column, features=()))
         for column in (data.first_tag_column, pred_column)
@@ -139,7 +144,7 @@ def _checked(source: Source, data: DataConfig, pred_column: Column) -> Iterator[
                 Setting("pred_column"),
             )
         )
-    return chain(beginning, pieces)
+    return data, pred_column, chain(beginning, pieces)
 
 
 def _layout(name: str, pieces: Iterable[Sequence[str]], options: ColumnOptions) -> Layout | None:

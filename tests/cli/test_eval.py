@@ -266,6 +266,19 @@ def test_eval_names_the_line_of_a_token_that_differs_whatever_the_files_look_lik
         path.write_bytes(whole)
 
 
+def test_files_that_were_predicted_with_probabilities_are_scored_as_without(
+    tagkit: Program, model: Path, tmp_path: Path
+) -> None:
+    reports = []
+    for name, options in (("plain", []), ("numbers", ["--confidence"])):
+        out = tmp_path / f"{name}.conll"
+        assert tagkit("predict", model, "dev.conll", "-o", out, *options).code == 0
+        for files in (["--gold", out], ["--gold", "dev.conll", "--pred", out]):
+            reports.append(json.loads(tagkit("eval", *files, "--json").out))
+    assert all(report == reports[0] for report in reports)
+    assert reports[0]["micro"]["f1"] > 0.5
+
+
 def test_a_column_of_files_without_columns_is_refused(
     tagkit: Program, model: Path, tmp_path: Path
 ) -> None:

@@ -107,7 +107,7 @@ def test_a_column_file_is_read_as_text_and_said_to_be_none(tmp_path: Path) -> No
     path.write_text("New B-LOC\nYork I-LOC\n! O\n\nAda B-PER\n. O\n\n" * 9, encoding="utf-8")
     said = (
         f"{path}: read as plain text, and looks like a column file (2 columns separated by "
-        "blanks): tagkit convert makes plain text of it (--to text)"
+        "blanks): tagkit convert makes plain text of it"
     )
     corpus = read_texts(DataConfig(train_file=str(path)))
     assert corpus.train.notes == (said,)

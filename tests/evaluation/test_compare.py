@@ -32,6 +32,19 @@ def test_one_file_has_gold_tags_in_the_last_column_but_one(tmp_path: Path) -> No
     )
 
 
+def test_a_probability_behind_the_predicted_tags_is_no_tag(tmp_path: Path) -> None:
+    gold = write(tmp_path, "gold", GOLD)
+    text = "EU B-ORG 0.9876\nis O 1.0000\n\nNew B-LOC 0.5000\nYork B-LOC 0.1234\n"
+    predicted = write(tmp_path, "pred", text)
+    assert compare(gold, predicted) == make_tag_report(*TAGS, "iob2")
+    # Named columns are taken as they are.
+    labels = compare(gold, predicted, "data.tag_column=1", "data.scheme=labels", column=2)
+    assert labels.accuracy == 0
+    both = "EU B-ORG B-ORG 0.9876\nis O O 1.0000\n\nNew B-LOC B-LOC 0.5000\nYork I-LOC B-LOC 0.1\n"
+    report = compare(write(tmp_path, "both", both), None)
+    assert report == make_tag_report(*TAGS, "iob2")
+
+
 def test_features_of_the_config_are_not_asked_of_the_files(tmp_path: Path) -> None:
     gold, predicted = write(tmp_path, "gold", GOLD), write(tmp_path, "pred", PREDICTED)
     assert compare(gold, predicted, "data.feature_columns=[2]") == make_tag_report(*TAGS, "iob2")

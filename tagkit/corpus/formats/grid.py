@@ -27,6 +27,7 @@ class Grid:
         has_inner_blank_lines: whether there are some between other lines.
         has_texts: whether more than half of the lines have a column of several words.
         scheme: of the tags of spans in one of the columns; empty where there are none.
+        tag: index of that column; 0 where there is none.
     """
 
     width: int
@@ -38,6 +39,7 @@ class Grid:
     has_inner_blank_lines: bool
     has_texts: bool
     scheme: str
+    tag: int
 
     @property
     def has_tags(self) -> bool:
@@ -72,9 +74,11 @@ class Grid:
         if self.has_inner_blank_lines:
             parts.append("blank lines between sentences")
         if self.has_tags:
-            parts.append(
-                "tags of spans" if self.scheme == _SPANS else f"tags of {DISPLAY[self.scheme]}"
+            kind = "spans" if self.scheme == _SPANS else DISPLAY[self.scheme]
+            other = (
+                f" in column {self.tag}, which is not the last" if self.tag + 1 < self.width else ""
             )
+            parts.append(f"tags of {kind}{other}")
         if not self.is_regular:
             parts.append("some lines have another number of columns")
         return ", ".join(parts)
@@ -108,6 +112,7 @@ def grid_of(lines: Sequence[str]) -> Grid | None:
     groups = [len(list(group)) for is_filled, group in groupby(filled) if is_filled]
     # Without tabs a blank separates columns, so that no cell has one.
     texts = sum(" " in "".join(row) for row in rows) if tabs else 0
+    scheme, tag = _scheme(split, groups, width) if width > 1 else ("", 0)
     return Grid(
         width=width,
         tabs=tabs,
@@ -117,12 +122,13 @@ def grid_of(lines: Sequence[str]) -> Grid | None:
         has_blank_lines=not all(filled),
         has_inner_blank_lines=len(groups) > 1,
         has_texts=2 * texts > len(rows),
-        scheme=_scheme(split, groups, width) if width > 1 else "",
+        scheme=scheme,
+        tag=tag,
     )
 
 
-def _scheme(rows: Sequence[Sequence[str]], groups: Sequence[int], width: int) -> str:
-    """The scheme of the last column that holds tags of spans; empty where none does.
+def _scheme(rows: Sequence[Sequence[str]], groups: Sequence[int], width: int) -> tuple[str, int]:
+    """The scheme of the last column that holds tags of spans, and its index; ("", 0) of none.
 
     Args:
         rows: the cells of all lines that are not blank.
@@ -140,8 +146,8 @@ def _scheme(rows: Sequence[Sequence[str]], groups: Sequence[int], width: int) ->
         labelled = any("-" in tag[1:-1] and is_span_tag(tag) for tag in seen if tag != OUTSIDE)
         if labelled and 10 * of_spans >= 9 * seen.total():
             judged = judge(count_steps(tags))
-            return judged.scheme if not judged.odd else _SPANS
-    return ""
+            return (judged.scheme if not judged.odd else _SPANS), column
+    return "", 0
 
 
 def looks_like_conllu(lines: Sequence[str]) -> bool:

@@ -18,6 +18,7 @@ DOCSTART = "-DOCSTART-"
 _NEWDOC = re.compile(r"#\s*newdoc\b")  # the comment that begins a document of CoNLL-U
 # What str.strip takes by itself is more: \x85, \xa0 and \u3000 occur inside tokens of tweets.
 BLANK = " \t\r"
+_PROBABILITY = re.compile(r"[01]\.[0-9]{4}")  # as predictions are written with them
 # Bounded, as int() of a million digits takes minutes.
 _ID = re.compile(r"[0-9]{1,9}(?:[-.][0-9]{1,9})?")
 # Columns of CoNLL-U that hold Key=Value pairs, and what a word without the key has: no value of a
@@ -35,7 +36,8 @@ class ColumnOptions:
         conllu: whether the file is CoNLL-U. That is recognised with the format, not here.
         token: index from 0, or from -1 at the end, or a CoNLL-U name; None for FORM or 0.
         tag: likewise, or FEATS.Key or MISC.Key for the value of one key; None for UPOS or the
-            last. Not looked at where tags are not wanted.
+            last, or the last but one where the last holds probabilities. Not looked at where tags
+            are not wanted.
         features: likewise; None for all columns that are neither token nor tag, but none of
             CoNLL-U.
         with_tags: whether tags are wanted.
@@ -167,7 +169,8 @@ def find_layout(line: str, source: str, number: int, options: ColumnOptions) -> 
         tag_columns = _tag_columns(options, width) if options.with_tags else ()
         # CoNLL-2000 to 2003 have the word first and the tag last; of CoNLL-U, UPOS is usual.
         token = options.token if options.token is not None else ("FORM" if conllu else 0)
-        tag = options.tag if options.tag is not None else ("UPOS" if conllu else -1)
+        last = -2 if ends_with_probability(columns) else -1
+        tag = options.tag if options.tag is not None else ("UPOS" if conllu else last)
         named = [(token, "token")]
         named += [(tag, "tag")] if options.with_tags else []
         named += [(feature, "feature") for feature in options.features or ()]
@@ -191,6 +194,11 @@ def find_layout(line: str, source: str, number: int, options: ColumnOptions) -> 
         feature_keys=tuple(key for _, key in features),
         columns=tag_columns,
     )
+
+
+def ends_with_probability(cells: Sequence[str]) -> bool:
+    """Whether behind a token and its tag stands a probability, as predictions have it."""
+    return len(cells) > 2 and _PROBABILITY.fullmatch(cells[-1]) is not None
 
 
 def find_column(column: Column, width: int, conllu: bool, role: str) -> tuple[int, str]:

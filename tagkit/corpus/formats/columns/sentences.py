@@ -26,6 +26,9 @@ def read_columns(source: Source, reading: Reading) -> Records:
     if first is None or first.sentence is None:
         return Records(iter(()), reader.layout)
     layout = reader.layout
+    if layout is not None and options.tag is None and layout.tag == layout.width - 2:
+        found = f"column {layout.width - 1} holds probabilities, and the tags are in column"
+        reading.note(f"{source.name}: {found} {layout.tag}")
     ending = _required_keys(reader) if reading.require_keys else iter(())
     if reading.with_text and layout is not None and layout.conllu:
         following = (block for block in blocks if block.sentence is not None)

@@ -6,11 +6,14 @@ import pytest
 from column_files import conllu, options, pairs, read, refusal
 from formats_help import write
 
+from tagkit.config import DataConfig
+from tagkit.corpus.dataset import LabelKinds
 from tagkit.corpus.formats.columns.layout import ColumnOptions, Layout, find_layout
 from tagkit.corpus.formats.columns.reader import ColumnReader
 from tagkit.corpus.formats.columns.writer import write_columns
 from tagkit.corpus.formats.recognition import recognise_lines
 from tagkit.corpus.formats.source import Source
+from tagkit.corpus.splits import read_split
 from tagkit.errors import FormatError
 from tagkit.text.records import Sentence
 
@@ -47,6 +50,32 @@ def test_a_file_of_hashes_alone_is_one_of_tokens_or_of_comments() -> None:
     assert refusal("\n#a\n#b\n") == (
         "file:2: expected a token and a tag on each line, found one column"
     )
+
+
+@pytest.mark.parametrize(
+    ("line", "tag"),
+    [("Oslo B-LOC 0.9876", 1), ("Oslo N B-LOC B-LOC 1.0000", 3), ("Oslo B-LOC 0.98765", 2),
+     ("Oslo B-LOC 2.0000", 2), ("Oslo 0.9876", 1), ("Oslo B-LOC x0.9876", 2)],
+)  # fmt: skip
+def test_the_tag_stands_before_a_probability(line: str, tag: int) -> None:
+    assert find_layout(line, "file", 1, options()).tag == tag
+    assert find_layout(line, "file", 1, options(tag=-1)).tag == len(line.split()) - 1
+
+
+def test_where_the_last_column_holds_probabilities_a_note_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "tagged.conll"
+    path.write_text("Oslo B-LOC 0.9876\nis O 1.0000\n\n" * 9, encoding="utf-8")
+    kinds = LabelKinds(tags=True, classes=False)
+    split = read_split(str(path), DataConfig(), kinds, None)
+    assert split.sentences[0].tags == ("B-LOC", "O")
+    assert split.notes == (
+        f"{path}: read as columns: 3 columns separated by blanks, blank lines between sentences, "
+        "tags of IOB2 in column 1, which is not the last (data.format chooses another format)",
+        f"{path}: column 2 holds probabilities, and the tags are in column 1",
+    )
+    named = read_split(str(path), DataConfig(tag_column=-1), kinds, None)
+    assert named.sentences[0].tags == ("0.9876", "1.0000")
+    assert len(named.notes) == 1
 
 
 def test_the_layout_of_a_file_is_that_of_its_first_token(tmp_path: Path) -> None:
