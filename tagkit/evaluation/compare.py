@@ -101,7 +101,7 @@ def compare_files(
         return compare_columns(gold_file, data, pred_column, strict, note, keep_labels=keep_labels)
     gold, predicted = _both_files(gold_file, predicted_file, data, pred_column, note)
     if gold.has_only_tags and predicted.has_only_tags and not keep_labels:
-        return _compare_tags(gold, predicted, data, strict)
+        return _compare_tags(gold, predicted, data, strict, note)
     if not confidence:
         return _compare(gold.read(), predicted.read(), data, strict, note)
     sides = gold.read(), replace(predicted, with_probabilities=True).read()
@@ -167,7 +167,11 @@ def _compare(
 
 
 def _compare_tags(
-    gold: LabelledFile, predicted: LabelledFile, data: DataConfig, strict: bool
+    gold: LabelledFile,
+    predicted: LabelledFile,
+    data: DataConfig,
+    strict: bool,
+    note: Callable[[str], None],
 ) -> TagReport:
     """The report on two files of sentences with tags, which are read side by side."""
     names = gold.source.name, predicted.source.name
@@ -176,7 +180,7 @@ def _compare_tags(
         for file in (gold, predicted)
     )
     remedy = other_column(gold.format.name, data)
-    report = score_sentences(names, sides, data, strict=strict, remedy=remedy)
+    report = score_sentences(names, sides, data, strict=strict, remedy=remedy, note=note)
     if report is None:
         raise DataError(f"{names[0]}: holds no sentence")
     return report

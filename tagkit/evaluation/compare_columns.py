@@ -59,18 +59,27 @@ def compare_columns(
         )  # fmt: skip
     data, pred_column, pieces = _checked(source, _as(found.format, data), pred_column)
     tags = _tags(source.name, pieces, data, pred_column)
-    report = (_kept if keep_labels else _counted)(source.name, tags, data, strict)
+    if keep_labels:
+        report = _kept(source.name, tags, data, strict)
+    else:
+        report = _counted(source.name, tags, data, strict, note)
     if report is None:
         raise DataError(f"{source.name}: holds no sentence")
     return report
 
 
-def _counted(name: str, tags: Iterable[_Tags], data: DataConfig, strict: bool) -> TagReport | None:
+def _counted(
+    name: str,
+    tags: Iterable[_Tags],
+    data: DataConfig,
+    strict: bool,
+    note: Callable[[str], None],
+) -> TagReport | None:
     """The report, of which no more than counts are kept; None of no sentence."""
     tally = TagTally(name, name, strict=strict)
     for each in tags:
         tally.add(each.gold, each.predicted, each.lines, each.lines)
-    return tally.report(data, other_column("columns", data))
+    return tally.report(data, other_column("columns", data), note)
 
 
 def _kept(name: str, tags: Iterable[_Tags], data: DataConfig, strict: bool) -> TagReport | None:

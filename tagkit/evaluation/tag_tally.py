@@ -4,19 +4,21 @@ A report needs the schemes of both sides, which only a whole file shows. So the 
 a form from which the numbers of all schemes follow (`tag_pieces`), and judged at the end.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from tagkit.config import DataConfig
+from tagkit.corpus.formats.options import silent
 from tagkit.errors import FormatError
 from tagkit.evaluation.pairing import same_tokens
 from tagkit.evaluation.tag_pieces import TagPieces
 from tagkit.evaluation.tag_report import TagReport, make_pieces_report
 from tagkit.text.records import Sentence
 from tagkit.text.scheme_detection import scheme_of_steps
-from tagkit.text.schemes import PLAIN, is_span_tag
+from tagkit.text.schemes import DISPLAY, PLAIN, SPAN_SCHEMES, is_span_tag
 
 _TOKENS = 20_000  # counted in one go: a few megabytes
+_MISTAKES = 0.05  # share of the transitions; beyond it tags are of a scheme that is not known
 
 
 @dataclass(slots=True)
@@ -101,12 +103,15 @@ class TagTally:
         if self._waiting >= _TOKENS:
             self._count()
 
-    def report(self, data: DataConfig, remedy: str = "") -> TagReport | None:
+    def report(
+        self, data: DataConfig, remedy: str = "", note: Callable[[str], None] = silent
+    ) -> TagReport | None:
         """The report on all sentences so far; None of none.
 
         Args:
             data: names the scheme of the gold tags, perhaps.
             remedy: the end of a message on gold tags that are not of this scheme.
+            note: called with a sentence on gold tags that fit into no scheme.
 
         Raises:
             FormatError: most tags of a side are those of a span scheme, and some are not.
@@ -116,7 +121,15 @@ class TagTally:
         if not self._pieces.sentences:
             return None
         (gold, predicted), (ours, theirs) = self._sides, self._pieces.steps()
-        scheme = scheme_of_steps(ours, gold.name, data.scheme, None, gold.line_of, remedy).scheme
+        detection = scheme_of_steps(ours, gold.name, data.scheme, None, gold.line_of, remedy)
+        scheme = detection.scheme
+        if detection.illegal > _MISTAKES * detection.transitions:
+            lost = "; strict mode counts no span that has one" if self._strict else ""
+            note(
+                f"{gold.name}: {detection.illegal:,} of {detection.transitions:,} transitions are "
+                f"illegal in {DISPLAY[scheme]}, which fits its tags best of "
+                f"{', '.join(DISPLAY[each] for each in SPAN_SCHEMES)}{lost}"
+            )
         named = PLAIN if data.scheme == PLAIN else "auto"
         found = scheme_of_steps(theirs, predicted.name, named, scheme, predicted.line_of, "").scheme
         # The same spans, but the accuracy of tokens compares tags. Strict mode must not see tags
@@ -141,6 +154,7 @@ def score_sentences(
     *,
     strict: bool,
     remedy: str = "",
+    note: Callable[[str], None] = silent,
 ) -> TagReport | None:
     """The report on sentences of two files, which are read side by side; None of no sentence.
 
@@ -150,6 +164,7 @@ def score_sentences(
         data: as for `TagTally.report`.
         strict: count well-formed spans only.
         remedy: as for `TagTally.report`.
+        note: as for `TagTally.report`.
 
     Raises:
         DataError: the files hold different tokens, or tags of different kinds.
@@ -158,4 +173,4 @@ def score_sentences(
     gold, predicted = sides
     for ours, theirs in same_tokens(names[0], gold, names[1], predicted):
         tally.add(ours.tags, theirs.tags, ours.lines, theirs.lines)
-    return tally.report(data, remedy)
+    return tally.report(data, remedy, note)

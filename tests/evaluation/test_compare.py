@@ -140,6 +140,26 @@ def test_strict_mode_counts_tags_as_they_are(tmp_path: Path) -> None:
     assert compare(gold, predicted).micro.f1 == 1.0
 
 
+@pytest.mark.parametrize("strict", [False, True])
+def test_tags_of_a_scheme_that_is_not_known_are_remarked_on(tmp_path: Path, strict: bool) -> None:
+    # IOE2 (Kudo and Matsumoto 2001): a span ends with E, and has I before.
+    gold = write(tmp_path, "gold", "a I-A\nb E-A\nc E-B\nd O\n\n" * 3)
+    lost = "; strict mode counts no span that has one" if strict else ""
+    said = (
+        f"{gold}: 6 of 13 transitions are illegal in IOBES, which fits its tags best of IOB1, "
+        f"IOB2, IOBES, BILOU{lost}"
+    )
+    both = write(tmp_path, "both", "a I-A I-A\nb E-A E-A\nc E-B E-B\nd O O\n\n" * 3)
+    for files in ((gold, gold), (both, None)):
+        notes: list[str] = []
+        compare_files(str(files[0]), files[1] and str(files[1]), data(), None, strict, notes.append)
+        assert [note.replace("both", "gold") for note in notes if "illegal" in note] == [said]
+    one_mistake = write(tmp_path, "one", "a I-A\nb O\n\n" + "a B-A\nb I-A\nc O\n\n" * 9)
+    notes = []
+    compare_files(str(one_mistake), str(one_mistake), data(), None, strict, notes.append)
+    assert not [note for note in notes if "illegal" in note]
+
+
 def test_predictions_of_nothing_at_all_are_predictions(tmp_path: Path) -> None:
     gold = write(tmp_path, "gold", "a B-X\nb E-X\n")
     predicted = write(tmp_path, "pred", "a O\nb O\n")
