@@ -61,7 +61,7 @@ TEXTS = [
     ("jsonl", f"{LONG}\n", "expected a JSON object, found 'xxx"),
     ("jsonl", f'{{"{LONG}": 1}}\n', "expected a text, found the keys xxx"),
     ("jsonl-texts", f'{{"{LONG}": 1}}\n', "expected a text, found the keys xxx"),
-    ("jsonl-texts", f'{{"text": "a", "{LONG}": 1}}\n', "expected a label, found the keys text, xx"),
+    ("jsonl-texts", f'{{"text": "a", "{LONG}": 1}}\n', ", intent), found the keys text, xx"),
     ("jsonl-texts", f'{{"text": "a", "label": {{"{LONG}": 1}}}}\n',
      'label: expected a class or a list, found {"xxx'),
 ]  # fmt: skip
