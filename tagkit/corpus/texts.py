@@ -5,6 +5,7 @@ Each of them is a file, or a folder of files that are a text each.
 
 import os
 from collections.abc import Iterable, Iterator
+from itertools import takewhile
 from pathlib import Path
 
 from tagkit.config import DataConfig
@@ -20,7 +21,9 @@ from tagkit.text.pairs import DELIMITER, PairUnits, pair_problem
 from tagkit.text.units import CharacterUnits, Units, WordUnits
 from tagkit.wording import OUTPUT, Message, Setting, reason
 
-_LOOKED_AT = 200  # lines, of which nine of ten show what a file is
+# Lines, of which nine of ten show what a file is, up to the first one that is no token's. A text
+# may have a book a line.
+_LOOKED_AT, _LONGEST_LINE = 200, 1000
 
 
 def read_texts(data: DataConfig) -> Corpus:
@@ -143,7 +146,8 @@ def _units(data: DataConfig, lines: Iterable[str]) -> Units:
 
 def _split(path: str, units: UnitLines, lines: TextLines | None = None) -> Split:
     """A text as a corpus; with its `lines`, notes say what they look like."""
-    grid = None if lines is None else grid_of([*lines.lines(0, min(len(lines), _LOOKED_AT))])
+    first = iter(()) if lines is None else lines.lines(0, min(len(lines), _LOOKED_AT))
+    grid = grid_of([*takewhile(lambda line: len(line) <= _LONGEST_LINE, first)])
     notes: tuple[str, ...] = ()
     if grid is not None and grid.has_tags and grid.has_groups:
         notes = (f"{path}: read as plain text, and looks like a column file ({grid.shape}): "

@@ -124,11 +124,12 @@ class TagTally:
         detection = scheme_of_steps(ours, gold.name, data.scheme, None, gold.line_of, remedy)
         scheme = detection.scheme
         if detection.illegal > _MISTAKES * detection.transitions:
+            known = ", ".join(DISPLAY[each] for each in SPAN_SCHEMES)
+            why = f", which fits its tags best of {known}" if data.scheme == "auto" else ""
             lost = "; strict mode counts no span that has one" if self._strict else ""
             note(
                 f"{gold.name}: {detection.illegal:,} of {detection.transitions:,} transitions are "
-                f"illegal in {DISPLAY[scheme]}, which fits its tags best of "
-                f"{', '.join(DISPLAY[each] for each in SPAN_SCHEMES)}{lost}"
+                f"illegal in {DISPLAY[scheme]}{why}{lost}"
             )
         named = PLAIN if data.scheme == PLAIN else "auto"
         found = scheme_of_steps(theirs, predicted.name, named, scheme, predicted.line_of, "").scheme

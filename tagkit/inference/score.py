@@ -266,7 +266,9 @@ def _checked(predictor: Predictor, split: Split) -> Split:
         check_classes(split, several=config.head.several_classes)
     strange = []
     for place, known in enumerate(predictor.vocabulary.features):
-        found = {value for sentence in split.sentences for value in sentence.features[place]}
+        # Records without features are refused when they are read by the model.
+        found = {value for s in split.sentences for each in s.features[place : place + 1]
+                 for value in each}  # fmt: skip
         if found and found.isdisjoint(known):
             column = config.data.feature_columns[place]
             strange.append(f"{split.path}: the model knows none of the values of feature column "

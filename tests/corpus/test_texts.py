@@ -112,5 +112,8 @@ def test_a_column_file_is_read_as_text_and_said_to_be_none(tmp_path: Path) -> No
     corpus = read_texts(DataConfig(train_file=str(path)))
     assert corpus.train.notes == (said,)
     assert read_text(str(path), DataConfig(), WordUnits("blanks")).notes == (said,)
+    # Nothing is looked at from the first line on that is longer than one of a token.
+    path.write_text("x" * 1001 + " O\n" + "New B-LOC\nYork I-LOC\n! O\n\n" * 9, encoding="utf-8")
+    assert read_texts(DataConfig(train_file=str(path))).train.notes == ()
     path.write_text("in New York\nAda and I\n" * 9, encoding="utf-8")
     assert read_texts(DataConfig(train_file=str(path))).train.notes == ()

@@ -154,6 +154,13 @@ def test_tags_of_a_scheme_that_is_not_known_are_remarked_on(tmp_path: Path, stri
         notes: list[str] = []
         compare_files(str(files[0]), files[1] and str(files[1]), data(), None, strict, notes.append)
         assert [note.replace("both", "gold") for note in notes if "illegal" in note] == [said]
+    notes = []
+    named = data("data.scheme=iob2")  # which does not fit best
+    prefixes = write(tmp_path, "iob2", "a I-A\nb O\n\n" * 3)
+    compare_files(str(prefixes), str(prefixes), named, None, strict, notes.append)
+    assert [note for note in notes if "illegal" in note] == [
+        f"{prefixes}: 3 of 7 transitions are illegal in IOB2{lost}"
+    ]
     one_mistake = write(tmp_path, "one", "a I-A\nb O\n\n" + "a B-A\nb I-A\nc O\n\n" * 9)
     notes = []
     compare_files(str(one_mistake), str(one_mistake), data(), None, strict, notes.append)

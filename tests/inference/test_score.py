@@ -140,6 +140,9 @@ def test_a_gold_file_whose_tags_stand_where_features_did_is_refused(tmp_path: Pa
     whole = gold_split(predictor, str(test), DataConfig())
     assert len(whole.sentences) == 20
     assert not [note for note in whole.notes if "feature" in note]
+    bare = Sentence(("Ada", "left"), ("B-PER", "O"))
+    with pytest.raises(DataError, match="this model reads 1 feature column"):
+        evaluate([bare], model=predictor)
     test.write_text(re.sub(r"\t(UP|LOW)\t", r"\tx\1\t", test.read_text("utf-8")), "utf-8")
     assert gold_split(predictor, str(test), DataConfig()).notes[-1] == (
         f"{test}: the model knows none of the values of feature column 1 (xLOW, xUP)"

@@ -124,7 +124,8 @@ def _small_dev(outcome: Outcome) -> Iterator[Statement]:
     if outcome.metric == LOSS or any(epoch.score for epoch in outcome.epochs):
         return
     for report in _parts(outcome.dev):
-        if report.micro.support < _FEW:  # with more `_nothing_right` says so
+        # With more `_nothing_right` says so, with none a check of the corpus.
+        if 0 < report.micro.support < _FEW:
             found = plural(report.micro.support, "label")
             yield (
                 Message(f"dev has {found} to find, and no epoch has found one: which is the best "

@@ -143,6 +143,8 @@ def test_a_small_dev_of_which_no_epoch_finds_anything_chooses_by_chance() -> Non
     assert diagnosed(history([2.0, 1.0, 0.5], [0.0, 0.5, 0.0]), dev=wrong) == ()
     assert diagnosed(never, dev=wrong, metric="loss") == ()
     assert diagnosed(never) == ()  # of dev that has enough
+    nothing = of_tags([["O", "B-PER"], ["O", "O"]], [["O", "O"]] * 2)
+    assert "small-dev" not in [finding.name for finding in diagnosed(never, dev=nothing)]
 
 
 def test_of_tags_and_classes_each_is_diagnosed() -> None:
