@@ -1,8 +1,26 @@
 """Prediction and scoring without Python's garbage collector, which would find nothing."""
 
 import gc
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+
+
+@dataclass(slots=True)
+class _Pauses:
+    """Those that have begun and not ended, in all threads.
+
+    Attributes:
+        count: how many.
+        was_enabled: whether the collector was enabled before the first of them.
+    """
+
+    count: int = 0
+    was_enabled: bool = False
+
+
+_pauses, _lock, _own = _Pauses(), threading.Lock(), threading.local()
 
 
 @contextmanager
@@ -14,10 +32,23 @@ def without_collection() -> Iterator[None]:
     process again and again: prediction became slower the more answers a program kept. The same is
     true of the sentences and spans of files that are compared, which took a third longer.
     """
-    was_enabled = gc.isenabled()
-    gc.disable()
+    if getattr(_own, "is_paused", False):  # by a pause around this one, which ends later
+        yield
+        return
+    # Between a look and what follows from it no other thread may end its pause: the collector would
+    # never be enabled again.
+    with _lock:
+        if not _pauses.count:
+            _pauses.was_enabled = gc.isenabled()
+        _pauses.count += 1
+        gc.disable()
+    _own.is_paused = True
     try:
         yield
     finally:
-        if was_enabled:
-            gc.enable()
+        _own.is_paused = False
+        with _lock:
+            _pauses.count -= 1
+            # Though other threads go on: where one always does, it would never run.
+            if _pauses.was_enabled:
+                gc.enable()

@@ -1,6 +1,8 @@
 """The garbage collector is paused in prediction, and afterwards as it was before."""
 
 import gc
+import threading
+from types import SimpleNamespace
 
 import pytest
 
@@ -28,4 +30,45 @@ def test_a_caller_that_has_paused_it_keeps_it_paused() -> None:
     with without_collection():
         assert not is_collecting()
         assert not gc.isenabled()
+    assert gc.isenabled()
+
+
+def test_pauses_of_several_threads_leave_it_enabled(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, may_end = threading.Event(), threading.Event()
+
+    def first() -> None:
+        with without_collection():
+            begun.set()
+            may_end.wait(10)
+
+    thread = threading.Thread(target=first)
+    thread.start()
+    begun.wait(10)
+
+    def looked() -> bool:  # as the second one looks, the first one ends
+        found = gc.isenabled()
+        may_end.set()
+        thread.join(10)
+        return found
+
+    watched = SimpleNamespace(isenabled=looked, disable=gc.disable, enable=gc.enable)
+    monkeypatch.setattr("tagkit.inference.collection.gc", watched)
+    with without_collection():
+        may_end.set()
+    thread.join(10)
+    assert gc.isenabled()
+
+
+def test_it_is_enabled_where_one_thread_ends_and_another_goes_on() -> None:
+    ended = threading.Event()
+
+    def first() -> None:
+        with without_collection():
+            pass
+        ended.set()
+
+    with without_collection():
+        threading.Thread(target=first).start()
+        ended.wait(10)
+        assert gc.isenabled()
     assert gc.isenabled()
