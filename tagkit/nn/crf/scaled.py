@@ -32,73 +32,6 @@ _SPREAD_BETWEEN = 200.0
 
 
 @dataclass(frozen=True, slots=True)
-class Scores:
-    """A chain in NumPy, time first.
-
-    Attributes:
-        emissions: (time, batch, tags), 0 on padding.
-        transitions: (before, after).
-        start: (tags,).
-        end: (tags,).
-        mask: (time, batch) bool.
-    """
-
-    emissions: Array
-    transitions: Array
-    start: Array
-    end: Array
-    mask: Flags
-
-    @classmethod
-    def of(cls, chain: Chain) -> "Scores":
-        """The scores of a chain on the CPU."""
-        # (batch, time, ...) -> (time, batch, ...): a step's scores lie side by side.
-        mask = chain.mask.t().numpy()
-        emissions = chain.emissions.detach().transpose(0, 1).numpy().astype(np.float64, order="C")
-        if not mask.all():  # padding must not matter, not even a NaN
-            emissions[~mask] = 0
-        transitions, start, end = (
-            part.detach().double().numpy() for part in (chain.transitions, chain.start, chain.end)
-        )
-        return cls(emissions, transitions, start, end, mask)
-
-    def factors(self) -> tuple[Array, Array, Array]:
-        """Emissions as factors.
-
-        Returns:
-            (time, batch, tags) exp(emission - the token's highest), so that none overflows,
-            (time, batch) the highest, and
-            (batch,) the largest difference of two tags at one token, in nats; NaN or infinite where
-            a score is.
-        """
-        # Along the last axis, which is short, torch takes a quarter to a half of NumPy's time.
-        emissions = torch.from_numpy(self.emissions)
-        highest = emissions.amax(2)
-        emitted = emissions - highest.unsqueeze(2)  # at most 0, so the lowest is the spread
-        # (time, batch, tags) -> (batch, tags) -> (batch,): both at once takes six times as long
-        spreads = -emitted.numpy().min(0).min(1)
-        return emitted.exp_().numpy(), highest.numpy(), spreads
-
-    def steps(self) -> "StepFactors":
-        """Transitions, start and end as factors."""
-        parts = self.transitions, self.start, self.end
-        highest = [float(part.max()) for part in parts]
-        lowest = [float(part.min()) for part in parts]
-        constrained = -math.inf in lowest
-        if constrained:
-            # Of the allowed ones. Where there are none the spread is NaN, which is not safe.
-            lowest = [
-                float(part.min(where=part != -np.inf, initial=high))
-                for part, high in zip(parts, highest, strict=True)
-            ]
-        spread = sum(high - low for high, low in zip(highest, lowest, strict=True))
-        stepped, started, ended = (
-            np.exp(part - high) for part, high in zip(parts, highest, strict=True)
-        )
-        return StepFactors(stepped, started, ended, tuple(highest), spread, constrained)
-
-
-@dataclass(frozen=True, slots=True)
 class StepFactors:
     """Scores of steps as factors, each kind with 1 as its largest, so that none overflows.
 
@@ -120,11 +53,102 @@ class StepFactors:
     constrained: bool
 
 
+@dataclass(frozen=True, slots=True)
+class EmissionFactors:
+    """Emissions as factors, each token's with 1 as its largest.
+
+    Attributes:
+        emitted: (time, batch, tags) exp(emission - the token's highest).
+        highest: (time, batch) the highest.
+        spread: the largest difference of two tags at one token, steps included, in nats, of the
+            sentences that are safe.
+        safe: (batch,) whether all such differences of a sentence are below `SAFE_SPREAD`.
+    """
+
+    emitted: Array
+    highest: Array
+    spread: float
+    safe: Flags
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """A chain in NumPy, time first.
+
+    Attributes:
+        emissions: (time, batch, tags), 0 on padding.
+        by_step: (tags * tags + 2 * tags,) transitions, (before, after), then start, then end: side
+            by side, as they are few and each call for each kind would cost more than its work.
+        mask: (time, batch) bool.
+        whole: for each time, whether no sentence has ended.
+    """
+
+    emissions: Array
+    by_step: Array
+    mask: Flags
+    whole: list[bool]
+
+    @classmethod
+    def of(cls, chain: Chain) -> "Scores":
+        """The scores of a chain on the CPU."""
+        # (batch, time, ...) -> (time, batch, ...): a step's scores lie side by side.
+        mask = chain.mask.t().numpy()
+        whole: list[bool] = np.all(mask, axis=1).tolist()
+        emissions = chain.emissions.detach().transpose(0, 1).numpy().astype(np.float64, order="C")
+        if not all(whole):  # padding must not matter, not even a NaN
+            emissions[~mask] = 0
+        by_step = np.concatenate(
+            [part.detach().numpy().ravel() for part in (chain.transitions, chain.start, chain.end)],
+            dtype=np.float64,
+        )
+        return cls(emissions, by_step, mask, whole)
+
+    def steps(self) -> StepFactors:
+        """Transitions, start and end as factors."""
+        tags = self.emissions.shape[2]
+        sizes = tags * tags, tags, tags
+        begins = 0, sizes[0], sizes[0] + tags
+        scores = self.by_step
+        highest = np.maximum.reduceat(scores, begins)
+        lowest = np.minimum.reduceat(scores, begins)
+        constrained = -math.inf in lowest.tolist()  # of an array it would take ten times as long
+        if constrained:
+            # Of the allowed ones. Where there are none the spread is NaN, which is not safe.
+            allowed = np.where(scores == -np.inf, np.repeat(highest, sizes), scores)
+            lowest = np.minimum.reduceat(allowed, begins)
+        factors = np.exp(scores - np.repeat(highest, sizes))
+        return StepFactors(
+            factors[: begins[1]].reshape(tags, tags),
+            factors[begins[1] : begins[2]],
+            factors[begins[2] :],
+            tuple(highest.tolist()),
+            sum(highest.tolist()) - sum(lowest.tolist()),
+            constrained,
+        )
+
+    def factors(self, steps: StepFactors) -> EmissionFactors:
+        """Emissions as factors, and where they and `steps` are safe to multiply."""
+        # Along the last axis, which is short, torch takes a quarter to a half of NumPy's time.
+        emissions = torch.from_numpy(self.emissions)
+        highest = emissions.amax(2)
+        emitted = emissions - highest.unsqueeze(2)  # at most 0, so the lowest is the spread
+        spread = steps.spread - emitted.amin().item()
+        safe = np.ones(len(self.mask[0]), dtype=np.bool_)
+        if not spread < SAFE_SPREAD:  # sentence by sentence, as a NaN of one is not another's
+            # (time, batch, tags) -> (batch, tags) -> (batch,): both at once takes six times as long
+            spreads = steps.spread - emitted.numpy().min(0).min(1)
+            safe = spreads < SAFE_SPREAD
+            spread = float(spreads[safe].max(initial=0))
+        return EmissionFactors(emitted.exp_().numpy(), highest.numpy(), spread, safe)
+
+
 def lost(probs: Array) -> Flags:
     """(batch,) whether one of (time, batch, tags) is positive and so small that a step may lose it.
 
     Zeros are those of forbidden steps, and exact, as long as this has never been so.
     """
+    if np.count_nonzero(probs > 0) == np.count_nonzero(probs >= _SMALLEST):  # as almost always
+        return np.zeros(probs.shape[1], dtype=np.bool_)
     return np.asarray(((probs < _SMALLEST) & (probs > 0)).any((0, 2)))
 
 
@@ -135,11 +159,12 @@ class Scaled:
     Attributes:
         every: alpha is scaled once in so many steps, at the first one and at each multiple.
         mask: (time, batch) bool.
+        whole: for each time, whether no sentence has ended.
         alpha: (time, batch, tags); where it is scaled each row has sum 1.
         emitted: (time, batch, tags) exp(emission - the token's highest); where steps are forbidden,
             0 for tags that no path reaches.
-        highest: (time, batch) the highest emission, 0 on padding.
         scale: (time, batch) what alpha was divided by; 1 on padding and where it was not.
+        last: (batch,) sum of the last alpha with the factors of ends: what betas are divided by.
         steps: transitions, start and end as factors.
         log_partition: (batch,).
         safe: (batch,) whether the numbers of a sentence are right; the others have no meaning.
@@ -147,10 +172,11 @@ class Scaled:
 
     every: int
     mask: Flags
+    whole: list[bool]
     alpha: Array
     emitted: Array
-    highest: Array
     scale: Array
+    last: Array
     steps: StepFactors
     log_partition: Array
     safe: Flags
@@ -162,8 +188,8 @@ class Scaled:
             mask=self.mask[:, chosen],
             alpha=self.alpha[:, chosen],
             emitted=self.emitted[:, chosen],
-            highest=self.highest[:, chosen],
             scale=self.scale[:, chosen],
+            last=self.last[chosen],
             log_partition=self.log_partition[chosen],
             safe=self.safe[chosen],
         )
@@ -171,22 +197,19 @@ class Scaled:
 
 def scaled_forward(scores: Scores) -> Scaled | None:
     """The forward pass; None if it is right for none of the sentences."""
-    mask = scores.mask
+    mask, whole = scores.mask, scores.whole
     time, batch, tags = scores.emissions.shape
-    # For each time, whether no sentence has ended.
-    whole: list[bool] = np.all(mask, axis=1).tolist()
     with np.errstate(all="ignore"):  # what is not finite is found at the end
         # The largest score of each kind is taken out before the exponential, so that none
         # overflows, and comes back in `log_total`.
         # (time, batch, tags), (before, after) and (tags,), each with 1 as its largest value.
-        emitted, highest, spreads = scores.factors()
         steps = scores.steps()
-        spreads += steps.spread
-        safe = spreads < SAFE_SPREAD  # a NaN is not
+        factors = scores.factors(steps)
+        emitted, highest, safe = factors.emitted, factors.highest, factors.safe
         if not safe.any():
             return None
         # Between two scalings alpha shrinks by at most exp(-spread) a step.
-        every = max(1, min(_RESCALE, int(_SPREAD_BETWEEN / max(1.0, spreads[safe].max()))))
+        every = max(1, min(_RESCALE, int(_SPREAD_BETWEEN / max(1.0, factors.spread))))
         alpha = np.empty((time, batch, tags))
         scale = np.ones((time, batch))
         # alpha[0] = start * emitted (Rabiner 1989, eq. 19)
@@ -208,21 +231,23 @@ def scaled_forward(scores: Scores) -> Scaled | None:
                 scale[t, over] = 1
                 now[over] = alpha[t - 1, over]
         # (batch, tags) @ (tags,) -> (batch,): eq. 21 with the end's scores
-        last = alpha[-1] @ steps.ended
+        last = alpha[-1].dot(steps.ended)
         if not all(whole):
             highest[~mask] = 0
-        # (time, batch) summed over time: (batch,). What is not scaled has a scale of 1.
-        log_total = np.log(scale[::every]).sum(0) + highest.sum(0) + np.log(last)
+        # What is not scaled has a scale of 1. -> (scalings + 1, batch)
+        divisors = np.concatenate((scale[::every], last[None]))
+        # Summed over time: (batch,).
+        log_total = np.log(divisors).sum(0) + highest.sum(0)
         step, start, end = steps.highest
         log_total += start + end + (mask.sum(0) - 1) * step
         # Where forbidden steps end all likely paths, the rest is too small to divide by.
-        safe &= np.minimum(scale.min(0), last) >= math.exp(-SAFE_SPREAD)
+        safe &= divisors.min(0) >= math.exp(-SAFE_SPREAD)
         safe &= np.isfinite(log_total)
         if steps.constrained:
             safe &= ~lost(alpha)
             # The betas of tags that no path reaches are bounded by nothing: they count for nothing.
-            emitted[alpha == 0] = 0
-    return Scaled(every, mask, alpha, emitted, highest, scale, steps, log_total, safe)
+            emitted *= alpha != 0
+    return Scaled(every, mask, whole, alpha, emitted, scale, last, steps, log_total, safe)
 
 
 def scaled_backward(scaled: Scaled) -> tuple[Array, Array]:
@@ -230,13 +255,11 @@ def scaled_backward(scaled: Scaled) -> tuple[Array, Array]:
 
     Both (time, batch, tags), with alpha's own scale, so that alpha * beta is a probability.
     """
-    mask = scaled.mask
     time, batch, tags = scaled.alpha.shape
-    whole: list[bool] = np.all(mask, axis=1).tolist()
     beta = np.empty((time, batch, tags))
     # At its last token a sentence's beta is `ended`, scaled so that alpha @ beta is 1.
     # (tags,) / (batch, 1) -> (batch, tags)
-    beta[-1] = scaled.steps.ended / (scaled.alpha[-1] @ scaled.steps.ended)[:, None]
+    np.divide(scaled.steps.ended, scaled.last[:, None], out=beta[-1])
     incoming = np.empty((time, batch, tags))
     incoming[0] = 0  # no step leads to the first token
     backwards = np.ascontiguousarray(scaled.steps.stepped.T)
@@ -247,8 +270,8 @@ def scaled_backward(scaled: Scaled) -> tuple[Array, Array]:
             arriving /= scaled.scale[t][:, None]
         # (batch, after) @ (after, before) -> (batch, before): eq. 25
         arriving.dot(backwards, beta[t - 1])
-        if not whole[t]:
-            over = ~mask[t]  # sentences that have ended: no step, and beta stays as it was
+        if not scaled.whole[t]:
+            over = ~scaled.mask[t]  # sentences that have ended: no step, and beta stays as it was
             arriving[over] = 0
             beta[t - 1, over] = beta[t, over]
     return beta, incoming

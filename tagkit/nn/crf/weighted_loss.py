@@ -29,7 +29,7 @@ from torch.utils.checkpoint import checkpoint
 
 from tagkit.nn.crf.chain import NEVER, Chain, check_tag_ids
 from tagkit.nn.crf.log_space import log_step
-from tagkit.nn.crf.scaled import SAFE_SPREAD, Array, Flags, Scores, lost
+from tagkit.nn.crf.scaled import Array, Flags, Scores, lost
 from tagkit.nn.padding import zero_padding
 
 
@@ -98,26 +98,26 @@ def _factors(scores: Scores, tag_ids: npt.NDArray[np.int64]) -> _Factors:
     gold = np.where(mask, tag_ids.T, 0)
     row = np.arange(batch)
     with np.errstate(all="ignore"):  # what is not finite is found at the end
-        emitted, _, spreads = scores.factors()
         steps = scores.steps()
+        factors = scores.factors(steps)
         backwards = np.ascontiguousarray(steps.stepped.T)
         beta, arriving = np.empty((time, batch, tags)), np.zeros((time, batch, tags))
         beta[-1] = steps.ended
         beta[-1] /= beta[-1].sum(1, keepdims=True)
         for t in range(time - 1, 0, -1):
-            np.multiply(emitted[t], beta[t], out=arriving[t])
+            np.multiply(factors.emitted[t], beta[t], out=arriving[t])
             # (batch, after) @ (after, before) -> (batch, before), the equation above
             summed = np.matmul(arriving[t], backwards, out=beta[t - 1])
             total = summed.sum(1, keepdims=True)  # (batch, 1)
             summed /= total
             arriving[t] /= total
-            if not mask[t].all():
+            if not scores.whole[t]:
                 # On padding beta stays that of the end: the loop comes from the right.
                 over = ~mask[t]
                 arriving[t, over] = 0
                 beta[t - 1, over] = beta[t, over]
         # The first factor has a start in place of a transition: (tags,) * (batch, tags)
-        first = steps.started * emitted[0] * beta[0]
+        first = steps.started * factors.emitted[0] * beta[0]
         first /= first.sum(1, keepdims=True)
         log_probs = np.zeros((time, batch))
         log_probs[0] = np.log(first[row, gold[0]])
@@ -126,7 +126,7 @@ def _factors(scores: Scores, tag_ids: npt.NDArray[np.int64]) -> _Factors:
         taken = steps.stepped[before, after] * arriving[step, row, after]
         left = beta[step - 1, row, before]
         log_probs[1:] = np.where(mask[1:], np.log(taken) - np.log(left), 0)
-        safe = (spreads + steps.spread < SAFE_SPREAD) & np.isfinite(log_probs).all(0)
+        safe = factors.safe & np.isfinite(log_probs).all(0)
         if steps.constrained:
             safe &= ~lost(beta)
             # No probability comes to a tag that no path leaves, so any divisor will do.

@@ -103,6 +103,31 @@ def test_only_the_sentences_that_need_it_are_computed_in_logarithms(
     assert sizes == [1]
 
 
+def test_a_sentence_of_far_scores_is_scaled_as_often_beside_one_that_is_not_safe() -> None:
+    # 250 nats apart, so that eight steps without a scaling would shrink by exp(-2000).
+    emissions = torch.zeros(2, 30, 2, dtype=torch.float64)
+    emissions[0, ::2, 0] = emissions[0, 1::2, 1] = 250
+    apart = torch.tensor([[0.0, -torch.inf], [-torch.inf, 0.0]]).double()
+    free = torch.zeros(2, dtype=torch.float64)
+    alone = Chain(emissions[:1].clone(), apart, free, free, MASK[:1])
+    emissions[1, 3, 1] = 1e4
+    both = Chain(emissions, apart, free, free, MASK[:2])
+    assert safe(alone) == [True]
+    assert safe(both) == [True, False]
+    assert log_partition(both)[0] == log_partition(alone)[0]
+    expect_exact(both)
+
+
+@pytest.mark.parametrize(("apart", "held"), [(140.0, True), (160.0, False)])
+def test_steps_are_as_far_apart_as_the_allowed_ones(apart: float, held: bool) -> None:
+    chain = constrained("iob2", 0.1)
+    chain.transitions[0, :2] = torch.tensor([apart, -apart]).double()  # from O to O and B-A
+    chain.transitions.add_(500)
+    # At one token alone nothing can be lost by steps that are less than 300 nats apart.
+    assert safe(chain)[3:] == ([True] if held else [])
+    expect_exact(chain)
+
+
 def test_the_betas_of_tags_that_no_path_reaches_never_overflow() -> None:
     emissions = torch.zeros(1, 30, 2, dtype=torch.float64)
     emissions[..., 1] = 200  # exp(200 x 29) is no float64

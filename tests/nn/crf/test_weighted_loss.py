@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from tagkit.config import load_config
 from tagkit.errors import ConfigError, DataError
+from tagkit.nn.crf import scaled
 from tagkit.nn.crf import weighted_loss as module
 from tagkit.nn.crf.chain import Chain, path_score
 from tagkit.nn.crf.partition import log_partition
@@ -133,7 +134,7 @@ def test_with_forbidden_steps_scaled_products_and_logarithms_agree(
         expected = enumerated(*given, row)
         assert float(found[0][row].detach()) == pytest.approx(expected)
     monkeypatch.undo()
-    monkeypatch.setattr(module, "SAFE_SPREAD", -1.0)
+    monkeypatch.setattr(scaled, "SAFE_SPREAD", -1.0)
     monkeypatch.setattr(module, "_scaled_loss", None)
     for one, other in zip(found, value_and_gradients(*given), strict=True):
         torch.testing.assert_close(one, other)
@@ -155,7 +156,7 @@ def test_a_sentence_of_extreme_scores_is_computed_in_logarithms_in_its_place(
     monkeypatch.setattr(module, "_log_loss", counted)
     found = value_and_gradients(scores, gold, weights)
     assert sizes == [1]
-    monkeypatch.setattr(module, "SAFE_SPREAD", -1.0)
+    monkeypatch.setattr(scaled, "SAFE_SPREAD", -1.0)
     for one, other in zip(found, value_and_gradients(scores, gold, weights), strict=True):
         torch.testing.assert_close(one, other)
 
