@@ -33,7 +33,6 @@ from tagkit.errors import ConfigError
 from tagkit.text.json_text import to_json
 from tagkit.wording import Setting, shorten
 
-SIZES = "1/16,1/8,1/4,1/2,1/1"
 # \b (a backspace, on a line of its own) keeps click from joining the lines below it.
 EXAMPLES = """\b
 Examples:
@@ -53,12 +52,13 @@ def learning_curve_command(
         str, typer.Option("--output", "-o", help="Folder of the learning curve.", metavar="DIR")
     ] = "models/learning-curve",
     sizes: Annotated[
-        str,
+        str | None,
         typer.Option(
             help="Sizes of the training corpus: numbers of sentences, or shares of it.",
             metavar="SIZE,SIZE,...",
+            show_default="1/16,1/8,1/4,1/2,1/1; from 10 sentences on",
         ),
-    ] = SIZES,
+    ] = None,
     overrides: Set = None,
     input_format: InputFormat = None,
     on_misaligned: OnMisaligned = None,
@@ -111,7 +111,7 @@ def learning_curve_command(
     }
     settings = load_config(config, overrides or (), flags)
     refuse_without_effect(settings, str(config or "configuration"))
-    parsed = parse_sizes(sizes)
+    parsed = None if sizes is None else parse_sizes(sizes)
     if seed is not None and seeds is not None:
         raise ConfigError(
             "tagkit learning-curve", ["--seed is for one seed, --seeds for several: name one"]

@@ -41,7 +41,8 @@ from tagkit.training.setup import chosen_criterion
 from tagkit.training.trainer import train
 from tagkit.wording import ANOTHER_FOLDER, ANOTHER_OR_FORCE, FORCE, RESUME, Message, Setting, plural
 
-SHARES = tuple(Fraction(1, 2**power) for power in (4, 3, 2, 1, 0))  # of the corpus, by default
+_SIZES = 5  # by default: the whole corpus, and parts of it
+_SMALLEST_SHARE = 1 / 16  # so that each is twice the one before
 _SMALLEST = 10  # sentences; a model of fewer has learnt by chance what it knows
 # Options that differ from one point to the next, or that no point depends on.
 _OF_A_POINT = ("data.train_sentences", "train.seed", "train.seeds", "test corpus")
@@ -68,7 +69,7 @@ class CurveListener:
 
 def learning_curve(
     config: Config | Path | str | Mapping[str, Any],
-    sizes: Sequence[int | Fraction] = SHARES,
+    sizes: Sequence[int | Fraction] | None = None,
     listener: CurveListener | None = None,
     *,
     resume: bool = False,
@@ -80,7 +81,9 @@ def learning_curve(
     Args:
         config: of each training. Each of `train.seeds` gives a point of each size; without them
             `train.seed` does. The test corpus is not used.
-        sizes: increasing: numbers of sentences, or shares of the training corpus.
+        sizes: increasing: numbers of sentences, or shares of the training corpus. None for five of
+            which each is twice the one before, up to the whole corpus; closer together where the
+            first would have fewer than ten sentences.
         listener: callbacks.
         resume: keep the points that are in the output folder, and continue the training that was
             stopped. Other sizes and seeds may be added.
@@ -102,7 +105,10 @@ def learning_curve(
     resolved = task.resolve(config, corpus)
     unit = task.describe(resolved).unit
     total = len(corpus.train.sentences)
-    counts = _counts(sizes, total, corpus.train.path, unit)
+    if sizes is None:
+        counts = _usual_counts(total, corpus.train.path, unit)
+    else:
+        counts = _counts(sizes, total, corpus.train.path, unit)
     # For a loss, whose law is another, the scores are those of the headline.
     auto = resolved if resolved.train.metric != LOSS else with_options(
         resolved, {"train.metric": AUTO}
@@ -179,6 +185,20 @@ def _refuse_unfit(config: Config) -> None:
         )
     refuse_without_effect(config, "learning curve")
     require_files(config, "the trainings of a learning curve")
+
+
+def _usual_counts(total: int, path: str, unit: str) -> tuple[int, ...]:
+    """Five sizes, each as many times the one before; arguments as of `_counts`.
+
+    Raises:
+        DataError: the corpus has no room for so many.
+    """
+    smallest = max(_SMALLEST, total * _SMALLEST_SHARE)
+    if total < _SMALLEST + _SIZES - 1:
+        has = f"{path}: has {plural(total, unit)} to train on"
+        raise DataError(f"{has}: expected at least {_SMALLEST + _SIZES - 1} for a learning curve")
+    growth = (total / smallest) ** (1 / (_SIZES - 1))  # 2 in all but small corpora
+    return tuple(round(smallest * growth**power) for power in range(_SIZES))
 
 
 def _counts(sizes: Sequence[int | Fraction], total: int, path: str, unit: str) -> tuple[int, ...]:

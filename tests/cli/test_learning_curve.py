@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from program import SMALL, Program
 
-from tagkit.cli.learning_curve import SIZES, parse_sizes
+from tagkit.cli.learning_curve import parse_sizes
 from tagkit.config import Config
 from tagkit.errors import ConfigError
 from tagkit.evaluation.learning_curve import LearningCurve, Point, fit
-from tagkit.training.learning_curve import SHARES, CurveListener
+from tagkit.training.learning_curve import CurveListener
 
 SCORES = {875: 0.75, 1750: 0.80, 3500: 0.84, 7000: 0.872, 14_000: 0.8975}
 CURVE = fit("F1", [Point(size, 1, score) for size, score in SCORES.items()])
@@ -25,7 +25,7 @@ def given(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     calls: list[Any] = []
 
     def measured(
-        config: Config, sizes: list[int | Fraction], listener: CurveListener, **options: Any
+        config: Config, sizes: list[int | Fraction] | None, listener: CurveListener, **options: Any
     ) -> LearningCurve:
         calls.append((config, sizes, options))
         listener.on_start([875], [1], "F1", "sentence")
@@ -90,6 +90,13 @@ def test_several_seeds_have_a_mean_a_deviation_and_warnings_name_the_flag(
     assert all(len(line) <= 80 for line in lines)
 
 
+def test_without_sizes_the_library_chooses_them(
+    model: Path, tagkit: Program, given: list[Any]
+) -> None:
+    assert tagkit(*TRAIN, "-q").code == 0
+    assert given[0][1] is None
+
+
 def test_options_and_sizes_reach_the_library(
     model: Path, tagkit: Program, given: list[Any]
 ) -> None:
@@ -105,10 +112,6 @@ def test_options_and_sizes_reach_the_library(
     assert (config.train.seeds, config.encoder.hidden, config.data.tag_column) == ((1, 2), 9, 1)
     assert config.output.dir == "curve"
     assert (options["resume"], options["force"]) == (True, False)
-
-
-def test_the_usual_sizes_are_those_of_the_library() -> None:
-    assert tuple(parse_sizes(SIZES)) == SHARES
 
 
 @pytest.mark.parametrize("text", ["", "10,,20", "1/0,1/2,1/1", "0.5,1", "all", "1/x"])

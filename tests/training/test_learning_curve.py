@@ -4,6 +4,7 @@ import json
 import threading
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,7 +16,7 @@ from tagkit.config import Config
 from tagkit.errors import CheckpointError, ConfigError, DataError, Interrupted, TagkitError
 from tagkit.evaluation.learning_curve import LearningCurve, Point
 from tagkit.training.callbacks import Step
-from tagkit.training.learning_curve import SHARES, CurveListener, learning_curve
+from tagkit.training.learning_curve import CurveListener, _usual_counts, learning_curve
 from tagkit.training.trainer import train
 
 SIZES = (20, 40, Fraction(1))
@@ -244,10 +245,37 @@ def test_a_damaged_record_is_a_sentence(tmp_path: Path, monkeypatch: pytest.Monk
         learning_curve(settings(tmp_path), SIZES, resume=True)
 
 
+def test_without_sizes_each_is_twice_the_one_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scored(monkeypatch)
+    recorder = Recorder()
+    learning_curve(settings(tmp_path), None, recorder)  # 80 sentences: a 16th would be 5
+    assert recorder.started[0][0] == (10, 17, 28, 48, 80)
+
+
+@pytest.mark.parametrize("total", [14, 15, 83, 100, 159, 160, 161, 168, 999, 8_936])
+def test_the_usual_sizes_begin_with_ten_sentences_or_a_16th(total: int) -> None:
+    counts = _usual_counts(total, "train.conll", "sentence")
+    assert counts[0] == max(10, round(Fraction(total, 16)))
+    assert counts[-1] == total
+    assert all(before < after for before, after in pairwise(counts))
+    if total >= 160:
+        assert counts == tuple(round(Fraction(total, 2**power)) for power in (4, 3, 2, 1, 0))
+
+
+def test_thirteen_sentences_make_no_curve() -> None:
+    message = (
+        "^train.conll: has 13 sentences to train on: expected at least 14 for a learning curve$"
+    )
+    with pytest.raises(DataError, match=message):
+        _usual_counts(13, "train.conll", "sentence")
+
+
 REFUSED: list[tuple[list[str], Sequence[int | Fraction], type[TagkitError], str]] = [
-    ([], SHARES, DataError,
-     "{0}/train.conll: has 80 sentences to train on; parts of 5, 10, 20, 40, 80 are too small: "
-     "expected at least 10 in the smallest. Name other sizes"),
+    ([], (Fraction(1, 16), Fraction(1, 2), 80), DataError,
+     "{0}/train.conll: has 80 sentences to train on; parts of 5, 40, 80 are too small: expected at "
+     "least 10 in the smallest. Name other sizes"),
     ([], (20, 40), ConfigError, "sizes: expected at least 3 sizes, found 20, 40"),
     ([], (40, 20, 80), ConfigError, "sizes: expected increasing sizes, found 40, 20, 80"),
     ([], (20, 20, 80), ConfigError, "sizes: expected increasing sizes, found 20, 20, 80"),
