@@ -39,6 +39,7 @@ from tagkit.models.contextual_parts import check_contextual
 from tagkit.models.feature_crf import check_feature_crf
 from tagkit.models.model import Model
 from tagkit.models.task_table import task_of
+from tagkit.models.seed_folders import SEED_RUN
 from tagkit.models.tensor_file import write_tensors
 from tagkit.models.weights import (
     build_without_weights,
@@ -50,6 +51,7 @@ from tagkit.models.weights import (
 )
 from tagkit.storage import digest_of_bytes, set_aside, whole_folder
 from tagkit.text.json_text import from_json, require_plain, to_json
+from tagkit.wording import listed
 
 # 2: words have affixes, and the configuration options, that 0.1.0 does not know; both are read.
 FORMAT_VERSION = 2
@@ -108,8 +110,14 @@ def find_bundle(path: Path) -> Path:
                 raise BundleError(f"{folder}: {METADATA} is missing; this is not a whole model")
         if not path.exists():
             raise BundleError(f"{path}: no such folder; `tagkit train` makes one")
+        runs = sorted(each.name for each in path.glob("*") if SEED_RUN.fullmatch(each.name))
     except OSError as error:
         raise BundleError(f"{path}: cannot be read: {error.strerror or error}") from None
+    if runs:  # a folder whose trainings have all ended has a table of them, and is no model folder
+        raise BundleError(
+            f"{path}: holds trainings with several seeds, which have not all ended; name one of "
+            f"them ({listed(runs, 5)})"
+        )
     raise BundleError(f"{path}: not a model folder: expected one that holds {METADATA}")
 
 

@@ -245,6 +245,24 @@ def test_a_folder_that_is_no_model_is_refused(tmp_path: Path) -> None:
         load_bundle(tmp_path)
 
 
+def test_of_trainings_with_several_seeds_that_were_killed_one_can_be_named(tmp_path: Path) -> None:
+    for name in ("seed-10", "seed-2", "seeds", "seed-2x"):
+        (tmp_path / name).mkdir()
+    expected = f"{tmp_path}: holds trainings with several seeds, which have not all ended; name one"
+    with pytest.raises(BundleError) as caught:
+        load_bundle(tmp_path)
+    assert str(caught.value) == f"{expected} of them (seed-10, seed-2)"
+
+
+def test_a_file_is_no_model_folder(tmp_path: Path) -> None:
+    file = tmp_path / "model.txt"
+    file.touch()
+    with pytest.raises(
+        BundleError, match=r"model\.txt: not a model folder: expected one that hold"
+    ):
+        load_bundle(file)
+
+
 @pytest.mark.cuda
 def test_a_model_trained_on_a_gpu_predicts_the_same_on_a_cpu(tmp_path: Path) -> None:
     trained = train(tiny.config(tmp_path, "train.device=cuda", "train.max_epochs=2"))
