@@ -38,8 +38,8 @@ from tagkit.models.calibration import (
 from tagkit.models.contextual_parts import check_contextual
 from tagkit.models.feature_crf import check_feature_crf
 from tagkit.models.model import Model
-from tagkit.models.task_table import task_of
 from tagkit.models.seed_folders import SEED_RUN
+from tagkit.models.task_table import task_of
 from tagkit.models.tensor_file import write_tensors
 from tagkit.models.weights import (
     build_without_weights,
