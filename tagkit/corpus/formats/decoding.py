@@ -151,6 +151,12 @@ def read_lines(
             piece: bytes = read(_PIECE)
         if facts is not None:
             facts.see(piece)
+        if not offset and not may_be_half and (wide := _without_mark(piece)):
+            named = Setting("data.encoding", wide)
+            problem = (
+                f"holds a zero byte beside each character, as {wide.upper()} does. Name it with "
+            )
+            raise FileError(source, 1, Message(problem, named))
         try:
             text = decode(piece, not piece)
         except UnicodeDecodeError as error:
@@ -200,6 +206,16 @@ def read_lines(
                     facts.ends_last_line = False
                 yield [rest]
             return
+
+
+def _without_mark(piece: bytes) -> str | None:
+    """Which UTF-16 the first bytes of a file look like; ASCII in it is valid UTF-8 as well."""
+    first, second = piece[:64:2], piece[1:64:2]
+    if len(piece) > 7 and all(first) and not any(second):
+        return "utf-16-le"
+    if len(piece) > 7 and all(second) and not any(first):
+        return "utf-16-be"
+    return None
 
 
 def _not_in(encoding: str) -> str:

@@ -109,6 +109,21 @@ def test_long_files_come_in_several_pieces_and_whole() -> None:
     assert [line for lines in pieces for line in lines] == text.split("\n")[:-1]
 
 
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("text", ["a O\n", "EU B-ORG\nrejects O\n" * 9])
+def test_utf_16_without_a_mark_is_told_by_its_zero_bytes(encoding: str, text: str) -> None:
+    problem = f"holds a zero byte beside each character, as {encoding.upper()} does. Name it with "
+    with pytest.raises(FormatError) as caught:
+        lines_of(text.encode(encoding))
+    assert str(caught.value) == f"file:1: {problem}data.encoding={encoding}"
+    assert lines_of(text.encode(encoding), encoding) == expected_lines(text)
+
+
+@pytest.mark.parametrize("data", [b"\0" * 64, b"a\0b\0c d\n", "a O\n".encode("utf-32-le")])
+def test_other_zero_bytes_are_characters(data: bytes) -> None:
+    assert lines_of(data) == expected_lines(data.decode())
+
+
 @given(
     st.lists(
         st.sampled_from([b"a\n", b"\xc3\xa9", b"\xff", b"\xc3", b"\n"]) | st.binary(max_size=3)
