@@ -161,7 +161,9 @@ def audit_command(
     # `audit` checks this too. Here it comes before torch is imported, and names the file.
     refuse_without_effect(settings, str(config or "configuration"))
     # Before hours of training: what is written has its place.
-    _check_places(corpus, {"--output": output, "--weights": weights}, html, force=force)
+    also = (settings.data.dev_file, settings.data.weights, settings.embeddings.vectors, config)
+    inputs = [corpus, *(str(path) for path in also if path)]
+    _check_places(inputs, {"--output": output, "--weights": weights}, html, force=force)
     # Importing torch takes seconds: a signal that comes meanwhile must be handled already.
     try:
         with stop_on_signal() as stop:
@@ -217,9 +219,9 @@ def audit_command(
 
 
 def _check_places(
-    corpus: str, places: dict[str, str | None], html: Path | None, *, force: bool
+    inputs: Sequence[str], places: dict[str, str | None], html: Path | None, *, force: bool
 ) -> None:
-    """Refuse a file that exists, that is the corpus, or that is named twice.
+    """Refuse a file that exists, that is an input, or that is named twice.
 
     Raises:
         DataError: it cannot be written.
@@ -228,15 +230,16 @@ def _check_places(
     from tagkit.corpus.formats.file_sets import files_of
     from tagkit.storage.places import refuse_input, require_name, require_place
 
+    read = [file for path in inputs for file in files_of(path)]
     named = {flag: path for flag, path in places.items() if path is not None}
     for flag, path in named.items():
         require_name(path, flag)
-        refuse_input(Path(path), files_of(corpus))
+        refuse_input(Path(path), read)
         require_place(Path(path), replace=force)
     if html is not None:
         from tagkit.cli.report_page import check_page
 
-        check_page(html, [*map(str, files_of(corpus))], [])
+        check_page(html, [*map(str, read)], [])
         named["--html"] = str(html)
     flags: dict[Path, str] = {}
     for flag, path in named.items():

@@ -38,7 +38,7 @@ from tagkit.cli.signals import Ended, clean_up_on_signal, status_of
 from tagkit.cli.streams import discard_output, finish_output, prepare_streams, say
 from tagkit.errors import Interrupted, TagkitError
 from tagkit.training.launcher import is_alone, is_first
-from tagkit.wording import Message, message_line, reason, visible
+from tagkit.wording import Message, reason, visible
 
 _M_ARENA_MAX = -8  # of glibc's malloc.h
 
@@ -175,13 +175,14 @@ def _failed(error: OSError) -> int:
 def _say_how_to_resume(error: Interrupted) -> None:
     if not is_first():  # of several processes only the first reports
         return
+    stopped = for_people(error.lines[0])
     if not error.is_saved:  # --resume would look for the run that was there before
-        say(message_line(f"{error}. To begin again: repeat the command"))
+        say(f"{stopped}. To begin again: repeat the command")
         return
     if not is_alone():
-        say(message_line(f"{error}. To resume: the same command with --resume"))
+        say(f"{stopped}. To resume: the same command with --resume")
         return
     options = [word for word in sys.argv[1:] if word not in ("--resume", "--force")]
     if options[0] in ("train", "learning-curve"):  # the same `tune` command resumes its search
         options.append("--resume")
-    say(f"{message_line(str(error))}. To resume: {visible(shlex.join(['tagkit', *options]))}")
+    say(f"{stopped}. To resume: {visible(shlex.join(['tagkit', *options]))}")

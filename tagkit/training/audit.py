@@ -122,6 +122,9 @@ def _refuse_unfit(config: Config, folds: int, repeats: int, folds_by: str) -> No
         raise ConfigError("audit", ["is one process; start it without a launcher"])
     if config.train.seeds:
         raise ConfigError("train.seeds", ["an audit has one seed, train.seed, and repeats"])
+    if config.data.train_sentences:
+        problem = "would make models of a part of the corpus alone; leave it out"
+        raise ConfigError("data.train_sentences", [problem])
     if config.data.tree_phrases:
         raise ConfigError("data.tree_phrases", ["phrases of one tree would be in several folds"])
     if config.data.tag_columns:

@@ -23,6 +23,7 @@ from tagkit.models.device import choose_device
 from tagkit.models.task_table import task_of
 from tagkit.storage import digest_of
 from tagkit.text.json_text import plain
+from tagkit.training.beforehand import check_beforehand
 from tagkit.training.callbacks import Listener, Step
 from tagkit.training.curve_files import (
     CURVE,
@@ -36,7 +37,13 @@ from tagkit.training.curve_plot import write_picture
 from tagkit.training.launcher import is_alone
 from tagkit.training.run_files import CHECKPOINTS
 from tagkit.training.run_folder import RunFolder, discard_run
-from tagkit.training.run_identity import differences, identity, output_folder, with_former_defaults
+from tagkit.training.run_identity import (
+    differences,
+    identity,
+    output_folder,
+    refuse_replaced,
+    with_former_defaults,
+)
 from tagkit.training.setup import chosen_criterion
 from tagkit.training.trainer import train
 from tagkit.wording import ANOTHER_FOLDER, ANOTHER_OR_FORCE, FORCE, RESUME, Message, Setting, plural
@@ -98,6 +105,7 @@ def learning_curve(
     listener = listener or CurveListener()
     folder = output_folder(config)
     _refuse_unfit(config)
+    refuse_replaced(config, resume=resume)
     seeds = config.train.seeds or (config.train.seed,)
     config = with_options(config, {"data.test_file": "", "train.seeds": ()})
     task = task_of(config)
@@ -282,6 +290,8 @@ def _open(
             )  # fmt: skip
         run_folder.repair()
         return before, config
+    if is_curve:  # before it is removed
+        check_beforehand(config)
     run_folder.clear()
     run_folder.claim(CURVE, PICTURE)
     # At once: a curve that is stopped in its first training is recognised as one.

@@ -33,12 +33,7 @@ def refuse_to_lose(folder: Path, manifest: Manifest, *, resume: bool, force: boo
     if force or not existing_artifacts:
         _refuse_foreign(folder, found.foreign)
         return
-    # The scores of dev and test are written at the very end, so a model without them belongs to a
-    # run that was stopped.
-    try:
-        finished = bool(read_metadata(folder / BEST).get("scores"))
-    except BundleError:
-        finished = False
+    finished = is_finished(folder)
     if not finished and any(f"{CHECKPOINTS}/" in name for name in existing_artifacts):
         raise CheckpointError(
             Message(
@@ -52,6 +47,16 @@ def refuse_to_lose(folder: Path, manifest: Manifest, *, resume: bool, force: boo
     raise CheckpointError(
         Message(f"{folder}: holds a {'finished ' if finished else ''}model; ", ANOTHER_OR_FORCE)
     )
+
+
+def is_finished(folder: Path) -> bool:
+    """Whether a run here has come to its end."""
+    # The scores of dev and test are written at the very end, so a model without them belongs to a
+    # run that was stopped.
+    try:
+        return bool(read_metadata(folder / BEST).get("scores"))
+    except BundleError:
+        return False
 
 
 def clear(folder: Path, manifest: Manifest) -> None:

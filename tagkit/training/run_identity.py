@@ -19,9 +19,11 @@ from tagkit.config import (
     refuse_without_effect,
     with_options,
 )
+from tagkit.corpus.formats.source import is_pipe
 from tagkit.errors import ConfigError
-from tagkit.models.bundle import find_bundle
-from tagkit.storage import digest_of
+from tagkit.models.bundle import METADATA, find_bundle
+from tagkit.storage import digest_of, digest_of_bytes
+from tagkit.training.run_files import MODEL_FILES
 from tagkit.training.setup import Prepared
 from tagkit.wording import OUTPUT, Message, Setting, clipped
 
@@ -52,38 +54,50 @@ def output_folder(config: Config) -> Path:
 
 
 def refuse_unfit(config: Config, *, resume: bool) -> None:
-    """Refuse options without effect, and an initial model that the run would replace.
+    """Refuse options without effect, and what a run reads and would replace.
 
     Raises:
-        ConfigError: an option has no effect, or the model lies in the output folder.
+        ConfigError: an option has no effect, or something is read from the output folder.
     """
     if not resume:  # a run of 0.1.0, which did not refuse them, must still be resumable
         refuse_without_effect(config, "configuration")
-    initial, output = Path(config.train.init_from), Path(config.output.dir)
     for path in config.embeddings.contextual:
         if not path.strip():  # Path("") would be the current folder
             raise ConfigError(
                 Setting("embeddings.contextual"),
                 ["expected folders of language models, found an empty name"],
             )
-        if _is_inside(Path(path), output):
-            raise ConfigError(
-                "embeddings.contextual",
-                [
-                    Message(
-                        f"{path} lies in {output}, which is replaced; name another (", OUTPUT, ")"
-                    )
-                ],
-            )
-    if config.train.init_from and _is_inside(initial, output):
-        raise ConfigError(
-            "train.init_from",
-            [
-                Message(
-                    f"{initial} lies in {output}, which is replaced; name another (", OUTPUT, ")"
-                )
-            ],
-        )
+    refuse_replaced(config, resume=resume)
+
+
+def refuse_replaced(config: Config, *, resume: bool) -> None:
+    """Refuse models and files to read that lie in the output folder, which is replaced.
+
+    Args:
+        config: of the run.
+        resume: whether a run there is resumed, which leaves other files where they are.
+
+    Raises:
+        ConfigError: there is one.
+    """
+    data, output = config.data, Path(config.output.dir)
+    paths = {
+        "train.init_from": (config.train.init_from,),
+        "embeddings.contextual": config.embeddings.contextual,
+    }
+    if not resume:
+        paths |= {
+            "data.train_file": (data.train_file,),
+            "data.dev_file": (data.dev_file,),
+            "data.test_file": (data.test_file,),
+            "data.weights": (data.weights,),
+            "embeddings.vectors": (config.embeddings.vectors,),
+        }
+    for option, named in paths.items():
+        for path in named:
+            if path and not is_pipe(path) and _is_inside(Path(path), output):
+                problem = f"{path} lies in {output}, which is replaced; name another ("
+                raise ConfigError(option, [Message(problem, OUTPUT, ")")])
 
 
 def _is_inside(path: Path, folder: Path) -> bool:
@@ -109,15 +123,24 @@ def identity(
     corpora = {f"{split} corpus": digest for split, digest in digests.items()}
     contents = {
         "vectors": config.embeddings.vectors,
-        "model": config.train.init_from,
         "file of weights": config.data.weights,
     }
     for key, path in contents.items():
         corpora[_CONTENT + key] = digest_of(Path(path)) if path else None
+    # Of the whole folder, which grows and is calibrated, in runs before this had its own name.
+    initial = config.train.init_from
+    corpora[f"{_CONTENT}initial model"] = _digest_of_model(Path(initial)) if initial else None
     for number, path in enumerate(config.embeddings.contextual, 1):
         # Its files alone: the folder of a run may have grown since.
         corpora[f"{_CONTENT}language model {number}"] = digest_of(find_bundle(Path(path)))
     return {**kept, **corpora, "kind of device": device, "number of processes": processes}
+
+
+def _digest_of_model(path: Path) -> str:
+    """Of all that makes a model but its metadata, which a calibration changes."""
+    folder = find_bundle(path)
+    parts = [f"{digest_of(folder / name)}" for name in MODEL_FILES if name != METADATA]
+    return digest_of_bytes("\n".join(parts).encode())
 
 
 def facts_of(prepared: Prepared) -> dict[str, Any]:

@@ -10,10 +10,19 @@ from tagkit.config import (
     options_of,
     parse_saved,
     parse_toml,
+    refuse_without_effect,
     to_toml,
+    with_options,
 )
 from tagkit.config.search_space import Space
-from tagkit.errors import ConfigError, DataError
+from tagkit.errors import (
+    BundleError,
+    ConfigError,
+    DataError,
+    TagkitError,
+    TrainingError,
+    VectorsError,
+)
 from tagkit.storage import digest_of
 from tagkit.training.run_identity import differences
 from tagkit.training.trials import STUDY
@@ -21,6 +30,32 @@ from tagkit.training.trials import STUDY
 # The parts of a record, and what they are called.
 _PARTS = {"config": "options", "corpora": "corpora", "spaces": "values"}
 Record = Mapping[str, Any]
+
+
+# Options whose values are files or folders.
+_FILES = ("embeddings.vectors", "train.init_from")
+
+
+def check_values(config: Config, spaces: Mapping[str, Space]) -> None:
+    """Try each kind of value before any training: a wrong one must not fail the tenth trial.
+
+    Raises:
+        ConfigError: an option cannot have one of its values, or has no effect.
+        DataError: a file to try does not exist.
+    """
+    searched = {name: space.samples() for name, space in spaces.items()}
+    for name, values in searched.items():
+        for value in values:
+            with_options(config, {name: value})
+            if name in _FILES and value and not Path(value).exists():
+                raise DataError(f"{value}: no such file")
+    refuse_without_effect(config, "tagkit tune", searched)
+
+
+def failures_of(spaces: Mapping[str, Space]) -> tuple[type[TagkitError], ...]:
+    """The errors that fail a trial and not the search: other values may be right."""
+    read = (VectorsError, BundleError) if any(name in spaces for name in _FILES) else ()
+    return TrainingError, ConfigError, *read
 
 
 def corpus_digests(config: Config) -> list[str | None]:

@@ -18,20 +18,23 @@ from tagkit.errors import CheckpointError, ConfigError, Interrupted
 from tagkit.evaluation.class_report import scores_by_label
 from tagkit.evaluation.criterion import rank
 from tagkit.models.bundle import copy_bundle
-from tagkit.models.seed_folders import SUMMARY, seed_folder
-from tagkit.models.task_table import task_of
+from tagkit.models.seed_folders import SEED_RUN, SUMMARY, seed_folder
 from tagkit.storage import cannot_write
 from tagkit.text.json_text import plain
+from tagkit.training.beforehand import check_beforehand
 from tagkit.training.callbacks import Epoch, Listener, Save, Step
 from tagkit.training.diagnosis.finding import Finding
 from tagkit.training.launcher import is_first
+from tagkit.training.run_cleanup import is_finished
 from tagkit.training.run_files import BEST, CHECKPOINTS
 from tagkit.training.run_folder import RunFolder
 from tagkit.training.run_identity import output_folder, refuse_unfit
 from tagkit.training.seed_scores import SeedScores, write_summary
-from tagkit.training.setup import Prepared, chosen_criterion
+from tagkit.training.setup import Prepared
 from tagkit.training.trainer import Trained, train
 from tagkit.wording import ANOTHER_OR_FORCE, Message
+
+_NO_TIME = 1e-6  # minutes: 0 means no limit
 
 
 class SeedListener(Listener):
@@ -147,23 +150,26 @@ def _prepare_folder(config: Config, run_folder: RunFolder, *, resume: bool, forc
     """Check the folder, and make it ready.
 
     Raises:
-        TagkitError: something is there that must not be removed, or the corpus cannot be used.
+        TagkitError: something is there that must not be removed, or no training can begin.
     """
     run_folder.check(resume=resume, force=force)
-    if resume and (run_folder.path / CHECKPOINTS).exists():
-        raise CheckpointError(
-            Message(f"{run_folder.path}: holds a run of one seed; ", ANOTHER_OR_FORCE)
-        )
-    if force:
-        # Before the old models are removed: the configuration and the corpora can be used.
-        refuse_unfit(config, resume=resume)
-        task = task_of(config)
-        corpus = task.read(config)
-        chosen_criterion(task, task.resolve(config, corpus), corpus)
+    refuse_unfit(config, resume=resume)
     if resume:
+        found = run_folder.contents()
+        # The best model of all seeds would replace that of another command.
+        if found.artifacts() and not any(SEED_RUN.match(name) for name in found.folders):
+            what = "a run of one seed" if (run_folder.path / CHECKPOINTS).exists() else "a model"
+            raise CheckpointError(
+                Message(
+                    f"{run_folder.path}: holds {what}, but no trainings with several seeds; ",
+                    ANOTHER_OR_FORCE,
+                )
+            )
         run_folder.repair()
-    else:
-        run_folder.clear()
+        return
+    if force:  # before the old models are removed
+        check_beforehand(config)
+    run_folder.clear()
 
 
 def _train_each(
@@ -181,10 +187,16 @@ def _train_each(
     scores: list[SeedScores] = []
     reported: set[str] = set()
     best: Trained | None = None
-    for number, seed in enumerate(seeds):
-        listener.on_seed(seed, number + 1, len(seeds))
+    waiting = {
+        seed for seed in seeds if not (resume and is_finished(run_folder.path / seed_folder(seed)))
+    }
+    for number, seed in enumerate(seeds, 1):
+        listener.on_seed(seed, number, len(seeds))
         used_minutes = (time.monotonic() - started_s) / 60
-        one = _with_seed(config, seed, used_minutes, len(seeds) - number)
+        # One that is done has no time left, so that it is scored again and takes no step.
+        shares = len(waiting) if seed in waiting else None
+        waiting.discard(seed)
+        one = _with_seed(config, seed, used_minutes, shares)
         run_folder.claim(f"{seed_folder(seed)}/")
         of_seed = SeedListener(listener, seed, reported)
         try:
@@ -226,11 +238,12 @@ def _write(folder: Path, best: Trained, scores: Sequence[SeedScores]) -> None:
         raise cannot_write(folder, error) from None
 
 
-def _with_seed(config: Config, seed: int, used_minutes: float, seeds_left: int) -> Config:
-    """The configuration of one seed's run, with its share of the remaining minutes."""
+def _with_seed(config: Config, seed: int, used_minutes: float, shares: int | None) -> Config:
+    """The configuration of one seed's run, with its share of the remaining minutes, or none."""
     minutes = config.train.max_minutes
     if minutes:  # 0 means no limit: a share that is used up must stay above it
-        minutes = max(minutes - used_minutes, 1e-6) / seeds_left
+        left = max(minutes - used_minutes, _NO_TIME)
+        minutes = left / shares if shares else _NO_TIME
     changes = {"seed": seed, "seeds": (), "max_minutes": minutes}
     # model_copy skips validation, which refuses `seed` beside `seeds`. The configuration is valid.
     return config.model_copy(

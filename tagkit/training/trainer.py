@@ -13,17 +13,18 @@ import torch
 
 from tagkit.config import Config, TrainConfig, as_config
 from tagkit.corpus.splits import Corpus
-from tagkit.errors import ConfigError, DeviceError, Interrupted
+from tagkit.errors import ConfigError, Interrupted
 from tagkit.evaluation.criterion import Criterion
 from tagkit.evaluation.report import Report
 from tagkit.features.bucketing import Ids
 from tagkit.inference.predictor import Predictor
 from tagkit.inference.score import annotated
 from tagkit.limits import BATCH_SIZE
-from tagkit.models.device import choose_device, choose_workers, set_threads
+from tagkit.models.device import choose_workers, set_threads
 from tagkit.nn.second_thread import second_thread
 from tagkit.nn.threads import chosen_threads
 from tagkit.text.json_text import plain
+from tagkit.training.beforehand import device_of
 from tagkit.training.callbacks import Epoch, Listener
 from tagkit.training.dev_loss import refuse_undefined_loss
 from tagkit.training.diagnosis.corpus_checks import diagnose_corpus
@@ -238,9 +239,7 @@ def train(
     # Started before the corpora are read: that time counts too.
     budget = TimeBudget(config.train.max_minutes, config.train.checkpoint_every, started_s)
     threads = set_threads(config.train.threads)
-    device = choose_device(config.train.device)
-    if config.train.precision == "fp16" and device.type == "cpu":
-        raise DeviceError("train.precision = 'fp16' needs a GPU; bf16 works on a CPU too")
+    device = device_of(config)
     processes = processes_of(device, config.train.tracker, path)
     workers = choose_workers(config.train.workers, threads, processes.count)
     listener = listener if listener and processes.is_first else Listener()

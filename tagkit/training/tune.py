@@ -24,7 +24,6 @@ from tagkit.config import (
     effective,
     load_config,
     option_values,
-    refuse_without_effect,
     to_toml,
     with_options,
 )
@@ -35,6 +34,7 @@ from tagkit.evaluation.criterion import rank
 from tagkit.models.bundle import copy_bundle
 from tagkit.models.task_table import ranking_metric
 from tagkit.storage import cannot_write, write_whole
+from tagkit.training.beforehand import check_beforehand
 from tagkit.training.launcher import is_alone
 from tagkit.training.optuna_trials import (
     STATES,
@@ -46,9 +46,11 @@ from tagkit.training.optuna_trials import (
 )
 from tagkit.training.run_files import BEST
 from tagkit.training.run_folder import RunFolder, discard_run
-from tagkit.training.run_identity import output_folder, with_former_defaults
+from tagkit.training.run_identity import output_folder, refuse_replaced, with_former_defaults
 from tagkit.training.search_identity import (
+    check_values,
     corpus_digests,
+    failures_of,
     former_options,
     record_of,
     what_differs,
@@ -106,12 +108,8 @@ def tune(
         raise ConfigError("tagkit tune", ["a search is one process; start it without a launcher"])
     if config.train.seeds:
         raise ConfigError("train.seeds", ["a trial trains one model; leave them out of a search"])
-    # Each kind of value is tried before any training: a wrong one must not fail the tenth trial.
-    for name, space in spaces.items():
-        for value in space.samples():
-            with_options(config, {name: value})
-    searched = {name: space.samples() for name, space in spaces.items()}
-    refuse_without_effect(config, "tagkit tune", searched)
+    check_values(config, spaces)
+    refuse_replaced(config, resume=not force)
     require_files(config, "the trials of a search")
     digests = corpus_digests(config)  # before there is a folder
     run_folder = RunFolder(folder, writes=True)
@@ -127,6 +125,8 @@ def tune(
         if is_search and not force:
             run_folder.repair()
         else:
+            if is_search:  # whose best model is removed
+                check_beforehand(effective(config))
             run_folder.clear()
         run_folder.claim(*STUDY_FILES)  # SQLite creates the files beside it when it needs them
         try:
@@ -168,6 +168,7 @@ class _Search:
         self.stop = stop
         self.budget = budget
         self.metric = ranking_metric(config)
+        self.failures = failures_of(spaces)
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         self.study = open_study(self.folder, self.metric)
 
@@ -291,7 +292,7 @@ class _Search:
             )
         except optuna.TrialPruned:
             self.study.tell(trial, state=TrialState.PRUNED)
-        except (TrainingError, ConfigError) as error:
+        except self.failures as error:
             self.listener.on_note(Message(f"trial {number}: ", str(error)))
             self.study.tell(trial, state=TrialState.FAIL)
         except Interrupted:

@@ -46,6 +46,16 @@ def test_files_that_are_there_and_the_corpus_are_refused_before_any_training(run
         assert run("train.conll", option, "there") == (1, "", f"{refused}\n")
         lost = "error: train.conll: is an input, and would be lost; name another file\n"
         assert run("train.conll", option, "train.conll", "--force") == (1, "", lost)
+    inputs = ("dev.conll", "audit.toml", "weights.jsonl", "own.vec")
+    for name in inputs:
+        Path(name).write_text("", encoding="utf-8")
+    for name in inputs:
+        lost = f"error: {name}: is an input, and would be lost; name another file\n"
+        assert run(
+            "train.conll", "--dev", "dev.conll", "--config", "audit.toml", "--set",
+            "data.weights=weights.jsonl", "--set", "embeddings.vectors=own.vec", "-o", name,
+            "--force",
+        ) == (1, "", lost)  # fmt: skip
     assert Path("there").read_text("utf-8") == "mine"
     status, out, err = run("train.conll", "-o", "a", "--weights", "./a")
     assert (status, out) == (2, "")

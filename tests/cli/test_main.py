@@ -15,7 +15,9 @@ from program import Ended, Program
 
 from tagkit import __version__
 from tagkit.cli.main import _say_how_to_resume
+from tagkit.cli.messages import use_flags
 from tagkit.errors import Interrupted, TrainingError
+from tagkit.wording import RESUME, Message
 
 
 def test_help_answers_in_under_0_4_seconds() -> None:
@@ -58,9 +60,13 @@ def test_a_run_that_has_done_nothing_is_not_to_be_resumed(
     monkeypatch.setattr(sys, "argv", ["tagkit", "train", "--force"])
     _say_how_to_resume(Interrupted("stopped before the first step", is_saved=False))
     _say_how_to_resume(Interrupted("stopped after step 3"))
+    use_flags(["--resume"])
+    _say_how_to_resume(Interrupted(Message("stopped; ", RESUME, " repeats the pass")))
+    use_flags([])
     assert capsys.readouterr().err == (
         "stopped before the first step. To begin again: repeat the command\n"
         "stopped after step 3. To resume: tagkit train --resume\n"
+        "stopped; --resume repeats the pass. To resume: tagkit train --resume\n"
     )
 
 

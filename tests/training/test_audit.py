@@ -105,6 +105,8 @@ REFUSED = {
     ("repeats=0",): "repeats: expected a whole number, at least 1, found 0",
     ("folds_by=word",): "folds_by: expected sentence or entity, found 'word'",
     ("train.seeds=[1,2]",): "train.seeds: an audit has one seed, train.seed, and repeats",
+    ("data.train_sentences=10",):
+        "data.train_sentences: would make models of a part of the corpus alone; leave it out",
     ("task=classify", "data.tree_phrases=true"):
         "data.tree_phrases: phrases of one tree would be in several folds",
     ('data.tag_column=["UPOS","FEATS"]',):

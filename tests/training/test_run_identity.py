@@ -1,10 +1,15 @@
 """What a resumed run has in common with the run that wrote the checkpoint."""
 
+from pathlib import Path
+
 import pytest
+import tiny
 
 from tagkit.config import FORMER_DEFAULTS, Config, load_config, option_values
-from tagkit.errors import ConfigError
+from tagkit.errors import CheckpointError, ConfigError
+from tagkit.inference.calibrate import calibrate
 from tagkit.training.run_identity import differences, refuse_unfit, with_former_defaults
+from tagkit.training.trainer import train
 
 OF_0_1 = {"encoder.hidden": 100, "train.lr": 0.01, "train.batch_size": 32}  # some of its options
 
@@ -72,3 +77,20 @@ def test_an_empty_name_of_a_language_model_is_not_the_current_folder() -> None:
     expected = "embeddings.contextual: expected folders of language models, found an empty name"
     with pytest.raises(ConfigError, match=f"^{expected}$"):
         refuse_unfit(config, resume=False)
+
+
+def test_the_initial_model_is_its_weights_not_what_else_its_folder_has(tmp_path: Path) -> None:
+    first, further = tmp_path / "first", tmp_path / "further"
+    first.mkdir()
+    initial = train(tiny.config(first, "train.max_epochs=1")).folder
+    start = f"train.init_from={initial}"
+    train(tiny.config(tmp_path, "train.max_epochs=1", start, f"output.dir={further}"))
+    (initial / "notes.txt").write_text("mine")
+    calibrate(initial, first / "dev.conll")
+    config = tiny.config(tmp_path, "train.max_epochs=2", start, f"output.dir={further}")
+    assert len(train(config, resume=True).epochs) == 2
+    (initial / "notes.txt").unlink()
+    other = train(tiny.config(first, "train.max_epochs=1", "train.seed=2"), force=True).folder
+    assert other == initial
+    with pytest.raises(CheckpointError, match="had another initial model"):
+        train(config, resume=True)

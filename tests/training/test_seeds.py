@@ -1,6 +1,7 @@
 """Several seeds of one configuration."""
 
 import json
+import shutil
 import statistics
 from pathlib import Path
 from types import SimpleNamespace
@@ -174,6 +175,45 @@ def test_the_minutes_that_are_left_are_shared_by_the_seeds_that_are_left(
     train_seeds(tiny.config(tmp_path, "train.seeds=[1,2,3]", "train.max_minutes=12"))
     assert [c.train.max_minutes for c in configs] == pytest.approx([12 / 3, 11 / 2, 10 / 1])
     assert all(c.train.seeds == () for c in configs)
+
+
+def test_a_resumed_seed_that_is_done_leaves_its_minutes_to_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configs = fake_training(monkeypatch, {1: 0.1, 2: 0.2, 3: 0.3})
+    monkeypatch.setattr("tagkit.training.seeds.is_finished", lambda run: run.name == "seed-2")
+    config = tiny.config(tmp_path, "train.seeds=[1,2,3]", "train.max_minutes=12")
+    train_seeds(config, resume=True)
+    assert [c.train.max_minutes for c in configs] == pytest.approx([12 / 2, 1e-6, 10 / 1])
+
+
+@pytest.mark.slow
+def test_a_seed_that_its_minutes_have_ended_takes_no_further_step(tmp_path: Path) -> None:
+    config = tiny.config(
+        tmp_path, "train.seeds=[1,2]", "train.max_epochs=1000", "train.max_minutes=0.05"
+    )
+    train_seeds(config)
+    folder = tmp_path / "model"
+    before = [(folder / name / "history.jsonl").read_bytes() for name in ("seed-1", "seed-2")]
+    train_seeds(config, resume=True)
+    after = [(folder / name / "history.jsonl").read_bytes() for name in ("seed-1", "seed-2")]
+    assert after == before
+
+
+@pytest.mark.parametrize("has_checkpoints", [True, False])
+def test_the_model_of_another_command_is_not_replaced_by_resumed_seeds(
+    tmp_path: Path, *, has_checkpoints: bool
+) -> None:
+    train(tiny.config(tmp_path, "train.max_epochs=1"))
+    model = tmp_path / "model"
+    if not has_checkpoints:
+        shutil.rmtree(model / "checkpoints")
+    before = weights(model / "best")
+    what = "a run of one seed" if has_checkpoints else "a model"
+    message = rf"model: holds {what}, but no trainings with several seeds; name another"
+    with pytest.raises(CheckpointError, match=message):
+        train_seeds(tiny.config(tmp_path, "train.seeds=[1]", "train.max_epochs=1"), resume=True)
+    assert weights(model / "best") == before
 
 
 def test_seeds_that_cannot_be_are_refused(tmp_path: Path) -> None:

@@ -302,6 +302,27 @@ def test_values_that_an_option_cannot_have_are_refused_before_any_training(tmp_p
     assert not (tmp_path / "search").exists()
 
 
+def test_a_file_to_try_that_does_not_exist_is_refused_before_any_training(tmp_path: Path) -> None:
+    vectors = tmp_path / "good.vec"
+    vectors.write_text("a 1 2\nb 3 4\n")
+    spaces = parse_spaces([f"embeddings.vectors={vectors},missing.vec"])
+    with pytest.raises(DataError, match=r"^missing\.vec: no such file$"):
+        tune(settings(tmp_path), spaces, trials=1)
+    assert not (tmp_path / "search").exists()
+
+
+def test_a_file_to_try_that_cannot_be_read_fails_as_a_trial(tmp_path: Path) -> None:
+    good, bad = tmp_path / "good.vec", tmp_path / "bad.vec"
+    good.write_text("a 1 2\nb 3 4\n")
+    bad.write_text("a 1 2\nb 3\n")
+    recorder = Recorder()
+    spaces = parse_spaces([f"embeddings.vectors={good},{bad}"])
+    tuned = tune(settings(tmp_path, "train.max_epochs=1"), spaces, trials=2, listener=recorder)
+    assert sorted(trial.state for trial in tuned.trials) == ["done", "failed"]
+    assert tuned.best.values == {"embeddings.vectors": str(good)}
+    assert any("bad.vec:2" in note for note in recorder.notes)
+
+
 @pytest.mark.slow
 def test_values_that_do_not_go_together_fail_as_a_trial_and_no_more(tmp_path: Path) -> None:
     spaces = parse_spaces(["encoder.merge=sum,product", "encoder.bidirectional=true,false"])
