@@ -139,6 +139,8 @@ class Progress(WithBar, Listener):
             predictor = trained.predictor
             predicts = predictor.task.annotates or predictor.config.data.pairs
             command = "predict {} FILE" if predicts else "generate {}"
+            if not predicts and predictor.config.data.direction == "backward":
+                command = "eval {} FILE"  # it can continue no text
             note(f"Next: tagkit {command.format(as_argument(folder))}")
 
 

@@ -101,18 +101,22 @@ class EmbeddingsConfig(Section):
     ] = "lstm"
     char_dim: Annotated[
         Size,
-        Option("Dimension of character embeddings.", inherit=True, needs=_WITH_CHARACTERS),
+        Option(
+            "Dimension of character embeddings.", inherit=True, tasks=LABELS, needs=_WITH_CHARACTERS
+        ),
     ] = 30
     char_hidden: Annotated[
         Size,
         Option(
             "Hidden units over characters, for each direction.",
             inherit=True,
+            tasks=LABELS,
             needs=_WITH_CHARACTERS,
         ),
     ] = 50
     char_dropout: Annotated[
-        Probability, Option("Dropout of character embeddings.", needs=_WITH_CHARACTERS)
+        Probability,
+        Option("Dropout of character embeddings.", tasks=LABELS, needs=_WITH_CHARACTERS),
     ] = 0.0
     # The network over the characters learns them only from thousands of sentences. Beside
     # pretrained vectors they lower the scores of all but the smallest corpora:

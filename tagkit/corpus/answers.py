@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from tagkit.corpus.formats.options import Item
+from tagkit.corpus.record_checks import check_item
 from tagkit.errors import DataError
 from tagkit.text.records import Document, Prediction, Sentence, TaggedText, TaggedToken
 from tagkit.text.schemes import is_span_tag
@@ -36,10 +37,11 @@ def as_items(records: Iterable[Item | Answer], *, split: bool) -> Iterator[Item]
     """The records, with answers to texts as sentences or, unless they are `split`, as documents.
 
     Raises:
-        DataError: something is no record.
+        DataError: something is no record, or one whose parts do not fit together.
     """
-    for record in records:
+    for number, record in enumerate(records, 1):
         if isinstance(record, Sentence | Document):
+            check_item(record, f"record {number:,}")
             yield record
         elif isinstance(record, Prediction) or (split and isinstance(record, TaggedText)):
             yield from as_sentences(record)

@@ -10,6 +10,7 @@ from tagkit.corpus.formats.prose import looks_like_prose
 from tagkit.corpus.formats.recognition import Found, find_format
 from tagkit.corpus.formats.source import Source
 from tagkit.corpus.formats.table import Format, by_name
+from tagkit.corpus.record_checks import check_item
 from tagkit.errors import DataError, FormatError
 from tagkit.text.records import Document, Prediction, Sentence, TaggedText
 from tagkit.wording import Message, Setting, clipped
@@ -215,10 +216,11 @@ def _items_of(record: Item | Answer, number: int, name: str) -> Iterator[Item]:
     """A record as it is; an answer as its sentences.
 
     Raises:
-        DataError: it is no record.
+        DataError: it is no record, or one whose parts do not fit together.
     """
     items: Iterable[Item]
     if isinstance(record, Sentence | Document):
+        check_item(record, f"{name}: record {number:,}")
         items = [record]
     elif isinstance(record, Prediction | TaggedText):
         items = as_sentences(record)

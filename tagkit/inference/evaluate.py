@@ -1,7 +1,7 @@
 """`tagkit.evaluate` and `tagkit.analyse`: a model, or predictions, in files or in records."""
 
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -61,14 +61,14 @@ def evaluate(
     if cache is not None and model is None:
         raise DataError("cache: is for a model, found predictions")
     scoring = Scoring(data_options(options), pred_column, strict, batch_size, note, cache)
-    return scoring.report(gold, pred, _predictor(gold, pred, model, device))
+    return scoring.report(gold, pred, _predictor(gold, pred, model, device, pred_column))
 
 
 def analyse(
     gold: str | Path | Records,
     pred: str | Path | Records | None = None,
     *,
-    analyses: Collection[str] | None = None,
+    analyses: Iterable[str] | None = None,
     train: str | Path | None = None,
     model: "Predictor | str | Path | None" = None,
     pred_column: Column | None = None,
@@ -102,11 +102,13 @@ def analyse(
         ConfigError: an option is unknown or has a wrong value.
     """
     scoring = Scoring(data_options(options), pred_column, strict, batch_size, note)
+    if analyses is not None and not isinstance(analyses, str):
+        analyses = tuple(analyses)  # of a generator nothing would be left after the check
     if analyses is not None and (isinstance(analyses, str) or {*analyses} - {*ANALYSES}):
         raise DataError(
             f"analyses: expected some of {', '.join(ANALYSES)}, found {clipped(repr(analyses))}"
         )
-    predictor = _predictor(gold, pred, model, device)
+    predictor = _predictor(gold, pred, model, device, pred_column)
     confidence = analyses is None or "calibration" in analyses
     report = scoring.report(gold, pred, predictor, keep=True, confidence=confidence)
     seen = None if train is None else scoring.training(train, predictor)
@@ -116,7 +118,11 @@ def analyse(
 
 
 def _predictor(
-    gold: Any, pred: Any, model: "Predictor | str | Path | None", device: str
+    gold: Any,
+    pred: Any,
+    model: "Predictor | str | Path | None",
+    device: str,
+    pred_column: Column | None,
 ) -> "Predictor | None":
     """The model, loaded where it is given by its folder.
 
@@ -129,6 +135,8 @@ def _predictor(
         return None
     if pred is not None:
         raise DataError("expected either model or pred, found both: a model predicts itself")
+    if pred_column is not None:
+        raise DataError("expected either model or pred_column, found both: a model predicts itself")
     from tagkit.inference.predictor import Predictor, load
 
     return model if isinstance(model, Predictor) else load(model, device)

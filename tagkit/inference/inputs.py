@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tagkit.corpus.alignment import tokens_of
+from tagkit.corpus.record_checks import check_sentence
 from tagkit.errors import DataError
 from tagkit.text.records import (
     Document,
@@ -70,6 +71,7 @@ def words_of(item: Any) -> tuple[str, ...]:
         DataError: it is neither, or has no words or an empty one.
     """
     if isinstance(item, Sentence):
+        check_sentence(item, "input")
         words = item.words
     elif isinstance(item, _UNORDERED) or not isinstance(item, Iterable):
         raise _unexpected(item)

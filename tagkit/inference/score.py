@@ -3,7 +3,6 @@
 Training, `tagkit eval` and `tagkit predict` all use `Predictor`, so their predictions never differ.
 """
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -118,7 +117,7 @@ def score_model(
             cache of another model, or with numbers out of their range.
     """
     if cache is not None:
-        _check_cache(predictor, cache)
+        check_cache(predictor, cache)
     if not predictor.task.needs.tags:
         # Without this an option for tags would be accepted and have no effect.
         what = "this model classifies texts" if predictor.task.annotates else _LANGUAGE_MODEL
@@ -207,7 +206,7 @@ def _report(
     return report
 
 
-def _check_cache(predictor: Predictor, cache: CacheOptions) -> None:
+def check_cache(predictor: Predictor, cache: CacheOptions) -> None:
     """Refuse a cache that the model has no use for, and numbers that mean nothing.
 
     Raises:
@@ -215,12 +214,21 @@ def _check_cache(predictor: Predictor, cache: CacheOptions) -> None:
     """
     if not isinstance(predictor.model, LanguageModel):
         raise DataError(Message(Setting("cache"), " is for language models"))
+    if not isinstance(cache, CacheOptions):
+        shown = clipped(repr(cache))
+        raise DataError(Message(Setting("cache"), f": expected CacheOptions, found {shown}"))
     window, theta, share = cache.window, cache.theta, cache.share
+    numbers = isinstance(theta, int | float), isinstance(share, int | float)
+    # Beyond that the exponent of a product of two states may be no number.
+    highest = 1e6
     for option, found, is_valid, expected in (
-        (Setting("cache_window"), window, window >= 1, "a whole number, at least 1"),
-        (Setting("cache_theta"), theta, 0 <= theta < math.inf, "a number, at least 0"),
-        (Setting("cache_share"), share, 0 <= share < 1, "a number from 0 to below 1"),
-    ):
+        (Setting("cache_window"), window, isinstance(window, int) and window >= 1,
+         "a whole number, at least 1"),
+        (Setting("cache_theta"), theta, numbers[0] and 0 <= theta <= highest,
+         f"a number from 0 to {highest:,.0f}"),
+        (Setting("cache_share"), share, numbers[1] and 0 <= share < 1,
+         "a number from 0 to below 1"),
+    ):  # fmt: skip
         if not is_valid:
             shown = clipped(repr(found))
             raise DataError(Message(option, f": expected {expected}, found {shown}"))

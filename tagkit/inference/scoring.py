@@ -111,13 +111,15 @@ class Scoring:
     def _report_of_model(
         self, gold: str | Path | Records, predictor: "Predictor", confidence: bool
     ) -> Report:
-        from tagkit.inference.score import score_model, score_records
+        from tagkit.inference.score import check_cache, score_model, score_records
 
         options = self.data, self.strict, self.batch_size, self.note
         if isinstance(gold, str | Path):
             return score_model(
                 predictor, str(gold), *options, confidence=confidence, cache=self.cache
             )
+        if self.cache is not None:
+            check_cache(predictor, self.cache)
         records = self._records(gold, "gold")
         return score_records(predictor, records, *options, confidence=confidence)
 

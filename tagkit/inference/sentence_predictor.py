@@ -285,6 +285,9 @@ class SentencePredictor:
         Args:
             prediction: of this model.
             scheme: "iob1", "iob2", "iobes", "bilou", or "labels" for plain labels.
+
+        Raises:
+            ConfigError: there is no such scheme.
         """
         return tags_in(self.config, prediction, scheme)
 

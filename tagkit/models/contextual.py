@@ -17,6 +17,7 @@ one of blanks alone, has the state before it. The states are those that the soft
 model reads: of its topmost layer.
 """
 
+import threading
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -34,17 +35,19 @@ from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.language_network import Carried, LanguageModel
 from tagkit.models.text_scoring import units_of
 from tagkit.nn.parameters import count_parameters
+from tagkit.text.pairs import within
 from tagkit.text.records import Sentence
 from tagkit.text.units import END, CharacterUnits
 
 # Version of what is read, and of where states are taken; states that are kept on disk name it.
-RULE = 1
+RULE = 2
 PREFIX = "contextual."  # of the names of the language models' tensors in a saved model
 # Sentences that are read together, and units that are read at a time: a long sentence takes no more
 # memory than a short one. Where the numbers must not depend on what is read together, all batches
 # have this shape: products of other sizes may round in another way.
 _ROWS = 32
 _STEPS = 16
+_MOVING = threading.Lock()
 # Units of a batch, at most, whose gates are in memory together in training: with 512 hidden units
 # they take 200 MB.
 _UNITS_WITH_GATES = 16_384
@@ -86,7 +89,7 @@ class LanguageReader:
     def reading(self, words: Sequence[str]) -> Reading:
         """Units of a sentence, and where each word's state is among those after each unit."""
         # Characters: a blank at the side from which the state of a word is taken.
-        blank = int(isinstance(self._cut_by, CharacterUnits))
+        blank = int(isinstance(within(self._cut_by), CharacterUnits))
         before = blank if self._backward else 0
         line = " " * before + " ".join(words) + " " * (blank - before)
         cut = self._cut_by.cut(line)
@@ -161,7 +164,7 @@ class LanguageReader:
             alike: whether all batches have one shape, so that a sentence has the same states, bit
                 for bit, whatever it is read with.
         """
-        self.model.to(device)
+        _move(self.model, device)
         readings = [self.reading(sentence.words) for sentence in sentences]
         order = sorted(range(len(readings)), key=lambda number: len(readings[number].units))
         found: dict[int, States] = {}
@@ -195,6 +198,17 @@ class LanguageReader:
             found[wanted] = states[index[0].to(device), index[1].to(device)].float().cpu().numpy()
         cuts = np.cumsum([len(each.places) for each in readings])[:-1]
         yield from np.split(found, cuts)
+
+
+def _move(model: LanguageModel, device: torch.device) -> None:
+    """Move a model to a device, unless it is there."""
+    # Not without need: `to` takes the weights of torch's cells apart for a moment, in which another
+    # thread may read with them.
+    with _MOVING:
+        there = next(model.parameters()).device
+        # Without an index the device is any GPU.
+        if there.type != device.type or device.index not in (None, there.index):
+            model.to(device)
 
 
 class ContextualReader:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from tagkit.config import Config, training_scheme
+from tagkit.config import Config, parse_span_scheme, training_scheme
 from tagkit.corpus.dataset import Split
 from tagkit.evaluation.metrics import Kind
 from tagkit.evaluation.tag_report import TagReport, make_tag_report
@@ -20,7 +20,15 @@ def known_labels(context: ModelContext) -> frozenset[str]:
 
 
 def tags_in(config: Config, prediction: Prediction, scheme: str) -> tuple[str, ...]:
-    """A prediction's tags in a scheme, which may differ from that of the training corpus."""
+    """A prediction's tags in a scheme, which may differ from that of the training corpus.
+
+    Raises:
+        ConfigError: there is no such scheme.
+    """
+    if scheme != PLAIN:
+        scheme = parse_span_scheme(str(scheme)) or PLAIN
+    if not prediction.tags:  # of a model of classes alone
+        return ()
     if scheme in (PLAIN, config.data.scheme):
         return prediction.tags
     # Spans are the same in every scheme; tags are their spelling.

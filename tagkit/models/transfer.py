@@ -316,15 +316,22 @@ def _heads_that_fit(model: Model, base: Bundle, vocabulary: Vocabulary) -> dict[
 
     Its first labels have to be those of the base model, and its tensors may be larger only by the
     new labels. A tensor that the base model lacks, as softmax lacks the transitions of a CRF, does
-    not count.
+    not count; one at least has to be there.
     """
     weights, old_labels = base.model.state_dict(), base.model.head_labels(base.vocabulary)
     fits = {}
     for head, labels in model.head_labels(vocabulary).items():
         old = old_labels.get(head)
         fits[head] = old is not None and tuple(labels[: len(old)]) == tuple(old)
-        for key, tensor in model.named_parameters():
-            if fits[head] and key.startswith(head) and key in weights:
+        shared = {
+            key: tensor
+            for key, tensor in model.named_parameters()
+            if key.startswith(head) and key in weights
+        }
+        # A language model that halts has its softmax under another name, so that none is shared.
+        fits[head] = fits[head] and bool(shared)
+        for key, tensor in shared.items():
+            if fits[head]:
                 assert old is not None
                 fits[head] = _grows_by(len(labels) - len(old), weights[key].shape, tensor.shape)
     return fits

@@ -25,7 +25,7 @@ from tagkit.limits import BATCH_SIZE
 from tagkit.models.task_table import task_of
 from tagkit.text.records import Prediction, Sentence
 from tagkit.text.schemes import Stretch, has_spans, stretches
-from tagkit.training.callbacks import Listener
+from tagkit.training.callbacks import Listener, listener_of
 from tagkit.training.folds import Fold, cut_into_folds, require_enough
 from tagkit.training.launcher import is_alone
 from tagkit.training.trainer import train
@@ -77,7 +77,7 @@ def audit(
         Interrupted: `stop` was set; nothing stays.
     """
     started_s = time.monotonic() if started_s is None else started_s
-    config, listener = as_config(config), listener or AuditListener()
+    config, listener = as_config(config), listener_of(listener, AuditListener, stop)
     _refuse_unfit(config, folds, repeats, folds_by)
     kinds = task_of(config).needs
     whole = read_train(config, kinds)

@@ -1,16 +1,19 @@
 """Callbacks of a training run, and the records that it writes: train.log and history.jsonl."""
 
+import threading
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import TypeVar
 
+from tagkit.errors import DataError
 from tagkit.evaluation.criterion import AUTO, LOSS, Criterion, score_text
 from tagkit.storage import cannot_write, write_whole
 from tagkit.text.json_text import Record, to_json
 from tagkit.training.diagnosis.finding import Finding
 from tagkit.training.setup import Prepared
-from tagkit.wording import message_line, plural
+from tagkit.wording import clipped, message_line, plural
 
 # Names that other programs and older runs know: never to be renamed.
 HISTORY, LOG, CURVES = "history.jsonl", "train.log", "curves.svg"
@@ -91,6 +94,25 @@ class Save:
     what: str
     step: int
     seconds: float
+
+
+_Listener = TypeVar("_Listener")
+
+
+def listener_of(
+    listener: _Listener | None, kind: type[_Listener], stop: threading.Event | None
+) -> _Listener:
+    """The listener, or one that does nothing; before anything is removed or written.
+
+    Raises:
+        DataError: it, or `stop`, is of another kind.
+    """
+    if listener is not None and not isinstance(listener, kind):
+        found = clipped(repr(listener))
+        raise DataError(f"listener: expected an instance of {kind.__name__}, found {found}")
+    if stop is not None and not callable(getattr(stop, "is_set", None)):
+        raise DataError(f"stop: expected a threading.Event, found {clipped(repr(stop))}")
+    return listener if listener is not None else kind()
 
 
 class Listener:

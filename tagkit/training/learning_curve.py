@@ -24,7 +24,7 @@ from tagkit.models.task_table import task_of
 from tagkit.storage import digest_of
 from tagkit.text.json_text import plain
 from tagkit.training.beforehand import check_beforehand
-from tagkit.training.callbacks import Listener, Step
+from tagkit.training.callbacks import Listener, Step, listener_of
 from tagkit.training.curve_files import (
     CURVE,
     PICTURE,
@@ -102,7 +102,7 @@ def learning_curve(
         Interrupted: `stop` was set.
     """
     config = as_config(config)
-    listener = listener or CurveListener()
+    listener = listener_of(listener, CurveListener, stop)
     folder = output_folder(config)
     _refuse_unfit(config)
     refuse_replaced(config, resume=resume)

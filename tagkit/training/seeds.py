@@ -22,7 +22,7 @@ from tagkit.models.seed_folders import SEED_RUN, SUMMARY, seed_folder
 from tagkit.storage import cannot_write
 from tagkit.text.json_text import plain
 from tagkit.training.beforehand import check_beforehand
-from tagkit.training.callbacks import Epoch, Listener, Save, Step
+from tagkit.training.callbacks import Epoch, Listener, Save, Step, listener_of
 from tagkit.training.diagnosis.finding import Finding
 from tagkit.training.launcher import is_first
 from tagkit.training.run_cleanup import is_finished
@@ -130,7 +130,7 @@ def train_seeds(
     """
     started_s = time.monotonic() if started_s is None else started_s
     config = as_config(config)
-    seeds, listener = config.train.seeds, listener or Listener()
+    seeds, listener = config.train.seeds, listener_of(listener, Listener, stop)
     if not seeds:
         raise ConfigError("train.seeds", ["expected at least one seed, found none"])
     require_files(config, "several seeds")

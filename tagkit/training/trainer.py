@@ -25,7 +25,7 @@ from tagkit.nn.second_thread import second_thread
 from tagkit.nn.threads import chosen_threads
 from tagkit.text.json_text import plain
 from tagkit.training.beforehand import device_of
-from tagkit.training.callbacks import Epoch, Listener
+from tagkit.training.callbacks import Epoch, Listener, listener_of
 from tagkit.training.dev_loss import refuse_undefined_loss
 from tagkit.training.diagnosis.corpus_checks import diagnose_corpus
 from tagkit.training.diagnosis.finding import Finding
@@ -231,7 +231,7 @@ def train(
         TagkitError: a corpus, a file of vectors, the device or the output folder cannot be used.
         Interrupted: `stop` was set.
     """
-    config = as_config(config)
+    config, listener = as_config(config), listener_of(listener, Listener, stop)
     if config.train.seeds:
         raise ConfigError("train.seeds", ["several seeds are for train_seeds; train takes one"])
     path = output_folder(config)
@@ -242,7 +242,7 @@ def train(
     device = device_of(config)
     processes = processes_of(device, config.train.tracker, path)
     workers = choose_workers(config.train.workers, threads, processes.count)
-    listener = listener if listener and processes.is_first else Listener()
+    listener = listener if processes.is_first else Listener()
     folder = RunFolder(path, writes=processes.is_first)
     notes: list[str] = []  # until there is a log to write them to
     # At the end torch's random state is what it was: training does not change a caller's draws.

@@ -35,6 +35,7 @@ from tagkit.models.bundle import copy_bundle
 from tagkit.models.task_table import ranking_metric
 from tagkit.storage import cannot_write, write_whole
 from tagkit.training.beforehand import check_beforehand
+from tagkit.training.callbacks import listener_of
 from tagkit.training.launcher import is_alone
 from tagkit.training.optuna_trials import (
     STATES,
@@ -102,8 +103,7 @@ def tune(
         Interrupted: `stop` was set.
     """
     budget = TimeBudget(config.train.max_minutes, 1, started_s)
-    folder = output_folder(config)
-    listener = listener or TuneListener()
+    folder, listener = output_folder(config), listener_of(listener, TuneListener, stop)
     if not is_alone():
         raise ConfigError("tagkit tune", ["a search is one process; start it without a launcher"])
     if config.train.seeds:

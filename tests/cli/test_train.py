@@ -40,6 +40,21 @@ def test_train_shows_corpora_epochs_report_and_the_next_command(
     assert "\x1b" not in ended.err  # no colour where there is no terminal
 
 
+@pytest.mark.parametrize(
+    ("direction", "then"), [("forward", "generate lm"), ("backward", "eval lm FILE")]
+)
+def test_what_comes_next_is_what_a_language_model_can_do(
+    tagkit: Program, model: Path, direction: str, then: str
+) -> None:
+    Path("text.txt").write_text("the cat sat\na cat sat on the mat\n" * 20)
+    ended = tagkit(
+        "train", "--task", "language-model", "--train", "text.txt", "--dev", "text.txt",
+        "-o", "lm", "--force", "--workers", 1, "--set", f"data.direction={direction}", "--set",
+        "encoder.hidden=5", "--set", "train.max_epochs=1",
+    )  # fmt: skip
+    assert f"Next: tagkit {then}\n" in ended.err
+
+
 def test_quiet_training_says_nothing(tagkit: Program, model: Path) -> None:
     ended = tagkit("train", "--train", "train.conll", "-o", "quiet", "--threads", 1, "-q", *SMALL)
     assert ended == Ended(0, "", "")

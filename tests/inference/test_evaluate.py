@@ -10,6 +10,7 @@ from small_runs import TASKS, of_task
 import tagkit
 from tagkit.errors import ConfigError, DataError
 from tagkit.inference.predictor import Predictor
+from tagkit.nn.neural_cache import CacheOptions
 from tagkit.training.trainer import Trained, train
 
 
@@ -140,6 +141,25 @@ def test_what_cannot_be_compared_is_refused(folder: Path, model: Predictor) -> N
         tagkit.evaluate(texts, texts, strict=True)
     with pytest.raises(ConfigError, match=r"unknown option data\.shceme; did you mean data\.sch"):
         tagkit.evaluate(gold, gold, shceme="iob2")
+
+
+def test_arguments_for_another_kind_of_scoring_are_refused(folder: Path, model: Predictor) -> None:
+    dev = folder / "dev.conll"
+    cache = CacheOptions(window=500, theta=0.4, share=0.1)
+    records = list(tagkit.read(dev))
+    for gold in (dev, records):
+        with pytest.raises(DataError, match=r"^cache is for language models$"):
+            tagkit.evaluate(gold, model=model, cache=cache)
+        with pytest.raises(DataError, match=r"^expected either model or pred_column, found both"):
+            tagkit.evaluate(gold, model=model, pred_column=1)
+    with pytest.raises(DataError, match=r"^expected either model or pred_column, found both"):
+        tagkit.analyse(dev, model=model, pred_column=1)
+
+
+def test_names_of_analyses_may_come_from_a_generator(folder: Path, model: Predictor) -> None:
+    names = ["errors", "measures"]
+    found = tagkit.analyse(folder / "dev.conll", model=model, analyses=(name for name in names))
+    assert set(found.to_dict()) == {*names}
 
 
 def test_a_model_in_the_place_of_a_file_is_refused_with_the_name_of_its_parameter(

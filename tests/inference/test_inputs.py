@@ -99,3 +99,12 @@ def test_a_text_that_is_one_sentence_has_its_classes_and_attention() -> None:
     tagged = as_tagged(text, [prediction])
     assert (tagged.labels, tagged.scores) == (("greet",), scores)
     assert [(token.tag, token.attention) for token in tagged.tokens] == [(None, 0.9), (None, 0.1)]
+
+
+def test_a_sentence_whose_parts_do_not_fit_is_refused() -> None:
+    for sentence, problem in (
+        (Sentence(("a", "b"), text="a b"), "a place in its text for each of 2 words, found 0"),
+        (Sentence((1, 2)), r"words, found \(1, 2\)"),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(DataError, match=f"^input: expected {problem}$"):
+            as_text(sentence, "multilingual", whole=False)

@@ -1,5 +1,7 @@
 """Language models as readers: which state each word has."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -11,6 +13,7 @@ from tagkit.models import contextual
 from tagkit.models.contextual import ContextualReader, LanguageReader
 from tagkit.models.language_network import Carried, LanguageModel
 from tagkit.models.text_scoring import units_of
+from tagkit.text.pairs import DELIMITER
 from tagkit.text.records import Sentence
 from tagkit.text.units import END
 from tagkit.training.contextual import CorpusUnits, TrainedReader
@@ -116,6 +119,25 @@ def test_a_word_without_a_unit_of_its_own_has_a_state(unit: str, direction: str)
     for sentence, states in zip(odd, reader.read(odd, CPU), strict=True):
         assert states.shape == (len(sentence), 7)
         assert np.isfinite(states).all()
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_a_model_of_characters_that_has_seen_tabs_reads_the_same_blanks(direction: str) -> None:
+    part, plain, model, vocabulary = reader_of("character", direction)
+    names = [*vocabulary.words[1:], DELIMITER]
+    damaged = {**part.vocabulary, "words": [END, *names]}
+    tabs = LanguageReader(replace(part, vocabulary=damaged), model)
+    for sentence in sentences():
+        assert tabs.reading(sentence.words) == plain.reading(sentence.words)
+
+
+def test_a_model_that_is_where_it_reads_is_not_moved(monkeypatch: pytest.MonkeyPatch) -> None:
+    # torch takes its cells apart to move them, and another thread may be reading with them.
+    _, reader, _, _ = reader_of()
+    expected = reader.read(sentences(), CPU)
+    monkeypatch.setattr(LanguageModel, "to", None)
+    for one, other in zip(reader.read(sentences(), CPU), expected, strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 def test_of_several_models_the_states_are_side_by_side() -> None:

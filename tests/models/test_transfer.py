@@ -414,6 +414,25 @@ def test_options_without_effect_in_the_old_model_are_refused(
     )
 
 
+@pytest.mark.slow
+def test_a_head_that_halts_and_one_that_does_not_are_said_to_be_new(tmp_path: Path) -> None:
+    (tmp_path / "train.txt").write_text("the cat sat\na cat sat on the mat\n" * 20)
+    files = {"data.train_file": f"{tmp_path}/train.txt", "data.dev_file": f"{tmp_path}/train.txt"}
+
+    def settings(name: str, *options: str) -> Config:
+        given = ["data.context=line", "encoder.hidden=5", "embeddings.word_dim=5",
+                 "train.max_epochs=1", f"output.dir={tmp_path / name}"]  # fmt: skip
+        return load_config(None, [*given, *options], {"task": "language-model", **files})
+
+    halts, plain = "head.halt=true", "head.halt=false"
+    for base, other in ((halts, plain), (plain, halts), (halts, halts)):
+        folder = train(settings("base", base), force=True).folder
+        started = prepared(settings("new", other, f"train.init_from={folder}")).started
+        kept = "embeddings, encoder and head from" if base == other else "embeddings, encoder from"
+        assert started.startswith(f"{kept} {folder}; new: ")
+        assert ("new: head, 0 words" in started) == (base != other)
+
+
 def test_a_model_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(BundleError, match="nowhere: no such folder"):
         prepared(further(tmp_path, Path("nowhere")))

@@ -2,15 +2,19 @@
 
 import inspect
 import math
+import re
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 import tiny
 
-from tagkit.training.callbacks import LOG, Epoch, Listener, Step, TrainLog
+from tagkit.config import Config
+from tagkit.errors import DataError
+from tagkit.training.callbacks import LOG, Epoch, Listener, Step, TrainLog, listener_of
 from tagkit.training.diagnosis.finding import Finding
-from tagkit.training.seeds import SeedListener
+from tagkit.training.seeds import SeedListener, train_seeds
 from tagkit.training.trainer import train
 from tagkit.wording import Message
 
@@ -129,3 +133,22 @@ def test_without_a_time_limit_it_is_infinite_and_the_log_has_every_path(tmp_path
     for name in ("train", "dev", "test"):
         assert f"{tmp_path / name}.conll: " in log
     assert f"  dev: {tmp_path}/dev.conll: 20 sentences, " in log
+
+
+@pytest.mark.parametrize(
+    ("listener", "stop", "problem"),
+    [
+        (Listener, None, "listener: expected an instance of Listener, found <class"),
+        (5, None, "listener: expected an instance of Listener, found 5"),
+        (None, 5, "stop: expected a threading.Event, found 5"),
+    ],
+)
+def test_what_is_no_listener_is_refused_before_anything_is_removed(
+    listener: Any, stop: Any, problem: str
+) -> None:
+    for command in (train, train_seeds):
+        with pytest.raises(DataError, match=rf"^{re.escape(problem)}"):
+            command(Config(), listener, force=True, stop=stop)
+    mine = Listener()
+    assert listener_of(mine, Listener, None) is mine
+    assert type(listener_of(None, Listener, threading.Event())) is Listener
