@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
+from tagkit.corpus.record_checks import check_sentence
 from tagkit.errors import DataError
 from tagkit.models.task import Task
 from tagkit.text.records import Sentence
-from tagkit.wording import clipped
+from tagkit.wording import clipped, plural
 
 
 def ignore(_: object) -> None:
@@ -47,6 +48,31 @@ def check_words(sentences: Sequence[Sentence]) -> None:
     """
     if not all(sentences):  # a Sentence without words is false, and has nothing to encode
         raise DataError("expected at least one word in each sentence, found a sentence of none")
+
+
+def check_stretches(
+    sentences: Sequence[Sentence], stretches: Sequence[Sequence[tuple[int, int]]]
+) -> None:
+    """Refuse sentences without tags, and stretches that are none of theirs.
+
+    Raises:
+        DataError: there is one.
+    """
+    if len(sentences) != len(stretches):
+        raise DataError(
+            f"stretches: expected some for each of {plural(len(sentences), 'sentence')}, found "
+            f"{len(stretches):,}"
+        )
+    for number, (sentence, places) in enumerate(zip(sentences, stretches, strict=True), 1):
+        check_sentence(sentence, f"sentence {number:,}")
+        if sentence.tags is None:
+            raise DataError(f"sentence {number:,}: expected tags, found none")
+        for start, end in places:
+            if not 0 <= start < end <= len(sentence):
+                raise DataError(
+                    f"sentence {number:,}: expected stretches of {plural(len(sentence), 'word')}, "
+                    f"found one from {start} to {end}"
+                )
 
 
 def check_function(name: str, value: Any) -> None:

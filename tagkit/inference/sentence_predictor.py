@@ -21,6 +21,7 @@ from tagkit.inference.arguments import (
     check_count,
     check_function,
     check_probability,
+    check_stretches,
     ignore,
 )
 from tagkit.inference.collection import without_collection
@@ -228,10 +229,12 @@ class SentencePredictor:
             A probability for each stretch; 0 where the model does not know a tag.
 
         Raises:
-            DataError: the model predicts no tags, or several columns of them.
+            DataError: the model predicts no tags, or several columns of them; a sentence has none,
+                or a stretch lies outside of it.
         """
         if not self.task.gives.tags or self.config.data.tag_columns:
             raise DataError("expected a model of one tag column")
+        check_stretches(sentences, stretches)
         check_count("batch_size", batch_size)
         context, found = self._context, dict[int, list[float]]()
         for indices, batch in self._batches.read(sentences, batch_size):

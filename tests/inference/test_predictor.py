@@ -472,3 +472,23 @@ def test_a_device_or_a_precision_that_there_is_not_is_refused(folder: Path) -> N
         tagkit.load(folder, device=3)  # type: ignore[arg-type]
     with pytest.raises(DeviceError, match=r"^precision 'fp8': expected fp32, bf16 or int8$"):
         tagkit.load(folder, device="cpu", precision="fp8")
+
+
+@pytest.mark.parametrize(
+    ("given", "stretches", "problem"),
+    [
+        (Sentence(("a", "b"), ("O", "O")), [[(1, 5)]],
+         "sentence 1: expected stretches of 2 words, found one from 1 to 5"),
+        (Sentence(("a", "b"), ("O", "O")), [[(1, 1)]],
+         "sentence 1: expected stretches of 2 words, found one from 1 to 1"),
+        (Sentence(("a", "b")), [[(0, 1)]], "sentence 1: expected tags, found none"),
+        (Sentence(("a", "b"), ("O",)), [[(0, 1)]],
+         "sentence 1: expected a tag for each of 2 words, found 1"),
+        (Sentence(("a",), ("O",)), [], "stretches: expected some for each of 1 sentence, found 0"),
+    ],
+)  # fmt: skip
+def test_stretches_that_a_sentence_does_not_have_are_refused(
+    predictor: Predictor, given: Sentence, stretches: list[list[tuple[int, int]]], problem: str
+) -> None:
+    with pytest.raises(DataError, match=f"^{problem}$"):
+        predictor.stretch_probabilities([given], stretches)
