@@ -7,7 +7,7 @@ from tagkit.wording import clipped, plural
 
 
 def check_item(item: Item, where: str) -> None:
-    """Refuse a record whose parts do not fit; as a reader makes it, it always does.
+    """Refuse a record whose parts do not fit together; those of a reader always do.
 
     Args:
         item: the record.
@@ -19,6 +19,8 @@ def check_item(item: Item, where: str) -> None:
     """
     if isinstance(item, Sentence):
         check_sentence(item, where)
+        if item.tags is not None:
+            _check_count("tag", len(item.tags), item, where)
         return
     for span in item.spans or ():
         if not 0 <= span.start < span.end <= len(item.text):
@@ -30,20 +32,19 @@ def check_item(item: Item, where: str) -> None:
 
 
 def check_sentence(sentence: Sentence, where: str) -> None:
-    """Refuse a sentence whose parts do not fit; arguments as of `check_item`.
+    """Refuse a sentence whose words cannot be read; arguments as of `check_item`.
 
     Raises:
-        DataError: words are no strings, or there is not one tag or place for each.
+        DataError: words are no strings, or there is not one place in the text for each.
     """
     words = sentence.words
     if not all(isinstance(word, str) for word in words):
         raise DataError(f"{where}: expected words, found {clipped(repr(words))}")
-    parts = {"tag": sentence.tags, "place in its text": sentence.places}
-    if sentence.text is None:
-        del parts["place in its text"]
-    for name, values in parts.items():
-        if values is not None and len(values) != len(words):
-            raise DataError(
-                f"{where}: expected a {name} for each of {plural(len(words), 'word')}, found "
-                f"{len(values):,}"
-            )
+    if sentence.text is not None:
+        _check_count("place in its text", len(sentence.places), sentence, where)
+
+
+def _check_count(what: str, found: int, sentence: Sentence, where: str) -> None:
+    if found != len(sentence):
+        words = plural(len(sentence), "word")
+        raise DataError(f"{where}: expected a {what} for each of {words}, found {found:,}")

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from tagkit.corpus.record_checks import check_sentence
+from tagkit.corpus.record_checks import check_item
 from tagkit.errors import DataError
 from tagkit.models.task import Task
 from tagkit.text.records import Sentence
@@ -64,7 +64,7 @@ def check_stretches(
             f"{len(stretches):,}"
         )
     for number, (sentence, places) in enumerate(zip(sentences, stretches, strict=True), 1):
-        check_sentence(sentence, f"sentence {number:,}")
+        check_item(sentence, f"sentence {number:,}")
         if sentence.tags is None:
             raise DataError(f"sentence {number:,}: expected tags, found none")
         for start, end in places:

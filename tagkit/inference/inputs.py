@@ -71,7 +71,7 @@ def words_of(item: Any) -> tuple[str, ...]:
         DataError: it is neither, or has no words or an empty one.
     """
     if isinstance(item, Sentence):
-        check_sentence(item, "input")
+        check_sentence(item, "input")  # not its tags, which no answer depends on
         words = item.words
     elif isinstance(item, _UNORDERED) or not isinstance(item, Iterable):
         raise _unexpected(item)

@@ -25,7 +25,7 @@ class CacheOptions:
 
     Attributes:
         window: steps that it reaches back, at least 1.
-        theta: how sharply it prefers the states most like the present one, at least 0.
+        theta: how sharply it prefers the states most like the present one, 0 to 1,000,000.
         share: lambda, its share of a probability, 0 to below 1.
     """
 

@@ -11,7 +11,7 @@ from tagkit.errors import DeviceError
 from tagkit.models.device import choose_device
 from tagkit.training.contextual import load_contextual
 from tagkit.training.run_identity import refuse_replaced
-from tagkit.training.setup import Resolved, resolve
+from tagkit.training.setup import resolve
 
 
 def device_of(config: Config) -> torch.device:
@@ -26,7 +26,7 @@ def device_of(config: Config) -> torch.device:
     return device
 
 
-def check_beforehand(config: Config) -> Resolved:
+def check_beforehand(config: Config) -> None:
     """Make sure that a training can begin: device, corpora, vectors and other models.
 
     Raises:
@@ -34,6 +34,4 @@ def check_beforehand(config: Config) -> Resolved:
     """
     refuse_replaced(config, resume=False)
     device_of(config)
-    resolved = resolve(config)
-    load_contextual(resolved.config, torch.device("cpu"))
-    return resolved
+    load_contextual(resolve(config).config, torch.device("cpu"))

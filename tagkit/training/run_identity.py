@@ -97,7 +97,7 @@ def refuse_replaced(config: Config, *, resume: bool) -> None:
         for path in named:
             if path and not is_pipe(path) and _is_inside(Path(path), output):
                 problem = f"{path} lies in {output}, which is replaced; name another ("
-                raise ConfigError(option, [Message(problem, OUTPUT, ")")])
+                raise ConfigError(Setting(option), [Message(problem, OUTPUT, ")")])
 
 
 def _is_inside(path: Path, folder: Path) -> bool:

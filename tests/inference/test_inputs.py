@@ -108,3 +108,9 @@ def test_a_sentence_whose_parts_do_not_fit_is_refused() -> None:
     ):
         with pytest.raises(DataError, match=f"^input: expected {problem}$"):
             as_text(sentence, "multilingual", whole=False)
+
+
+def test_no_answer_depends_on_the_tags_of_a_sentence() -> None:
+    tags = (None, (), ("O",), ("O", "O"))
+    found = [as_text(Sentence(("a", "b"), each), "multilingual", whole=False) for each in tags]
+    assert [words_of(text) for text in found] == [[("a", "b")]] * 4

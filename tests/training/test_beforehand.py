@@ -40,7 +40,7 @@ def settings(folder: Path, command: str, *overrides: str) -> Config:
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    """What is there, but the lock, the log of a search that is opened, and empty folders."""
+    """What is in the files there, by name."""
     return {
         str(path.relative_to(folder)): path.read_bytes()
         for path in sorted(folder.rglob("*"))
