@@ -7,7 +7,7 @@ another file), the kind of device and the number of processes.
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -81,23 +81,23 @@ def refuse_replaced(config: Config, *, resume: bool) -> None:
         ConfigError: there is one.
     """
     data, output = config.data, Path(config.output.dir)
-    paths = {
-        "train.init_from": (config.train.init_from,),
-        "embeddings.contextual": config.embeddings.contextual,
-    }
+    paths: list[tuple[Setting, Sequence[str]]] = [
+        (Setting("train.init_from"), (config.train.init_from,)),
+        (Setting("embeddings.contextual"), config.embeddings.contextual),
+    ]
     if not resume:
-        paths |= {
-            "data.train_file": (data.train_file,),
-            "data.dev_file": (data.dev_file,),
-            "data.test_file": (data.test_file,),
-            "data.weights": (data.weights,),
-            "embeddings.vectors": (config.embeddings.vectors,),
-        }
-    for option, named in paths.items():
+        paths += [
+            (Setting("data.train_file"), (data.train_file,)),
+            (Setting("data.dev_file"), (data.dev_file,)),
+            (Setting("data.test_file"), (data.test_file,)),
+            (Setting("data.weights"), (data.weights,)),
+            (Setting("embeddings.vectors"), (config.embeddings.vectors,)),
+        ]
+    for option, named in paths:
         for path in named:
             if path and not is_pipe(path) and _is_inside(Path(path), output):
                 problem = f"{path} lies in {output}, which is replaced; name another ("
-                raise ConfigError(Setting(option), [Message(problem, OUTPUT, ")")])
+                raise ConfigError(option, [Message(problem, OUTPUT, ")")])
 
 
 def _is_inside(path: Path, folder: Path) -> bool:
