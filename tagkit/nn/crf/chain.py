@@ -25,6 +25,11 @@ from tagkit.nn.padding import check_mask, zero_padding
 NEVER = -1e12
 # Viterbi adds up pairs of tags for as many tags at once as this many bytes hold: a part of a cache.
 _BYTES = 2**22
+# A GPU has caches of its own kind, and fewer launches count.
+_GPU_BYTES = 2**28
+# Pairs of tags of all sentences at a token from which on a GPU adds them up: one CPU takes longer
+# for them than the launches cost.
+_PAIRS_FOR_GPU = 2**16
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,18 +211,21 @@ def best_prefixes(chain: Chain) -> BestPrefixes:
     mask = chain.mask.cpu()
     # For each time, whether all sentences have a token there.
     whole = mask.all(0).tolist()
-    # On a GPU each of these small steps would cost a kernel launch, so all scores are copied to the
-    # CPU. In float64: sums over a long sentence would lose the digits in which two paths differ.
+    # On a GPU each step costs launches: where steps are small, all scores are copied to the CPU. In
+    # float64: sums over a long sentence would lose the digits in which two paths differ.
+    pairs = len(mask) * chain.transitions.numel()
+    device = chain.emissions.device if pairs >= _PAIRS_FOR_GPU else torch.device("cpu")
     emissions, transitions, start, end = (
-        part.detach().to("cpu", torch.float64)
+        part.detach().to(device, torch.float64)
         for part in (chain.emissions, chain.transitions, chain.start, chain.end)
     )
     # Tags first, sentences last: the maximum over `before` is found along whole rows.
     # (batch, time, tags) -> (time, tags, batch)
     scores = emissions.permute(1, 2, 0).clone(memory_format=torch.contiguous_format)
-    tags, batch = len(start), len(mask)
+    tags, batch, here = len(start), len(mask), mask.to(device)
     # (before, after, 1), which broadcasts over sentences; as many `after` at once as have room.
-    groups = torch.split(transitions.unsqueeze(2), max(1, _BYTES // (8 * tags * batch)), dim=1)
+    room = _BYTES if device.type == "cpu" else _GPU_BYTES
+    groups = torch.split(transitions.unsqueeze(2), max(1, room // (8 * tags * batch)), dim=1)
     # (before, group, batch), one array for all steps: allocating this size each time would be slow.
     ways = [emissions.new_empty(*groups[0].shape[:2], batch)] * (len(groups) - 1)
     ways.append(emissions.new_empty(*groups[-1].shape[:2], batch))
@@ -235,14 +243,14 @@ def best_prefixes(chain: Chain) -> BestPrefixes:
         ]
         row += best[0] if len(best) == 1 else torch.cat(best)
         if not whole[t]:  # on padding, where there may be a NaN, the score stays as it was
-            torch.where(mask[:, t], row, before, out=row)
+            torch.where(here[:, t], row, before, out=row)
         before = row
     return BestPrefixes(
         # (time, tags, batch) -> (time, batch, tags), and (before, after) -> (after, before): the
         # tags before come last, so that one sentence's candidates lie side by side.
-        scores.transpose(1, 2).contiguous().numpy(),
-        transitions.t().contiguous().numpy(),
-        end.numpy(),
+        scores.transpose(1, 2).contiguous().cpu().numpy(),
+        transitions.t().contiguous().cpu().numpy(),
+        end.cpu().numpy(),
         mask.numpy(),
         whole,
     )

@@ -2,13 +2,17 @@
 
 One step for each token would be several kernel launches for each token. A product of matrices, one
 for each step, is taken in pairs, pairs of pairs, and so on: as many launches as the length has
-binary digits (Blelloch 1990; Rush 2020 for chains of tags). The matrices hold tags x tags numbers
-for each token: where those of the batch are more than `_BYTES`, a stretch of tokens is computed
-after the other, and computed again for its gradient.
+binary digits (Blelloch 1990; Rush 2020 for chains of tags). Numbers are exponentials of scores, and
+what is the largest is taken out of each product, whose logarithm is added in the end (Rabiner 1989,
+section V.A, does so for each token).
+
+The matrices hold tags x tags numbers for each token: where those of the batch are more than
+`_BYTES`, a stretch of tokens is computed after the other, and computed again for its gradient.
+Where there is too much to multiply, steps are taken in turn.
 """
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from tagkit.nn.crf.chain import NEVER, Chain
@@ -18,6 +22,9 @@ from tagkit.nn.padding import zero_padding
 _BYTES = 2**28
 # A stretch of fewer steps would be launched as often as single steps, which need no matrices.
 _FEWEST = 8
+# Products of pairs of matrices, tags^3 multiplications for each token, at most. Steps in turn need
+# tags^2; GPUs for games multiply numbers of 64 bits thirty times as slowly as others.
+_MULTIPLICATIONS = 2**29
 # Below this a sum of exponentials is that of forbidden paths.
 _NOTHING = 1e-300
 
@@ -30,68 +37,121 @@ def tree_partition(chain: Chain) -> Tensor:
     """
     chain.check()
     emissions = zero_padding(chain.emissions.double(), chain.mask)
-    transitions, start, end = (
-        part.double().clamp(min=NEVER) for part in (chain.transitions, chain.start, chain.end)
-    )
-    batch, time, tags = emissions.shape
-    alpha = start + emissions[:, 0]  # (batch, tags) at the first token
-    emissions, mask = emissions[:, 1:], chain.mask[:, 1:]
-    # How many steps' matrices there is room for; an even number, as an odd one gets a partner.
-    stretch = _BYTES // (8 * batch * tags * tags) // 2 * 2
-    if time - 1 <= stretch:
-        alpha = _in_pairs(alpha, transitions, emissions, mask)
-    elif stretch < _FEWEST:
-        alpha = _in_turn(alpha, transitions, emissions, mask)
-    else:
-        for scores, here in zip(
-            torch.split(emissions, stretch, dim=1), torch.split(mask, stretch, dim=1), strict=True
+    steps, of_step = _factors(chain.transitions.double(), (0, 1))
+    # At the first token, the score of beginning with a tag included: (batch, tags), (batch, 1)
+    alpha, of_first = _factors(chain.start.double() + emissions[:, 0], (1,))
+    end, of_end = _factors(chain.end.double(), (0,))
+    # (batch, steps, tags), (batch, steps, 1), and (batch, steps)
+    factors, of_tokens = _factors(emissions[:, 1:], (2,))
+    mask = chain.mask[:, 1:]
+    # What was taken out of padding is 0, as its scores are: (batch,)
+    log_scale = of_first[:, 0] + of_tokens.sum((1, 2)) + mask.sum(1) * of_step[0, 0] + of_end[0]
+
+    batch, time, tags = factors.shape
+    room = _BYTES // (8 * batch * tags * tags)  # steps whose matrices fit
+    if _padded(time) * batch * tags**3 > _MULTIPLICATIONS or room < min(_FEWEST, time):
+        alpha, scale = _in_turn(alpha, steps, factors, mask)
+        log_scale = log_scale + scale
+    elif time:
+        stretch = min(_padded(time), 1 << (room.bit_length() - 1))
+        for parts in zip(
+            torch.split(factors, stretch, 1), torch.split(mask, stretch, 1), strict=True
         ):
-            alpha = checkpoint(_in_pairs, alpha, transitions, scores, here, use_reentrant=False)
-    # (batch, tags) + (tags,), then sum out the last tag -> (batch,)
-    return torch.logsumexp(alpha + end, dim=1).to(chain.emissions.dtype)
+            if stretch < time:
+                alpha, scale = checkpoint(_in_pairs, alpha, steps, *parts, use_reentrant=False)
+            else:
+                alpha, scale = _in_pairs(alpha, steps, *parts)
+            log_scale = log_scale + scale
+    # (batch, tags) @ (tags,): the last tag is summed out -> (batch,)
+    total = (alpha @ end).clamp(min=_NOTHING).log() + log_scale
+    return total.to(chain.emissions.dtype)
 
 
-def _in_pairs(alpha: Tensor, transitions: Tensor, emissions: Tensor, mask: Tensor) -> Tensor:
-    """(batch, tags) alpha after the steps to (batch, steps, tags) emissions."""
-    batch, time, tags = emissions.shape
-    if not time:
-        return alpha
-    # (before, after) + (batch, steps, 1, after) -> (batch, steps, before, after), a matrix for each
-    # step. On padding it is the identity: log 1 on the diagonal, else log 0.
-    steps = transitions + emissions.unsqueeze(2)
-    still = torch.full_like(transitions, NEVER).fill_diagonal_(0)
-    steps = torch.where(mask[:, :, None, None], steps, still)
-    while steps.shape[1] > 1:
-        if steps.shape[1] % 2:  # an odd number: the identity is the last one's partner
-            last = still.expand(batch, 1, tags, tags)
-            steps = torch.cat((steps, last), dim=1)
-        # (batch, pairs, before, between) x (batch, pairs, between, after): halves the steps
-        steps = _log_product(steps[:, 0::2], steps[:, 1::2])
-    # (batch, before, 1) + (batch, before, after) -> sum out `before`: (batch, after)
-    return torch.logsumexp(alpha.unsqueeze(2) + steps[:, 0], dim=1)
+def _factors(scores: Tensor, dims: tuple[int, ...]) -> tuple[Tensor, Tensor]:
+    """Exponentials of scores, and the largest score along `dims`, which was taken out of them.
+
+    It is detached: it is put back in the end, so that it has no gradient of its own.
+    """
+    # Not minus infinity, which less itself would be NaN.
+    largest = scores.detach().amax(dims, keepdim=True).clamp(min=NEVER)
+    return (scores - largest).exp(), largest
 
 
-def _in_turn(alpha: Tensor, transitions: Tensor, emissions: Tensor, mask: Tensor) -> Tensor:
+def _padded(steps: int) -> int:
+    """The next power of two: so many steps are pairs of pairs throughout."""
+    return 1 << max(0, steps - 1).bit_length()
+
+
+def _in_pairs(alpha: Tensor, steps: Tensor, factors: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+    """Alpha after the steps to some tokens.
+
+    Args:
+        alpha: (batch, tags) before them.
+        steps: (before, after).
+        factors: (batch, time, tags).
+        mask: (batch, time) bool.
+
+    Returns:
+        (batch, tags), and (batch,) log of what was taken out.
+    """
+    batch, time, tags = factors.shape
+    padded = _padded(time)
+    factors = _halving_order(nn.functional.pad(factors, (0, 0, 0, padded - time)))
+    mask = _halving_order(nn.functional.pad(mask, (0, padded - time)))
+    # (before, after) x (padded, batch, 1, after) -> (padded, batch, before, after), a matrix for
+    # each step; on padding the identity.
+    still = torch.eye(tags, dtype=steps.dtype, device=steps.device)
+    products = torch.where(mask[:, :, None, None], steps * factors.unsqueeze(2), still)
+    products = products.flatten(0, 1)  # (padded x batch, before, after)
+    taken_out = []
+    while len(products) > batch:
+        # (pairs x batch, before, between) x (pairs x batch, between, after): halves the steps
+        products, largest = _scaled(torch.bmm(*products.chunk(2)), (1, 2))
+        taken_out.append(largest.view(-1, batch))
+    # (batch, 1, before) x (batch, before, after) -> (batch, after)
+    alpha, largest = _scaled(torch.bmm(alpha.unsqueeze(1), products).squeeze(1), (1,))
+    return alpha, torch.cat([*taken_out, largest.view(1, batch)]).log().sum(0)
+
+
+def _halving_order(sequences: Tensor) -> Tensor:
+    """Time first, in the order in which each half holds the partners of the other, again and again.
+
+    Of eight tokens that is 0 4 2 6 1 5 3 7, their binary digits in reverse: 0 and 1 are partners,
+    2 and 3, and so on; then the pairs 0 1 and 2 3. Halves lie in one piece of memory, which tokens
+    of even and of odd number would not.
+
+    Args:
+        sequences: (batch, time, ...), time a power of two.
+
+    Returns:
+        (time, batch, ...).
+    """
+    batch, time, *rest = sequences.shape
+    digits = time.bit_length() - 1
+    # (batch, time, ...) -> (batch, 2, 2, ..., ...), an axis for each binary digit, highest first
+    apart = sequences.reshape(batch, *[2] * digits, *rest)
+    order = (*range(digits, 0, -1), 0, *range(digits + 1, apart.dim()))
+    return apart.permute(order).reshape(time, batch, *rest)
+
+
+def _in_turn(alpha: Tensor, steps: Tensor, factors: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
     """As `_in_pairs`, a step after the other: each is one product of alphas and one matrix."""
-    highest = transitions.detach().max()
-    probs = (transitions - highest).exp()  # (before, after)
-    for scores, here in zip(emissions.unbind(1), mask.unbind(1), strict=True):
-        # As in `_log_product`: (batch, before) @ (before, after) -> (batch, after)
-        largest = alpha.detach().amax(1, keepdim=True)
-        product = (alpha - largest).exp() @ probs
-        stepped = product.clamp(min=_NOTHING).log() + (largest + highest) + scores
-        alpha = torch.where(here.unsqueeze(1), stepped, alpha)
-    return alpha
+    alphas, taken_out = [alpha], [alpha.new_ones(len(alpha), 1)]
+    for here in factors.unbind(1):
+        # (batch, before) @ (before, after) -> (batch, after). Padding is read too, and left out
+        # below: choosing at each step would be one launch more.
+        alpha, largest = _scaled(alpha @ steps * here, (1,))
+        alphas.append(alpha)
+        taken_out.append(largest)
+    last = mask.sum(1)  # (batch,) number of the last token's step; 0 where there is none
+    # (time, batch, tags) at each sentence's own time -> (batch, tags)
+    rows = torch.arange(len(last), device=last.device)
+    alpha = torch.stack(alphas)[last, rows]
+    log_scales = torch.cat(taken_out[1:] or [taken_out[0][:, :0]], 1).log()  # (batch, steps)
+    return alpha, log_scales.masked_fill(~mask, 0).sum(1)
 
 
-def _log_product(left: Tensor, right: Tensor) -> Tensor:
-    """Log of the product of matrices whose logs are given, the largest of each row taken out."""
-    # (batch, pairs, before, 1) and (batch, pairs, 1, 1): the largest of each row on the left, of
-    # each whole matrix on the right, since the product sums over its rows. Detached: what is taken
-    # out is put back, so that it has no gradient of its own.
-    of_left = left.detach().amax(3, keepdim=True)
-    of_right = right.detach().amax((2, 3), keepdim=True)
-    # logsumexp over `between` as one matrix product: exp, multiply, log (Rush 2020).
-    product = torch.matmul((left - of_left).exp(), (right - of_right).exp())
-    # The logarithm of 0 would be minus infinity, and its gradient NaN.
-    return product.clamp(min=_NOTHING).log() + of_left + of_right
+def _scaled(products: Tensor, dims: tuple[int, ...]) -> tuple[Tensor, Tensor]:
+    """Divided by the largest number along `dims`, and that number, detached."""
+    largest = products.detach().amax(dims, keepdim=True).clamp(min=_NOTHING)
+    return products / largest, largest

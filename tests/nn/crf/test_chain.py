@@ -417,6 +417,21 @@ def test_a_gpu_gives_the_numbers_of_a_cpu(forbid: float) -> None:
     assert torch.equal(viterbi(there)[0].cpu(), viterbi(chain)[0])
 
 
+@pytest.mark.cuda
+def test_a_gpu_finds_the_path_of_a_cpu_among_many_tags(monkeypatch: pytest.MonkeyPatch) -> None:
+    chain = random_chain([9, 4, 1, 9], 40, seed=3, forbid=0.3)
+    there = Chain(*(part.cuda() for part in (chain.emissions, chain.transitions, chain.start,
+                                             chain.end, chain.mask)))  # fmt: skip
+    path, total = viterbi(chain)
+    # Steps so small are those of the CPU; then of the GPU, all tags at once and some.
+    for pairs, room in ((2**16, 2**28), (1, 2**28), (1, 8 * 4 * 40 * 7)):
+        monkeypatch.setattr(chain_module, "_PAIRS_FOR_GPU", pairs)
+        monkeypatch.setattr(chain_module, "_GPU_BYTES", room)
+        found, found_total = viterbi(there)
+        assert torch.equal(found.cpu(), path)
+        assert torch.equal(found_total.cpu(), total)
+
+
 def test_the_best_path_is_the_same_for_any_number_of_tags_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

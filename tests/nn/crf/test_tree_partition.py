@@ -101,6 +101,42 @@ def test_where_few_matrices_have_room_none_is_made(monkeypatch: pytest.MonkeyPat
         torch.testing.assert_close(one.nan_to_num(0), other.nan_to_num(0))
 
 
+def test_where_there_is_too_much_to_multiply_steps_are_taken_in_turn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    chain = drawn(4, [TIME, 41, 1], TAGS, 0.2, 1.0)
+    expected = value_and_gradients(log_partition, chain)
+    # 59 steps have 64 matrices with their padding.
+    monkeypatch.setattr(module, "_MULTIPLICATIONS", 64 * BATCH * TAGS**3 - 1)
+    monkeypatch.setattr(module, "_in_pairs", None)
+    found = value_and_gradients(tree_partition, chain)
+    for one, other in zip(found, expected, strict=True):
+        torch.testing.assert_close(one.nan_to_num(0), other.nan_to_num(0))
+
+
+@pytest.mark.parametrize("multiplications", [0, 2**29])
+def test_sentences_of_one_token_and_one_without_a_path_have_finite_gradients(
+    multiplications: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_MULTIPLICATIONS", multiplications)
+    single = drawn(5, [1, 1], 3, 0.0, 1.0)
+    for one, other in zip(
+        value_and_gradients(tree_partition, single),
+        value_and_gradients(log_partition, single),
+        strict=True,
+    ):
+        torch.testing.assert_close(one, other)
+    never = torch.full((3, 3), -torch.inf).double()
+    longer = drawn(6, [4, 1], 3, 0.0, 1.0)
+    dead = Chain(longer.emissions, never, longer.start, longer.end, longer.mask)
+    total, *gradients = value_and_gradients(tree_partition, dead)
+    assert float(total[0].detach()) < -600
+    assert float(total[1].detach()) == pytest.approx(
+        float(log_partition(dead)[1].detach()), abs=1e-9
+    )
+    assert all(bool(gradient.isfinite().all()) for gradient in gradients)
+
+
 @pytest.mark.cuda
 def test_a_gpu_gives_the_sum_and_the_gradient_of_a_cpu() -> None:
     chain = drawn(1, [30, 7, 1], 5, 0.2, 2.0)
