@@ -18,7 +18,8 @@ if not torch.cuda.is_available():
 print(torch.cuda.get_device_name(), "torch", torch.__version__, "CUDA", torch.version.cuda)
 PY
 status=0
-timeout 240 pytest -n 0 -m cuda -q -rs 2>&1 | tee "$results/tests.txt" || status=1
+# Four at once: most of their time goes into launches, and into starting.
+timeout 240 pytest -n 4 --dist load -m cuda -q -rs 2>&1 | tee "$results/tests.txt" || status=1
 timeout 330 python benchmarks/gpu.py --device cuda -o "$results/figures.jsonl" \
   | tee "$results/figures.md" || status=1
 exit $status

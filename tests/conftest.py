@@ -1,5 +1,6 @@
 """What all tests share."""
 
+import functools
 import os
 import signal
 import stat
@@ -46,6 +47,22 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
         return (yield)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[object]:
+    """All other tests have none: they say what a CPU computes, to the bit."""
+    if item.get_closest_marker("cuda") or not has_gpu():
+        return (yield)
+    import torch
+
+    # Around the fixtures too, some of which train a model for a whole file of tests.
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(torch.cuda, "is_available", lambda: False)
+        patch.setattr(torch.cuda, "device_count", lambda: 0)
+        patch.setenv("CUDA_VISIBLE_DEVICES", "")  # of the processes that they start
+        return (yield)
+
+
+@functools.cache
 def has_gpu() -> bool:
     """Whether torch can use a GPU."""
     import torch  # not above: most tests need no torch

@@ -7,6 +7,7 @@ of a file. Lines have neither their line feed nor the CR of files from Windows.
 import gzip
 import os
 import tempfile
+import weakref
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
@@ -156,7 +157,10 @@ class TextLines:
         They share a file, which is open as long as the lines are wanted: a file each would exceed
         the limit of open files (often 1,024).
         """
-        return tempfile.NamedTemporaryFile(prefix="tagkit-")
+        file = tempfile.NamedTemporaryFile(prefix="tagkit-")
+        # By itself it might be collected before its owner closes it, which Python warns of.
+        weakref.finalize(self, file.close)
+        return file
 
     def _indexed(
         self,

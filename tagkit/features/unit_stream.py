@@ -118,8 +118,8 @@ class UnitStream:
     def batch(self, indices: Sequence[int] | Ids) -> Batch:
         """The examples at `indices`, in that order.
 
-        Targets: "units" (batch, time) as numbers from 0 on; "streams" (batch, 2) where examples
-        continue others; "counted" (batch, time) bool where not all units count.
+        Targets: "units" (batch, time) as numbers from 0 on; "places" (units,) of those that count,
+        in the batch laid out flat; "streams" (batch, 2) where examples continue others.
         """
         chosen = np.asarray(indices)
         starts, lengths = self.starts[chosen], self.lengths[chosen]
@@ -139,9 +139,11 @@ class UnitStream:
         targets = {"units": torch.from_numpy(units)}
         if self.streams is not None:
             targets["streams"] = torch.from_numpy(self.streams[chosen])
+        counted = filled
         if self.delimiter is not None:
-            begun = np.maximum.accumulate(read == self.delimiter, axis=1)
-            targets["counted"] = torch.from_numpy(begun & filled)
+            counted = filled & np.maximum.accumulate(read == self.delimiter, axis=1)
+        # Found here: a GPU would have to be waited for to tell how many there are.
+        targets["places"] = torch.from_numpy(np.flatnonzero(counted))
         return Batch(words, Tokens(places_of, torch.from_numpy(filled), ()), targets)
 
 

@@ -36,7 +36,8 @@ def load(path: str | Path, device: str = "auto", precision: str = "fp32") -> "Pr
     Args:
         path: folder of the model, or of the training run that wrote it.
         device: "auto", "cpu", "cuda" or "cuda:N"; it need not be the one of training.
-        precision: of the encoder's recurrent products: "fp32", or, on a CPU, "bf16" or "int8".
+        precision: of the encoder's recurrent products: "fp32", or, on a CPU, "bf16" or "int8", for
+            which "auto" is the CPU.
 
     Raises:
         BundleError: the folder holds no complete model, or one of a newer format.
@@ -45,7 +46,8 @@ def load(path: str | Path, device: str = "auto", precision: str = "fp32") -> "Pr
     if not isinstance(path, str | Path):
         raise BundleError(f"path: expected that of a model's folder, found {clipped(repr(path))}")
     bundle = load_bundle(Path(path))
-    chosen = choose_device(device)
+    lower = device == "auto" and precision != "fp32"
+    chosen = choose_device("cpu" if lower else device)
     return Predictor(
         bundle.model,
         bundle.vocabulary,

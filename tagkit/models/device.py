@@ -15,6 +15,8 @@ from tagkit.wording import clipped
 def choose_device(name: str) -> torch.device:
     """The device of this name; for "auto" the GPU if there is one.
 
+    On a GPU recurrent products have 32 bits from then on, in all of this process.
+
     Raises:
         DeviceError: there is no device of this name.
     """
@@ -31,6 +33,9 @@ def choose_device(name: str) -> torch.device:
         # Without an index torch uses its current device, the first one.
         if device.index is not None and device.index >= count:
             raise DeviceError(f"device {name}: {_gpus(count)}")
+        # By default torch lets cuDNN round the inputs of recurrent products to 10 bits (TF32), with
+        # which a GPU's tags are not always those of a CPU, and fp32 is not what it says.
+        torch.backends.cudnn.allow_tf32 = False
     return device
 
 

@@ -87,9 +87,10 @@ class LanguageModel(Model):
         # In mixed precision too: sums over all units need all digits.
         with torch.autocast(states.device.type, enabled=False):
             # (batch, time, hidden) -> (units, hidden), without padding and what does not count
-            counted = batch.targets.get("counted", mask)
-            wanted = batch.target("units")[counted]
-            total, count = self.head.loss(full_precision(states)[counted], wanted, self._table())
+            places = batch.target("places")
+            counted = full_precision(states).flatten(0, 1).index_select(0, places)
+            wanted = batch.target("units").flatten().index_select(0, places)
+            total, count = self.head.loss(counted, wanted, self._table())
         return self._regularised(total, penalties, topmost, states, mask), count
 
     def read_on(self, units: Tensor, carried: Carried | None) -> tuple[Tensor, Carried]:

@@ -110,8 +110,9 @@ def pair_figures(model: LanguageModel, ids: UnitIds, vocabulary: Vocabulary) -> 
     for indices in batches_in_order(pairs.lengths, BATCH_SIZE, BATCH_TOKENS):
         batch = pairs.batch(indices).to(device)
         states, _ = model.read_on(batch.words.word_ids[batch.tokens.rows] - FIRST_ROW, None)
-        counted = batch.target("counted")
-        states, wanted = states[counted], batch.target("units")[counted]
+        places, numbers = batch.target("places"), batch.target("units")
+        # (batch, time, hidden) -> (units, hidden), those of continuations
+        states, wanted = states.flatten(0, 1)[places], numbers.flatten()[places]
         nats -= float(model.log_prob_of(states, wanted).sum(dtype=torch.float64))
         units += len(wanted)
         unknown += int((wanted == 0).sum())
@@ -121,9 +122,9 @@ def pair_figures(model: LanguageModel, ids: UnitIds, vocabulary: Vocabulary) -> 
                 for part in torch.split(states, _CHOSEN_AT_ONCE)
             ]
         )
-        wrong = torch.zeros_like(counted)
-        wrong[counted] = best != wanted
-        exact += int((~wrong.any(1)).sum())
+        wrong = torch.zeros(numbers.numel(), dtype=torch.bool, device=device)
+        wrong[places] = best != wanted
+        exact += int((~wrong.view(numbers.shape).any(1)).sum())
     return PairFigures(nats=nats, units=units, unknown=unknown, exact=exact, pairs=len(pairs))
 
 

@@ -3,7 +3,8 @@
 import pytest
 import torch
 
-from tagkit.features.batch import Batch, Tokens, Words
+from tagkit.features import batch as module
+from tagkit.features.batch import Batch, Tokens, Words, joined
 
 
 def a_batch() -> Batch:
@@ -35,6 +36,32 @@ def test_every_tensor_of_a_batch_goes_to_another_device() -> None:
     assert all(tensor.is_meta for tensor in tensors(moved))
     assert [t.shape for t in tensors(moved)] == [t.shape for t in tensors(batch)]
     assert batch.to(torch.device("cpu")) is batch
+
+
+def test_groups_of_words_are_joined_in_order_as_far_as_there_is_room(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    groups = [
+        torch.tensor([[2], [3]]),
+        torch.tensor([[4, 5, 0], [6, 7, 8]]),
+        torch.tensor([[9] * 4]),
+    ]
+    (whole,) = joined(groups)
+    assert whole.tolist() == [[2, 0, 0, 0], [3, 0, 0, 0], [4, 5, 0, 0], [6, 7, 8, 0], [9, 9, 9, 9]]
+    monkeypatch.setattr(module, "_JOINED_CHARS", 12)  # the first two, with their padding
+    first, second = joined(groups)
+    assert first.tolist() == [[2, 0, 0], [3, 0, 0], [4, 5, 0], [6, 7, 8]]
+    assert second is groups[2]
+    monkeypatch.setattr(module, "_JOINED_CHARS", 1)  # no group is cut
+    assert all(one is other for one, other in zip(joined(groups), groups, strict=True))
+    assert joined([]) == ()
+
+
+def test_groups_are_joined_on_their_way_to_a_gpu() -> None:
+    words = Words(torch.tensor([3, 2]), torch.tensor([0, 1]),
+                  (torch.tensor([[2]]), torch.tensor([[3, 4]])), torch.zeros(2, 0))  # fmt: skip
+    assert [group.shape for group in words.to(torch.device("meta")).char_ids] == [(2, 2)]
+    assert len(words.to(torch.device("cpu")).char_ids) == 2
 
 
 def test_a_target_that_a_batch_lacks_is_named() -> None:

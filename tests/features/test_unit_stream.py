@@ -74,6 +74,9 @@ def test_independent_lines_are_examples_that_begin_after_an_end(lines: list[list
         real = batch.tokens.mask[row]
         assert batch.words.word_ids[batch.tokens.rows][row][real].tolist() == [2, *units]
         assert (batch.target("units")[row][real] + UNKNOWN_ID).tolist() == [*units, 2]
+    # All of them count, and padding does not.
+    places = batch.target("places")
+    assert places.tolist() == batch.tokens.mask.flatten().nonzero().flatten().tolist()
 
 
 @given(st.lists(st.tuples(st.text("ac"), st.text("ab?")), min_size=1, max_size=9), st.randoms())
@@ -85,10 +88,13 @@ def test_of_pairs_the_units_after_the_delimiter_count_and_the_end(
     assert found.target_count == sum(len(after) + 1 for _, after in pairs)
     rows = order.sample(range(len(pairs)), len(pairs))
     batch = found.batch(rows)
-    for row, pair in enumerate(rows):
-        wanted = batch.target("units")[row][batch.target("counted")[row]] + UNKNOWN_ID
-        assert wanted.tolist() == [*(ids.get(unit, UNKNOWN_ID) for unit in pairs[pair][1]), 2]
-    assert int(batch.target("counted").sum()) == found.target_count
+    wanted = batch.target("units").flatten()[batch.target("places")] + UNKNOWN_ID
+    assert wanted.tolist() == [
+        number
+        for pair in rows
+        for number in [*(ids.get(unit, UNKNOWN_ID) for unit in pairs[pair][1]), 2]
+    ]
+    assert len(batch.target("places")) == found.target_count
 
 
 def test_places_are_found_part_by_part_in_constant_memory(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -196,6 +196,14 @@ def test_a_precision_that_a_gpu_does_not_have_is_refused_before_the_model_is_mov
         Predictor(*parts, torch.device("cuda"), precision="int8")
 
 
+def test_beside_a_gpu_auto_is_the_cpu_where_the_precision_is_one_of_its_own(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    assert tagkit.load(folder, precision="bf16").device.type == "cpu"
+
+
 def test_a_cell_without_cached_inference_is_read_by_its_network_in_fp32_alone(
     predictor: Predictor, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -39,6 +39,15 @@ def test_auto_is_the_gpu_if_there_is_one(
     assert choose_device(name) == torch.device(expected)
 
 
+def test_on_a_gpu_recurrent_products_have_32_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    gpus(monkeypatch, 1)
+    monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", True)
+    choose_device("cpu")
+    assert torch.backends.cudnn.allow_tf32
+    choose_device("auto")
+    assert not torch.backends.cudnn.allow_tf32
+
+
 @pytest.mark.parametrize(
     ("name", "count", "problem"),
     [

@@ -165,16 +165,18 @@ def path_score(chain: Chain, tag_ids: Tensor) -> Tensor:
     mask = chain.mask
     # (batch, time, tags) at (batch, time, 1) -> (batch, time)
     emitted = chain.emissions.gather(2, tag_ids.unsqueeze(2)).squeeze(2)
-    # (tags, tags) at pairs of neighbours -> (batch, time - 1)
-    stepped = chain.transitions[tag_ids[:, :-1], tag_ids[:, 1:]]
+    # (tags, tags) at pairs of neighbours -> (batch, time - 1). `gather` and not an index, whose
+    # gradient a GPU sorts: that took a third of the time of a CRF's loss.
+    pairs = tag_ids[:, :-1] * chain.transitions.shape[1] + tag_ids[:, 1:]
+    stepped = chain.transitions.flatten().gather(0, pairs.flatten()).view(pairs.shape)
     # Right padding: the last token is at length - 1. -> (batch,)
     last = tag_ids.gather(1, mask.sum(1, keepdim=True) - 1).squeeze(1)
     # The equation at the top of the module, term by term: start, emissions, transitions, end.
     return (
-        chain.start[tag_ids[:, 0]]
+        chain.start.gather(0, tag_ids[:, 0])
         + emitted.masked_fill(~mask, 0).sum(1)
         + stepped.masked_fill(~mask[:, 1:], 0).sum(1)
-        + chain.end[last]
+        + chain.end.gather(0, last)
     )
 
 

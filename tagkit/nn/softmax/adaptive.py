@@ -102,7 +102,7 @@ class AdaptiveSoftmax(UnitSoftmax):
                 total = total + cross_entropy(
                     *self._tail(number, states[rows], table), targets[rows] - first
                 )
-        return total, torch.tensor(len(targets), device=states.device)
+        return total, torch.tensor(len(targets))
 
     def log_probs(self, states: Tensor, table: Tensor | None = None) -> Tensor:
         """As described in `UnitSoftmax`."""

@@ -36,7 +36,7 @@ class FullSoftmax(UnitSoftmax):
         """As described in `UnitSoftmax`."""
         vectors = own_or_table(self.weight, table)
         total = cross_entropy(self.project(states), vectors, self.bias, targets)
-        return total, torch.tensor(len(targets), device=states.device)
+        return total, torch.tensor(len(targets))
 
     def log_probs(self, states: Tensor, table: Tensor | None = None) -> Tensor:
         """As described in `UnitSoftmax`."""

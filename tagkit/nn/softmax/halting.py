@@ -36,7 +36,7 @@ class HaltingSoftmax(UnitSoftmax):
         goes_on = targets != self.end
         total, _ = self.inner.loss(states[goes_on], self._others(targets[goes_on]), self._of(table))
         decided = self._decision(states, ~goes_on).sum()
-        return total - decided, torch.tensor(len(targets), device=states.device)
+        return total - decided, torch.tensor(len(targets))
 
     def log_probs(self, states: Tensor, table: Tensor | None = None) -> Tensor:
         """As described in `UnitSoftmax`, given that there is a next unit: minus infinity at `end`.

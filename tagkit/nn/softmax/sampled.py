@@ -82,7 +82,7 @@ class SampledSoftmax(FullSoftmax):
                 total = total + checkpoint(
                     _nats, *given, use_reentrant=False, preserve_rng_state=False
                 )
-        return total.to(states.dtype), torch.tensor(len(targets), device=states.device)
+        return total.to(states.dtype), torch.tensor(len(targets))
 
 
 def _nats(

@@ -206,7 +206,7 @@ def test_a_dash_is_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_source_knows_how_many_bytes_of_the_file_it_has_read(
     tmp_path: Path, is_packed: bool
 ) -> None:
-    content = "".join(f"{number * 7919} a line\n" for number in range(20_000)).encode()
+    content = "".join(f"{number * 7919} a line\n" for number in range(60_000)).encode()
     path = tmp_path / "x"
     path.write_bytes(gzip.compress(content) if is_packed else content)
     source, size = Source(str(path), "utf-8"), path.stat().st_size
