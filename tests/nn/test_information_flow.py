@@ -206,11 +206,12 @@ def test_two_threads_give_the_same_bits_as_one() -> None:
 
 def test_outside_of_the_context_nothing_is_watched() -> None:
     network, inputs = layer("elman"), drawn(3, TIME, INPUTS).float()
-    nodes, names = [network(inputs, MASK).grad_fn], set()
+    states = network(inputs, MASK)  # with which the nodes of its graph live
+    nodes, names = [states.grad_fn], set()
     while nodes:
         node = nodes.pop()
         if node is not None:
-            names.add(type(node).__name__)
+            names.add(node.name())
             nodes += [before for before, _ in node.next_functions]
     assert len(names) > 3
     assert "_WatchedBackward" not in names

@@ -248,6 +248,7 @@ def pretended_gpu() -> Iterator[None]:
         "set_rng_state": lambda state, device=None: torch.set_rng_state(state),
         "empty_cache": lambda: None,
         "synchronize": lambda device=None: None,
+        "is_current_stream_capturing": lambda: False,
         "_lazy_init": lambda: None,
     }
     with pytest.MonkeyPatch.context() as patch:
