@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from tagkit.config.option import BY_GRADIENT, LABELS, TEXT, Needs, Option, Section
+from tagkit.config.option import BY_GRADIENT, LABELS, TAGS, TEXT, Needs, Option, Section
 from tagkit.config.values import (
     Auto,
     CharCell,
@@ -14,6 +14,8 @@ from tagkit.config.values import (
 
 _WITH_CHARACTERS = Needs("embeddings.char_cell", but=("none",))
 _WITH_VECTORS = Needs("embeddings.vectors", but=("",))
+# Of byte pairs none is rare and none is unknown. Taggers read them beside their words.
+_OF_RARE_WORDS = Needs("data.unit", but=("bpe",), exempt=TAGS)
 
 
 class EmbeddingsConfig(Section):
@@ -52,12 +54,18 @@ class EmbeddingsConfig(Section):
     ] = True
     # Not inherited: it decides which words are added, not what the words that are there mean.
     min_count: Annotated[
-        int, Field(ge=1), Option("Minimum frequency of a word; rarer ones are unknown.")
+        int,
+        Field(ge=1),
+        Option("Minimum frequency of a word; rarer ones are unknown.", needs=_OF_RARE_WORDS),
     ] = 1
     # A word that is seen once is a fair example of one never seen (Lample et al. 2016).
     singleton_dropout: Annotated[
         Probability,
-        Option("Probability that a word seen once is replaced by the unknown word.", tasks=LABELS),
+        Option(
+            "Probability that a word seen once is replaced by the unknown word.",
+            tasks=LABELS,
+            needs=_OF_RARE_WORDS,
+        ),
     ] = 0.5
     # Gal and Ghahramani 2016. Characters and affixes of the word are kept.
     dropout: Annotated[
