@@ -33,8 +33,8 @@ from tagkit.models.bundle import METADATA, find_bundle
 from tagkit.models.calibration import ModelCalibration, set_temperatures
 from tagkit.models.calibration_store import store_calibration
 from tagkit.nn.heads.temperature import UNCALIBRATED
-from tagkit.storage import digest_of
-from tagkit.storage.lock import MANIFEST, locked
+from tagkit.storage import MANIFEST, digest_of
+from tagkit.storage.lock import locked
 from tagkit.storage.places import require_place
 from tagkit.text.json_text import Record
 

@@ -49,7 +49,7 @@ from tagkit.models.weights import (
     require_finite,
     set_weights,
 )
-from tagkit.storage import digest_of_bytes, set_aside, whole_folder
+from tagkit.storage import LOCK, MANIFEST, digest_of_bytes, set_aside, whole_folder
 from tagkit.text.json_text import from_json, require_plain, to_json
 from tagkit.wording import listed
 
@@ -118,6 +118,8 @@ def find_bundle(path: Path) -> Path:
             f"{path}: holds trainings with several seeds, which have not all ended; name one of "
             f"them ({listed(runs, 5)})"
         )
+    if (path / LOCK).exists() or (path / MANIFEST).exists():
+        raise BundleError(f"{path}: holds a run that has saved no model yet; resume it, or wait")
     raise BundleError(f"{path}: not a model folder: expected one that holds {METADATA}")
 
 

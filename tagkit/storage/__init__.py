@@ -11,6 +11,7 @@ target is replaced; a device or a named pipe is written to directly and stays wh
     temporary         temporary names, and the removal of those that a killed process left
     disk              flushing to the disk, digests
     lock              one process at a time in a folder
+    run_names         what shows that a folder is that of a run
 """
 
 from tagkit.storage.disk import cannot_write, digest_of, digest_of_bytes
@@ -29,9 +30,12 @@ from tagkit.storage.folders import (
     set_aside,
     whole_folder,
 )
+from tagkit.storage.run_names import LOCK, MANIFEST
 
 __all__ = [
     "BYTE_ORDER_MARK",
+    "LOCK",
+    "MANIFEST",
     "PACKED",
     "cannot_write",
     "digest_of",

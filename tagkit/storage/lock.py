@@ -21,10 +21,9 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from tagkit.errors import CheckpointError, shorten
+from tagkit.storage.run_names import LOCK
 from tagkit.wording import ANOTHER_FOLDER, Message
 
-LOCK = ".tagkit-run.lock"
-MANIFEST = "tagkit-run.json"  # of the files of a run; a folder that has it is that of one
 # The last holder may remove the lock file between our opening and our locking it: we would hold a
 # lock on a file without a name. `filelock` notices (no link is left), and we try again.
 _ATTEMPTS = 5

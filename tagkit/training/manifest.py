@@ -21,8 +21,7 @@ from pathlib import Path, PurePosixPath
 
 from tagkit import __version__
 from tagkit.errors import CheckpointError
-from tagkit.storage import cannot_write, write_whole
-from tagkit.storage.lock import MANIFEST
+from tagkit.storage import MANIFEST, cannot_write, write_whole
 from tagkit.wording import ANOTHER_FOLDER, RESUME, Message
 
 HALF_MANIFEST = f".{MANIFEST}.writing"  # left by a kill while the manifest was written

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from tagkit.errors import CheckpointError, ConfigError
 from tagkit.models.seed_folders import SEED_RUN
-from tagkit.storage.lock import LOCK, MANIFEST
+from tagkit.storage import LOCK, MANIFEST
 from tagkit.training import curve_files, run_files, seed_scores, trials
 from tagkit.training.artifact import FileArtifact, FolderArtifact, Proof
 from tagkit.training.manifest import HALF_MANIFEST, Manifest, canonical

@@ -245,6 +245,18 @@ def test_a_folder_that_is_no_model_is_refused(tmp_path: Path) -> None:
         load_bundle(tmp_path)
 
 
+@pytest.mark.parametrize("name", [".tagkit-run.lock", "tagkit-run.json"])
+def test_a_run_that_was_killed_before_it_saved_a_model_is_said_to_be_one(
+    tmp_path: Path, name: str
+) -> None:
+    (tmp_path / name).touch()
+    with pytest.raises(BundleError) as caught:
+        load_bundle(tmp_path)
+    assert str(caught.value) == (
+        f"{tmp_path}: holds a run that has saved no model yet; resume it, or wait"
+    )
+
+
 def test_of_trainings_with_several_seeds_that_were_killed_one_can_be_named(tmp_path: Path) -> None:
     for name in ("seed-10", "seed-2", "seeds", "seed-2x"):
         (tmp_path / name).mkdir()

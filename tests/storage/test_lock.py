@@ -16,7 +16,8 @@ import tiny
 from marks import mostly_slow
 
 from tagkit.errors import CheckpointError
-from tagkit.storage.lock import LOCK, MANIFEST, locked
+from tagkit.storage import LOCK, MANIFEST
+from tagkit.storage.lock import locked
 from tagkit.training.callbacks import Listener, Step
 from tagkit.training.seeds import train_seeds
 from tagkit.training.trainer import train

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from tagkit.config import Config
 from tagkit.errors import CheckpointError, ConfigError, Interrupted
-from tagkit.storage import whole_folder
-from tagkit.storage.lock import MANIFEST
+from tagkit.storage import MANIFEST, whole_folder
 from tagkit.training.callbacks import Epoch, Listener
 from tagkit.training.manifest import Manifest, canonical
 from tagkit.training.run_contents import Contents, contents_of

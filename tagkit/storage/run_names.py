@@ -1,0 +1,7 @@
+"""Names of the files that show that a folder is that of a run.
+
+They are in no larger module, as that of locks imports a package which prediction does not need.
+"""
+
+LOCK = ".tagkit-run.lock"  # of a process that writes in the folder, or was killed there
+MANIFEST = "tagkit-run.json"  # of the files of the run
