@@ -139,7 +139,8 @@ class ModelOptimizer:
         if scaled:
             scaler.unscale_(self.optimizer)
         norm = get_total_norm([*(p.grad for p in dense if p.grad is not None), *rows])
-        finite = math.isfinite(loss) and bool(norm.isfinite())
+        total = float(norm)  # once: a GPU is waited for
+        finite = math.isfinite(loss) and math.isfinite(total)
         if scaled:
             # The scaler finds the largest possible scale by raising it until gradients overflow.
             # Such a step is skipped, but the model is not at fault.
@@ -153,7 +154,7 @@ class ModelOptimizer:
                 self._randomize(rows)
             return Clipped(finite=False, usable=random)
         # As torch computes the factor; where it is 1, nothing needs to be multiplied.
-        if settings.max_grad_norm and float(norm) + 1e-6 > settings.max_grad_norm:
+        if settings.max_grad_norm and total + 1e-6 > settings.max_grad_norm:
             clip_grads_with_norm_(dense, settings.max_grad_norm, norm)
             # The same for the rows' sparse gradient, which torch's function leaves uncoalesced.
             coefficient = (settings.max_grad_norm / (norm + 1e-6)).clamp(max=1)

@@ -14,7 +14,7 @@ line whose token is -DOCSTART- is no token wherever it stands.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from tagkit.corpus.formats.columns.layout import (
     BLANK,
@@ -54,6 +54,24 @@ class Block:
     rows: Sequence[int]
     sentence: Sentence | None
     first_line: int
+
+    def __init__(
+        self,
+        lines: tuple[str, ...],
+        rows: Sequence[int],
+        sentence: Sentence | None,
+        first_line: int,
+    ) -> None:
+        """The fields, in their order; written out for the same reason as those of `Sentence`."""
+        _set_lines(self, lines)
+        _set_rows(self, rows)
+        _set_sentence(self, sentence)
+        _set_first_line(self, first_line)
+
+
+_set_lines, _set_rows, _set_sentence, _set_first_line = (
+    getattr(Block, each.name).__set__ for each in fields(Block)
+)
 
 
 _OTHER_KEYS = 100  # number of keys that are kept for a message, roughly
