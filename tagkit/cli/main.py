@@ -37,6 +37,7 @@ from tagkit.cli.parser import Command, Commands
 from tagkit.cli.signals import Ended, clean_up_on_signal, status_of
 from tagkit.cli.streams import discard_output, finish_output, prepare_streams, say
 from tagkit.errors import Interrupted, TagkitError
+from tagkit.models.memory import is_out_of_memory
 from tagkit.training.launcher import is_alone, is_first
 from tagkit.wording import Message, reason, visible
 
@@ -158,6 +159,12 @@ def _run(started_s: float) -> int:
         return status_of(error)
     except OSError as error:
         return _failed(error)
+    except (RuntimeError, MemoryError) as error:
+        if not is_out_of_memory(error):
+            raise
+        # The rest of torch's message is advice on its allocator.
+        found = str(error).strip().partition("\n")[0] or "the system has no more"
+        say(f"error: too little memory: {for_people(found)}")
     return 1
 
 

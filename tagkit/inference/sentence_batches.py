@@ -1,13 +1,15 @@
 """Sentences -> the batches that a model reads in prediction, with the words that it has cached."""
 
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
+import numpy as np
 import torch
 
 from tagkit.config import Config
-from tagkit.errors import DataError
+from tagkit.errors import DataError, DeviceError
 from tagkit.features.bucketing import Ids
 from tagkit.features.document_batches import batches_to_predict
 from tagkit.features.encoding import Indexed, index
@@ -17,9 +19,12 @@ from tagkit.inference.label_consistency import in_agreement, stretches
 from tagkit.inference.word_cache import WordCache
 from tagkit.limits import BATCH_TOKENS
 from tagkit.models.device import leave_threads_of_parent
+from tagkit.models.memory import forget, is_out_of_memory
 from tagkit.models.model import Model
 from tagkit.models.task_records import SentenceBatch
 from tagkit.text.records import Sentence
+
+Answer = TypeVar("Answer")
 
 
 class SentenceBatches:
@@ -42,6 +47,7 @@ class SentenceBatches:
         self._device = device
         self._precision = precision
         self._keeps_words = keep_words
+        self._most = sys.maxsize  # sentences of a batch, as far as memory is known to go
         # Those that no call is using: one, or in a program of several threads as many as have been
         # in use at the same time. A call moves rows that another one would be reading.
         self.caches = [self._new_cache()] if keep_words else []
@@ -56,6 +62,42 @@ class SentenceBatches:
         self.__dict__.update(state)
         if self._keeps_words:
             self.caches = [self._new_cache()]
+
+    def answers(
+        self,
+        sentences: Sequence[Sentence],
+        batch_size: int,
+        answer: Callable[[Ids, SentenceBatch], Sequence[Answer]],
+    ) -> list[Answer]:
+        """What a function says of each sentence, in the order of the sentences.
+
+        Where memory is too short for a batch, this one and those of later calls are smaller.
+
+        Args:
+            sentences: each with words, and the feature columns of training.
+            batch_size: maximum number of sentences in a batch, or of documents.
+            answer: called with the indices of a batch's sentences, and the batch.
+
+        Raises:
+            DataError: as for `read`.
+            DeviceError: there is too little memory for a single sentence or document.
+        """
+        found: dict[int, Answer] = {}
+        while len(found) < len(sentences):
+            # Those that are left, the same ones in the same order; all of them where a sentence's
+            # answer depends on others, which would be missing.
+            left = [i for i in range(len(sentences)) if i not in found or self._reads_neighbours]
+            size = min(batch_size, self._most)
+            try:
+                for indices, batch in self.read([sentences[i] for i in left], size):
+                    places = np.array(left)[indices]
+                    found.update(zip(places.tolist(), answer(places, batch), strict=True))
+            except (RuntimeError, MemoryError) as error:
+                if not is_out_of_memory(error):
+                    raise
+                forget(error)
+                self._shrink(min(size, len(left)))
+        return [found[i] for i in range(len(sentences))]
 
     def read(
         self, sentences: Sequence[Sentence], batch_size: int
@@ -75,6 +117,25 @@ class SentenceBatches:
         leave_threads_of_parent()
         with self._cache() as cache:
             yield from self._read(sentences, cache, batch_size)
+
+    def _shrink(self, size: int) -> None:
+        """Let batches be half as large as those for which memory was too short.
+
+        Raises:
+            DeviceError: they had one sentence or document.
+        """
+        if size == 1:
+            unit = "document" if self._config.encoder.context == "document" else "sentence"
+            raise DeviceError(
+                f"too little memory for 1 {unit} at a time: give shorter ones, or predict on a "
+                "device with more"
+            )
+        self._most = size // 2
+
+    @property
+    def _reads_neighbours(self) -> bool:
+        config = self._config
+        return bool(config.label_consistency) or config.encoder.context == "document"
 
     @contextmanager
     def _cache(self) -> Iterator[WordCache]:

@@ -174,13 +174,10 @@ class SentencePredictor:
     def _decode(
         self, sentences: Sequence[Sentence], batch_size: int, options: PredictionOptions
     ) -> list[Prediction]:
-        """Predictions in the order of the sentences, which is not the order of the batches."""
-        # By index in `sentences`: batches come in order of length.
-        context, predictions = self._context, dict[int, Prediction]()
-        for indices, batch in self._batches.read(sentences, batch_size):
-            found = self.task.decode(context, batch, options)
-            predictions.update(zip(indices.tolist(), found, strict=True))
-        return [predictions[i] for i in range(len(sentences))]
+        context = self._context
+        return self._batches.answers(
+            sentences, batch_size, lambda _, batch: self.task.decode(context, batch, options)
+        )
 
     @chosen_threads()
     def _alternatives(
@@ -203,11 +200,10 @@ class SentencePredictor:
         check_count("count", count)
         check_count("batch_size", batch_size)
         # Not in windows: sequences of several windows could not be joined with exact probabilities.
-        context, found = self._context, dict[int, list[Alternative]]()
-        for indices, batch in self._batches.read(sentences, batch_size):
-            best = self.task.n_best(context, batch, count)
-            found.update(zip(indices.tolist(), best, strict=True))
-        return [found[i] for i in range(len(sentences))]
+        context = self._context
+        return self._batches.answers(
+            sentences, batch_size, lambda _, batch: self.task.n_best(context, batch, count)
+        )
 
     @chosen_threads()
     def stretch_probabilities(
@@ -236,12 +232,14 @@ class SentencePredictor:
             raise DataError("expected a model of one tag column")
         check_stretches(sentences, stretches)
         check_count("batch_size", batch_size)
-        context, found = self._context, dict[int, list[float]]()
-        for indices, batch in self._batches.read(sentences, batch_size):
-            wanted = [stretches[i] for i in indices]
-            probs = self.task.stretch_probabilities(context, batch, wanted)
-            found.update(zip(indices.tolist(), probs, strict=True))
-        return [found[i] for i in range(len(sentences))]
+        context, task = self._context, self.task
+        return self._batches.answers(
+            sentences,
+            batch_size,
+            lambda indices, batch: task.stretch_probabilities(
+                context, batch, [stretches[i] for i in indices]
+            ),
+        )
 
     @chosen_threads()
     def score(self, split: Split, *, batch_size: int = BATCH_SIZE, strict: bool = False) -> Report:

@@ -18,6 +18,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any, Generic, Literal, TypeVar
 
 from tagkit.errors import DataError, DeviceError, TagkitError
+from tagkit.models.memory import is_out_of_memory
 from tagkit.wording import Message, Setting
 
 # Time in which a worker must be ready. Several workers that read a large model from a slow disk at
@@ -218,10 +219,7 @@ def _error_reply(error: Exception, failure: str) -> Reply:
     """The reply for an error; `failure` is the text for one that is a mistake in the program."""
     if isinstance(error, TagkitError):
         return "refused", error.lines  # lines, not the error: its arguments need not pickle
-    # torch has torch.OutOfMemoryError for GPUs only. On a CPU its allocator raises RuntimeError,
-    # "... DefaultCPUAllocator: can't allocate memory ...".
-    short = isinstance(error, MemoryError) or "memory" in str(error)
-    return ("memory", _text_of(error)) if short else ("failed", failure)
+    return ("memory", _text_of(error)) if is_out_of_memory(error) else ("failed", failure)
 
 
 def _text_of(error: Exception) -> str:

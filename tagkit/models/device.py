@@ -36,7 +36,23 @@ def choose_device(name: str) -> torch.device:
         # By default torch lets cuDNN round the inputs of recurrent products to 10 bits (TF32), with
         # which a GPU's tags are not always those of a CPU, and fp32 is not what it says.
         torch.backends.cudnn.allow_tf32 = False
+        check_computes(device)
     return device
+
+
+def check_computes(device: torch.device) -> None:
+    """Make sure that torch has kernels for a GPU: it lists those that are too old for it, too.
+
+    Raises:
+        DeviceError: it has none, or the GPU is broken or full.
+    """
+    try:
+        torch.zeros(1, device=device).add(1).item()
+    except RuntimeError as error:
+        found = clipped(str(error).strip().partition("\n")[0])
+        raise DeviceError(
+            f"device {device}: torch cannot compute on this GPU ({found}); use cpu"
+        ) from None
 
 
 def _gpus(count: int) -> str:

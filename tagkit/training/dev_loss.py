@@ -12,9 +12,9 @@ from tagkit.features.bucketing import Ids
 from tagkit.features.document_batches import batches_to_predict, count_documents, pieces
 from tagkit.features.examples import Examples
 from tagkit.limits import BATCH_SIZE, BATCH_TOKENS
+from tagkit.models.memory import is_out_of_memory
 from tagkit.text.records import Sentence
 from tagkit.training.contextual import with_states
-from tagkit.training.micro_batches import is_out_of_memory
 from tagkit.training.setup import Prepared
 from tagkit.wording import Message, Setting
 

@@ -4,7 +4,6 @@ The gradient of a step is a sum over its sentences, so it can be computed in par
 (`train.accumulate`), by processes, and by pieces of a process's share of a batch.
 """
 
-import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
@@ -16,6 +15,7 @@ from tagkit.features.batch import Batch
 from tagkit.features.bucketing import Ids
 from tagkit.features.document_batches import count_documents, pieces, share
 from tagkit.features.vocabulary import UNKNOWN_ID
+from tagkit.models.memory import forget, is_out_of_memory
 from tagkit.nn.dropout import replace_at_random
 from tagkit.training.distributed import Processes
 from tagkit.training.setup import Prepared
@@ -87,10 +87,7 @@ class MicroBatches:
         """
         if not is_out_of_memory(error):
             raise error
-        # The traceback holds the frames of the failed attempt, and they hold its activations.
-        traceback.clear_frames(error.__traceback__)
-        if torch.cuda.is_available():
-            torch.cuda.empty_cache()
+        forget(error)
         documents = self._documents
         unit = "sentence" if documents is None else "document"
         whole = max(1, *(count_documents(self._share(batch), documents) for batch in batches))
@@ -153,11 +150,3 @@ def oom_as_error() -> Iterator[None]:
             "too little memory to update or score the model; lower train.batch_size or the sizes "
             "of the model"
         ) from None
-
-
-def is_out_of_memory(error: BaseException) -> bool:
-    """Whether memory was too short, of the CPU or of a GPU."""
-    # torch.OutOfMemoryError is of a GPU alone: a CPU's is a RuntimeError with one of these texts.
-    phrases = ("can't allocate memory", "not enough memory", "out of memory")
-    text = str(error).lower()
-    return isinstance(error, MemoryError) or any(phrase in text for phrase in phrases)

@@ -14,6 +14,7 @@ import pytest
 from program import Ended, Program
 
 from tagkit import __version__
+from tagkit.cli import main as main_module
 from tagkit.cli.main import _say_how_to_resume
 from tagkit.cli.messages import use_flags
 from tagkit.errors import Interrupted, TrainingError
@@ -51,6 +52,27 @@ def test_every_command_has_help_with_an_example(tagkit: Program, command: str) -
     ended = tagkit(command, "--help")
     assert ended.code == 0
     assert re.search(rf"Examples?:\n(.*\n)*?.*tagkit {command} ", ended.out)
+
+
+def test_short_memory_ends_a_command_in_one_line_and_other_errors_of_torch_do_not(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def fail(error: Exception) -> None:
+        def app(*, obj: float) -> None:
+            raise error
+
+        monkeypatch.setattr(main_module, "app", app)
+
+    full = "CUDA out of memory. Tried 20 GiB"
+    for error, found in (
+        (RuntimeError(f"{full}\nSee ..."), full), (MemoryError(), "the system has no more"),
+    ):  # fmt: skip
+        fail(error)
+        assert main_module._run(0.0) == 1
+        assert capfd.readouterr().err == f"error: too little memory: {found}\n"
+    fail(RuntimeError("shapes cannot be multiplied"))
+    with pytest.raises(RuntimeError, match=r"^shapes"):  # a mistake of ours, whose place counts
+        main_module._run(0.0)
 
 
 def test_a_run_that_has_done_nothing_is_not_to_be_resumed(

@@ -110,6 +110,7 @@ def test_language_models_are_learnt_scored_and_continued_on_a_gpu(tmp_path: Path
     commands = [
         ["generate", model, "--prompt", "the cat", "--greedy"],
         ["generate", model, "--prompt", "the", "--beam", "3"],
+        ["generate", model, "--prompt", "the cat", "--greedy", "--repetition-penalty", "1.3"],
         ["eval", model, text],
     ]
     commands += [] if "context=line" in way else [["eval", model, text, "--cache"]]

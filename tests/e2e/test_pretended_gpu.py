@@ -57,6 +57,14 @@ def test_tensors_of_both_devices_do_not_meet() -> None:
     assert here.copy_(there).tolist() == [4, 4, 4]
 
 
+def test_lists_are_indices_there_too() -> None:
+    there = torch.zeros(2, 5, device=GPU)
+    there[:, [1, 2]] = 3.0
+    assert there.tolist() == 2 * [[0, 3, 3, 0, 0]]
+    assert torch.arange(5.0, device=GPU)[[1, 4]].tolist() == [1, 4]
+    assert there[[True, False]].tolist() == [[0, 3, 3, 0, 0]]
+
+
 def test_what_is_written_in_place_is_seen_by_every_view() -> None:
     there = torch.zeros(2, 3, device=GPU)
     row = there[1]

@@ -20,9 +20,10 @@ from runs import STEPS, Faulty, StopAt, digests, settings
 from steps import computed, loop_steps, take_step
 
 from tagkit.errors import ConfigError, DeviceError, Interrupted, TrainingError
-from tagkit.features.batch import Batch
+from tagkit.features.batch import Batch, Tokens
 from tagkit.models.model import Model
 from tagkit.nn.heads import HEADS
+from tagkit.nn.inference import CachedWords
 from tagkit.training.distributed import processes_of
 from tagkit.training.optimizer import ModelOptimizer
 from tagkit.training.setup import Prepared, prepare
@@ -180,19 +181,28 @@ class LittleMemory:
     """Fails as torch does, wherever a batch has more than so many sentences."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, most: int, error: BaseException) -> None:
-        whole = Model.forward
+        whole, read = Model.forward, Model.read
 
         def limited(model: Model, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
             if len(batch.tokens.mask) > most:
                 raise error
             return whole(model, batch)
 
+        def read_limited(
+            model: Model, tokens: Tokens, words: CachedWords
+        ) -> tuple[torch.Tensor, torch.Tensor]:
+            if len(tokens.mask) > most:
+                raise error
+            return read(model, tokens, words)
+
         monkeypatch.setattr(Model, "forward", limited)
+        monkeypatch.setattr(Model, "read", read_limited)  # where dev is scored
 
 
 SHORT = [
     torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB"),
     RuntimeError("[enforce fail at alloc_cpu.cpp:125] DefaultCPUAllocator: can't allocate memory"),
+    RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"),
     MemoryError(),
 ]
 

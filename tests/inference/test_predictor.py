@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,8 +21,10 @@ from threadpoolctl import ThreadpoolController
 
 import tagkit
 from tagkit.errors import BundleError, DataError, DeviceError
+from tagkit.features.batch import Tokens
 from tagkit.inference import sentence_batches as module
 from tagkit.inference.predictor import Predictor
+from tagkit.models.model import Model
 from tagkit.nn.cells.cell import Network
 from tagkit.nn.cells.lstm import LSTMNetwork
 from tagkit.text.records import Document, Prediction, Sentence, TaggedText
@@ -180,6 +183,65 @@ def test_a_long_sentence_is_reported_and_read_in_windows_and_keeps_all_its_words
     alone = predictor.annotate([short], batch_size=4, confidence=True)[0]
     assert found[0].tags == alone.tags
     assert found[0].probabilities == pytest.approx(alone.probabilities, abs=1e-5)
+
+
+class LittleMemory:
+    """Lets a network read so many sentences at most, and counts its attempts."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+        self.sizes: list[int] = []
+        read = Model.read
+
+        def limited(model: Model, batch: Tokens, *rest: Any, **options: Any) -> Any:
+            self.sizes.append(len(batch.mask))
+            if len(batch.mask) > most:
+                raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB")
+            return read(model, batch, *rest, **options)
+
+        monkeypatch.setattr(Model, "read", limited)
+
+
+def test_where_memory_is_short_batches_are_smaller_and_answers_the_same(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sentences = corpus(11, 4)
+    loaded = tagkit.load(folder)
+    expected = loaded.annotate(sentences, batch_size=8, confidence=True)
+    paths = loaded.n_best(sentences, 2)
+    memory = LittleMemory(monkeypatch, 3)
+    found = loaded.annotate(sentences, batch_size=8, confidence=True)
+    assert [each.tags for each in found] == [each.tags for each in expected]
+    for one, other in zip(found, expected, strict=True):
+        assert one.probabilities == pytest.approx(other.probabilities, abs=1e-5)
+    assert memory.sizes[:2] == [8, 4]  # then 2, of which none fails
+    assert max(memory.sizes[2:]) == 2
+    # What has been found out holds for later calls.
+    del memory.sizes[:]
+    assert [[p.tags for p in each] for each in loaded.n_best(sentences, 2)] == [
+        [p.tags for p in each] for each in paths
+    ]
+    assert max(memory.sizes) == 2
+
+
+def test_what_does_not_fit_by_itself_is_refused_in_one_line(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded = tagkit.load(folder)
+    LittleMemory(monkeypatch, 0)
+    with pytest.raises(DeviceError, match=r"^too little memory for 1 sentence at a time: give sh"):
+        loaded.predict(corpus(3, 4))
+
+
+def test_another_error_of_torch_is_not_taken_for_short_memory(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError("shapes cannot be multiplied")
+
+    loaded = tagkit.load(folder)
+    monkeypatch.setattr(Model, "read", fail)
+    with pytest.raises(RuntimeError, match=r"^shapes cannot be multiplied$"):
+        loaded.predict(corpus(3, 4))
 
 
 def test_nothing_gives_nothing(predictor: Predictor) -> None:

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from tagkit.errors import DeviceError
+from tagkit.models import device as module
 from tagkit.models.device import choose_device, choose_workers, set_threads
 
 
@@ -20,6 +21,7 @@ def threads() -> Iterator[int]:
 def gpus(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: count > 0)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: count)
+    monkeypatch.setattr(module, "check_computes", lambda device: None)
 
 
 @pytest.mark.parametrize(
@@ -64,6 +66,32 @@ def test_a_device_that_is_not_there_is_refused_with_those_that_are(
     with pytest.raises(DeviceError, match=f"^{problem}") as refused:
         choose_device(name)
     assert "cuda:1" not in str(refused.value).removeprefix("device cuda:1")
+
+
+def test_a_gpu_for_which_torch_has_no_kernels_is_refused_in_one_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    check = module.check_computes
+    gpus(monkeypatch, 1)
+    monkeypatch.setattr(module, "check_computes", check)
+
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError("CUDA error: no kernel image is available\nCompile with ...")
+
+    monkeypatch.setattr(torch, "zeros", fail)
+    for name in ("auto", "cuda"):
+        with pytest.raises(DeviceError) as refused:
+            choose_device(name)
+        assert str(refused.value) == (
+            "device cuda: torch cannot compute on this GPU (CUDA error: no kernel image is "
+            "available); use cpu"
+        )
+    assert choose_device("cpu").type == "cpu"
+
+
+@pytest.mark.cuda
+def test_a_gpu_that_computes_is_taken() -> None:
+    assert choose_device("auto") == torch.device("cuda")
 
 
 def test_one_thread_is_used_unless_another_number_is_asked_for(threads: int) -> None:

@@ -197,6 +197,8 @@ class _Functions(TorchFunctionMode):
             return _moved(args[0], GPU)
         if func is torch.Tensor.new_tensor and isinstance(args[0], OnGpu):
             return _moved(args[0].inner.new_tensor(*args[1:], **kwargs), GPU)
+        if func in (torch.Tensor.__getitem__, torch.Tensor.__setitem__):
+            args = (args[0], _as_tensors(args[1]), *args[2:])
         if func in _RECURRENT:
             _refuse_strided(args[1])
         if _is_gpu(kwargs.get("device")):
@@ -205,6 +207,13 @@ class _Functions(TorchFunctionMode):
                 return _moved(func(*args, **kwargs), GPU)
             kwargs["device"] = _UNKNOWN
         return func(*args, **kwargs)
+
+
+def _as_tensors(index: Any) -> Any:
+    """An index without lists, which torch would make tensors of where no operator sees it."""
+    if isinstance(index, tuple):
+        return tuple(map(_as_tensors, index))
+    return torch.tensor(index) if isinstance(index, list) else index
 
 
 def _to(tensor: Tensor, *args: Any, **kwargs: Any) -> Tensor:
