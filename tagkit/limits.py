@@ -13,6 +13,7 @@ MAX_UNITS = 200  # of a generated text
 # Of a neural cache; chosen on dev text of the Penn Treebank. Grave et al. 2017 have theta 0.3 and
 # lambda 0.1 there.
 CACHE_WINDOW, CACHE_THETA, CACHE_SHARE = 500, 0.4, 0.15
+CACHE_THETA_MAX = 1_000_000
 # Texts that are generated at once, and hypotheses of a beam: each has a score for every unit.
 MAX_SAMPLES, MAX_BEAM = 10_000, 1_000
 # Threads of the CPU, and processes of a command: where none are left, a system ends the program.

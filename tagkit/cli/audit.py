@@ -25,9 +25,18 @@ from tagkit.cli.options import (
     column,
     tag_columns,
 )
+from tagkit.cli.refusals import refuse
 from tagkit.cli.signals import status_of, stop_on_signal
 from tagkit.errors import Interrupted
 from tagkit.text.json_text import to_json
+
+_TOP, _EPSILON = 20, 0.7
+# Options of training that a configuration may have, and an audit does not read.
+_UNUSED = {
+    "data.train_file": "the corpus that is audited is CORPUS",
+    "data.test_file": "an audit scores no test corpus",
+    "output.dir": "an audit keeps no model",
+}
 
 if TYPE_CHECKING:
     from tagkit.evaluation.doubts import Audit
@@ -74,8 +83,11 @@ def audit_command(
         ),
     ] = "sentence",
     top: Annotated[
-        int, typer.Option(min=0, help="Number of doubts in the table.", metavar="N")
-    ] = 20,
+        int | None,
+        typer.Option(
+            min=0, help="Number of doubts in the table.", metavar="N", show_default=f"{_TOP}"
+        ),
+    ] = None,
     output: Annotated[
         str | None,
         typer.Option(
@@ -100,14 +112,15 @@ def audit_command(
         ),
     ] = None,
     epsilon: Annotated[
-        float,
+        float | None,
         typer.Option(
             min=0,
             max=1,
             help="Factor of a sentence's weight for each model that contradicts it.",
             metavar="X",
+            show_default=f"{_EPSILON}",
         ),
-    ] = 0.7,
+    ] = None,
     html: Annotated[
         Path | None,
         typer.Option(
@@ -142,6 +155,11 @@ def audit_command(
 
     if as_json and output_format:
         raise typer.BadParameter("--json prints one object; --format is for a list of doubts")
+    chosen = output_format or ("jsonl" if output else "table")
+    has_table = not as_json and bool(output or chosen == "table")
+    refuse({"--top": top is not None and not has_table}, "is for the table, which is not printed")
+    refuse({"--epsilon": epsilon is not None and not weights}, "is for --weights")
+    _refuse_unused(overrides or ())
     flags = {
         "task": task,
         "data.train_file": corpus,
@@ -190,9 +208,8 @@ def audit_command(
     from tagkit.storage import open_output
 
     if weights:
-        given = found.weights(epsilon)
+        given = found.weights(_EPSILON if epsilon is None else epsilon)
         write_weights(Path(weights), found.sentences, given, force=force)
-    chosen = output_format or ("jsonl" if output else "table")
     if output or (chosen == "jsonl" and not as_json):
         with open_output(Path(output) if output else None, replace=force) as write:
             if chosen == "jsonl":
@@ -203,8 +220,8 @@ def audit_command(
                     write(f"{line}\n")
     if as_json:
         typer.echo(to_json(found.to_dict()))
-    elif output or chosen == "table":
-        show_lines(audit_lines(found, top, width_of(sys.stdout)))
+    elif has_table:
+        show_lines(audit_lines(found, _TOP if top is None else top, width_of(sys.stdout)))
     if html is not None:
         _write_page(html, found)
     if not quiet and (weights or output or html):
@@ -216,6 +233,17 @@ def audit_command(
             "--set": [*(overrides or ()), *([f"data.weights={weights}"] if weights else ())],
         }  # fmt: skip
         _say_what_next([output, weights, html], options if weights else {})
+
+
+def _refuse_unused(overrides: Sequence[str]) -> None:
+    """Refuse options of training that an audit does not read; in a configuration they may stand.
+
+    Raises:
+        typer.BadParameter: one is set on the command line.
+    """
+    for each in overrides:
+        if reason := _UNUSED.get(each.partition("=")[0].strip()):
+            raise typer.BadParameter(f"--set {each}: {reason}")
 
 
 def _check_places(

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tagkit.cli.refusals import refuse
-from tagkit.limits import CACHE_SHARE, CACHE_THETA, CACHE_WINDOW
+from tagkit.limits import CACHE_SHARE, CACHE_THETA, CACHE_THETA_MAX, CACHE_WINDOW
 
 if TYPE_CHECKING:  # its module imports torch
     from tagkit.nn.neural_cache import CacheOptions
@@ -30,6 +30,7 @@ CacheTheta = Annotated[
     float | None,
     typer.Option(
         min=0,
+        max=CACHE_THETA_MAX,
         help="How much the cache prefers the states that are most like the present one; 0 for not "
         "at all.",
         metavar="T",

@@ -7,7 +7,7 @@ of a library; what is quoted is of bounded length.
 import difflib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, get_origin
 
 from pydantic_core import ErrorDetails
 
@@ -63,11 +63,26 @@ def _explain(name: str, errors: Sequence[ErrorDetails]) -> list[str]:
             wanted = wanted[0].lower() + wanted[1:]
             wanted = wanted.removeprefix("input should be ").removeprefix("expected ")
             wanted = _EXPECTED.get(details["type"], wanted)
-            expected.setdefault(shown(details["input"]), []).append(wanted)
+            found = f"{name}{_key_of(name, details)} = {shown(details['input'])}"
+            expected.setdefault(found, []).append(wanted)
     return [
-        f"{name} = {found}: expected {bounded(_alternatives([*dict.fromkeys(wanted)]))}"
+        f"{found}: expected {bounded(_alternatives([*dict.fromkeys(wanted)]))}"
         for found, wanted in expected.items()
     ]
+
+
+def _key_of(name: str, details: ErrorDetails) -> str:
+    """The key of a value in an option that is a table, after a dot; empty for other options."""
+    *place, last = details["loc"]
+    section, _, option = name.partition(".")
+    field = Config.model_fields.get(section)
+    fields = getattr(field.annotation, "model_fields", {}) if field else {}
+    is_table = option in fields and get_origin(fields[option].annotation) is dict
+    # Where it may be a number or a table, pydantic names the branch before the key.
+    in_branch = len(place) == 3 and str(place[2]).startswith("dict[")
+    if (is_table and len(place) == 2) or in_branch:
+        return f".{visible(bounded(str(last)))}"
+    return ""
 
 
 def _alternatives(wanted: Sequence[str]) -> str:
@@ -155,4 +170,11 @@ def _did_you_mean(name: str) -> str:
     near = difflib.get_close_matches(name, names + sections, n=1, cutoff=0.75)
     same_key = [option for option in names if option.rpartition(".")[2] == key]
     near = near or same_key or difflib.get_close_matches(name, names, n=1, cutoff=0.6)
-    return f"; did you mean {near[0]}?" if near else f". There are: {', '.join(sorted(names))}"
+    if near:
+        return f"; did you mean {near[0]}?"
+    section = f"{name.partition('.')[0]}."
+    inside = [option for option in names if option.startswith(section)]
+    if inside:
+        return f". There are: {', '.join(sorted(inside))}"
+    tops = dict.fromkeys(option.partition(".")[0] for option in names if "." in option)
+    return f". There are task, and the sections {', '.join(tops)}"

@@ -130,9 +130,10 @@ def _require_room_for_sets(output_format: str) -> None:
     """
     if output_format != JSONL:
         coverage, format = Setting("coverage"), Setting("output_format", JSONL)
+        found = "" if output_format == "auto" else f", found {output_format}"
         raise DataError(
-            Message("the sets of ", coverage, " need ", format, f", found {output_format}: other "
-                    "formats hold one answer for each sentence")
+            Message("the sets of ", coverage, " need ", format, f"{found}: other formats hold one "
+                    "answer for each sentence")
         )  # fmt: skip
 
 

@@ -21,6 +21,7 @@ import numpy.typing as npt
 from tagkit.corpus.dataset import Split
 from tagkit.corpus.files import data_options, path_text
 from tagkit.corpus.formats.options import silent
+from tagkit.corpus.formats.source import source_name
 from tagkit.errors import DataError
 from tagkit.evaluation.calibration import Calibration, calibration, log_loss
 from tagkit.evaluation.conformal import SetCalibration
@@ -268,7 +269,7 @@ def _lock_of(folder: Path) -> Path:
 def _facts(split: Split, path: str) -> dict[str, Any]:
     """What the metadata say of the file, as of the corpora of training."""
     return {
-        "file": path,
+        "file": source_name(path),
         "sentences": len(split.sentences),
         "tokens": split.tokens,
         "sha256": digest_of(Path(path)),

@@ -14,6 +14,7 @@ from typing import Any
 from tagkit.config import (
     FORMER_DEFAULTS,
     Config,
+    fixed,
     option_values,
     options_of,
     refuse_without_effect,
@@ -22,7 +23,9 @@ from tagkit.config import (
 from tagkit.corpus.formats.source import is_pipe
 from tagkit.errors import ConfigError
 from tagkit.models.bundle import METADATA, find_bundle
+from tagkit.models.model import LANGUAGE_MODELS
 from tagkit.storage import digest_of, digest_of_bytes
+from tagkit.training.fine_tuning import FineTuning
 from tagkit.training.run_files import MODEL_FILES
 from tagkit.training.setup import Prepared
 from tagkit.wording import OUTPUT, Message, Setting, clipped
@@ -143,11 +146,21 @@ def _digest_of_model(path: Path) -> str:
     return digest_of_bytes("\n".join(parts).encode())
 
 
+def _trains_language_models(prepared: Prepared) -> bool:
+    """Whether those of `embeddings.contextual` are trained in the last epoch, if not before."""
+    settings = prepared.config.train
+    if prepared.config.embeddings.freeze_contextual:
+        return False
+    model = prepared.model
+    tuning = FineTuning(model.layer_groups(), dict(model.named_parameters()), settings)
+    return LANGUAGE_MODELS in tuning.trained_groups(fixed(settings.max_epochs))
+
+
 def facts_of(prepared: Prepared) -> dict[str, Any]:
     """The corpora and labels that a model was trained on, for its metadata."""
     corpus, read = prepared.corpus, prepared.vocabulary.contextual
     # The digest is that of the language model before.
-    further = {} if prepared.config.embeddings.freeze_contextual else {"trained_further": True}
+    further = {"trained_further": True} if _trains_language_models(prepared) else {}
     splits = {"train": corpus.train, "dev": corpus.dev, "test": corpus.test}
     return {
         "data": {

@@ -75,6 +75,25 @@ def test_files_that_are_there_and_the_corpus_are_refused_before_any_training(run
     assert "--json prints one object; --format is for a list of doubts" in err
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--epsilon", "0.2"], "--epsilon is for --weights"),
+        (["--json", "--top", "1"], "--top is for the table, which is not printed"),
+        (["--format", "jsonl", "--top", "1"], "--top is for the table, which is not printed"),
+        (["--set", "data.train_file=b"], "--set data.train_file=b: the corpus that is audited is"),
+        (["--set", "data.test_file=b"], "--set data.test_file=b: an audit scores no test corpus"),
+        (["--set", "output.dir=b"], "--set output.dir=b: an audit keeps no model"),
+    ],
+)
+def test_an_option_that_an_audit_would_not_read_is_refused(
+    run: Run, options: list[str], said: str
+) -> None:
+    status, out, err = run("train.conll", *options)
+    assert (status, out) == (2, "")
+    assert said in " ".join(err.replace("│", " ").split())
+
+
 def test_what_the_library_refuses_is_named_by_its_flag(run: Run) -> None:
     status, out, err = run("train.conll", "--folds", "99")
     assert (status, out) == (1, "")

@@ -207,7 +207,7 @@ def test_sets_are_predicted_and_evaluated_with_a_calibrated_model(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--coverage", "0.8"], "error: the sets of --coverage need --format jsonl, found auto: "
+        (["--coverage", "0.8"], "error: the sets of --coverage need --format jsonl: "
                                 "other formats hold one answer for each sentence\n"),
         (["--coverage", "0.97", "--format", "jsonl"],
          "error: --coverage 0.97: needs a calibration corpus of at least 33 sentences, found one "

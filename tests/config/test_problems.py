@@ -50,9 +50,14 @@ def test_an_unknown_option_is_answered_with_the_nearest(name: str, nearest: str)
     assert problem == f"unknown option {name}; did you mean {nearest}?"
 
 
-def test_an_unknown_option_that_is_near_nothing_is_answered_with_all() -> None:
-    [problem] = problems("zzz=3")
-    assert problem == f"unknown option zzz. There are: {', '.join(sorted(option_names()))}"
+def test_an_unknown_option_that_is_near_nothing_is_answered_with_those_of_its_section() -> None:
+    sections = "data, embeddings, encoder, head, train, output"
+    for name in ("zzz", "zzz.qqq"):
+        [problem] = problems(f"{name}=3")
+        assert problem == f"unknown option {name}. There are task, and the sections {sections}"
+    [problem] = problems("data.zzzzqq=3")
+    inside = sorted(name for name in option_names() if name.startswith("data."))
+    assert problem == f"unknown option data.zzzzqq. There are: {', '.join(inside)}"
 
 
 def test_an_unknown_section_and_option_of_a_file_are_answered_with_the_nearest(

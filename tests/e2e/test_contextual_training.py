@@ -24,6 +24,7 @@ from tagkit.text.records import Sentence
 from tagkit.training.callbacks import Epoch, Listener
 from tagkit.training.contextual import TrainedReader
 from tagkit.training.optimizer import ModelOptimizer
+from tagkit.training.run_identity import facts_of
 from tagkit.training.setup import Prepared, prepare
 from tagkit.training.trainer import train
 
@@ -151,6 +152,14 @@ def test_they_can_be_frozen_for_some_epochs_and_have_a_rate_of_their_own(tmp_pat
     groups = ModelOptimizer(run.model, run.config.train, 1).optimizer.param_groups
     assert {group["share"]: len(group["params"]) for group in groups}[0.25] == 10
     assert {group["share"] for group in groups} == {0.25, 1}
+
+
+@pytest.mark.parametrize(("epochs", "further"), [(2, [None, None]), (3, [True, True])])
+def test_language_models_that_no_epoch_trains_are_not_said_to_be_trained_further(
+    tmp_path: Path, epochs: int, further: list[bool | None]
+) -> None:
+    run = prepared(settings(tmp_path, FURTHER, "train.unfreeze=2", f"train.max_epochs={epochs}"))
+    assert [each.get("trained_further") for each in facts_of(run)["contextual"]] == further
 
 
 def predictor_of(run: Prepared) -> Predictor:
