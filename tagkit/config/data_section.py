@@ -19,9 +19,6 @@ from tagkit.limits import MAX_LINE_CHARS
 
 def _distinct_columns(columns: TagColumns | None) -> TagColumns | None:
     """A list of columns with names as they are shown; of one column nothing is changed."""
-    several = columns if isinstance(columns, tuple) else (columns,)
-    if "" in several:
-        raise ValueError("expected the number or the name of a column")
     if not isinstance(columns, tuple):
         return columns
     named = tuple(canonical_column(column) for column in columns)

@@ -240,10 +240,6 @@ def test_truth_is_taken_by_the_options_that_are_true_or_false_alone(truth: str) 
         ("encoder.periods=[1, true]", "encoder.periods = true: expected an integer"),
         ("head.label_weights={A=true}", "head.label_weights.A = true: expected a number"),
         ("head.column_weights={FEATS=0}", "head.column_weights.FEATS = 0: expected greater than 0"),
-        (
-            "data.tag_column=['UPOS', '']",
-            'data.tag_column = ["UPOS", ""]: expected the number or the name of a column',
-        ),
         ("train.seeds=[false]", "train.seeds = false: expected an integer"),
     ],
 )
