@@ -132,7 +132,7 @@ def draw(train: Split, count: int, seed: int, *, by_document: bool = False) -> S
             )
         )
     if by_document:
-        return train.part(_of_documents(train, count, seed))
+        return train.part(_of_documents(train, count, total, seed))
     order = list(range(total))
     random.Random(seed).shuffle(order)
     # `_evenly` takes the first of one ranking, whatever the count: parts are nested.
@@ -160,8 +160,8 @@ def hold_out(
     # At least one sentence is held out, and at least one kept.
     count = min(max(1, round(total * fraction)), total - 1)
     if by_document:
-        chosen = set(_of_documents(train, count, seed))
-        if len(chosen) == total:
+        chosen = set(_of_documents(train, count, total - 1, seed))
+        if not chosen:
             raise DataError(
                 Message(
                     f"{train.path}: one document is not enough to split off a dev corpus of whole "
@@ -181,8 +181,8 @@ def hold_out(
     return kept, replace(held_out, path=name, notes=(), weights=None)
 
 
-def _of_documents(split: Split, count: int, seed: int) -> list[int]:
-    """The sentences of random documents, `count` or a few more, in their order."""
+def _of_documents(split: Split, count: int, most: int, seed: int) -> list[int]:
+    """The sentences of random documents, `count` or a few more, at the `most`, in their order."""
     documents = [
         [index for index, _ in group]
         for _, group in groupby(enumerate(split.sentences), lambda each: _document(*each))
@@ -192,7 +192,8 @@ def _of_documents(split: Split, count: int, seed: int) -> list[int]:
     for sentences in documents:
         if len(chosen) >= count:
             break
-        chosen += sentences
+        if len(chosen) + len(sentences) <= most:  # else it would leave none for the other part
+            chosen += sentences
     return sorted(chosen)
 
 

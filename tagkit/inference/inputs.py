@@ -1,6 +1,6 @@
 """Inputs of `Predictor.predict` -> sentences; predictions -> tags and spans with offsets."""
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -62,6 +62,11 @@ def inputs_of(inputs: Any) -> Iterable[Any]:
             f"of words, found {_shown(inputs)}"
         )
     return inputs
+
+
+def lasting(item: Any) -> Any:
+    """An input that may be read several times: the words of an iterator as a tuple."""
+    return tuple(item) if isinstance(item, Iterator) else item
 
 
 def words_of(item: Any) -> tuple[str, ...]:

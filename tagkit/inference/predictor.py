@@ -12,7 +12,7 @@ from typing import Any, overload
 from tagkit.errors import BundleError, DataError
 from tagkit.inference.arguments import check_count, ignore
 from tagkit.inference.collection import without_collection
-from tagkit.inference.inputs import Input, Text, as_tagged, as_text, inputs_of, is_one
+from tagkit.inference.inputs import Input, Text, as_tagged, as_text, inputs_of, is_one, lasting
 from tagkit.inference.min_confidence import Removed
 from tagkit.inference.prediction_sets import (
     TextSets,
@@ -306,7 +306,7 @@ class Predictor(SentencePredictor):
         """
         require_sets(self, coverage)  # before the work
         refuse_removal(options.get("min_confidence"))
-        items = [*inputs_of(inputs)]  # read twice below
+        items = [lasting(item) for item in inputs_of(inputs)]  # read twice below
         answers = self.predict(items, batch_size=batch_size, **options)
         texts = self._texts(items)
         found = with_sets(self, texts, answers, coverage, batch_size=batch_size)

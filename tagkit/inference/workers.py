@@ -130,6 +130,9 @@ class WorkerPool:
             DataError: a window cannot be read.
             DeviceError: a worker cannot start, or has ended.
         """
+        if not self._others:
+            yield self._annotate_here(window)
+            return
         if not self._workers:  # an empty input starts no process
             self._start()
         self._pending.append(_Pending(window, self._threads.submit(self._annotate, window)))

@@ -261,7 +261,8 @@ class ColumnsTask(Task):
                 split,
                 predictions,
                 place,
-                spans=place == with_spans and has_spans(labels.scheme),
+                scheme=labels.scheme if place == with_spans else PLAIN,
+                strict=strict,
             )
             for place, labels in enumerate(columns)
         }

@@ -28,21 +28,29 @@ def judged_tags(split: Split, predictions: Sequence[Prediction], *, strict: bool
     scheme = split.scheme or PLAIN
     if not has_spans(scheme):
         return _judged_values(gold, predictions)
-    spans_of = partial(well_formed_spans, scheme=scheme) if strict else stretches
-    return judge_spans(
-        (spans_of(tags) for tags in gold), (with_places(each.spans) for each in predictions)
-    )
+    return _judged_spans(gold, predictions, scheme, strict=strict)
 
 
 def judged_column(
-    split: Split, predictions: Sequence[Prediction], place: int, *, spans: bool
+    split: Split,
+    predictions: Sequence[Prediction],
+    place: int,
+    *,
+    scheme: str,
+    strict: bool,
 ) -> Judged:
-    """One of several tag columns: its spans, where predictions have those, else its values."""
+    """One of several tag columns: spans or values, as of `judged_tags`.
+
+    Args:
+        split: the corpus.
+        predictions: for its sentences, as for `judged_tags`.
+        place: of the column.
+        scheme: of its spans, where predictions have these; PLAIN for its values.
+        strict: as for `judged_tags`.
+    """
     gold = [sentence.columns[place].values for sentence in split.sentences]
-    if spans:
-        return judge_spans(
-            (stretches(tags) for tags in gold), (with_places(each.spans) for each in predictions)
-        )
+    if has_spans(scheme):
+        return _judged_spans(gold, predictions, scheme, strict=strict)
     return judge_tokens(
         gold,
         [each.columns[place].values for each in predictions],
@@ -54,6 +62,15 @@ def judged_classes(split: Split, predictions: Sequence[Prediction], *, several: 
     """Classes of texts; `several` says whether a text may have more than one."""
     gold = [sentence.labels for sentence in split.sentences]
     return judge_classes(gold, (each.scores for each in predictions), several=several)
+
+
+def _judged_spans(
+    gold: Sequence[Sequence[str]], predictions: Sequence[Prediction], scheme: str, *, strict: bool
+) -> Judged:
+    spans_of = partial(well_formed_spans, scheme=scheme) if strict else stretches
+    return judge_spans(
+        (spans_of(tags) for tags in gold), (with_places(each.spans) for each in predictions)
+    )
 
 
 def _judged_values(gold: Sequence[Sequence[str]], predictions: Sequence[Prediction]) -> Judged:

@@ -90,3 +90,22 @@ def test_a_split_counts_its_classes() -> None:
     assert split([["a"], ["a", "b"], []]).classes() == {"a": 2, "b": 1}
     assert split([["a"]]).scheme is None
     assert list(split([["a"]]).entities()) == []
+
+
+@given(
+    st.lists(st.integers(1, 30), min_size=2, max_size=5), st.floats(0.01, 0.99), st.integers(0, 9)
+)
+def test_of_several_documents_at_least_one_is_held_out_and_one_kept(
+    sizes: list[int], fraction: float, seed: int
+) -> None:
+    sentences = [
+        Sentence((f"w{place}",), document=number)
+        for number, size in enumerate(sizes)
+        for place in range(size)
+    ]
+    parts = hold_out(Split("train.conll", tuple(sentences), None), fraction, seed, by_document=True)
+    kept, held = ({sentence.document for sentence in part.sentences} for part in parts)
+    assert kept
+    assert held
+    assert not kept & held
+    assert sum(len(part.sentences) for part in parts) == len(sentences)

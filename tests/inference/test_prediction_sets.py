@@ -158,6 +158,8 @@ def test_each_sentence_of_a_text_has_its_set_with_offsets_in_the_text(
                 assert tokens[0].start <= span.start < span.end <= tokens[-1].end
     several = tagger.predict_sets((text for text in [TEXT, "Ben leaves Oslo ."]), 0.95)
     assert several[0] == found
+    words = [token.text for token in found.sentences[0]]
+    assert tagger.predict_sets([iter(words)], 0.95) == tagger.predict_sets([words], 0.95)
     assert several[1].tag_sets[0].taggings[0].tags == found.tag_sets[1].taggings[0].tags
 
 

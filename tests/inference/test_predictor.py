@@ -420,6 +420,13 @@ def test_a_stream_answers_as_predict_does_in_order(plain: Predictor) -> None:
         ]
 
 
+def test_words_may_come_from_an_iterator(plain: Predictor) -> None:
+    words = ["Ada", "visits", "Rome", "."]
+    expected = plain.predict([words])
+    assert plain.predict([iter(words)]) == expected
+    assert list(plain.stream([iter(words)])) == expected
+
+
 def test_a_stream_takes_no_more_than_a_window_of_its_inputs(plain: Predictor) -> None:
     taken = itertools.count()
     endless = (f"Ada visits Rome {next(taken)} ." for _ in itertools.count())

@@ -156,3 +156,10 @@ def test_where_the_second_process_is_refused_the_first_one_ends(
             list(pool.submit(WINDOW))
     assert len(started) == 1
     assert not multiprocessing.active_children()
+
+
+def test_one_worker_is_this_process() -> None:
+    with WorkerPool(1, CONFIG, at_leisure) as pool:
+        assert list(pool.submit(WINDOW)) == ["here Ada"]
+        assert list(pool.drain()) == []
+    assert not multiprocessing.active_children()

@@ -13,6 +13,7 @@ from small_runs import of_task
 from vocabularies import NO_FEATURES
 
 from tagkit.config import Config, load_config
+from tagkit.corpus.dataset import Split
 from tagkit.corpus.splits import read_split
 from tagkit.errors import BundleError, ConfigError, DataError
 from tagkit.evaluation.column_report import ColumnsReport
@@ -334,6 +335,22 @@ def test_windows_are_joined_for_each_column_by_its_own_spans() -> None:
     assert found.columns[0].values == ("O",) * 8
     assert found.columns[1].values == ("O", "O", "O", "B-X", "I-X", "O", "O", "O")
     assert found.spans == ()
+
+
+@pytest.mark.parametrize(("strict", "gold"), [(False, 1), (True, 0)])
+def test_a_span_that_is_not_well_formed_is_judged_as_it_is_scored(strict: bool, gold: int) -> None:
+    labels = ColumnLabels("A", "tags", "iob2", "iob2", {"": ("O", "I-X")})
+    vocabulary = replace(NO_FEATURES, tags=(), columns=(labels,))
+    context = ModelContext(cast(Model, None), vocabulary, load_config(), True)
+    column = TagColumn("A", ("O", "I-X"))
+    words = ("w", "w")
+    split = Split("dev", (Sentence(words, column.values, columns=(column,)),), None)
+    found = Prediction(words, column.values, (Span(1, 2, "X", 0.5),), columns=(column,))
+    (judged,) = ColumnsTask().judged(context, split, [found], strict=strict).values()
+    report = ColumnsTask().score(context, split, [found], strict=strict)
+    assert isinstance(report, ColumnsReport)
+    assert judged.gold == gold
+    assert judged.correct.tolist() == [bool(gold)]
 
 
 def test_lemmas_that_look_like_tags_of_spans_are_plain(tmp_path: Path) -> None:

@@ -181,11 +181,11 @@ def _mark(line: str, number: int) -> _Mark:
 
 
 def _pair(text: str) -> tuple[int, int]:
-    # isdecimal, as int() also takes signs, underscores and blanks.
-    start, end = (int(number) for number in text.split(" ") if number.isdecimal())
-    if not start < end:
+    first, second = text.split()
+    # isdecimal, as int() also takes signs and underscores.
+    if not (first.isdecimal() and second.isdecimal() and int(first) < int(second)):
         raise ValueError
-    return start, end
+    return int(first), int(second)
 
 
 def _counting(text: str, has_mark: bool, marks: Sequence[_Mark]) -> Callable[[int], int | None]:

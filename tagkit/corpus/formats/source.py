@@ -14,6 +14,7 @@ import tempfile
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from io import BytesIO
 from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -150,7 +151,8 @@ def open_bytes(path: str) -> Iterator[BinaryIO]:
         DataError: it cannot be opened, or it is standard input and has been read before.
     """
     if path == STDIN:
-        yield _standard_input()
+        with _unpacked(_standard_input()) as file:
+            yield file
         return
     if not path:  # as of a shell's variable that is not set
         raise DataError("expected the name of an input, found an empty one")
@@ -160,13 +162,27 @@ def open_bytes(path: str) -> Iterator[BinaryIO]:
         raise DataError(f"{path}: no such file") from None
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         raise DataError(f"{shown_path(path)}: cannot be opened: {reason(error)}") from None
-    with file:
-        # By its bytes, as a packed file may have lost its ending, and a plain one may be named .gz.
-        if file.peek(len(_GZIP)).startswith(_GZIP):
-            with gzip.open(file) as unpacked:
-                yield cast(BinaryIO, unpacked)
-        else:
-            yield cast(BinaryIO, file)
+    with file, _unpacked(cast(BinaryIO, file)) as content:
+        yield content
+
+
+@contextmanager
+def _unpacked(file: BinaryIO) -> Iterator[BinaryIO]:
+    """What a file holds; it stays open."""
+    # By its bytes, as a packed file may have lost its ending, and a plain one may be named .gz. Of
+    # a pipe this waits for its first bytes, which the next read gives at once.
+    peek: Callable[[int], bytes] | None = getattr(file, "peek", None)
+    if peek is None:  # one in memory
+        yield file
+        return
+    start = peek(len(_GZIP))
+    if not start:  # not asked again: a terminal would wait for a second Ctrl-D
+        yield BytesIO()
+    elif start.startswith(_GZIP):
+        with gzip.open(file) as unpacked:
+            yield cast(BinaryIO, unpacked)
+    else:
+        yield file
 
 
 def _standard_input() -> BinaryIO:

@@ -9,6 +9,7 @@ disturb: over T steps a slow group passes on a gradient through T / T_g links in
 Goodfellow, Bengio and Courville, section 10.9.3).
 """
 
+import math
 from collections.abc import Callable, Sequence
 
 import torch
@@ -23,8 +24,10 @@ class ClockworkNetwork(LoopNetwork):
 
     def __init__(self, inputs: int, hidden: int, options: CellOptions) -> None:
         """`options.periods` of the groups, rising; the units are divided evenly among them."""
-        # States, and the number of the step. It is the same number for all sentences; as a tensor
-        # with an axis of the batch it is carried from segment to segment as states are.
+        # States, and the number of the step, modulo the least common multiple of the periods: 32
+        # bits count no further than 2^24, and a text may have more characters than that. It is
+        # the same number for all sentences; as a tensor with an axis of the batch it is carried
+        # from segment to segment as states are.
         super().__init__(inputs=inputs, hidden=hidden, gates=1, memories=[hidden, 1])
         self.periods = options.periods
         self.weight_hh = fresh_recurrent_weights(1, hidden, options)
@@ -42,8 +45,8 @@ class ClockworkNetwork(LoopNetwork):
         return (self.weight_hh * (periods.unsqueeze(1) <= periods),)
 
     def constants(self) -> tuple[Tensor, ...]:
-        """T of each unit."""
-        return (self.periods_of_units(),)
+        """T of each unit, and the number of steps after which all clocks are where they were."""
+        return (self.periods_of_units(), self.bias.new_tensor([math.lcm(*self.periods)]))
 
     @staticmethod
     def advance(
@@ -54,11 +57,11 @@ class ClockworkNetwork(LoopNetwork):
         functions: Functions,
     ) -> tuple[Values, tuple[Values, ...]]:
         """The equation of one step."""
-        (before, step), (product,), (periods,) = state, products, constants
+        (before, step), (product,), (periods, cycle) = state, products, constants
         new = functions.tanh(projected + product(before))
         # (..., 1) % (hidden,) -> (..., hidden)
         after = functions.where(step % periods == 0, new, before)
-        return after, (after, step + 1)
+        return after, (after, (step + 1) % cycle)
 
 
 def build(inputs: int, hidden: int, options: CellOptions) -> ClockworkNetwork:

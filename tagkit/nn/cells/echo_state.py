@@ -1,12 +1,13 @@
 """The echo-state network: a reservoir of leaky units with random weights that are not trained.
 
-    h[t] = a * h[t-1] + (1 - a) * tanh(W x[t] + U h[t-1] + b),  h[-1] = 0
+    h[t] = a * h[t-1] + (1 - a) * tanh(W x[t] + U h[t-1]),  h[-1] = 0
 
 Jaeger 2001; Jaeger et al. 2007 for leaky units; Goodfellow, Bengio and Courville, section 10.8. U
 is sparse, and scaled to a spectral radius, the largest absolute value of its eigenvalues: near 1,
-so that the past echoes for long, and mostly below, so that it fades. W, U and b stay as they are
-drawn, and are saved with the model; what reads the states is trained. A gradient still passes
-through the states to the word embeddings, which are trained unless they are frozen.
+so that the past echoes for long, and mostly below, so that it fades. W and U stay as they are
+drawn, and are saved with the model, beside a bias that is 0; what reads the states is trained. A
+gradient still passes through the states to the word embeddings, which are trained unless they are
+frozen.
 """
 
 import torch

@@ -6,7 +6,8 @@
     h[t] = (1 - z) * n + z * h[t-1],  h[-1] = 0
 
 Goodfellow et al. 2016, eqs. 10.45-10.47, where, as in the paper, r is inside the product:
-U_n (r * h[t-1]). Outside it, all three products of a step are one.
+U_n (r * h[t-1]). Outside it, all three products of a step are one. The tanh of n is the paper's;
+10.45 has a sigmoid, and gates and input of the step before.
 """
 
 from collections.abc import Sequence

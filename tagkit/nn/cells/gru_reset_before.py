@@ -1,13 +1,14 @@
-"""The gated recurrent unit as Cho et al. 2014 and the textbook have it: reset before the product.
+"""The gated recurrent unit of Cho et al. 2014: reset before the product.
 
     r = sigmoid(W_r x[t] + U_r h[t-1] + b_r)              reset: how much of the past n sees
     z = sigmoid(W_z x[t] + U_z h[t-1] + b_z)              update: how much of the past stays
     n = tanh(W_n x[t] + U_n (r * h[t-1]) + b_n)           the new content
     h[t] = (1 - z) * n + z * h[t-1],  h[-1] = 0
 
-Goodfellow, Bengio and Courville, eqs. 10.45-10.47. torch's GRU (`gru.py`) multiplies by r after the
-product instead, r * (U_n h[t-1] + b'_n), so that its three products are one. Here r mixes what it
-resets: a step has two products, one after the other.
+Goodfellow, Bengio and Courville, eqs. 10.45-10.47, where 10.45 has a sigmoid in place of the
+paper's tanh of n, and gates and input of the step before. torch's GRU (`gru.py`) multiplies by r
+after the product instead, r * (U_n h[t-1] + b'_n), so that its three products are one. Here r mixes
+what it resets: a step has two products, one after the other.
 """
 
 from collections.abc import Callable, Sequence

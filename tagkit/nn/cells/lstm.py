@@ -5,7 +5,8 @@
     c[t] = f * c[t-1] + i * g                   the memory: a sum, through which gradients flow
     h[t] = o * tanh(c[t]),  h[-1] = c[-1] = 0
 
-Jurafsky and Martin, "RNNs and LSTMs", eqs. 13.20-13.27; Goodfellow et al. 2016, eqs. 10.40-10.44.
+Jurafsky and Martin, "RNNs and LSTMs", eqs. 13.20-13.27; Goodfellow et al. 2016, eqs. 10.40-10.44,
+where 10.41 has a sigmoid in place of the tanh of g.
 """
 
 from collections.abc import Sequence

@@ -98,6 +98,18 @@ def test_relations_and_the_like_are_passed_over_aloud(tmp_path: Path) -> None:
         ("T1 LOC 0 4", "expected T1<TAB>LABEL START END<TAB>TEXT, found 'T1 LOC 0 4'"),
         ("T1\tLOC 4 0\tx", "expected T1<TAB>LABEL START END<TAB>TEXT, found 'T1\\tLOC 4 0\\tx'"),
         ("hello", "expected T1<TAB>LABEL START END<TAB>TEXT, found 'hello'"),
+        (
+            "T1\tBig City 0 4\tOslo",
+            "expected T1<TAB>LABEL START END<TAB>TEXT, found 'T1\\tBig City 0 4\\tOslo'",
+        ),
+        (
+            "T1\tLOC 0 -1 4\tOslo",
+            "expected T1<TAB>LABEL START END<TAB>TEXT, found 'T1\\tLOC 0 -1 4\\tOslo'",
+        ),
+        (
+            "T1\tLOC 0 4 9\tOslo",
+            "expected T1<TAB>LABEL START END<TAB>TEXT, found 'T1\\tLOC 0 4 9\\tOslo'",
+        ),
         ("T1\tLOC 0 9\tOslo", "expected a place in the text's 4 characters, found T1 (LOC 0 9)"),
         ("T1\tLOC 0 4\tRome", "T1 (LOC 0 4): expected 'Rome' there, found 'Oslo'"),
         (

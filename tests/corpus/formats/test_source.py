@@ -222,3 +222,31 @@ def test_of_what_is_no_file_no_bytes_are_counted(monkeypatch: pytest.MonkeyPatch
     source = Source("-", "utf-8")
     assert [line for lines in source.pieces() for line in lines] == ["a", "b"]
     assert source.bytes_read == 0
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_standard_input_is_unpacked_like_a_file(
+    monkeypatch: pytest.MonkeyPatch, packed: bool
+) -> None:
+    content = gzip.compress(b"a\nb\n") if packed else b"a\nb\n"
+    pipe = io.BufferedReader(io.BytesIO(content))  # type: ignore[arg-type]
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(pipe))
+    assert [line for lines in Source("-", "utf-8").pieces() for line in lines] == ["a", "b"]
+
+
+def test_an_input_that_has_ended_is_not_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.RawIOBase):
+        """One that says once that it has ended, and would wait if it were asked again."""
+
+        asked = 0
+
+        def readable(self) -> bool:
+            return True
+
+        def readinto(self, _: object) -> int:
+            self.asked += 1
+            assert self.asked == 1
+            return 0
+
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(Terminal())))
+    assert list(Source("-", "utf-8").pieces()) == []

@@ -83,3 +83,14 @@ def test_a_clock_counts_beyond_what_bfloat16_can() -> None:
         states, _ = network(drawn(1, 302, INPUTS))
     slow = states[0, :, 1]
     assert (slow[1:] != slow[:-1]).nonzero().flatten().tolist() == [299]
+
+
+@torch.no_grad()
+def test_a_clock_counts_beyond_what_32_bits_can() -> None:
+    network = CELLS["clockwork"].build(INPUTS, 2, replace(CELL_OPTIONS, periods=(1, 4)))
+    state = None
+    counts = []
+    for _ in range(3):
+        _, state = network(drawn(1, 5, INPUTS), state)
+        counts.append(float(state[1]))
+    assert counts == [1, 2, 3]  # of 5, 10 and 15 steps, modulo 4
