@@ -32,7 +32,7 @@ imports no torch.
 """
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.2.0"
 
@@ -95,16 +95,70 @@ _PUBLIC = {
     "DeviceError": "tagkit.errors",
 }
 
+# The same names for type checkers, which run no code; a test holds that both lists agree.
+if TYPE_CHECKING:
+    from tagkit.config import Config as Config, load_config as load_config
+    from tagkit.corpus.files import convert as convert, read as read, write as write
+    from tagkit.errors import (
+        BundleError as BundleError,
+        CheckpointError as CheckpointError,
+        ConfigError as ConfigError,
+        DataError as DataError,
+        DeviceError as DeviceError,
+        FormatError as FormatError,
+        Interrupted as Interrupted,
+        SpanErrors as SpanErrors,
+        TagkitError as TagkitError,
+        TrainingError as TrainingError,
+        VectorsError as VectorsError,
+    )
+    from tagkit.evaluation.analysis import Analysis as Analysis
+    from tagkit.evaluation.class_report import (
+        ClassReport as ClassReport,
+        JointReport as JointReport,
+    )
+    from tagkit.evaluation.conformal import SetReport as SetReport
+    from tagkit.evaluation.doubts import Audit as Audit, Doubt as Doubt
+    from tagkit.evaluation.report import Report as Report
+    from tagkit.evaluation.scores import Score as Score
+    from tagkit.evaluation.systems import System as System, Systems as Systems
+    from tagkit.evaluation.tag_report import TagReport as TagReport
+    from tagkit.inference.calibrate import Calibrated as Calibrated, calibrate as calibrate
+    from tagkit.inference.evaluate import analyse as analyse, evaluate as evaluate
+    from tagkit.inference.evaluate_sets import evaluate_sets as evaluate_sets
+    from tagkit.inference.prediction_sets import TagSet as TagSet, TextSets as TextSets
+    from tagkit.inference.predictor import Predictor as Predictor, load as load
+    from tagkit.inference.systems import compare as compare
+    from tagkit.models.device import set_threads as set_threads
+    from tagkit.text.records import (
+        Alternative as Alternative,
+        Document as Document,
+        LabelScore as LabelScore,
+        Prediction as Prediction,
+        Sentence as Sentence,
+        Span as Span,
+        TaggedText as TaggedText,
+        TaggedToken as TaggedToken,
+        TextSpan as TextSpan,
+    )
+    from tagkit.training.audit import audit as audit
+    from tagkit.training.callbacks import Epoch as Epoch, Listener as Listener
+    from tagkit.training.diagnosis.finding import Finding as Finding
+    from tagkit.training.seeds import TrainedSeeds as TrainedSeeds, train_seeds as train_seeds
+    from tagkit.training.trainer import Trained as Trained, train as train
+
 __all__ = [*sorted(_PUBLIC), "__version__"]
 
 
-def __getattr__(name: str) -> Any:
-    """Import a public name's module when the name is first asked for."""
-    if name not in _PUBLIC:
-        raise AttributeError(f"module 'tagkit' has no attribute {name!r}")
-    value = getattr(import_module(_PUBLIC[name]), name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # for which any name would be one of tagkit's
+
+    def __getattr__(name: str) -> Any:
+        """Import a public name's module when the name is first asked for."""
+        if name not in _PUBLIC:
+            raise AttributeError(f"module 'tagkit' has no attribute {name!r}")
+        value = getattr(import_module(_PUBLIC[name]), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

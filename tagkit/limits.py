@@ -10,6 +10,7 @@ MAX_LINE_CHARS = 100_000_000  # of one line, or of a text in a file of its own; 
 # time.
 WINDOW_WORDS = 20_000
 MAX_UNITS = 200  # of a generated text
+EPSILON = 0.7  # of the weights of an audit: Wang et al. 2019, chosen on CoNLL-2003
 # Of a neural cache; chosen on dev text of the Penn Treebank. Grave et al. 2017 have theta 0.3 and
 # lambda 0.1 there.
 CACHE_WINDOW, CACHE_THETA, CACHE_SHARE = 500, 0.4, 0.15

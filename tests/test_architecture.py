@@ -64,6 +64,8 @@ def test_every_unit_has_its_place() -> None:
 @pytest.mark.parametrize("module", modules(), ids=lambda m: str(m.relative_to(PACKAGE)))
 def test_imports_point_up_the_list(module: Path) -> None:
     unit = unit_of(module)
+    if unit == "__init__":  # imports the public names for type checkers, which run nothing
+        return
     for name in imports(module):
         parts = name.split(".")
         if parts[0] != "tagkit" or len(parts) < 2 or parts[1] == "__version__":

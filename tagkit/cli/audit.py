@@ -28,9 +28,10 @@ from tagkit.cli.options import (
 from tagkit.cli.refusals import refuse
 from tagkit.cli.signals import status_of, stop_on_signal
 from tagkit.errors import Interrupted
+from tagkit.limits import EPSILON
 from tagkit.text.json_text import to_json
 
-_TOP, _EPSILON = 20, 0.7
+_TOP = 20
 # Options of training that a configuration may have, and an audit does not read.
 _UNUSED = {
     "data.train_file": "the corpus that is audited is CORPUS",
@@ -118,7 +119,7 @@ def audit_command(
             max=1,
             help="Factor of a sentence's weight for each model that contradicts it.",
             metavar="X",
-            show_default=f"{_EPSILON}",
+            show_default=f"{EPSILON}",
         ),
     ] = None,
     html: Annotated[
@@ -208,7 +209,7 @@ def audit_command(
     from tagkit.storage import open_output
 
     if weights:
-        given = found.weights(_EPSILON if epsilon is None else epsilon)
+        given = found.weights(EPSILON if epsilon is None else epsilon)
         write_weights(Path(weights), found.sentences, given, force=force)
     if output or (chosen == "jsonl" and not as_json):
         with open_output(Path(output) if output else None, replace=force) as write:

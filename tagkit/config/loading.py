@@ -4,6 +4,7 @@ All problems are gathered and reported at once, each with the nearest known name
 misspelled.
 """
 
+import os
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -57,6 +58,10 @@ def load_config(
     table = _read_toml(Path(path)) if path else {}
     problems: list[str] = []
     for text in overrides:
+        if not isinstance(text, str):
+            given = Setting("overrides", clipped(repr(text)))
+            problems.append(Message(given, ": expected section.key=value"))
+            continue
         name, equals, value = text.partition("=")
         if not equals or not name.strip():
             given = Setting("overrides", shorten(text))
@@ -89,7 +94,7 @@ def as_config(given: Config | Path | str | Mapping[str, Any]) -> Config:
             Setting("config"),
             [f"expected a Config, the path of a TOML file or a dictionary, found {found}"],
         )
-    tables = {name: dict(value) if isinstance(value, Mapping) else value
+    tables = {name: _with_text(value)
               for name, value in given.items() if "." not in str(name)}  # fmt: skip
     problems = [problem for name, value in given.items() if "." in str(name)
                 for problem in _put(tables, name, value)]  # fmt: skip
@@ -235,5 +240,14 @@ def _put(table: dict[str, Any], name: str, value: Any) -> list[str]:
         table = table.setdefault(section, {})
         if not isinstance(table, dict):
             return [f"{section}: expected a table, found {shown(table)}"]
-    table[key] = value
+    table[key] = _with_text(value)
     return []
+
+
+def _with_text(value: Any) -> Any:
+    """A value that a program gives, with text in place of the paths of `pathlib` in it."""
+    if isinstance(value, Mapping):
+        return {name: _with_text(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_with_text(each) for each in value]
+    return os.fspath(value) if isinstance(value, os.PathLike) else value

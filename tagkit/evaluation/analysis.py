@@ -224,9 +224,9 @@ def _refuse_without_probabilities(report: Report) -> None:
     """
     if not _judged(report):
         raise DataError(
-            Message("the predictions have no probabilities: ", Setting("calibration"),
-                    " needs a model, or predictions in JSON Lines (jsonl) with their probabilities "
-                    "(confidence)")
+            Message("there are no probabilities to look at: ", Setting("calibration"),
+                    " needs a model, or a file of predictions in JSON Lines (jsonl) with their "
+                    "probabilities (confidence)")
         )  # fmt: skip
 
 

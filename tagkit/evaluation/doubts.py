@@ -22,10 +22,12 @@ from dataclasses import dataclass, field
 from statistics import mean
 from typing import Any, Literal
 
+from tagkit.errors import DataError
+from tagkit.limits import EPSILON
 from tagkit.text.json_text import Record, plain
 from tagkit.text.schemes import Stretch
+from tagkit.wording import clipped
 
-EPSILON = 0.7  # Wang et al. 2019, chosen on CoNLL-2003
 What = Literal["span", "token", "class"]
 FoldsBy = Literal["sentence", "entity"]
 
@@ -125,7 +127,15 @@ class Audit(Record):
     sentences: tuple[tuple[str, ...], ...] = field(repr=False)
 
     def weights(self, epsilon: float = EPSILON) -> tuple[float, ...]:
-        """A weight for each sentence: `epsilon` to the power of how many models contradict it."""
+        """A weight for each sentence: `epsilon` to the power of how many models contradict it.
+
+        Raises:
+            DataError: `epsilon` is no number from 0 to 1.
+        """
+        is_number = isinstance(epsilon, int | float) and not isinstance(epsilon, bool)
+        if not is_number or not 0 <= epsilon <= 1:
+            found = clipped(repr(epsilon))
+            raise DataError(f"epsilon: expected a number from 0 to 1, found {found}")
         return tuple(epsilon**count for count in self.contradicted)
 
     def to_dict(self) -> dict[str, Any]:

@@ -1,10 +1,11 @@
 """What callers of a model give: values of a wrong kind are refused by the parameter's name."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from tagkit.corpus.record_checks import check_item
-from tagkit.errors import DataError
+from tagkit.errors import BundleError, DataError
 from tagkit.models.task import Task
 from tagkit.text.records import Sentence
 from tagkit.wording import clipped, plural
@@ -12,6 +13,17 @@ from tagkit.wording import clipped, plural
 
 def ignore(_: object) -> None:
     """The default of `on_long` and `on_removed`; does nothing."""
+
+
+def model_path(path: Any) -> Path:
+    """The path of a model's folder.
+
+    Raises:
+        BundleError: it is no path.
+    """
+    if not isinstance(path, str | Path):
+        raise BundleError(f"path: expected that of a model's folder, found {clipped(repr(path))}")
+    return Path(path)
 
 
 def check_count(name: str, value: Any, least: int = 1, most: int = 2**31 - 1) -> None:
@@ -67,7 +79,14 @@ def check_stretches(
         check_item(sentence, f"sentence {number:,}")
         if sentence.tags is None:
             raise DataError(f"sentence {number:,}: expected tags, found none")
-        for start, end in places:
+        for place in places:
+            try:
+                start, end = place
+            except TypeError:
+                found = clipped(repr(place))
+                raise DataError(
+                    f"sentence {number:,}: expected start and end of each stretch, found {found}"
+                ) from None
             if not 0 <= start < end <= len(sentence):
                 raise DataError(
                     f"sentence {number:,}: expected stretches of {plural(len(sentence), 'word')}, "

@@ -26,6 +26,7 @@ from tagkit.errors import DataError
 from tagkit.evaluation.calibration import Calibration, calibration, log_loss
 from tagkit.evaluation.conformal import SetCalibration
 from tagkit.evaluation.judged import Judged
+from tagkit.inference.arguments import model_path
 from tagkit.inference.evaluate_sets import fit_sets
 from tagkit.inference.predictor import Predictor, load
 from tagkit.inference.score import gold_split
@@ -118,7 +119,7 @@ def calibrate(
         ConfigError: an option is unknown or has a wrong value.
     """
     data, path = data_options(options), path_text(dev, "dev")
-    folder = find_bundle(Path(model))
+    folder = find_bundle(model_path(model))
     require_place(folder / METADATA, replace=True)  # not after minutes of work
     with locked(_lock_of(folder), note):
         predictor = load(folder, device)
@@ -150,7 +151,7 @@ def remove_calibration(model: str | Path, note: Callable[[str], None] = silent) 
         CheckpointError: a run is writing into its folder.
         DataError: the model was not calibrated.
     """
-    folder = find_bundle(Path(model))
+    folder = find_bundle(model_path(model))
     require_place(folder / METADATA, replace=True)
     with locked(_lock_of(folder), note):
         if load(folder, "cpu").calibration is None:

@@ -1,6 +1,7 @@
 """Prediction and scoring without Python's garbage collector, which would find nothing."""
 
 import gc
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -52,3 +53,17 @@ def without_collection() -> Iterator[None]:
             # Though other threads go on: where one always does, it would never run.
             if _pauses.was_enabled:
                 gc.enable()
+
+
+def _forget_other_threads() -> None:
+    """In a process that was forked: the pauses of other threads never end there."""
+    global _lock
+    _lock = threading.Lock()  # another thread may have held it
+    was_paused, is_paused = bool(_pauses.count), getattr(_own, "is_paused", False)
+    _pauses.count = int(is_paused)
+    if was_paused and not is_paused and _pauses.was_enabled:
+        gc.enable()
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows, which cannot fork
+    os.register_at_fork(after_in_child=_forget_other_threads)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tagkit.corpus.alignment import tokens_of
-from tagkit.corpus.record_checks import check_sentence
+from tagkit.corpus.record_checks import check_document, check_sentence
 from tagkit.errors import DataError
 from tagkit.text.records import (
     Document,
@@ -56,12 +56,21 @@ def inputs_of(inputs: Any) -> Iterable[Any]:
     """
     if is_one(inputs):
         return [inputs]
-    if isinstance(inputs, _UNORDERED) or not isinstance(inputs, Iterable):
+    if isinstance(inputs, _UNORDERED) or not _can_be_read(inputs):
         raise DataError(
             "inputs: expected a text, a Sentence, a Document, or several of them or of sequences "
             f"of words, found {_shown(inputs)}"
         )
-    return inputs
+    found: Iterable[Any] = inputs
+    return found
+
+
+def _can_be_read(value: Any) -> bool:
+    try:  # an array without a dimension is an Iterable too
+        iter(value)
+    except TypeError:
+        return False
+    return True
 
 
 def lasting(item: Any) -> Any:
@@ -77,8 +86,8 @@ def words_of(item: Any) -> tuple[str, ...]:
     """
     if isinstance(item, Sentence):
         check_sentence(item, "input")  # not its tags, which no answer depends on
-        words = item.words
-    elif isinstance(item, _UNORDERED) or not isinstance(item, Iterable):
+        words = tuple(item.words)
+    elif isinstance(item, _UNORDERED) or not _can_be_read(item):
         raise _unexpected(item)
     else:
         words = tuple(item)
@@ -116,6 +125,7 @@ def as_text(item: Input, tokenizer: str, *, whole: bool) -> Text:
     if isinstance(item, str):
         item = Document(item)
     if isinstance(item, Document):
+        check_document(item, "input")
         # Without the spans that a corpus may have for it: a sentence would not end inside one, and
         # what is predicted follows from the text alone.
         text, found = item.text, tokens_of(replace(item, spans=None), tokenizer, whole=whole)

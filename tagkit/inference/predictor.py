@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, overload
 
-from tagkit.errors import BundleError, DataError
-from tagkit.inference.arguments import check_count, ignore
+from tagkit.errors import DataError
+from tagkit.inference.arguments import check_count, ignore, model_path
 from tagkit.inference.collection import without_collection
 from tagkit.inference.inputs import Input, Text, as_tagged, as_text, inputs_of, is_one, lasting
 from tagkit.inference.min_confidence import Removed
@@ -27,7 +27,6 @@ from tagkit.limits import BATCH_SIZE, MAX_LENGTH, WINDOW_WORDS
 from tagkit.models.bundle import load_bundle
 from tagkit.models.device import choose_device
 from tagkit.text.records import Alternative, Document, Sentence, TaggedText
-from tagkit.wording import clipped
 
 
 def load(path: str | Path, device: str = "auto", precision: str = "fp32") -> "Predictor":
@@ -43,9 +42,7 @@ def load(path: str | Path, device: str = "auto", precision: str = "fp32") -> "Pr
         BundleError: the folder holds no complete model, or one of a newer format.
         DeviceError: the device does not exist, or does not support the precision.
     """
-    if not isinstance(path, str | Path):
-        raise BundleError(f"path: expected that of a model's folder, found {clipped(repr(path))}")
-    bundle = load_bundle(Path(path))
+    bundle = load_bundle(model_path(path))
     lower = device == "auto" and precision != "fp32"
     chosen = choose_device("cpu" if lower else device)
     return Predictor(
@@ -269,13 +266,23 @@ class Predictor(SentencePredictor):
 
     # As for `predict`: one str is one text.
     @overload
-    def predict_sets(  # type: ignore[overload-overlap]
-        self, inputs: str | Sentence | Document, coverage: float = ..., *, batch_size: int = ...
+    def predict_sets(
+        self,
+        inputs: str | Sentence | Document,
+        coverage: float = ...,
+        *,
+        batch_size: int = ...,
+        **options: Any,
     ) -> TextSets: ...
 
     @overload
     def predict_sets(
-        self, inputs: Iterable[Input], coverage: float = ..., *, batch_size: int = ...
+        self,
+        inputs: Iterable[Input],
+        coverage: float = ...,
+        *,
+        batch_size: int = ...,
+        **options: Any,
     ) -> list[TextSets]: ...
 
     @without_collection()

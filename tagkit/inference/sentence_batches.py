@@ -23,6 +23,7 @@ from tagkit.models.memory import forget, is_out_of_memory
 from tagkit.models.model import Model
 from tagkit.models.task_records import SentenceBatch
 from tagkit.text.records import Sentence
+from tagkit.wording import clipped, plural
 
 Answer = TypeVar("Answer")
 
@@ -197,7 +198,7 @@ class SentenceBatches:
         """Refuse a sentence without the feature columns that the model was trained with.
 
         Raises:
-            DataError: it has more of them, or fewer.
+            DataError: it has more of them, or fewer, or one has no value for a word.
         """
         columns = len(self._vocabulary.features)
         if len(sentence.features) != columns:
@@ -205,6 +206,12 @@ class SentenceBatches:
                 f"this model reads {columns} feature columns beside the words "
                 f"({list(self._config.data.feature_columns)}): give it column files that have them"
             )
+        for column in sentence.features:
+            if len(column) != len(sentence) or not all(isinstance(each, str) for each in column):
+                raise DataError(
+                    f"features: expected a value for each of {plural(len(sentence), 'word')}, "
+                    f"found {clipped(repr(column))}"
+                )
 
     def _new_cache(self) -> WordCache:
         leave_threads_of_parent()

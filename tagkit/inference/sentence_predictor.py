@@ -12,7 +12,7 @@ import torch
 
 from tagkit.config import Config
 from tagkit.corpus.dataset import Split
-from tagkit.errors import DataError, DeviceError
+from tagkit.errors import ConfigError, DataError, DeviceError
 from tagkit.evaluation.judged import Judged
 from tagkit.evaluation.report import Report
 from tagkit.features.vocabulary import Vocabulary
@@ -36,8 +36,9 @@ from tagkit.models.task_table import task_of
 from tagkit.nn.inference import PRECISIONS, precisions_of
 from tagkit.nn.threads import chosen_threads
 from tagkit.text.records import Alternative, Prediction, Sentence
+from tagkit.text.schemes import PLAIN
 from tagkit.text.windows import cut, windows
-from tagkit.wording import clipped
+from tagkit.wording import Setting, clipped
 
 
 class SentencePredictor:
@@ -132,7 +133,7 @@ class SentencePredictor:
             on_removed: called with what was not kept.
 
         Raises:
-            DataError: a number is out of its range, or `on_long` is no function.
+            DataError: a number is out of its range, or `on_long` or `on_removed` is no function.
         """
         check_annotates(self.task)
         check_count("batch_size", batch_size)
@@ -141,6 +142,7 @@ class SentencePredictor:
             if value is not None:
                 check_probability(name, value)
         check_function("on_long", on_long)
+        check_function("on_removed", on_removed)
         if not sentences:
             return []
         # A class belongs to the whole text, so nothing is cut and nothing is "long".
@@ -288,9 +290,15 @@ class SentencePredictor:
             scheme: "iob1", "iob2", "iobes", "bilou", or "labels" for plain labels.
 
         Raises:
-            ConfigError: there is no such scheme.
+            ConfigError: there is no such scheme, or it is one of spans and the model has plain
+                labels.
         """
-        return tags_in(self.config, prediction, scheme)
+        found = tags_in(self.config, prediction, scheme)
+        if found and self.config.data.scheme == PLAIN and scheme != PLAIN:
+            raise ConfigError(
+                Setting("scheme", scheme), ["the model predicts plain labels, which have no spans"]
+            )
+        return found
 
     def labels(self) -> frozenset[str]:
         """Types of spans, or plain labels, that the model can predict; "" for tags without one."""

@@ -18,8 +18,14 @@ def choose_device(name: str) -> torch.device:
     On a GPU recurrent products have 32 bits from then on, in all of this process.
 
     Raises:
-        DeviceError: there is no device of this name.
+        DeviceError: there is no device of this name, or numbers of a tensor are not of 32 bits by
+            default.
     """
+    if torch.get_default_dtype() != torch.float32:
+        raise DeviceError(
+            f"torch's default type of numbers is {torch.get_default_dtype()}, and models have "
+            "float32: call torch.set_default_dtype(torch.float32) first"
+        )
     # Checked by our own rule first: torch accepts many more names, and its errors are long.
     if not isinstance(name, str) or not is_device(name):
         raise DeviceError(f"device {shorten(str(name))}: expected {DEVICES}")

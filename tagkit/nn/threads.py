@@ -7,10 +7,11 @@ a sentence with NumPy's threads in place of 0.8, and single sentences 44 ms with
 of 2. On idle cores two threads of NumPy gained 4 %.
 """
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from threading import Lock
+from threading import Lock, local
 from typing import Any
 
 import torch
@@ -20,6 +21,7 @@ _chosen = 1  # threads of torch
 _inside = 0  # blocks that are being executed, in all threads of the program
 _before = 1  # threads of torch outside of them
 _limited: Any = None  # what restores the numbers of threads of BLAS
+_own = local()  # `depth`: blocks that this thread is in
 
 
 def choose_threads(count: int) -> None:
@@ -32,8 +34,14 @@ def choose_threads(count: int) -> None:
 @cache
 def _libraries() -> Any:
     """The BLAS libraries of this process."""
+    # As it is imported, threadpoolctl sets a variable of the environment that processes which this
+    # one starts would have too.
+    name = "KMP_DUPLICATE_LIB_OK"
+    before = os.environ.get(name)
     from threadpoolctl import ThreadpoolController  # looks through all libraries that are loaded
 
+    if before is None:
+        os.environ.pop(name, None)
     return ThreadpoolController().select(user_api="blas")
 
 
@@ -51,11 +59,32 @@ def chosen_threads() -> Iterator[None]:
             _before = torch.get_num_threads()
         _inside += 1  # not before: a limit that failed is none to restore
         torch.set_num_threads(_chosen)
+    _own.depth = _depth() + 1
     try:
         yield
     finally:
+        _own.depth -= 1
         with _lock:
             _inside -= 1
             if not _inside:
                 _limited.restore_original_limits()
                 torch.set_num_threads(_before)
+
+
+def _depth() -> int:
+    depth: int = getattr(_own, "depth", 0)
+    return depth
+
+
+def _forget_other_threads() -> None:
+    """In a process that was forked: of all threads it has the one that forked.
+
+    Blocks of the others never end there, and one of them may have held the lock. The numbers of
+    threads are left as they are: one is enough there.
+    """
+    global _inside, _lock
+    _lock, _inside = Lock(), _depth()
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows, which cannot fork
+    os.register_at_fork(after_in_child=_forget_other_threads)

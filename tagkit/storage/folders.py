@@ -93,6 +93,8 @@ def set_aside(folder: Path) -> Path:
     if not folder.name:  # '.' has no name that could be changed
         folder = folder.absolute()
     folder = link_target(folder)
+    if not folder.name:  # the root of the file system, which nothing replaces
+        return folder / ".old"
     return folder.with_name(f".{folder.name}.old")
 
 

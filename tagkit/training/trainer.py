@@ -13,7 +13,7 @@ import torch
 
 from tagkit.config import Config, TrainConfig, as_config
 from tagkit.corpus.splits import Corpus
-from tagkit.errors import ConfigError, Interrupted
+from tagkit.errors import ConfigError, DataError, Interrupted
 from tagkit.evaluation.criterion import Criterion
 from tagkit.evaluation.report import Report
 from tagkit.features.bucketing import Ids
@@ -44,6 +44,7 @@ from tagkit.training.run_settings import is_closed_form
 from tagkit.training.setup import fit, prepare
 from tagkit.training.state import RunState
 from tagkit.training.time_budget import TimeBudget
+from tagkit.wording import clipped
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,6 +235,8 @@ def train(
     config, listener = as_config(config), listener_of(listener, Listener, stop)
     if config.train.seeds:
         raise ConfigError("train.seeds", ["several seeds are for train_seeds; train takes one"])
+    if corpus is not None and not isinstance(corpus, Corpus):
+        raise DataError(f"corpus: expected a Corpus, found {clipped(repr(corpus))}")
     path = output_folder(config)
     refuse_unfit(config, resume=resume)
     # Started before the corpora are read: that time counts too.
@@ -247,7 +250,15 @@ def train(
     notes: list[str] = []  # until there is a log to write them to
     # At the end torch's random state is what it was: training does not change a caller's draws.
     restored = torch.random.fork_rng(devices=[device] if device.type == "cuda" else [])
-    with folder.locked(notes.append), restored, oom_as_error(), chosen_threads():
+    with (
+        folder.locked(notes.append),
+        restored,
+        oom_as_error(),
+        chosen_threads(),
+        # Whatever a program has turned off around this call.
+        torch.inference_mode(mode=False),
+        torch.enable_grad(),
+    ):
         folder.check(resume=resume, force=force)
         torch.manual_seed(config.train.seed)
         # A checkpoint has what is fitted before the first step, which may take half a minute.

@@ -275,8 +275,8 @@ def test_eval_measures_a_file_of_predictions_as_it_measures_the_model(
     ended = tagkit("eval", "--gold", gold, "--pred", tmp_path / "found.conll", "--calibration")
     assert (ended.code, ended.out) == (1, "")
     assert ended.err.endswith(
-        "error: the predictions have no probabilities: --calibration needs a model, or predictions "
-        "in JSON Lines (jsonl) with their probabilities (confidence)\n"
+        "error: there are no probabilities to look at: --calibration needs a model, or a file of "
+        "predictions in JSON Lines (jsonl) with their probabilities (confidence)\n"
     )
 
 

@@ -195,6 +195,20 @@ def test_a_configuration_is_given_as_itself_a_file_or_a_dictionary(tmp_path: Pat
     assert tables == {"train": {"seed": 7}, "train.lr": 0.5}  # as it was
 
 
+def test_paths_may_be_those_of_pathlib() -> None:
+    given = {
+        "data.train_file": Path("a/b.conll"),
+        "embeddings.contextual": [Path("c"), "d"],
+        "output": {"dir": Path("e")},
+    }
+    config = as_config(given)
+    assert config.data.train_file == str(Path("a/b.conll"))
+    assert [*config.embeddings.contextual] == ["c", "d"]
+    assert config.output.dir == "e"
+    assert given["output"] == {"dir": Path("e")}  # as it was
+    assert load_config(None, (), {"data.dev_file": Path("f")}).data.dev_file == "f"
+
+
 @pytest.mark.parametrize(
     ("value", "said"),
     [
@@ -216,3 +230,5 @@ def test_what_is_no_configuration_is_refused(value: Any, said: list[str]) -> Non
     assert sorted(map(str, refused.value.lines)) == sorted(said)
     with pytest.raises(ConfigError, match=r"^path: expected that of a TOML file, found 3$"):
         load_config(3)  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match=r"^configuration: overrides=3: expected section.key=va"):
+        load_config(None, [3])  # type: ignore[list-item]

@@ -14,6 +14,10 @@ GOOD = [
     Sentence(("a", "b"), text="a b", places=((0, 1), (2, 3))),
     Document("abc", spans=(TextSpan("abc", 0, 3, "X"),)),
     Document("abc"),
+    Document("abc", tokens=((0, 1), (1, 3))),
+    Sentence(["a", "b"], ["O", "O"]),  # type: ignore[arg-type]
+    # Words of one multiword token share a place.
+    Sentence(("a", "b"), text="ab", places=((0, 2), (0, 2))),
 ]
 
 
@@ -33,6 +37,28 @@ def test_records_that_fit_are_taken_as_they_are() -> None:
         (Sentence(("a", "b"), text="a b"),
          "expected a place in its text for each of 2 words, found 0"),
         (Sentence((1, 2)), r"expected words, found \(1, 2\)"),  # type: ignore[arg-type]
+        (Sentence("To"), "expected words, found 'To'"),  # type: ignore[arg-type]
+        (Sentence(None), "expected words, found None"),  # type: ignore[arg-type]
+        (Sentence(("a", "b"), "OO"), "expected tags, found 'OO'"),  # type: ignore[arg-type]
+        (Sentence(("a", "b"), ("O", None)),  # type: ignore[arg-type]
+         r"expected tags, found \('O', None\)"),
+        (Document("a b", labels="sport"),  # type: ignore[arg-type]
+         "expected classes, found 'sport'"),
+        (Sentence(("a", "b"), labels=(1,)),  # type: ignore[arg-type]
+         r"expected classes, found \(1,\)"),
+        (Sentence(("a", "b"), text="a b", places=((0, 1), (2, 9))),
+         "expected places within a text of 3 characters, in its order, found one from 2 to 9"),
+        (Sentence(("a", "b"), text="a b", places=((2, 3), (0, 1))),
+         "expected places within a text of 3 characters, in its order, found one from 0 to 1"),
+        (Sentence(("a", "b"), text="a b", places=("a", "b")),  # type: ignore[arg-type]
+         "places: expected start and end of each, found 'a'"),
+        (Document("a b", tokens=((0, 1), (2, 2))),
+         "expected tokens within a text of 3 characters, in its order, found one from 2 to 2"),
+        (Document("a b", tokens=((0, 2), (1, 3))),
+         "expected tokens within a text of 3 characters, in its order, found one from 1 to 3"),
+        (Document("a b", tokens=("a", "b")),  # type: ignore[arg-type]
+         "tokens: expected start and end of each, found 'a'"),
+        (Document(None), "expected a text, found None"),  # type: ignore[arg-type]
         (text_with(5, 9), "expected spans within a text of 3 characters, found one from 5 to 9"),
         (text_with(1, 4), "expected spans within a text of 3 characters, found one from 1 to 4"),
         (text_with(2, 1), "expected spans within a text of 3 characters, found one from 2 to 1"),
@@ -41,7 +67,7 @@ def test_records_that_fit_are_taken_as_they_are() -> None:
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_named(record: Item, problem: str) -> None:
-    with pytest.raises(DataError, match=f"^record 6: {problem}$"):
+    with pytest.raises(DataError, match=f"^record 9: {problem}$"):
         list(as_items([*GOOD, record], split=True))
-    with pytest.raises(DataError, match=f"^gold: record 6: {problem}$"):
+    with pytest.raises(DataError, match=f"^gold: record 9: {problem}$"):
         labelled_records([*GOOD, record], "gold")

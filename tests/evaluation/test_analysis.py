@@ -172,5 +172,5 @@ def test_several_columns_have_a_calibration_each_and_nothing_else() -> None:
     assert "calibration" not in report.to_dict()
     with pytest.raises(DataError, match=r"^this model predicts several columns: expected one tag"):
         analyse(report, ["errors", "calibration"])
-    with pytest.raises(DataError, match=r"^the predictions have no probabilities: "):
+    with pytest.raises(DataError, match=r"^there are no probabilities to look at: "):
         analyse(ColumnsReport((tags,)), ["calibration"])

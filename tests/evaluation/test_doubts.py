@@ -2,6 +2,9 @@
 
 from dataclasses import replace
 
+import pytest
+
+from tagkit.errors import DataError
 from tagkit.evaluation.doubts import Audit, Contradiction, Doubt, differences, rank_doubts
 from tagkit.text.json_text import plain
 
@@ -125,6 +128,9 @@ def test_a_weight_falls_with_every_model_that_contradicts_the_sentence() -> None
     assert audit().weights() == (0.7**2, 1.0)
     assert audit().weights(0.5) == (0.25, 1.0)
     assert audit().weights(0) == (0, 1)
+    for epsilon in (float("nan"), -1, 1.5, True, "x"):
+        with pytest.raises(DataError, match=r"^epsilon: expected a number from 0 to 1, found "):
+            audit().weights(epsilon)  # type: ignore[arg-type]
 
 
 def test_as_json_an_audit_has_its_doubts_and_not_the_corpus() -> None:

@@ -81,6 +81,6 @@ def test_predictions_without_probabilities_are_refused(tmp_path: Path) -> None:
         with pytest.raises(DataError) as refused:
             found(gold, predicted)
         assert str(refused.value) == (
-            "the predictions have no probabilities: calibration needs a model, or predictions in "
-            "JSON Lines (jsonl) with their probabilities (confidence)"
+            "there are no probabilities to look at: calibration needs a model, or a file of "
+            "predictions in JSON Lines (jsonl) with their probabilities (confidence)"
         )

@@ -1,12 +1,15 @@
 """The garbage collector is paused in prediction, and afterwards as it was before."""
 
 import gc
+import os
 import threading
+import warnings
 from types import SimpleNamespace
 
 import pytest
 
 from tagkit.inference.collection import without_collection
+from tagkit.nn.threads import chosen_threads
 
 
 @without_collection()
@@ -72,3 +75,44 @@ def test_it_is_enabled_where_one_thread_ends_and_another_goes_on() -> None:
         ended.wait(10)
         assert gc.isenabled()
     assert gc.isenabled()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_in_a_process_that_is_forked_while_another_thread_predicts_it_is_as_before() -> None:
+    begun, may_end = threading.Event(), threading.Event()
+
+    def predict() -> None:
+        with without_collection(), chosen_threads():
+            begun.set()
+            may_end.wait(10)
+
+    thread = threading.Thread(target=predict)
+    thread.start()
+    begun.wait(10)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of forking beside threads
+        child = os.fork()
+    if not child:
+        try:
+            before = gc.isenabled()
+            with chosen_threads():
+                found = is_collecting()
+            os._exit(0 if before and not found and gc.isenabled() else 1)
+        finally:
+            os._exit(2)
+    may_end.set()
+    thread.join(10)
+    assert os.waitpid(child, 0)[1] == 0
+    assert gc.isenabled()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_a_pause_goes_on_in_a_process_that_is_forked_within_it() -> None:
+    with without_collection():
+        child = os.fork()
+        if not child:
+            try:
+                os._exit(1 if gc.isenabled() else 0)
+            finally:
+                os._exit(2)
+    assert os.waitpid(child, 0)[1] == 0

@@ -8,9 +8,10 @@ import tiny
 from small_runs import TASKS, of_task
 
 import tagkit
-from tagkit.errors import ConfigError, DataError
+from tagkit.errors import ConfigError, DataError, FormatError
 from tagkit.inference.predictor import Predictor
 from tagkit.nn.neural_cache import CacheOptions
+from tagkit.text.records import Sentence
 from tagkit.training.trainer import Trained, train
 
 
@@ -175,3 +176,14 @@ def test_a_model_in_the_place_of_a_file_is_refused_with_the_name_of_its_paramete
             f"{name}: expected a file or records, found a model: give it by name, as in "
             "evaluate(gold, model=...)"
         )
+
+
+def test_words_in_lists_are_those_of_the_answers(model: Predictor) -> None:
+    gold = [Sentence(["Ada", "visits", "Rome", "."], ["B-PER", "O", "B-LOC", "O"])]  # type: ignore[arg-type]
+    assert (
+        tagkit.evaluate(gold, model.predict(gold)).headline
+        == tagkit.evaluate(gold, model=model).headline
+    )
+    other = [Sentence(("Ada", "sees", "Rome", "."), ("O",) * 4)]
+    with pytest.raises(FormatError, match="expected 'visits' as on gold:1, found 'sees'"):
+        tagkit.evaluate(gold, other)

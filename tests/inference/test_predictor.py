@@ -20,14 +20,14 @@ import torch
 from threadpoolctl import ThreadpoolController
 
 import tagkit
-from tagkit.errors import BundleError, DataError, DeviceError
+from tagkit.errors import BundleError, ConfigError, DataError, DeviceError
 from tagkit.features.batch import Tokens
 from tagkit.inference import sentence_batches as module
 from tagkit.inference.predictor import Predictor
 from tagkit.models.model import Model
 from tagkit.nn.cells.cell import Network
 from tagkit.nn.cells.lstm import LSTMNetwork
-from tagkit.text.records import Document, Prediction, Sentence, TaggedText
+from tagkit.text.records import Document, Prediction, Sentence, Span, TaggedText
 from tagkit.training.trainer import train
 
 
@@ -304,6 +304,31 @@ def test_the_n_best_taggings_need_the_feature_columns_too(predictor: Predictor) 
     assert found[0].probability >= found[1].probability
     with pytest.raises(DataError, match="this model reads 1 feature columns"):
         predictor.n_best([Sentence(("Ada",))], 2)
+    for values in (("C",), ("C", None)):
+        problem = r"^features: expected a value for each of 2 words, found "
+        with pytest.raises(DataError, match=problem):
+            predictor.predict(Sentence(("Ada", "."), features=(values,)))  # type: ignore[arg-type]
+
+
+def test_tags_are_spelt_in_any_scheme_of_spans(plain: Predictor) -> None:
+    words = ("Ben", "Silva", "leaves")
+    found = Prediction(words, ("B-PER", "I-PER", "O"), (Span(0, 2, "PER"),))
+    assert plain.tags_in(found, "iobes") == ("B-PER", "E-PER", "O")
+    assert plain.tags_in(found, "labels") == found.tags
+
+
+def test_plain_labels_have_no_scheme_of_spans(
+    plain: Predictor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = Prediction(("Ada", "."), ("PROPN", "PUNCT"))
+    data = plain.config.data.model_copy(update={"scheme": "labels"})
+    monkeypatch.setattr(plain, "config", plain.config.model_copy(update={"data": data}))
+    assert plain.tags_in(found, "labels") == found.tags
+    with pytest.raises(ConfigError) as caught:
+        plain.tags_in(found, "iob2")
+    assert str(caught.value) == (
+        "scheme=iob2: the model predicts plain labels, which have no spans"
+    )
 
 
 @pytest.fixture(scope="module")
@@ -524,6 +549,7 @@ def test_a_predictor_that_was_sent_to_another_process_answers_the_same_itself(
         ("threshold", 2, "threshold: expected a number from 0 to 1, found 2"),
         ("threshold", "a", "threshold: expected a number from 0 to 1, found 'a'"),
         ("on_long", 3, "on_long: expected a function that takes a number, found 3"),
+        ("on_removed", None, "on_removed: expected a function that takes a number, found None"),
     ],
 )
 def test_an_option_of_another_type_or_out_of_range_is_refused_by_its_name(

@@ -126,3 +126,17 @@ def test_there_are_two_workers_where_each_has_cores_of_its_own(
 def test_more_threads_than_a_system_has_are_refused(count: int) -> None:
     with pytest.raises(DeviceError, match="threads: expected at most 1,024, found 10"):
         set_threads(count)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
+def test_numbers_that_are_not_of_32_bits_by_default_are_refused(dtype: torch.dtype) -> None:
+    torch.set_default_dtype(dtype)
+    try:
+        with pytest.raises(DeviceError) as caught:
+            choose_device("cpu")
+    finally:
+        torch.set_default_dtype(torch.float32)
+    assert str(caught.value) == (
+        f"torch's default type of numbers is {dtype}, and models have float32: call "
+        "torch.set_default_dtype(torch.float32) first"
+    )

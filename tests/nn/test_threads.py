@@ -1,5 +1,7 @@
 """The numbers of threads of NumPy's products and of torch, while tagkit computes and after that."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import numpy as np
@@ -91,3 +93,14 @@ def test_a_limit_that_cannot_be_set_is_tried_again_by_the_next_block(
     with chosen_threads():
         assert set(threads()) == {1}
     assert set(threads()) == {2}
+
+
+def test_the_environment_is_left_as_it_was() -> None:
+    program = (
+        "import os; before = dict(os.environ)\n"
+        "from tagkit.nn.threads import chosen_threads\n"
+        "with chosen_threads(): pass\n"
+        "assert dict(os.environ) == before, {*os.environ} ^ {*before}"
+    )
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr

@@ -55,6 +55,17 @@ class Memory(Listener):
         self.epochs.append(epoch)
 
 
+def test_gradients_that_a_program_has_turned_off_are_on_in_a_run(tmp_path: Path) -> None:
+    tiny.corpus(tmp_path, 2)
+    configs = [tiny.small(tmp_path, f"output.dir={tmp_path / name}") for name in "abc"]
+    expected = digest(train(configs[0]).folder / "best")
+    with torch.no_grad():
+        assert digest(train(configs[1]).folder / "best") == expected
+        assert not torch.is_grad_enabled()
+    with torch.inference_mode():
+        assert digest(train(configs[2]).folder / "best") == expected
+
+
 def test_a_run_learns_its_corpus_and_reports_dev_and_test(tmp_path: Path) -> None:
     memory = Memory()
     trained = train(tiny.config(tmp_path), memory)

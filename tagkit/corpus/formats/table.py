@@ -198,12 +198,12 @@ def target_format(path: str, named: str | None, read: Format) -> Format:
     if named is None:
         found = by_ending(Path(path).name, written=True)
     else:
-        found = by_name(named, written=True)
+        found = by_name(named, written=True) if isinstance(named, str) else []
     if not found:
         if named is not None:
             expected = f"{', '.join(targets())} or jsonl"
             raise DataError(
-                Message(Setting("to", shown_name(named)), f": expected one of {expected}")
+                Message(Setting("to", shown_name(str(named))), f": expected one of {expected}")
             )
         raise DataError(
             Message(
