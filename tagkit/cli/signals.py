@@ -46,21 +46,43 @@ def clean_up_on_signal() -> Iterator[None]:
         yield
 
 
+class Stop(threading.Event):
+    """An event that knows whether anybody has looked at it.
+
+    Attributes:
+        is_watched: whether somebody has. Before that nothing is being done that could be lost.
+    """
+
+    def __init__(self) -> None:
+        """Neither set nor looked at."""
+        super().__init__()
+        self.is_watched = False
+
+    def is_set(self) -> bool:
+        """Whether it is set; whoever asks will ask again."""
+        self.is_watched = True
+        return super().is_set()
+
+
 @contextmanager
-def stop_on_signal() -> Iterator[threading.Event]:
-    """An event that a signal sets.
+def stop_on_signal() -> Iterator[Stop]:
+    """An event that a signal sets, once training has begun to look at it.
+
+    Before that a signal ends the program at once, as it reads corpora, and may wait for a pipe.
 
     Raises:
         Interrupted: as the body did; its cause is the signal.
     """
     # An event, and not an exception: a step that is cut in two leaves weights half updated.
-    stop = threading.Event()
+    stop, is_stopping = Stop(), False
     received = [int(signal.SIGINT)]
 
     def handle(number: int, frame: FrameType | None) -> None:
-        if stop.is_set():
+        nonlocal is_stopping
+        if is_stopping or not stop.is_watched:
             # The second signal: the newest checkpoint is kept, and this step is lost.
             raise KeyboardInterrupt if number == signal.SIGINT else Ended(number)
+        is_stopping = True
         received[0] = number
         stop.set()
         # Not through Python's stream: a handler may run inside a write to it, which cannot be

@@ -15,8 +15,9 @@ from tagkit.corpus.document_notes import with_consistency_note, with_document_no
 from tagkit.corpus.expected_labels import format_with_labels, holds_nothing, other_column
 from tagkit.corpus.formats.columns.layout import NO_TAGS, Layout, refuse_answers
 from tagkit.corpus.formats.options import Item, Reading, source_of
-from tagkit.corpus.formats.source import Source, is_pipe, source_name
+from tagkit.corpus.formats.source import Source, source_name
 from tagkit.corpus.formats.table import FORMATS
+from tagkit.corpus.pipes import refuse_one_pipe_for_two
 from tagkit.corpus.weights import read_weights
 from tagkit.errors import DataError, FormatError
 from tagkit.text.records import Sentence
@@ -69,6 +70,7 @@ def load_corpus(config: Config, kinds: LabelKinds) -> Corpus:
         DataError: a file is missing, empty, or unfit to learn from.
         FormatError: a line cannot be read.
     """
+    refuse_one_pipe_for_two(config.data)
     train = read_train(config, kinds)
     dev = read_scored(config.data.dev_file, config, kinds, train.scheme)
     test = read_scored(config.data.test_file, config, kinds, train.scheme)
@@ -266,24 +268,6 @@ def _scheme(
     if data.first_tag_column in NO_TAGS:  # a lemma may look like a tag of a span
         return scheme_of(sentences, name, PLAIN, None)
     return scheme_of(sentences, name, data.scheme, expected, remedy)
-
-
-def require_files(config: Config, what: str) -> None:
-    """Make sure that the corpora can be read several times.
-
-    Args:
-        config: names them.
-        what: names what reads them, as in 'several seeds'.
-
-    Raises:
-        DataError: one is standard input or a pipe.
-    """
-    for path in (config.data.train_file, config.data.dev_file, config.data.test_file):
-        if is_pipe(path):
-            raise DataError(
-                f"{source_name(path)}: can be read once, and {what} read it several times; save it "
-                "to a file and name that"
-            )
 
 
 def _distinct(split: Split) -> Split:

@@ -146,15 +146,16 @@ def check_label(criterion: Criterion, corpus: Corpus) -> None:
     for split in (corpus.train, corpus.dev):
         labels: Collection[str] = split.classes() if criterion.of_classes else split.labels()
         if criterion.label not in labels:
-            what = "text has the class" if criterion.of_classes else "token has the label"
-            shown = shorten(criterion.label or _BARE)
+            given = Setting("train.metric", clipped(criterion.key))
             there = listed(sorted(label or _BARE for label in labels)) or "none"
-            raise DataError(
-                Message(
-                    Setting("train.metric", clipped(criterion.key)),
-                    f": no {what} {shown} in {split.path}; there are: {there}",
+            if not criterion.label:
+                kind = "class" if criterion.of_classes else "label"
+                raise DataError(
+                    Message(given, f": expected a {kind} behind the colon; there are: {there}")
                 )
-            )
+            what = "text has the class" if criterion.of_classes else "token has the label"
+            found = f": no {what} {shorten(criterion.label)} in {split.path}; there are: {there}"
+            raise DataError(Message(given, found))
 
 
 def _headline(report: Report) -> float:

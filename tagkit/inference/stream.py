@@ -81,7 +81,7 @@ def annotate_file(
         FormatError: a line of it cannot be read.
     """
     source = Source(path, options.encoding, config.data.max_line_chars)
-    found = find_format(source, options.input_format, raw=True)
+    found = find_format(source, options.input_format, raw=True, texts=not style.gives.tags)
     format = found.format
     # Not for an empty input, and without waiting for the first line of a pipe.
     if found.note and (source.is_folder() or source.beginning(waiting=False)):

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tagkit.config import Config, as_config, refuse_without_effect, with_options
-from tagkit.corpus.splits import require_files
+from tagkit.corpus.pipes import require_files
 from tagkit.errors import CheckpointError, ConfigError, DataError, Interrupted
 from tagkit.evaluation.criterion import AUTO, LOSS
 from tagkit.evaluation.learning_curve import MIN_SIZES, LearningCurve, Point, fit

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tagkit.config import Config, as_config
-from tagkit.corpus.splits import require_files
+from tagkit.corpus.pipes import require_files
 from tagkit.errors import CheckpointError, ConfigError, Interrupted
 from tagkit.evaluation.class_report import scores_by_label
 from tagkit.evaluation.criterion import rank

@@ -14,7 +14,7 @@ from tagkit.corpus.dataset import Split
 from tagkit.corpus.formats.columns.layout import CONLLU_COLUMNS
 from tagkit.corpus.formats.options import source_of
 from tagkit.corpus.formats.recognition import recognise
-from tagkit.corpus.splits import require_files
+from tagkit.corpus.pipes import require_files
 from tagkit.evaluation.metrics import headline_metric
 from tagkit.models.constraints import legal_scheme
 from tagkit.models.device import choose_device

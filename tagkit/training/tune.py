@@ -28,7 +28,7 @@ from tagkit.config import (
     with_options,
 )
 from tagkit.config.search_space import Space
-from tagkit.corpus.splits import require_files
+from tagkit.corpus.pipes import require_files
 from tagkit.errors import CheckpointError, ConfigError, Interrupted, TrainingError
 from tagkit.evaluation.criterion import rank
 from tagkit.models.bundle import copy_bundle

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tagkit.cli.signals import Ended, stop_on_signal
+
 
 @pytest.mark.parametrize(
     ("command", "number"),
@@ -98,3 +100,32 @@ def test_a_signal_in_the_midst_of_a_command_is_one_line_and_its_status(
     assert said == ["stopped"]
     assert (ended.returncode, ended.stdout) == (128 + getattr(signal, number), "")
     assert sorted(Path().rglob("*")) == before
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_at_once_what_waits_for_a_corpus(tmp_path: Path, number: int) -> None:
+    start = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    start += "from tagkit.cli.main import main; main()"
+    command = ["train", "--train", "-", "-o", str(tmp_path / "model"), "-q"]
+    program = [sys.executable, "-c", start, *command]
+    with subprocess.Popen(program, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        assert running.stderr is not None
+        while not (tmp_path / "model").exists():  # its lock is there, and the corpus is due
+            assert running.poll() is None
+            time.sleep(0.05)
+        running.send_signal(number)
+        assert running.wait(timeout=60) == 128 + number
+        assert running.stderr.read() in (b"", b"stopped\n")  # of Ctrl-C a person knows
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_once_training_looks_at_the_event_the_first_signal_sets_it(number: int) -> None:
+    error = {signal.SIGINT: KeyboardInterrupt, signal.SIGTERM: Ended}[number]
+    with stop_on_signal() as stop:
+        with pytest.raises(error):
+            signal.raise_signal(number)
+        assert not stop.is_set()
+        signal.raise_signal(number)
+        assert stop.is_set()
+        with pytest.raises(error):
+            signal.raise_signal(number)

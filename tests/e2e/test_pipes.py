@@ -88,13 +88,26 @@ def test_standard_input_is_one_input_alone(monkeypatch: pytest.MonkeyPatch) -> N
     with pytest.raises(DataError) as caught:
         load_corpus(Config(data=DataConfig(train_file="-", dev_file="-")), TAGS)
     assert str(caught.value) == (
-        "standard input: can be read once, and one input has been read from it already; name a "
-        "file for the other"
+        "standard input: can be read once, and another corpus is read from it already; name a file "
+        "with data.dev_file"
     )
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_a_named_pipe_is_one_corpus_alone(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    name = str(tmp_path / "pipe")
+    for given in ({"train_file": name, "test_file": name}, {"dev_file": name, "test_file": name}):
+        with pytest.raises(DataError) as caught:
+            load_corpus(Config(data=DataConfig(**{"train_file": __file__, **given})), TAGS)
+        assert str(caught.value) == (
+            f"{name}: can be read once, and another corpus is read from it already; name a file "
+            "with data.test_file"
+        )
+
+
 def test_several_runs_refuse_a_pipe_before_they_begin() -> None:
-    from tagkit.corpus.splits import require_files
+    from tagkit.corpus.pipes import require_files
 
     with pytest.raises(DataError) as caught:
         require_files(Config(data=DataConfig(train_file="-")), "several seeds")

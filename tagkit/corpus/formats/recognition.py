@@ -7,6 +7,7 @@ raw text. The reason is reported, so that a person can see why a file was read a
 
 import csv
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -56,19 +57,20 @@ _LOOKED_AT = 2000  # lines: enough sentences to decide, and few milliseconds
 _LONGEST_SENTENCE = 100
 
 
-def find_format(source: Source, named: str, *, raw: bool = False) -> Found:
+def find_format(source: Source, named: str, *, raw: bool = False, texts: bool = False) -> Found:
     """The format of a source: the one that is named or, for 'auto', the one that it looks like.
 
     Args:
         source: to be looked at.
         named: the name of a format or of a family, or "auto".
         raw: as for `recognise_source`.
+        texts: likewise.
 
     Raises:
         DataError: it cannot be read, is a folder of no known kind, or fits two formats.
     """
     if named == "auto":
-        found = recognise_source(source, raw=raw)
+        found = recognise_source(source, raw=raw, texts=texts)
         return Found(FORMATS[found.name], _explain(found, source.name))
     formats = by_name(named)
     if source.is_folder() and not any(format.many_files for format in formats):
@@ -99,13 +101,15 @@ def read_items(source: Source, reading: Reading) -> Iterator[Item]:
     return recognise(source, reading.data.format).records(source, reading).items
 
 
-def recognise_source(source: Source, *, raw: bool) -> Recognised:
+def recognise_source(source: Source, *, raw: bool, texts: bool = False) -> Recognised:
     """The format of a file, a folder or standard input.
 
     Args:
         source: to be looked at; no line of it is lost.
         raw: whether raw text is to be expected, so that lines that it may well hold (and/or, a
             tab, a word and a colon) do not make it a corpus, however many there are.
+        texts: whether each line is to be expected to be a text, so that short ones do not make it a
+            column file, whatever blank lines stand between them.
 
     Raises:
         DataError: it cannot be read, is a folder of no known kind, or fits two formats.
@@ -119,7 +123,8 @@ def recognise_source(source: Source, *, raw: bool) -> Recognised:
         return Recognised("parallel", f"the name is {WORDS}")
     if name.endswith(PAIR) and source.path != STDIN and annotated_files(path):
         return Recognised("brat", "a pair of files, .txt and .ann")
-    return recognise_lines(name, source.beginning(waiting=not raw), source.name, raw=raw)
+    lines = source.beginning(waiting=not raw)
+    return recognise_lines(name, lines, source.name, raw=raw, texts=texts)
 
 
 def _folder(path: Path) -> Recognised:
@@ -136,7 +141,9 @@ def _folder(path: Path) -> Recognised:
     )
 
 
-def recognise_lines(name: str, lines: Sequence[str], source: str, *, raw: bool) -> Recognised:
+def recognise_lines(
+    name: str, lines: Sequence[str], source: str, *, raw: bool, texts: bool = False
+) -> Recognised:
     """The format of a file that begins with these lines.
 
     Args:
@@ -144,6 +151,7 @@ def recognise_lines(name: str, lines: Sequence[str], source: str, *, raw: bool) 
         lines: the first ones, without their line feeds.
         source: name of the file in messages.
         raw: as for `recognise_source`.
+        texts: likewise.
 
     Raises:
         DataError: two formats fit equally well.
@@ -152,7 +160,7 @@ def recognise_lines(name: str, lines: Sequence[str], source: str, *, raw: bool) 
     named = by_ending(name)
     # A name of a family stands for any of its members, which only the content distinguishes.
     expected = named[0].family or named[0].name if named else None
-    found = _by_content(expected, lines, source, raw)
+    found = _by_content(expected, lines, source, raw, texts)
     if found is not None:
         return found
     if len(named) > 1:
@@ -161,11 +169,15 @@ def recognise_lines(name: str, lines: Sequence[str], source: str, *, raw: bool) 
         return Recognised(named[0].name, "its name; its lines look like no other format")
     if not any(line.strip() for line in lines):
         return Recognised("text", "its lines are blank" if lines else "it is empty")
+    with suppress(DataError):  # which of two it might be else is all the same here
+        if raw and (other := _by_content(expected, lines, source, False, texts)) is not None:
+            why = f"raw text is expected, though its lines look like {other.name}"
+            return Recognised("text", why)
     return Recognised("text", "nothing in its lines looks like labels")
 
 
 def _by_content(
-    expected: str | None, lines: Sequence[str], source: str, raw: bool
+    expected: str | None, lines: Sequence[str], source: str, raw: bool, texts: bool
 ) -> Recognised | None:
     """The format that the lines show, or show together with the name; None where they do not.
 
@@ -174,6 +186,7 @@ def _by_content(
         lines: the first ones of the file.
         source: name of the file in messages.
         raw: as for `recognise_source`.
+        texts: likewise.
     """
     # A cell of a table may begin with a brace: there the first line has to be a whole record.
     if looks_like_jsonl(lines) and (expected not in _TABLES or is_record(lines)):
@@ -204,6 +217,8 @@ def _by_content(
             return Recognised(format.name, look.why)
     # What follows is a guess by the shape alone, which a name that says CoNLL-U outweighs.
     if grid is None or not grid.is_corpus or expected == "conllu":
+        return None
+    if texts and not grid.tabs:  # lines of a word each, or of two
         return None
     if grid.tabs and grid.has_texts and not raw:
         return Recognised("tsv", f"{grid.shape}, one of them texts of several words")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tagkit.config import Config
 from tagkit.corpus.dataset import LabelKinds, Split
-from tagkit.corpus.repetition import is_long, shared_sentences
+from tagkit.corpus.repetition import LONG, is_long, shared_sentences
 from tagkit.features.column_labels import ColumnLabels
 from tagkit.features.vocabulary import count_surfaces
 from tagkit.text.records import Sentence
@@ -186,13 +186,16 @@ def _duplicates(corpora: Corpora) -> Iterator[Statement]:
     for part in corpora.scored:
         shared = shared_sentences(part.split.sentences, known)
         # Short ones ("Thank you.") occur twice in every corpus.
-        count, total = sum(is_long(s.words) for s in shared), len(part.split.sentences)
+        count, total = (
+            sum(is_long(s.words) for s in several) for several in (shared, part.split.sentences)
+        )
         if count > _DUPLICATES * total:
             yield (
                 Message(
-                    f"{count:,} of {plural(total, corpora.unit)} of {part.name} "
-                    f"({100 * count / total:.0f} %) {'occur' if count > 1 else 'occurs'} in train "
-                    "too, so that its scores are too good"
+                    f"{count:,} of {plural(total, corpora.unit)} of {part.name} with at least "
+                    f"{LONG} words ({100 * count / total:.0f} %) "
+                    f"{'occur' if count > 1 else 'occurs'} in train too, so that its scores are "
+                    "too good"
                 ),
                 _remedy_of_duplicates(part.name, corpora.prepared.config),
             )

@@ -12,7 +12,7 @@ from kinds import KINDS, TAGS
 
 from tagkit.config import DataConfig
 from tagkit.corpus.convert import convert_corpus
-from tagkit.corpus.formats.recognition import recognise
+from tagkit.corpus.formats.recognition import recognise, recognise_source
 from tagkit.corpus.formats.source import Source
 from tagkit.corpus.formats.table import FORMATS, target_format
 from tagkit.corpus.lint.file_contents import read_file
@@ -296,3 +296,38 @@ def test_check_says_on_standard_error_what_a_file_was_read_as(tmp_path: Path) ->
         "tags of IOB2 (--input-format chooses another format)\n"
     )
     assert "IOB2" in ended.stdout
+
+
+def why(folder: Path, content: str, *, texts: bool) -> tuple[str, str]:
+    source = Source(str(written(folder, "a", content)), "utf-8")
+    found = recognise_source(source, raw=True, texts=texts)
+    return found.name, found.why
+
+
+def test_where_each_line_is_a_text_short_lines_are_no_columns(tmp_path: Path) -> None:
+    words, pairs = rows("good", "", "bad", "nice"), rows("good film", "bad one", "", "so dull")
+    for content in (words, pairs, TOKENS):
+        assert why(tmp_path, content, texts=True) == (
+            "text", "nothing in its lines looks like labels",
+        )  # fmt: skip
+        assert why(tmp_path, content, texts=False)[0] == "columns"
+    # A name that says so, tags of spans and tabs make columns of them all the same.
+    assert (
+        recognise_source(
+            Source(str(written(tmp_path, "a.conll", TOKENS)), "utf-8"), raw=True, texts=True
+        ).name
+        == "columns"
+    )
+    for content in (IOBES, POS):
+        assert why(tmp_path, content, texts=True)[0] == "columns"
+
+
+def test_it_is_said_what_lines_look_like_where_raw_text_is_expected(tmp_path: Path) -> None:
+    for kind, content in (
+        ("slash", rows("Paris/NNP is/VBZ nice/JJ", "London/NNP is/VBZ big/JJ")),
+        ("trec", rows("DESC:manner How did it go ?", "NUM:date When was it ?")),
+        ("tsv", TEXT_LABEL),
+    ):
+        assert why(tmp_path, content, texts=True) == (
+            "text", f"raw text is expected, though its lines look like {kind}",
+        )  # fmt: skip

@@ -118,8 +118,8 @@ def test_sentences_of_train_in_dev_are_counted_from_five_percent_on(tmp_path: Pa
     assert said(findings) == [
         (
             "duplicates",
-            "3 of 23 sentences of dev (13 %) occur in train too, so that its scores are too good. "
-            "Remove them from train or from dev; tagkit check lists them.",
+            "3 of 23 sentences of dev with at least 5 words (13 %) occur in train too, so that its "
+            "scores are too good. Remove them from train or from dev; tagkit check lists them.",
         )
     ]
     assert found(tmp_path, train=train, dev=train[:1] + numbered(19, 40)) == []  # 5 % exactly
@@ -132,6 +132,9 @@ def test_sentences_of_train_in_dev_are_counted_from_five_percent_on(tmp_path: Pa
     # Short sentences occur twice by chance, and prove no leak.
     thanks = [["Thank\tO", "you\tO", "Ada\tB-PER"]] * 9
     assert found(tmp_path, train=train + thanks, dev=numbered(19, 40) + thanks) == []
+    # They are not among those that are counted either: of a copy of train that is all.
+    (finding,) = found(tmp_path, train=train + thanks, dev=train + thanks)
+    assert finding.sentence.startswith("40 of 40 sentences of dev with at least 5 words (100 %)")
 
 
 def test_a_dev_corpus_in_another_scheme_is_named(tmp_path: Path) -> None:
