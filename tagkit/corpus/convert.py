@@ -259,9 +259,8 @@ def _as_documents(job: _Job, items: Sequence[Item], *, plain: bool) -> Iterator[
         if item.features:
             note(f"{target.name} has no place for feature columns: they are left out")
         document = to_document(item, plain=plain, source=job.source.name)
-        # A reader of brat finds the tokens of a text by itself; jsonl-spans can name them.
-        keeps_tokens = target.name == "jsonl-spans"
-        yield document if keeps_tokens else replace(document, tokens=None)
+        # A reader of brat, say, finds the tokens of a text by itself.
+        yield document if target.keeps_tokens else replace(document, tokens=None)
 
 
 def _may_have_several_classes(items: Sequence[Item]) -> bool:
@@ -282,7 +281,7 @@ def _require_classes(job: _Job, items: Sequence[Item], several: bool) -> None:
     """
     if job.target.holds != "classes":
         return
-    if several and job.target.name == "jsonl-texts":  # other formats cannot say none
+    if several and job.target.may_lack_classes:
         return
     for item in items:
         if item.labels:

@@ -208,7 +208,7 @@ def refuse_unread_columns(data: DataConfig, splits: Sequence[Split]) -> None:
         return
     holds = f"{splits[0].path}: holds {formats[0].about} (read as {formats[0].name}): "
     is_grid = any(format.is_grid for format in formats)
-    is_table = any(format.name in ("tsv", "csv") for format in formats)
+    is_table = any(format.has_named_columns for format in formats)
     for value, named, is_read, what in (
         (data.token_column, Setting("data.token_column"), is_grid, "column files and CoNLL-U"),
         (data.tag_column, Setting("data.tag_column"), is_grid, "column files and CoNLL-U"),

@@ -176,7 +176,7 @@ class LabelledFile:
         data = self.data.model_copy(update={"feature_columns": ()})
         # A record of predictions without a class is one for which none was likely enough. Readers
         # ask for a class only where labels are wanted; that of JSON Lines takes those there are.
-        optional = self.predicted and self.format.name == "jsonl-texts"
+        optional = self.predicted and self.format.may_lack_classes
         reading = Reading(
             data,
             with_tags=not optional,
@@ -191,11 +191,10 @@ class LabelledFile:
 
     def read(self) -> Labelled:
         """All of it; raises what `records` does."""
-        # A folder of classes is in the order of its labels, which differ between gold and
-        # predictions.
-        is_ordered = self.format.name != "folder"
-        name, format = self.source.name, self.format.name
-        return Labelled(name, tuple(self.records()), is_ordered=is_ordered, format=format)
+        name, format = self.source.name, self.format
+        return Labelled(
+            name, tuple(self.records()), is_ordered=format.is_ordered, format=format.name
+        )
 
 
 def labelled_records(records: Iterable[Item | Answer], name: str) -> Labelled:

@@ -27,6 +27,7 @@ import torch
 from torch import Tensor, nn
 
 from tagkit.nn.depth import Highway
+from tagkit.nn.linear import fresh_linear
 from tagkit.nn.padding import weight_of_tokens
 from tagkit.nn.softmax.cross_entropy import cross_entropy
 
@@ -126,7 +127,7 @@ class WordPredictor(nn.Module):
         """`transform` gives m of a state."""
         super().__init__()
         self.transform = transform
-        self.output = _linear(transform.outputs, words)
+        self.output = fresh_linear(transform.outputs, words)
 
     def forward(self, states: Tensor, word_ids: Tensor, weights: Tensor) -> Tensor:
         """The weighted sum of -log P of the words.
@@ -149,7 +150,7 @@ class TanhLayer(nn.Module):
     def __init__(self, features: int) -> None:
         """`features` of s."""
         super().__init__()
-        self.linear = _linear(features, _UNITS)
+        self.linear = fresh_linear(features, _UNITS)
         self.outputs = _UNITS
 
     def forward(self, states: Tensor) -> Tensor:
@@ -163,7 +164,7 @@ class HighwayLayer(nn.Module):
     def __init__(self, features: int) -> None:
         """`features` of s and of m."""
         super().__init__()
-        self.linear = _linear(features, features)
+        self.linear = fresh_linear(features, features)
         self.highway = Highway(features)
         self.outputs = features
 
@@ -177,11 +178,3 @@ TRANSFORMS: Mapping[str, type[TanhLayer] | type[HighwayLayer]] = {
     "words": TanhLayer,
     "characters": HighwayLayer,
 }
-
-
-def _linear(inputs: int, outputs: int) -> nn.Linear:
-    """A product with the initial weights of Glorot and Bengio 2010, eq. 16, and biases of 0."""
-    linear = nn.Linear(inputs, outputs)
-    nn.init.xavier_uniform_(linear.weight)
-    nn.init.zeros_(linear.bias)
-    return linear

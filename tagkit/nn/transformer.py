@@ -33,6 +33,7 @@ from torch import Tensor, nn
 
 from tagkit.nn.cells.cell import State
 from tagkit.nn.layer import EncoderLayer, LayerKind, LayerOptions
+from tagkit.nn.linear import fresh_linear
 from tagkit.nn.padding import zero_padding
 from tagkit.nn.text_memory import TextMemory, attend_in_window
 
@@ -73,14 +74,14 @@ class TransformerLayer(EncoderLayer):
         self.norm_first = norm == "before"
         self.rotary = positions == "rotary"
         self.outputs = hidden
-        self.input = _linear(inputs, hidden) if lowest else None
+        self.input = fresh_linear(inputs, hidden) if lowest else None
         absolute = Positions(hidden, max_positions if positions == "learned" else 0)
         self.positions = absolute if lowest and not self.rotary else None
         # Queries, keys and values of all heads as one product.
-        self.attention_in = _linear(hidden, hidden, parts=3)
-        self.attention_out = _linear(hidden, hidden)
-        self.widened = _linear(hidden, feed_forward)
-        self.narrowed = _linear(feed_forward, hidden)
+        self.attention_in = fresh_linear(hidden, hidden, parts=3)
+        self.attention_out = fresh_linear(hidden, hidden)
+        self.widened = fresh_linear(hidden, feed_forward)
+        self.narrowed = fresh_linear(feed_forward, hidden)
         self.attention_norm = nn.LayerNorm(hidden)
         self.feed_forward_norm = nn.LayerNorm(hidden)
         self.last_norm = nn.LayerNorm(hidden) if topmost and self.norm_first else None
@@ -263,15 +264,6 @@ def _angles(time: int, size: int, like: Tensor) -> Tensor:
     exponents = torch.arange(0, size, 2, device=like.device, dtype=exact) / size
     steps = torch.arange(time, dtype=exact, device=like.device)
     return torch.outer(steps, _BASE**-exponents)
-
-
-def _linear(inputs: int, outputs: int, parts: int = 1) -> nn.Linear:
-    """`parts` products in one, each by itself as Glorot and Bengio 2010, eq. 16; biases of 0."""
-    linear = nn.Linear(inputs, parts * outputs)
-    for part in linear.weight.chunk(parts):
-        nn.init.xavier_uniform_(part)
-    nn.init.zeros_(linear.bias)
-    return linear
 
 
 def build(layer: LayerOptions) -> TransformerLayer:

@@ -78,6 +78,9 @@ class Format:
         has_classes: whether a sentence or text of it may have a class as a whole.
         has_named_columns: whether a header names its columns, so that records may have further
             ones, such as a probability.
+        keeps_tokens: whether texts of it say where their tokens are.
+        may_lack_classes: whether a text of it may have no class, where others have several.
+        is_ordered: whether its records are in the corpus's order, and not in that of their labels.
         family: a name in options that stands for several formats, whichever fits; empty for none.
     """
 
@@ -92,6 +95,9 @@ class Format:
     is_grid: bool = False
     has_classes: bool = False
     has_named_columns: bool = False
+    keeps_tokens: bool = False
+    may_lack_classes: bool = False
+    is_ordered: bool = True
     family: str = ""
 
     def records(self, source: Source, reading: Reading) -> Records:
@@ -118,9 +124,9 @@ _ALL = (
     Format("jsonl-tokens", "JSON Lines of tokens and tags", "tags", read_jsonl,
            write_jsonl_tokens, _JSONL, has_classes=True, family="jsonl"),
     Format("jsonl-spans", "JSON Lines of texts and spans of characters", "spans", read_jsonl,
-           write_jsonl_spans, _JSONL, has_classes=True, family="jsonl"),
+           write_jsonl_spans, _JSONL, has_classes=True, keeps_tokens=True, family="jsonl"),
     Format("jsonl-texts", "JSON Lines of texts and classes", "classes", read_jsonl,
-           write_jsonl_texts, _JSONL, has_classes=True, family="jsonl"),
+           write_jsonl_texts, _JSONL, has_classes=True, may_lack_classes=True, family="jsonl"),
     Format("brat", "brat standoff, .txt with .ann", "spans", read_brat, write_brat, (ANNOTATION,),
            many_files=True),
     Format("parallel", "seq.in, seq.out and label, as ATIS has them", "tags", read_parallel,
@@ -145,7 +151,7 @@ _ALL = (
            Look(looks_like_tsv, "columns separated by tabs, one of them texts of several words",
                 like_prose=True), has_classes=True, has_named_columns=True),
     Format("folder", "a folder a class, a file a text", "classes", read_folder, write_folder,
-           many_files=True, has_classes=True),
+           many_files=True, has_classes=True, is_ordered=False),
     # Without an ending: .txt is the name of corpora in every format, and says nothing.
     Format("text", "raw text, a line a text", "text", read_text_lines, write_text_lines),
 )  # fmt: skip

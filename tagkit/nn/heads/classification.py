@@ -21,6 +21,7 @@ from tagkit.nn.heads.bag_of_words import BagOfWords
 from tagkit.nn.heads.pooling import Pooling
 from tagkit.nn.heads.softmax import weighted_cross_entropy
 from tagkit.nn.heads.temperature import UNCALIBRATED
+from tagkit.nn.linear import fresh_linear
 
 ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "tanh": nn.Tanh, "gelu": nn.GELU}
 
@@ -65,9 +66,9 @@ class ClassHead(nn.Module):
         layers: list[nn.Module] = []
         inputs = pooling.outputs
         for units in hidden:
-            layers += [nn.Dropout(dropout), _linear(inputs, units), ACTIVATIONS[activation]()]
+            layers += [nn.Dropout(dropout), fresh_linear(inputs, units), ACTIVATIONS[activation]()]
             inputs = units
-        self.layers = nn.Sequential(*layers, nn.Dropout(dropout), _linear(inputs, classes))
+        self.layers = nn.Sequential(*layers, nn.Dropout(dropout), fresh_linear(inputs, classes))
 
     def scores(self, states: Tensor, final: Tensor, mask: Tensor) -> tuple[Tensor, Tensor | None]:
         """Unnormalised score of each class, and attention if the pooling has it.
@@ -154,10 +155,3 @@ def balanced_weights(targets: Tensor) -> Tensor:
     texts, classes = targets.shape
     # (texts, classes) -> (classes,), the number of texts of each class
     return texts / (classes * targets.sum(0).float())
-
-
-def _linear(inputs: int, outputs: int) -> nn.Linear:
-    layer = nn.Linear(inputs, outputs)
-    nn.init.xavier_uniform_(layer.weight)  # Glorot and Bengio 2010, eq. 16
-    nn.init.zeros_(layer.bias)
-    return layer

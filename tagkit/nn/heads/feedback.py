@@ -34,6 +34,7 @@ from tagkit.nn.heads.decoder_steps import DecoderSteps, State, decoder_steps, gr
 from tagkit.nn.heads.softmax import weighted_cross_entropy
 from tagkit.nn.heads.tagging import Head, TagSpace
 from tagkit.nn.heads.temperature import UNCALIBRATED
+from tagkit.nn.linear import fresh_linear
 from tagkit.nn.padding import weight_of_tokens, zero_padding
 
 # Hypotheses from which probabilities are computed, if decoding keeps fewer: a greedy search has a
@@ -66,9 +67,7 @@ class FeedbackHead(Head):
             space.inputs + options.tag_dim, options.hidden, options.cell_options
         )
         # (..., hidden + inputs) -> (..., tags)
-        self.linear = nn.Linear(options.hidden + space.inputs, space.tags)
-        nn.init.xavier_uniform_(self.linear.weight)
-        nn.init.zeros_(self.linear.bias)
+        self.linear = fresh_linear(options.hidden + space.inputs, space.tags)
 
     def _loss(
         self, states: Tensor, mask: Tensor, targets: Tensor, weights: Tensor | None

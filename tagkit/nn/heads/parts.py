@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from tagkit.nn.heads.softmax import weighted_cross_entropy
 from tagkit.nn.heads.temperature import UNCALIBRATED
+from tagkit.nn.linear import fresh_linear
 from tagkit.nn.padding import check_mask, weight_of_tokens
 
 
@@ -33,9 +34,7 @@ class PartsHead(nn.Module):
         self.sizes = list(sizes)
         # One product for all parts, (batch, time, inputs) -> (batch, time, labels of all parts):
         # a treebank has up to fifty attributes of a few values each.
-        self.linear = nn.Linear(inputs, sum(self.sizes))
-        nn.init.xavier_uniform_(self.linear.weight)  # Glorot and Bengio 2010, eq. 16
-        nn.init.zeros_(self.linear.bias)
+        self.linear = fresh_linear(inputs, sum(self.sizes))
 
     def forward(
         self, states: Tensor, mask: Tensor, targets: Tensor, weights: Tensor | None = None

@@ -29,6 +29,7 @@ from tagkit.nn.crf.n_best import n_best
 from tagkit.nn.crf.partition import log_partition
 from tagkit.nn.heads.sampling import Sampling
 from tagkit.nn.heads.temperature import UNCALIBRATED
+from tagkit.nn.linear import fresh_linear
 from tagkit.nn.padding import check_mask
 
 
@@ -223,9 +224,7 @@ class ChainHead(Head):
         super().__init__(space)
         # Emissions: (batch, time, inputs) -> (batch, time, tags). The first draw of random numbers,
         # before those of the heads' own parameters.
-        self.linear = nn.Linear(space.inputs, space.tags)
-        nn.init.xavier_uniform_(self.linear.weight)  # Glorot and Bengio 2010, eq. 16
-        nn.init.zeros_(self.linear.bias)
+        self.linear = fresh_linear(space.inputs, space.tags)
 
     def chain(self, states: Tensor, mask: Tensor) -> Chain:
         """Scores of all paths, forbidden ones at minus infinity; arguments as in `decode`."""

@@ -1,0 +1,12 @@
+"""Linear layers as all networks here begin: Glorot and Bengio 2010, eq. 16, and biases of 0."""
+
+from torch import nn
+
+
+def fresh_linear(inputs: int, outputs: int, parts: int = 1) -> nn.Linear:
+    """(..., inputs) -> (..., parts x outputs): one product for several, each drawn by itself."""
+    layer = nn.Linear(inputs, parts * outputs)
+    for part in layer.weight.chunk(parts):
+        nn.init.xavier_uniform_(part)
+    nn.init.zeros_(layer.bias)
+    return layer
