@@ -176,7 +176,7 @@ def _unpacked(file: BinaryIO) -> Iterator[BinaryIO]:
         yield file
         return
     start = peek(len(_GZIP))
-    if not start:  # not asked again: a terminal would wait for a second Ctrl-D
+    if not start and file.isatty():  # not asked again: it would wait for a second Ctrl-D
         yield BytesIO()
     elif start.startswith(_GZIP):
         with gzip.open(file) as unpacked:

@@ -243,6 +243,9 @@ def test_an_input_that_has_ended_is_not_asked_again(monkeypatch: pytest.MonkeyPa
         def readable(self) -> bool:
             return True
 
+        def isatty(self) -> bool:
+            return True
+
         def readinto(self, _: object) -> int:
             self.asked += 1
             assert self.asked == 1
