@@ -44,6 +44,7 @@ from tagkit.training.run_settings import is_closed_form
 from tagkit.training.setup import fit, prepare
 from tagkit.training.state import RunState
 from tagkit.training.time_budget import TimeBudget
+from tagkit.training.undisturbed import undisturbed
 from tagkit.wording import clipped
 
 
@@ -245,7 +246,7 @@ def train(
     device = device_of(config)
     processes = processes_of(device, config.train.tracker, path)
     workers = choose_workers(config.train.workers, threads, processes.count)
-    listener = listener if processes.is_first else Listener()
+    listener = undisturbed(listener) if processes.is_first else Listener()
     folder = RunFolder(path, writes=processes.is_first)
     notes: list[str] = []  # until there is a log to write them to
     # At the end torch's random state is what it was: training does not change a caller's draws.

@@ -55,6 +55,20 @@ class Memory(Listener):
         self.epochs.append(epoch)
 
 
+def test_what_a_listener_draws_changes_nothing(tmp_path: Path) -> None:
+    class Drawing(Listener):
+        def on_step(self, step: Step) -> None:
+            torch.rand(step.done)
+
+        def on_epoch(self, epoch: Epoch) -> None:
+            torch.rand(epoch.number)
+
+    tiny.corpus(tmp_path, 2)
+    configs = [tiny.small(tmp_path, f"output.dir={tmp_path / name}") for name in "ab"]
+    found = [train(config, each) for config, each in zip(configs, (None, Drawing()), strict=True)]
+    assert digest(found[0].folder / "best") == digest(found[1].folder / "best")
+
+
 def test_gradients_that_a_program_has_turned_off_are_on_in_a_run(tmp_path: Path) -> None:
     tiny.corpus(tmp_path, 2)
     configs = [tiny.small(tmp_path, f"output.dir={tmp_path / name}") for name in "abc"]

@@ -1,0 +1,38 @@
+"""Callbacks that draw random numbers."""
+
+import pytest
+import torch
+
+from tagkit.training.callbacks import Listener, Step
+from tagkit.training.undisturbed import undisturbed
+
+
+class Drawing(Listener):
+    def __init__(self) -> None:
+        self.told: list[object] = []
+
+    def on_note(self, text: str) -> None:
+        torch.rand(3)
+        self.told.append(text)
+
+    def on_step(self, step: Step) -> None:
+        torch.rand(3)
+        raise KeyError(step)
+
+
+def test_the_next_number_is_the_one_that_was_due_even_after_an_error() -> None:
+    torch.manual_seed(1)
+    expected = torch.rand(4).tolist()
+    drawing = Drawing()
+    listener = undisturbed(drawing)
+    torch.manual_seed(1)
+    found = [torch.rand(1).item()]
+    listener.on_note("a")
+    found.append(torch.rand(1).item())
+    with pytest.raises(KeyError):
+        listener.on_step("step")  # type: ignore[arg-type]
+    found.append(torch.rand(1).item())
+    listener.on_epoch("epoch")  # type: ignore[arg-type]  # one that it does not have
+    found.append(torch.rand(1).item())
+    assert found == expected
+    assert drawing.told == ["a"]
