@@ -8,7 +8,7 @@ from tagkit.config import Config
 from tagkit.errors import DataError, shorten
 from tagkit.features.encoding import Encoded
 from tagkit.features.vocabulary import RESERVED, UNKNOWN_ID, Vocabulary
-from tagkit.models.task_records import TrainingData
+from tagkit.models.task_records import FitCorpus, TrainingData
 from tagkit.nn.heads import POOLINGS
 from tagkit.nn.heads.bag_of_words import BagOfWords
 from tagkit.nn.heads.classification import ClassHead, balanced_weights
@@ -48,24 +48,24 @@ def build_class_head(
             several=options.several_classes,
             unknown=UNKNOWN_ID,
         )
-        if data is not None:
-            _fit(head.bag, head.class_weights, data)
     return head
 
 
-def _fit(bag: BagOfWords, class_weights: Tensor, data: TrainingData) -> None:
-    """Fit the linear model of words to the training corpus."""
-    encoded = data.encoded
+def fit_bag(head: ClassHead, corpus: FitCorpus) -> None:
+    """Find the weights of a head's linear model of words, where it has one without any."""
+    bag, encoded = head.bag, corpus.encoded
+    if bag is None or bag.is_fitted:
+        return
     assert isinstance(encoded, Encoded)
     ids = encoded.encoded_words.word_ids[encoded.indexed.numbers]
     texts = np.split(ids, np.cumsum(encoded.lengths)[:-1])
     targets = torch.from_numpy(encoded.targets["classes"].values).float()
-    weights = class_weights.expand_as(targets)
+    weights = head.class_weights.expand_as(targets)
     if not bag.several:  # (texts, classes) @ (classes,): the loss of a text is that of its class
-        weights = (targets @ class_weights).unsqueeze(1).expand_as(targets)
+        weights = (targets @ head.class_weights).unsqueeze(1).expand_as(targets)
     if encoded.weights is not None:
         weights = weights * torch.from_numpy(encoded.weights).unsqueeze(1)
-    bag.fit(texts, targets, weights)
+    bag.fit(texts, targets, weights, corpus.max_seconds, corpus.on_pass)
 
 
 def _class_weights(config: Config, vocabulary: Vocabulary, data: TrainingData) -> Tensor | None:

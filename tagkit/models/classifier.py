@@ -35,15 +35,16 @@ from tagkit.models.building import (
     build_others,
 )
 from tagkit.models.calibration import CLASSES
-from tagkit.models.class_head import build_class_head
+from tagkit.models.class_head import build_class_head, fit_bag
 from tagkit.models.description import Description, class_heads, encoder_name, metric_columns
 from tagkit.models.judging import judged_classes
 from tagkit.models.member import Member
-from tagkit.models.model import Model
+from tagkit.models.model import Fitted, Model
 from tagkit.models.output import ModelOutput, require_number
 from tagkit.models.readout import ClassReadout, Readout
 from tagkit.models.task import Task
 from tagkit.models.task_records import (
+    FitCorpus,
     Labels,
     ModelContext,
     PredictionOptions,
@@ -97,6 +98,10 @@ class Classifier(Model):
     def heads_by_name(self) -> Mapping[str, Any]:
         """The head of classes."""
         return {CLASSES: self.class_head}
+
+    def fitted_parts(self) -> dict[str, Fitted]:
+        """The linear model of words, where there is one."""
+        return {"bag.": self.class_head.bag} if self.class_head.bag else {}
 
     def set_constants(self, config: Config, vocabulary: Vocabulary) -> None:
         """Equal weights of all classes: only the loss of training has others."""
@@ -276,6 +281,11 @@ class ClassifyTask(Task):
         head = build_class_head(config, vocabulary, encoder.outputs, data)
         others = build_others(config, vocabulary, embed)
         return Classifier(embed=embed, encoder=encoder, class_head=head, others=others)
+
+    def fit(self, model: Model, corpus: FitCorpus) -> None:
+        """The linear model of words, where there is one."""
+        assert isinstance(model, Classifier)
+        fit_bag(model.class_head, corpus)
 
     def check(
         self, config: Config, vocabulary: Vocabulary, config_file: Path, vocabulary_file: Path

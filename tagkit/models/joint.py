@@ -28,7 +28,7 @@ from tagkit.features.vocabulary import Vocabulary
 from tagkit.models.agreement import check_classes, check_features, check_tags
 from tagkit.models.building import build_embedding, build_encoder, build_others
 from tagkit.models.calibration import CLASSES
-from tagkit.models.class_head import build_class_head
+from tagkit.models.class_head import build_class_head, fit_bag
 from tagkit.models.classifier import (
     class_kind,
     class_output,
@@ -48,6 +48,7 @@ from tagkit.models.description import (
 from tagkit.models.feature_crf import build_feature_crf
 from tagkit.models.judging import judged_classes
 from tagkit.models.member import Member
+from tagkit.models.model import Fitted, Model
 from tagkit.models.output import ModelOutput
 from tagkit.models.readout import ClassReadout, Readout
 from tagkit.models.tag_decoding import tag_predictions
@@ -61,6 +62,7 @@ from tagkit.models.tagger import (
     tags_of,
 )
 from tagkit.models.task_records import (
+    FitCorpus,
     Labels,
     ModelContext,
     PredictionOptions,
@@ -154,6 +156,11 @@ class JointModel(Tagger):
         """Both heads."""
         return {**super().heads_by_name(), CLASSES: self.class_head}
 
+    def fitted_parts(self) -> dict[str, Fitted]:
+        """Those of a tagger, and the linear model of words."""
+        own = {"bag.": self.class_head.bag} if self.class_head.bag else {}
+        return {**super().fitted_parts(), **own}
+
     def set_constants(self, config: Config, vocabulary: Vocabulary) -> None:
         """Those of both heads."""
         super().set_constants(config, vocabulary)
@@ -209,6 +216,12 @@ class JointTask(TagTask):
             feature_crf=build_feature_crf(config, vocabulary),
             others=build_others(config, vocabulary, embed),
         )
+
+    def fit(self, model: Model, corpus: FitCorpus) -> None:
+        """The CRF of word features and the linear model of words, where they are there."""
+        super().fit(model, corpus)
+        assert isinstance(model, JointModel)
+        fit_bag(model.class_head, corpus)
 
     def check(
         self, config: Config, vocabulary: Vocabulary, config_file: Path, vocabulary_file: Path

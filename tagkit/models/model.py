@@ -25,6 +25,7 @@ from tagkit.nn.activation_penalty import activation_penalty, temporal_penalty, t
 from tagkit.nn.embedding import TokenEmbedding
 from tagkit.nn.encoder import Encoder
 from tagkit.nn.ensemble import alone, together
+from tagkit.nn.heads.bag_of_words import BagOfWords
 from tagkit.nn.heads.feature_crf import FeatureCrf
 from tagkit.nn.inference import CachedWords
 from tagkit.nn.information_flow import watched_flow
@@ -32,6 +33,7 @@ from tagkit.nn.language_loss import LanguageLoss, Sides
 from tagkit.nn.parameters import count_parameters
 from tagkit.text.records import Sentence
 
+Fitted = FeatureCrf | BagOfWords  # what no gradient step changes
 LANGUAGE_MODELS = "language models"  # name of the group of those that are trained
 _OTHERS = "others"
 LANGUAGE = "language"  # name of a batch's words as the language-model loss predicts them
@@ -121,6 +123,10 @@ class Model(Member, ABC):
     def heads_by_name(self) -> Mapping[str, Any]:
         """The heads whose probabilities can be calibrated: each has a `temperature`."""
         return {}
+
+    def fitted_parts(self) -> dict[str, Fitted]:
+        """What is found at once, before the first step, by prefixes of names in a checkpoint."""
+        return {} if self.feature_crf is None else {"": self.feature_crf}
 
     def saved_tensors(self) -> dict[str, Tensor]:
         """What a saved model holds, by name: all but the layers that serve training alone."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 
 def without_compiler(
@@ -49,6 +50,26 @@ class Search:
 
     evaluations: int
     is_cut: bool
+
+
+class _Known(torch.autograd.Function):
+    """A value whose gradient is known together with it."""
+
+    @staticmethod
+    def forward(ctx: Any, value: Tensor, slopes: Sequence[Tensor], *weights: Tensor) -> Tensor:
+        ctx.slopes = slopes
+        return value.clone()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        return None, None, *(grad * slope for slope in ctx.slopes)
+
+
+def with_gradient(value: Tensor, slopes: Sequence[Tensor], weights: Sequence[Tensor]) -> Tensor:
+    """() `value`, of which `slopes` are the derivatives by `weights`, each of its shape."""
+    found: Tensor = _Known.apply(value, slopes, *weights)  # type: ignore[no-untyped-call]
+    return found
 
 
 def minimize(

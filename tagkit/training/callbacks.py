@@ -124,7 +124,8 @@ class Listener:
     def on_fit(self, number: int) -> None:
         """Called before each pass over the training corpus of what is fitted before the first step.
 
-        That is a CRF of word features. Passes count from 1, and there are some 35.
+        That is a CRF of word features or a linear model of words. Passes count from 1, and there
+        are 35 to 70.
         """
 
     def on_start(self, prepared: Prepared, threads: int) -> None:

@@ -43,11 +43,16 @@ _EPOCHS, _MIN_STEPS = 20, 600
 # Likewise without a better score: epochs, and steps.
 _PATIENCE, _MIN_PATIENCE_STEPS = 8, 250
 
-# The most texts whose attention is scaled: without that a small corpus is soon learnt by heart. Up
-# to as many a linear model of words helps a network, and one with pretrained vectors up to fewer.
-_FEW_TEXTS, _FEW_TEXTS_BESIDE_VECTORS = 1_000, 200
-# Bounds of its rows for pairs of words, of which there are two for each token.
-_MIN_PAIRS, _MAX_PAIRS = 2**10, 2**17
+# The most texts whose attention is scaled: without that a small corpus is soon learnt by heart.
+_FEW_TEXTS = 1_000
+# A linear model of words helps a network, and one with pretrained vectors where texts are few, or
+# have so many tokens each: a network needs more of these than it gets to learn what to look at.
+_FEW_TEXTS_BESIDE_VECTORS, _LONG_TEXT = 200, 100
+# Of more tokens, or with more classes, it would take long to fit and much memory.
+_MAX_BAG_TOKENS, _MAX_TOKENS_TIMES_CLASSES = 2_000_000, 20_000_000
+# Bounds of its rows for pairs of words, of which there are two for each token, and of its weights
+# for these: 32 MB.
+_MIN_PAIRS, _MAX_PAIRS, _MAX_PAIR_WEIGHTS = 2**10, 2**17, 2**23
 
 # Up to as many sentences a CRF of word features helps a tagger, and one with pretrained vectors up
 # to fewer. Names are rare, so that without vectors it helps taggers of names up to so many spans,
@@ -92,6 +97,7 @@ def choose_by_size(
     alike: float = 0.0,
     uncut: int = 0,
     spans: int = 0,
+    classes: int = 0,
 ) -> Chosen:
     """Replace each "auto" by a number.
 
@@ -103,6 +109,7 @@ def choose_by_size(
         alike: share of a name's mentions in a document that have one label: `name_labels.py`.
         uncut: number of sentences before long ones are cut; 0 where none is.
         spans: of the training corpus; 0 where its labels are not those of spans alone.
+        classes: that its texts have; 0 where they have none.
     """
     train = config.train
     chosen: dict[str, Any] = {}
@@ -167,10 +174,11 @@ def choose_by_size(
             attention = "scaled-attention" if few else "attention"
             chosen["head.pooling"] = attention if follows_gradient else "mean"
         if config.head.bag_of_words == "auto":
-            limit = _FEW_TEXTS_BESIDE_VECTORS if config.embeddings.vectors else _FEW_TEXTS
-            reads_words = config.data.unit == "word"
-            helps = sentences <= limit and follows_gradient and reads_words and not knows
-            chosen["head.bag_of_words"] = _pairs_for(tokens) if helps else 0
+            fits = tokens <= _MAX_BAG_TOKENS and tokens * classes <= _MAX_TOKENS_TIMES_CLASSES
+            few = sentences <= _FEW_TEXTS_BESIDE_VECTORS or tokens >= _LONG_TEXT * sentences
+            helps = fits and (few or not config.embeddings.vectors) and not knows
+            helps = helps and follows_gradient and config.data.unit == "word"
+            chosen["head.bag_of_words"] = _pairs_for(tokens, classes) if helps else 0
     if train.bptt == "auto":
         chosen["train.bptt"] = DEFAULT_BPTT
     # The same for every corpus: nothing to be said of its size.
@@ -232,9 +240,10 @@ def batch_size_for(sentences: int, spans: int = 0) -> int:
     return min(size, _SPARSE_BATCH) if 0 < spans <= _SPARSE_SPANS else size
 
 
-def _pairs_for(tokens: int) -> int:
+def _pairs_for(tokens: int, classes: int) -> int:
     """Rows for pairs of neighbouring words: the power of two from twice the tokens on."""
-    return min(max(1 << (2 * tokens - 1).bit_length(), _MIN_PAIRS), _MAX_PAIRS)
+    most = min(_MAX_PAIRS, 1 << (_MAX_PAIR_WEIGHTS // max(1, classes)).bit_length() - 1)
+    return max(min(1 << (2 * tokens - 1).bit_length(), most), _MIN_PAIRS)
 
 
 def _lr(config: Config, examples: int, unit: str) -> float:

@@ -140,11 +140,12 @@ def resolve(config: Config, corpus: Corpus | None = None) -> Resolved:
     tokens = replace(corpus.train, sentences=sentences).tokens
     unit = task.describe(config).unit
     if task.annotates:
-        alike, spans, uncut = 0.0, 0, len(corpus.train.sentences)
+        alike, spans, classes = 0.0, 0, len(corpus.train.classes())
+        uncut = len(corpus.train.sentences)
         if [*task.kinds(config)] == [Kind.SPANS] and not task.is_whole:
             alike = alike_in_documents(corpus.train.sentences)
-            spans = sum(len(stretches(sentence.tags or ())) for sentence in corpus.train.sentences)
-        chosen = choose_by_size(config, len(sentences), tokens, unit, alike, uncut, spans)
+            spans = sum(len(stretches(each.tags or ())) for each in corpus.train.sentences)
+        chosen = choose_by_size(config, len(sentences), tokens, unit, alike, uncut, spans, classes)
     else:
         chosen = choose_for_text(config, len(sentences), tokens, unit)
     return Resolved(
@@ -244,10 +245,9 @@ def prepare(
 
 def fit(prepared: Prepared, on_pass: Callable[[int], None]) -> None:
     """Fit what is fitted before the first step, if `prepare` has not done so; on a CPU."""
-    task, config = prepared.task, prepared.config
+    task, config, encoded = prepared.task, prepared.config, prepared.encoded
     sentences = task.examples(config, prepared.corpus.train)
-    encoded, vocabulary = prepared.encoded, prepared.vocabulary
-    _fit(task, config, prepared.model, sentences, encoded, vocabulary, on_pass)
+    _fit(task, config, prepared.model, sentences, encoded, prepared.vocabulary, on_pass)
 
 
 def _fit(

@@ -249,8 +249,7 @@ class RunState:
         carried = {name.removeprefix(_CARRIED): tensors[name] for name in self._carried()}
         self.prepared.task.restore(self.prepared.model, carried)
         # A search that time has ended at once is made up for: its end was no decision.
-        if any(bool(tensors[name].any()) for name in self._fitted() if name.endswith("weights")):
-            self._take_fitted(tensors)
+        self._take_fitted(tensors, unless_empty=True)
         names = [name for name, _ in self.prepared.model.named_parameters()]
         self.best_place, self.best_weights = checkpoint.best, {}
         if record.epochs and not checkpoint.best:  # of version 1, which has no file of them
@@ -269,24 +268,25 @@ class RunState:
     @property
     def is_fitted(self) -> bool:
         """Whether the model has what is fitted before the first step, or needs nothing."""
-        crf = self.prepared.model.feature_crf
-        return crf is None or crf.is_fitted
+        return all(part.is_fitted for part in self.prepared.model.fitted_parts().values())
 
     def _fitted(self) -> dict[str, Tensor]:
         """What was fitted before the first step, by its names in a checkpoint.
 
         Without a limit of time it could be found again, with one a clock has decided what it is.
         """
-        crf = self.prepared.model.feature_crf
-        own = {} if crf is None else crf.state_dict()
-        return {f"{_FITTED}{name}": tensor for name, tensor in own.items()}
+        return {
+            f"{_FITTED}{prefix}{name}": tensor
+            for prefix, part in self.prepared.model.fitted_parts().items()
+            for name, tensor in part.state_dict().items()
+        }
 
-    def _take_fitted(self, tensors: Mapping[str, Tensor]) -> None:
-        crf = self.prepared.model.feature_crf
-        if crf is not None:
-            crf.load_state_dict(
-                {name.removeprefix(_FITTED): tensors[name] for name in self._fitted()}
-            )
+    def _take_fitted(self, tensors: Mapping[str, Tensor], *, unless_empty: bool = False) -> None:
+        for prefix, part in self.prepared.model.fitted_parts().items():
+            own = {name: tensors[f"{_FITTED}{prefix}{name}"] for name in part.state_dict()}
+            weights = (own[name] for name in own if name.endswith(("weight", "weights")))
+            if not unless_empty or any(bool(each.any()) for each in weights):
+                part.load_state_dict(own)
 
     def agree(self) -> None:
         """Take what the first process has fitted: their clocks may have decided differently."""

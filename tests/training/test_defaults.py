@@ -155,7 +155,7 @@ def test_attention_is_scaled_where_there_are_few_texts(
         (["task=classify"], 100, 4_096),  # the power of two after 2 x 1,400
         (["task=both"], 1_000, 32_768),
         (["task=classify", "embeddings.vectors=glove.txt"], 200, 8_192),
-        (["task=classify"], 1_001, 0),
+        (["task=classify"], 100_000, 131_072),
         (["task=classify", "embeddings.vectors=glove.txt"], 201, 0),
         (["task=classify", "embeddings.contextual=['a model']"], 100, 0),
         (["task=classify", "train.init_from=model"], 100, 0),
@@ -165,13 +165,34 @@ def test_attention_is_scaled_where_there_are_few_texts(
         (["task=tag"], 100, "auto"),
     ],
 )
-def test_few_texts_have_a_linear_model_of_words_with_rows_for_their_pairs(
+def test_texts_have_a_linear_model_of_words_with_rows_for_their_pairs(
     options: list[str], texts: int, pairs: int | str
 ) -> None:
-    found = choose_by_size(load_config(None, options), texts, 14 * texts, "text")
+    found = choose_by_size(load_config(None, options), texts, 14 * texts, "text", classes=3)
     assert found.config.head.bag_of_words == pairs
-    many = choose_by_size(load_config(None, ["task=classify"]), 100, 10**7, "text")
-    assert many.config.head.bag_of_words == 131_072
+
+
+@pytest.mark.parametrize(
+    ("texts", "tokens", "classes", "pairs"),
+    [
+        (400, 300_000, 2, 131_072),  # film reviews
+        (2_000, 2_000_000, 2, 131_072),
+        (2_000, 2_000_001, 2, 0),
+        (10_000, 100_000, 63, 131_072),  # of 63 classes, 8,257,536 weights
+        (10_000, 100_000, 64, 131_072),
+        (10_000, 100_000, 65, 65_536),
+        (10_000, 100_000, 200, 32_768),
+        (10_000, 100_000, 201, 0),
+    ],
+)
+@pytest.mark.parametrize("vectors", ["", "glove.txt"])
+def test_long_texts_have_a_linear_model_and_others_beside_vectors_where_they_are_few(
+    texts: int, tokens: int, classes: int, pairs: int, vectors: str
+) -> None:
+    config = load_config(None, ["task=classify", f"embeddings.vectors={vectors}"])
+    found = choose_by_size(config, texts, tokens, "text", classes=classes)
+    is_long = tokens >= 100 * texts
+    assert found.config.head.bag_of_words == (pairs if is_long or not vectors else 0)
 
 
 @pytest.mark.parametrize(
@@ -290,6 +311,17 @@ def test_a_run_counts_the_spans_of_its_corpus(
     files = {f"data.{name}_file": str(tmp_path / "x") for name in ("train", "dev")}
     found = resolve(load_config(None, options, {**files, "output.dir": str(tmp_path / "model")}))
     assert (found.config.head.feature_crf != 0) == has_one
+
+
+def test_the_classes_of_the_corpus_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = ("task=classify", "head.bag_of_words=auto")
+    config = tiny.small(tmp_path, *options, **tiny.classified(tmp_path))
+    tokens, classes = resolve(config).corpus.train.tokens, 3
+    for most, has_one in ((classes * tokens, True), (classes * tokens - 1, False)):
+        monkeypatch.setattr(defaults, "_MAX_TOKENS_TIMES_CLASSES", most)
+        assert (resolve(config).config.head.bag_of_words != 0) == has_one
 
 
 def test_the_numbers_are_in_the_models_configuration(tmp_path: Path) -> None:

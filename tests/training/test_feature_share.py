@@ -10,12 +10,14 @@ import tiny
 import torch
 from runs import StopAt
 from safetensors.torch import load_file
+from small_runs import of_task
 
 import tagkit
 from tagkit.config import DataConfig
 from tagkit.errors import Interrupted
 from tagkit.inference.score import gold_split
 from tagkit.models import feature_crf
+from tagkit.nn.heads.bag_of_words import BagOfWords
 from tagkit.nn.heads.feature_crf import SHARES
 from tagkit.training import feature_share
 from tagkit.training.distributed import Processes
@@ -190,3 +192,27 @@ def test_a_search_that_time_has_ended_at_once_is_made_up_for_where_there_is_more
     for name in weights[0]:
         if name.startswith("feature_crf") and not name.endswith("share"):
             assert torch.equal(weights[0][name], weights[1][name]), name
+
+
+@pytest.mark.parametrize("task", ["classify", "both"])
+def test_a_stopped_run_goes_on_with_the_linear_model_that_it_had(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, task: str
+) -> None:
+    def again(*_: Any) -> None:
+        pytest.fail("it was fitted again")
+
+    configs = [
+        of_task(tmp_path / name, task, "train.max_epochs=2", "head.bag_of_words=64")
+        for name in ("whole", "stopped")
+    ]
+    whole = train(configs[0])
+    with pytest.raises(Interrupted):
+        train(configs[1], listener := StopAt(3), stop=listener.stop)
+    monkeypatch.setattr(BagOfWords, "fit", again)
+    resumed = train(configs[1], resume=True)
+    weights = [each.predictor.model.state_dict() for each in (whole, resumed)]
+    names = [name for name in weights[0] if ".bag." in name]
+    assert len(names) == 3
+    assert weights[0]["class_head.bag.weight"].any()
+    for name in weights[0]:
+        assert torch.equal(weights[0][name], weights[1][name]), name

@@ -9,28 +9,31 @@ Wang and Manning 2012), and has length 1. Words have a row of W each. Pairs shar
 a pair is a hash of it (Weinberger et al. 2009), so that the configuration gives the size of W.
 
 The loss with an L2 penalty (Goodfellow, Bengio and Courville, section 7.1.1) is convex. So W is
-found at once, before the network's first step, by gradients of the whole corpus with momentum
-(Nesterov 2004, scheme 2.2.22; Goodfellow, Bengio and Courville, section 8.3.3), from 0 and without
-random numbers. The network learns by itself: a sum of both in one loss leaves it little to learn.
+found at once, before the network's first step, by L-BFGS, from 0 and without random numbers. The
+network learns by itself: a sum of both in one loss leaves it little to learn.
 Their probabilities are multiplied (Hinton 2002, products of experts), each to the power of its
 share, and scaled to a sum of 1.
 """
 
-from collections.abc import Sequence
+import itertools
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import embedding_bag
+from torch.nn.functional import binary_cross_entropy_with_logits, embedding_bag, log_softmax
+
+from tagkit.nn.optimizers import minimize, with_gradient
 
 Ids = npt.NDArray[np.int64]
 # Of the network, whose probabilities are too sure in a small corpus, in the product.
 NETWORK_SHARE = 0.3
 # As of C in scikit-learn's LogisticRegression: the larger, the smaller the penalty.
 _INVERSE_PENALTY = 10.0
-_MAX_STEPS, _TOLERANCE = 500, 1e-5  # the largest derivative at the end
+_MAX_STEPS = 100  # after some 60 no step of 32 bits makes the loss smaller
 # Odd numbers near 2^64 / 1.618 and 2^63, which spread neighbouring ids over all rows.
 _LEFT, _RIGHT = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
 
@@ -116,10 +119,23 @@ class BagOfWords(nn.Module):
     def scores(self, texts: Sequence[Ids]) -> Tensor:
         """(texts, classes) unnormalised scores of texts as ids."""
         found = self.count(texts)
-        return self.bias + _weighted(found, self._values(found), self.weight, found.rows)
+        return self.bias + _weighted(
+            found.texts, found.rows, self._values(found), self.weight, found.total
+        )
 
-    @torch.no_grad()
-    def fit(self, texts: Sequence[Ids], targets: Tensor, weights: Tensor) -> None:
+    @property
+    def is_fitted(self) -> bool:
+        """Whether it has weights: a search that time has ended too early leaves none."""
+        return bool(self.weight.any())
+
+    def fit(
+        self,
+        texts: Sequence[Ids],
+        targets: Tensor,
+        weights: Tensor,
+        max_seconds: float = math.inf,
+        on_pass: Callable[[int], None] = lambda number: None,
+    ) -> None:
         """Find the weights at which the penalised loss of a corpus is smallest.
 
         Args:
@@ -127,6 +143,8 @@ class BagOfWords(nn.Module):
             targets: (texts, classes) shares of the gold classes, 0 and 1 where a text may have
                 several.
             weights: (texts, classes) of each text's loss.
+            max_seconds: of the search, as of `minimize`.
+            on_pass: called before each pass over the corpus, with its number from 1.
         """
         if not weights.any():  # nothing to learn, as for the network
             return
@@ -136,30 +154,42 @@ class BagOfWords(nn.Module):
         # A row of no text keeps 1: whatever it is, its weights are 0.
         self.idf[torch.from_numpy(rows)] = torch.log((1 + found.total) / (1 + frequency)) + 1
         values = self._values(found)
-        at, of_text = torch.from_numpy(place), torch.from_numpy(found.texts)
+        # The same entries row by row, for derivatives by these.
+        order = np.argsort(place, kind="stable")
+        by_row = place[order], found.texts[order], values[torch.from_numpy(order)]
         # Mean 1, so that the penalty does not depend on them. (texts, classes), of each derivative
         scale = weights / weights.mean() / found.total
         penalty = 1 / (_INVERSE_PENALTY * found.total)
-        # Bound of the second derivative: features and bias have length sqrt(2), and that of
-        # softmax and sigmoid is at most 1/2.
-        bound = float(scale.max()) * found.total + penalty
-        root = (penalty / bound) ** 0.5
-        momentum = (1 - root) / (1 + root)
-        # The rows that occur, then the bias: (rows + 1, classes)
-        weight = torch.zeros(len(rows) + 1, targets.shape[1])
-        before = weight
-        for _ in range(_MAX_STEPS):
-            ahead = weight + momentum * (weight - before)
-            given = ahead[-1] + _weighted(found, values, ahead[:-1], place)
-            wrong = (self.probabilities(given) - targets) * scale  # (texts, classes)
-            gradient = penalty * ahead
-            gradient.index_add_(0, at, values.unsqueeze(1) * wrong[of_text])
-            gradient[-1] = wrong.sum(0)  # without a penalty
-            before, weight = weight, ahead - gradient / bound
-            if float(gradient.abs().max()) < _TOLERANCE:
-                break
-        self.weight[torch.from_numpy(rows)] = weight[:-1]
-        self.bias.copy_(weight[-1])
+        # The rows that occur, and the bias, which has no penalty.
+        shape = len(rows), targets.shape[1]
+        learnt = [torch.zeros(each, requires_grad=True)
+                  for each in (shape, shape[1:])]  # fmt: skip
+        passes = itertools.count(1)
+
+        @torch.no_grad()
+        def loss_and_slopes() -> tuple[Tensor, list[Tensor]]:
+            weight, bias = learnt
+            # (texts, classes)
+            given = bias + _weighted(found.texts, place, values, weight, found.total)
+            loss = penalty / 2 * (weight**2).sum() + (scale * self._losses(given, targets)).sum()
+            wrong = scale * (self.probabilities(given) - targets)
+            slope = penalty * weight + _weighted(*by_row, wrong, len(rows))
+            return loss, [slope, wrong.sum(0)]
+
+        def loss() -> Tensor:
+            on_pass(next(passes))
+            return with_gradient(*loss_and_slopes(), learnt)
+
+        minimize(learnt, loss, _MAX_STEPS, max_seconds)
+        with torch.no_grad():
+            self.weight[torch.from_numpy(rows)] = learnt[0]
+            self.bias.copy_(learnt[1])
+
+    def _losses(self, scores: Tensor, targets: Tensor) -> Tensor:
+        """(texts, classes) parts of each text's loss."""
+        if self.several:
+            return binary_cross_entropy_with_logits(scores, targets, reduction="none")
+        return -targets * log_softmax(scores, dim=1)
 
     def probabilities(self, scores: Tensor) -> Tensor:
         """Scores (texts, classes) as probabilities."""
@@ -167,6 +197,8 @@ class BagOfWords(nn.Module):
 
     def multiplied(self, probs: Tensor, texts: Sequence[Ids]) -> Tensor:
         """(texts, classes) probabilities of a network, as those of both together."""
+        if not self.is_fitted:
+            return probs
         share, scores = NETWORK_SHARE, self.scores(texts).to(probs)
         # A sum of logarithms up to a constant; of several classes one of log odds.
         return self.probabilities(share * log_scores(probs, self.several) + (1 - share) * scores)
@@ -179,16 +211,27 @@ def log_scores(probs: Tensor, several: bool) -> Tensor:
     return torch.logit(within) if several else within.log()
 
 
-def _weighted(found: Counts, values: Tensor, weight: Tensor, rows: Ids) -> Tensor:
-    """(texts, classes) sum of the rows of each text's entries, times their values."""
-    # Start of each text's entries; of a text without any that of the next: an empty sum, 0.
-    starts = np.searchsorted(found.texts, np.arange(found.total))
+def _weighted(of: Ids, rows: Ids, values: Tensor, weight: Tensor, total: int) -> Tensor:
+    """Sums of rows of a matrix, each times a value: a product with a sparse matrix.
+
+    Args:
+        of: (entries,) which sum an entry is part of; ascends.
+        rows: (entries,) of `weight`.
+        values: (entries,) that the rows are multiplied by.
+        weight: (rows, classes).
+        total: number of sums.
+
+    Returns:
+        (total, classes).
+    """
+    # Where the entries of each sum start; of one without any, where those of the next do: 0.
+    starts = np.searchsorted(of, np.arange(total))
     device = weight.device
-    total: Tensor = embedding_bag(
+    found: Tensor = embedding_bag(
         torch.from_numpy(rows).to(device),
         weight,
         torch.from_numpy(starts).to(device),
         mode="sum",
         per_sample_weights=values,
     )
-    return total
+    return found

@@ -6,17 +6,15 @@ weights are found at once by L-BFGS, from 0 and without random numbers.
 
 from collections.abc import Callable, Sequence
 from itertools import count
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from tagkit.nn.heads.feature_crf import FeatureCrf, Ids
 from tagkit.nn.heads.feature_crf_blocks import Block, Examples, make_blocks
-from tagkit.nn.optimizers import minimize
+from tagkit.nn.optimizers import minimize, with_gradient
 
 # Of the squares of all weights in the loss.
 _PENALTY = 0.1
@@ -61,8 +59,7 @@ def fit(
 
     def loss() -> Tensor:
         on_pass(next(passes))
-        found: Tensor = _Loss.apply(blocks, *learnt)  # type: ignore[no-untyped-call]
-        return found
+        return with_gradient(*_loss_and_slopes(blocks, *learnt), learnt)
 
     search = minimize(learnt, loss, _MAX_STEPS, max_seconds)
     if search.is_cut and search.evaluations < _MIN_STEPS:
@@ -71,20 +68,7 @@ def fit(
     crf.keep(weights, steps, of_vectors * scale)
 
 
-class _Loss(torch.autograd.Function):
-    """The penalised loss of a corpus, which finds its gradient together with its value."""
-
-    @staticmethod
-    def forward(ctx: Any, blocks: Sequence[Block], *learnt: Tensor) -> Tensor:
-        value, ctx.slopes = _loss_and_slopes(blocks, *learnt)
-        return value
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        return None, *(grad * slope for slope in ctx.slopes)
-
-
+@torch.no_grad()
 def _loss_and_slopes(
     blocks: Sequence[Block], weights: Tensor, steps: Tensor, of_vectors: Tensor
 ) -> tuple[Tensor, list[Tensor]]:

@@ -171,3 +171,19 @@ def test_probabilities_are_multiplied_each_to_the_power_of_its_share() -> None:
 def test_what_is_certain_has_finite_scores() -> None:
     for several in (False, True):
         assert bool(log_scores(torch.tensor([0.0, 1.0]), several).isfinite().all())
+
+
+def test_each_pass_is_told_and_a_search_without_time_leaves_a_network_as_it_is() -> None:
+    found, labels = corpus(3)
+    targets, passes = torch.eye(3)[labels], list[int]()
+    bag = model()
+    assert not bag.is_fitted
+    probs = torch.tensor([[0.7, 0.2, 0.1]])
+    bag.fit(found, targets, torch.ones_like(targets), max_seconds=-1, on_pass=passes.append)
+    assert (passes, bag.is_fitted) == ([], False)
+    assert torch.equal(bag.multiplied(probs, found[:1]), probs)
+    bag.fit(found, targets, torch.ones_like(targets), on_pass=passes.append)
+    assert passes == [*range(1, len(passes) + 1)]
+    assert 10 < len(passes) < 150
+    assert bag.is_fitted
+    assert not torch.equal(bag.multiplied(probs, found[:1]), probs)
