@@ -35,6 +35,9 @@ Carried = tuple[State, ...]  # the state of each layer; axis 1 of each tensor is
 class LanguageModel(Model):
     """Units -> probabilities of the next unit."""
 
+    # An adaptive softmax has scores of clusters, relative to which those of units are.
+    heads_are_whole = True
+
     def __init__(
         self, *, embed: TokenEmbedding, encoder: Encoder, head: UnitSoftmax, tied: bool
     ) -> None:

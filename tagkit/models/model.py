@@ -52,6 +52,7 @@ class Model(Member, ABC):
         text_targets: whether the targets that a loss is summed over are whole texts; else they are
             tokens.
         reads_final: whether the task's loss reads final states.
+        heads_are_whole: whether a head's tensors mean nothing without each other.
         language_loss: beside the task's own, in training alone; None without `train.lm_loss`.
         feature_crf: whose scores a tagger adds to its own in prediction; None in most models.
         others: the further members of an ensemble, each a network like this one's own; empty in
@@ -60,6 +61,7 @@ class Model(Member, ABC):
 
     text_targets: ClassVar[bool] = False
     reads_final: ClassVar[bool] = True
+    heads_are_whole: ClassVar[bool] = False
     language_loss: LanguageLoss | None
 
     def __init__(

@@ -73,10 +73,12 @@ def inherit_options(config: Config, base: Bundle, name: str) -> Config:
             )
         changed = mine.model_copy(update={key: value})
         config = config.model_copy(update={section: changed})
-    # A new head may pool in another way. Of itself it does as the one whose weights it begins with.
-    if config.head.pooling == "auto" and options["head.pooling"].serves(base.config.task):
-        head = config.head.model_copy(update={"pooling": base.config.head.pooling})
-        config = config.model_copy(update={"head": head})
+    # A new head may be another. Of itself it is as the one whose weights it begins with.
+    for key in ("pooling", "softmax"):
+        serves = options[f"head.{key}"].serves
+        if getattr(config.head, key) == "auto" and serves(base.config.task) and serves(config.task):
+            head = config.head.model_copy(update={key: getattr(base.config.head, key)})
+            config = config.model_copy(update={"head": head})
     problems += _contradictions(config, base, name)
     problems += without_effect_in(config, name)
     if problems:
@@ -316,20 +318,19 @@ def _heads_that_fit(model: Model, base: Bundle, vocabulary: Vocabulary) -> dict[
 
     Its first labels have to be those of the base model, and its tensors may be larger only by the
     new labels. A tensor that the base model lacks, as softmax lacks the transitions of a CRF, does
-    not count; one at least has to be there.
+    not count, unless a head's mean nothing without each other; one at least has to be there.
     """
     weights, old_labels = base.model.state_dict(), base.model.head_labels(base.vocabulary)
     fits = {}
     for head, labels in model.head_labels(vocabulary).items():
         old = old_labels.get(head)
         fits[head] = old is not None and tuple(labels[: len(old)]) == tuple(old)
-        shared = {
-            key: tensor
-            for key, tensor in model.named_parameters()
-            if key.startswith(head) and key in weights
-        }
+        mine, theirs = ({key: tensor for key, tensor in each.named_parameters()
+                         if key.startswith(head)} for each in (model, base.model))  # fmt: skip
+        shared = {key: mine[key] for key in mine.keys() & theirs.keys()}
         # A language model that halts has its softmax under another name, so that none is shared.
-        fits[head] = fits[head] and bool(shared)
+        found = bool(shared) and (mine.keys() == theirs.keys() or not model.heads_are_whole)
+        fits[head] = fits[head] and found
         for key, tensor in shared.items():
             if fits[head]:
                 assert old is not None

@@ -45,9 +45,10 @@ _PATIENCE, _MIN_PATIENCE_STEPS = 8, 250
 
 # The most texts whose attention is scaled: without that a small corpus is soon learnt by heart.
 _FEW_TEXTS = 1_000
-# A linear model of words helps a network, and one with pretrained vectors where texts are few, or
-# have so many tokens each: a network needs more of these than it gets to learn what to look at.
-_FEW_TEXTS_BESIDE_VECTORS, _LONG_TEXT = 200, 100
+# A linear model of words helps a network up to so many texts, and one with pretrained vectors up to
+# fewer; and whatever their number where texts have so many tokens each, among which a network needs
+# more texts than there are to learn what to look at.
+_BAG_TEXTS, _BAG_TEXTS_BESIDE_VECTORS, _LONG_TEXT = 4_000, 200, 100
 # Of more tokens, or with more classes, it would take long to fit and much memory.
 _MAX_BAG_TOKENS, _MAX_TOKENS_TIMES_CLASSES = 2_000_000, 20_000_000
 # Bounds of its rows for pairs of words, of which there are two for each token, and of its weights
@@ -175,9 +176,10 @@ def choose_by_size(
             chosen["head.pooling"] = attention if follows_gradient else "mean"
         if config.head.bag_of_words == "auto":
             fits = tokens <= _MAX_BAG_TOKENS and tokens * classes <= _MAX_TOKENS_TIMES_CLASSES
-            few = sentences <= _FEW_TEXTS_BESIDE_VECTORS or tokens >= _LONG_TEXT * sentences
-            helps = fits and (few or not config.embeddings.vectors) and not knows
-            helps = helps and follows_gradient and config.data.unit == "word"
+            limit = _BAG_TEXTS_BESIDE_VECTORS if config.embeddings.vectors else _BAG_TEXTS
+            gains = sentences <= limit or tokens >= _LONG_TEXT * sentences
+            reads_words = config.data.unit == "word" and not knows
+            helps = fits and gains and reads_words and follows_gradient
             chosen["head.bag_of_words"] = _pairs_for(tokens, classes) if helps else 0
     if train.bptt == "auto":
         chosen["train.bptt"] = DEFAULT_BPTT

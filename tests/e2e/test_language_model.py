@@ -16,6 +16,7 @@ from tagkit.errors import CheckpointError, ConfigError, DataError, TrainingError
 from tagkit.inference.language_model import load_reader
 from tagkit.inference.line_scores import score_lines
 from tagkit.inference.predictor import load
+from tagkit.models.bundle import load_bundle
 from tagkit.training.setup import prepare
 from tagkit.training.state import RunState
 from tagkit.training.trainer import train
@@ -320,3 +321,26 @@ def test_several_processes_cannot_carry_one_text_on(tmp_path: Path) -> None:
     message = r"^a text is read as streams by one process, found 2; .* data\.context=line$"
     with pytest.raises(TrainingError, match=message):
         RunState(prepared, several, print)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", ["full", "adaptive"])
+def test_a_model_begins_with_the_head_of_another_of_its_kind_and_with_no_other(
+    tmp_path: Path, kind: str
+) -> None:
+    for name in ("base", "same", "other"):
+        (tmp_path / name).mkdir()
+    old = train(settings(tmp_path / "base", f"head.softmax={kind}", "train.max_epochs=1"))
+    start = f"train.init_from={old.folder}"
+    same = prepare(settings(tmp_path / "same", start), torch.device("cpu"))
+    assert same.config.head.softmax == kind
+    assert "head" in same.started.partition("; new: ")[0]
+    weights = dict(load_bundle(old.folder).model.named_parameters())
+    for name, tensor in same.model.named_parameters():
+        assert torch.equal(tensor, weights[name]), name
+    # An adaptive softmax has scores of clusters, without which those of units are none.
+    other = {"full": "adaptive", "adaptive": "full"}[kind]
+    options = start, f"head.softmax={other}"
+    fresh = prepare(settings(tmp_path / "other", *options), torch.device("cpu"))
+    copied, _, new = fresh.started.partition("; new: ")
+    assert "head" not in copied
+    assert "head" in new

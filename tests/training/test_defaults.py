@@ -155,7 +155,8 @@ def test_attention_is_scaled_where_there_are_few_texts(
         (["task=classify"], 100, 4_096),  # the power of two after 2 x 1,400
         (["task=both"], 1_000, 32_768),
         (["task=classify", "embeddings.vectors=glove.txt"], 200, 8_192),
-        (["task=classify"], 100_000, 131_072),
+        (["task=classify"], 4_000, 131_072),
+        (["task=classify"], 4_001, 0),
         (["task=classify", "embeddings.vectors=glove.txt"], 201, 0),
         (["task=classify", "embeddings.contextual=['a model']"], 100, 0),
         (["task=classify", "train.init_from=model"], 100, 0),
@@ -176,23 +177,23 @@ def test_texts_have_a_linear_model_of_words_with_rows_for_their_pairs(
     ("texts", "tokens", "classes", "pairs"),
     [
         (400, 300_000, 2, 131_072),  # film reviews
-        (2_000, 2_000_000, 2, 131_072),
-        (2_000, 2_000_001, 2, 0),
-        (10_000, 100_000, 63, 131_072),  # of 63 classes, 8,257,536 weights
-        (10_000, 100_000, 64, 131_072),
-        (10_000, 100_000, 65, 65_536),
-        (10_000, 100_000, 200, 32_768),
-        (10_000, 100_000, 201, 0),
+        (20_000, 2_000_000, 2, 131_072),
+        (20_000, 2_000_001, 2, 0),
+        (20_000, 1_999_999, 2, 0),  # short ones
+        (200, 2_000_001, 2, 0),
+        (1_000, 100_000, 64, 131_072),  # of 64 classes, 8,388,608 weights
+        (1_000, 100_000, 65, 65_536),
+        (1_000, 100_000, 200, 32_768),
+        (1_000, 100_000, 201, 0),
     ],
 )
 @pytest.mark.parametrize("vectors", ["", "glove.txt"])
-def test_long_texts_have_a_linear_model_and_others_beside_vectors_where_they_are_few(
+def test_long_texts_have_a_linear_model_beside_vectors_too(
     texts: int, tokens: int, classes: int, pairs: int, vectors: str
 ) -> None:
     config = load_config(None, ["task=classify", f"embeddings.vectors={vectors}"])
     found = choose_by_size(config, texts, tokens, "text", classes=classes)
-    is_long = tokens >= 100 * texts
-    assert found.config.head.bag_of_words == (pairs if is_long or not vectors else 0)
+    assert found.config.head.bag_of_words == pairs
 
 
 @pytest.mark.parametrize(
