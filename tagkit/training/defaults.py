@@ -48,7 +48,7 @@ _FEW_TEXTS = 1_000
 # A linear model of words helps a network up to so many texts, and one with pretrained vectors up to
 # fewer; and whatever their number where texts have so many tokens each, among which a network needs
 # more texts than there are to learn what to look at.
-_BAG_TEXTS, _BAG_TEXTS_BESIDE_VECTORS, _LONG_TEXT = 4_000, 200, 100
+_BAG_TEXTS, _BAG_TEXTS_BESIDE_VECTORS, _LONG_TEXT = 10_000, 200, 100
 # Of more tokens, or with more classes, it would take long to fit and much memory.
 _MAX_BAG_TOKENS, _MAX_TOKENS_TIMES_CLASSES = 2_000_000, 20_000_000
 # Bounds of its rows for pairs of words, of which there are two for each token, and of its weights
