@@ -109,7 +109,8 @@ class HeadConfig(Section):
         Option(
             "Rows for pairs of words in a linear model of words, by whose probabilities those of "
             "the network are multiplied; 0 for no such model, or auto.",
-            "twice the tokens for up to 10,000 texts, 200 with vectors, or for long ones; else 0",
+            "twice the tokens up to 10,000 texts, 1,000 with tags, 200 with vectors, or for long "
+            "ones; else 0",
             tasks=CLASSES,
             needs=Needs("data.unit", ("word",)),
         ),

@@ -45,10 +45,11 @@ _PATIENCE, _MIN_PATIENCE_STEPS = 8, 250
 
 # The most texts whose attention is scaled: without that a small corpus is soon learnt by heart.
 _FEW_TEXTS = 1_000
-# A linear model of words helps a network up to so many texts, and one with pretrained vectors up to
-# fewer; and whatever their number where texts have so many tokens each, among which a network needs
-# more texts than there are to learn what to look at.
-_BAG_TEXTS, _BAG_TEXTS_BESIDE_VECTORS, _LONG_TEXT = 10_000, 200, 100
+# A linear model of words helps a network up to so many texts, and one with pretrained vectors or a
+# head of tags, which learns from each token, up to fewer. Whatever their number it does so where
+# texts have so many tokens each that a network needs more texts to learn what to look at.
+_BAG_TEXTS, _BAG_TEXTS_BESIDE_TAGS, _BAG_TEXTS_BESIDE_VECTORS = 10_000, 1_000, 200
+_LONG_TEXT = 100
 # Of more tokens, or with more classes, it would take long to fit and much memory.
 _MAX_BAG_TOKENS, _MAX_TOKENS_TIMES_CLASSES = 2_000_000, 20_000_000
 # Bounds of its rows for pairs of words, of which there are two for each token, and of its weights
@@ -176,7 +177,9 @@ def choose_by_size(
             chosen["head.pooling"] = attention if follows_gradient else "mean"
         if config.head.bag_of_words == "auto":
             fits = tokens <= _MAX_BAG_TOKENS and tokens * classes <= _MAX_TOKENS_TIMES_CLASSES
-            limit = _BAG_TEXTS_BESIDE_VECTORS if config.embeddings.vectors else _BAG_TEXTS
+            tags = options_of(Config)["head.kind"].serves(config.task)
+            limit = _BAG_TEXTS_BESIDE_TAGS if tags else _BAG_TEXTS
+            limit = _BAG_TEXTS_BESIDE_VECTORS if config.embeddings.vectors else limit
             gains = sentences <= limit or tokens >= _LONG_TEXT * sentences
             reads_words = config.data.unit == "word" and not knows
             helps = fits and gains and reads_words and follows_gradient

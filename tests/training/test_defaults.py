@@ -154,6 +154,7 @@ def test_attention_is_scaled_where_there_are_few_texts(
         (["task=classify"], 1, 1_024),
         (["task=classify"], 100, 4_096),  # the power of two after 2 x 1,400
         (["task=both"], 1_000, 32_768),
+        (["task=both"], 1_001, 0),
         (["task=classify", "embeddings.vectors=glove.txt"], 200, 8_192),
         (["task=classify"], 10_000, 131_072),
         (["task=classify"], 10_001, 0),
