@@ -18,7 +18,8 @@ from tagkit.corpus.formats.pieces import Piece, Writing, naming_file, one_file
 from tagkit.corpus.formats.recognition import find_format
 from tagkit.corpus.formats.source import Source
 from tagkit.corpus.formats.table import FORMATS, Format, settled
-from tagkit.errors import DataError, FormatError, SpanErrors
+from tagkit.corpus.target_limits import may_lack_classes, note_losses, require_labels
+from tagkit.errors import DataError, SpanErrors
 from tagkit.text.records import Document, Sentence
 from tagkit.text.scheme_detection import Detection, scheme_of
 from tagkit.text.schemes import DISPLAY, convert, has_spans
@@ -171,13 +172,11 @@ def _pieces(job: _Job, converted: Converted) -> Iterator[Piece]:
 
 def _pieces_of(job: _Job, items: Sequence[Item], converted: Converted) -> Iterator[Piece]:
     """The pieces of records, which need not come from a file."""
-    several = _may_have_several_classes(items)
-    _require_classes(job, items, several)  # before it is said what is left out
+    # Before it is said what is left out.
+    require_labels(job.format, job.target, items, job.source.name)
     detection = _detection(job, [item for item in items if isinstance(item, Sentence)])
     plain = detection is not None and not has_spans(detection.scheme)
-    _note_lost_lines(job)
-    if not job.target.is_grid:
-        _note_lost_marks(job, items)
+    note_losses(job.format, job.target, items, job.reading.note, single=job.single)
     # A writer takes records of one class, so whatever was read becomes that first.
     written: Iterator[Item]
     if job.target.holds == "tags":
@@ -186,6 +185,7 @@ def _pieces_of(job: _Job, items: Sequence[Item], converted: Converted) -> Iterat
         written = iter(items)
     else:
         written = _as_documents(job, items, plain=plain)
+    several = may_lack_classes(job.format, items)
     writing = Writing(plain, job.single, job.reading.note, several_classes=several)
     found = job.target.write(_counted(written, converted), writing)
     yield from naming_file(found, lambda: job.source.name)
@@ -240,74 +240,31 @@ def _as_sentences(job: _Job, items: Sequence[Item]) -> Iterator[Sentence]:
 def _as_documents(job: _Job, items: Sequence[Item], *, plain: bool) -> Iterator[Document]:
     """For formats of spans of characters, or of classes."""
     target, note = job.target, job.reading.note
-    documents = [item for item in items if isinstance(item, Document)]
+    sentences = [item for item in items if isinstance(item, Sentence)]
+    if plain and sentences and target.holds == "spans":
+        raise DataError(
+            f"{job.source.name}: its tags are plain labels, which are no spans: "
+            f"{target.name} cannot hold them, jsonl-tokens or columns can"
+        )
+    documents = [
+        to_document(item, plain=plain, source=job.source.name)
+        if isinstance(item, Sentence)
+        else item
+        for item in items
+    ]
+    # Those of sentences too: words of a multiword token share a place, and may be in two spans.
     problems = [problem for document in documents for problem in overlaps(document)]
     # Formats of classes have no place for spans anyway, which is reported.
     if problems and target.holds == "spans":
         raise SpanErrors(problems, "Keep one of each two")
-    for item in items:
-        if isinstance(item, Document):
-            yield item
-            continue
-        if plain and target.holds == "spans":
-            raise DataError(
-                f"{job.source.name}: its tags are plain labels, which are no spans: "
-                f"{target.name} cannot hold them, jsonl-tokens or columns can"
-            )
-        if target.holds == "classes" and item.tags:
-            note(f"{target.name} has no place for tags: they are left out")
-        if item.features:
-            note(f"{target.name} has no place for feature columns: they are left out")
-        document = to_document(item, plain=plain, source=job.source.name)
+    if target.holds == "classes" and any(sentence.tags for sentence in sentences):
+        note(f"{target.name} has no place for tags: they are left out")
+    if any(sentence.features for sentence in sentences):
+        note(f"{target.name} has no place for feature columns: they are left out")
+    for item, document in zip(items, documents, strict=True):
         # A reader of brat, say, finds the tokens of a text by itself.
-        yield document if target.keeps_tokens else replace(document, tokens=None)
-
-
-def _may_have_several_classes(items: Sequence[Item]) -> bool:
-    """Whether texts may have several classes, and so none: one of them has several."""
-    return any(len(item.labels) > 1 for item in items)
-
-
-def _require_classes(job: _Job, items: Sequence[Item], several: bool) -> None:
-    """Refuse records without a class where the target needs one.
-
-    Args:
-        job: what is converted.
-        items: all of it.
-        several: whether a record may have several classes, and so none.
-
-    Raises:
-        FormatError: the target needs a class for each text, and a record has none.
-    """
-    if job.target.holds != "classes":
-        return
-    if several and job.target.may_lack_classes:
-        return
-    for item in items:
-        if item.labels:
-            continue
-        source, line = job.source.name, 1
-        if isinstance(item, Document):
-            source, line = item.source or source, item.line
-        elif item.lines:
-            line = item.lines[0]
-        needs = f"{job.target.name} needs a class for each text"
-        raise FormatError(source, line, f"{needs}, and {job.format.name} has none here")
-
-
-def _note_lost_lines(job: _Job) -> None:
-    if job.format.name == CONLLU and job.target.holds != "text":
-        job.reading.note(
-            "of CoNLL-U, words and tags are taken: other columns and comments are left out, "
-            "multiword tokens and empty nodes too"
-        )
-
-
-def _note_lost_marks(job: _Job, items: Sequence[Item]) -> None:
-    if any(isinstance(item, Sentence) and (item.document or 0) > 0 for item in items):
-        job.reading.note(
-            f"{job.target.name} has no place for marks of documents: they are left out"
-        )
+        drops_tokens = isinstance(item, Sentence) and not target.keeps_tokens
+        yield replace(document, tokens=None) if drops_tokens else document
 
 
 def _detection(job: _Job, sentences: Sequence[Sentence]) -> Detection | None:

@@ -6,7 +6,7 @@ from itertools import chain
 
 from tagkit.config import Column, DataConfig
 from tagkit.corpus.expected_labels import other_column
-from tagkit.corpus.formats.columns.layout import ColumnOptions, Layout, column_options
+from tagkit.corpus.formats.columns.layout import TAG, ColumnOptions, Layout, column_options
 from tagkit.corpus.formats.columns.reader import ColumnReader
 from tagkit.corpus.formats.options import source_of
 from tagkit.corpus.formats.source import Source
@@ -111,10 +111,11 @@ def _checked(
     """Where the gold and the predicted tags of a file are, and its lines.
 
     As conlleval and CRF++ have it: word, features, gold tag, predicted tag; a probability behind
-    that is left out.
+    that is left out. Columns of CoNLL-U have names, and none is that of predictions.
 
     Raises:
-        DataError: it has fewer than three columns, or the gold tags are the predicted ones.
+        DataError: it has fewer than three columns, or is CoNLL-U and no column of predicted tags is
+            named, or the gold tags are the predicted ones.
     """
     name, options = source.name, column_options(data, with_tags=True)
     pieces = source.pieces()
@@ -134,10 +135,22 @@ def _checked(
                 Setting("pred"),
             )
         )
+    if options.conllu and found is not None and pred_column is None:
+        raise DataError(
+            Message(
+                f"{name}: expected predicted tags, and no column of CoNLL-U is for them; name "
+                "their column with ",
+                Setting("pred_column"),
+                ", or a file with them with ",
+                Setting("pred"),
+            )
+        )
     last = -1 if found is None or found.tag is None else found.tag - found.width
     pred_column = last if pred_column is None else pred_column
     if data.first_tag_column is None:
-        data = data.model_copy(update={"tag_column": last - 1})
+        # Before the last column of CoNLL-U there are no tags, but references of dependencies.
+        gold_column = TAG if options.conllu else last - 1
+        data = data.model_copy(update={"tag_column": gold_column})
     gold, predicted = (
         _layout(name, beginning, replace(options, tag=column, features=()))
         for column in (data.first_tag_column, pred_column)

@@ -181,6 +181,7 @@ class LabelledFile:
             data,
             with_tags=not optional,
             with_text=self.with_text,
+            blank_labels=self.predicted,
             # Predictions in which nothing was found have no such key.
             require_keys=not self.predicted,
             with_probabilities=self.with_probabilities,

@@ -13,7 +13,7 @@ from tagkit.corpus import files
 from tagkit.corpus.convert import convert_corpus
 from tagkit.corpus.formats.file_sets import write_folder
 from tagkit.corpus.formats.table import FORMATS, target_format
-from tagkit.errors import DataError, TagkitError
+from tagkit.errors import DataError, SpanErrors, TagkitError
 
 IOB1 = "# x y z\nEU NNP I-ORG\nCup  NN\tI-MISC\r\n\t\n-DOCSTART- -X- O\n\nto\tTO O\n"
 
@@ -176,8 +176,7 @@ def test_a_corpus_of_several_classes_may_have_texts_of_none(tmp_path: Path) -> N
     with pytest.raises(DataError, match=r"in.jsonl:2: fasttext needs a class for each text"):
         convert(tmp_path, several, "fasttext", name="in.jsonl")
     one = '{"text": "a", "label": "x"}\n{"text": "b", "labels": []}\n'
-    with pytest.raises(DataError, match=r"in.jsonl:2: jsonl-texts needs a class for each text"):
-        convert(tmp_path, one, "jsonl", name="in.jsonl")
+    assert convert(tmp_path, one, "jsonl", name="in.jsonl")[0] == one
 
 
 def test_classes_go_from_any_format_to_any_other(tmp_path: Path) -> None:
@@ -328,6 +327,22 @@ def test_sentences_of_one_text_get_ids_of_their_own_in_conllu(tmp_path: Path) ->
     assert ids == ["# sent_id = 5", "# sent_id = 5-2", "# sent_id = 5-3"]
 
 
+def test_no_two_sentences_of_conllu_have_one_id(tmp_path: Path) -> None:
+    lines = "".join(
+        f'{{"id": "{name}", "tokens": ["x"], "tags": ["B-X"]}}\n'
+        for name in ("a", "a", "a-2", "a", "b")
+    )
+    written, notes = convert(tmp_path, lines, "conllu", name="a.jsonl")
+    ids = [line for line in written.splitlines() if line.startswith("# sent_id")]
+    assert ids == [f"# sent_id = {name}" for name in ("a", "a-2", "a-2-2", "a-3", "b")]
+    said = (
+        "conllu needs another sent_id for each sentence: to ids that come again a number is added"
+    )
+    assert notes.count(said) == 1
+    _, notes = convert(tmp_path, lines.splitlines()[0], "conllu", name="a.jsonl")
+    assert said not in notes
+
+
 def test_named_columns_of_a_table_stay(tmp_path: Path) -> None:
     text = 'id,text,label,note\n1,"a, b",x,\n2,c,y,"so, so"\n'
     written, _ = convert(tmp_path, text, "csv", name="a.csv")
@@ -340,7 +355,46 @@ def test_named_columns_of_a_table_stay(tmp_path: Path) -> None:
     assert notes == ["tsv: values that the first text does not have are left out"]
 
 
-def test_a_column_that_json_would_read_as_annotation_is_left_out(tmp_path: Path) -> None:
-    text = "id,text,label,category,spans\n1,a,x,y,[]\n"
-    written, _ = convert(tmp_path, text, "jsonl-texts", name="a.csv")
-    assert json.loads(written) == {"id": "1", "text": "a", "label": "x"}
+def test_a_column_with_the_name_of_an_annotation_is_kept(tmp_path: Path) -> None:
+    text = "label,category,title,text,spans\nx,c,t,a b,[]\n"
+    written, notes = convert(tmp_path, text, "jsonl-texts", name="a.csv")
+    others = {"category": "c", "title": "t", "spans": "[]"}
+    assert json.loads(written) == {"text": "a b", "label": "x", **others}
+    assert notes == []
+    line = '{"text": "a", "label": "X", "category": "news", "intent": "q"}\n'
+    assert convert(tmp_path, line, "jsonl-texts", name="a.jsonl") == (line, [])
+    assert convert(tmp_path, line, "csv", name="a.jsonl") == (
+        "label,category,intent,text\nX,news,q,a\n", [],
+    )  # fmt: skip
+
+
+def test_values_that_json_would_read_as_annotation_are_left_out_and_said(tmp_path: Path) -> None:
+    line = '{"text": "a", "label": "x", "spans": [[0, 1, "Y"]], "words": 3}\n'
+    written, notes = convert(tmp_path, line, "jsonl-texts", name="a.jsonl", format="jsonl-texts")
+    assert json.loads(written) == {"text": "a", "label": "x", "words": 3}
+    assert notes == [
+        "JSON Lines have no place for the values of 'spans', which would be read as text or "
+        "annotation: they are left out"
+    ]
+    text = "label,k,k,text\nx,1,2,a b\n"
+    written, notes = convert(tmp_path, text, "jsonl-texts", name="a.csv")
+    assert json.loads(written) == {"text": "a b", "label": "x", "k": "2"}
+    assert notes == ["JSON Lines hold one value of a name: of 'k' the last one is kept"]
+
+
+def test_spans_of_words_that_share_a_place_are_refused(tmp_path: Path) -> None:
+    row = "\t_" * 5
+    text = (
+        f"# text = au port\n1-2\tau\t_\t_\t_{row}\n1\tà\t_\t_\t_{row[:-2]}\tNER=B-X\n"
+        f"2\tle\t_\t_\t_{row[:-2]}\tNER=B-Y\n3\tport\t_\t_\t_{row[:-2]}\tNER=I-Y\n\n"
+    )
+    for target in ("jsonl-spans", "brat"):
+        with pytest.raises(SpanErrors) as caught:
+            convert(tmp_path, text, target, name="a.conllu", tag_column="MISC.NER")
+        assert [str(error).replace(f"{tmp_path}/", "") for error in caught.value.problems] == [
+            "a.conllu:3: 'au port' (Y 0 7) overlaps 'au' (X 0 2): expected spans side by side"
+        ]
+    # One span over both words is a span of characters as any other.
+    text = text.replace("B-Y", "I-X").replace("NER=I-Y", "A=B")
+    written, _ = convert(tmp_path, text, "jsonl-spans", name="a.conllu", tag_column="MISC.NER")
+    assert json.loads(written)["spans"] == [{"text": "au", "start": 0, "end": 2, "label": "X"}]

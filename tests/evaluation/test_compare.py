@@ -265,6 +265,21 @@ def test_a_column_of_files_without_columns_is_refused(tmp_path: Path, option: st
     assert str(caught.value) == f"{file}: {UNREAD}{option} is for column files and CoNLL-U"
 
 
+@pytest.mark.parametrize("separator", ["\t", ","])
+def test_an_empty_label_of_a_predicted_table_is_an_error_and_one_of_gold_is_refused(
+    tmp_path: Path, separator: str
+) -> None:
+    gold = write(tmp_path, "gold.trec", "NUM:dist How far\nHUM:desc Who was\nHUM:desc Who is\n")
+    rows = ("label\ttext", "NUM\tHow far", "\tWho was", "HUM\tWho is")
+    table = "".join(row.replace("\t", separator) + "\n" for row in rows)
+    predicted = write(tmp_path, "pred.csv" if separator == "," else "pred.tsv", table)
+    report = compare(gold, predicted)
+    assert report.accuracy == 2 / 3
+    assert report.types["HUM"] == Score(1.0, 0.5, 2 / 3, 2)
+    with pytest.raises(FormatError, match=r":3: expected a label in column 0, found none"):
+        compare(predicted, predicted)
+
+
 def test_a_named_column_of_conllu_beside_spans_is_that_of_the_predictions(tmp_path: Path) -> None:
     gold = write(tmp_path, "gold.jsonl", SPANS)
     row = "\t_" * 5

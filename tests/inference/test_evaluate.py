@@ -63,6 +63,9 @@ def test_the_predicted_column_of_conllu_is_found_as_eval_finds_it(tmp_path: Path
     for options in ({}, {"tag_column": "UPOS"}):
         assert tagkit.evaluate(gold, found, **options).headline == 0.5
     assert tagkit.evaluate(gold, gold, pred_column="UPOS").headline == 1
+    gold.write_text(gold.read_text("utf-8").replace("VERB\t_", "VERB\tPROPN"), "utf-8")
+    gold.write_text(gold.read_text("utf-8").replace("PROPN\t_", "PROPN\tPROPN"), "utf-8")
+    assert tagkit.evaluate(gold, pred_column="XPOS").headline == 0.5
 
 
 def test_records_are_compared_as_files_of_them_are(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tagkit.corpus.formats.decoding import ByteFacts
 from tagkit.corpus.formats.options import Reading, source_of
-from tagkit.corpus.formats.pieces import Piece, Writing, cannot_hold
+from tagkit.corpus.formats.pieces import Piece, Writing, cannot_hold, note_changed_name
 from tagkit.corpus.formats.source import Source, unpacked_name
 from tagkit.errors import DataError, FileError, FormatError, shorten
 from tagkit.storage import PACKED
@@ -267,6 +267,8 @@ def write_brat(items: Iterable[Document], writing: Writing) -> Iterator[Piece]:
         if item.labels:
             writing.note("brat has no place for the class of a text: classes are left out")
         name = "" if writing.single else _file_name(item.name, number, names)
+        if not writing.single:
+            note_changed_name(item, name, "brat", writing)
         # A line end separates the documents of one file; the text of a single one stays as it is.
         text = f"\n{item.text}" if writing.single and number > 1 else item.text
         yield Piece(f"{name}{TEXT}", text)

@@ -7,6 +7,7 @@ end to end, are the token: "don't" is "do" and "n't", but the French "du" is "de
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -169,7 +170,7 @@ def write_conllu(items: Iterable[Sentence], writing: Writing) -> Iterator[Piece]
     noted = False
     first: Sentence | None = None
     before: Sentence | None = None
-    last, repeated = "", 1
+    ids = _Ids()
     for item in items:
         first = first or item
         # A missing tag and the label "_" would be the same cell.
@@ -180,13 +181,33 @@ def write_conllu(items: Iterable[Sentence], writing: Writing) -> Iterator[Piece]
             noted = True
             column = Setting("data.tag_column", f"MISC.{KEY}")
             writing.note(Message("the tags are in MISC; read them with ", column))
-        name = _name(item)
-        # Sentences of one text share its id, and sent_id has to be one of its own.
-        repeated = repeated + 1 if name and name == last else 1
-        last, name = name, f"{name}-{repeated}" if repeated > 1 else name
+        name = ids.unique(given := _name(item))
+        if name != given:
+            writing.note(
+                f"{CONLLU} needs another sent_id for each sentence: to ids that come again a "
+                "number is added"
+            )
         mark = "# newdoc\n" if begins_marked(item, before) else ""
         before = item
         yield Piece("", mark + "".join(f"{line}\n" for line in _lines(item, writing.plain, name)))
+
+
+class _Ids:
+    """The ids that a file has so far: each `sent_id` has to be another one."""
+
+    def __init__(self) -> None:
+        self.taken: set[str] = set()
+        self.counts: Counter[str] = Counter()  # how often an id was asked for
+
+    def unique(self, name: str) -> str:
+        """The name, with a number behind it where it is taken; an empty one as it is."""
+        found = name
+        while found and found in self.taken:
+            # Sentences of one text share its id: they are numbered from 2, in their order.
+            self.counts[name] += 1
+            found = f"{name}-{self.counts[name] + 1}"
+        self.taken.add(found)
+        return found
 
 
 def _name(item: Sentence) -> str:

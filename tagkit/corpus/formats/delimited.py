@@ -7,7 +7,7 @@ header or, of two columns, by their contents.
 """
 
 import csv
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
@@ -16,10 +16,10 @@ from tagkit.corpus.formats.pieces import (
     Piece,
     Writing,
     cannot_hold,
+    forbid_line_ends,
     noting_spans,
     one_file,
     require_label,
-    require_line,
 )
 from tagkit.corpus.formats.source import STDIN, Source
 from tagkit.corpus.formats.text_columns import (
@@ -37,6 +37,7 @@ from tagkit.wording import plural
 
 # What is written; the two names are a header wherever they stand.
 _LABEL, _TEXT = "label", "text"
+_ENDS_OF_CELLS = "\t\n\r"  # of TSV, which has no quoting
 _LOOKED_AT = 1000  # rows, at most, from which the columns are determined
 _LARGEST = 2**31 - 1  # characters in a cell: what a C long holds everywhere
 
@@ -164,58 +165,91 @@ def _problem(cells: Sequence[str], layout: TextLayout, first: int, reading: Read
         return f"expected {expected}, as on line {first}, found {len(cells)}"
     if not cells[layout.text].strip():
         return f"expected a text in column {layout.text}, found none"
-    if layout.label is not None and reading.with_tags and not cells[layout.label].strip():
+    needs_label = reading.with_tags and not reading.blank_labels
+    if layout.label is not None and needs_label and not cells[layout.label].strip():
         return f"expected a label in column {layout.label}, found none"
     return ""
 
 
 def write_tsv(items: Iterable[Document], writing: Writing) -> Iterator[Piece]:
     """A header, which says for certain which column is which, and a row a document."""
-    return one_file("\t".join(cells) for cells in _rows(items, writing, "tsv", _require_tsv))
-
-
-def _require_tsv(item: Document, cells: Sequence[str]) -> None:
-    require_line(item, item.text, "tsv")
-    if any(char in cell for cell in cells for char in "\t\n\r"):
-        raise cannot_hold(item, "tsv", "a tab in the text, or a tab or line end in the label")
+    return one_file("\t".join(cells) for cells in _rows(items, writing, "tsv", _ENDS_OF_CELLS))
 
 
 def write_csv(items: Iterable[Document], writing: Writing) -> Iterator[Piece]:
     """A header, which says for certain which column is which, and a row a document."""
-    rows = _rows(items, writing, "csv", _require_csv)
-    return one_file(",".join(map(_quoted, cells)) for cells in rows)
-
-
-def _require_csv(item: Document, cells: Sequence[str]) -> None:
-    if not item.text.strip():
-        raise cannot_hold(item, "csv", "a blank text")
+    return one_file(",".join(map(_quoted, cells)) for cells in _rows(items, writing, "csv", ""))
 
 
 def _rows(
-    items: Iterable[Document],
-    writing: Writing,
-    format: str,
-    require: Callable[[Document, Sequence[str]], None],
+    items: Iterable[Document], writing: Writing, format: str, ends: str
 ) -> Iterator[list[str]]:
     """The cells of the header and of each document: label, other columns, text.
 
     The other columns are those that the first document has; a document without one has an empty
     cell there.
+
+    Args:
+        items: the documents.
+        writing: how they are written.
+        format: that is written.
+        ends: characters that no cell can hold.
     """
     names: list[str] | None = None
     for item in noting_spans(items, format, writing):
-        others = {name: value for name, value in item.extra if name not in (_LABEL, _TEXT)}
+        others = [(name, value) for name, value in item.extra if _names_column(name, ends)]
+        for name, _ in item.extra:
+            if not _names_column(name, ends):
+                writing.note(f"{format} has no place for a column named {shorten(name)}: its "
+                             "values are left out")  # fmt: skip
         if names is None:
-            names = list(others)
+            names = [name for name, _ in others]
             yield [_LABEL, *names, _TEXT]
-        if any(name not in names for name in others):
+        if any(name not in names for name, _ in others):
             writing.note(f"{format}: values that the first text does not have are left out")
+        values = [value for _, value in others]
+        if [name for name, _ in others] != names:  # two columns may have one name, as in CSV
+            values = [dict(others).get(name, "") for name in names]
         label = "" if writing.blank_labels and not item.labels else require_label(item, format)
-        cells = [label, *(_cell(others.get(name, "")) for name in names), item.text]
-        require(item, cells)
+        cells = [label, *map(_cell, values), item.text]
+        _require_cells(item, [*zip([_LABEL, *names], cells, strict=False)], format, ends)
         yield cells
     if names is None:
         yield [_LABEL, _TEXT]
+
+
+def _names_column(name: str, ends: str) -> bool:
+    """Whether a column of this name is read as one beside the text and the label."""
+    # Readers take " Label" for the label too, and columns without a name for nothing.
+    is_other = bool(name.strip()) and plain_name(name) not in (_LABEL, _TEXT)
+    return is_other and not any(char in name for char in ends)
+
+
+def _require_cells(
+    item: Document, cells: Sequence[tuple[str, str]], format: str, ends: str
+) -> None:
+    """Make sure that the cells of a document are read as they are.
+
+    Args:
+        item: the document.
+        cells: those before its text, with the names of their columns.
+        format: that is written.
+        ends: characters that no cell can hold.
+
+    Raises:
+        FormatError: they are not.
+    """
+    if not item.text.strip():
+        raise cannot_hold(item, format, "a blank text")
+    if not ends:
+        return
+    forbid_line_ends(item, item.text, format)
+    if "\t" in item.text:
+        raise cannot_hold(item, format, "a tab in the text")
+    for name, cell in cells:
+        if any(char in cell for char in ends):
+            column = "the label" if name == _LABEL else f"the column {shorten(name)}"
+            raise cannot_hold(item, format, f"a tab or a line end in {column}")
 
 
 def _cell(value: Any) -> str:

@@ -12,7 +12,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from tagkit.corpus.formats.options import Reading, source_of
-from tagkit.corpus.formats.pieces import Piece, Writing, cannot_hold, noting_spans, require_label
+from tagkit.corpus.formats.pieces import (
+    Piece,
+    Writing,
+    cannot_hold,
+    note_changed_name,
+    noting_spans,
+    require_label,
+)
 from tagkit.corpus.formats.source import Source, unpacked_name
 from tagkit.errors import DataError, shorten
 from tagkit.text.records import Document
@@ -133,6 +140,7 @@ def write_folder(items: Iterable[Document], writing: Writing) -> Iterator[Piece]
         while (label, name.casefold()) in taken:  # some file systems take a.txt for A.txt
             name += "-"
         taken.add((label, name.casefold()))
+        note_changed_name(item, name, "folder", writing)
         yield Piece(f"{label}/{name}.txt", item.text)
 
 

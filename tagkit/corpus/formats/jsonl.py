@@ -14,103 +14,46 @@ The records of a file may also be the elements of one list.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from tagkit.config import DataConfig
 from tagkit.corpus.formats.json_records import (
     as_record,
     numbered_texts,
     tags_of_tokens,
     text_of_tokens,
-    texts_of,
+)
+from tagkit.corpus.formats.jsonl_keys import (
+    CLASSES,
+    SPANS,
+    TAGS,
+    TEXT,
+    TOKENS,
+    classes_of,
+    first_of,
+    keys_read,
+    kind_of,
+    span_list,
 )
 from tagkit.corpus.formats.options import Item, Reading
 from tagkit.corpus.formats.source import Source
 from tagkit.errors import shorten
 from tagkit.text.json_text import require_plain
 from tagkit.text.records import Document, Extra, Sentence, TagColumn, TextSpan
-from tagkit.text.schemes import is_span_tag
 from tagkit.wording import listed
 
-# Keys under which tools and data sets have the same thing; the first that a record has is taken.
-_TOKENS = ("tokens", "words")  # Hugging Face datasets have "tokens"
-_TAGS = ("tags", "ner_tags", "pos_tags", "chunk_tags")
-_TEXT = ("text", "sentence", "content")
-# "spans" is Prodigy's key, "entities" that of spaCy and of doccano with relations, "label" and
-# "labels" those of plain doccano.
-_SPANS = ("spans", "entities", "label", "labels")
 # Prodigy and spaCy say start and end, doccano start_offset and end_offset.
 _START = ("start", "start_offset")
 _END = ("end", "end_offset")
-_CLASSES = ("label", "labels", "class", "category", "intent")
-_LABEL = f"a {_CLASSES[0]} ({', '.join(_CLASSES[1:])})"
-# Keys that may be read as text or annotation. All others are kept as they are, so that what is
-# written with them is read as the same record.
-OWN_KEYS = frozenset((*_TOKENS, *_TAGS, *_TEXT, *_SPANS, *_CLASSES, "features"))
+_LABEL = f"a {CLASSES[0]} ({', '.join(CLASSES[1:])})"
 # Prodigy keeps what its annotator refused.
 _REFUSED = ("reject", "ignore")
+_COMPLETE = Reading(DataConfig(), all_features=True, with_text=True)
 
 
 class _Bad(Exception):
     """What is wrong with a record."""
-
-
-def kind_of(record: Mapping[str, Any]) -> str:
-    """Which of the three JSONL formats a record is in.
-
-    Raises:
-        ValueError: none.
-    """
-    if _get(record, _TEXT) is None:
-        if _get(record, _TOKENS) is not None:
-            return "jsonl-tokens"
-        raise ValueError(
-            "expected a text, or tokens, found the keys " + (listed([*record]) or "of nothing")
-        )
-    spans = next((record[key] for key in _SPANS if isinstance(record.get(key), list)), None)
-    tags = _get(record, _TAGS)
-    if not spans and tags is None:
-        tags = tags_of_tokens(record)
-        # Plain labels are no spans, so that a prediction of them has none; O and B-X are those of
-        # a text in which no span was found.
-        if tags is not None and not all(map(is_span_tag, tags)):
-            return "jsonl-tokens"
-    # "labels" may be a list of classes too, so its elements decide.
-    if spans is not None and ("spans" in record or "entities" in record or _are_spans(spans)):
-        return "jsonl-spans"
-    # A text that comes with tokens and tags is a sentence whose text is only a comment.
-    return "jsonl-tokens" if tags is not None and "tokens" in record else "jsonl-texts"
-
-
-def looks_like_jsonl(lines: Sequence[str]) -> bool:
-    """Whether the first line that is not blank begins an object, or spaCy's pair or a list."""
-    first = next((line for line in lines if line.strip()), "").lstrip()
-    # A bracket may begin much else, so there a whole record has to follow.
-    return first.startswith("{") or (first.startswith("[") and is_record(lines))
-
-
-def is_record(lines: Sequence[str]) -> bool:
-    """Whether the first line that is not blank is a record of one of the three formats."""
-    try:
-        record = as_record(json.loads(next(text for text in texts_of(lines) if text.strip())))
-        return record is not None and bool(kind_of(record))
-    except (ValueError, RecursionError, StopIteration):
-        return False
-
-
-def kind_of_lines(lines: Sequence[str]) -> str:
-    """Which of the three JSONL formats a file is in, by the records of its beginning."""
-    kinds = set()
-    # Broken lines are reported when they are read, with their numbers.
-    for text in texts_of(lines):
-        try:
-            record = as_record(json.loads(text))
-            if record is not None:
-                kinds.add(kind_of(record))
-        except (ValueError, RecursionError):
-            continue
-    # A text without spans may look as if it had no class.
-    return next((kind for kind in ("jsonl-spans", "jsonl-tokens") if kind in kinds), "jsonl-texts")
 
 
 def read_jsonl(source: Source, reading: Reading) -> Iterator[Item]:
@@ -136,6 +79,15 @@ def read_jsonl(source: Source, reading: Reading) -> Iterator[Item]:
             f"{source.name}: records that Prodigy marks as rejected or ignored are skipped "
             f"({passed_over:,})"
         )
+
+
+def reads_alike(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Whether two records are of one kind, with the same text and annotation."""
+    try:
+        first, second = ((kind_of(each), _item(each, "", 1, _COMPLETE)) for each in (one, other))
+    except (_Bad, ValueError, RecursionError):
+        return False
+    return first == second
 
 
 def _parse(line: str) -> dict[str, Any]:
@@ -167,7 +119,7 @@ def _item(record: dict[str, Any], source: str, number: int, reading: Reading) ->
     kind = wanted if wanted.startswith("jsonl-") else kind_of(record)
     if kind == "jsonl-tokens":
         return _sentence(record, number, reading)
-    text = _get(record, _TEXT)
+    text = first_of(record, TEXT)
     if text is None:
         raise _Bad(f"expected a text, found the keys {listed([*record]) or 'of nothing'}")
     if not isinstance(text, str) or not text.strip():
@@ -175,10 +127,10 @@ def _item(record: dict[str, Any], source: str, number: int, reading: Reading) ->
     name = record.get("id", "")
     spans: tuple[TextSpan, ...] | None = None
     if kind == "jsonl-spans":
-        found = next((record[key] for key in _SPANS if isinstance(record.get(key), list)), None)
+        _, found = span_list(record)
         # A text whose spans are to be predicted need not have any.
         if found is None and reading.with_tags:
-            key = next((key for key in _SPANS if key in record), None)
+            key = next((key for key in SPANS if key in record), None)
             if key is None:
                 raise _Bad(f"expected spans, found the keys {listed([*record])}")
             raise _Bad(f"{key}: expected a list of spans, found {_show(record[key])}")
@@ -192,14 +144,15 @@ def _item(record: dict[str, Any], source: str, number: int, reading: Reading) ->
         name=str(name) if isinstance(name, (str, int)) else "",
         source=source,
         line=number,
-        extra=_extra(record, reading),
+        extra=_extra(record, kind, reading),
     )
 
 
-def _extra(record: Mapping[str, Any], reading: Reading) -> Extra:
+def _extra(record: Mapping[str, Any], kind: str, reading: Reading) -> Extra:
     if not reading.with_extra:
         return ()
-    found = tuple((key, value) for key, value in record.items() if key not in OWN_KEYS)
+    read = keys_read(record, kind)
+    found = tuple((key, value) for key, value in record.items() if key not in read)
     for key, value in found:
         # It is written again, and sent to workers: both walk through it by recursion.
         if isinstance(value, (list, dict)):
@@ -211,9 +164,9 @@ def _extra(record: Mapping[str, Any], reading: Reading) -> Extra:
 
 
 def _sentence(record: dict[str, Any], number: int, reading: Reading) -> Sentence:
-    words = _strings(_get(record, _TOKENS), "tokens")
+    words = _strings(first_of(record, TOKENS), "tokens")
     labels = _labels(record, False)
-    found = _get(record, _TAGS)
+    found = first_of(record, TAGS)
     found = tags_of_tokens(record) if found is None else found
     tags: tuple[str, ...] | None = None
     # Tokens of one class need no tags.
@@ -232,12 +185,12 @@ def _sentence(record: dict[str, Any], number: int, reading: Reading) -> Sentence
                 f"features: expected those at {named}, found {len(features)} lists"
             ) from None
     columns: tuple[TagColumn, ...] = ()
-    if reading.with_probabilities and tags is not None and _get(record, _TAGS) is None:
-        probs = [_probability(token) for token in _get(record, _TOKENS)]
+    if reading.with_probabilities and tags is not None and first_of(record, TAGS) is None:
+        probs = [_probability(token) for token in first_of(record, TOKENS)]
         known = tuple(each for each in probs if each is not None)
         columns = (TagColumn("", tags, known if len(known) == len(probs) else None),)
     text, places = text_of_tokens(record)
-    lines, extra = (number,) * len(words), _extra(record, reading)
+    lines, extra = (number,) * len(words), _extra(record, "jsonl-tokens", reading)
     return Sentence(words, tags, features, labels, text, places, columns, lines, extra)
 
 
@@ -265,20 +218,13 @@ def _strings(value: Any, key: str) -> tuple[str, ...]:
 def _labels(record: dict[str, Any], needed: bool) -> tuple[str, ...]:
     if isinstance(record.get("cats"), dict):
         return _cats(record["cats"])
-    for key in _CLASSES:
-        value = record.get(key)
-        # A class that is a number becomes its name: 1 and "1" are one class, true and "true" too.
-        if isinstance(value, bool):
-            return ("true" if value else "false",)
-        if isinstance(value, (str, int)) and str(value):
-            return (str(value),)
-        if isinstance(value, list) and all(isinstance(item, str) and item for item in value):
-            if value:
-                return tuple(value)
+    for key in CLASSES:
+        if found := classes_of(record.get(key)):
+            return found
     if needed:
-        if any(record.get(key) == [] for key in _CLASSES):  # none of several classes
+        if any(record.get(key) == [] for key in CLASSES):  # none of several classes
             return ()
-        for key in _CLASSES:
+        for key in CLASSES:
             if key in record:
                 raise _Bad(f"{key}: expected a class or a list, found {_show(record[key])}")
         raise _Bad(f"expected {_LABEL}, found the keys {listed([*record])}")
@@ -296,7 +242,7 @@ def _cats(cats: dict[str, Any]) -> tuple[str, ...]:
 def _span(text: str, span: Any, reading: Reading) -> TextSpan:
     """A span of any of the known shapes."""
     if isinstance(span, dict):
-        start, end, label = _get(span, _START), _get(span, _END), span.get("label")
+        start, end, label = first_of(span, _START), first_of(span, _END), span.get("label")
     elif isinstance(span, list) and len(span) == 3:
         start, end, label = span
     else:
@@ -336,14 +282,6 @@ def _places(text: str, tokens: list[Any]) -> tuple[tuple[int, int], ...]:
             raise _Bad(f"tokens: expected places in the text, in order, found {_show(token)}")
         places.append((start, end))
     return tuple(places)
-
-
-def _are_spans(values: list[Any]) -> bool:
-    return any(isinstance(value, (list, dict)) for value in values)
-
-
-def _get(record: Mapping[str, Any], keys: Iterable[str]) -> Any:
-    return next((record[key] for key in keys if key in record), None)
 
 
 def _show(value: Any) -> str:

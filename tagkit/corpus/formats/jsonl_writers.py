@@ -4,12 +4,15 @@ What a record has beside its text and annotation, such as its id, stands around 
 beginning, the rest at the end.
 """
 
-from collections.abc import Iterable, Iterator
+import json
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from tagkit.corpus.formats.jsonl import OWN_KEYS
-from tagkit.corpus.formats.options import Item
+from tagkit.corpus.formats.jsonl import reads_alike
+from tagkit.corpus.formats.jsonl_keys import OWN_KEYS
+from tagkit.corpus.formats.options import Item, silent
 from tagkit.corpus.formats.pieces import Piece, Writing, cannot_hold, one_file
+from tagkit.errors import shorten
 from tagkit.storage import replace_lone_surrogates
 from tagkit.text.json_text import to_json
 from tagkit.text.records import Document, Extra, Sentence, TextSpan
@@ -17,7 +20,7 @@ from tagkit.text.records import Document, Extra, Sentence, TextSpan
 
 def write_jsonl_tokens(items: Iterable[Sentence], writing: Writing) -> Iterator[Piece]:
     """`{"tokens", "tags"}` of each sentence, with its features and label where it has some."""
-    return one_file(_line(_tokens_record(item), item.extra) for item in _all_readable(items))
+    return one_file(_line(_tokens_record(item), item, writing) for item in _all_readable(items))
 
 
 def _all_readable(items: Iterable[Sentence]) -> Iterator[Sentence]:
@@ -51,7 +54,7 @@ def _tokens_record(item: Sentence) -> dict[str, Any]:
 
 def write_jsonl_spans(items: Iterable[Document], writing: Writing) -> Iterator[Piece]:
     """`{"text", "spans"}` of each document, with its tokens and label where it has some."""
-    return one_file(_line(_spans_record(item), item.extra) for item in items)
+    return one_file(_line(_spans_record(item), item, writing) for item in items)
 
 
 def _spans_record(item: Document) -> dict[str, Any]:
@@ -72,7 +75,7 @@ def _spans_record(item: Document) -> dict[str, Any]:
 
 def write_jsonl_texts(items: Iterable[Document], writing: Writing) -> Iterator[Piece]:
     """`{"text", "label"}` of each document; `labels` where there are several or none of them."""
-    return one_file(_line(_text_record(item, writing), item.extra) for item in items)
+    return one_file(_line(_text_record(item, writing), item, writing) for item in items)
 
 
 def _text_record(item: Document, writing: Writing) -> dict[str, Any]:
@@ -84,19 +87,43 @@ def _text_record(item: Document, writing: Writing) -> dict[str, Any]:
     return {"text": item.text, **(_classes(item, "jsonl-texts") or {"labels": []})}
 
 
-def _line(record: dict[str, Any], extra: Extra) -> str:
-    return to_json(with_extra(record, extra))
+def _line(record: dict[str, Any], item: Item, writing: Writing) -> str:
+    return to_json(with_extra(record, item.extra, writing.note))
 
 
-def with_extra(record: dict[str, Any], extra: Extra) -> dict[str, Any]:
-    """A record with the other names and values that its source has; its own ones are kept."""
+def with_extra(
+    record: dict[str, Any], extra: Extra, note: Callable[[str], None] = silent
+) -> dict[str, Any]:
+    """A record with the other names and values that its source has; its own ones are kept.
+
+    Args:
+        record: text and annotation.
+        extra: the other names and values.
+        note: called with a sentence on a value that is left out.
+    """
     if not extra:
         return record
-    # A column of a table may be named "category": read again, it would be the class.
-    others = {key: value for key, value in extra if key not in OWN_KEYS}
+    others: dict[str, Any] = {}
+    for key, value in extra:
+        if key in others:
+            note(f"JSON Lines hold one value of a name: of {shorten(key)} the last one is kept")
+        # A column of a table may be named "category": without a "label", it would be the class.
+        if key not in OWN_KEYS or _is_passed_over(key, value, {**record, **others}):
+            others[key] = value
+        elif key not in record or record[key] != value:
+            note(f"JSON Lines have no place for the values of {shorten(key)}, which would be read "
+                 "as text or annotation: they are left out")  # fmt: skip
     first = {"id": others["id"]} if "id" in others else {}
     # `others` first, whose values give way to those of the record; `record` decides on the order.
     return {**first, **record, **others, **record, **first}
+
+
+def _is_passed_over(key: str, value: Any, record: dict[str, Any]) -> bool:
+    """Whether a record with one more key is read as it is without."""
+    if key in record:
+        return False
+    plain = json.loads(to_json(record))
+    return reads_alike(plain, {**plain, key: value})
 
 
 def _classes(item: Item, format: str) -> dict[str, Any]:

@@ -38,6 +38,8 @@ class Reading:
         with_extra: whether what records have beside text and annotation, such as an id, is wanted.
         with_probabilities: whether the probabilities of spans and of tags are wanted, where a
             record of JSON Lines has them; those of a sentence's tags are in `columns`.
+        blank_labels: whether a text of a table may have a blank label, as a model that found none
+            leaves it.
         require_keys: whether a key of a tag column, such as NER of MISC, must be there for some
             token: gold labels of which there is none are a misspelt key.
         whole: whether a document is one sequence of tokens, however many sentences it has.
@@ -54,6 +56,7 @@ class Reading:
     with_refused: bool = False
     with_extra: bool = False
     with_probabilities: bool = False
+    blank_labels: bool = False
     require_keys: bool = False
     whole: bool = False
     note: Callable[[str], None] = silent

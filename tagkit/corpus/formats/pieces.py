@@ -141,3 +141,12 @@ def noting_spans(items: Iterable[Document], format: str, writing: Writing) -> It
             noted = True
             writing.note(f"{format} has no place for spans: the spans are left out")
         yield item
+
+
+def note_changed_name(item: Document, name: str, format: str, writing: Writing) -> None:
+    """Say that a file has another name than its document, where it has; `name` is the file's."""
+    if item.name and name != item.name:
+        writing.note(
+            f"{format} names files after the ids of their texts: ids that are no names of files, "
+            "or that come twice, are changed"
+        )

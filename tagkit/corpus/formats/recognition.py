@@ -14,7 +14,7 @@ from pathlib import Path
 from tagkit.corpus.formats.brat import PAIR, annotated_files
 from tagkit.corpus.formats.folder import looks_like_folder
 from tagkit.corpus.formats.grid import Grid, grid_of, looks_like_conllu
-from tagkit.corpus.formats.jsonl import is_record, kind_of_lines, looks_like_jsonl
+from tagkit.corpus.formats.jsonl_keys import is_record, kind_of_lines, looks_like_jsonl
 from tagkit.corpus.formats.options import Item, Reading
 from tagkit.corpus.formats.parallel import WORDS
 from tagkit.corpus.formats.source import STDIN, Source, unpacked_name

@@ -79,6 +79,8 @@ class Format:
         has_named_columns: whether a header names its columns, so that records may have further
             ones, such as a probability.
         keeps_tokens: whether texts of it say where their tokens are.
+        keeps_values: what it keeps of the names and values that records have beside text and
+            annotation: all of them, their ids, ids as names of files, or nothing.
         may_lack_classes: whether a text of it may have no class, where others have several.
         is_ordered: whether its records are in the corpus's order, and not in that of their labels.
         family: a name in options that stands for several formats, whichever fits; empty for none.
@@ -96,6 +98,7 @@ class Format:
     has_classes: bool = False
     has_named_columns: bool = False
     keeps_tokens: bool = False
+    keeps_values: Literal["all", "id", "file names", "nothing"] = "nothing"
     may_lack_classes: bool = False
     is_ordered: bool = True
     family: str = ""
@@ -112,7 +115,7 @@ class Format:
         return found if isinstance(found, Records) else Records(found)
 
 
-# All three are distinguished by their keys (`jsonl.kind_of`), so they share the endings.
+# All three are distinguished by their keys (`jsonl_keys.kind_of`), so they share the endings.
 _JSONL = (".jsonl", ".ndjson", ".json")
 
 _ALL = (
@@ -120,15 +123,17 @@ _ALL = (
     Format("columns", "a token a line, its tag in a column", "tags", read_columns, write_columns,
            (".conll", ".iob", ".iob2", ".bio", ".bioes", ".bilou"), is_grid=True),
     Format("conllu", "CoNLL-U, ten columns with names", "tags", read_columns, write_conllu,
-           (".conllu",), is_grid=True),
+           (".conllu",), is_grid=True, keeps_values="id"),
     Format("jsonl-tokens", "JSON Lines of tokens and tags", "tags", read_jsonl,
-           write_jsonl_tokens, _JSONL, has_classes=True, family="jsonl"),
+           write_jsonl_tokens, _JSONL, has_classes=True, keeps_values="all", family="jsonl"),
     Format("jsonl-spans", "JSON Lines of texts and spans of characters", "spans", read_jsonl,
-           write_jsonl_spans, _JSONL, has_classes=True, keeps_tokens=True, family="jsonl"),
+           write_jsonl_spans, _JSONL, has_classes=True, keeps_tokens=True, keeps_values="all",
+           family="jsonl"),
     Format("jsonl-texts", "JSON Lines of texts and classes", "classes", read_jsonl,
-           write_jsonl_texts, _JSONL, has_classes=True, may_lack_classes=True, family="jsonl"),
+           write_jsonl_texts, _JSONL, has_classes=True, keeps_values="all", may_lack_classes=True,
+           family="jsonl"),
     Format("brat", "brat standoff, .txt with .ann", "spans", read_brat, write_brat, (ANNOTATION,),
-           many_files=True),
+           many_files=True, keeps_values="file names"),
     Format("parallel", "seq.in, seq.out and label, as ATIS has them", "tags", read_parallel,
            write_parallel, many_files=True, has_classes=True),
     # From here on by how little other text looks like it: every line of a .trees file begins with
@@ -146,12 +151,12 @@ _ALL = (
            Look(looks_like_slash, "every word has a tag after a slash", like_prose=True)),
     Format("csv", "comma-separated texts and classes", "classes", read_csv, write_csv, (".csv",),
            Look(looks_like_csv, "a header with the names of a text and a label"),
-           has_classes=True, has_named_columns=True),
+           has_classes=True, has_named_columns=True, keeps_values="all"),
     Format("tsv", "tab-separated texts and classes", "classes", read_tsv, write_tsv, (".tsv",),
            Look(looks_like_tsv, "columns separated by tabs, one of them texts of several words",
-                like_prose=True), has_classes=True, has_named_columns=True),
+                like_prose=True), has_classes=True, has_named_columns=True, keeps_values="all"),
     Format("folder", "a folder a class, a file a text", "classes", read_folder, write_folder,
-           many_files=True, has_classes=True, is_ordered=False),
+           many_files=True, has_classes=True, keeps_values="file names", is_ordered=False),
     # Without an ending: .txt is the name of corpora in every format, and says nothing.
     Format("text", "raw text, a line a text", "text", read_text_lines, write_text_lines),
 )  # fmt: skip

@@ -1,10 +1,10 @@
 """A repaired copy of a column file: no line is lost, and each repair is reported.
 
-Repaired are tags that the file's scheme forbids or that are in another scheme (read as conlleval
-does), labels that differ from a far more frequent one in case or punctuation alone, byte order
-marks, CRLF, blanks at the ends of lines and in the lines between sentences, and a last line without
-its end. Copies are in UTF-8. What a person has to decide, such as a line with too few columns or a
-tag of no scheme, stays as it is.
+Repaired are, in each tag column, tags that its scheme forbids or that are in another scheme (read
+as conlleval does), and labels that differ from a far more frequent one in case or punctuation
+alone; byte order marks, CRLF, blanks at the ends of lines and in the lines between sentences, and a
+last line without its end. Copies are in UTF-8. What a person has to decide, such as a line with too
+few columns or a tag of no scheme that resembles no other one, stays as it is.
 """
 
 import os
@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from tagkit.config import DataConfig
-from tagkit.corpus.formats.columns.layout import BLANK, Layout, column_options
+from tagkit.corpus.formats.columns.filling import ColumnValues, filled
+from tagkit.corpus.formats.columns.layout import BLANK, NO_TAGS, Layout, column_options
 from tagkit.corpus.formats.columns.reader import Block, ColumnReader
-from tagkit.corpus.formats.columns.writer import replace_tags
 from tagkit.corpus.formats.decoding import is_utf_8
 from tagkit.corpus.formats.file_sets import files_of
 from tagkit.corpus.formats.options import source_of
@@ -28,6 +28,7 @@ from tagkit.corpus.lint.spelling import corrections, variants
 from tagkit.errors import DataError, FormatError
 from tagkit.storage import BYTE_ORDER_MARK, make_folder, open_output
 from tagkit.storage.places import refuse_input, require_place
+from tagkit.text.records import Sentence
 from tagkit.text.scheme_detection import Judgement, count_steps, judge, steps_of
 from tagkit.text.schemes import convert, has_spans, join_tag, split_tag, to_spans
 from tagkit.wording import Message, Setting, shown_name
@@ -164,12 +165,7 @@ class _Repair:
         self.layout = reader.layout
         # Lines by kind and message: one entry in the report for a thousand lines with CRLF.
         self.done: dict[tuple[str, str], list[int]] = {}
-        tags = [block.sentence.tags or () for block in self.blocks if block.sentence]
-        self.judged = judge(count_steps(tags), data.scheme)
-        self.spelling = _spelling(tags, self.judged)
-        # With their spelling corrected, tags may be in another scheme, and no longer odd.
-        steps = count_steps(tuple(self.spelling.get(tag, tag) for tag in each) for each in tags)
-        self.judged = judge(steps, data.scheme)
+        self.columns = _tag_columns(self.layout, self.blocks, data)
 
     def repaired(self) -> Repaired:
         """The file's lines with all repairs."""
@@ -178,7 +174,7 @@ class _Repair:
         lines: list[str] = []
         for block in self.blocks:
             if self.layout is not None and block.sentence is not None:
-                block = self._with_tags(block, self.layout)
+                block = self._with_tags(block, block.sentence, self.layout)
             lines += self._clean(block, unread)
         return Repaired(
             tuple(lines),
@@ -202,27 +198,24 @@ class _Repair:
         """Whether a mark is left for the repair of lines, which reports it."""
         return bool(self.blocks) and self.blocks[0].lines[0].startswith(BYTE_ORDER_MARK)
 
-    def _with_tags(self, block: Block, layout: Layout) -> Block:
-        assert block.sentence is not None  # callers have looked
-        old = block.sentence.tags or ()
-        spelt = tuple(self.spelling.get(tag, tag) for tag in old)
-        new = _mended(spelt, self.judged)
-        for row, before, named, after in zip(block.rows, old, spelt, new, strict=True):
-            if before != named:
-                self._say(
-                    "label-spelling",
-                    f"{shown_name(before)} is now {shown_name(named)}",
-                    block.first_line + row,
-                )
-            if named != after:
-                self._say(
-                    "illegal-transition",
-                    f"{shown_name(named)} is now {shown_name(after)}",
-                    block.first_line + row,
-                )
-        if new == old:
+    def _with_tags(self, block: Block, sentence: Sentence, layout: Layout) -> Block:
+        changed = []
+        for column in self.columns:
+            old = column.tags_of(sentence)
+            spelt = tuple(column.spelling.get(tag, tag) for tag in old)
+            new = _mended(spelt, column.judged)
+            for row, before, named, after in zip(block.rows, old, spelt, new, strict=True):
+                for kind, one, other in (
+                    ("label-spelling", before, named), ("illegal-transition", named, after)
+                ):  # fmt: skip
+                    if one != other:
+                        message = f"{column.said}{shown_name(one)} is now {shown_name(other)}"
+                        self._say(kind, message, block.first_line + row)
+            if new != old:
+                changed.append(ColumnValues(column.index, column.key, new))
+        if not changed:
             return block
-        return replace(block, lines=tuple(replace_tags(block, layout, new)))
+        return replace(block, lines=tuple(filled(block, layout.tabs, changed)))
 
     def _clean(self, block: Block, unread: set[int]) -> Iterator[str]:
         for number, line in enumerate(block.lines, block.first_line):
@@ -242,6 +235,66 @@ class _Repair:
 
     def _say(self, kind: str, message: str, line: int) -> None:
         self.done.setdefault((kind, message), []).append(line)
+
+
+@dataclass(frozen=True, slots=True)
+class _TagColumn:
+    """A column of tags, and what is repaired in it.
+
+    Attributes:
+        index: of the column, from 0.
+        key: of the pair in it whose value is the tag; empty for the whole cell.
+        place: among several tag columns; None where there is one.
+        said: what a message begins with.
+        spelling: for each tag that is spelt as no other one, the tag that it becomes.
+        judged: the scheme of the tags, once their spelling is corrected.
+    """
+
+    index: int
+    key: str
+    place: int | None
+    said: str
+    spelling: Mapping[str, str]
+    judged: Judgement
+
+    def tags_of(self, sentence: Sentence) -> tuple[str, ...]:
+        """The column's tags, one a word."""
+        return _tags_of(sentence, self.place)
+
+
+def _tags_of(sentence: Sentence, place: int | None) -> tuple[str, ...]:
+    return (sentence.tags or ()) if place is None else sentence.columns[place].values
+
+
+def _tag_columns(
+    layout: Layout | None, blocks: Sequence[Block], data: DataConfig
+) -> list[_TagColumn]:
+    """The columns that are repaired: all of those that the configuration names, if they have tags.
+
+    Args:
+        layout: of the file; None where it has no token.
+        blocks: all of the file.
+        data: how it is read.
+    """
+    if layout is None or layout.tag is None:
+        return []
+    # As the check names them: the first without its name.
+    places: list[tuple[int, str, int | None, str]] = [
+        (column.index, column.key, place, f"column {column.name}: " if place else "")
+        for place, column in enumerate(layout.columns)
+        if column.name not in NO_TAGS
+    ]
+    if not layout.columns:
+        places = [(layout.tag, layout.tag_key, None, "")]
+    found = []
+    for index, key, place, said in places:
+        tags = [_tags_of(block.sentence, place) for block in blocks if block.sentence]
+        spelling = _spelling(tags, judge(count_steps(tags), data.scheme))
+        # With their spelling corrected, tags may be in another scheme, and no longer odd.
+        steps = count_steps(tuple(spelling.get(tag, tag) for tag in each) for each in tags)
+        judged = judge(steps, data.scheme)
+        found.append(_TagColumn(index, key, place, said, spelling, judged))
+    return found
 
 
 def _spelling(sentences: Sequence[Sequence[str]], judged: Judgement) -> dict[str, str]:

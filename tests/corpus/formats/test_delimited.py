@@ -274,7 +274,7 @@ def test_spans_are_left_out_which_is_said_once(tmp_path: Path, name: str, writer
     assert notes == [f"{name} has no place for spans: the spans are left out"]
 
 
-CELLS = "a tab in the text, or a tab or line end in the label"
+LABEL = "a tab or a line end in the label"
 
 
 @pytest.mark.parametrize(
@@ -286,9 +286,14 @@ CELLS = "a tab in the text, or a tab or line end in the label"
         ("csv", Document("x", labels=("\x85",)), "a blank label ('\\x85'): 'x'"),
         ("tsv", Document(" ", labels=("a",)), "a blank text: ' '"),
         ("csv", Document(" \n", labels=("a",)), "a blank text: ' \\n'"),
-        ("tsv", Document("x\ty", labels=("a",)), f"{CELLS}: 'x\\ty'"),
-        ("tsv", Document("x", labels=("a\tb",)), f"{CELLS}: 'x'"),
-        ("tsv", Document("x", labels=("a\nb",)), f"{CELLS}: 'x'"),
+        ("tsv", Document("x\ty", labels=("a",)), "a tab in the text: 'x\\ty'"),
+        ("tsv", Document("x", labels=("a\tb",)), f"{LABEL}: 'x'"),
+        ("tsv", Document("x", labels=("a\nb",)), f"{LABEL}: 'x'"),
+        (
+            "tsv",
+            Document("x", labels=("a",), extra=(("n", "b\tc"),)),
+            "a tab or a line end in the column 'n': 'x'",
+        ),
         ("tsv", Document("x\ny", labels=("a",)), "a line end in the text: 'x\\ny'"),
         ("tsv", Document("x\ry", labels=("a",)), "a line end in the text: 'x\\ry'"),
     ],
@@ -299,6 +304,53 @@ def test_what_it_cannot_hold_is_refused(
     with pytest.raises(FormatError) as caught:
         write(tmp_path, "a", {"tsv": write_tsv, "csv": write_csv}[name], [item])
     assert str(caught.value) == f"input:1: {name} cannot hold {what}. Try another format"
+
+
+NAMES = ["k\tj", "Label", "text ", "a\nb", "c\r", " ", "category", "title", "a,b", 'q"']
+
+
+@pytest.mark.parametrize(
+    ("name", "writer", "reader", "lost"),
+    [
+        ("tsv", write_tsv, read_tsv, ["k\tj", "Label", "text ", "a\nb", "c\r", " "]),
+        ("csv", write_csv, read_csv, ["Label", "text ", " "]),
+    ],
+)
+def test_a_name_that_no_column_can_have_is_left_out_and_said(
+    tmp_path: Path, name: str, writer: Writer, reader: Reader, lost: list[str]
+) -> None:
+    notes: list[str] = []
+    item = Document("a b", labels=("x",), extra=tuple((name, "v") for name in NAMES))
+    path = write(tmp_path, f"a.{name}", writer, [item], notes=notes)
+    assert notes == [
+        f"{name} has no place for a column named {each!r}: its values are left out" for each in lost
+    ]
+    (found,) = reader(Source(path, "utf-8"), Reading(DataConfig(), with_extra=True))
+    assert found == item
+    assert [each for each, _ in found.extra] == [each for each in NAMES if each not in lost]
+
+
+def test_two_columns_of_one_name_are_both_kept(tmp_path: Path) -> None:
+    items = [
+        Document("a b", labels=("x",), extra=(("n", "1"), ("n", "2"))),
+        Document("c d", labels=("x",), extra=(("n", "3"), ("n", "4"))),
+        Document("e f", labels=("x",), extra=()),
+    ]
+    path = write(tmp_path, "a", write_csv, items)
+    found = read_csv(Source(path, "utf-8"), Reading(DataConfig(), with_extra=True))
+    expected = [each.extra for each in items[:2]] + [(("n", ""), ("n", ""))]
+    assert [each.extra for each in found] == expected
+
+
+@pytest.mark.parametrize("reader", [read_tsv, read_csv])
+def test_a_blank_label_is_a_text_without_a_class_where_that_is_allowed(
+    tmp_path: Path, reader: Reader
+) -> None:
+    path = tmp_path / "a"
+    content = "label\ttext\nx\ta b\n\tc d\n"
+    path.write_text(content if reader is read_tsv else content.replace("\t", ","), "utf-8")
+    found = [*reader(Source(str(path), "utf-8"), Reading(DataConfig(), blank_labels=True))]
+    assert found == [Document("a b", labels=("x",)), Document("c d")]
 
 
 def test_tsv_is_told_from_text_and_columns() -> None:

@@ -1,7 +1,9 @@
 """JSON Lines: what predictions are written as; corpora of every known shape."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from formats_help import Writer, documents, read, refusal, sentences, texts, write
@@ -9,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tagkit.config import DataConfig
-from tagkit.corpus.formats.jsonl import kind_of_lines, read_jsonl
+from tagkit.corpus.formats.jsonl import read_jsonl
+from tagkit.corpus.formats.jsonl_keys import OWN_KEYS, kind_of_lines
 from tagkit.corpus.formats.jsonl_writers import (
     write_jsonl_spans,
     write_jsonl_texts,
@@ -299,6 +302,48 @@ def test_a_text_without_a_class_is_one_of_none_where_texts_have_several(tmp_path
     assert caught.value.problem == (
         "jsonl-texts cannot hold a text without a class, or a blank one: 'rock'. Try another format"
     )
+
+
+others = st.dictionaries(
+    st.sampled_from(sorted(OWN_KEYS | {"id", "meta"})),
+    st.sampled_from([None, 1, "x", "", [], ["a"], ["B-X"], [[0, 1, "Y"]], [{"text": "a"}], {}]),
+    max_size=5,
+)
+
+
+@pytest.mark.parametrize(
+    ("writer", "item"),
+    [
+        (write_jsonl_tokens, Sentence(("a",), ("B-X",))),
+        (write_jsonl_tokens, Sentence(("a",), None, labels=("x", "y"))),
+        (write_jsonl_spans, Document("a b", (TextSpan("a", 0, 1, "X"),))),
+        (write_jsonl_spans, Document("a", (), labels=("x",), tokens=((0, 1),))),
+        (write_jsonl_texts, Document("a", labels=("x",))),
+        (write_jsonl_texts, Document("a", labels=("x", "y"))),
+    ],
+)
+@given(extra=others)
+def test_whatever_keys_a_record_has_it_is_read_as_without_them(
+    tmp_path_factory: pytest.TempPathFactory,
+    writer: Writer,
+    item: Sentence | Document,
+    extra: dict[str, Any],
+) -> None:
+    notes: list[str] = []
+    with_extra = replace(item, extra=tuple(extra.items()))
+    path = write(tmp_path_factory.mktemp("j"), "a", writer, [with_extra], notes=notes)
+    (found,) = read_jsonl(Source(path, "utf-8"), Reading(DataConfig(), with_extra=True))
+    name = str(extra.get("id", "")) if isinstance(extra.get("id"), (str, int)) else ""
+    assert found == (replace(item, name=name) if isinstance(item, Document) else item)
+    # What is not there again is said, unless the record itself says the same.
+    own = json.loads(Path(path).read_text("utf-8"))
+    kept = {*dict(found.extra), *(key for key, value in extra.items() if own.get(key) == value)}
+    lost = extra.keys() - kept
+    assert all(any(repr(key) in note for note in notes) for key in lost)
+    # Read once more from what was kept, nothing more is lost. An empty list of classes is read.
+    if [] not in extra.values():
+        again = write(tmp_path_factory.mktemp("j"), "b", writer, [found])
+        assert Path(again).read_text("utf-8") == Path(path).read_text("utf-8")
 
 
 def test_what_a_record_has_beside_its_annotation_is_kept_where_it_is_wanted(tmp_path: Path) -> None:

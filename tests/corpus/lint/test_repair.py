@@ -83,6 +83,35 @@ def test_other_columns_comments_and_keys_stay(tmp_path: Path) -> None:
     assert done.lines[:5] == (*lines[:2], "1\tEU\t_\tX\t_\t_\t_\t_\t_\tNER=B-ORG|A=1", *lines[3:])
 
 
+def test_each_of_several_tag_columns_is_repaired_in_its_own_scheme(tmp_path: Path) -> None:
+    fine = "a\tB-X\tNN\tU-Y\nb\tO\tVB\tO\n\n" * 6
+    content = "a\tI-X\tnn\tB-Y\nb\tO\tVB\tO\n\n" + fine
+    text, told, _ = repaired(tmp_path, content, tag_column=[1, 2, 3])
+    assert text == "a\tB-X\tNN\tU-Y\nb\tO\tVB\tO\n\n" + fine
+    assert told == [
+        "  I-X is now B-X: line 1",
+        "  column 2: nn is now NN: line 1",
+        "  column 3: B-Y is now U-Y: line 1",
+    ]
+    text, told, _ = repaired(tmp_path, content, tag_column=2)
+    assert text == content.replace("nn", "NN")
+    assert told == ["  nn is now NN: line 1"]
+
+
+def test_of_several_columns_those_without_tags_stay(tmp_path: Path) -> None:
+    rows = ["1\ta\tTurkey\tNN\t_\tA=B\t_\t_\t_\tNER=B-X"] * 5
+    rows += ["1\ta\tturkey\tnn\t_\ta=b\t_\t_\t_\tNER=I-X"]
+    content = "".join(f"{row}\n\n" for row in rows)
+    text, told, _ = repaired(
+        tmp_path, content, tag_column=["LEMMA", "UPOS", "FEATS", "MISC.NER"], format="conllu"
+    )
+    assert text == content.replace("nn", "NN").replace("I-X", "B-X")
+    assert told == [
+        "  column UPOS: nn is now NN: line 11",
+        "  column MISC.NER: I-X is now B-X: line 11",
+    ]
+
+
 tokens = st.tuples(st.sampled_from(["a", "b\x85", "日"]),
                    st.sampled_from(["O", "B-X", "I-X", "B-Y", "I-Y", "B-x", "S-X", "B_X", "?"]),
 )  # fmt: skip

@@ -10,6 +10,7 @@ from tagkit.errors import DataError, FileError, shorten
 from tagkit.wording import plural
 
 CONLLU = "conllu"  # name of the format whose columns have names
+TAG = "UPOS"  # of CoNLL-U, where no column of tags is named
 CONLLU_COLUMNS = (
     "ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC",
 )  # fmt: skip
@@ -170,7 +171,7 @@ def find_layout(line: str, source: str, number: int, options: ColumnOptions) -> 
         # CoNLL-2000 to 2003 have the word first and the tag last; of CoNLL-U, UPOS is usual.
         token = options.token if options.token is not None else ("FORM" if conllu else 0)
         last = -2 if ends_with_probability(columns) else -1
-        tag = options.tag if options.tag is not None else ("UPOS" if conllu else last)
+        tag = options.tag if options.tag is not None else (TAG if conllu else last)
         named = [(token, "token")]
         named += [(tag, "tag")] if options.with_tags else []
         named += [(feature, "feature") for feature in options.features or ()]

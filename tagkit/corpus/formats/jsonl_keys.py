@@ -1,0 +1,137 @@
+"""Keys of JSON Lines: in which of the three formats a record is, and what of it is read."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from tagkit.corpus.formats.json_records import as_record, tags_of_tokens, text_of_tokens, texts_of
+from tagkit.text.schemes import is_span_tag
+from tagkit.wording import listed
+
+# Keys under which tools and data sets have the same thing; the first that a record has is taken.
+TOKENS = ("tokens", "words")  # Hugging Face datasets have "tokens"
+TAGS = ("tags", "ner_tags", "pos_tags", "chunk_tags")
+TEXT = ("text", "sentence", "content")
+# "spans" is Prodigy's key, "entities" that of spaCy and of doccano with relations, "label" and
+# "labels" those of plain doccano.
+SPANS = ("spans", "entities", "label", "labels")
+CLASSES = ("label", "labels", "class", "category", "intent")
+# Keys that may hold text or annotation. Of several of a kind one is read, and the others are kept:
+# "intent" of {"label": "x", "intent": "y"}.
+OWN_KEYS = frozenset((*TOKENS, *TAGS, *TEXT, *SPANS, *CLASSES, "features"))
+
+
+def kind_of(record: Mapping[str, Any]) -> str:
+    """Which of the three JSONL formats a record is in.
+
+    Raises:
+        ValueError: none.
+    """
+    if first_of(record, TEXT) is None:
+        if first_of(record, TOKENS) is not None:
+            return "jsonl-tokens"
+        raise ValueError(
+            "expected a text, or tokens, found the keys " + (listed([*record]) or "of nothing")
+        )
+    spans = next((record[key] for key in SPANS if isinstance(record.get(key), list)), None)
+    tags = first_of(record, TAGS)
+    if not spans and tags is None:
+        tags = tags_of_tokens(record)
+        # Plain labels are no spans, so that a prediction of them has none; O and B-X are those of
+        # a text in which no span was found.
+        if tags is not None and not all(map(is_span_tag, tags)):
+            return "jsonl-tokens"
+    # "labels" may be a list of classes too, so its elements decide.
+    if spans is not None and ("spans" in record or "entities" in record or _are_spans(spans)):
+        return "jsonl-spans"
+    # A text that comes with tokens and tags is a sentence whose text is only a comment.
+    return "jsonl-tokens" if tags is not None and "tokens" in record else "jsonl-texts"
+
+
+def looks_like_jsonl(lines: Sequence[str]) -> bool:
+    """Whether the first line that is not blank begins an object, or spaCy's pair or a list."""
+    first = next((line for line in lines if line.strip()), "").lstrip()
+    # A bracket may begin much else, so there a whole record has to follow.
+    return first.startswith("{") or (first.startswith("[") and is_record(lines))
+
+
+def is_record(lines: Sequence[str]) -> bool:
+    """Whether the first line that is not blank is a record of one of the three formats."""
+    try:
+        record = as_record(json.loads(next(text for text in texts_of(lines) if text.strip())))
+        return record is not None and bool(kind_of(record))
+    except (ValueError, RecursionError, StopIteration):
+        return False
+
+
+def kind_of_lines(lines: Sequence[str]) -> str:
+    """Which of the three JSONL formats a file is in, by the records of its beginning."""
+    kinds = set()
+    # Broken lines are reported when they are read, with their numbers.
+    for text in texts_of(lines):
+        try:
+            record = as_record(json.loads(text))
+            if record is not None:
+                kinds.add(kind_of(record))
+        except (ValueError, RecursionError):
+            continue
+    # A text without spans may look as if it had no class.
+    return next((kind for kind in ("jsonl-spans", "jsonl-tokens") if kind in kinds), "jsonl-texts")
+
+
+def first_of(record: Mapping[str, Any], keys: Iterable[str]) -> Any:
+    """The value of the first of the keys that a record has; None where it has none."""
+    return next((record[key] for key in keys if key in record), None)
+
+
+def span_list(record: Mapping[str, Any]) -> tuple[str, list[Any] | None]:
+    """The key of a text's spans, and these; ("", None) where it has none."""
+    found = (key for key in SPANS if isinstance(record.get(key), list))
+    return next(((key, record[key]) for key in found), ("", None))
+
+
+def classes_of(value: Any) -> tuple[str, ...]:
+    """The classes that a value names; none where it names none, or is something else."""
+    # A class that is a number becomes its name: 1 and "1" are one class, true and "true" too.
+    if isinstance(value, bool):
+        return ("true" if value else "false",)
+    if isinstance(value, (str, int)) and str(value):
+        return (str(value),)
+    if isinstance(value, list) and all(isinstance(item, str) and item for item in value):
+        return tuple(value)
+    return ()
+
+
+def keys_read(record: Mapping[str, Any], kind: str) -> frozenset[str]:
+    """The keys that hold a record's text and annotation; all others are kept as they are.
+
+    Args:
+        record: the record.
+        kind: which of the three formats it is read as.
+    """
+    found = {*_class_keys(record)}
+    if kind == "jsonl-tokens":
+        found |= {*_first_key(record, TOKENS), *_first_key(record, TAGS), "features"}
+        # Without the place of each token the text is only a comment.
+        return frozenset(found | {"text"} if text_of_tokens(record)[0] is not None else found)
+    found |= {*_first_key(record, TEXT)}
+    if kind == "jsonl-spans":
+        found.add(span_list(record)[0])
+    if isinstance(record.get("tokens"), list):
+        found.add("tokens")
+    return frozenset(found)
+
+
+def _class_keys(record: Mapping[str, Any]) -> Iterator[str]:
+    if isinstance(record.get("cats"), dict):
+        return
+    named = [key for key in CLASSES if classes_of(record.get(key))]
+    yield from named[:1] or (key for key in CLASSES if record.get(key) == [])
+
+
+def _first_key(record: Mapping[str, Any], keys: Iterable[str]) -> Iterator[str]:
+    yield from [key for key in keys if key in record][:1]
+
+
+def _are_spans(values: list[Any]) -> bool:
+    return any(isinstance(value, (list, dict)) for value in values)
