@@ -19,7 +19,7 @@ from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from tagkit.corpus.formats.decoding import LINE_REMEDY, ByteFacts, read_lines
+from tagkit.corpus.formats.decoding import LINE_REMEDY, ByteFacts, read_lines, readable
 from tagkit.errors import DataError
 from tagkit.limits import MAX_LINE_CHARS
 from tagkit.storage import PACKED
@@ -151,7 +151,7 @@ def open_bytes(path: str) -> Iterator[BinaryIO]:
         DataError: it cannot be opened, or it is standard input and has been read before.
     """
     if path == STDIN:
-        with _unpacked(_standard_input()) as file:
+        with _unpacked(_standard_input(), source_name(path)) as file:
             yield file
         return
     if not path:  # as of a shell's variable that is not set
@@ -162,20 +162,25 @@ def open_bytes(path: str) -> Iterator[BinaryIO]:
         raise DataError(f"{path}: no such file") from None
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         raise DataError(f"{shown_path(path)}: cannot be opened: {reason(error)}") from None
-    with file, _unpacked(cast(BinaryIO, file)) as content:
+    with file, _unpacked(cast(BinaryIO, file), source_name(path)) as content:
         yield content
 
 
 @contextmanager
-def _unpacked(file: BinaryIO) -> Iterator[BinaryIO]:
-    """What a file holds; it stays open."""
+def _unpacked(file: BinaryIO, name: str) -> Iterator[BinaryIO]:
+    """What a file holds; it stays open.
+
+    Raises:
+        DataError: it cannot be read; with the file's name.
+    """
     # By its bytes, as a packed file may have lost its ending, and a plain one may be named .gz. Of
     # a pipe this waits for its first bytes, which the next read gives at once.
     peek: Callable[[int], bytes] | None = getattr(file, "peek", None)
     if peek is None:  # one in memory
         yield file
         return
-    start = peek(len(_GZIP))
+    with readable(name):
+        start = peek(len(_GZIP))
     if not start and file.isatty():  # not asked again: it would wait for a second Ctrl-D
         yield BytesIO()
     elif start.startswith(_GZIP):
