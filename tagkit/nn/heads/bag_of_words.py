@@ -10,9 +10,9 @@ a pair is a hash of it (Weinberger et al. 2009), so that the configuration gives
 
 The loss with an L2 penalty (Goodfellow, Bengio and Courville, section 7.1.1) is convex. So W is
 found at once, before the network's first step, by L-BFGS, from 0 and without random numbers. The
-network learns by itself: a sum of both in one loss leaves it little to learn.
-Their probabilities are multiplied (Hinton 2002, products of experts), each to the power of its
-share, and scaled to a sum of 1.
+network learns by itself: a sum of both in one loss leaves it little to learn. Their probabilities
+are multiplied (Hinton 2002, products of experts), each to the power of its share, and scaled to a
+sum of 1.
 """
 
 import itertools
