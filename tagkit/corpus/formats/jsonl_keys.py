@@ -105,11 +105,14 @@ def classes_of(value: Any) -> tuple[str, ...]:
 def keys_read(record: Mapping[str, Any], kind: str) -> frozenset[str]:
     """The keys that hold a record's text and annotation; all others are kept as they are.
 
+    Where such a key has no value (null) there is nothing to keep.
+
     Args:
         record: the record.
         kind: which of the three formats it is read as.
     """
-    found = {*_class_keys(record)}
+    found = {key for key in OWN_KEYS if key in record and record[key] is None}
+    found |= {*_class_keys(record)}
     if kind == "jsonl-tokens":
         found |= {*_first_key(record, TOKENS), *_first_key(record, TAGS), "features"}
         # Without the place of each token the text is only a comment.

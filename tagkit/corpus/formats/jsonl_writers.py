@@ -105,6 +105,8 @@ def with_extra(
         return record
     others: dict[str, Any] = {}
     for key, value in extra:
+        if value is None and key in OWN_KEYS:  # it says nothing, as when it is not there
+            continue
         if key in others:
             note(f"JSON Lines hold one value of a name: of {shorten(key)} the last one is kept")
         # A column of a table may be named "category": without a "label", it would be the class.
