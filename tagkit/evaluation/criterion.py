@@ -148,13 +148,14 @@ def check_label(criterion: Criterion, corpus: Corpus) -> None:
         if criterion.label not in labels:
             given = Setting("train.metric", clipped(criterion.key))
             there = listed(sorted(label or _BARE for label in labels)) or "none"
-            if not criterion.label:
+            if not criterion.label and criterion.key.endswith(_OF_LABEL):  # not f1:_
                 kind = "class" if criterion.of_classes else "label"
                 raise DataError(
                     Message(given, f": expected a {kind} behind the colon; there are: {there}")
                 )
             what = "text has the class" if criterion.of_classes else "token has the label"
-            found = f": no {what} {shorten(criterion.label)} in {split.path}; there are: {there}"
+            shown = shorten(criterion.label or _BARE)
+            found = f": no {what} {shown} in {split.path}; there are: {there}"
             raise DataError(Message(given, found))
 
 

@@ -82,7 +82,7 @@ def check_stretches(
         for place in places:
             try:
                 start, end = place
-            except TypeError:
+            except (TypeError, ValueError):
                 found = clipped(repr(place))
                 raise DataError(
                     f"sentence {number:,}: expected start and end of each stretch, found {found}"

@@ -186,7 +186,7 @@ def copy_bundle(source: Path, folder: Path) -> None:
 
 
 def load_bundle(path: Path) -> Bundle:
-    """The model in a folder, on the CPU; every part is checked.
+    """The model in a folder, on the CPU and without dropout; every part is checked.
 
     No memory is allocated for a size before that size agrees with the weights file, and no part
     over its limit is read.
@@ -218,7 +218,7 @@ def load_bundle(path: Path) -> Bundle:
     calibration = read_calibration(metadata, model, folder / METADATA)
     if calibration is not None:
         set_temperatures(model, calibration.temperatures)
-    return Bundle(model, vocabulary, config, metadata, calibration)
+    return Bundle(model.eval(), vocabulary, config, metadata, calibration)
 
 
 def read_metadata(folder: Path) -> dict[str, Any]:

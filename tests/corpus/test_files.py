@@ -137,6 +137,8 @@ def test_labels_that_are_not_wanted_need_not_be_there(tmp_path: Path) -> None:
          "path: expected the path of a file or folder, found None"),
         (lambda: tagkit.write(TAGGED, "a.xyz"), DataError,
          "a.xyz: its name does not tell the format. Name one with to: columns"),
+        (lambda: tagkit.write(TAGGED, "a.conll", to=3), DataError,
+         "to=3: expected one of columns, conllu, "),
         (lambda: tagkit.write(3, "a.conll"), DataError, "records: expected several, found 3"),
         (lambda: tagkit.write([], "a.conll"), DataError,
          "records: expected at least one, found none"),

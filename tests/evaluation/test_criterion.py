@@ -114,6 +114,12 @@ def split(path: str, *tags: str) -> Split:
          "train.metric=f1:PRE: no token has the label 'PRE' in a.conll; there are: LOC, PER"),
         ("f1:PER", "B-PER", "O",
          "train.metric=f1:PER: no token has the label 'PER' in b.conll; there are: LOC"),
+        ("f1:x:", "O", "O",
+         "train.metric=f1:x:: no token has the label 'x:' in a.conll; there are: LOC"),
+        ("f1:_", "O", "O",
+         "train.metric=f1:_: no token has the label '_' in a.conll; there are: LOC"),
+        ("f1:", "O", "O",
+         "train.metric=f1:: expected a label behind the colon; there are: LOC"),
     ],
 )  # fmt: skip
 def test_a_label_that_train_or_dev_lacks_is_refused(

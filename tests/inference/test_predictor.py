@@ -23,6 +23,7 @@ import tagkit
 from tagkit.errors import BundleError, ConfigError, DataError, DeviceError
 from tagkit.features.batch import Tokens
 from tagkit.inference import sentence_batches as module
+from tagkit.inference.calibrate import remove_calibration
 from tagkit.inference.predictor import Predictor
 from tagkit.models.model import Model
 from tagkit.nn.cells.cell import Network
@@ -97,6 +98,14 @@ def test_several_threads_get_the_answers_of_one(
         assert ours[0].tags == wanted[0].tags
         assert ours[0].probabilities == pytest.approx(wanted[0].probabilities, abs=1e-5)
     assert 1 <= len(shared._batches.caches) <= 4
+
+
+def test_a_loaded_model_needs_no_change_before_its_first_answer(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared = tagkit.load(folder, device="cpu")
+    monkeypatch.setattr(Model, "eval", lambda self: pytest.fail("other threads may be reading it"))
+    assert shared.predict([sentence("Ada", "visits", "Rome", ".")])
 
 
 def test_an_answer_that_is_not_read_to_its_end_keeps_its_words_to_itself(folder: Path) -> None:
@@ -399,7 +408,7 @@ def test_the_best_taggings_of_a_text_are_those_of_all_pairs_of_its_sentences(
     assert [(each.tags, each.probability) for each in plain.n_best(" ", 2)] == [((), 1.0)]
 
 
-@pytest.mark.parametrize("inputs", [None, 3, b"Ada", {"text": "Ada"}, {"Ada"}])
+@pytest.mark.parametrize("inputs", [None, 3, b"Ada", {"text": "Ada"}, {"Ada"}, np.array("Ada")])
 def test_what_is_no_input_is_refused_with_what_was_expected(
     plain: Predictor, inputs: object
 ) -> None:
@@ -445,8 +454,11 @@ def test_a_stream_answers_as_predict_does_in_order(plain: Predictor) -> None:
         ]
 
 
-def test_words_may_come_from_an_iterator(plain: Predictor) -> None:
+def test_words_may_come_from_an_iterator_or_an_array(plain: Predictor) -> None:
     words = ["Ada", "visits", "Rome", "."]
+    assert plain.predict([np.array(words)]) == plain.predict([words])  # type: ignore[list-item]
+    in_array = Sentence(np.array(words))  # type: ignore[arg-type]
+    assert plain.predict(in_array) == plain.predict(Sentence(tuple(words)))
     expected = plain.predict([words])
     assert plain.predict([iter(words)]) == expected
     assert list(plain.stream([iter(words)])) == expected
@@ -495,6 +507,11 @@ def test_a_stream_of_one_text_or_without_a_window_is_refused_at_once(plain: Pred
 def test_a_folder_of_a_model_is_asked_for() -> None:
     with pytest.raises(BundleError, match=r"^path: expected that of a model's folder, found 3$"):
         tagkit.load(3)  # type: ignore[arg-type]
+    for function in (tagkit.calibrate, remove_calibration):
+        with pytest.raises(
+            BundleError, match=r"^path: expected that of a model's folder, found No"
+        ):
+            function(*[None, "dev.conll"][: 2 if function is tagkit.calibrate else 1])
 
 
 def answers_of(predictor: Predictor, texts: list[str]) -> list[tuple[str | None, float]]:
@@ -584,6 +601,10 @@ def test_a_device_or_a_precision_that_there_is_not_is_refused(folder: Path) -> N
          "sentence 1: expected stretches of 2 words, found one from 1 to 5"),
         (Sentence(("a", "b"), ("O", "O")), [[(1, 1)]],
          "sentence 1: expected stretches of 2 words, found one from 1 to 1"),
+        (Sentence(("a", "b"), ("O", "O")), [(0, 1)],
+         "sentence 1: expected start and end of each stretch, found 0"),
+        (Sentence(("a", "b"), ("O", "O")), [[(0, 1, 2)]],
+         r"sentence 1: expected start and end of each stretch, found \(0, 1, 2\)"),
         (Sentence(("a", "b")), [[(0, 1)]], "sentence 1: expected tags, found none"),
         (Sentence(("a", "b"), ("O",)), [[(0, 1)]],
          "sentence 1: expected a tag for each of 2 words, found 1"),

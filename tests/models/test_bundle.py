@@ -66,6 +66,11 @@ def test_a_run_s_folder_and_its_best_and_last_can_all_be_loaded(trained_folder: 
     assert run["data"]["train"]["sentences"] == 80
 
 
+def test_no_part_of_a_loaded_model_is_left_in_training(model: Path) -> None:
+    # Else the first call would turn dropout off part by part, while other threads predict already.
+    assert not any(part.training for part in load_bundle(model).model.modules())
+
+
 def test_metadata_holds_the_digests_of_weights_and_corpora(model: Path) -> None:
     metadata = json.loads((model / "metadata.json").read_text())
     for name, digest in metadata["sha256"].items():

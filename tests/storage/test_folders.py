@@ -51,3 +51,4 @@ def test_a_folder_that_a_kill_left_set_aside_is_put_back(tmp_path: Path) -> None
     restore_set_aside(tmp_path / "x")  # a complete folder is never replaced by an old one
     assert (tmp_path / "x" / "a").read_text() == "old"
     assert (tmp_path / ".x.old").is_dir()
+    restore_set_aside(Path(tmp_path.anchor))  # the root of the file system has no name to change

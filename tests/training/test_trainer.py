@@ -55,6 +55,12 @@ class Memory(Listener):
         self.epochs.append(epoch)
 
 
+def test_what_is_no_corpus_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"^corpus: expected a Corpus, found \[1\]$"):
+        train(tiny.config(tmp_path), corpus=[1])  # type: ignore[arg-type]
+    assert not (tmp_path / "model").exists()
+
+
 def test_what_a_listener_draws_changes_nothing(tmp_path: Path) -> None:
     class Drawing(Listener):
         def on_step(self, step: Step) -> None:
