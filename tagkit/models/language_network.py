@@ -35,7 +35,7 @@ Carried = tuple[State, ...]  # the state of each layer; axis 1 of each tensor is
 class LanguageModel(Model):
     """Units -> probabilities of the next unit."""
 
-    # An adaptive softmax has scores of clusters, relative to which those of units are.
+    # The scores of an adaptive softmax's units are relative to those of its clusters.
     heads_are_whole = True
 
     def __init__(

@@ -125,8 +125,10 @@ class BagOfWords(nn.Module):
 
     @property
     def is_fitted(self) -> bool:
-        """Whether it has weights: a search that time has ended too early leaves none."""
-        return bool(self.weight.any())
+        """Whether it has weights: a search that has had no time leaves none."""
+        # The bias first, as that of a fitted model is seldom 0: this is asked for each batch, and
+        # `weight` may have millions of values.
+        return any(bool(each.any()) for each in (self.bias, self.weight))
 
     def fit(
         self,
@@ -162,8 +164,7 @@ class BagOfWords(nn.Module):
         penalty = 1 / (_INVERSE_PENALTY * found.total)
         # The rows that occur, and the bias, which has no penalty.
         shape = len(rows), targets.shape[1]
-        learnt = [torch.zeros(each, requires_grad=True)
-                  for each in (shape, shape[1:])]  # fmt: skip
+        learnt = [torch.zeros(each, requires_grad=True) for each in (shape, shape[1:])]
         passes = itertools.count(1)
 
         @torch.no_grad()
