@@ -80,7 +80,8 @@ def stop_on_signal() -> Iterator[Stop]:
     def handle(number: int, frame: FrameType | None) -> None:
         nonlocal is_stopping
         if is_stopping or not stop.is_watched:
-            # The second signal: the newest checkpoint is kept, and this step is lost.
+            # The second signal: the newest checkpoint is kept, and this step is lost. Or nothing
+            # has been done yet.
             raise KeyboardInterrupt if number == signal.SIGINT else Ended(number)
         is_stopping = True
         received[0] = number
