@@ -51,7 +51,7 @@ def fold_line(fold: Fold, left_s: float | None) -> str:
     """One fold: how many sentences are learnt and judged, and the time left for all folds."""
     parts = [
         f"fold {fold.number} of {fold.count}: "
-        f"{plural(len(fold.learnt), 'sentence')} to learn from, {len(fold.held_out):,} to judge"
+        f"{plural(len(fold.learnt), fold.unit)} to learn from, {len(fold.held_out):,} to judge"
     ]
     if fold.left_out:
         parts.append(f"{fold.left_out:,} with the same entities left out")

@@ -231,7 +231,7 @@ def eval_command(
     refuse(of_page if html is None else {}, "is for --html")
     for_one = {f"--{name}": True for name in names}
     for_one |= {"--verify": verify, "--coverage": coverage is not None, "--cache": cache}
-    refuse(for_one if several else {}, "is for one system, with one MODEL, or --pred once")
+    refuse(for_one if several else {}, "is for one system: one MODEL, or one file of --pred")
     cache_options = cache_of(cache, cache_window, cache_theta, cache_share)
     # None leaves a key as it is; with a model the missing ones are those of its training.
     flags = {

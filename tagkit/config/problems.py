@@ -167,7 +167,9 @@ def _did_you_mean(name: str) -> str:
     key = name.rpartition(".")[2]
     sections = [option.partition(".")[0] for option in names]
     # A high cutoff for the whole name, then the same key elsewhere (train.hidden), then a guess.
-    near = difflib.get_close_matches(name, names + sections, n=1, cutoff=0.75)
+    # A name without a dot may be meant for a section; train.x is not meant for train.
+    others = [] if "." in name else sections
+    near = difflib.get_close_matches(name, names + others, n=1, cutoff=0.75)
     same_key = [option for option in names if option.rpartition(".")[2] == key]
     near = near or same_key or difflib.get_close_matches(name, names, n=1, cutoff=0.6)
     if near:

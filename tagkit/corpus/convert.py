@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from tagkit.config import DataConfig
 from tagkit.corpus.alignment import overlaps, to_document, to_sentences
 from tagkit.corpus.answers import Answer, as_items, column_names, holds_sentences
+from tagkit.corpus.expected_labels import refuse_unread_columns
 from tagkit.corpus.formats.columns.layout import CONLLU, column_options
 from tagkit.corpus.formats.columns.reader import ColumnReader
 from tagkit.corpus.formats.columns.writer import replace_tags
@@ -99,6 +100,10 @@ def convert_corpus(
     found = find_format(source, data.format)
     if found.note:
         note(found.note)
+    refuse_unread_columns(data, source.name, [found.format])
+    if scheme and found.format.holds in ("classes", "text"):
+        holds = f"{source.name}: holds {found.format.about} (read as {found.format.name}): "
+        raise DataError(Message(holds, Setting("scheme"), " is for tags of spans"))
     # A corpus is read as complete as its format allows: the target decides what is left out.
     reading = Reading(data, all_features=True, with_text=True, with_extra=True, note=note)
     job = _Job(

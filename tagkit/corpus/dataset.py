@@ -41,6 +41,8 @@ class Split:
         layout: where things are in the lines of a column file; None for other formats.
         format: name of the format that the file was read in; empty where it is not known.
         weights: of the sentences in the loss, at least 0; None where all weigh the same.
+        digest: SHA-256 of what was read; None of a part that was held out, and of records of a
+            program.
     """
 
     path: str
@@ -50,6 +52,7 @@ class Split:
     layout: Layout | None = field(default=None, compare=False)
     format: str = field(default="", compare=False)
     weights: tuple[float, ...] | None = field(default=None, compare=False)
+    digest: str | None = field(default=None, compare=False)
 
     @property
     def scheme(self) -> str | None:
@@ -178,7 +181,7 @@ def hold_out(
     held_out = train.part([i for i in range(total) if i in chosen])
     name = f"{Path(train.path).name} (split off)"
     # The notes are about the file, and are shown once, with train. Weights are for learning.
-    return kept, replace(held_out, path=name, notes=(), weights=None)
+    return kept, replace(held_out, path=name, notes=(), weights=None, digest=None)
 
 
 def _of_documents(split: Split, count: int, most: int, seed: int) -> list[int]:

@@ -1,6 +1,6 @@
 """The labels that a corpus must have, and the remedy where its format or its tags are others."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from tagkit.config import DataConfig
 from tagkit.corpus.dataset import LabelKinds
@@ -114,3 +114,29 @@ _DOES = {
     LabelKinds(tags=False, classes=True): "classifies",
     LabelKinds(tags=True, classes=True): "tags and classifies",
 }
+
+
+def refuse_unread_columns(data: DataConfig, name: str, formats: Sequence[Format]) -> None:
+    """Refuse a column that none of a corpus's files has, where it would have no effect.
+
+    Args:
+        data: which names columns, perhaps.
+        name: of the first file.
+        formats: of all files; none where they are not known.
+
+    Raises:
+        DataError: one is named.
+    """
+    if not formats:
+        return
+    holds = f"{name}: holds {formats[0].about} (read as {formats[0].name}): "
+    is_grid = any(format.is_grid for format in formats)
+    is_table = any(format.has_named_columns for format in formats)
+    for value, named, is_read, what in (
+        (data.token_column, Setting("data.token_column"), is_grid, "column files and CoNLL-U"),
+        (data.tag_column, Setting("data.tag_column"), is_grid, "column files and CoNLL-U"),
+        (data.text_column, Setting("data.text_column"), is_table, "TSV and CSV"),
+        (data.label_column, Setting("data.label_column"), is_table, "TSV and CSV"),
+    ):
+        if value is not None and not is_read:
+            raise DataError(Message(holds, named, f" is for {what}"))

@@ -12,10 +12,16 @@ from tagkit.corpus.alignment import to_sentences
 from tagkit.corpus.class_counts import check_classes, check_variety, several_classes
 from tagkit.corpus.dataset import LabelKinds, Split, draw, hold_out
 from tagkit.corpus.document_notes import with_consistency_note, with_document_note
-from tagkit.corpus.expected_labels import format_with_labels, holds_nothing, other_column
+from tagkit.corpus.expected_labels import (
+    format_with_labels,
+    holds_nothing,
+    other_column,
+    refuse_unread_columns,
+)
 from tagkit.corpus.formats.columns.layout import NO_TAGS, Layout, refuse_answers
+from tagkit.corpus.formats.digests import Digests
 from tagkit.corpus.formats.options import Item, Reading, source_of
-from tagkit.corpus.formats.source import Source, source_name
+from tagkit.corpus.formats.source import source_name
 from tagkit.corpus.formats.table import FORMATS
 from tagkit.corpus.pipes import refuse_one_pipe_for_two
 from tagkit.corpus.weights import read_weights
@@ -125,7 +131,8 @@ def as_corpus(
         train, dev = hold_out(train, config.data.dev_fraction, seed, by_document=by_document)
     if config.data.train_sentences:  # after dev is held out, which is the same for every number
         train = draw(train, config.data.train_sentences, seed, by_document=by_document)
-    refuse_unread_columns(config.data, [split for split in (train, dev, test) if split])
+    formats = [FORMATS[each.format] for each in (train, dev, test) if each and each.format]
+    refuse_unread_columns(config.data, train.path, formats)
     for split in (train, dev, test):
         if kinds.tags and split and split.layout is not None:
             refuse_answers(split.layout, split.path)
@@ -147,7 +154,6 @@ def read_split(
     data: DataConfig,
     kinds: LabelKinds,
     expected: str | None,
-    source: Source | None = None,
     *,
     of_model: bool = False,
 ) -> Split:
@@ -159,7 +165,6 @@ def read_split(
         kinds: of labels that it must have. Tags that are not asked for are left out; classes too,
             unless there are tags: then they stay, and a dev part is held out evenly over them.
         expected: the scheme that its tags are in, unless another fits them better.
-        source: the file, where its beginning has been looked at already.
         of_model: whether a model that is there already needs these labels.
 
     Raises:
@@ -168,7 +173,8 @@ def read_split(
     """
     name = source_name(path)
     notes: list[str] = []
-    source = source or source_of(path, data)
+    digests = Digests()
+    source = source_of(path, data, digests)
     format = format_with_labels(source, data, kinds, notes.append, of_model=of_model)
     # A class is of a whole text, which is then one sequence of tokens, however many sentences.
     reading = Reading(
@@ -176,6 +182,7 @@ def read_split(
         with_tags=kinds.tags or kinds.classes,
         require_keys=kinds.tags,
         whole=kinds.classes,
+        digests=digests,
         note=notes.append,
     )
     records = format.records(source, reading)
@@ -194,29 +201,8 @@ def read_split(
         notes=tuple(dict.fromkeys(notes)),  # each once, in order: readers repeat themselves
         layout=records.layout,
         format=format.name,
+        digest=digests.of(path),
     )
-
-
-def refuse_unread_columns(data: DataConfig, splits: Sequence[Split]) -> None:
-    """Refuse a column that none of the files has, where it would have no effect.
-
-    Raises:
-        DataError: one is named.
-    """
-    formats = [FORMATS[split.format] for split in splits if split.format]
-    if not formats:
-        return
-    holds = f"{splits[0].path}: holds {formats[0].about} (read as {formats[0].name}): "
-    is_grid = any(format.is_grid for format in formats)
-    is_table = any(format.has_named_columns for format in formats)
-    for value, named, is_read, what in (
-        (data.token_column, Setting("data.token_column"), is_grid, "column files and CoNLL-U"),
-        (data.tag_column, Setting("data.tag_column"), is_grid, "column files and CoNLL-U"),
-        (data.text_column, Setting("data.text_column"), is_table, "TSV and CSV"),
-        (data.label_column, Setting("data.label_column"), is_table, "TSV and CSV"),
-    ):
-        if value is not None and not is_read:
-            raise DataError(Message(holds, named, f" is for {what}"))
 
 
 def split_of_records(

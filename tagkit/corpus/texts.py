@@ -52,13 +52,13 @@ def read_texts(data: DataConfig) -> Corpus:
         )
     units = _units(data, lines.lines(0, stop))
     if data.dev_file:
-        dev = _split(data.dev_file, UnitLines(_read(data.dev_file, data), units))
+        dev = read_text(data.dev_file, data, units)
     else:
         name = f"{Path(data.train_file).name} (split off)"
         dev = _split(name, UnitLines(lines, units, stop))
     test = None
     if data.test_file:
-        test = _split(data.test_file, UnitLines(_read(data.test_file, data), units))
+        test = read_text(data.test_file, data, units)
     train = _split(data.train_file, UnitLines(lines, units, 0, stop), lines)
     return Corpus(train, dev, test)
 
@@ -152,4 +152,5 @@ def _split(path: str, units: UnitLines, lines: TextLines | None = None) -> Split
     if grid is not None and grid.has_tags and grid.has_groups:
         notes = (f"{path}: read as plain text, and looks like a column file ({grid.shape}): "
                  "tagkit convert makes plain text of it",)  # fmt: skip
-    return Split(path=path, sentences=units, detection=None, notes=notes)
+    digest = lines.digest if lines is not None else None
+    return Split(path=path, sentences=units, detection=None, notes=notes, digest=digest)

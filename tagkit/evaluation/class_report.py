@@ -142,6 +142,18 @@ def scores_by_label(report: Report) -> dict[str, Mapping[str, Score]]:
     return {}
 
 
+def counts_spans(report: Report) -> bool:
+    """Whether a report on tags counts spans, and not the labels of tokens alone."""
+    match report:
+        case ColumnsReport():
+            return any(column.kind == Kind.SPANS for column in report.columns)
+        case TagReport():
+            return report.comparison.kind is Kind.SPANS
+        case JointReport():
+            return counts_spans(report.tags)
+    return False
+
+
 def make_class_report(
     gold: Labels, predicted: Labels, *, several: bool, known: Collection[str] | None = None
 ) -> ClassReport:

@@ -10,11 +10,8 @@ from functools import partial
 from tagkit.config import Column, DataConfig
 from tagkit.corpus.answers import Answer
 from tagkit.corpus.expected_labels import other_column
-from tagkit.corpus.formats.columns.layout import CONLLU
-from tagkit.corpus.formats.options import Item, silent, source_of
-from tagkit.corpus.formats.source import Source
-from tagkit.corpus.formats.table import Format
-from tagkit.errors import DataError
+from tagkit.corpus.formats.options import Item, silent
+from tagkit.errors import DataError, shorten
 from tagkit.evaluation.characters import (
     characters_of_both,
     require_same_characters,
@@ -28,12 +25,11 @@ from tagkit.evaluation.class_report import (
     with_judged,
 )
 from tagkit.evaluation.compare_columns import compare_columns
+from tagkit.evaluation.file_pairs import both_files
 from tagkit.evaluation.judged_files import judged_labels
 from tagkit.evaluation.labelled import (
     Labelled,
     LabelledFile,
-    find_format_of_gold,
-    find_format_of_predictions,
     labelled_records,
 )
 from tagkit.evaluation.pairing import paired_texts, predicted_tags, require_same_tokens
@@ -99,7 +95,7 @@ def compare_files(
         )
     if predicted_file is None:
         return compare_columns(gold_file, data, pred_column, strict, note, keep_labels=keep_labels)
-    gold, predicted = _both_files(gold_file, predicted_file, data, pred_column, note)
+    gold, predicted = both_files(gold_file, predicted_file, data, pred_column, note)
     if gold.has_only_tags and predicted.has_only_tags and not keep_labels:
         return _compare_tags(gold, predicted, data, strict, note)
     if not confidence:
@@ -156,6 +152,8 @@ def _compare(
         ):
             if here and not there and other.items:
                 note(f"{one.name}: its {what} are not scored, as {other.name} has none")
+    if classes:
+        _refuse_joined(gold, predicted)
     if classes and not tags:
         refuse_options_of_tags(f"{gold.name} holds classes of texts", data, strict)
         return _report_on_classes(*paired_texts(gold, predicted))
@@ -164,6 +162,25 @@ def _compare(
     if not classes:
         return _report_on_tags(gold, predicted, data, strict)
     return _report_on_both(gold, predicted, data, strict)
+
+
+def _refuse_joined(gold: Labelled, predicted: Labelled) -> None:
+    """Refuse predictions that have several classes of a text in one cell.
+
+    Raises:
+        DataError: they have; scored, they would be classes of their own.
+    """
+    known = {label for item in gold.items for label in item.labels}
+    for item in predicted.items:
+        for label in {*item.labels} - known:
+            # As `tagkit predict` writes them where a format has one place for classes.
+            joined = label.split(",")
+            if len(joined) > 1 and known.issuperset(joined):
+                raise DataError(
+                    f"{predicted.name}: has several classes of a text in one cell "
+                    f"({shorten(label)}), which cannot be told from one class; write the "
+                    "predictions as jsonl-texts"
+                )
 
 
 def _compare_tags(
@@ -184,63 +201,6 @@ def _compare_tags(
     if report is None:
         raise DataError(f"{names[0]}: holds no sentence")
     return report
-
-
-def _both_files(
-    gold_file: str,
-    predicted_file: str,
-    data: DataConfig,
-    pred_column: Column | None,
-    note: Callable[[str], None],
-) -> tuple[LabelledFile, LabelledFile]:
-    """The two files, each in its own format."""
-    sources = source_of(gold_file, data), source_of(predicted_file, data)
-    found = find_format_of_gold(sources[0], data), find_format_of_predictions(sources[1], data)
-    for each in found:
-        if each.note:
-            note(each.note)
-    formats = [each.format for each in found]
-    _refuse_columns(sources, formats, data, pred_column)
-    if pred_column is None and formats[1].name == CONLLU:
-        # That of the gold tags where it has a name, which columns without names cannot mean.
-        pred_column = data.tag_column if isinstance(data.tag_column, str) else None
-        if pred_column is not None and formats[0].name != CONLLU:
-            data = data.model_copy(update={"tag_column": None})
-    # Tokens are compared as they are; a text is needed where the other side has no tokens.
-    with_text = any(format.holds != "tags" for format in formats)
-    # The two files may have different columns in front of the tag.
-    beside = data.model_copy(update={"tag_column": pred_column})
-    return (
-        LabelledFile(sources[0], formats[0], data, False, with_text, note),
-        LabelledFile(sources[1], formats[1], beside, True, with_text, note),
-    )
-
-
-def _refuse_columns(
-    sources: tuple[Source, Source],
-    formats: Sequence[Format],
-    data: DataConfig,
-    pred_column: Column | None,
-) -> None:
-    """Refuse a column of files that have none, where it would have no effect.
-
-    Raises:
-        DataError: one is named.
-    """
-    gold, predicted = formats
-    # Of the gold tags; in CoNLL-U the predicted ones are in the column of the same name.
-    named = predicted.name == CONLLU and pred_column is None and isinstance(data.tag_column, str)
-    readers = {
-        Setting("data.token_column"): (data.token_column, gold.is_grid or predicted.is_grid),
-        Setting("data.tag_column"): (data.tag_column, gold.is_grid or named),
-        Setting("pred_column"): (pred_column, predicted.is_grid),
-    }
-    for option, (column, is_read) in readers.items():
-        if column is not None and not is_read:
-            file = 1 if option.name == "pred_column" else 0
-            format = formats[file]
-            holds = f"{sources[file].name}: holds {format.about} (read as {format.name}): "
-            raise DataError(Message(holds, option, " is for column files and CoNLL-U"))
 
 
 def _report_on_tags(

@@ -113,6 +113,7 @@ class Audit(Record):
         doubts: the most doubtful first.
         contradicted: of each sentence, how many models contradict some of its labels.
         sentences: words of each sentence; not in `to_dict`.
+        unit: what a sentence of it is called: "sentence" or "text".
     """
 
     corpus: str
@@ -125,6 +126,7 @@ class Audit(Record):
     doubts: tuple[Doubt, ...]
     contradicted: tuple[int, ...]
     sentences: tuple[tuple[str, ...], ...] = field(repr=False)
+    unit: str = "sentence"
 
     def weights(self, epsilon: float = EPSILON) -> tuple[float, ...]:
         """A weight for each sentence: `epsilon` to the power of how many models contradict it.

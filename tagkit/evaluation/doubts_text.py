@@ -31,7 +31,7 @@ def audit_lines(audit: Audit, top: int, width: int | None = None) -> Iterator[st
     contradicted = sum(map(bool, audit.contradicted))
     yield (
         f"{plural(len(audit.doubts), 'doubt')} in {contradicted:,} of "
-        f"{plural(len(audit.contradicted), 'sentence')}"
+        f"{plural(len(audit.contradicted), audit.unit)}"
     )
     if audit.doubts and audit.agreement < _WEAK:
         yield "the models agree with gold so little that most doubts are their own mistakes"
@@ -41,7 +41,7 @@ def audit_lines(audit: Audit, top: int, width: int | None = None) -> Iterator[st
     yield f"{'':4}  score  p(gold)  p(predicted)  models  line"
     for number, doubt in enumerate(audit.doubts[:top], 1):
         models = f"{doubt.contradicted}/{doubt.repeats}"
-        place = f":{doubt.line}" if doubt.line else f", sentence {doubt.sentence + 1:,}"
+        place = f":{doubt.line}" if doubt.line else f", {audit.unit} {doubt.sentence + 1:,}"
         line = (
             f"{number:>4}  {doubt.score:.3f}  {doubt.gold_probability:>7.3f}  "
             f"{doubt.predicted_probability:>12.3f}  {models:>6}  "

@@ -148,6 +148,11 @@ class LearningCurve(Record):
         """What is to be kept in mind, each a sentence for people; none of a good, rising curve."""
         found: list[str] = []
         *smaller, last = self.mean_scores().values()
+        if last == max(smaller) == min(smaller) == 1:
+            return (
+                "dev finds no error at any size, so that it cannot show what more data would "
+                "bring: a larger or harder dev corpus may",
+            )
         more_seeds = Message("more seeds (", Setting("train.seeds", "1,2,3"), ") would tell")
         if last < max(smaller):
             found.append(
@@ -196,6 +201,9 @@ def fit(
             "sizes, or for longer"
         )
     ahead = [times * sizes[-1] for times in AHEAD]
+    if all(point.score == 1 for point in ordered):  # no error has a logarithm
+        perfect = tuple(Forecast(sentences, 1.0, 1.0, 1.0) for sentences in ahead)
+        return LearningCurve(measure, ordered, PowerLaw(0.0, 0.0, _EXPONENT), perfect, unit)
     posterior = _posterior(ordered)
     law = posterior.law([*sizes, *ahead])
     rng = np.random.default_rng(seed)
@@ -257,7 +265,9 @@ class _Posterior:
         errors += bend * rng.standard_normal(_DRAWS)
         low, high = 1 - np.exp(np.quantile(errors, [(1 + LEVEL) / 2, (1 - LEVEL) / 2]))
         score = law.score(sentences)
-        return Forecast(sentences, score, max(0.0, float(low)), float(high))
+        # An error that small may as well be none.
+        highest = 1.0 if high >= 1 - _MIN_ERROR else float(high)
+        return Forecast(sentences, score, max(0.0, float(low)), highest)
 
     def _shapes(self, sizes: Sequence[int]) -> Array:
         return _shape(self.exponents, self.ratios, np.array(sizes) / self.largest)

@@ -55,15 +55,15 @@ def _difference(
     # At the end of a sentence or file there is no line: the one before it is named.
     line = found[1] or (theirs.lines[-1] if theirs.lines else last_line)
     place = f" as on {gold_name}:{wanted[1]}" if wanted[1] else ""
-    return FormatError(beside, line, f"expected {_shown(wanted)}{place}, found {_shown(found)}")
+    texts = [
+        shorten(word[0]) if word[1] else f"the end of the {'sentence' if side.words else 'file'}"
+        for word, side in ((wanted, ours), (found, theirs))
+    ]
+    return FormatError(beside, line, f"expected {texts[0]}{place}, found {texts[1]}")
 
 
 def _words(sentence: Sentence) -> Iterable[_Word]:
     return zip(sentence.words, sentence.lines or repeat(1), strict=False)
-
-
-def _shown(word: _Word) -> str:
-    return shorten(word[0]) if word[1] else "the end of the sentence"
 
 
 def predicted_tags(

@@ -167,7 +167,11 @@ def compare_systems(systems: Iterable[tuple[str, Iterable[tuple[str, Report]]]])
     for name, runs in systems:
         system: dict[str, _Counted] = {}
         for run, report in runs:
-            parts = parts_of(report)
+            try:
+                parts = parts_of(report)
+            except DataError as error:
+                error.add_line(f"That is of {run}.")
+                raise
             kinds = {part: each.comparison.kind for part, each in parts.items()}
             decisions = {part: decisions_of(each) for part, each in parts.items()}
             gold = {part: sides[0] for part, sides in decisions.items()}

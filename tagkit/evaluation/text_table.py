@@ -14,6 +14,8 @@ def table(
 ) -> Iterator[str]:
     """Names on the left, shortened where the table would be too wide, and numbers on the right.
 
+    Names that would look the same are shortened less, and the table is wider then.
+
     Args:
         title: head of the column of names.
         heads: those of the other columns.
@@ -24,6 +26,9 @@ def table(
     widths = [max(len(line[index]) for line in lines) for index in range(len(lines[0]))]
     others = sum(width + 2 for width in widths[1:])
     first = min(widths[0], max(_MIN_NAME, room - others))
+    names = {line[0] for line in lines}
+    while len({shortened(name, first) for name in names}) < len(names):  # up to the longest
+        first += 1
     for name, *cells in lines:
         right = "".join(f"  {cell:>{width}}" for cell, width in zip(cells, widths[1:], strict=True))
         yield f"{shortened(name, first):<{first}}{right}".rstrip()

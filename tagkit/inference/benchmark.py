@@ -15,7 +15,7 @@ from tagkit.inference.arguments import check_annotates
 from tagkit.inference.predictor import Predictor, load
 from tagkit.inference.score import evaluate_split, gold_split
 from tagkit.limits import BATCH_SIZE
-from tagkit.models.bundle import find_bundle
+from tagkit.models.model_folder import find_bundle
 from tagkit.nn.inference import PRECISIONS, precisions_of
 from tagkit.text.records import Sentence
 

@@ -31,11 +31,11 @@ from tagkit.inference.evaluate_sets import fit_sets
 from tagkit.inference.predictor import Predictor, load
 from tagkit.inference.score import gold_split
 from tagkit.limits import BATCH_SIZE
-from tagkit.models.bundle import METADATA, find_bundle
 from tagkit.models.calibration import ModelCalibration, set_temperatures
 from tagkit.models.calibration_store import store_calibration
+from tagkit.models.model_folder import METADATA, find_bundle
 from tagkit.nn.heads.temperature import UNCALIBRATED
-from tagkit.storage import MANIFEST, digest_of
+from tagkit.storage import MANIFEST
 from tagkit.storage.lock import locked
 from tagkit.storage.places import require_place
 from tagkit.text.json_text import Record
@@ -273,5 +273,5 @@ def _facts(split: Split, path: str) -> dict[str, Any]:
         "file": source_name(path),
         "sentences": len(split.sentences),
         "tokens": split.tokens,
-        "sha256": digest_of(Path(path)),
+        "sha256": split.digest,
     }

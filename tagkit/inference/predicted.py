@@ -128,13 +128,18 @@ def _lines_of(predictor: Predictor, split: Split, file: str) -> _Lines | None:
         index = None
         if block.sentence is not None:
             index = indices.pop(block.sentence.lines[0], None)
-            if index is not None and split.sentences[index].words != block.sentence.words:
+            # Its tags too: the report is on those that were read for training.
+            if index is not None and _content(split.sentences[index]) != _content(block.sentence):
                 return None
         if index is not None or (block.sentence is None and not is_part):
             found.append((block, index))
     if indices or reader.layout is None:
         return None
     return _Lines(reader.layout, found, is_part or source.facts.ends_last_line)
+
+
+def _content(sentence: Sentence) -> list[Sequence[str] | None]:
+    return [sentence.words, sentence.tags, *(column.values for column in sentence.columns)]
 
 
 def _with_predictions(

@@ -10,13 +10,11 @@ from tagkit.config import Config, DataConfig, refuse_without_effect
 from tagkit.corpus.answers import Answer, as_items
 from tagkit.corpus.class_counts import check_classes
 from tagkit.corpus.dataset import Split, with_label_notes
+from tagkit.corpus.expected_labels import refuse_unread_columns
 from tagkit.corpus.formats.columns.layout import refuse_answers
 from tagkit.corpus.formats.options import Item
-from tagkit.corpus.splits import (
-    read_split,
-    refuse_unread_columns,
-    split_of_records,
-)
+from tagkit.corpus.formats.table import FORMATS
+from tagkit.corpus.splits import read_split, split_of_records
 from tagkit.errors import DataError
 from tagkit.evaluation.class_report import JointReport, with_judged
 from tagkit.evaluation.compare import refuse_options_of_tags
@@ -150,7 +148,7 @@ def gold_split(predictor: Predictor, path: str, data: DataConfig) -> Split:
     # The scheme of training is expected; another is taken if it fits the file's tags better.
     read_as, needs = _as_trained(predictor, data), predictor.task.needs
     split = read_split(path, read_as, needs, trained.scheme, of_model=True)
-    refuse_unread_columns(data, [split])
+    refuse_unread_columns(data, split.path, [FORMATS[split.format]] if split.format else [])
     if needs.tags and split.layout is not None:  # of another width than the training corpus
         refuse_answers(split.layout, path)
     return _checked(predictor, split)
@@ -254,7 +252,11 @@ def _as_trained(predictor: Predictor, data: DataConfig) -> DataConfig:
         for column in columns
     }
     given, wanted = data.model_copy(update=named).tag_columns, len(trained.tag_columns)
-    if len(given) != wanted:
+    # Columns of a file may be called otherwise; those of the model's names are the model's.
+    known = trained.tag_columns
+    moved = any(isinstance(name, str) and name in known and known.index(name) != place
+                for place, name in enumerate(given))  # fmt: skip
+    if len(given) != wanted or moved:
         raise DataError(Message(Setting("data.tag_column"), _other_columns(trained, data)))
     named["feature_columns"] = trained.feature_columns
     # These are properties of the task, not of a file's layout: as in training.
@@ -304,4 +306,4 @@ def _other_columns(trained: DataConfig, data: DataConfig) -> str:
     names = f"{', '.join(others)} and {last}" if others else last
     found = ", ".join(map(str, data.tag_columns or (data.tag_column,)))
     expected = f"a list of {plural(len(trained.tag_columns), 'column')}"
-    return f": expected {expected}, as the model predicts {names}; found {found}"
+    return f": expected {expected}, as the model predicts {names} in this order; found {found}"

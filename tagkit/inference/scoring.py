@@ -15,12 +15,13 @@ from tagkit.corpus.formats.options import silent
 from tagkit.errors import DataError
 from tagkit.evaluation.analysis import read_training
 from tagkit.evaluation.by_sentence import NO_ANALYSES
+from tagkit.evaluation.class_report import counts_spans
 from tagkit.evaluation.compare import compare_files, compare_records
 from tagkit.evaluation.report import Report
 from tagkit.inference.collection import without_collection
 from tagkit.limits import BATCH_SIZE
 from tagkit.text.records import Document, Prediction, Sentence, TaggedText
-from tagkit.wording import clipped
+from tagkit.wording import Message, Setting, clipped
 
 if TYPE_CHECKING:  # it imports torch, which takes seconds and is not needed to compare files
     from tagkit.inference.predictor import Predictor
@@ -77,7 +78,25 @@ class Scoring:
         if predictor is not None:
             if keep and not predictor.task.annotates:  # before a long text is scored
                 raise DataError(NO_ANALYSES)
-            return self._report_of_model(gold, predictor, confidence)
+            report = self._report_of_model(gold, predictor, confidence)
+        else:
+            report = self._report_of_both(gold, pred, keep=keep, confidence=confidence)
+        if self.strict and not counts_spans(report):
+            raise DataError(
+                Message("the gold labels are no spans, but plain labels: ", Setting("strict"),
+                        " is for spans")
+            )  # fmt: skip
+        return report
+
+    def _report_of_both(
+        self,
+        gold: str | Path | Records,
+        pred: str | Path | Records | None,
+        *,
+        keep: bool,
+        confidence: bool,
+    ) -> Report:
+        """The report on two files or records, or on one column file."""
         if isinstance(gold, str | Path) and (pred is None or isinstance(pred, str | Path)):
             other = None if pred is None else path_text(pred, "pred")
             return compare_files(

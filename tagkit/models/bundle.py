@@ -38,7 +38,7 @@ from tagkit.models.calibration import (
 from tagkit.models.contextual_parts import check_contextual
 from tagkit.models.feature_crf import check_feature_crf
 from tagkit.models.model import Model
-from tagkit.models.seed_folders import SEED_RUN
+from tagkit.models.model_folder import CONFIG, METADATA, VOCABULARY, WEIGHTS, find_bundle
 from tagkit.models.task_table import task_of
 from tagkit.models.tensor_file import write_tensors
 from tagkit.models.weights import (
@@ -49,25 +49,17 @@ from tagkit.models.weights import (
     require_finite,
     set_weights,
 )
-from tagkit.storage import LOCK, MANIFEST, digest_of_bytes, set_aside, whole_folder
+from tagkit.storage import digest_of_bytes, whole_folder
 from tagkit.text.json_text import from_json, require_plain, to_json
-from tagkit.wording import listed
 
 # 2: words have affixes, and the configuration options, that 0.1.0 does not know; both are read.
 FORMAT_VERSION = 2
-WEIGHTS, CONFIG, VOCABULARY, METADATA = (
-    "model.safetensors",
-    "config.toml",
-    "vocabulary.json",
-    "metadata.json",
-)
 # Limits checked before a part is read; the parts of real models are a hundredth of them.
 MAX_METADATA_BYTES = 16 * 2**20
 MAX_VOCABULARY_BYTES = 512 * 2**20
 # Entries of a vocabulary that need no row of weights: characters, in a model that reads none.
 MAX_ENTRIES_WITHOUT_ROWS = 2_000_000
 _DIGEST = re.compile(r"[0-9a-f]{64}")  # SHA-256 in lower case, as hashlib writes it
-_RUN_MODELS = ("best", "last")  # in the folder of a run; there is no best before the first score
 
 
 @dataclass(frozen=True)
@@ -87,40 +79,6 @@ class Bundle:
     config: Config
     metadata: dict[str, Any]
     calibration: ModelCalibration | None = None
-
-
-def find_bundle(path: Path) -> Path:
-    """The folder of the model: `path` itself, or, in a training run's folder, `best` or `last`.
-
-    Raises:
-        BundleError: there is no model.
-    """
-    try:
-        for folder in (path, *(path / name for name in _RUN_MODELS)):
-            # The metadata is written last, so a folder that has it is whole.
-            if (folder / METADATA).is_file():
-                return folder
-            # The old model, of a run that was stopped between the two renames that replace it.
-            if (set_aside(folder) / METADATA).is_file():
-                return set_aside(folder)
-            # Not the last model in place of a best one that has lost a file.
-            if (folder / METADATA).exists():
-                raise BundleError(f"{folder / METADATA}: expected a file, found something else")
-            if any((folder / name).exists() for name in (WEIGHTS, CONFIG, VOCABULARY)):
-                raise BundleError(f"{folder}: {METADATA} is missing; this is not a whole model")
-        if not path.exists():
-            raise BundleError(f"{path}: no such folder; `tagkit train` makes one")
-        runs = sorted(each.name for each in path.glob("*") if SEED_RUN.fullmatch(each.name))
-    except OSError as error:
-        raise BundleError(f"{path}: cannot be read: {error.strerror or error}") from None
-    if runs:  # a folder whose trainings have all ended has a table of them, and is no model folder
-        raise BundleError(
-            f"{path}: holds trainings with several seeds, which have not all ended; name one of "
-            f"them ({listed(runs, 5)})"
-        )
-    if (path / LOCK).exists() or (path / MANIFEST).exists():
-        raise BundleError(f"{path}: holds a run that has saved no model yet; resume it, or wait")
-    raise BundleError(f"{path}: not a model folder: expected one that holds {METADATA}")
 
 
 def save_bundle(

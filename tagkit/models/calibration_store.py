@@ -3,8 +3,9 @@
 from pathlib import Path
 
 from tagkit.errors import BundleError
-from tagkit.models.bundle import METADATA, metadata_bytes, read_metadata
+from tagkit.models.bundle import metadata_bytes, read_metadata
 from tagkit.models.calibration import KEY, ModelCalibration
+from tagkit.models.model_folder import METADATA
 from tagkit.storage import write_whole
 
 

@@ -30,10 +30,11 @@ from tagkit.storage.folders import (
     set_aside,
     whole_folder,
 )
-from tagkit.storage.run_names import LOCK, MANIFEST
+from tagkit.storage.run_names import CURVE, LOCK, MANIFEST
 
 __all__ = [
     "BYTE_ORDER_MARK",
+    "CURVE",
     "LOCK",
     "MANIFEST",
     "PACKED",

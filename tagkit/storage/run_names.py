@@ -5,3 +5,4 @@ They are in no larger module, as that of locks imports a package which predictio
 
 LOCK = ".tagkit-run.lock"  # of a process that writes in the folder, or was killed there
 MANIFEST = "tagkit-run.json"  # of the files of the run
+CURVE = "learning-curve.json"  # of a learning curve, which has no model

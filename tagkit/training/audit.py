@@ -92,7 +92,10 @@ def audit(
         )  # fmt: skip
     seed = config.train.seed
     found = _Findings(whole, repeats)
-    parts = cut_into_folds(whole, folds=folds, repeats=repeats, seed=seed, by_entity=by_entity)
+    unit = task_of(config).describe(config).unit
+    parts = cut_into_folds(
+        whole, folds=folds, repeats=repeats, seed=seed, by_entity=by_entity, unit=unit
+    )
     with tempfile.TemporaryDirectory(prefix="tagkit-audit-") as folder:
         for fold in parts:
             require_enough(fold, whole)
@@ -101,7 +104,7 @@ def audit(
             predictor = _train(config, fold, whole, dev, place, listener, stop, started_s)
             found.add(fold, predictor)
             listener.on_fold_end(fold)
-    return found.audit(folds, folds_by, seed)
+    return replace(found.audit(folds, folds_by, seed), unit=unit)
 
 
 def _refuse_unfit(config: Config, folds: int, repeats: int, folds_by: str) -> None:

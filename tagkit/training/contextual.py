@@ -25,10 +25,11 @@ from tagkit.features.encoding import Encoded
 from tagkit.features.examples import Examples
 from tagkit.features.language_part import LanguagePart
 from tagkit.limits import MAX_LENGTH
-from tagkit.models.bundle import WEIGHTS, Bundle, load_bundle
+from tagkit.models.bundle import Bundle, load_bundle
 from tagkit.models.contextual import ContextualReader, LanguageReader
 from tagkit.models.language_network import LanguageModel
 from tagkit.models.model import Model
+from tagkit.models.model_folder import WEIGHTS
 from tagkit.models.task import Task
 from tagkit.models.weights import build_without_weights, set_weights
 from tagkit.text.json_text import from_json, to_json

@@ -15,12 +15,12 @@ from typing import Any
 from tagkit import __version__
 from tagkit.errors import CheckpointError
 from tagkit.evaluation.learning_curve import LearningCurve, Point
-from tagkit.storage import cannot_write, write_whole
+from tagkit.storage import CURVE, cannot_write, write_whole
 from tagkit.text.json_text import from_json, to_json
 from tagkit.training.artifact import FileArtifact
 from tagkit.wording import FORCE, Message
 
-CURVE, PICTURE = "learning-curve.json", "learning-curve.svg"
+PICTURE = "learning-curve.svg"
 SIZE_RUN = re.compile(r"size-[0-9]+-seed-[0-9]+")  # folders that are runs of their own
 FORMAT_VERSION = 1
 

@@ -13,7 +13,7 @@ from tagkit.corpus.dataset import Split
 from tagkit.errors import DataError
 from tagkit.text.records import Sentence
 from tagkit.text.schemes import stretches
-from tagkit.wording import Message, Setting, plural
+from tagkit.wording import Message, Setting, plural, plural_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,7 @@ class Fold:
         held_out: indices of the sentences that the model judges.
         learnt: of those that it learns from.
         left_out: number of sentences that are neither, as they hold an entity of `held_out`.
+        unit: what a sentence is called: "sentence" or "text".
     """
 
     number: int
@@ -35,10 +36,11 @@ class Fold:
     held_out: tuple[int, ...]
     learnt: tuple[int, ...]
     left_out: int
+    unit: str = "sentence"
 
 
 def cut_into_folds(
-    split: Split, *, folds: int, repeats: int, seed: int, by_entity: bool
+    split: Split, *, folds: int, repeats: int, seed: int, by_entity: bool, unit: str = "sentence"
 ) -> Iterator[Fold]:
     """The folds of each repeat; each sentence is held out once in each.
 
@@ -51,6 +53,7 @@ def cut_into_folds(
         repeats: how often, differently each time.
         seed: of chance.
         by_entity: whether sentences that share an entity with the fold are left out of training.
+        unit: what a sentence is called.
 
     Raises:
         DataError: there are fewer different sentences than folds.
@@ -59,7 +62,7 @@ def cut_into_folds(
     for index, sentence in enumerate(split.sentences):
         same.setdefault(sentence.words, []).append(index)
     if len(same) < folds:
-        expected = f"expected {folds} different sentences or more, one for each fold ("
+        expected = f"expected {folds} different {plural_of(unit)} or more, one for each fold ("
         raise DataError(
             Message(f"{split.path}: {expected}", Setting("folds"), f"), found {len(same)}")
         )
@@ -81,6 +84,7 @@ def cut_into_folds(
                 held_out=tuple(held_out),
                 learnt=tuple(learnt),
                 left_out=len(others) - len(learnt),
+                unit=unit,
             )
 
 
@@ -90,7 +94,7 @@ def require_enough(fold: Fold, split: Split) -> None:
     Raises:
         DataError: it does.
     """
-    found = plural(len(fold.learnt), "sentence")
+    found = plural(len(fold.learnt), fold.unit)
     if len(fold.learnt) >= 2:  # one to learn from, and one to choose the best epoch by
         return
     remedy: list[str | Setting] = ["; use more folds (", Setting("folds"), ")"]

@@ -15,18 +15,18 @@ from pathlib import Path
 from typing import Any
 
 from tagkit.config import Config, as_config, refuse_without_effect, with_options
+from tagkit.corpus.formats.file_sets import digest_of_files
 from tagkit.corpus.pipes import require_files
 from tagkit.errors import CheckpointError, ConfigError, DataError, Interrupted
 from tagkit.evaluation.criterion import AUTO, LOSS
 from tagkit.evaluation.learning_curve import MIN_SIZES, LearningCurve, Point, fit
 from tagkit.models.device import choose_device
 from tagkit.models.task_table import task_of
-from tagkit.storage import digest_of
+from tagkit.storage import CURVE
 from tagkit.text.json_text import plain
 from tagkit.training.beforehand import check_beforehand
 from tagkit.training.callbacks import Listener, Step, listener_of
 from tagkit.training.curve_files import (
-    CURVE,
     PICTURE,
     Measured,
     read_measured,
@@ -276,8 +276,8 @@ def _open(
         config = with_former_defaults(config, before.run)
     data = config.data
     digests = {
-        "train": digest_of(Path(data.train_file)),
-        "dev": digest_of(Path(data.dev_file)) if data.dev_file else None,
+        "train": digest_of_files(data.train_file),
+        "dev": digest_of_files(data.dev_file) if data.dev_file else None,
     }
     run = identity(config, digests, choose_device(config.train.device).type, 1)
     run = plain({name: value for name, value in run.items() if name not in _OF_A_POINT})

@@ -16,7 +16,8 @@ import re
 from pathlib import Path
 
 from tagkit.errors import BundleError
-from tagkit.models.bundle import CONFIG, METADATA, VOCABULARY, WEIGHTS, read_metadata
+from tagkit.models.bundle import read_metadata
+from tagkit.models.model_folder import CONFIG, METADATA, VOCABULARY, WEIGHTS
 from tagkit.storage import digest_of
 from tagkit.training.artifact import FileArtifact, FolderArtifact
 from tagkit.training.callbacks import CURVES, HISTORY, LOG

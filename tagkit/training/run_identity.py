@@ -22,8 +22,8 @@ from tagkit.config import (
 )
 from tagkit.corpus.formats.source import is_pipe
 from tagkit.errors import ConfigError
-from tagkit.models.bundle import METADATA, find_bundle
 from tagkit.models.model import LANGUAGE_MODELS
+from tagkit.models.model_folder import METADATA, find_bundle
 from tagkit.storage import digest_of, digest_of_bytes
 from tagkit.training.fine_tuning import FineTuning
 from tagkit.training.run_files import MODEL_FILES
@@ -169,7 +169,7 @@ def facts_of(prepared: Prepared) -> dict[str, Any]:
                 "sentences": len(split.sentences),
                 "tokens": split.tokens,
                 "scheme": split.scheme,
-                "sha256": digest_of(Path(split.path)),
+                "sha256": split.digest,
             }
             for name, split in splits.items()
             if split

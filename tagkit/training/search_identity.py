@@ -15,6 +15,7 @@ from tagkit.config import (
     with_options,
 )
 from tagkit.config.search_space import Space
+from tagkit.corpus.formats.file_sets import digest_of_files
 from tagkit.errors import (
     BundleError,
     ConfigError,
@@ -23,7 +24,6 @@ from tagkit.errors import (
     TrainingError,
     VectorsError,
 )
-from tagkit.storage import digest_of
 from tagkit.training.run_identity import differences
 from tagkit.training.trials import STUDY
 
@@ -70,7 +70,7 @@ def corpus_digests(config: Config) -> list[str | None]:
         if name:
             if not Path(name).exists():
                 raise DataError(f"{name}: no such file")
-            digests.append(digest_of(Path(name)))
+            digests.append(digest_of_files(name))
     return digests
 
 

@@ -190,11 +190,11 @@ def test_eval_compares_several_systems_whatever_their_files_look_like(
 
 def test_eval_of_several_systems_refuses_what_is_for_one(tagkit: Program) -> None:
     two = ["--pred", "a", "--pred", "b"]
-    one = "with one MODEL, or --pred once"
+    one = "one MODEL, or one file of --pred"
     for option in (*ANALYSES, "--verify"):
         ended = tagkit("eval", "--gold", "g", *two, option)
         assert ended.code == 2
-        assert ended.err.endswith(f"Invalid value: {option} is for one system, {one}\n")
+        assert ended.err.endswith(f"Invalid value: {option} is for one system: {one}\n")
     ended = tagkit("eval", "--gold", "-", *two)
     assert ended.err.endswith("a file with gold labels: standard input is read once\n")
 
@@ -312,6 +312,6 @@ def test_a_cache_is_for_one_language_model(tagkit: Program, model: Path) -> None
     ended = tagkit("eval", "--gold", "g", "--cache")
     assert "--cache is for a model: --gold compares files" in ended.err
     ended = tagkit("eval", "m", "n", "f", "--cache")
-    assert "--cache is for one system, with one MODEL, or --pred once" in ended.err
+    assert "--cache is for one system: one MODEL, or one file of --pred" in ended.err
     ended = tagkit("eval", model, "dev.conll", "--cache")
     assert (ended.code, ended.err) == (1, "error: --cache is for language models\n")

@@ -47,7 +47,7 @@ def test_a_benchmark_is_printed_as_a_table_with_the_change_of_each_precision() -
         "tokens per second by sentences per batch; milliseconds for one sentence by itself",
         "corpus     200 sentences, 5,000 tokens",
         "threads    2",
-        "start-up   2.25 s for one text, 0.25 s more than to import torch",
+        "start-up   2.25 s for one text; importing torch alone takes 2.00 s",
         "predict    3.50 s for the corpus, as a whole command",
         "memory     512 MB at its peak",
         "model      1.8 MB on disk",

@@ -56,6 +56,8 @@ def test_an_unknown_option_that_is_near_nothing_is_answered_with_those_of_its_se
         [problem] = problems(f"{name}=3")
         assert problem == f"unknown option {name}. There are task, and the sections {sections}"
     [problem] = problems("data.zzzzqq=3")
+    # Not the section itself, however near it is.
+    assert problems("train.ü=3") != ["unknown option train.ü; did you mean train?"]
     inside = sorted(name for name in option_names() if name.startswith("data."))
     assert problem == f"unknown option data.zzzzqq. There are: {', '.join(inside)}"
 

@@ -144,12 +144,22 @@ def test_tokens_become_a_text_with_spans_and_come_back(tmp_path: Path) -> None:
     ]
 
 
+def test_a_column_of_a_format_that_has_none_is_refused(tmp_path: Path) -> None:
+    texts = "label\ttext\nx\ta b\n"
+    with pytest.raises(DataError, match=r"data.tag_column is for column files and CoNLL-U$"):
+        convert(tmp_path, texts, "csv", name="in.tsv", tag_column=5)
+    with pytest.raises(DataError, match=r"data.label_column is for TSV and CSV$"):
+        convert(tmp_path, IOB1, "slash", label_column="label")
+
+
 def test_plain_labels_are_refused_where_spans_are_wanted(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"in.conll: its tags are plain labels, which are no spans: "
                        r"brat cannot hold them, jsonl-tokens or columns can"):  # fmt: skip
         convert(tmp_path, "a DT\nb NN\n", "brat")
     with pytest.raises(DataError, match=r"plain labels, which no scheme can be given to"):
         convert(tmp_path, "a DT\nb NN\n", "columns", "iob2")
+    with pytest.raises(DataError, match=r"classes \(read as tsv\): scheme is for tags of spans$"):
+        convert(tmp_path, "label\ttext\nx\ta b\n", "csv", "iob2", name="in.tsv")
     written, _ = convert(tmp_path, "a DT\nb NN\n", "conllu")
     assert written == "1\ta\t_\tDT\t_\t_\t_\t_\t_\t_\n2\tb\t_\tNN\t_\t_\t_\t_\t_\t_\n\n"
 

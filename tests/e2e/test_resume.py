@@ -2,6 +2,7 @@
 
 import errno
 import hashlib
+import io
 import json
 import os
 import random
@@ -14,6 +15,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -21,6 +23,7 @@ import tiny
 from marks import mostly_slow
 from runs import EPOCHS, STEPS, StopAt, digests, settings, to_the_end, whole_and_stopped
 
+from tagkit.config import with_options
 from tagkit.errors import BundleError, CheckpointError, ConfigError, Interrupted, TagkitError
 from tagkit.inference.predictor import load
 from tagkit.nn.encoder import LAYERS
@@ -375,6 +378,29 @@ def test_a_run_does_not_go_on_with_another_corpus(tmp_path: Path) -> None:
         file.write("Ada B-PER\n\n".replace(" ", "\t"))
     with pytest.raises(CheckpointError, match="had another train corpus"):
         train(run, resume=True)
+
+
+def test_a_run_does_not_go_on_with_another_corpus_from_a_pipe(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings(tmp_path)
+    content = (tmp_path / "train.conll").read_bytes()
+    lines = content.split(b"\n\n")
+    # Of the same words and tags: the vocabulary tells nothing.
+    others = b"\n\n".join([*lines[1::-1], *lines[2:]])
+
+    def run(corpus: bytes, *, resume: bool, listener: StopAt | None = None) -> None:
+        stream = io.BufferedReader(io.BytesIO(corpus))
+        monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=stream, closed=False))
+        config = with_options(settings(tmp_path), {"data.train_file": "-"})
+        stop = listener.stop if listener else None
+        train(config, listener, resume=resume, stop=stop)
+
+    with pytest.raises(Interrupted):
+        run(content, resume=False, listener=StopAt(3))
+    with pytest.raises(CheckpointError, match="had another train corpus"):
+        run(others, resume=True)
+    run(content, resume=True)
 
 
 def test_history_and_log_hold_a_line_an_epoch(tmp_path: Path) -> None:

@@ -110,7 +110,13 @@ def test_eval_scores_each_column_and_a_column_is_compared_by_itself(folder: Path
     refused = run("eval", folder / "model", file, "--tag-column", "UPOS", ok=False)
     assert str(refused.exception) == (
         "data.tag_column: expected a list of 4 columns, as the model predicts UPOS, FEATS, LEMMA "
-        "and MISC.NER; found UPOS"
+        "and MISC.NER in this order; found UPOS"
+    )
+    # Each head would be scored on the labels of another one.
+    others = ",".join(reversed(COLUMNS.split(",")))
+    refused = run("eval", folder / "model", file, "--tag-column", others, ok=False)
+    assert str(refused.exception).endswith(
+        "UPOS, FEATS, LEMMA and MISC.NER in this order; found MISC.NER, LEMMA, FEATS, UPOS"
     )
     refused = run("eval", "--gold", file, "--pred", file, "--tag-column", COLUMNS, ok=False)
     assert str(refused.exception) == (
@@ -219,6 +225,32 @@ def test_conllu_comes_back_with_every_column_filled_and_nothing_else_changed(fol
         compared = run("eval", "--gold", source, "--pred", output, "--tag-column", name,
                        "--pred-column", name, "--json")  # fmt: skip
         assert json.loads(compared.stdout)["accuracy"] == pytest.approx(report[name]["accuracy"])
+
+
+def test_each_column_of_predictions_in_json_is_compared_by_its_name(folder: Path) -> None:
+    gold, predicted = folder / "test.conllu", folder / "predicted.jsonl"
+    run("predict", folder / "model", gold, "--format", "jsonl", "--confidence", "-o", predicted)
+    report = json.loads(run("eval", folder / "model", gold, "--json").stdout)["columns"]
+    both = ["--gold", gold, "--pred", predicted]
+    found = {}
+    for name in COLUMNS.split(","):
+        # Tokens of spans have probabilities too, and spans themselves have not.
+        extra = ["--calibration"] if name != "MISC.NER" else []
+        compared = run("eval", *both, "--tag-column", name, *extra, "--json")
+        found[name] = json.loads(compared.stdout)
+        assert found[name]["accuracy"] == pytest.approx(report[name]["accuracy"])
+    assert json.loads(run("eval", *both, "--json").stdout)["accuracy"] == found["UPOS"]["accuracy"]
+    # The probabilities are those of the column too.
+    assert found["UPOS"]["calibration"] != found["LEMMA"]["calibration"]
+    refused = run("eval", *both, "--tag-column", "XPOS", ok=False)
+    assert str(refused.exception) == (
+        f"{predicted}: has tags of UPOS, FEATS, LEMMA, MISC.NER; name those to compare with "
+        "pred_column"
+    )
+    refused = run("eval", *both, "--tag-column", "UPOS", "--pred-column", "XPOS", ok=False)
+    assert str(refused.exception) == (
+        f"{predicted}:1: tokens: expected tags of 'XPOS', found UPOS, FEATS, LEMMA, MISC.NER"
+    )
 
 
 def test_raw_text_becomes_conllu_with_every_column(folder: Path) -> None:

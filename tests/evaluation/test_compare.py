@@ -195,17 +195,17 @@ def test_predictions_of_nothing_at_all_are_predictions(tmp_path: Path) -> None:
         (
             "a O\n\nb O\n",
             "a O\n",
-            "{pred}:1: expected 'b' as on {gold}:3, found the end of the sentence",
+            "{pred}:1: expected 'b' as on {gold}:3, found the end of the file",
         ),
         (
             "a O\n",
             "a O\n\nb O\n",
-            "{pred}:3: expected the end of the sentence, found 'b'",
+            "{pred}:3: expected the end of the file, found 'b'",
         ),
         (
             "a O\n",
             "",
-            "{pred}:1: expected 'a' as on {gold}:1, found the end of the sentence",
+            "{pred}:1: expected 'a' as on {gold}:1, found the end of the file",
         ),
         ("a O\n", "a\n", "{pred}:1: expected a token and a tag on each line, found one column"),
     ],
@@ -278,6 +278,24 @@ def test_an_empty_label_of_a_predicted_table_is_an_error_and_one_of_gold_is_refu
     assert report.types["HUM"] == Score(1.0, 0.5, 2 / 3, 2)
     with pytest.raises(FormatError, match=r":3: expected a label in column 0, found none"):
         compare(predicted, predicted)
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv"])
+def test_several_classes_in_one_cell_are_no_class_of_their_own(tmp_path: Path, ending: str) -> None:
+    lines = ('{"text": "How far", "labels": ["a", "b"]}', '{"text": "Who was", "labels": ["b"]}')
+    gold = write(tmp_path, "gold.jsonl", "".join(f"{line}\n" for line in lines))
+    separator = "," if ending == "csv" else "\t"
+    rows = (("text", "label"), ("How far", '"a,b"' if ending == "csv" else "a,b"), ("Who was", "b"))
+    predicted = write(tmp_path, f"p.{ending}", "".join(f"{separator.join(r)}\n" for r in rows))
+    with pytest.raises(DataError) as caught:
+        compare(gold, predicted)
+    assert str(caught.value) == (
+        f"{predicted}: has several classes of a text in one cell ('a,b'), which cannot be told "
+        "from one class; write the predictions as jsonl-texts"
+    )
+    # A class may have a comma in its name.
+    named = write(tmp_path, "named.jsonl", lines[0].replace('"a", "b"', '"a,b"') + "\n" + lines[1])
+    assert compare(named, predicted).accuracy == 1
 
 
 def test_a_named_column_of_conllu_beside_spans_is_that_of_the_predictions(tmp_path: Path) -> None:

@@ -139,7 +139,7 @@ def test_as_json_an_audit_has_its_doubts_and_not_the_corpus() -> None:
     assert plain(found) == found
     assert [*found] == [
         "corpus", "folds", "repeats", "folds_by", "seed", "measure", "agreement", "doubts",
-        "contradicted",
+        "contradicted", "unit",
     ]  # fmt: skip
     assert found["doubts"] == [
         {

@@ -146,6 +146,17 @@ def test_scores_that_do_not_rise_have_a_forecast_too(score: float) -> None:
     assert curve.law.asymptote >= 0
 
 
+def test_a_dev_without_errors_forecasts_none_and_says_what_to_do() -> None:
+    curve = of_scores(1.0, 1.0, 1.0, 1.0, 1.0)
+    assert [(each.low, each.score, each.high) for each in curve.forecasts] == [(1, 1, 1)] * 2
+    assert curve.gain == 0
+    assert curve.remarks() == (
+        "dev finds no error at any size, so that it cannot show what more data would bring: a "
+        "larger or harder dev corpus may",
+    )
+    assert of_scores(0.97, 0.98, 0.99, 1.0, 1.0).forecasts[-1].high == 1
+
+
 def test_scores_of_nothing_forecast_nothing() -> None:
     with pytest.raises(DataError, match="every score is 0, from which nothing can be forecast"):
         fit("F1", [Point(size, 1, 0.0) for size in SIZES])

@@ -128,7 +128,7 @@ def test_what_cannot_be_compared_is_refused(folder: Path, model: Predictor) -> N
     texts = [tagkit.Document("Ada left", labels=("leave",))]
     for arguments, said in (
         ((gold, other), "pred:1: expected 'Ada' as on gold:1, found 'Ben'"),
-        ((gold, gold * 2), "pred:2: expected the end of the sentence, found 'Ada'"),
+        ((gold, gold * 2), "pred:2: expected the end of the file, found 'Ada'"),
         ((texts, texts * 2), "pred:1: expected the end of the file, found 'Ada left'"),
         ((gold, texts), "pred: expected tags as in gold, found classes"),
         ((gold, [3]), "pred: expected a Sentence, a Document, or a model's answer, found 3"),
@@ -141,6 +141,9 @@ def test_what_cannot_be_compared_is_refused(folder: Path, model: Predictor) -> N
         assert str(refused.value) == said
     with pytest.raises(DataError, match=r"^expected either model or pred, found both"):
         tagkit.evaluate(gold, gold, model=model)
+    plain = [Sentence(("a", "b"), ("DT", "NN"))]
+    with pytest.raises(DataError, match=r"^the gold labels are no spans, .*: strict is for spans$"):
+        tagkit.evaluate(plain, plain, strict=True)
     with pytest.raises(DataError, match=r"^gold holds classes of texts: strict is for spans$"):
         tagkit.evaluate(texts, texts, strict=True)
     with pytest.raises(ConfigError, match=r"unknown option data\.shceme; did you mean data\.sch"):

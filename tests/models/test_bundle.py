@@ -262,6 +262,16 @@ def test_a_run_that_was_killed_before_it_saved_a_model_is_said_to_be_one(
     )
 
 
+def test_a_learning_curve_is_said_to_have_no_model(tmp_path: Path) -> None:
+    for name in ("learning-curve.json", "tagkit-run.json"):
+        (tmp_path / name).touch()
+    with pytest.raises(BundleError) as caught:
+        load_bundle(tmp_path)
+    assert str(caught.value) == (
+        f"{tmp_path}: holds a learning curve, whose models are not kept; `tagkit train` makes one"
+    )
+
+
 def test_of_trainings_with_several_seeds_that_were_killed_one_can_be_named(tmp_path: Path) -> None:
     for name in ("seed-10", "seed-2", "seeds", "seed-2x"):
         (tmp_path / name).mkdir()

@@ -149,7 +149,7 @@ def _noting(reading: Reading, refused: list[FormatError]) -> Reading:
 
 
 def _marks(file: Path, reading: Reading, others: Counter[str]) -> Iterator[_Mark]:
-    for number, line in source_of(str(file), reading.data).numbered():
+    for number, line in source_of(str(file), reading.data, reading.digests).numbered():
         if not line.strip():
             continue
         if line[0] in _OTHER:

@@ -1,15 +1,17 @@
 """Inputs and outputs that are several files: which files they are, and how they are written."""
 
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import BinaryIO
 
 from tagkit.corpus.formats.brat import PAIR
+from tagkit.corpus.formats.digests import Digests
 from tagkit.corpus.formats.parallel import LABELS, TAGS, WORDS
 from tagkit.corpus.formats.pieces import Piece
 from tagkit.corpus.formats.source import STDIN, unpacked_name
-from tagkit.storage import PACKED, encoded, new_folder, open_output
+from tagkit.storage import PACKED, digest_of, encoded, new_folder, open_output
 from tagkit.storage.places import refusals
 
 # Of a folder that is being written. A corpus of 50,000 texts would exceed the limit of open files
@@ -44,6 +46,24 @@ def files_of(path: str) -> Iterator[Path]:
         others = [place.with_name(name) for name in (WORDS, TAGS, LABELS)]
     for other in others:
         yield from (other, other.with_name(f"{other.name}{PACKED}"))
+
+
+def digest_of_files(path: str) -> str | None:
+    """SHA-256 of an input that is yet to be read, with the files beside it that belong to it.
+
+    Returns:
+        None of what can be read once, such as a pipe.
+
+    Raises:
+        DataError: a file cannot be read.
+    """
+    if path == STDIN or os.path.isdir(path):
+        return digest_of(Path(path))
+    digests = Digests()
+    for file in files_of(path):
+        if (digest := digest_of(file)) is not None:
+            digests.add(str(file), digest)
+    return digests.of(path)
 
 
 def write_pair(path: Path, pieces: Iterable[Piece], *, replace: bool) -> None:

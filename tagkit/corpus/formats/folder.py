@@ -64,7 +64,7 @@ def _files_of(folder: Path, reading: Reading) -> Iterator[Document]:
 
 
 def _lines_of(file: Path, label: str, reading: Reading) -> Iterator[Document]:
-    for number, line in source_of(str(file), reading.data).numbered():
+    for number, line in source_of(str(file), reading.data, reading.digests).numbered():
         if line.strip():
             yield Document(line, labels=(label,), source=str(file), line=number)
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from tagkit.corpus.formats.source import Source
 from tagkit.errors import FormatError, shorten
+from tagkit.wording import listed
 
 _BLANK = re.compile(r"[ \t\n\r]*")  # what JSON takes for white space
 _SHOWN = 40  # characters of a list that a message quotes
@@ -106,14 +107,43 @@ def _after_blanks(text: str, at: int) -> int:
     return found.end() if found else at
 
 
-def tags_of_tokens(record: Mapping[str, Any]) -> list[str] | None:
-    """The tags of tokens that are objects with one, as `tagkit predict` writes them."""
+def tags_of_tokens(record: Mapping[str, Any], column: str | None = None) -> list[str] | None:
+    """The tags of tokens that are objects with one, as `tagkit predict` writes them.
+
+    Args:
+        record: with the tokens.
+        column: whose tags are wanted of tokens with tags of several columns; None for the first.
+
+    Raises:
+        ValueError: the tokens have tags of several columns, and none of this name.
+    """
     tokens = record.get("tokens")
     if not isinstance(tokens, list) or not tokens:
         return None
-    tags = [token.get("tag") if isinstance(token, dict) else None for token in tokens]
+    names = columns_of_tokens(record)
+    if column is not None and names and column not in names:
+        raise ValueError(f"tokens: expected tags of {shorten(column)}, found {listed(names)}")
+    tags = [value_of_token(token, "tag", "tags", column if names else None) for token in tokens]
     found = [tag for tag in tags if isinstance(tag, str) and tag]
     return found if len(found) == len(tags) else None
+
+
+def columns_of_tokens(record: Mapping[str, Any]) -> list[str]:
+    """The names of the tag columns of tokens with tags of several; else none."""
+    tokens = record.get("tokens")
+    first = tokens[0] if isinstance(tokens, list) and tokens else None
+    tags = first.get("tags") if isinstance(first, dict) else None
+    return [*tags] if isinstance(tags, dict) else []
+
+
+def value_of_token(token: Any, key: str, by_column: str, column: str | None) -> Any:
+    """What a token has under `key`, or, of a column, under its name in `by_column`."""
+    if not isinstance(token, dict):
+        return None
+    if column is None:
+        return token.get(key)
+    values = token.get(by_column)
+    return values.get(column) if isinstance(values, dict) else None
 
 
 def text_of_tokens(record: Mapping[str, Any]) -> tuple[str | None, tuple[Place, ...]]:

@@ -20,9 +20,11 @@ from typing import Any
 from tagkit.config import DataConfig
 from tagkit.corpus.formats.json_records import (
     as_record,
+    columns_of_tokens,
     numbered_texts,
     tags_of_tokens,
     text_of_tokens,
+    value_of_token,
 )
 from tagkit.corpus.formats.jsonl_keys import (
     CLASSES,
@@ -30,6 +32,7 @@ from tagkit.corpus.formats.jsonl_keys import (
     TAGS,
     TEXT,
     TOKENS,
+    class_key,
     classes_of,
     first_of,
     keys_read,
@@ -139,7 +142,7 @@ def _item(record: dict[str, Any], source: str, number: int, reading: Reading) ->
     return Document(
         text=text,
         spans=spans,
-        labels=_labels(record, needed=kind == "jsonl-texts" and reading.with_tags),
+        labels=_labels(record, kind, needed=kind == "jsonl-texts" and reading.with_tags),
         tokens=_places(text, record["tokens"]) if isinstance(record.get("tokens"), list) else None,
         name=str(name) if isinstance(name, (str, int)) else "",
         source=source,
@@ -165,9 +168,12 @@ def _extra(record: Mapping[str, Any], kind: str, reading: Reading) -> Extra:
 
 def _sentence(record: dict[str, Any], number: int, reading: Reading) -> Sentence:
     words = _strings(first_of(record, TOKENS), "tokens")
-    labels = _labels(record, False)
+    labels = _labels(record, "jsonl-tokens", needed=False)
     found = first_of(record, TAGS)
-    found = tags_of_tokens(record) if found is None else found
+    # Tags of several columns, as a model of these writes them: one of them has to be named.
+    wanted = reading.data.tag_column
+    column = str(wanted) if isinstance(wanted, int | str) and columns_of_tokens(record) else None
+    found = tags_of_tokens(record, column) if found is None else found
     tags: tuple[str, ...] | None = None
     # Tokens of one class need no tags.
     if reading.with_tags and not (labels and found is None):
@@ -186,7 +192,7 @@ def _sentence(record: dict[str, Any], number: int, reading: Reading) -> Sentence
             ) from None
     columns: tuple[TagColumn, ...] = ()
     if reading.with_probabilities and tags is not None and first_of(record, TAGS) is None:
-        probs = [_probability(token) for token in first_of(record, TOKENS)]
+        probs = [_probability(token, column) for token in first_of(record, TOKENS)]
         known = tuple(each for each in probs if each is not None)
         columns = (TagColumn("", tags, known if len(known) == len(probs) else None),)
     text, places = text_of_tokens(record)
@@ -215,15 +221,12 @@ def _strings(value: Any, key: str) -> tuple[str, ...]:
     return tuple(texts)
 
 
-def _labels(record: dict[str, Any], needed: bool) -> tuple[str, ...]:
+def _labels(record: dict[str, Any], kind: str, *, needed: bool) -> tuple[str, ...]:
     if isinstance(record.get("cats"), dict):
         return _cats(record["cats"])
-    for key in CLASSES:
-        if found := classes_of(record.get(key)):
-            return found
+    if (key := class_key(record, kind)) is not None:
+        return classes_of(record[key])
     if needed:
-        if any(record.get(key) == [] for key in CLASSES):  # none of several classes
-            return ()
         for key in CLASSES:
             if key in record:
                 raise _Bad(f"{key}: expected a class or a list, found {_show(record[key])}")
@@ -259,9 +262,9 @@ def _span(text: str, span: Any, reading: Reading) -> TextSpan:
     return TextSpan(text[start:end], start, end, label, probability)
 
 
-def _probability(part: Any) -> float | None:
-    """The probability of a span or a token, as predictions have it; None where there is none."""
-    found = part.get("probability") if isinstance(part, dict) else None
+def _probability(part: Any, column: str | None = None) -> float | None:
+    """The probability of a span, or of a token's tag in a column; None where there is none."""
+    found = value_of_token(part, "probability", "probabilities", column)
     is_number = isinstance(found, int | float) and not isinstance(found, bool)
     return float(found) if found is not None and is_number and 0 <= found <= 1 else None
 

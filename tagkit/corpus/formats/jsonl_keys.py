@@ -2,9 +2,16 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
-from tagkit.corpus.formats.json_records import as_record, tags_of_tokens, text_of_tokens, texts_of
+from tagkit.corpus.formats.json_records import (
+    as_record,
+    columns_of_tokens,
+    tags_of_tokens,
+    text_of_tokens,
+    texts_of,
+)
 from tagkit.text.schemes import is_span_tag
 from tagkit.wording import listed
 
@@ -19,6 +26,8 @@ CLASSES = ("label", "labels", "class", "category", "intent")
 # Keys that may hold text or annotation. Of several of a kind one is read, and the others are kept:
 # "intent" of {"label": "x", "intent": "y"}.
 OWN_KEYS = frozenset((*TOKENS, *TAGS, *TEXT, *SPANS, *CLASSES, "features"))
+_FIRST = 20  # lines that show whether a file holds objects
+_QUOTES = ('"', "'")  # of the keys of an object, where it is broken the second too
 
 
 def kind_of(record: Mapping[str, Any]) -> str:
@@ -49,10 +58,22 @@ def kind_of(record: Mapping[str, Any]) -> str:
 
 
 def looks_like_jsonl(lines: Sequence[str]) -> bool:
-    """Whether the first line that is not blank begins an object, or spaCy's pair or a list."""
-    first = next((line for line in lines if line.strip()), "").lstrip()
+    """Whether the first line that is not blank is a record, or half of the first begin objects."""
+    first = [*islice((line.strip() for line in lines if line.strip()), _FIRST)]
+    if is_record(lines):
+        return True
     # A bracket may begin much else, so there a whole record has to follow.
-    return first.startswith("{") or (first.startswith("[") and is_record(lines))
+    if not first or first[0][0] != "{":
+        return False
+    if first[0] == "{":  # an object on several lines, which is reported when it is read
+        return len(first) > 1 and _begins_object("".join(first[:2]))
+    # The first record may be broken, which is reported too; a text or a token may be a brace.
+    return 2 * sum(map(_begins_object, first)) >= len(first)
+
+
+def _begins_object(line: str) -> bool:
+    """Whether a brace and a quote, of whatever kind, stand before a colon."""
+    return line[0] == "{" and line[1:].lstrip()[:1] in _QUOTES and ":" in line
 
 
 def is_record(lines: Sequence[str]) -> bool:
@@ -79,6 +100,18 @@ def kind_of_lines(lines: Sequence[str]) -> str:
     return next((kind for kind in ("jsonl-spans", "jsonl-tokens") if kind in kinds), "jsonl-texts")
 
 
+def columns_of_lines(lines: Sequence[str]) -> list[str]:
+    """The names of the tag columns of a file's tokens, by its first record that can be read."""
+    for text in texts_of(lines):
+        try:
+            record = as_record(json.loads(text))
+        except (ValueError, RecursionError):
+            continue
+        if record is not None:
+            return columns_of_tokens(record)
+    return []
+
+
 def first_of(record: Mapping[str, Any], keys: Iterable[str]) -> Any:
     """The value of the first of the keys that a record has; None where it has none."""
     return next((record[key] for key in keys if key in record), None)
@@ -102,6 +135,21 @@ def classes_of(value: Any) -> tuple[str, ...]:
     return ()
 
 
+def class_key(record: Mapping[str, Any], kind: str) -> str | None:
+    """The key of a record's classes, of which [] names none; None where it has no such key.
+
+    Args:
+        record: the record.
+        kind: which of the three formats it is read as.
+    """
+    there = [key for key in CLASSES if classes_of(record.get(key)) or record.get(key) == []]
+    # doccano has spans under "labels", of which a text may have none. Elsewhere [] is none of
+    # several classes, which no other key can add to.
+    if kind == "jsonl-spans":
+        there.sort(key=lambda key: record[key] == [])
+    return next(iter(there), None)
+
+
 def keys_read(record: Mapping[str, Any], kind: str) -> frozenset[str]:
     """The keys that hold a record's text and annotation; all others are kept as they are.
 
@@ -112,7 +160,8 @@ def keys_read(record: Mapping[str, Any], kind: str) -> frozenset[str]:
         kind: which of the three formats it is read as.
     """
     found = {key for key in OWN_KEYS if key in record and record[key] is None}
-    found |= {*_class_keys(record)}
+    if not isinstance(record.get("cats"), dict) and (key := class_key(record, kind)):
+        found.add(key)
     if kind == "jsonl-tokens":
         found |= {*_first_key(record, TOKENS), *_first_key(record, TAGS), "features"}
         # Without the place of each token the text is only a comment.
@@ -123,13 +172,6 @@ def keys_read(record: Mapping[str, Any], kind: str) -> frozenset[str]:
     if isinstance(record.get("tokens"), list):
         found.add("tokens")
     return frozenset(found)
-
-
-def _class_keys(record: Mapping[str, Any]) -> Iterator[str]:
-    if isinstance(record.get("cats"), dict):
-        return
-    named = [key for key in CLASSES if classes_of(record.get(key))]
-    yield from named[:1] or (key for key in CLASSES if record.get(key) == [])
 
 
 def _first_key(record: Mapping[str, Any], keys: Iterable[str]) -> Iterator[str]:

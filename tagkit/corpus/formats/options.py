@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from tagkit.config import DataConfig
 from tagkit.corpus.formats.columns.layout import Layout
 from tagkit.corpus.formats.decoding import ByteFacts
+from tagkit.corpus.formats.digests import Digests
 from tagkit.corpus.formats.source import Source, read_text
 from tagkit.errors import FormatError
 from tagkit.text.records import Document, Sentence
@@ -17,9 +18,9 @@ def silent(_: str) -> None:
     """Ignores a note."""
 
 
-def source_of(path: str, data: DataConfig) -> Source:
+def source_of(path: str, data: DataConfig, digests: Digests | None = None) -> Source:
     """A file, a folder or standard input, to be read as a configuration says."""
-    return Source(path, data.encoding, data.max_line_chars)
+    return Source(path, data.encoding, data.max_line_chars, digests)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,7 @@ class Reading:
         require_keys: whether a key of a tag column, such as NER of MISC, must be there for some
             token: gold labels of which there is none are a misspelt key.
         whole: whether a document is one sequence of tokens, however many sentences it has.
+        digests: which take note of all that is read, of further files too.
         note: called with a sentence on what the records cannot hold.
         on_error: called with each line that cannot be read, which is then skipped; where it is
             None, the first such line is raised.
@@ -59,6 +61,7 @@ class Reading:
     blank_labels: bool = False
     require_keys: bool = False
     whole: bool = False
+    digests: Digests | None = None
     note: Callable[[str], None] = silent
     on_error: Callable[[FormatError], None] | None = None
 
@@ -86,7 +89,9 @@ class Reading:
             FormatError: it is blank or not of this encoding, and there is no `on_error`.
         """
         try:
-            text = read_text(path, self.data.encoding, self.data.max_line_chars, facts)
+            text = read_text(
+                path, self.data.encoding, self.data.max_line_chars, facts, self.digests
+            )
         except FormatError as error:  # other texts of the folder may be as they should
             self.refuse(error.source, error.line, error.problem)
             return None

@@ -42,17 +42,19 @@ def read_parallel(source: Source, reading: Reading) -> Iterator[Sentence]:
         raise DataError(f"{folder}: expected {TAGS} or {LABELS} beside {WORDS}, found neither")
     # In place of a file that is not there: a line of nothing for each line of the others.
     nothing: Iterator[tuple[int, str | None]] = repeat((0, ""))
+    tag_lines = tags.numbered() if tags and reading.with_tags else nothing
+    label_lines = labels.numbered() if labels else nothing
     columns = zip_longest(
         words.numbered(),
-        tags.numbered() if tags and reading.with_tags else nothing,
-        labels.numbered() if labels else nothing,
+        tag_lines,
+        label_lines,
         fillvalue=(0, None),  # None: this file has ended, and others may not have
     )
     for number, ((_, line), (_, tag_line), (_, label)) in enumerate(columns, 1):
         if line is None or tag_line is None or label is None:
             # Blank lines at the end of one file alone are no lines that another one lacks.
             if line is None and not any(x for x in (tag_line, label)):
-                return
+                break
             # Name the file that ended first, and one that goes on.
             name, has = (WORDS, line) if line is None else (TAGS, tag_line)
             name, has = (name, has) if has is None else (LABELS, label)
@@ -64,6 +66,16 @@ def read_parallel(source: Source, reading: Reading) -> Iterator[Sentence]:
         sentence = _sentence(folder, number, (line, tag_line, label), tags is not None, reading)
         if sentence is not None:
             yield sentence
+    # To their ends, as all of them is what the corpus holds.
+    for name, lines in ((TAGS, tag_lines), (LABELS, label_lines)):
+        more_lines = (
+            () if lines is nothing else (n for n, line in lines if line and line.strip(" \t"))
+        )
+        for number in more_lines:
+            reading.refuse(
+                str(folder / WORDS), number, f"expected a line as {name} has, found the file's end"
+            )
+            return
 
 
 def _sentence(
@@ -96,7 +108,7 @@ def _open(folder: Path, name: str, reading: Reading) -> Source | None:
     # Plain before packed, where both are there: the plain one is what a person edits.
     for path in (folder / name, folder / f"{name}{PACKED}"):
         if os.path.isfile(path):
-            return source_of(str(path), reading.data)
+            return source_of(str(path), reading.data, reading.digests)
     return None
 
 

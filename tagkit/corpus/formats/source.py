@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from tagkit.corpus.formats.decoding import LINE_REMEDY, ByteFacts, read_lines, readable
+from tagkit.corpus.formats.digests import Digests
 from tagkit.errors import DataError
 from tagkit.limits import MAX_LINE_CHARS
 from tagkit.storage import PACKED
@@ -36,18 +37,26 @@ _opened_stdin: weakref.ref[BinaryIO] | None = None
 class Source:
     """A file, or standard input for '-', whose beginning can be looked at before it is read."""
 
-    def __init__(self, path: str, encoding: str, max_line_chars: int = MAX_LINE_CHARS) -> None:
+    def __init__(
+        self,
+        path: str,
+        encoding: str,
+        max_line_chars: int = MAX_LINE_CHARS,
+        digests: Digests | None = None,
+    ) -> None:
         """Nothing is opened yet.
 
         Args:
             path: of a file or folder, or '-'.
             encoding: of the text.
             max_line_chars: a longer line is refused before it is held in memory.
+            digests: which take note of what is read; None where nobody asks for it.
         """
         self.path = path
         self.name = source_name(path)
         self.encoding = encoding
         self.max_line_chars = max_line_chars
+        self.digests = digests
         self.drained = True  # whether the next line of `numbered` has yet to be read
         self.facts = ByteFacts(encoding)  # complete once all lines have been read
         self.bytes_read = 0  # of a regular file, packed as it is; by `pieces` alone
@@ -122,7 +131,7 @@ class Source:
             done += len(lines)
 
     def _read(self) -> Iterator[list[str]]:
-        with open_bytes(self.path) as file:
+        with open_bytes(self.path, self.digests) as file:
             for lines in read_lines(
                 file,
                 self.name,
@@ -144,15 +153,23 @@ def _place_in(file: BinaryIO) -> int:
 
 
 @contextmanager
-def open_bytes(path: str) -> Iterator[BinaryIO]:
+def open_bytes(path: str, digests: Digests | None = None) -> Iterator[BinaryIO]:
     """A file, or standard input for '-', to read bytes from; what gzip has packed is unpacked.
+
+    Args:
+        path: of the file, or '-'.
+        digests: which take note of what is read.
 
     Raises:
         DataError: it cannot be opened, or it is standard input and has been read before.
     """
+    watch = digests.watch if digests is not None else _unwatched
     if path == STDIN:
-        with _unpacked(_standard_input(), source_name(path)) as file:
-            yield file
+        with (
+            watch(path, _standard_input()) as stream,
+            _unpacked(stream, source_name(path)) as content,
+        ):
+            yield content
         return
     if not path:  # as of a shell's variable that is not set
         raise DataError("expected the name of an input, found an empty one")
@@ -162,8 +179,18 @@ def open_bytes(path: str) -> Iterator[BinaryIO]:
         raise DataError(f"{path}: no such file") from None
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         raise DataError(f"{shown_path(path)}: cannot be opened: {reason(error)}") from None
-    with file, _unpacked(cast(BinaryIO, file), source_name(path)) as content:
+    with (
+        file,
+        watch(path, cast(BinaryIO, file)) as stream,
+        _unpacked(stream, source_name(path)) as content,
+    ):
         yield content
+
+
+@contextmanager
+def _unwatched(path: str, file: BinaryIO) -> Iterator[BinaryIO]:
+    """The file itself."""
+    yield file
 
 
 @contextmanager
@@ -251,6 +278,7 @@ def read_text(
     encoding: str,
     max_chars: int = MAX_LINE_CHARS,
     facts: ByteFacts | None = None,
+    digests: Digests | None = None,
 ) -> str:
     """The whole of a file, its line ends as they are; without a byte order mark.
 
@@ -259,12 +287,13 @@ def read_text(
         encoding: of its text.
         max_chars: a longer text is refused.
         facts: where what the bytes show is kept.
+        digests: which take note of what is read.
 
     Raises:
         DataError: the file cannot be read, or is longer than `max_chars`.
         FormatError: bytes that are not of this encoding.
     """
-    with open_bytes(path) as file:
+    with open_bytes(path, digests) as file:
         kept: list[str] = []
         size = 0
         for lines in read_lines(

@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import combinations
 
 from tagkit.config import Column, DataConfig
+from tagkit.corpus.expected_labels import refuse_unread_columns
 from tagkit.corpus.formats.columns.layout import NO_TAGS
 from tagkit.corpus.formats.options import silent
 from tagkit.corpus.formats.source import source_name
@@ -32,18 +33,22 @@ _ORDER = {"error": 0, "warning": 1, "note": 2}
 def check_files(
     paths: Sequence[str], data: DataConfig, note: Callable[[str], None] = silent
 ) -> CheckReport:
-    """Contents of the files of a corpus, and what looks wrong in them; nothing is raised.
+    """Contents of the files of a corpus, and what looks wrong in them, which is never raised.
 
     Args:
         paths: the training file first, then those of dev and test.
         data: how they are read.
         note: called with a sentence on what each file was recognised as and why.
+
+    Raises:
+        DataError: a column is named, and no file is in a format that has such columns.
     """
     reads: list[ReadFile] = []
     for path in paths:
         # Few tags may fit several schemes: as in training, that of train is preferred.
         scheme = reads[0].judged.scheme if reads and reads[0].judged else None
         reads.append(read_file(path, data, scheme))
+    refuse_unread_columns(data, paths[0], [read.format for read in reads if read.sentences])
     further = [_further_columns(read, data) for read in reads]
     for read in reads:
         if read.recognised and (read.sentences or read.errors):

@@ -82,12 +82,23 @@ def test_tokens_beside_spans_are_the_documents_tokens(tmp_path: Path) -> None:
         ('{"text": "x", "labels": ["a"]}', ("a",)),
         ('{"sentence": "x", "class": "a"}', ("a",)),
         ('{"text": "x", "labels": []}', ()),
+        # None of several classes, whatever else the record says of the text.
+        ('{"text": "x", "labels": [], "category": "news"}', ()),
+        ('{"text": "x", "label": null, "category": "news"}', ("news",)),
         ('["x", {"cats": {"a": 1.0, "b": 0, "c": true}}]', ("a", "c")),
         ('{"text": "x", "cats": {"a": 0.0}}', ()),
     ],
 )
 def test_classes_of_texts(tmp_path: Path, line: str, labels: tuple[str, ...]) -> None:
     assert record(tmp_path, line) == Document("x", labels=labels)
+
+
+def test_a_text_without_spans_may_have_a_class_under_another_key(tmp_path: Path) -> None:
+    line = '{"text": "x", "labels": [], "intent": "ask"}'  # doccano has spans under "labels"
+    path = tmp_path / "a.jsonl"
+    path.write_text(line, "utf-8")
+    assert read(path, read_jsonl, format="jsonl-spans") == [Document("x", (), labels=("ask",))]
+    assert read(path, read_jsonl, format="jsonl-texts") == [Document("x")]
 
 
 def test_what_prodigy_marks_as_refused_is_passed_over_aloud(tmp_path: Path) -> None:

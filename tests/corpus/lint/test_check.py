@@ -13,6 +13,7 @@ from tagkit.cli.lint_report import check_lines
 from tagkit.config import DataConfig
 from tagkit.corpus.lint.check import check_files
 from tagkit.corpus.lint.findings import CheckReport
+from tagkit.errors import DataError
 
 GOOD = "Ada B-PER\nMiller I-PER\nleft O\n\nBen B-PER\nsaw O\nRome B-LOC\n\n"
 
@@ -37,6 +38,17 @@ def test_a_good_file_has_facts_and_no_errors(tmp_path: Path) -> None:
     assert facts.lengths == {"min": 3, "50%": 3, "90%": 3, "99%": 3, "max": 3}
     assert report.errors == 0
     assert report.verdict == "1 note: fit to train on"
+
+
+def test_a_column_that_none_of_the_files_has_is_refused(tmp_path: Path) -> None:
+    columns, texts = tmp_path / "a.conll", tmp_path / "b.tsv"
+    columns.write_text(GOOD, encoding="utf-8")
+    texts.write_text("label\ttext\nx\ta b\n", encoding="utf-8")
+    data = DataConfig(tag_column=1)
+    with pytest.raises(DataError, match=r"b.tsv: .*: data.tag_column is for column files and Co"):
+        check_files([str(texts)], data)
+    # As in training, one of them is enough.
+    assert check_files([str(columns), str(texts)], data).files[0].labels == {"PER": 2, "LOC": 1}
 
 
 def counted(**counts: int) -> dict[str, int]:

@@ -1,0 +1,54 @@
+"""The folder of a model: its files, and where it is in the folder of a run."""
+
+from pathlib import Path
+
+from tagkit.errors import BundleError
+from tagkit.models.seed_folders import SEED_RUN
+from tagkit.storage import CURVE, LOCK, MANIFEST, set_aside
+from tagkit.wording import listed
+
+WEIGHTS, CONFIG, VOCABULARY, METADATA = (
+    "model.safetensors",
+    "config.toml",
+    "vocabulary.json",
+    "metadata.json",
+)
+_RUN_MODELS = ("best", "last")  # in the folder of a run; there is no best before the first score
+
+
+def find_bundle(path: Path) -> Path:
+    """The folder of the model: `path` itself, or, in a training run's folder, `best` or `last`.
+
+    Raises:
+        BundleError: there is no model.
+    """
+    try:
+        for folder in (path, *(path / name for name in _RUN_MODELS)):
+            # The metadata is written last, so a folder that has it is whole.
+            if (folder / METADATA).is_file():
+                return folder
+            # The old model, of a run that was stopped between the two renames that replace it.
+            if (set_aside(folder) / METADATA).is_file():
+                return set_aside(folder)
+            # Not the last model in place of a best one that has lost a file.
+            if (folder / METADATA).exists():
+                raise BundleError(f"{folder / METADATA}: expected a file, found something else")
+            if any((folder / name).exists() for name in (WEIGHTS, CONFIG, VOCABULARY)):
+                raise BundleError(f"{folder}: {METADATA} is missing; this is not a whole model")
+        if not path.exists():
+            raise BundleError(f"{path}: no such folder; `tagkit train` makes one")
+        runs = sorted(each.name for each in path.glob("*") if SEED_RUN.fullmatch(each.name))
+    except OSError as error:
+        raise BundleError(f"{path}: cannot be read: {error.strerror or error}") from None
+    if runs:  # a folder whose trainings have all ended has a table of them, and is no model folder
+        raise BundleError(
+            f"{path}: holds trainings with several seeds, which have not all ended; name one of "
+            f"them ({listed(runs, 5)})"
+        )
+    if (path / CURVE).exists():
+        raise BundleError(
+            f"{path}: holds a learning curve, whose models are not kept; `tagkit train` makes one"
+        )
+    if (path / LOCK).exists() or (path / MANIFEST).exists():
+        raise BundleError(f"{path}: holds a run that has saved no model yet; resume it, or wait")
+    raise BundleError(f"{path}: not a model folder: expected one that holds {METADATA}")
