@@ -105,8 +105,8 @@ def test_each_field_of_a_record_is_described() -> None:
             assert f"- `{field}`: " in api_page.sections(PAGE)[name], f"{name}.{field}"
 
 
-def test_each_attribute_of_a_predictor_is_described(workplace: Path) -> None:
-    predictor = tagkit.load(workplace / "models" / "travel", device="cpu")
+def test_each_attribute_of_a_predictor_is_described() -> None:
+    predictor = tagkit.load(ROOT / "tests" / "fixtures" / "0.1.0" / "tag-crf", device="cpu")
     described = re.findall(r"^- `(\w+)`: ", api_page.sections(PAGE)["Predictor"], re.M)
     assert sorted(described) == sorted(name for name in vars(predictor) if name[0] != "_")
 

@@ -161,6 +161,7 @@ def test_of_trials_that_score_the_same_the_first_that_ended_is_the_best(
     assert (tmp_path / "search" / "best" / "model.safetensors").read_text() == "3"
 
 
+@pytest.mark.slow  # a hundred draws of Optuna's
 def test_no_values_are_tried_twice_and_all_of_a_small_space_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
