@@ -79,17 +79,24 @@ def note_losses(
         note: called with a sentence on each kind of what is left out.
         single: whether the target writes one file, or one pair of files.
     """
-    loses_lines = read.name == CONLLU and target.holds != "text"
-    if loses_lines:
-        note(
-            "of CoNLL-U, words and tags are taken: other columns and comments are left out, "
-            "multiword tokens and empty nodes too"
-        )
+    # The id of a sentence is in a comment, and is named as any other value where it is left out.
+    lost = [*_lost_names(target, items, single=single)]
     marked = any(isinstance(item, Sentence) and (item.document or 0) > 0 for item in items)
+    if read.name == CONLLU and target.holds != "text":
+        kept = {
+            "text": target.holds != "tags",
+            "sent_id": "id" not in lost and any(map(_has_id, items)),
+            "newdoc": target.is_grid and marked,
+        }
+        named = listed([name for name, is_kept in kept.items() if is_kept])
+        other = f" (except {named})" if named else ""
+        note(
+            f"of CoNLL-U, words and tags are taken: other columns and comments{other} are left "
+            "out, multiword tokens and empty nodes too"
+        )
     if marked and not target.is_grid:
         note(f"{target.name} has no place for marks of documents: they are left out")
-    lost = [*_lost_names(target, items, single=single)]
-    if lost and not loses_lines:  # the only one of CoNLL-U is in a comment
+    if lost:
         note(f"{target.name} has no place for the values of {listed(lost)}: they are left out")
 
 

@@ -20,6 +20,8 @@ from syntok.tokenizer import Tokenizer
 _TOKENIZER = Tokenizer(emit_hyphen_or_underscore_sep=True, replace_not_contraction=False)
 
 _FIRST_MARK = "\u0300"  # no character before it is a combining mark
+# White space for `str.isspace`, and so for everything else here, but not for \s of syntok.
+_SEPARATOR = regex.compile("[\x1c-\x1f]")
 
 # Scripts without blanks between words: those of East Asia, and those whose line breaks need a
 # dictionary (class SA of UAX #14). Korean has blanks; Tibetan separates syllables with a dot.
@@ -80,8 +82,7 @@ def tokenize(text: str) -> list[list[Token]]:
 
     Every character that is no white space is in exactly one token.
     """
-    shadow = _without_marks(text)
-    return _placed(text, [_TOKENIZER.tokenize(shadow)])
+    return _placed(text, [_TOKENIZER.tokenize(_shadow_of(text))])
 
 
 def split_multilingual(text: str) -> list[list[Token]]:
@@ -93,7 +94,7 @@ def split_multilingual(text: str) -> list[list[Token]]:
     # Most texts have none of these scripts: they must not pay for them.
     if text.isascii() or not _WITHOUT_BLANKS.search(text):
         return tokenize(text)
-    return _placed(text, _stretches(text, _without_marks(text)))
+    return _placed(text, _stretches(text, _shadow_of(text)))
 
 
 class _Run(SyntokToken):  # type: ignore[misc]
@@ -109,7 +110,7 @@ def _stretches(text: str, shadow: str) -> Iterator[list[SyntokToken]]:
 
     Args:
         text: to be read.
-        shadow: the same without combining marks.
+        shadow: the same as syntok is to see it.
     """
     stretch: list[SyntokToken] = []
     end = -1  # after the sentence's end and what closes there; -1 before it
@@ -204,6 +205,11 @@ TOKENIZERS = {
     "syntok": tokenize,
     "blanks": split_at_blanks,
 }
+
+
+def _shadow_of(text: str) -> str:
+    """The text as syntok is to see it, offset by offset: its white space is that of `isspace`."""
+    return _without_marks(_SEPARATOR.sub(" ", text))
 
 
 def _without_marks(text: str) -> str:

@@ -46,6 +46,40 @@ def test_columns_that_are_left_out_are_named(tmp_path: Path, target: str, lost: 
     assert notes == ([LEFT_OUT.format(target, lost)] if lost else [])
 
 
+@pytest.mark.parametrize(
+    ("target", "kept", "lost"),
+    [
+        ("columns", " (except newdoc)", True), ("slash", "", True), ("parallel", "", True),
+        ("jsonl-tokens", " (except sent_id)", False),
+        ("jsonl-spans", " (except text, sent_id)", False), ("brat", " (except text)", True),
+        ("html", " (except text)", True), ("text", None, True), ("conllu", None, False),
+    ],
+)  # fmt: skip
+def test_of_conllu_the_comments_that_are_kept_and_the_ids_that_are_not_are_named(
+    tmp_path: Path, target: str, kept: str | None, lost: bool
+) -> None:
+    word = "1\tOslo\t_\tB-LOC" + "\t_" * 6
+    content = "".join(
+        f"# newdoc\n# sent_id = s{number}\n# text = Oslo\n{word}\n\n" for number in range(2)
+    )
+    notes = converted(tmp_path, content, target, "a.conllu")
+    said = [note for note in notes if note.startswith("of CoNLL-U")]
+    assert said == [
+        f"of CoNLL-U, words and tags are taken: other columns and comments{kept} are left out, "
+        "multiword tokens and empty nodes too"
+    ] * (kept is not None)
+    assert (LEFT_OUT.format(target, "id") in notes) == lost
+
+
+def test_without_ids_none_is_said_to_be_kept_or_left_out(tmp_path: Path) -> None:
+    line = "1\tOslo\t_" + "\t_" * 7
+    for target in ("columns", "jsonl-tokens"):
+        assert converted(tmp_path, f"{line}\n\n", target, "a.conllu")[0] == (
+            "of CoNLL-U, words and tags are taken: other columns and comments are left out, "
+            "multiword tokens and empty nodes too"
+        )
+
+
 @pytest.mark.parametrize("target", ["folder", "brat"])
 def test_ids_of_texts_are_the_names_of_files(tmp_path: Path, target: str) -> None:
     path = tmp_path / "a.jsonl"

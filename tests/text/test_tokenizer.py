@@ -1,5 +1,6 @@
 """Raw text -> tokens that know their place."""
 
+import sys
 import time
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from tagkit.text.tokenizer import TOKENIZERS, Token, split_multilingual, tokenize
 
+WHITE_SPACE = "".join(filter(str.isspace, map(chr, range(sys.maxunicode + 1))))
 # What tokenizers trip on: apostrophes, hyphens of all kinds, marks that combine, controls,
 # case mappings that change the length, lone surrogates, white space that is none in ASCII.
 odd = st.text(
@@ -41,12 +43,30 @@ def test_tokens_are_the_text_between_their_offsets_and_leave_out_only_white_spac
             for place in range(token.start, token.end):
                 covered[place] += 1
     for char, count in zip(text, covered, strict=True):
-        assert count == 1 or (count == 0 and char.isspace())
+        assert count == (0 if char.isspace() else 1)
 
 
-@given(st.text(alphabet=" \t\n\r\x0b\x0c\x85\xa0\u2003\u2028"))
+@given(st.text(alphabet=WHITE_SPACE))
 def test_a_blank_text_has_no_sentences(text: str) -> None:
     assert tokenize(text) == []
+
+
+@pytest.mark.parametrize("name", TOKENIZERS)
+@pytest.mark.parametrize("blank", WHITE_SPACE, ids=ascii)
+def test_white_space_of_every_kind_separates_tokens_and_is_in_none(name: str, blank: str) -> None:
+    for left, right in (
+        ("Oslo", "Rome"),
+        ("我", "你"),
+        ("né", "e\u0301"),
+        ("don", "'t"),
+        ("x", "-"),
+    ):
+        text = f"{blank}{left}{blank}{blank}{right}{blank}"
+        start = 3 + len(left)
+        tokens = [token for sentence in TOKENIZERS[name](text) for token in sentence]
+        assert tokens[0] == Token(left, 1, 1 + len(left))
+        assert "".join(token.text for token in tokens[1:]) == right
+        assert (tokens[1].start, tokens[-1].end) == (start, start + len(right))
 
 
 def words(text: str) -> list[list[str]]:

@@ -11,18 +11,21 @@ from tagkit.training.run_contents import contents_of, is_subrun
 from tagkit.training.seed_scores import SeedScores, write_summary
 
 TRAINING = Path(run_contents.__file__).parent
-MODELS = TRAINING.parent / "models"
+ELSEWHERE = {
+    "seed_folders": TRAINING.parent / "models",
+    "run_names": TRAINING.parent / "storage",
+}
 
 
 @pytest.mark.parametrize(
     ("name", "owner"),
     [("study.db", "trials"), ("best.toml", "trials"), ("trial-", "trials"),
      ("seeds.json", "seed_folders"), ("seed-", "seed_folders"), ("checkpoints", "run_files"),
-     ("learning-curve.json", "curve_files"), ("size-", "curve_files")],
+     ("learning-curve.json", "run_names"), ("size-", "curve_files")],
 )  # fmt: skip
 def test_only_the_module_that_writes_a_file_names_it(name: str, owner: str) -> None:
     for module in ("run_folder", "run_cleanup", "run_contents", "run_checkpoints", owner):
-        room = MODELS if module == "seed_folders" else TRAINING
+        room = ELSEWHERE.get(module, TRAINING)
         source = (room / f"{module}.py").read_text("utf-8")
         code = source.partition('"""\n\n')[2]  # the docstring may speak of it
         assert (f'"{name}' in code or f'f"{name}' in code) == (module == owner), module

@@ -30,6 +30,8 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+_BEGINNINGS = tuple(mark for mark, _ in _MARKS)
+_CONTROLS = bytes(range(0x20))  # tab and line ends as well
 LINE_REMEDY = "Divide it into shorter ones, or raise data.max_line_chars"
 # Python warns of an unknown escape such as \s, and says that a later version will raise.
 _WARNING = ("unicode-escape",)  # codecs that warn of bytes that they cannot decode
@@ -153,9 +155,7 @@ def read_lines(
             facts.see(piece)
         if not offset and not may_be_half and (wide := _without_mark(piece)):
             named = Setting("data.encoding", wide)
-            problem = (
-                f"holds a zero byte beside each character, as {wide.upper()} does. Name it with "
-            )
+            problem = f"holds zero bytes where {wide.upper()} has them. Name it with "
             raise FileError(source, 1, Message(problem, named))
         try:
             text = decode(piece, not piece)
@@ -209,13 +209,31 @@ def read_lines(
 
 
 def _without_mark(piece: bytes) -> str | None:
-    """Which UTF-16 the first bytes of a file look like; ASCII in it is valid UTF-8 as well."""
-    first, second = piece[:64:2], piece[1:64:2]
-    if len(piece) > 7 and all(first) and not any(second):
-        return "utf-16-le"
-    if len(piece) > 7 and all(second) and not any(first):
-        return "utf-16-be"
-    return None
+    """Which UTF-16 the first bytes of a file look like; much of it is valid UTF-8 as well."""
+    if len(piece) < 8 or b"\0" not in piece or piece.startswith(_BEGINNINGS):
+        return None
+    # Beside each character of most scripts stands a byte that is a control character in UTF-8, of
+    # which text has few. Of other scripts, such as Han, there are bytes that are no UTF-8.
+    controls = len(piece) - len(piece.translate(None, _CONTROLS))
+    if 3 * controls < len(piece) and _decoded(piece, "utf-8") is not None:
+        return None
+    blanks = sum(map(piece.count, (b" ", b"\n", b"\r")))
+    found: dict[str, int] = {}
+    for encoding in ("utf-16-le", "utf-16-be"):
+        text = _decoded(piece, encoding)
+        # In the wrong byte order, and in other files with zero bytes, a blank is no character.
+        if text and "\0" not in text and 2 * sum(map(text.count, " \n\r")) >= blanks:
+            found[encoding] = sum(map(str.isascii, text))
+    best = max(found, key=found.__getitem__, default=None)
+    return best if best and found[best] else None
+
+
+def _decoded(piece: bytes, encoding: str) -> str | None:
+    """The text of bytes, which may end inside a character; None where they are of another one."""
+    try:
+        return codecs.getincrementaldecoder(encoding)().decode(piece)
+    except UnicodeDecodeError:
+        return None
 
 
 def _not_in(encoding: str) -> str:

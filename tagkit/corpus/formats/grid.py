@@ -5,7 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby, islice
 
-from tagkit.corpus.formats.columns.layout import BLANK, is_conllu_id, is_docstart, split_line
+from tagkit.corpus.formats.columns.layout import (
+    BLANK,
+    is_conllu_id,
+    is_docstart,
+    split_line,
+)
+from tagkit.corpus.formats.prose import are_tagged, are_words
 from tagkit.text.scheme_detection import count_steps, judge
 from tagkit.text.schemes import DISPLAY, OUTSIDE, is_span_tag
 from tagkit.wording import plural
@@ -28,6 +34,8 @@ class Grid:
         has_texts: whether more than half of the lines have a column of several words.
         scheme: of the tags of spans in one of the columns; empty where there are none.
         tag: index of that column; 0 where there is none.
+        is_certain: whether it is no raw text: there are tabs, a -DOCSTART-, a column of tags, or
+            groups of single words.
     """
 
     width: int
@@ -40,6 +48,7 @@ class Grid:
     has_texts: bool
     scheme: str
     tag: int
+    is_certain: bool
 
     @property
     def has_tags(self) -> bool:
@@ -90,7 +99,9 @@ def grid_of(lines: Sequence[str]) -> Grid | None:
     Lines with # and with -DOCSTART- are not looked at.
     """
     # The first look is the cheap one: a call for each line would take longer than all splitting.
+    given = len(lines)
     lines = [line for line in lines if line[:1] != "-" or not is_docstart(line)]
+    is_marked = len(lines) < given
     filled = [bool(line.strip(BLANK)) for line in lines]
     full = [line for line, is_filled in zip(lines, filled, strict=True) if is_filled]
     counted = [line for line in full if line[0] != "#"]
@@ -124,7 +135,16 @@ def grid_of(lines: Sequence[str]) -> Grid | None:
         has_texts=2 * texts > len(rows),
         scheme=scheme,
         tag=tag,
+        is_certain=tabs or is_marked or _are_tokens(rows, width, groups),
     )
+
+
+def _are_tokens(rows: Sequence[Sequence[str]], width: int, groups: Sequence[int]) -> bool:
+    """Whether rows of cells without blanks are words or, with several columns, have tags."""
+    rows = [row for row in rows if len(row) == width]
+    if width > 1:
+        return are_tagged(rows)
+    return len(groups) > 1 and max(groups) > 1 and are_words([cell for (cell,) in rows])
 
 
 def _scheme(rows: Sequence[Sequence[str]], groups: Sequence[int], width: int) -> tuple[str, int]:

@@ -19,6 +19,7 @@ from tagkit.corpus.formats.options import Item, Reading
 from tagkit.corpus.formats.parallel import WORDS
 from tagkit.corpus.formats.source import STDIN, Source, unpacked_name
 from tagkit.corpus.formats.table import FORMATS, Format, by_ending, by_name
+from tagkit.corpus.formats.text_columns import LABEL_NAMES, TEXT_NAMES, plain_name
 from tagkit.errors import DataError
 from tagkit.storage import PACKED
 from tagkit.wording import Message, Setting
@@ -191,12 +192,19 @@ def _by_content(
     # A cell of a table may begin with a brace: there the first line has to be a whole record.
     if looks_like_jsonl(lines) and (expected not in _TABLES or is_record(lines)):
         is_object = next(line for line in lines if line.strip()).lstrip().startswith("{")
-        why = "every line is a JSON object" if is_object else "its records are JSON, in brackets"
+        why = (
+            "its lines begin as JSON objects do"
+            if is_object
+            else "its records are JSON, in brackets"
+        )
         return Recognised(kind_of_lines(lines), why)
     # Before any table: CoNLL-U is one too, of ten columns.
     if looks_like_conllu(lines):
         return Recognised("conllu", "the 10 columns of CoNLL-U, separated by tabs")
     grid = grid_of(lines)
+    # Lines of as many words, some with a blank line between them, may be texts as well.
+    if raw and expected != "columns" and grid is not None and not grid.is_certain:
+        grid = None
     # Tags of spans, such as B-PER, are the surest sign there is: prose never has a column of them.
     # Texts in cells without two lines in a row are rows of a table that mention such a tag.
     if grid is not None and grid.has_tags and not (grid.has_texts and not grid.has_groups):
@@ -206,7 +214,10 @@ def _by_content(
         return Recognised("csv", "rows of as many columns, separated by commas")
     if expected == "tsv" and grid is not None and grid.tabs and grid.is_regular:
         return _tsv_or_columns(grid, source)
-    if expected == "columns" and grid is not None and grid.is_corpus and not grid.has_texts:
+    # Texts of one word, or of a script without blanks, have the shape of tokens.
+    has_names = grid is not None and _has_names(grid, lines)
+    is_named = expected == "columns" and not has_names
+    if is_named and grid is not None and grid.is_corpus and not grid.has_texts:
         return Recognised("columns", str(grid))
     for format in FORMATS.values():
         if (look := format.look) is None:
@@ -220,14 +231,23 @@ def _by_content(
         return None
     if texts and not grid.tabs:  # lines of a word each, or of two
         return None
-    if grid.tabs and grid.has_texts and not raw:
-        return Recognised("tsv", f"{grid.shape}, one of them texts of several words")
-    if grid.has_texts and grid.tabs:
-        return None
+    if grid.tabs and (grid.has_texts or has_names):
+        texts_in = "one of them texts of several words"
+        why = "a header with the names of a text and a label" if has_names else texts_in
+        is_table = not raw or expected in _TABLES
+        return Recognised("tsv", f"{grid.shape}, {why}") if is_table else None
     # Guessing would be wrong half of the time, and nobody would notice.
     if grid.tabs and not grid.has_blank_lines and grid.lines > _LONGEST_SENTENCE and not raw:
         raise _ambiguous(source, f"{grid.shape}, single words in all of them, no blank line")
     return Recognised("columns", str(grid))
+
+
+def _has_names(grid: Grid, lines: Sequence[str]) -> bool:
+    """Whether the first line names a text and a label, and all others are rows below it."""
+    if not grid.tabs or not grid.is_regular or (grid.has_inner_blank_lines and grid.has_groups):
+        return False
+    names = {plain_name(cell) for cell in lines[0].removesuffix("\r").split("\t")}
+    return bool(names & {*TEXT_NAMES} and names & {*LABEL_NAMES})
 
 
 def _tsv_or_columns(grid: Grid, source: str) -> Recognised:

@@ -30,7 +30,7 @@ from tagkit.storage import BYTE_ORDER_MARK, make_folder, open_output
 from tagkit.storage.places import refuse_input, require_place
 from tagkit.text.records import Sentence
 from tagkit.text.scheme_detection import Judgement, count_steps, judge, steps_of
-from tagkit.text.schemes import convert, has_spans, join_tag, split_tag, to_spans
+from tagkit.text.schemes import convert, has_spans, is_span_tag, join_tag, split_tag, to_spans
 from tagkit.wording import Message, Setting, shown_name
 
 # A spelling must be so many times as frequent as its variant to replace it: at 4 to 1 it is hardly
@@ -211,6 +211,10 @@ class _Repair:
                     if one != other:
                         message = f"{column.said}{shown_name(one)} is now {shown_name(other)}"
                         self._say(kind, message, block.first_line + row)
+            # I-per behind I-PER: another span of the label that was meant would begin with B.
+            for at in _joined(old, new):
+                message = f"{column.said}joined a span to the one before it, now of the same label"
+                self._say("joined-spans", message, block.first_line + block.rows[at])
             if new != old:
                 changed.append(ColumnValues(column.index, column.key, new))
         if not changed:
@@ -320,6 +324,14 @@ def _far_more_frequent(counts: Counter[str]) -> dict[str, str]:
         for one, other in variants(counts, plain=True)
         if counts[one] >= _SURE * counts[other]
     }
+
+
+def _joined(old: Sequence[str], new: Sequence[str]) -> list[int]:
+    """Where a span began that is part of the one before it once the labels are spelt alike."""
+    # A tag of no scheme began none.
+    old = [one if is_span_tag(one) else other for one, other in zip(old, new, strict=True)]
+    begun, begins = ({span.start for span in to_spans(tags)} for tags in (old, new))
+    return sorted(begun - begins)
 
 
 def _mended(tags: Sequence[str], judged: Judgement) -> tuple[str, ...]:

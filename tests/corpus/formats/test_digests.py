@@ -46,7 +46,11 @@ def classes(folder: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("content", [COLUMNS, b"\xef\xbb\xbf" + COLUMNS, gzip.compress(COLUMNS)])
+@pytest.mark.parametrize(
+    "content",
+    [COLUMNS, b"\xef\xbb\xbf" + COLUMNS, gzip.compress(COLUMNS)],
+    ids=["plain", "with a mark", "packed"],
+)
 def test_that_of_a_file_is_that_of_its_bytes(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "a.conll"
     path.write_bytes(content)

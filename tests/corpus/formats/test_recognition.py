@@ -73,6 +73,17 @@ SLASH = rows("The/DT dog/NN barks/VBZ", "It/PRP sleeps/VBZ", times=10)
 TREC = rows("NUM:dist How far is it ?", "HUM:ind Who was it ?", times=10)
 PROSE = rows("In 1990 there were 12 of them.", "By 2001, 3,400 more had come; 5 left.",
              "1 2 3", "He paid 4.50 for it.")  # fmt: skip
+ZH_TABLE = rows("label\ttext", "pos\t日本語が好き", "neg\t中国很大", "neg\t好")
+MECAB = rows(
+    "東京\t名詞-固有名詞-地域",
+    "です\t助動詞",
+    "",
+    "北京\t名詞-固有名詞-地域",
+    "へ\t助詞-格助詞",
+    "",
+    times=3,
+)
+BRACES = rows("{\tO", "Oslo\tB-LOC", "}\tO", "", "Rome\tB-LOC", "is\tO", "", times=3)
 BROKEN = POS + rows("only one column here", "") + POS
 
 SHAPES: dict[str, tuple[str, str, tuple[str, ...]]] = {
@@ -98,6 +109,19 @@ SHAPES: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "slash tags": ("slash", SLASH, (*ENDINGS, ".conllu")),
     "TREC": ("trec", TREC, (*ENDINGS, ".conllu")),
     "prose with numbers": ("text", PROSE, (".txt", ".data", "")),
+    "Chinese texts below a header": ("tsv", ZH_TABLE, ENDINGS),
+    "Japanese words and their parts of speech": ("columns", MECAB, ENDINGS),
+    "columns below a header": ("columns", "text\ttag\n" + POS, ENDINGS),
+    "columns that begin with a brace": ("columns", BRACES, ENDINGS),
+    "slash tags that begin with a brace": (
+        "slash", rows("{/SYM Oslo/NNP }/SYM", "Rome/NNP is/VBZ", times=5), ENDINGS,
+    ),
+    "prose that begins with a brace": (
+        "text", rows("{Name} flies from Oslo to Rome.", "{Name} is there."), (".txt", ".data", ""),
+    ),
+    "LaTeX": (
+        "text", rows(r"{\bf Oslo} is far.", "{", "And so is Rome.", "}"), (".txt", ".data", ""),
+    ),
     "tweets with tabs": ("text", rows("so\tgood", "I like\tall of\tit", "@you yes"), (".txt", "")),
 }  # fmt: skip
 
@@ -310,6 +334,7 @@ def test_where_each_line_is_a_text_short_lines_are_no_columns(tmp_path: Path) ->
         assert why(tmp_path, content, texts=True) == (
             "text", "nothing in its lines looks like labels",
         )  # fmt: skip
+    for content in (words, TOKENS):
         assert why(tmp_path, content, texts=False)[0] == "columns"
     # A name that says so, tags of spans and tabs make columns of them all the same.
     assert (
@@ -327,7 +352,92 @@ def test_it_is_said_what_lines_look_like_where_raw_text_is_expected(tmp_path: Pa
         ("slash", rows("Paris/NNP is/VBZ nice/JJ", "London/NNP is/VBZ big/JJ")),
         ("trec", rows("DESC:manner How did it go ?", "NUM:date When was it ?")),
         ("tsv", TEXT_LABEL),
+        ("tsv", ZH_TABLE),
     ):
         assert why(tmp_path, content, texts=True) == (
             "text", f"raw text is expected, though its lines look like {kind}",
         )  # fmt: skip
+
+
+RAW_TEXTS = {
+    "Chinese, with a blank line at the end": rows("我要去北京。你呢？", "他是谁。好的", ""),
+    "Chinese, with a blank line between": rows("我要去北京", "他是谁", "", "好的", "你呢"),
+    "Thai": rows("ฉันอยากไปกรุงเทพฯ", "เขาเป็นใคร", "", "ไปกรุงเทพฯเมื่อไร", "ดีครับ"),
+    "one word, with a blank line at the end": rows("Oslo", "Rome", ""),
+    "one word with its punctuation": rows("Hello!", "Yes.", "", "Thanks!", "No."),
+    "names of two words": rows("New York", "Los Angeles", "", "San Diego", "San Jose"),
+    "names with the form of tags": rows("Take I-95", "Fly B-52", "See U-2"),
+    "one name with the form of a tag": rows("Take I-95"),
+    "Korean": rows("서울 부산", "대구 인천", "", "광주 대전", "울산 부산"),
+    "short requests": rows("lights on", "lights off", "", "fan on", "fan off", "", times=20),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("content", RAW_TEXTS.values(), ids=RAW_TEXTS)
+def test_short_texts_to_be_predicted_are_no_columns(tmp_path: Path, content: str) -> None:
+    for name in ("a", "a.txt"):
+        assert found_as(written(tmp_path, name, content), raw=True) == "text"
+    assert found_as(written(tmp_path, "a.conll", content), raw=True) == "columns"
+    assert why(tmp_path, content, texts=False)[1] in (
+        "raw text is expected, though its lines look like columns",
+        "nothing in its lines looks like labels",
+    )
+
+
+COLUMNS = {
+    "words": TOKENS,
+    "Chinese words": rows("我", "要", "去", "北京", "。", "", "他", "是", "谁", "？", "", times=3),
+    "Thai words": rows("ฉัน", "อยาก", "ไป", "กรุงเทพฯ", "", "เขา", "เป็น", "ใคร", ""),
+    "words and documents": rows("-DOCSTART-", "", "Ada", "runs", ""),
+    "IOBES": IOBES,
+    "spans, one sentence": rows("Oslo B-LOC", "is O"),
+    "chunks, one sentence": rows("EU NNP B-NP", "says VB B-VP", "the DT B-NP", "plan NN I-NP"),
+    "parts of speech": POS.replace("\t", " "),
+    "predictions": rows("Oslo B-LOC 0.9876", "is O 0.9999", ""),
+    "CoNLL-U with blanks": rows(
+        "1 Ada _ X _ _ 2 _ _ _", "2 runs _ Y _ _ 0 _ _ _", "3 home _ X _ _ 2 _ _ _", "", times=2
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("content", COLUMNS.values(), ids=COLUMNS)
+def test_columns_to_be_predicted_are_recognised_without_tabs_too(
+    tmp_path: Path, content: str
+) -> None:
+    for name in ("a", "a.txt", "a.conll"):
+        assert found_as(written(tmp_path, name, content), raw=True) == "columns"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        '{"text": "a", "label": }\n',
+        "{'text': 'a', 'label': 'x'}\n",
+        '{"text": "a", "label": "x"\n{"text": "b", "label": "x"}\n',
+        '{text: "a"}\n{"text": "b", "label": "x"}\n',
+        '{\n  "text": "a",\n  "label": "x"\n}\n',
+    ],
+)
+def test_json_lines_whose_first_line_is_broken_are_reported_as_such(
+    tmp_path: Path, content: str
+) -> None:
+    path = written(tmp_path, "a.txt", content)
+    assert found_as(path) == found_as(path, raw=True) == "jsonl-texts"
+    with pytest.raises(DataError, match=r"a\.txt:1: "):
+        read_split(str(path), DataConfig(), KINDS["classify"], None)
+
+
+@pytest.mark.parametrize("records", [[("{", "O"), ("Oslo", "B-LOC")], [('{"', "O"), ("a", "B-X")]])
+@pytest.mark.parametrize("target", ["columns", "slash"])
+def test_a_corpus_whose_first_word_is_a_brace_is_read_as_it_was_written(
+    tmp_path: Path, target: str, records: list[tuple[str, str]]
+) -> None:
+    words, tags = zip(*records, strict=True)
+    line = json.dumps({"tokens": words, "tags": tags})
+    path = written(tmp_path, "a.jsonl", f"{line}\n" * 3)
+    conversion = convert_corpus(
+        str(path), DataConfig(), lambda read: target_format("x.txt", target, read), None,
+        single=True, note=lambda _: None,
+    )  # fmt: skip
+    back = written(tmp_path, "b.txt", "".join(piece.text for piece in conversion.pieces))
+    assert found_as(back) == target

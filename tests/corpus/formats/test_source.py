@@ -110,16 +110,32 @@ def test_long_files_come_in_several_pieces_and_whole() -> None:
 
 
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
-@pytest.mark.parametrize("text", ["a O\n", "EU B-ORG\nrejects O\n" * 9])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a O\n", "abcdefgh", "EU B-ORG\nrejects O\n" * 9, "Łódź leży w Polsce.\n",
+        "Рейс из Осло в Рим.\n", "Москва\tB-LOC\r\nгород\tO\r\n\r\n" * 9,
+        "رحلة من أوسلو إلى روما\n", "ओस्लो से रोम की उड़ान\n",
+        "เที่ยวบินจากออสโลไปโรม\n", "Πτήση από το Όσλο\n", "我要去北京。\n一二三\n" * 3,
+        "서울에서 부산까지\n", "ⴰⵎⴰⵣⵉⵖ 😀 ⴰ\n",
+    ],
+)  # fmt: skip
 def test_utf_16_without_a_mark_is_told_by_its_zero_bytes(encoding: str, text: str) -> None:
-    problem = f"holds a zero byte beside each character, as {encoding.upper()} does. Name it with "
+    problem = f"holds zero bytes where {encoding.upper()} has them. Name it with "
     with pytest.raises(FormatError) as caught:
         lines_of(text.encode(encoding))
     assert str(caught.value) == f"file:1: {problem}data.encoding={encoding}"
     assert lines_of(text.encode(encoding), encoding) == expected_lines(text)
 
 
-@pytest.mark.parametrize("data", [b"\0" * 64, b"a\0b\0c d\n", "a O\n".encode("utf-32-le")])
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\0" * 64, b"a\0b\0c d\n", "a O\n".encode("utf-32-le"), b"abcdef\n\0", b"one\0two\0",
+        "Рейс\0 из Осло\0\n".encode(), b"ab \0" * 40, b"\t1\t2\t\0\t3\n" * 9,
+        "我要\0去\n".encode() * 9,
+    ],
+)  # fmt: skip
 def test_other_zero_bytes_are_characters(data: bytes) -> None:
     assert lines_of(data) == expected_lines(data.decode())
 

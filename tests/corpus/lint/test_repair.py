@@ -68,6 +68,39 @@ def test_repairs_are_done_and_told(
     assert [line.replace(str(tmp_path / "a.conll"), "F") for line in told] == repairs
 
 
+JOINED = "  joined a span to the one before it, now of the same label: line "
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right", "told"),
+    [
+        # IOB1 writes B where a second span of one label follows, so this I continues the first.
+        ("I-PER I-per", "I-PER I-PER", ["  I-per is now I-PER: line 2", f"{JOINED}2"]),
+        ("I-PER B-per", "I-PER B-PER", ["  B-per is now B-PER: line 2"]),
+        ("B-PER I-per O", "B-PER I-PER O", ["  I-per is now I-PER: line 2", f"{JOINED}2"]),
+        ("B-per I-PER I-per", "B-PER I-PER I-PER",
+         ["  B-per is now B-PER: line 1", f"{JOINED}2, 3", "  I-per is now I-PER: line 3"]),
+        ("B-PER B-per", "B-PER B-PER", ["  B-per is now B-PER: line 2"]),
+        ("B-PER E-per", "B-PER E-PER", ["  E-per is now E-PER: line 2", f"{JOINED}2"]),
+        ("B_PER I-PER", "B-PER I-PER", ["  B_PER is now B-PER: line 1"]),
+    ],
+)  # fmt: skip
+def test_spans_that_a_spelling_joins_are_told_and_those_that_begin_with_b_stay_two(
+    tmp_path: Path, wrong: str, right: str, told: list[str]
+) -> None:
+    first = wrong.split()[0][0]
+    single = "S" if "E-" in wrong else first
+    fine = f"Bob\t{single}-PER\nx\tO\n\n" * 12
+    before, after = (
+        "".join(f"w\t{tag}\n" for tag in tags.split()) + "\n" for tags in (wrong, right)
+    )
+    text, said, done = repaired(tmp_path, before + fine)
+    assert text == after + fine
+    assert sorted(line.replace("lines ", "line ") for line in said) == sorted(told)
+    kinds = {repair.kind for repair in done.repairs}
+    assert ("joined-spans" in kinds) == any(line.startswith(JOINED) for line in told)
+
+
 def test_other_columns_comments_and_keys_stay(tmp_path: Path) -> None:
     lines = [
         "# text = EU's",
@@ -231,7 +264,7 @@ def test_the_command_reports_before_it_refuses_to_repair(tmp_path: Path) -> None
     assert ended.returncode == 1
     assert "verdict: 1 note: fit to train on" in ended.stdout
     assert ended.stderr == (
-        "a.jsonl: read as jsonl-tokens: every line is a JSON object (--input-format chooses "
+        "a.jsonl: read as jsonl-tokens: its lines begin as JSON objects do (--input-format chooses "
         "another format)\n"
         "error: a.jsonl: only column files can be repaired, and this is jsonl-tokens; `tagkit "
         "convert` makes one of it\n"
