@@ -64,6 +64,16 @@ def curve_lines(curve: LearningCurve, folder: Path) -> Iterator[str]:
         beside = f"  {deviation:>9.2f}  {len(scores):>5}" if several else ""
         yield f"{size:>10,}  {mean:>{max(8, len(curve.measure) + 4)}.2f}{beside}"
     yield ""
+    if not curve.finds_no_error:
+        yield from _forecasts(curve)
+    for remark in curve.remarks():
+        yield from _wrapped(Message("warning: ", remark))
+    yield ""
+    yield f"saved {folder / PICTURE}"
+
+
+def _forecasts(curve: LearningCurve) -> Iterator[str]:
+    units = plural_of(curve.unit)
     law = curve.law
     yield (
         f"error = {100 * law.asymptote:.1f} + {100 * law.factor:,.0f} / {units} ** "
@@ -79,10 +89,6 @@ def curve_lines(curve: LearningCurve, folder: Path) -> Iterator[str]:
         f"The interval holds {100 * LEVEL:.0f} % of trainings on more {units} of this kind. What "
         "texts of another kind would bring, or a model for these, it does not know."
     )
-    for remark in curve.remarks():
-        yield from _wrapped(Message("warning: ", remark))
-    yield ""
-    yield f"saved {folder / PICTURE}"
 
 
 def _wrapped(text: str) -> Iterator[str]:

@@ -11,6 +11,7 @@ from tagkit.config import Column, DataConfig
 from tagkit.corpus.answers import Answer
 from tagkit.corpus.expected_labels import other_column
 from tagkit.corpus.formats.options import Item, silent
+from tagkit.corpus.formats.table import FORMATS
 from tagkit.errors import DataError, shorten
 from tagkit.evaluation.characters import (
     characters_of_both,
@@ -165,11 +166,15 @@ def _compare(
 
 
 def _refuse_joined(gold: Labelled, predicted: Labelled) -> None:
-    """Refuse predictions that have several classes of a text in one cell.
+    """Refuse predictions of CSV or TSV that have several classes of a text in one cell.
 
     Raises:
         DataError: they have; scored, they would be classes of their own.
     """
+    format = FORMATS.get(predicted.format)
+    is_table = format is not None and format.has_named_columns
+    if not is_table or all(len(item.labels) == 1 for item in gold.items):
+        return
     known = {label for item in gold.items for label in item.labels}
     for item in predicted.items:
         for label in {*item.labels} - known:

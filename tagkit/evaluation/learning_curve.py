@@ -123,6 +123,11 @@ class LearningCurve(Record):
     unit: str = "sentence"
 
     @property
+    def finds_no_error(self) -> bool:
+        """Whether every score is 1, of which no law and no forecast follows."""
+        return all(point.score == 1 for point in self.points)
+
+    @property
     def gain(self) -> float:
         """What the first forecast promises over the law's score of the largest size, 0 to 1."""
         largest = self.points[-1].sentences
@@ -147,12 +152,12 @@ class LearningCurve(Record):
     def remarks(self) -> tuple[str, ...]:
         """What is to be kept in mind, each a sentence for people; none of a good, rising curve."""
         found: list[str] = []
-        *smaller, last = self.mean_scores().values()
-        if last == max(smaller) == min(smaller) == 1:
+        if self.finds_no_error:
             return (
                 "dev finds no error at any size, so that it cannot show what more data would "
                 "bring: a larger or harder dev corpus may",
             )
+        *smaller, last = self.mean_scores().values()
         more_seeds = Message("more seeds (", Setting("train.seeds", "1,2,3"), ") would tell")
         if last < max(smaller):
             found.append(

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from program import SMALL, Program
 
+from tagkit.cli.curve_progress import curve_lines
 from tagkit.cli.learning_curve import parse_sizes
 from tagkit.config import Config
 from tagkit.errors import ConfigError
@@ -88,6 +89,15 @@ def test_several_seeds_have_a_mean_a_deviation_and_warnings_name_the_flag(
     assert "warning: a smaller part of the corpus scores more than all that was" in "\n".join(lines)
     assert "more seeds (--seeds 1,2,3) would tell" in " ".join(lines)
     assert all(len(line) <= 80 for line in lines)
+
+
+def test_of_a_dev_without_errors_no_forecast_is_shown(tmp_path: Path) -> None:
+    lines = [*curve_lines(fit("F1", [Point(size, 1, 1.0) for size in (10, 20, 40)]), tmp_path)]
+    assert [line.split() for line in lines[1:4]] == [
+        [size, "100.00"] for size in ("10", "20", "40")
+    ]
+    assert lines[5].startswith("warning: dev finds no error at any size")
+    assert not any("interval" in line or "error =" in line for line in lines)
 
 
 def test_without_sizes_the_library_chooses_them(

@@ -293,6 +293,11 @@ def test_several_classes_in_one_cell_are_no_class_of_their_own(tmp_path: Path, e
         f"{predicted}: has several classes of a text in one cell ('a,b'), which cannot be told "
         "from one class; write the predictions as jsonl-texts"
     )
+    # JSON Lines cannot be misread, and of texts with one class each none is joined.
+    joined = write(tmp_path, "j.jsonl", lines[0].replace('"a", "b"', '"a,b"') + "\n" + lines[1])
+    assert compare(gold, joined).accuracy == 0.5
+    single = write(tmp_path, "s.jsonl", lines[0].replace('"a", "b"', '"a"') + "\n" + lines[1])
+    assert compare(single, predicted).accuracy == 0.5
     # A class may have a comma in its name.
     named = write(tmp_path, "named.jsonl", lines[0].replace('"a", "b"', '"a,b"') + "\n" + lines[1])
     assert compare(named, predicted).accuracy == 1

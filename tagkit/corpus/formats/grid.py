@@ -142,9 +142,10 @@ def grid_of(lines: Sequence[str]) -> Grid | None:
 def _are_tokens(rows: Sequence[Sequence[str]], width: int, groups: Sequence[int]) -> bool:
     """Whether rows of cells without blanks are words or, with several columns, have tags."""
     rows = [row for row in rows if len(row) == width]
+    in_groups = len(groups) > 1 and max(groups) > 1
     if width > 1:
-        return are_tagged(rows)
-    return len(groups) > 1 and max(groups) > 1 and are_words([cell for (cell,) in rows])
+        return are_tagged(rows, in_groups=in_groups)
+    return in_groups and are_words([cell for (cell,) in rows])
 
 
 def _scheme(rows: Sequence[Sequence[str]], groups: Sequence[int], width: int) -> tuple[str, int]:

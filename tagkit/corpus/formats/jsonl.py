@@ -171,8 +171,7 @@ def _sentence(record: dict[str, Any], number: int, reading: Reading) -> Sentence
     labels = _labels(record, "jsonl-tokens", needed=False)
     found = first_of(record, TAGS)
     # Tags of several columns, as a model of these writes them: one of them has to be named.
-    wanted = reading.data.tag_column
-    column = str(wanted) if isinstance(wanted, int | str) and columns_of_tokens(record) else None
+    column = reading.column if columns_of_tokens(record) else None
     found = tags_of_tokens(record, column) if found is None else found
     tags: tuple[str, ...] | None = None
     # Tokens of one class need no tags.

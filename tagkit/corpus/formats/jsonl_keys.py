@@ -58,7 +58,10 @@ def kind_of(record: Mapping[str, Any]) -> str:
 
 
 def looks_like_jsonl(lines: Sequence[str]) -> bool:
-    """Whether the first line that is not blank is a record, or half of the first begin objects."""
+    """Whether the first line that is not blank is a record, or looks like a broken one.
+
+    Then most of the first lines begin as objects do, or one of them is a record.
+    """
     first = [*islice((line.strip() for line in lines if line.strip()), _FIRST)]
     if is_record(lines):
         return True
@@ -68,7 +71,7 @@ def looks_like_jsonl(lines: Sequence[str]) -> bool:
     if first[0] == "{":  # an object on several lines, which is reported when it is read
         return len(first) > 1 and _begins_object("".join(first[:2]))
     # The first record may be broken, which is reported too; a text or a token may be a brace.
-    return 2 * sum(map(_begins_object, first)) >= len(first)
+    return 2 * sum(map(_begins_object, first)) > len(first) or any(map(_is_record, first))
 
 
 def _begins_object(line: str) -> bool:
@@ -78,10 +81,14 @@ def _begins_object(line: str) -> bool:
 
 def is_record(lines: Sequence[str]) -> bool:
     """Whether the first line that is not blank is a record of one of the three formats."""
+    return _is_record(next((text for text in texts_of(lines) if text.strip()), ""))
+
+
+def _is_record(text: str) -> bool:
     try:
-        record = as_record(json.loads(next(text for text in texts_of(lines) if text.strip())))
+        record = as_record(json.loads(text))
         return record is not None and bool(kind_of(record))
-    except (ValueError, RecursionError, StopIteration):
+    except (ValueError, RecursionError):
         return False
 
 

@@ -43,6 +43,8 @@ class Reading:
             leaves it.
         require_keys: whether a key of a tag column, such as NER of MISC, must be there for some
             token: gold labels of which there is none are a misspelt key.
+        column: name of the tag column that is wanted of tokens that have tags of several, in JSON
+            Lines; None for the first one.
         whole: whether a document is one sequence of tokens, however many sentences it has.
         digests: which take note of all that is read, of further files too.
         note: called with a sentence on what the records cannot hold.
@@ -60,6 +62,7 @@ class Reading:
     with_probabilities: bool = False
     blank_labels: bool = False
     require_keys: bool = False
+    column: str | None = None
     whole: bool = False
     digests: Digests | None = None
     note: Callable[[str], None] = silent

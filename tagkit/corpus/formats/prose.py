@@ -41,27 +41,37 @@ def looks_like_prose(lines: Sequence[str]) -> bool:
     return len(last) >= _ENOUGH_LINES and 2 * len(set(last)) > len(last) and 2 * lower > len(last)
 
 
-def is_text(cell: str) -> bool:
-    """Whether a line without blanks is more than a word."""
-    if cell[-1:] in _ENDS and any(map(str.isalnum, cell)):
-        return True
+def is_ended(cell: str) -> bool:
+    """Whether a line without blanks ends with punctuation behind a word, as "Yes." and "Mr." do."""
+    return cell[-1:] in _ENDS and any(map(str.isalnum, cell))
+
+
+def is_long(cell: str) -> bool:
+    """Whether a line of a script without blanks is more than a word."""
     if cell.isascii():
         return False
     return bool(_BETWEEN.search(cell)) or any(len(one.findall(cell)) > n for one, n in _LONG)
 
 
 def are_words(cells: Sequence[str]) -> bool:
-    """Whether nine of ten of these lines, without blanks, are words and not texts."""
-    return 10 * sum(map(is_text, cells)) <= len(cells)
+    """Whether lines without blanks are words, but for a few, and not texts."""
+    # Of a few tokens, abbreviations and initials may be a good part.
+    return 10 * sum(map(is_long, cells)) <= len(cells) >= 3 * sum(map(is_ended, cells))
 
 
-def are_tagged(rows: Sequence[Sequence[str]]) -> bool:
+def are_tagged(rows: Sequence[Sequence[str]], *, in_groups: bool) -> bool:
     """Whether lines of as many words are those of a column file, and not short texts.
 
     Tags repeat each other more than the words do. In doubt there are none.
+
+    Args:
+        rows: the lines as words.
+        in_groups: whether they are in groups with blank lines between them, as sentences are.
     """
     columns = list(zip(*rows, strict=True))
     varied = max(len({*column}) for column in columns)  # as words are, after a number or before
+    if in_groups and _repeat_half(columns[0], columns[-1]):
+        return True
     return _repeat_often(columns[0], columns[-1]) or any(
         _are_labels(column, varied) for column in columns[1:]
     )
@@ -92,6 +102,12 @@ def _repeat(labels: Sequence[str], varied: int) -> bool:
     """Whether at most two of three labels are different, and fewer than words are."""
     kinds = len({*labels})
     return 3 * kinds <= 2 * len(labels) and kinds < varied
+
+
+def _repeat_half(words: Sequence[str], tags: Sequence[str]) -> bool:
+    """Whether of tags, of any letters, at most every second one is new, and of words more are."""
+    kinds, of_words = len({*tags}), len({*words})
+    return 1 < kinds < of_words and 2 * kinds <= len(tags)
 
 
 def _repeat_often(words: Sequence[str], tags: Sequence[str]) -> bool:

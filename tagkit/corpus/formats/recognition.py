@@ -214,11 +214,10 @@ def _by_content(
         return Recognised("csv", "rows of as many columns, separated by commas")
     if expected == "tsv" and grid is not None and grid.tabs and grid.is_regular:
         return _tsv_or_columns(grid, source)
+    if expected == "columns" and grid is not None and grid.is_corpus and not grid.has_texts:
+        return Recognised("columns", str(grid))
     # Texts of one word, or of a script without blanks, have the shape of tokens.
     has_names = grid is not None and _has_names(grid, lines)
-    is_named = expected == "columns" and not has_names
-    if is_named and grid is not None and grid.is_corpus and not grid.has_texts:
-        return Recognised("columns", str(grid))
     for format in FORMATS.values():
         if (look := format.look) is None:
             continue

@@ -48,7 +48,9 @@ def check_files(
         # Few tags may fit several schemes: as in training, that of train is preferred.
         scheme = reads[0].judged.scheme if reads and reads[0].judged else None
         reads.append(read_file(path, data, scheme))
-    refuse_unread_columns(data, paths[0], [read.format for read in reads if read.sentences])
+    if whole := [read for read in reads if read.sentences and not read.refusal]:
+        formats = [read.format for read in whole]
+        refuse_unread_columns(data, source_name(whole[0].path), formats)
     further = [_further_columns(read, data) for read in reads]
     for read in reads:
         if read.recognised and (read.sentences or read.errors):

@@ -93,6 +93,20 @@ def test_classes_of_texts(tmp_path: Path, line: str, labels: tuple[str, ...]) ->
     assert record(tmp_path, line) == Document("x", labels=labels)
 
 
+def test_of_tags_of_several_columns_the_first_are_read_unless_one_is_named(tmp_path: Path) -> None:
+    tags = '"tag": "A", "probability": 0.5, "tags": {"X": "A", "Y": "B"}'
+    path = tmp_path / "a.jsonl"
+    path.write_text(f'{{"tokens": [{{"text": "a", {tags}}}]}}', "utf-8")
+    source = Source(str(path), "utf-8")
+    # What a column file would be read by, as a model has it.
+    (first,) = read_jsonl(source, Reading(DataConfig(tag_column=3)))
+    assert first == Sentence(("a",), ("A",))
+    (named,) = read_jsonl(Source(str(path), "utf-8"), Reading(DataConfig(), column="Y"))
+    assert named == Sentence(("a",), ("B",))
+    with pytest.raises(FormatError, match=r"tokens: expected tags of 'Z', found X, Y"):
+        list(read_jsonl(Source(str(path), "utf-8"), Reading(DataConfig(), column="Z")))
+
+
 def test_a_text_without_spans_may_have_a_class_under_another_key(tmp_path: Path) -> None:
     line = '{"text": "x", "labels": [], "intent": "ask"}'  # doccano has spans under "labels"
     path = tmp_path / "a.jsonl"

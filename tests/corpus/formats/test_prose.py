@@ -2,7 +2,7 @@
 
 import pytest
 
-from tagkit.corpus.formats.prose import are_tagged, are_words, is_text, looks_like_prose
+from tagkit.corpus.formats.prose import are_tagged, are_words, is_ended, is_long, looks_like_prose
 
 PROSE = {
     "sentences": ["the cat sat .", "", "is it here ?"],
@@ -54,12 +54,21 @@ UNTAGGED = {
 
 @pytest.mark.parametrize("lines", TAGGED.values(), ids=TAGGED)
 def test_tags_repeat_each_other_and_words_do_not(lines: list[str]) -> None:
-    assert are_tagged([line.split() for line in lines])
+    assert are_tagged([line.split() for line in lines], in_groups=False)
 
 
 @pytest.mark.parametrize("lines", UNTAGGED.values(), ids=UNTAGGED)
 def test_the_last_words_of_short_texts_are_no_tags(lines: list[str]) -> None:
-    assert not are_tagged([line.split() for line in lines])
+    assert not are_tagged([line.split() for line in lines], in_groups=False)
+
+
+def test_of_lines_in_groups_fewer_are_enough_for_tags_of_any_letters() -> None:
+    lines = "das det|Auto noun|ist verb|neu adj|das det|Haus noun|ist verb|alt adj".split("|")
+    rows = [line.split() for line in lines]
+    assert are_tagged(rows, in_groups=True)
+    assert not are_tagged(rows, in_groups=False)
+    for name in ("names", "a name that comes again", "Korean", "a word in capitals"):
+        assert not are_tagged([line.split() for line in UNTAGGED[name]], in_groups=True), name
 
 
 @pytest.mark.parametrize(
@@ -68,7 +77,7 @@ def test_the_last_words_of_short_texts_are_no_tags(lines: list[str]) -> None:
      "สวัสดีครับคุณสบายดีไหม", "नमस्ते।"],
 )  # fmt: skip
 def test_punctuation_and_many_letters_of_a_script_without_blanks_make_a_text(cell: str) -> None:
-    assert is_text(cell)
+    assert is_ended(cell) or is_long(cell)
 
 
 @pytest.mark.parametrize(
@@ -87,9 +96,12 @@ def test_punctuation_and_many_letters_of_a_script_without_blanks_make_a_text(cel
     ],
 )
 def test_a_word_and_punctuation_by_itself_are_no_text(cell: str) -> None:
-    assert not is_text(cell)
+    assert not is_ended(cell)
+    assert not is_long(cell)
 
 
-def test_one_word_in_ten_may_look_like_a_text() -> None:
-    assert are_words([*"abcdefghi", "Mr."])
-    assert not are_words([*"abcdefgh", "Mr.", "Yes."])
+def test_a_few_words_may_look_like_texts() -> None:
+    assert are_words(["U.N.", "official", "left", "John", "came"])
+    assert not are_words(["U.N.", "official", "left.", "John", "came"])
+    assert are_words([*"abcdefghi", "我要去北京"])
+    assert not are_words([*"abcdefgh", "我要去北京"])

@@ -109,7 +109,7 @@ SHAPES: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "slash tags": ("slash", SLASH, (*ENDINGS, ".conllu")),
     "TREC": ("trec", TREC, (*ENDINGS, ".conllu")),
     "prose with numbers": ("text", PROSE, (".txt", ".data", "")),
-    "Chinese texts below a header": ("tsv", ZH_TABLE, ENDINGS),
+    "Chinese texts below a header": ("tsv", ZH_TABLE, (".txt", ".data", "")),
     "Japanese words and their parts of speech": ("columns", MECAB, ENDINGS),
     "columns below a header": ("columns", "text\ttag\n" + POS, ENDINGS),
     "columns that begin with a brace": ("columns", BRACES, ENDINGS),

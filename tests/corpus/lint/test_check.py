@@ -47,6 +47,10 @@ def test_a_column_that_none_of_the_files_has_is_refused(tmp_path: Path) -> None:
     data = DataConfig(tag_column=1)
     with pytest.raises(DataError, match=r"b.tsv: .*: data.tag_column is for column files and Co"):
         check_files([str(texts)], data)
+    broken = tmp_path / "c.tsv"
+    broken.write_bytes(b"\xff\xfe\xfa")
+    report = check_files([str(broken), str(columns)], data)  # has an error of its own
+    assert report.errors
     # As in training, one of them is enough.
     assert check_files([str(columns), str(texts)], data).files[0].labels == {"PER": 2, "LOC": 1}
 
