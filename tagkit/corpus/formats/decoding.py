@@ -32,6 +32,9 @@ _MARKS = (
 )
 _BEGINNINGS = tuple(mark for mark, _ in _MARKS)
 _CONTROLS = bytes(range(0x20))  # tab and line ends as well
+# Blanks, and marks of the writing direction and of joins, which count as not printable.
+_INVISIBLE = dict.fromkeys(map(ord, "\t\n\r\xa0\xad\u200b\u200c\u200d\u200e\u200f\u2028\u3000"))
+_ENOUGH = 20  # bytes: in fewer of them zeros are at the places of UTF-16's by chance
 LINE_REMEDY = "Divide it into shorter ones, or raise data.max_line_chars"
 # Python warns of an unknown escape such as \s, and says that a later version will raise.
 _WARNING = ("unicode-escape",)  # codecs that warn of bytes that they cannot decode
@@ -210,19 +213,24 @@ def read_lines(
 
 def _without_mark(piece: bytes) -> str | None:
     """Which UTF-16 the first bytes of a file look like; much of it is valid UTF-8 as well."""
-    if len(piece) < 8 or b"\0" not in piece or piece.startswith(_BEGINNINGS):
+    first, second = piece[:64:2], piece[1:64:2]
+    for zeros, others, encoding in ((second, first, "utf-16-le"), (first, second, "utf-16-be")):
+        if len(piece) > 7 and all(others) and not any(zeros):  # ASCII, and Latin-1
+            return encoding
+    if len(piece) < _ENOUGH or b"\0" not in piece or piece.startswith(_BEGINNINGS):
         return None
     # Beside each character of most scripts stands a byte that is a control character in UTF-8, of
     # which text has few. Of other scripts, such as Han, there are bytes that are no UTF-8.
     controls = len(piece) - len(piece.translate(None, _CONTROLS))
-    if 3 * controls < len(piece) and _decoded(piece, "utf-8") is not None:
+    if 2 * controls < len(piece) - 1 and _decoded(piece, "utf-8") is not None:
         return None
     blanks = sum(map(piece.count, (b" ", b"\n", b"\r")))
     found: dict[str, int] = {}
     for encoding in ("utf-16-le", "utf-16-be"):
         text = _decoded(piece, encoding)
         # In the wrong byte order, and in other files with zero bytes, a blank is no character.
-        if text and "\0" not in text and 2 * sum(map(text.count, " \n\r")) >= blanks:
+        ends = sum(map(text.count, " \n\r")) if text else 0
+        if text and text.translate(_INVISIBLE).isprintable() and 2 * ends >= blanks:
             found[encoding] = sum(map(str.isascii, text))
     best = max(found, key=found.__getitem__, default=None)
     return best if best and found[best] else None
