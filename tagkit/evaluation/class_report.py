@@ -143,7 +143,10 @@ def scores_by_label(report: Report) -> dict[str, Mapping[str, Score]]:
 
 
 def counts_spans(report: Report) -> bool:
-    """Whether a report on tags counts spans, and not the labels of tokens alone."""
+    """Whether a report on tags counts spans, and not the labels of tokens alone.
+
+    Of a report of another kind, such as that of a task with its own, this is not known: True.
+    """
     match report:
         case ColumnsReport():
             return any(column.kind == Kind.SPANS for column in report.columns)
@@ -151,7 +154,7 @@ def counts_spans(report: Report) -> bool:
             return report.comparison.kind is Kind.SPANS
         case JointReport():
             return counts_spans(report.tags)
-    return False
+    return True
 
 
 def make_class_report(

@@ -43,6 +43,9 @@ def both_files(
     _refuse_columns(sources, formats, data, pred_column, columns)
     if pred_column is None and columns:
         pred_column = _like_gold(sources[1].name, columns, formats[0], data)
+    if columns:
+        compared = f"of the tags of {listed(columns)} those of {pred_column} are compared"
+        note(f"{sources[1].name}: {compared}")
     if pred_column is None and formats[1].name == CONLLU:
         # That of the gold tags where it has a name, which columns without names cannot mean.
         pred_column = data.tag_column if isinstance(data.tag_column, str) else None

@@ -184,7 +184,7 @@ class LabelledFile:
             blank_labels=self.predicted,
             # Predictions in which nothing was found have no such key.
             require_keys=not self.predicted,
-            # Set for files with tags of several columns alone.
+            # JSON Lines alone are read by it, and only with tags of several columns.
             column=None if data.first_tag_column is None else str(data.first_tag_column),
             with_probabilities=self.with_probabilities,
             with_extra=self.with_probabilities,  # where those of classes are

@@ -238,6 +238,8 @@ def test_each_column_of_predictions_in_json_is_compared_by_its_name(folder: Path
         extra = ["--calibration"] if name != "MISC.NER" else []
         compared = run("eval", *both, "--tag-column", name, *extra, "--json")
         found[name] = json.loads(compared.stdout)
+        said = f"of the tags of UPOS, FEATS, LEMMA, MISC.NER those of {name} are compared"
+        assert said in " ".join(compared.stderr.split())
         assert found[name]["accuracy"] == pytest.approx(report[name]["accuracy"])
     assert json.loads(run("eval", *both, "--json").stdout)["accuracy"] == found["UPOS"]["accuracy"]
     # The probabilities are those of the column too.

@@ -5,12 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby, islice
 
-from tagkit.corpus.formats.columns.layout import (
-    BLANK,
-    is_conllu_id,
-    is_docstart,
-    split_line,
-)
+from tagkit.corpus.formats.columns.layout import BLANK, is_conllu_id, is_docstart, split_line
 from tagkit.corpus.formats.prose import are_tagged, are_words
 from tagkit.text.scheme_detection import count_steps, judge
 from tagkit.text.schemes import DISPLAY, OUTSIDE, is_span_tag

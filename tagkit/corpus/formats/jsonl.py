@@ -170,7 +170,7 @@ def _sentence(record: dict[str, Any], number: int, reading: Reading) -> Sentence
     words = _strings(first_of(record, TOKENS), "tokens")
     labels = _labels(record, "jsonl-tokens", needed=False)
     found = first_of(record, TAGS)
-    # Tags of several columns, as a model of these writes them: one of them has to be named.
+    # Of tags of several columns, as a model of these writes them, the one that is wanted.
     column = reading.column if columns_of_tokens(record) else None
     found = tags_of_tokens(record, column) if found is None else found
     tags: tuple[str, ...] | None = None
