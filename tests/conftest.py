@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 # One thread is enough for small models; on busy cores several wait for each other for minutes.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Tests start hundreds of processes: each would compile all modules again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # The same examples in every run: a red build is one that somebody has made red.
 # tests/e2e/test_laws.py runs the slow profile.

@@ -73,6 +73,7 @@ def test_a_pickled_predictor_leaves_its_word_cache_behind_and_answers_the_same(
     assert cache.rows(["w7", "w8"]).tolist() == [7, 8]
 
 
+@pytest.mark.slow
 def test_several_threads_get_the_answers_of_one(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -188,7 +188,7 @@ def test_a_head_knows_the_step_of_the_run_whatever_its_batches(
             ["encoder.locked_dropout=0.2", "encoder.word_dropout=0.1", "train.average_decay=0"],
             ["embeddings.min_count=2", "embeddings.char_dropout=0.1", "train.warmup_steps=10"],
         ],
-        always=3,
+        always=1,
     ),
     ids=lambda overrides: " ".join(overrides),
 )
