@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tagkit.cli.terminal import DEFAULT_WIDTH
-from tagkit.evaluation.class_report import ClassReport, JointReport
+from tagkit.evaluation.class_report import ClassReport, label_reports
 from tagkit.evaluation.report import Report, StoredHeadline, stored_headlines
 from tagkit.evaluation.report_text import MAX_LABELS, label_cell
 from tagkit.text.units import UNIT_NAMES
@@ -30,8 +30,9 @@ def confusion_lines(report: Report, width: int = DEFAULT_WIDTH) -> Iterator[str]
         report: of any task.
         width: cells of the longest line.
     """
-    classes = report.classes if isinstance(report, JointReport) else report
-    if not isinstance(classes, ClassReport) or not classes.confused():
+    parts = label_reports(report).values()
+    classes = next((each for each in parts if isinstance(each, ClassReport)), None)
+    if classes is None or not classes.confused():
         return
     predicted = {label for row in classes.confusion.values() for label in row}
     labels = sorted(predicted | classes.confusion.keys())

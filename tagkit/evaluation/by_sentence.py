@@ -10,7 +10,8 @@ import numpy as np
 
 from tagkit.errors import DataError
 from tagkit.evaluation.aligned import Aligned, align
-from tagkit.evaluation.class_report import ClassReport, JointReport
+from tagkit.evaluation.class_report import ClassReport, label_reports
+from tagkit.evaluation.column_report import ColumnsReport
 from tagkit.evaluation.language_report import LanguageReport
 from tagkit.evaluation.metrics import Comparison, Kind
 from tagkit.evaluation.report import Report
@@ -36,13 +37,10 @@ def parts_of(report: Report) -> dict[str, TagReport | ClassReport]:
     Raises:
         DataError: it is on several tag columns, on a text, or of a kind of its own.
     """
-    match report:
-        case LanguageReport():
-            raise DataError(NO_ANALYSES)
-        case TagReport() | ClassReport():
-            return {"": report}
-        case JointReport():
-            return {"tags": report.tags, "classes": report.classes}
+    if isinstance(report, LanguageReport):
+        raise DataError(NO_ANALYSES)
+    if not isinstance(report, ColumnsReport) and (found := label_reports(report)):
+        return found
     raise DataError("this model predicts several columns: expected one tag column, or classes")
 
 

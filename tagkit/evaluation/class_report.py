@@ -128,6 +128,23 @@ class JointReport:
         }
 
 
+def label_reports(report: Report) -> dict[str, TagReport | ClassReport]:
+    """The reports on one kind of labels each that a report consists of.
+
+    Under "" the report itself, "tags" and "classes" of one on both, and by their names the tag
+    columns of one on several whose values are tags; nothing of a report on anything else.
+    """
+    match report:
+        case TagReport() | ClassReport():
+            return {"": report}
+        case JointReport():
+            return {"tags": report.tags, "classes": report.classes}
+        case ColumnsReport():
+            columns = {column.name: column.tags for column in report.columns}
+            return {name: tags for name, tags in columns.items() if tags is not None}
+    return {}
+
+
 def scores_by_label(report: Report) -> dict[str, Mapping[str, Score]]:
     """Scores of each label: "types" of tags, "classes" of texts, or by the name of a tag column."""
     match report:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from tagkit.corpus.splits import Corpus
 from tagkit.errors import DataError, shorten
-from tagkit.evaluation.class_report import ClassReport, JointReport
+from tagkit.evaluation.class_report import label_reports
 from tagkit.evaluation.metrics import (
     CLASS_PREFIX,
     Comparison,
@@ -20,7 +20,6 @@ from tagkit.evaluation.metrics import (
     metrics_of,
 )
 from tagkit.evaluation.report import Report
-from tagkit.evaluation.tag_report import TagReport
 from tagkit.wording import Message, Setting, clipped, listed
 
 AUTO, LOSS = "auto", "loss"
@@ -205,8 +204,5 @@ def _label_f1(label: str, *, of_classes: bool) -> Callable[[Report], float]:
 
 def _comparison(report: Report, *, of_classes: bool) -> Comparison:
     """The comparison of tags or of classes that a report was made of."""
-    part = report
-    if isinstance(report, JointReport):
-        part = report.classes if of_classes else report.tags
-    assert isinstance(part, TagReport | ClassReport)
-    return part.comparison
+    comparisons = [each.comparison for each in label_reports(report).values()]
+    return next(each for each in comparisons if each.kind.of_texts == of_classes)

@@ -9,8 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from tagkit.errors import DataError
-from tagkit.evaluation.class_report import ClassReport, JointReport
-from tagkit.evaluation.column_report import ColumnsReport
+from tagkit.evaluation.class_report import ClassReport, label_reports
 from tagkit.evaluation.metrics import Kind
 from tagkit.evaluation.report import Report
 from tagkit.evaluation.scores import Counts, Labels, Score, ScoreTable
@@ -90,13 +89,12 @@ def verify_report(report: Report, name: str) -> Verification:
     Raises:
         DataError: the report is of classes alone or of plain labels.
     """
-    # Of both, the classes are left out, and `lines` says so.
-    tags = report.tags if isinstance(report, JointReport) else report
-    if isinstance(report, ColumnsReport):  # the first column of spans, if there is one
-        spans = [column.tags for column in report.columns if column.kind == Kind.SPANS]
-        tags = next((each for each in spans if each is not None), report)
-    if not isinstance(tags, TagReport) or tags.comparison.kind is not Kind.SPANS:
-        found = "classes of texts" if isinstance(tags, ClassReport) else "plain labels"
+    # Of several columns the first one of spans; classes beside tags are left out, and `lines` says
+    # so.
+    kinds = {each.comparison.kind: each for each in reversed(label_reports(report).values())}
+    tags = kinds.get(Kind.SPANS)
+    if not isinstance(tags, TagReport):
+        found = "classes of texts" if isinstance(report, ClassReport) else "plain labels"
         raise DataError(
             f"{name}: expected tags of spans, found {found}: seqeval verifies scores of spans only"
         )
@@ -115,7 +113,7 @@ def verify_report(report: Report, name: str) -> Verification:
     return Verification(
         disagreements=(*found_in, *_compare_accuracy(tags)),
         respelled=tuple(sorted(tag for tag in _tags(gold, predicted) if _is_odd(tag, scheme))),
-        classes_left_out=isinstance(report, JointReport),
+        classes_left_out=any(kind.of_texts for kind in kinds),
     )
 
 

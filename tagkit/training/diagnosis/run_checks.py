@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tagkit.evaluation.class_report import ClassReport, JointReport
+from tagkit.evaluation.class_report import ClassReport, label_reports
 from tagkit.evaluation.column_report import ColumnsReport
 from tagkit.evaluation.criterion import LOSS, rank, score_text
 from tagkit.evaluation.metrics import Kind
@@ -60,15 +60,6 @@ def diagnose_run(outcome: Outcome) -> tuple[Finding, ...]:
     return tuple(finding for check in RUN_CHECKS for finding in check.findings(outcome))
 
 
-def _parts(report: Report) -> list[TagReport | ClassReport]:
-    """Reports of one kind of labels each; none of a report that is not of tags or classes."""
-    if isinstance(report, JointReport):
-        return [report.tags, report.classes]
-    if isinstance(report, ColumnsReport):
-        return [column.tags for column in report.columns if column.tags is not None]
-    return [report] if isinstance(report, TagReport | ClassReport) else []
-
-
 def _single_answer(report: TagReport | ClassReport) -> str | None:
     """The label of all predictions, "" for none; None where they differ, or gold has it alone."""
     gold, predicted = report.comparison.gold, report.comparison.predicted
@@ -87,7 +78,7 @@ _TRAIN_LONGER: tuple[str | Setting, ...] = (
 
 
 def _one_answer(outcome: Outcome) -> Iterator[Statement]:
-    for report in _parts(outcome.dev):
+    for report in label_reports(outcome.dev).values():
         answer = _single_answer(report)
         if answer is None:
             continue
@@ -108,7 +99,7 @@ def _one_answer(outcome: Outcome) -> Iterator[Statement]:
 
 
 def _nothing_right(outcome: Outcome) -> Iterator[Statement]:
-    for report in _parts(outcome.dev):
+    for report in label_reports(outcome.dev).values():
         scored = report.micro.support >= _FEW and _single_answer(report) is None
         if scored and report.micro.f1 < _NOTHING:
             yield (
@@ -123,7 +114,7 @@ def _nothing_right(outcome: Outcome) -> Iterator[Statement]:
 def _small_dev(outcome: Outcome) -> Iterator[Statement]:
     if outcome.metric == LOSS or any(epoch.score for epoch in outcome.epochs):
         return
-    for report in _parts(outcome.dev):
+    for report in label_reports(outcome.dev).values():
         # With more `_nothing_right` says so, with none a check of the corpus.
         if 0 < report.micro.support < _FEW:
             found = plural(report.micro.support, "label")
@@ -138,7 +129,7 @@ def _small_dev(outcome: Outcome) -> Iterator[Statement]:
 def _hardly_found(outcome: Outcome) -> Iterator[Statement]:
     if isinstance(outcome.dev, ColumnsReport):  # labels of several columns cannot be weighted
         return
-    for report in _parts(outcome.dev):
+    for report in label_reports(outcome.dev).values():
         if _single_answer(report) is not None:  # `_one_answer` says so
             continue
         if report.micro.f1 < _FAIR:
