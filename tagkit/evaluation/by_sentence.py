@@ -19,6 +19,7 @@ from tagkit.evaluation.significance import SentenceCounts
 from tagkit.evaluation.spans import well_formed_spans
 from tagkit.evaluation.tag_report import STRICT, TagReport, name_of_bare
 from tagkit.text.schemes import DISPLAY, Stretch, stretches
+from tagkit.wording import Message, Setting
 
 # Of each sentence or text: spans, labels with the place of their token, or classes, as tuples whose
 # last part is the label.
@@ -39,9 +40,14 @@ def parts_of(report: Report) -> dict[str, TagReport | ClassReport]:
     """
     if isinstance(report, LanguageReport):
         raise DataError(NO_ANALYSES)
-    if not isinstance(report, ColumnsReport) and (found := label_reports(report)):
+    if isinstance(report, ColumnsReport):
+        raise DataError(
+            Message("this model predicts several tag columns: analyses, comparisons and pages are "
+                    "of one, which ", Setting("data.tag_column"), " names")
+        )  # fmt: skip
+    if found := label_reports(report):
         return found
-    raise DataError("this model predicts several columns: expected one tag column, or classes")
+    raise DataError("this model predicts neither tags nor classes, which these analyses are of")
 
 
 def aligned_sentences(report: TagReport) -> list[Aligned]:

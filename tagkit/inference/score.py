@@ -20,6 +20,7 @@ from tagkit.evaluation.class_report import JointReport, with_judged
 from tagkit.evaluation.compare import refuse_options_of_tags
 from tagkit.evaluation.report import Report
 from tagkit.evaluation.tag_report import TagReport, with_sentences
+from tagkit.inference.one_column import OneColumn, all_columns, one_column
 from tagkit.inference.predictor import Predictor
 from tagkit.models.language_network import LanguageModel
 from tagkit.models.language_scoring import language_report
@@ -120,12 +121,13 @@ def score_model(
         # Without this an option for tags would be accepted and have no effect.
         what = "this model classifies texts" if predictor.task.annotates else _LANGUAGE_MODEL
         refuse_options_of_tags(what, data, strict)
-    split = gold_split(predictor, path, data)
+    column = one_column(predictor, data)
+    split = gold_split(predictor, path, all_columns(data) if column else data)
     if cache is not None:
         model, vocabulary = predictor.model, predictor.vocabulary
         context = ModelContext(model, vocabulary, predictor.config, checked=True)
         return language_report(context, split, cache)
-    return _report(predictor, split, strict, batch_size, note, confidence=confidence)
+    return _report(predictor, split, strict, batch_size, note, column, confidence=confidence)
 
 
 def gold_split(predictor: Predictor, path: str, data: DataConfig) -> Split:
@@ -179,9 +181,10 @@ def score_records(
     # Spans of a text without classes are those of its sentences, as in a file.
     items = as_items(records, split=needs.tags)
     expected = predictor.config.data.scheme
-    split = split_of_records(items, _as_trained(predictor, data), needs, expected, "gold")
-    split = _checked(predictor, split)
-    return _report(predictor, split, strict, batch_size, note, confidence=confidence)
+    column = one_column(predictor, data)
+    read_as = _as_trained(predictor, all_columns(data) if column else data)
+    split = _checked(predictor, split_of_records(items, read_as, needs, expected, "gold"))
+    return _report(predictor, split, strict, batch_size, note, column, confidence=confidence)
 
 
 def _report(
@@ -190,6 +193,7 @@ def _report(
     strict: bool,
     batch_size: int,
     note: Callable[[str], None],
+    column: OneColumn | None,
     *,
     confidence: bool,
 ) -> Report:
@@ -198,10 +202,13 @@ def _report(
     if not predictor.task.annotates:
         return predictor.score(split)
     found = predictor.annotate(split.sentences, batch_size=batch_size, confidence=confidence)
-    report = _with_words(predictor.report(split, found, strict=strict), split)
-    if confidence:
-        report = with_judged(report, predictor.judged(split, found, strict=strict))
-    return report
+    report = predictor.report(split, found, strict=strict)
+    judged = predictor.judged(split, found, strict=strict) if confidence else None
+    if column is not None:
+        report = column.of_report(report, split, found)
+        judged = None if judged is None else column.of_judged(judged)
+    report = _with_words(report, split)
+    return report if judged is None else with_judged(report, judged)
 
 
 def check_cache(predictor: Predictor, cache: CacheOptions) -> None:

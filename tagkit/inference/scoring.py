@@ -123,9 +123,13 @@ class Scoring:
         file = path_text(path, "train")
         if predictor is None:
             return read_training(file, self.data, self.note)
+        from tagkit.inference.one_column import all_columns, one_column
         from tagkit.inference.score import gold_split
 
-        return gold_split(predictor, file, self.data)
+        column = one_column(predictor, self.data)
+        if column is None:
+            return gold_split(predictor, file, self.data)
+        return column.of_split(gold_split(predictor, file, all_columns(self.data)))
 
     def _report_of_model(
         self, gold: str | Path | Records, predictor: "Predictor", confidence: bool

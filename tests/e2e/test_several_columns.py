@@ -107,10 +107,14 @@ def test_eval_scores_each_column_and_a_column_is_compared_by_itself(folder: Path
     assert [*report["columns"]] == COLUMNS.split(",")
     assert report["kind"] == "columns"
     assert "unknown words" in run("eval", folder / "model", file).stdout
-    refused = run("eval", folder / "model", file, "--tag-column", "UPOS", ok=False)
+    one = run("eval", folder / "model", file, "--tag-column", "UPOS", "--interval", "--json")
+    alone = json.loads(one.stdout)
+    assert alone["accuracy"] == report["columns"]["UPOS"]["accuracy"]
+    assert alone["interval"]["score"] == alone["accuracy"]
+    refused = run("eval", folder / "model", file, "--tag-column", "XPOS", ok=False)
     assert str(refused.exception) == (
-        "data.tag_column: expected a list of 4 columns, as the model predicts UPOS, FEATS, LEMMA "
-        "and MISC.NER in this order; found UPOS"
+        "data.tag_column: expected one of the columns that the model predicts (UPOS, FEATS, LEMMA, "
+        "MISC.NER), or as many as it predicts; found XPOS"
     )
     # Each head would be scored on the labels of another one.
     others = ",".join(reversed(COLUMNS.split(",")))

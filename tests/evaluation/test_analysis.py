@@ -170,7 +170,7 @@ def test_several_columns_have_a_calibration_each_and_nothing_else() -> None:
     assert found["calibration"]["UPOS"]["brier"] == pytest.approx((0.01 + 0.09) / 2)
     assert found["calibration"]["LEMMA"]["brier"] == pytest.approx((0.04 + 0.36) / 2)
     assert "calibration" not in report.to_dict()
-    with pytest.raises(DataError, match=r"^this model predicts several columns: expected one tag"):
+    with pytest.raises(DataError, match=r"^this model predicts several tag columns: "):
         analyse(report, ["errors", "calibration"])
     with pytest.raises(DataError, match=r"^there are no probabilities to look at: "):
         analyse(ColumnsReport((tags,)), ["calibration"])

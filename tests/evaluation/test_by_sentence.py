@@ -38,5 +38,5 @@ def test_a_text_with_one_class_is_right_or_wrong_and_one_with_several_counts_eac
 
 
 def test_a_report_on_several_columns_has_no_single_headline_to_analyse() -> None:
-    with pytest.raises(DataError, match=r"^this model predicts several columns: expected one tag"):
+    with pytest.raises(DataError, match=r"^this model predicts several tag columns: "):
         parts_of(ColumnsReport(()))

@@ -212,10 +212,11 @@ def test_a_list_is_for_the_task_tag_without_weights_of_labels(tmp_path: Path) ->
         assert problem in str(caught.value)
 
 
-def test_a_model_is_scored_on_as_many_columns_as_it_predicts(trained: Trained) -> None:
+def test_a_model_is_scored_on_as_many_columns_as_it_predicts_or_on_one(trained: Trained) -> None:
     file = trained.predictor.config.data.test_file
-    for given in ("data.tag_column=UPOS", 'data.tag_column=["UPOS"]'):
-        with pytest.raises(DataError, match=r"data\.tag_column: expected a list of"):
+    for given, expected in (("XPOS", "one of the columns"), ('["UPOS"]', "a list of 4")):
+        given = f"data.tag_column={given}"
+        with pytest.raises(DataError, match=rf"data\.tag_column: expected {expected}"):
             score_model(
                 load(trained.folder), file, load_config(overrides=[given]).data, False, 32, print
             )
