@@ -6,13 +6,14 @@ import io
 import os
 import sys
 from contextlib import suppress
-from typing import TextIO
+from typing import TextIO, TypeVar
 
 import typer
 
 from tagkit.cli.terminal import for_terminal
 
 _ESCAPE = "tagkit.escape"
+Stream = TypeVar("Stream")
 
 
 class _Closed(io.RawIOBase):
@@ -59,10 +60,25 @@ def prepare_streams() -> None:
     # A tag or a word may have characters that the terminal's encoding lacks: they are escaped,
     # so that no output is lost.
     codecs.register_error(_ESCAPE, _escaped)
+    sys.stdout, sys.stderr = _whole(sys.stdout), _whole(sys.stderr)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors=_ESCAPE)
     if isinstance(sys.stderr, io.TextIOWrapper):
         sys.stderr.reconfigure(errors="backslashreplace")
+
+
+def _whole(stream: Stream) -> Stream | io.TextIOWrapper:
+    """The stream, such that all that is written arrives, or is refused with an error.
+
+    With PYTHONUNBUFFERED a stream has no buffer, and what the system does not take at once, as of a
+    disk that becomes full, is lost without a word.
+    """
+    if not isinstance(stream, io.TextIOWrapper) or not isinstance(stream.buffer, io.RawIOBase):
+        return stream
+    encoding, errors = stream.encoding, stream.errors
+    buffer = io.BufferedWriter(stream.detach())
+    # At once after each call, as it was asked for.
+    return io.TextIOWrapper(buffer, encoding, errors, write_through=True, line_buffering=True)
 
 
 def say(text: str) -> None:

@@ -1,11 +1,14 @@
 """Standard output that cannot be written, or that nobody reads."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from marks import mostly_slow
+
+resource = pytest.importorskip("resource")  # of Unix
 
 PROBLEMS = {"/dev/full": "No space left on device", "&-": "it is closed"}
 
@@ -53,3 +56,21 @@ def test_a_full_disk_behind_standard_output_is_one_line(
     assert last == f"error: standard output: cannot be written: {PROBLEMS[target]}"
     assert "Traceback" not in ended.stderr
     assert "Exception ignored" not in ended.stderr
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_output_of_which_the_system_takes_a_part_is_an_error(
+    tmp_path: Path, unbuffered: str
+) -> None:
+    code = "from tagkit.cli.main import main; main()"
+    with (tmp_path / "out").open("wb") as out:
+        ended = subprocess.run(
+            [sys.executable, "-c", code, "config"],
+            stdout=out, stderr=subprocess.PIPE, text=True, timeout=120, check=False,
+            # Compiled modules would be cut off as well, and kept.
+            env={**os.environ, "PYTHONUNBUFFERED": unbuffered, "PYTHONDONTWRITEBYTECODE": "1"},
+            # Of a write beyond that the system takes the first part, and says how much.
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000)),
+        )  # fmt: skip
+    assert (ended.returncode, (tmp_path / "out").stat().st_size) == (1, 5000)
+    assert ended.stderr == "error: standard output: cannot be written: File too large\n"
