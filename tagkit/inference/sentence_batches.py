@@ -128,7 +128,7 @@ class SentenceBatches:
         if size == 1:
             unit = "document" if self._config.encoder.context == "document" else "sentence"
             raise DeviceError(
-                f"too little memory for 1 {unit} at a time: give shorter ones, or predict on a "
+                f"too little memory for 1 {unit} at a time: give shorter ones, or use a "
                 "device with more"
             )
         self._most = size // 2

@@ -11,6 +11,8 @@ _TEXTS = (
     "out of memory",
     "alloc_failed",
     "allocation_failed",
+    # oneDNN asks for its own memory when a layer is computed, and says no more than this.
+    "could not execute a primitive",
 )
 
 

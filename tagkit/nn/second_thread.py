@@ -24,13 +24,25 @@ _executor: ContextVar[Executor | None] = ContextVar("executor", default=None)
 
 @contextmanager
 def second_thread() -> Iterator[None]:
-    """Within this context `read_both` computes its second network in a thread of its own."""
+    """Within this context `read_both` computes its second network in a thread of its own.
+
+    Where the system has no thread left, both are computed in one, with the same result.
+    """
     with ThreadPoolExecutor(1, "second") as executor:
-        token = _executor.set(executor)
+        token = _executor.set(executor if _starts(executor) else None)
         try:
             yield
         finally:
             _executor.reset(token)
+
+
+def _starts(executor: Executor) -> bool:
+    """Whether the executor has its thread, which it starts with its first call."""
+    try:
+        executor.submit(int)
+    except RuntimeError:  # a container's limit, or too little memory
+        return False
+    return True
 
 
 def read_both(

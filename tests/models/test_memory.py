@@ -17,6 +17,7 @@ from tagkit.models.memory import forget, is_out_of_memory
         RuntimeError("DefaultCPUAllocator: not enough memory: you tried to allocate 9 bytes."),
         RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"),
         RuntimeError("cuDNN error: CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED"),
+        RuntimeError("could not execute a primitive"),
         OSError(errno.ENOMEM, "Cannot allocate memory"),
     ],
 )  # fmt: skip

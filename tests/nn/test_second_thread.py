@@ -109,6 +109,18 @@ def test_the_second_direction_is_read_and_gone_back_through_in_a_thread_of_its_o
     assert threads[-2:] == [("forwards", "MainThread"), ("backwards", "MainThread")]
 
 
+def test_where_no_thread_can_be_started_one_computes_both(monkeypatch: pytest.MonkeyPatch) -> None:
+    network = layer("lstm")
+    expected = computed(network)
+
+    def start(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    with second_thread():
+        assert_same(computed(network), expected)
+
+
 @pytest.mark.parametrize("frozen", ["inputs", "forwards", "backwards", "all"])
 def test_what_is_frozen_gets_no_gradient(frozen: str) -> None:
     network = layer("lstm")
