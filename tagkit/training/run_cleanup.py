@@ -4,6 +4,8 @@ A run removes only what `tagkit.training.run_contents` shows to be a run's own. 
 first and removes afterwards, so a refusal leaves the folder as it was.
 """
 
+import errno
+import os
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -114,12 +116,19 @@ def _refuse_foreign(folder: Path, names: Sequence[str]) -> None:
 
 
 def _remove(folder: Path, files: Sequence[str], folders: Sequence[str]) -> None:
-    """Remove files, and those folders that are empty afterwards."""
-    try:
-        for name in files:
+    """Remove files, and those folders that are empty afterwards.
+
+    Raises:
+        CheckpointError: one cannot be removed. If that is seen beforehand, nothing is.
+    """
+    for place in sorted({(folder / name).parent for name in (*files, *folders)}):
+        if place.is_dir() and not os.access(place, os.W_OK | os.X_OK):
+            raise _cannot_write(place, OSError(errno.EACCES, os.strerror(errno.EACCES)))
+    for name in files:
+        try:
             (folder / name).unlink(missing_ok=True)
-    except OSError as error:
-        raise _cannot_write(folder, error) from None
+        except OSError as error:
+            raise _cannot_write((folder / name).parent, error) from None
     for name in reversed(folders):  # inner ones first
         with suppress(OSError):  # not empty: a file has appeared since we looked, and stays
             (folder / name).rmdir()

@@ -8,6 +8,7 @@ another file), the kind of device and the number of processes.
 import json
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +25,10 @@ from tagkit.corpus.formats.source import is_pipe
 from tagkit.errors import ConfigError
 from tagkit.models.model import LANGUAGE_MODELS
 from tagkit.models.model_folder import METADATA, find_bundle
+from tagkit.models.seed_folders import SEED_RUN
 from tagkit.storage import digest_of, digest_of_bytes
 from tagkit.training.fine_tuning import FineTuning
-from tagkit.training.run_files import MODEL_FILES
+from tagkit.training.run_files import CHECKPOINTS, MODEL_FILES
 from tagkit.training.setup import Prepared
 from tagkit.wording import OUTPUT, Message, Setting, clipped
 
@@ -62,7 +64,8 @@ def refuse_unfit(config: Config, *, resume: bool) -> None:
     Raises:
         ConfigError: an option has no effect, or something is read from the output folder.
     """
-    if not resume:  # a run of 0.1.0, which did not refuse them, must still be resumable
+    # A run of 0.1.0, which did not refuse them, must still be resumable.
+    if not (resume and _has_run(Path(config.output.dir))):
         refuse_without_effect(config, "configuration")
     for path in config.embeddings.contextual:
         if not path.strip():  # Path("") would be the current folder
@@ -71,6 +74,16 @@ def refuse_unfit(config: Config, *, resume: bool) -> None:
                 ["expected folders of language models, found an empty name"],
             )
     refuse_replaced(config, resume=resume)
+
+
+def _has_run(folder: Path) -> bool:
+    """Whether a run, or one of several seeds, has begun here, or beside the run of one seed."""
+    if SEED_RUN.fullmatch(folder.name) and _has_run(folder.parent):
+        return True
+    names: list[str] = []
+    with suppress(OSError):  # of a folder that cannot be read the run will say so
+        names = os.listdir(folder)
+    return any(name == CHECKPOINTS or SEED_RUN.fullmatch(name) for name in names)
 
 
 def refuse_replaced(config: Config, *, resume: bool) -> None:

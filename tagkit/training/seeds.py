@@ -32,7 +32,7 @@ from tagkit.training.run_identity import output_folder, refuse_unfit
 from tagkit.training.seed_scores import SeedScores, write_summary
 from tagkit.training.setup import Prepared
 from tagkit.training.trainer import Trained, train
-from tagkit.wording import ANOTHER_OR_FORCE, Message
+from tagkit.wording import ANOTHER_OR_FORCE, Message, listed
 
 _NO_TIME = 1e-6  # minutes: 0 means no limit
 
@@ -122,8 +122,9 @@ def train_seeds(
 ) -> TrainedSeeds:
     """Train a model for each of `train.seeds`, in `seed-N` of the output folder; keep the best.
 
-    The arguments are those of `train`. `train.max_minutes` limits all seeds together. With
-    `resume`, seeds that are done are scored again, but not trained further.
+    The arguments are those of `train`. `train.max_minutes` limits all seeds together. With it and
+    `resume`, seeds that are done are scored again, but not trained further, which a note says;
+    without it each goes on as `train` does.
 
     Raises:
         TagkitError: as `train` does; or `train.seeds` is empty.
@@ -190,6 +191,13 @@ def _train_each(
     waiting = {
         seed for seed in seeds if not (resume and is_finished(run_folder.path / seed_folder(seed)))
     }
+    if config.train.max_minutes and (done := [seed for seed in seeds if seed not in waiting]):
+        names = listed([str(seed) for seed in done])
+        which = f"seed {names} is" if len(done) == 1 else f"seeds {names} are"
+        listener.on_note(
+            f"{which} done: within a time limit the others get all of it, and what is done is "
+            "scored again, but not trained further"
+        )
     for number, seed in enumerate(seeds, 1):
         listener.on_seed(seed, number, len(seeds))
         used_minutes = (time.monotonic() - started_s) / 60

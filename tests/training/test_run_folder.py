@@ -264,6 +264,19 @@ def test_a_link_is_never_the_runs_own(corpus: Path, run: Path, tmp_path: Path) -
     assert read(elsewhere) == before
 
 
+@pytest.mark.parametrize("name", ["last", "best", "checkpoints"])
+def test_where_one_folder_cannot_be_written_nothing_is_removed(
+    corpus: Path, run: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    before = read(run)
+    # Root may write everywhere: the answer of the system is that of any other user.
+    monkeypatch.setattr(os, "access", lambda path, _: path.name != name)
+    problem = f"{run / name}: cannot be written: Permission denied"
+    with pytest.raises(CheckpointError, match=f"^{re.escape(problem)}$"):
+        train(quick(corpus, run), force=True)
+    assert read(run) == before
+
+
 class Puts(Listener):
     """Puts a file into `best` after the first epoch."""
 

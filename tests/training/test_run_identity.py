@@ -72,6 +72,31 @@ def test_another_metric_is_named_as_any_option_that_must_stay() -> None:
     ]
 
 
+@pytest.mark.parametrize("there", ["", "train.log", "seeds/checkpoints/x", "data.txt"])
+def test_options_without_effect_are_refused_where_there_is_no_run_to_go_on_with(
+    tmp_path: Path, there: str
+) -> None:
+    config = tiny.config(tmp_path, "train.momentum=0.5", f"output.dir={tmp_path / 'run'}")
+    if there:
+        (tmp_path / "run" / there).parent.mkdir(parents=True)
+        (tmp_path / "run" / there).touch()
+    for resume in (False, True):
+        with pytest.raises(ConfigError, match=r"train\.momentum = 0\.5: has no effect"):
+            refuse_unfit(config, resume=resume)
+
+
+@pytest.mark.parametrize(
+    ("there", "folder"),
+    [("checkpoints", ""), ("seed-1/checkpoints", ""), ("seed-1/checkpoints", "seed-2")],
+)
+def test_a_run_that_is_there_is_resumed_with_the_options_that_it_had(
+    tmp_path: Path, there: str, folder: str
+) -> None:
+    (tmp_path / "run" / there).mkdir(parents=True)
+    where = f"output.dir={tmp_path / 'run' / folder}"
+    refuse_unfit(tiny.config(tmp_path, "train.momentum=0.5", where), resume=True)
+
+
 def test_an_empty_name_of_a_language_model_is_not_the_current_folder() -> None:
     config = load_config(None, ['embeddings.contextual=["lm", " "]'])
     expected = "embeddings.contextual: expected folders of language models, found an empty name"

@@ -183,8 +183,13 @@ def test_a_resumed_seed_that_is_done_leaves_its_minutes_to_the_others(
     configs = fake_training(monkeypatch, {1: 0.1, 2: 0.2, 3: 0.3})
     monkeypatch.setattr("tagkit.training.seeds.is_finished", lambda run: run.name == "seed-2")
     config = tiny.config(tmp_path, "train.seeds=[1,2,3]", "train.max_minutes=12")
-    train_seeds(config, resume=True)
+    listener = StopAt()
+    train_seeds(config, listener, resume=True)
     assert [c.train.max_minutes for c in configs] == pytest.approx([12 / 2, 1e-6, 10 / 1])
+    assert listener.notes == [
+        "seed 2 is done: within a time limit the others get all of it, and what is done is scored "
+        "again, but not trained further"
+    ]
 
 
 @pytest.mark.slow
