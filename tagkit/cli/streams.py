@@ -73,7 +73,10 @@ def _whole(stream: Stream) -> Stream | io.TextIOWrapper:
     With PYTHONUNBUFFERED a stream has no buffer, and what the system does not take at once, as of a
     disk that becomes full, is lost without a word.
     """
-    if not isinstance(stream, io.TextIOWrapper) or not isinstance(stream.buffer, io.RawIOBase):
+    # One that a program has put in its place is the program's own.
+    if stream not in (sys.__stdout__, sys.__stderr__) or not isinstance(stream, io.TextIOWrapper):
+        return stream
+    if not isinstance(stream.buffer, io.RawIOBase):
         return stream
     encoding, errors = stream.encoding, stream.errors
     buffer = io.BufferedWriter(stream.detach())

@@ -57,12 +57,14 @@ class HeadCalibration(Record):
         temperature: that was fitted; where nothing could be, that of before, or 1.
         before: of the probabilities that the network gives.
         after: of those that are stored with the model.
+        is_fitted: whether the temperature was fitted.
     """
 
     head: str
     temperature: float
     before: Calibration
     after: Calibration
+    is_fitted: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +201,8 @@ def fit_temperatures(
     can_be_fitted = np.array([_is_mixed(before[name]) for name in names])
     for name in (name for name in names if not _is_mixed(before[name])):
         note(_not_fitted(split.path, name, before[name]))
-    if earlier and not can_be_fitted.any():
+    # One that was stored where none could be fitted is nothing to lose.
+    if earlier and (kept != UNCALIBRATED).any() and not can_be_fitted.any():
         was = earlier.fitted_on.get("file", "another file")
         raise DataError(f"{split.path}: the model keeps its calibration on {was}, as none can be "
                         "fitted to this file")  # fmt: skip
@@ -215,8 +218,10 @@ def fit_temperatures(
         fitted = np.where(can_be_fitted, found, kept)
     after = judged(fitted)
     return tuple(
-        HeadCalibration(name, value, calibration(before[name]), calibration(after[name]))
-        for name, value in zip(names, fitted.tolist(), strict=True)
+        HeadCalibration(name, value, calibration(before[name]), calibration(after[name]), is_fitted)
+        for name, value, is_fitted in zip(
+            names, fitted.tolist(), can_be_fitted.tolist(), strict=True
+        )
     )
 
 

@@ -97,6 +97,24 @@ def test_without_an_error_to_learn_from_probabilities_stay_as_they_are(
     assert expected in ended.err
 
 
+def test_what_was_not_fitted_is_not_said_to_be_and_may_be_calibrated_again(
+    tagkit: Program, copied: Path
+) -> None:
+    predicted = copied / "predicted.conll"
+    tagkit("predict", copied / "model", copied / "right.conll", "-o", predicted)
+    for _ in range(2):
+        ended = tagkit("calibrate", copied / "model", predicted)
+        assert ended.code == 0
+        first = ended.out.splitlines()[0]
+        assert first.startswith(
+            "tags: temperature 1.000, as it was, as none can be fitted to these"
+        )
+        found = tagkit("calibrate", copied / "model", predicted, "--json")
+        assert not json.loads(found.out)["heads"][0]["is_fitted"]
+    fitted = tagkit("calibrate", copied / "model", copied / "dev.conll", "--json")
+    assert json.loads(fitted.out)["heads"][0]["is_fitted"]
+
+
 def test_a_file_without_an_error_is_refused_where_there_is_an_earlier_calibration(
     tagkit: Program, copied: Path
 ) -> None:
