@@ -140,14 +140,16 @@ def _unknown_labels(corpora: Corpora) -> Iterator[Statement]:
             if not unknown:
                 continue
             them = "them" if len(unknown) > 1 else "it"
+            move = f"Move some examples of {them} to train"
+            if _is_held_out(part.name, corpora.prepared.config):
+                move = f"Label more examples of {them}, of which the run has held out all"
             yield (
                 Message(
                     f"{part.name} has {plural(len(unknown), what)} that train lacks, so that the "
                     f"model cannot predict {them}: {_listed(counts, unknown)}"
                 ),
                 Message(
-                    f"Move some examples of {them} to train, or correct the spelling where train "
-                    f"has {them} under another name"
+                    f"{move}, or correct the spelling where train has {them} under another name"
                 ),
             )
 
@@ -201,8 +203,13 @@ def _duplicates(corpora: Corpora) -> Iterator[Statement]:
             )
 
 
+def _is_held_out(name: str, config: Config) -> bool:
+    """Whether a corpus is a part of train, drawn by the run."""
+    return name == "dev" and not config.data.dev_file
+
+
 def _remedy_of_duplicates(name: str, config: Config) -> Message:
-    if name == "dev" and not config.data.dev_file:  # it is a part of train, drawn by the run
+    if _is_held_out(name, config):
         dev = Setting("data.dev_file")
         return Message("Name a dev corpus with ", dev, ", or leave in train each text once; tagkit "
                        "check lists the others")  # fmt: skip

@@ -20,6 +20,8 @@ _HARDLY_FOUND = 0.2  # F1 of a label, far below ...
 _GOOD = 0.8  # ... a micro F1 or accuracy of all labels above this
 _FAIR = 0.5  # below this not the rare labels are the problem, but all of them
 _MOST_SHOWN = 5  # labels in a sentence
+# What the support of a report is a number of.
+_COUNTED = {Kind.SPANS: "span", Kind.TOKENS: "token", Kind.CLASS: "text", Kind.CLASSES: "class"}
 
 # Overfitting. Early stopping ends most runs some epochs after the best one, while the loss still
 # falls a little: only a loss that has halved since then, and a score that leaves something to gain,
@@ -33,6 +35,7 @@ _NOTHING_TO_GAIN = 0.95
 _ABOVE_FIRST = 1.25
 _ABOVE_LOWEST = 2.0  # the last epoch, where it is not low beside the first one either
 _NOT_LOW = 0.5
+_STEPS = 10  # that losses are compared of: those of fewer are chance
 _NONFINITE = 0.05  # share of the steps; a loss scale of fp16 that is too high costs a few
 
 
@@ -112,15 +115,20 @@ def _nothing_right(outcome: Outcome) -> Iterator[Statement]:
 
 
 def _small_dev(outcome: Outcome) -> Iterator[Statement]:
-    if outcome.metric == LOSS or any(epoch.score for epoch in outcome.epochs):
+    if outcome.metric == LOSS:
+        return
+    # What stands beside the network counts for the model, and not for the score of an epoch.
+    found_none = not outcome.dev.headline and not any(epoch.score for epoch in outcome.epochs)
+    if not found_none and len(outcome.epochs) == 1:  # there is none to choose from
         return
     for report in label_reports(outcome.dev).values():
         # With more `_nothing_right` says so, with none a check of the corpus.
         if 0 < report.micro.support < _FEW:
-            found = plural(report.micro.support, "label")
+            found = plural(report.micro.support, _COUNTED[report.comparison.kind])
+            missed = ", and no epoch has got one right" if found_none else ""
+            mostly = "" if found_none else "mostly "
             yield (
-                Message(f"dev has {found} to find, and no epoch has found one: which is the best "
-                        "epoch is chance"),
+                Message(f"dev has only {found}{missed}: which epoch is the best is {mostly}chance"),
                 Message("Name a larger dev corpus with ", Setting("data.dev_file"),
                         ", or hold out more of train with ", Setting("data.dev_fraction")),
             )  # fmt: skip
@@ -203,27 +211,60 @@ def _dev_loss_fell(best: Epoch, last: Epoch) -> bool:
     return last.dev_loss < best.dev_loss
 
 
+@dataclass(frozen=True, slots=True)
+class _Stretch:
+    """Epochs that follow each other: the first and the last, and the mean loss of their steps."""
+
+    first: int
+    last: int
+    loss: float
+
+    def __str__(self) -> str:
+        """'epoch 3', or 'epochs 1 to 10'."""
+        if self.first == self.last:
+            return f"epoch {self.first}"
+        return f"epochs {self.first} to {self.last}"
+
+
+def _stretches(epochs: Sequence[Epoch]) -> list[_Stretch]:
+    """The epochs in stretches of at least `_STEPS` steps each; what is left at the end counts not.
+
+    The loss of a few steps is noise, and of hundreds of such epochs one is always high.
+    """
+    found: list[_Stretch] = []
+    before, first, total = 0, 0, 0.0  # steps at the start of the stretch; its epoch; sum of losses
+    done = 0
+    for epoch in epochs:
+        if not epoch.whole:
+            continue
+        first = first or epoch.number
+        total += epoch.loss * (epoch.step - done)
+        done = epoch.step
+        if done - before >= _STEPS:
+            found.append(_Stretch(first, epoch.number, total / (done - before)))
+            before, first, total = done, 0, 0.0
+    return found
+
+
 def _learning_rate(outcome: Outcome) -> Iterator[Statement]:
-    epochs = [epoch for epoch in outcome.epochs if epoch.whole]
+    found = _stretches(outcome.epochs)
     said = ""
     steps = outcome.epochs[-1].step if outcome.epochs else 0
     if outcome.rollbacks or outcome.skipped > _NONFINITE * max(1, steps):
         of_all = plural(steps, "step")
         said = f"loss or gradients were not finite in {outcome.skipped:,} of {of_all}"
-    elif len(epochs) > 1:
-        first, last = epochs[0], epochs[-1]
-        low = min(epochs, key=lambda epoch: epoch.loss)
-        high = max(epochs[1:], key=lambda epoch: epoch.loss)
+    elif len(found) > 1:
+        first, last = found[0], found[-1]
+        low = min(found, key=lambda each: each.loss)
+        high = max(found[1:], key=lambda each: each.loss)
         if high.loss > _ABOVE_FIRST * first.loss:
+            of_first = "the first" if first.first == first.last else str(first)
             said = (
-                f"the loss of epoch {high.number} ({high.loss:.4f}) is above that of the first "
+                f"the loss of {high} ({high.loss:.4f}) is above that of {of_first} "
                 f"({first.loss:.4f})"
             )
         elif last.loss > max(_ABOVE_LOWEST * low.loss, _NOT_LOW * first.loss):
-            said = (
-                f"the loss rose from {low.loss:.4f} in epoch {low.number} to {last.loss:.4f} in "
-                f"epoch {last.number}"
-            )
+            said = f"the loss rose from {low.loss:.4f} in {low} to {last.loss:.4f} in {last}"
     if said:
         yield (
             Message(f"the learning rate is too high: {said}"),

@@ -82,6 +82,17 @@ def test_labels_that_train_lacks_are_listed_with_their_numbers(tmp_path: Path) -
     ]
 
 
+def test_labels_of_which_the_run_has_held_out_all_cannot_be_moved(tmp_path: Path) -> None:
+    each = [["a\tO", f"w{number}\tB-L{number}"] for number in range(20)]
+    finding, *_ = found(tmp_path, train=each)
+    assert finding.name == "unknown-labels"
+    assert finding.sentence.startswith("dev has 2 labels that train lacks, so that the model ")
+    assert finding.remedy == (
+        "Label more examples of them, of which the run has held out all, or correct the spelling "
+        "where train has them under another name"
+    )
+
+
 def test_labels_with_few_examples_are_listed_the_rarest_first(tmp_path: Path) -> None:
     rare = [["a\tO", f"w\tB-R{number}"] for number in range(7) for _ in range(number + 1)]
     (finding,) = found(tmp_path, train=numbered(20) + rare, dev=numbered(10, 20))

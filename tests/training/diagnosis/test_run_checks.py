@@ -128,7 +128,13 @@ def test_a_model_whose_spans_are_all_wrong_is_called_useless() -> None:
         )
     ]
     assert diagnosed(dev=of_tags([*wrong[:-2], *SPANS[-2:]])) == ()
-    assert diagnosed(dev=of_tags(wrong[:4], SPANS[:4])) == ()  # too few to say
+    assert [finding.name for finding in diagnosed(dev=of_tags(wrong[:4], SPANS[:4]))] == [
+        "small-dev"
+    ]  # too few to say
+
+
+LARGER = ("Name a larger dev corpus with data.dev_file, or hold out more of train with "
+          "data.dev_fraction.")  # fmt: skip
 
 
 def test_a_small_dev_of_which_no_epoch_finds_anything_chooses_by_chance() -> None:
@@ -136,15 +142,31 @@ def test_a_small_dev_of_which_no_epoch_finds_anything_chooses_by_chance() -> Non
     never = history([2.0, 1.0, 0.5], [0.0, 0.0, 0.0])
     (finding,) = diagnosed(never, dev=wrong)
     assert finding.text == (
-        "dev has 4 labels to find, and no epoch has found one: which is the best epoch is chance. "
-        "Name a larger dev corpus with data.dev_file, or hold out more of train with "
-        "data.dev_fraction."
+        "dev has only 4 spans, and no epoch has got one right: which epoch is the best is chance. "
+        + LARGER
     )
-    assert diagnosed(history([2.0, 1.0, 0.5], [0.0, 0.5, 0.0]), dev=wrong) == ()
     assert diagnosed(never, dev=wrong, metric="loss") == ()
     assert diagnosed(never) == ()  # of dev that has enough
     nothing = of_tags([["O", "B-PER"], ["O", "O"]], [["O", "O"]] * 2)
     assert "small-dev" not in [finding.name for finding in diagnosed(never, dev=nothing)]
+
+
+@pytest.mark.parametrize(
+    ("dev", "found"),
+    [(of_tags(SPANS[:4], SPANS[:4]), "4 spans"), (of_classes("a", "a"), "1 text"),
+     (of_classes("ab-", "a--"), "2 classes"),
+     (make_tag_report([["X", "Y"]], [["X", "X"]], "labels"), "2 tokens")],
+)  # fmt: skip
+def test_a_small_dev_chooses_mostly_by_chance_whatever_is_found(dev: Report, found: str) -> None:
+    (finding,) = diagnosed(dev=dev)
+    assert (
+        finding.text == f"dev has only {found}: which epoch is the best is mostly chance. {LARGER}"
+    )
+    # What stands beside the network may find what no epoch of the network alone has found.
+    (finding,) = diagnosed(history([2.0, 1.0, 0.5], [0.0, 0.0, 0.0]), dev=dev)
+    assert "mostly chance" in finding.text
+    assert diagnosed(history([2.0], [0.5]), dev=dev) == ()  # no other epoch to choose
+    assert diagnosed(dev=of_classes("abcab", "abcab")) == ()
 
 
 def test_of_tags_and_classes_each_is_diagnosed() -> None:
@@ -317,6 +339,24 @@ def test_a_loss_that_rises_is_a_learning_rate_too_high(losses: list[float], sent
 )
 def test_other_losses_are_not_called_too_high(losses: list[float]) -> None:
     assert diagnosed(history(losses, [0.1 * number for number in range(len(losses))])) == ()
+
+
+def of_single_steps(losses: Sequence[float]) -> tuple[Epoch, ...]:
+    epochs = history(losses, [0.001 * number for number in range(len(losses))])
+    return tuple(replace(epoch, step=epoch.number) for epoch in epochs)
+
+
+def test_single_steps_are_compared_ten_at_a_time() -> None:
+    noise = [0.1, 1.9] * 5  # of batches of a few examples
+    assert diagnosed(of_single_steps([*noise, *noise, 1.9, 1.9])) == ()
+    assert texts(diagnosed(of_single_steps([*noise, *noise, *[1.3] * 10, 0.0]))) == [
+        ("learning-rate", "the learning rate is too high: the loss of epochs 21 to 30 (1.3000) is "
+         f"above that of epochs 1 to 10 (1.0000){REMEDY}")
+    ]  # fmt: skip
+    assert texts(diagnosed(of_single_steps([*noise, *[0.2] * 10, *[0.6] * 10]))) == [
+        ("learning-rate", "the learning rate is too high: the loss rose from 0.2000 in epochs 11 "
+         f"to 20 to 0.6000 in epochs 21 to 30{REMEDY}")
+    ]  # fmt: skip
 
 
 def test_an_epoch_that_was_not_completed_says_nothing_of_the_loss() -> None:
