@@ -39,7 +39,7 @@ class Criterion:
         label: the label whose F1 it is; None of any other number.
         of_classes: whether that is a class, and no label of tokens.
         beside: heads of columns of the usual headlines, by their names in history.jsonl, where
-            another number was chosen.
+            another number was chosen, such as their mean.
     """
 
     key: str
@@ -83,10 +83,10 @@ def find_criterion(metric: str, kinds: Sequence[Kind], usual: str) -> Criterion:
         DataError: there is no such metric for these labels.
     """
     usual = headline_column(kinds) if kinds else usual
-    if metric == AUTO:
-        return Criterion(AUTO, usual, _headline)
     heads = {history_key(headline_metric(kind), kind): headline_metric(kind) for kind in kinds}
     beside = {key: each.column for key, each in heads.items()}
+    if metric == AUTO:  # of one kind the headline is that very metric, and no mean of several
+        return Criterion(AUTO, usual, _headline, beside=beside if len(kinds) > 1 else {})
     if metric == LOSS:
         return Criterion(LOSS, LOSS, _headline, beside=beside)
     for key, criterion in _criteria(metric, kinds, beside):

@@ -491,7 +491,13 @@ def test_a_model_of_both_writes_the_class_behind_each_tag(tagkit: Program, tmp_p
         "-o", tmp_path / "model", *SMALL, "--set=train.max_epochs=8",
     )  # fmt: skip
     assert ended.code == 0
-    assert "epoch      loss  dev loss  dev mean        lr  tokens/s\n" in ended.err
+    assert (
+        "epoch      loss  dev loss  dev mean  dev F1    dev acc.        lr  tokens/s\n" in ended.err
+    )
+    rows = re.findall(r"^ +\d+ +[\d.]+ +[\d.]+ +([\d.]+) +([\d.]+) +([\d.]+) ", ended.err, re.M)
+    assert len(rows) == 8
+    for mean, *halves in rows:
+        assert float(mean) == pytest.approx(sum(map(float, halves)) / 2, abs=0.011)
     assert (
         "model  BiLSTM with CRF, CRF of word features, scaled-attention pooling and bag of words, "
         in ended.err

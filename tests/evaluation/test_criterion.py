@@ -62,7 +62,7 @@ def test_numbers_that_differ_are_told_apart() -> None:
 
 @pytest.mark.parametrize(
     ("metric", "value", "name", "beside"),
-    [("auto", BOTH.headline, "mean", {}),
+    [("auto", BOTH.headline, "mean", {"f1": "F1", "class_accuracy": "acc."}),
      ("f1", 2 / 3, "F1", {"class_accuracy": "acc."}),
      ("class_macro_f1", 2 / 3, "class macro F1", {"f1": "F1", "class_accuracy": "acc."}),
      ("class_f1:b", 2 / 3, "class F1 of b", {"f1": "F1", "class_accuracy": "acc."}),
@@ -74,6 +74,11 @@ def test_of_tags_and_classes_each_name_says_which_is_meant(
     criterion = find_criterion(metric, JOINT, "")
     assert criterion.of_report(BOTH) == pytest.approx(value)
     assert (criterion.name, criterion.beside) == (name, beside)
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_of_one_kind_of_labels_the_headline_stands_alone(kind: Kind) -> None:
+    assert find_criterion("auto", [kind], "").beside == {}
 
 
 @pytest.mark.parametrize("kinds", [[kind] for kind in Kind] + [JOINT])
