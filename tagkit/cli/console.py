@@ -209,10 +209,17 @@ def prediction_line(
     if not tokens:
         return "reading"
     unit = "token " if tokens == 1 else "tokens"
-    facts = f"{tokens:,} {unit}  {tokens / max(seconds, 1e-9):,.0f} tokens/s"
-    facts = f"{facts}  {shown_time(seconds)}"
+    done, rate = f"{tokens:,} {unit}", f"{tokens / max(seconds, 1e-9):,.0f} tokens/s"
+    percent, left, passed = [], [], shown_time(seconds)
     if share:
-        left = shown_time(seconds / share - seconds)
-        facts = f"{100 * share:.0f} %  {facts}  {left} left"
-    room = width - len(facts) - 2
-    return f"{shortened(name, room)}  {facts}" if room >= len("a...b") else facts[:width]
+        percent = [f"{100 * share:.0f} %"]
+        left = [f"{shown_time(seconds / share - seconds)} left"]
+    variants = [
+        [*percent, done, rate, passed, *left], [*percent, done, passed, *left],
+        [*percent, done, *left], [*percent, done], percent,
+    ]  # fmt: skip
+    lines = ["  ".join(parts).strip() for parts in variants]
+    room = width - len(lines[0]) - 2
+    if room >= len("a...b"):
+        return f"{shortened(name, room)}  {lines[0]}"
+    return next((line for line in lines if len(line) <= width), "")

@@ -116,8 +116,12 @@ def step_line(
         " ".join([head, count.replace(",", ""), loss, f"{rate} tok/s", *times]),
         "  ".join([head, count, loss, *times]),
         "  ".join([head, count, *times]),
+        "  ".join([head, count, *times[:1]]),
+        "  ".join([head, count]),
+        head,
     ]
-    line = next((line for line in variants if len(line) <= width), variants[-1][:width])
+    # Half a part would be misread: "run at most 1" of 1:02:03.
+    line = next((line for line in variants if len(line) <= width), "")
     room = min(width - len(line) - 2, _MAX_BAR)
     if room < _MIN_BAR:
         return line, 0

@@ -30,6 +30,23 @@ def test_the_progress_of_a_prediction_has_its_share_and_the_time_left_where_know
     assert len(prediction_line("a" * 90, 1200, 30.0, 60, 0.5)) == 60
 
 
+@pytest.mark.parametrize(
+    ("width", "expected"),
+    [
+        (50, "25 %  1,200 tokens  40 tokens/s  0:30  1:30 left"),
+        (40, "25 %  1,200 tokens  0:30  1:30 left"),
+        (30, "25 %  1,200 tokens  1:30 left"),
+        (25, "25 %  1,200 tokens"),
+        (10, "25 %"),
+        (3, ""),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_of_the_progress_of_a_prediction_is_left_out_as_a_whole(
+    width: int, expected: str
+) -> None:
+    assert prediction_line("a.conll", 1200, 30.0, width, 0.25) == expected
+
+
 @pytest.mark.parametrize(("total", "shares"), [(400, [0.0, 0.1, 0.25, 1.0]), (None, [None] * 4)])
 def test_the_share_is_that_of_all_inputs(
     monkeypatch: pytest.MonkeyPatch, total: int | None, shares: list[float | None]

@@ -118,7 +118,10 @@ def test_a_time_limit_ends_the_run_earlier() -> None:
              "run at most 1:02:03"),
         (75, "epoch 3/50 120/400 loss 0.1234 12,345 tok/s 0:12 left run at most 1:02:03"),
         (60, "epoch 3/50  120/400  0:12 left  run at most 1:02:03"),
-        (20, "epoch 3/50  120/400 "),
+        (40, "epoch 3/50  120/400  0:12 left  " + "━" * 8),
+        (20, "epoch 3/50  120/400"),
+        (18, "epoch 3/50"),
+        (8, ""),
     ],
 )  # fmt: skip
 def test_the_line_fits_the_width(width: int, expected: str) -> None:
@@ -127,6 +130,19 @@ def test_the_line_fits_the_width(width: int, expected: str) -> None:
     assert line == expected
     bar = line.count("━")
     assert to_come == (bar - round(bar * 0.3) if bar else 0)
+
+
+def test_a_part_is_whole_or_left_out_at_any_width() -> None:
+    step = replace(FIRST, epoch=2, epochs=2, done=25, total=25)
+    parts = ["epoch 2/2", "step 25/25", "25/25", "loss 1.2500", "9,876 tokens/s", "9,876 tok/s",
+             "0:00 left", "run at most 0:01"]  # fmt: skip
+    for width in range(100):
+        line, _ = step_line(step, Remaining(0.0, 1.0), width)
+        assert len(line) <= width
+        left = line.rstrip("━")
+        for part in parts:
+            left = left.replace(part, "", 1)
+        assert not left.strip(), (width, line)
 
 
 def test_large_numbers_fit_80_columns_with_the_rate() -> None:
