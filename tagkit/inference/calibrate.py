@@ -123,7 +123,7 @@ def calibrate(
     data, path = data_options(options), path_text(dev, "dev")
     folder = find_bundle(model_path(model))
     require_place(folder / METADATA, replace=True)  # not after minutes of work
-    with locked(_lock_of(folder), note):
+    with locked(_lock_of(folder), note, is_output=False):
         predictor = load(folder, device)
         split = gold_split(predictor, path, data)
         for text in split.notes:
@@ -155,7 +155,7 @@ def remove_calibration(model: str | Path, note: Callable[[str], None] = silent) 
     """
     folder = find_bundle(model_path(model))
     require_place(folder / METADATA, replace=True)
-    with locked(_lock_of(folder), note):
+    with locked(_lock_of(folder), note, is_output=False):
         if load(folder, "cpu").calibration is None:
             raise DataError(f"{folder}: expected a calibrated model, found one that is not")
         store_calibration(folder, None)

@@ -36,12 +36,13 @@ _UNSUPPORTED = {errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP}
 
 
 @contextmanager
-def locked(folder: Path, note: Callable[[str], None]) -> Iterator[None]:
+def locked(folder: Path, note: Callable[[str], None], *, is_output: bool = True) -> Iterator[None]:
     """Hold the lock of a folder, which is created if needed and removed if it stays empty.
 
     Args:
         folder: of a run.
         note: called where the file system has no locks.
+        is_output: whether it is an output folder, in whose place another one could be named.
 
     Raises:
         CheckpointError: another process holds the lock, or the folder cannot be written.
@@ -50,7 +51,7 @@ def locked(folder: Path, note: Callable[[str], None]) -> Iterator[None]:
     # Deepest first: those that did not exist, and are removed again if nothing was written.
     made = [place for place in (folder, *folder.parents) if not place.exists()]
     try:
-        lock = _acquire(folder, note)
+        lock = _acquire(folder, note, is_output)
         if lock:
             _describe_owner(path)
     except BaseException:
@@ -74,7 +75,7 @@ def locked(folder: Path, note: Callable[[str], None]) -> Iterator[None]:
             _remove_empty(made)
 
 
-def _acquire(folder: Path, note: Callable[[str], None]) -> FileLock | None:
+def _acquire(folder: Path, note: Callable[[str], None], is_output: bool) -> FileLock | None:
     """The lock, held; None where the file system has none."""
     path = folder / LOCK
     for attempt in range(_ATTEMPTS):
@@ -85,9 +86,8 @@ def _acquire(folder: Path, note: Callable[[str], None]) -> FileLock | None:
             if path.exists() and not _is_record(path):
                 raise CheckpointError(
                     Message(
-                        f"{path}: expected the lock file of a run, found something else; move it "
-                        "away, or ",
-                        ANOTHER_FOLDER,
+                        f"{path}: expected the lock file of a run, found something else; ",
+                        _advice("move it away", is_output),
                     )
                 )
             lock.acquire(blocking=False)
@@ -120,10 +120,15 @@ def _acquire(folder: Path, note: Callable[[str], None]) -> FileLock | None:
             ) from None
     raise CheckpointError(
         Message(
-            f"{folder}: in use by {_owner(path) or 'another process'}; wait until it ends, or ",
-            ANOTHER_FOLDER,
+            f"{folder}: in use by {_owner(path) or 'another process'}; ",
+            _advice("wait until it ends", is_output),
         )
     )
+
+
+def _advice(first: str, is_output: bool) -> Message:
+    """What to do, or, of an output folder, to name another one."""
+    return Message(first, ", or ", ANOTHER_FOLDER) if is_output else Message(first)
 
 
 def _describe_owner(path: Path) -> None:

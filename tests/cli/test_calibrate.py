@@ -157,6 +157,8 @@ def test_a_folder_that_a_run_uses_is_refused(tagkit: Program, home: Path, tmp_pa
             ended = tagkit("calibrate", model, home / "dev.conll")
             assert (ended.code, ended.out) == (1, "")
             assert f"{run}: in use by process " in ended.err
+            # It has no option for another folder.
+            assert ended.err.endswith("; wait until it ends\n")
     assert (run / "best" / "metadata.json").read_bytes() == before
 
 
