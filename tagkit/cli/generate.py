@@ -3,6 +3,7 @@
 import re
 import sys
 from collections.abc import Iterator
+from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -244,10 +245,13 @@ def _score(reader: "LanguageModelReader", path: str, encoding: str, *, as_json: 
     from tagkit.inference.line_scores import score_lines
     from tagkit.storage import open_output
 
+    batches = _batches(Source(path, encoding))
+    # Read first: a file that cannot be opened leaves standard output empty.
+    first = next(batches, [])
     with open_output(None) as write:
         if not as_json:
             write("log_probability\tunits\tper_unit\tperplexity\ttext\n")
-        for scores in score_lines(reader, _batches(Source(path, encoding))):
+        for scores in score_lines(reader, chain([first], batches)):
             for each in scores:
                 if as_json:
                     write(to_json(each.to_dict()) + "\n")

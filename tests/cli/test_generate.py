@@ -97,6 +97,22 @@ def test_a_text_is_written_as_it_is_generated(
 
 
 @pytest.mark.usefixtures("use")
+def test_a_file_that_cannot_be_scored_leaves_the_output_empty(
+    tagkit: Program, tmp_path: Path
+) -> None:
+    file = tmp_path / "lines.txt"
+    ended = tagkit("generate", "m", "--score", file)
+    assert (ended.code, ended.out, ended.err) == (1, "", f"error: {file}: no such file\n")
+    file.write_bytes(b"the cat\n\xff\n")
+    ended = tagkit("generate", "m", "--score", file)
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err.startswith(f"error: {file}:2: ")
+    file.write_bytes(b"")
+    ended = tagkit("generate", "m", "--score", file)
+    assert (ended.code, ended.out) == (0, "log_probability\tunits\tper_unit\tperplexity\ttext\n")
+
+
+@pytest.mark.usefixtures("use")
 def test_lines_are_scored_and_blank_ones_keep_their_place(tagkit: Program, tmp_path: Path) -> None:
     file = tmp_path / "lines.txt"
     file.write_text("the cat sat\n\na bird sat\n", "utf-8")
