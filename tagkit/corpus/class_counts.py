@@ -61,6 +61,15 @@ def check_variety(train: Split, dev: Split, *, is_split: bool) -> None:
         raise DataError(f"{train.path}: no text has a class, so there is nothing to learn")
     found = dev.classes()
     if found and not found.keys() & known.keys():
+        if is_split:
+            raise DataError(
+                Message(
+                    f"{train.path}: no class of the texts that are split off for dev is among "
+                    "those that are left, as each class has too few texts. Name a dev corpus (",
+                    Setting("data.dev_file"),
+                    "), or label more texts of each class",
+                )
+            )
         ours, theirs = (listed(sorted(labels)[:5]) for labels in (known, found))
         raise DataError(
             f"{dev.path}: expected classes of {train.path}, such as {ours}; found none of them, "
