@@ -1,9 +1,11 @@
 """How values from outside appear in sentences: safe to display, of bounded length, counted."""
 
+import os
 import shlex
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 _LONGEST = 80  # characters of a quoted value
 LONGEST_LINE = 4000  # characters of one line of a message, whatever it quotes
@@ -82,9 +84,27 @@ def plural_of(unit: str) -> str:
     return f"{unit}s"
 
 
-def as_argument(path: object) -> str:
-    """A path as one types it in a shell: in quotes where it needs them."""
-    return shlex.quote(str(path))
+def as_argument(value: object) -> str:
+    """A value as one types it in a shell: in quotes where it needs them."""
+    text = str(value)
+    if not any(map(_is_unsafe, text)):
+        return shlex.quote(text)
+    # What a terminal would obey can be copied as escapes alone, which bash, zsh and ksh read within
+    # $'...'. Of other characters than ASCII, and of names that are no text, those of the bytes.
+    return f"$'{''.join(map(_shell_escape, text))}'"
+
+
+def _shell_escape(char: str) -> str:
+    if _is_unsafe(char):
+        short = _ESCAPES.get(char)
+        return short or "".join(f"\\x{byte:02x}" for byte in os.fsencode(char))
+    return f"\\{char}" if char in "\\'" else char
+
+
+def as_path_argument(path: Path) -> str:
+    """A path as one types it in a shell in the place of an argument without a flag."""
+    text = str(path)  # which has no "./" at its beginning, even where it was typed
+    return as_argument(f".{os.sep}{text}" if text.startswith("-") else text)
 
 
 def listed(names: Sequence[str], most: int = 10) -> str:

@@ -2,8 +2,12 @@
 
 import copy
 import json
+import os
 import pickle
 import re
+import shutil
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,6 +24,7 @@ from tagkit.wording import (
     LONGEST_LINE,
     Message,
     Setting,
+    as_path_argument,
     clipped,
     listed,
     message_line,
@@ -156,3 +161,27 @@ def test_a_name_loses_its_middle() -> None:
     assert shortened("location_of_departure", 30) == "location_of_departure"
     assert shortened("location_of_departure", 12) == "locati...ure"
     assert [len(shortened("x" * 90, limit)) for limit in (3, 4, 5, 20)] == [3, 4, 5, 20]
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
+@pytest.mark.parametrize(
+    ("name", "typed"),
+    [
+        ("models/a", "models/a"),
+        ("a b", "'a b'"),
+        ("~x", "'~x'"),
+        ("-x/m", "./-x/m"),
+        ("-x y", "'./-x y'"),
+        ("a\nb", "$'a\\nb'"),
+        ("-it's\x1b[1m\\", "$'./-it\\'s\\x1b[1m\\\\'"),
+        ("\x0b0f", "$'\\x0b0f'"),  # the digits behind an escape are none of its own
+        ("é\u202e", "$'é\\xe2\\x80\\xae'"),
+        (os.fsdecode(b"a\xff"), "$'a\\xff'"),
+    ],
+)
+def test_a_shell_reads_a_path_that_is_shown_as_that_path(name: str, typed: str) -> None:
+    shown = as_path_argument(Path(name))
+    assert shown == typed == visible(shown)
+    read = subprocess.run(["bash", "-c", f"printf %s {shown}"], stdout=subprocess.PIPE, check=True)
+    assert os.path.normpath(read.stdout) == os.fsencode(name)
+    assert not read.stdout.startswith(b"-")

@@ -17,7 +17,7 @@ from tagkit.training.setup import Prepared
 from tagkit.training.trainer import Trained
 from tagkit.wording import (
     Message,
-    as_argument,
+    as_path_argument,
     plural,
     shortened,
 )
@@ -141,7 +141,7 @@ class Progress(WithBar, Listener):
             command = "predict {} FILE" if predicts else "generate {}"
             if not predicts and predictor.config.data.direction == "backward":
                 command = "eval {} FILE"  # it can continue no text
-            note(f"Next: tagkit {command.format(as_argument(folder))}")
+            note(f"Next: tagkit {command.format(as_path_argument(folder))}")
 
 
 def table_head(measure: str, columns: Mapping[str, str]) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 from tagkit.cli.console import WithBar, note
 from tagkit.evaluation.criterion import AUTO, rank, score_text
 from tagkit.training.trials import BEST_CONFIG, Trial, Tuned, TuneListener
-from tagkit.wording import as_argument, plural
+from tagkit.wording import as_path_argument, plural
 
 
 class SearchProgress(WithBar, TuneListener):
@@ -50,7 +50,7 @@ class SearchProgress(WithBar, TuneListener):
             note(trial_line(trial, self._metric))
         note("")
         note(f"saved {tuned.folder} (model) and {tuned.folder / BEST_CONFIG} (options)")
-        note(f"Next: tagkit eval {as_argument(tuned.folder)} TEST")
+        note(f"Next: tagkit eval {as_path_argument(tuned.folder)} TEST")
 
 
 def trial_line(trial: Trial, metric: str) -> str:

@@ -12,7 +12,7 @@ import pytest
 import tiny
 
 from tagkit.cli.main import main
-from tagkit.wording import visible
+from tagkit.wording import as_path_argument, visible
 
 EVIL = "\x1b[31m:+1:[red]x[/red][/]\u202e\x9b\u2028\x7f\x07"
 SEEN = r"\x1b[31m:+1:[red]x[/red][/]\u202e\x9b\u2028\x7f\x07"
@@ -95,8 +95,8 @@ def test_training_shows_names_and_labels_as_text(
     log = (place / task / "train.log").read_text()
     assert f"{PLACE_SEEN}/train." in log
     assert not UNSAFE.search(log), ascii(log)
-    # The shell's own quotes, so that the line can be copied.
-    assert re.search(r"Next: tagkit predict '.*' FILE\n$", said)
+    # The shell's own quotes and escapes, so that the line can be copied.
+    assert said.endswith(f"Next: tagkit predict {as_path_argument(place / task)} FILE\n")
 
 
 def test_info_eval_and_their_tables_show_labels_as_text(
@@ -162,7 +162,7 @@ def test_a_search_shows_names_and_values_as_text(place: Path, run: Run) -> None:
     assert code == 0
     assert "\n1 trial, the best first:\n" in err
     assert f"saved {visible(str(place))}/search (model)" in err
-    assert re.search(r"Next: tagkit eval '.*' TEST\n$", err)
+    assert err.endswith(f"Next: tagkit eval {as_path_argument(place / 'search')} TEST\n")
 
 
 @pytest.mark.parametrize(
