@@ -117,6 +117,15 @@ class CheckpointError(TagkitError):
     """A training run's folder or saved state that cannot be used."""
 
 
+class WriteError(CheckpointError):
+    """A file of a run that cannot be written."""
+
+    def __init__(self, problem: str, remedy: str) -> None:
+        """Keep `problem`, which names the file; `remedy` follows it, and depends on the command."""
+        super().__init__(Message(problem, "; ", remedy))
+        self.problem = problem
+
+
 class TrainingError(TagkitError):
     """A training run that cannot continue."""
 

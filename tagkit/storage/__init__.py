@@ -14,7 +14,7 @@ target is replaced; a device or a named pipe is written to directly and stays wh
     run_names         what shows that a folder is that of a run
 """
 
-from tagkit.storage.disk import cannot_write, digest_of, digest_of_bytes
+from tagkit.storage.disk import cannot_write, digest_of, digest_of_bytes, write_remedy
 from tagkit.storage.files import (
     BYTE_ORDER_MARK,
     PACKED,
@@ -27,6 +27,7 @@ from tagkit.storage.folders import (
     make_folder,
     new_folder,
     restore_set_aside,
+    scratch_folder,
     set_aside,
     whole_folder,
 )
@@ -47,7 +48,9 @@ __all__ = [
     "open_output",
     "replace_lone_surrogates",
     "restore_set_aside",
+    "scratch_folder",
     "set_aside",
     "whole_folder",
+    "write_remedy",
     "write_whole",
 ]

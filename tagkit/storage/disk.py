@@ -2,9 +2,11 @@
 
 import hashlib
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from tagkit.errors import CheckpointError, DataError
+from tagkit.errors import CheckpointError, DataError, WriteError
 from tagkit.wording import RESUME, Message, reason
 
 
@@ -65,10 +67,14 @@ def digest_of(path: Path) -> str | None:
 def cannot_write(path: Path, error: OSError) -> CheckpointError:
     """The error of a run that could not write a file, with the remedy."""
     # Nothing is lost: the last checkpoint was renamed into place before this write began.
-    return CheckpointError(
-        Message(
-            f"{path}: cannot be written: {error.strerror or error}; correct this, and resume the "
-            "run with ",
-            RESUME,
-        )
-    )
+    problem = f"{path}: cannot be written: {error.strerror or error}"
+    return WriteError(problem, Message("correct this, and resume the run with ", RESUME))
+
+
+@contextmanager
+def write_remedy(remedy: str) -> Iterator[None]:
+    """Have errors of `cannot_write` name this remedy, where a run is a part of something else."""
+    try:
+        yield
+    except WriteError as error:
+        raise WriteError(error.problem, remedy) from None

@@ -10,6 +10,7 @@ renameat2 with RENAME_EXCHANGE; macOS, Windows, NFS and Python's os module canno
 import os
 import shutil
 import stat
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -42,7 +43,7 @@ def new_folder(path: Path) -> Iterator[Path]:
     require_new_folder(path)
     with refusals(path):
         place = Path(os.path.realpath(path))
-        beside, lock = temporary_folder(place)
+        beside, lock = temporary_folder(place, 0o777)
     try:
         yield beside
         with refusals(path):
@@ -55,6 +56,28 @@ def new_folder(path: Path) -> Iterator[Path]:
             flush_to_disk(place.parent)
     finally:
         shutil.rmtree(beside, ignore_errors=True)  # after the rename there is nothing to remove
+        if lock >= 0:
+            os.close(lock)
+
+
+@contextmanager
+def scratch_folder(name: str) -> Iterator[Path]:
+    """An empty folder among the system's temporary files, which is removed when the context ends.
+
+    Those of the same name that killed processes of this user left are removed before. Nobody else
+    can read it.
+
+    Raises:
+        DataError: it cannot be created.
+    """
+    with refusals(Path("TMPDIR")):  # Python tries to write where it looks for a place
+        place = Path(tempfile.gettempdir(), name)
+    with refusals(place):
+        folder, lock = temporary_folder(place, 0o700)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
         if lock >= 0:
             os.close(lock)
 

@@ -43,15 +43,19 @@ def temporary_file(place: Path, mode: int) -> tuple[Path, int]:
     return _locked(place, make)
 
 
-def temporary_folder(place: Path) -> tuple[Path, int]:
+def temporary_folder(place: Path, mode: int) -> tuple[Path, int]:
     """An empty folder beside `place`, and a descriptor that holds its lock; -1 on Windows.
+
+    Args:
+        place: the destination.
+        mode: permission bits, from which the umask is subtracted.
 
     Raises:
         OSError: it cannot be created.
     """
 
     def make(path: Path) -> int:
-        path.mkdir()
+        path.mkdir(mode)
         return -1 if sys.platform == "win32" else os.open(path, os.O_RDONLY)
 
     return _locked(place, make)

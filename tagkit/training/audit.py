@@ -1,12 +1,10 @@
 """`tagkit.audit`: models that have not seen a sentence contradict its labels.
 
 Each fold of a corpus is predicted by a model that was trained on the others, by the same function
-and with the same options as `tagkit train`. Models lie in a temporary folder until their fold has
-been predicted.
+and with the same options as `tagkit train`. Models lie in a temporary folder until the audit ends.
 """
 
 import math
-import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -23,6 +21,7 @@ from tagkit.evaluation.doubts import Audit, Contradiction, FoldsBy, What, differ
 from tagkit.inference.predictor import Predictor
 from tagkit.limits import BATCH_SIZE
 from tagkit.models.task_table import task_of
+from tagkit.storage import scratch_folder, write_remedy
 from tagkit.text.records import Prediction, Sentence
 from tagkit.text.schemes import Stretch, has_spans, stretches
 from tagkit.training.callbacks import Listener, listener_of
@@ -32,6 +31,10 @@ from tagkit.training.trainer import train
 from tagkit.wording import Message, Setting, clipped
 
 _LARGEST_SEED = 2**63  # exclusive, as in the configuration
+_REMEDY = (
+    "correct this, or have TMPDIR name another folder for temporary files, and start the audit "
+    "again, as it cannot be resumed"
+)
 
 
 class AuditListener(Listener):
@@ -96,11 +99,11 @@ def audit(
     parts = cut_into_folds(
         whole, folds=folds, repeats=repeats, seed=seed, by_entity=by_entity, unit=unit
     )
-    with tempfile.TemporaryDirectory(prefix="tagkit-audit-") as folder:
+    with scratch_folder("tagkit-audit") as folder, write_remedy(_REMEDY):
         for fold in parts:
             require_enough(fold, whole)
             listener.on_fold(fold)
-            place = Path(folder, str(fold.number))
+            place = folder / str(fold.number)
             predictor = _train(config, fold, whole, dev, place, listener, stop, started_s)
             found.add(fold, predictor)
             listener.on_fold_end(fold)

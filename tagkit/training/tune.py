@@ -33,7 +33,7 @@ from tagkit.errors import CheckpointError, ConfigError, Interrupted, TrainingErr
 from tagkit.evaluation.criterion import rank
 from tagkit.models.bundle import copy_bundle
 from tagkit.models.task_table import ranking_metric
-from tagkit.storage import cannot_write, write_whole
+from tagkit.storage import cannot_write, write_remedy, write_whole
 from tagkit.training.beforehand import check_beforehand
 from tagkit.training.callbacks import listener_of
 from tagkit.training.launcher import is_alone
@@ -72,6 +72,9 @@ from tagkit.wording import ANOTHER_FOLDER, ANOTHER_OR_FORCE, FORCE, Message, plu
 # Draws in a row, at most, of values that were tried: half by the sampler, which prefers what scored
 # well, then half at random, so that all of a small space is tried.
 _MAX_DRAWS = 100
+_AGAIN = Message(
+    "correct this, and repeat the command to resume the search; ", FORCE, " starts a new one"
+)
 
 
 def tune(
@@ -113,7 +116,7 @@ def tune(
     require_files(config, "the trials of a search")
     digests = corpus_digests(config)  # before there is a folder
     run_folder = RunFolder(folder, writes=True)
-    with run_folder.locked(listener.on_note):
+    with run_folder.locked(listener.on_note), write_remedy(_AGAIN):
         # A folder of `tagkit train` is no search to resume, and its model must not be replaced.
         found = run_folder.contents()
         is_search = STUDY in found.ours
@@ -136,14 +139,8 @@ def tune(
             return search.run(trials)
         except (SQLAlchemyError, optuna.exceptions.StorageInternalError) as error:
             first = str(error).partition("\n")[0]
-            raise CheckpointError(
-                Message(
-                    f"{folder / STUDY}: cannot be read or written: {first}; correct this, and "
-                    "repeat the command to resume the search; ",
-                    FORCE,
-                    " starts a new one",
-                )
-            ) from None
+            problem = f"{folder / STUDY}: cannot be read or written: {first}; "
+            raise CheckpointError(Message(problem, _AGAIN)) from None
 
 
 class _Search:

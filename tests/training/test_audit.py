@@ -1,5 +1,7 @@
 """Audits of tiny corpora: planted errors are found, and what cannot be audited is refused."""
 
+import errno
+import os
 import random
 import tempfile
 import threading
@@ -10,9 +12,10 @@ import tiny
 
 import tagkit
 from tagkit.config import load_config
-from tagkit.errors import ConfigError, DataError, Interrupted, TrainingError
+from tagkit.errors import CheckpointError, ConfigError, DataError, Interrupted, TrainingError
 from tagkit.evaluation.doubts import Audit
 from tagkit.text.schemes import stretches
+from tagkit.training import checkpoint
 from tagkit.training.audit import AuditListener, audit
 from tagkit.training.callbacks import Step
 from tagkit.training.folds import Fold
@@ -147,6 +150,26 @@ def test_a_fold_that_leaves_no_label_is_named(tmp_path: Path) -> None:
         f" of 5: {train}: every tag is O, so there is nothing to learn"
     )
     assert str(found.value).startswith("fold ")
+
+
+def test_a_full_disk_is_told_with_what_helps_an_audit(
+    tmp_path: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: Path) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(checkpoint, "whole_folder", full)
+    train = tiny.write(tmp_path / "train.conll", tiny.lines(16, seed=1))
+    with pytest.raises(CheckpointError) as found:
+        audit(small(train), folds=2)
+    place, _, said = str(found.value).partition(": ")
+    assert Path(place).parts[-2:] == ("1", "checkpoints")
+    assert Path(place).parents[2] == temporary
+    assert said == (
+        "cannot be written: No space left on device; correct this, or have TMPDIR name another "
+        "folder for temporary files, and start the audit again, as it cannot be resumed"
+    )
+    assert not [*temporary.iterdir()]
 
 
 @pytest.mark.slow

@@ -1,5 +1,6 @@
 """Searching for good options."""
 
+import errno
 import os
 import shutil
 import signal
@@ -20,6 +21,7 @@ from tagkit.config import Config, load_config, with_options
 from tagkit.config.search_space import parse_spaces
 from tagkit.errors import CheckpointError, ConfigError, DataError, Interrupted, TrainingError
 from tagkit.inference.predictor import load
+from tagkit.training import checkpoint
 from tagkit.training.manifest import Manifest
 from tagkit.training.run_files import MODEL_FILES
 from tagkit.training.trainer import train
@@ -356,6 +358,24 @@ def test_a_damaged_study_is_a_sentence(tmp_path: Path) -> None:
     assert (tmp_path / "search" / "notes.txt").read_text() == "mine"
     (tmp_path / "search" / "notes.txt").unlink()
     tune(settings(tmp_path), SPACES, trials=1, force=True)
+
+
+def test_a_full_disk_is_told_with_the_command_that_resumes_the_search(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: Path) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoint, "whole_folder", full)
+        with pytest.raises(CheckpointError) as found:
+            tune(settings(tmp_path), SPACES, trials=1)
+    assert str(found.value) == (
+        f"{tmp_path / 'search' / 'trial-1' / 'checkpoints'}: cannot be written: No space left on "
+        "device; correct this, and repeat the command to resume the search; force=True starts a "
+        "new one"
+    )
+    assert len(tune(settings(tmp_path), SPACES, trials=1).trials) == 1
 
 
 def test_a_study_of_which_nothing_proves_that_it_is_ours_is_kept(tmp_path: Path) -> None:
