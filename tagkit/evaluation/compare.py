@@ -152,7 +152,8 @@ def _compare(
             (one.has_classes, other.has_classes, "classes"),
         ):
             if here and not there and other.items:
-                note(f"{one.name}: its {what} are not scored, as {other.name} has none")
+                why = _why_none(other, what)
+                note(f"{one.name}: its {what} are not scored, as {other.name} {why}")
     if classes:
         _refuse_joined(gold, predicted)
     if classes and not tags:
@@ -163,6 +164,15 @@ def _compare(
     if not classes:
         return _report_on_tags(gold, predicted, data, strict)
     return _report_on_both(gold, predicted, data, strict)
+
+
+def _why_none(labelled: Labelled, what: str) -> str:
+    """Why records have no labels of this kind."""
+    format = FORMATS.get(labelled.format)
+    # Their file may have classes all the same, in columns such as those of features.
+    if what == "classes" and format is not None and not format.has_classes:
+        return f"is read as {format.name}, which has {format.holds} alone"
+    return "has none"
 
 
 def _refuse_joined(gold: Labelled, predicted: Labelled) -> None:

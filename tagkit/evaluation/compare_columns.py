@@ -22,13 +22,35 @@ from tagkit.wording import Message, Setting, plural
 
 
 @dataclass(frozen=True, slots=True)
+class _Columns:
+    """Where the labels of a file are, and its lines.
+
+    Attributes:
+        data: names the column of the gold tags.
+        predicted: column of the predicted tags.
+        classes: columns in which `inference.predicted` has gold and predicted classes, if the file
+            has any; none where a column of tags was named.
+        pieces: the lines, from the beginning.
+    """
+
+    data: DataConfig
+    predicted: Column
+    classes: tuple[int, ...]
+    pieces: Iterator[Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True)
 class _Tags:
-    """Words of a sentence with their gold and predicted tags, and the numbers of its lines."""
+    """Words of a sentence with their gold and predicted tags, and the numbers of its lines.
+
+    `classes` are the cells of the columns that may hold classes.
+    """
 
     words: tuple[str, ...]
     gold: tuple[str, ...]
     predicted: tuple[str, ...]
     lines: Sequence[int]
+    classes: tuple[tuple[str, ...], ...]
 
 
 def compare_columns(
@@ -57,8 +79,9 @@ def compare_columns(
             Message(f"{source.name}: holds {holds}; name a file with the {wanted} with ",
                     Setting("pred"))
         )  # fmt: skip
-    data, pred_column, pieces = _checked(source, _as(found.format, data), pred_column)
-    tags = _tags(source.name, pieces, data, pred_column)
+    columns = _checked(source, _as(found.format, data), pred_column)
+    data = columns.data
+    tags = _noting_classes(_tags(source.name, columns), source.name, note)
     if keep_labels:
         report = _kept(source.name, tags, data, strict)
     else:
@@ -105,9 +128,7 @@ def _as(format: Format, data: DataConfig) -> DataConfig:
     return data.model_copy(update={"format": name})
 
 
-def _checked(
-    source: Source, data: DataConfig, pred_column: Column | None
-) -> tuple[DataConfig, Column, Iterator[Sequence[str]]]:
+def _checked(source: Source, data: DataConfig, pred_column: Column | None) -> _Columns:
     """Where the gold and the predicted tags of a file are, and its lines.
 
     As conlleval and CRF++ have it: word, features, gold tag, predicted tag; a probability behind
@@ -147,7 +168,11 @@ def _checked(
         )
     last = -1 if found is None or found.tag is None else found.tag - found.width
     pred_column = last if pred_column is None else pred_column
+    classes: tuple[int, ...] = ()
     if data.first_tag_column is None:
+        # Behind the word, before the gold tag.
+        if found is not None and not options.conllu and found.width + last > 3:
+            classes = last - 3, last - 2
         # Before the last column of CoNLL-U there are no tags, but references of dependencies.
         gold_column = TAG if options.conllu else last - 1
         data = data.model_copy(update={"tag_column": gold_column})
@@ -166,7 +191,7 @@ def _checked(
                 Setting("pred_column"),
             )
         )
-    return data, pred_column, chain(beginning, pieces)
+    return _Columns(data, pred_column, classes, chain(beginning, pieces))
 
 
 def _layout(name: str, pieces: Iterable[Sequence[str]], options: ColumnOptions) -> Layout | None:
@@ -178,17 +203,36 @@ def _layout(name: str, pieces: Iterable[Sequence[str]], options: ColumnOptions) 
     return reader.layout
 
 
-def _tags(
-    name: str, pieces: Iterable[Sequence[str]], data: DataConfig, pred_column: Column
-) -> Iterator[_Tags]:
+def _tags(name: str, columns: _Columns) -> Iterator[_Tags]:
     """Gold and predicted tags of each sentence."""
-    options = column_options(data, with_tags=True)
+    options = column_options(columns.data, with_tags=True)
     assert options.tag is not None  # columns are counted from the end where none is named
-    reader = ColumnReader(name, replace(options, features=(), tags=(options.tag, pred_column)))
-    for block in reader.blocks(pieces):
-        if block.sentence is not None:
-            gold, predicted = block.sentence.columns
-            yield _Tags(block.sentence.words, gold.values, predicted.values, block.sentence.lines)
+    tags = (options.tag, columns.predicted)
+    reader = ColumnReader(name, replace(options, features=columns.classes, tags=tags))
+    for block in reader.blocks(columns.pieces):
+        if (sentence := block.sentence) is not None:
+            gold, predicted = sentence.columns
+            yield _Tags(
+                sentence.words, gold.values, predicted.values, sentence.lines, sentence.features
+            )
     if reader.layout is not None:
         # Predictions in which nothing was found have no such key; gold labels have.
         reader.require_keys(reader.layout.columns[0])
+
+
+def _noting_classes(
+    tags: Iterable[_Tags], name: str, note: Callable[[str], None]
+) -> Iterator[_Tags]:
+    """The same; with a note at the end where the columns before the tags look like classes."""
+    looked_at = 0
+    alike = True
+    for each in tags:
+        if alike and len(each.words) > 1:
+            looked_at += len(each.classes)
+            alike = all(cells.count(cells[0]) == len(cells) for cells in each.classes)
+        yield each
+    if looked_at and alike:
+        note(
+            f"{name}: the two columns before its tags have one value in each sentence, as classes "
+            "do; they are not scored, as a column file is compared by its tags alone"
+        )

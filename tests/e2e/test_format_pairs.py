@@ -229,6 +229,10 @@ def test_labels_that_one_file_alone_has_are_said_not_to_be_scored(tmp_path: Path
     notes: list[str] = []
     report = compare_files(gold, found, data(), None, False, notes.append)
     assert not isinstance(report, JointReport)
+    because = f"{found} is read as columns, which has tags alone"
+    assert f"{gold}: its classes are not scored, as {because}" in notes
+    found = written(tmp_path, "pred", "jsonl-tokens", tagged(FOUND))
+    compare_files(gold, found, data(), None, False, notes.append)
     assert f"{gold}: its classes are not scored, as {found} has none" in notes
 
 

@@ -1,11 +1,14 @@
 """Gold tags and predicted ones in two columns of one file."""
 
+import re
 from pathlib import Path
 
 import pytest
-from tag_files import compare, write
+from tag_files import compare, data, write
 
 from tagkit.errors import DataError
+from tagkit.evaluation.compare import compare_files
+from tagkit.evaluation.tag_report import TagReport
 
 TREEBANK = (
     "1\tTu\ttu\tPRON\tPRON\t_\t2\tnsubj\t_\t_\n"
@@ -35,3 +38,38 @@ def test_one_file_of_conllu_needs_the_name_of_the_predicted_column(
     )
     with pytest.raises(DataError, match=r"in two columns, found both in column 3"):
         compare(path, None, column="UPOS")
+
+
+CLASSES = (
+    "Ada\tgreet\tleave\tB-PER\tB-PER\nleft\tgreet\tleave\tO\tO\n\nOslo\task\task\tB-LOC\tO\n\n"
+)
+NOTE = (
+    ": the two columns before its tags have one value in each sentence, as classes do; they are "
+    "not scored, as a column file is compared by its tags alone"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "is_noted"),
+    [
+        (CLASSES, {}, True),
+        (re.sub("\tO\n", "\tO\t0.5000\n", re.sub("PER\n", "PER\t0.9000\n", CLASSES)), {}, True),
+        # Feature columns are other values within a sentence; one of a token shows nothing.
+        (CLASSES.replace("leave\tO", "ask\tO"), {}, False),
+        (CLASSES.split("\n\n")[1] + "\n", {}, False),
+        (CLASSES.replace("\tgreet\t", "\t").replace("\task\t", "\t", 1), {}, False),
+        # Where the tags are named, nothing says what the other columns are.
+        (CLASSES, {"tag_column": 3}, False),
+    ],
+    ids=["classes", "probabilities", "features", "one word", "one column", "named"],
+)
+@pytest.mark.parametrize("keep_labels", [False, True])
+def test_columns_that_look_like_classes_are_said_not_to_be_scored(
+    text: str, options: dict[str, int], is_noted: bool, keep_labels: bool, tmp_path: Path
+) -> None:
+    path = write(tmp_path, "dev.pred", text)
+    notes: list[str] = []
+    settings = data("data.format=columns", *(f"data.{name}={at}" for name, at in options.items()))
+    report = compare_files(path, None, settings, None, False, notes.append, keep_labels=keep_labels)
+    assert isinstance(report, TagReport)
+    assert notes == ([path + NOTE] if is_noted else [])
