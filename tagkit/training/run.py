@@ -155,6 +155,7 @@ class Run:
                 score = NO_LOSS if loss is None else loss
             # Rounding may differ between processes, which have to agree on the best epoch.
             score = self.processes.from_first_rank(score)
+            loss = None if loss is None else self.processes.from_first_rank(loss)
             # `_closing_s` estimates from it how long the end of the run will take.
             self.budget.dev_s = time.perf_counter() - began
             epoch = Epoch(
@@ -167,8 +168,7 @@ class Run:
                 # Seconds of steps alone, summed over stops and resumptions.
                 tokens_per_s=position.tokens / max(position.seconds, 1e-9),
                 seconds=position.seconds + self.budget.dev_s,
-                # Of epochs with equal scores the first one stays the best.
-                is_best=not state.epochs or self._rank(score) > self._rank(state.best.score),
+                is_best=not state.epochs or self._is_better(score, loss),
                 whole=whole,
                 dev_loss=loss,
             )
@@ -187,6 +187,17 @@ class Run:
         if epoch.dev_loss is not None:
             curves["dev loss"] = epoch.dev_loss
         self.processes.log(curves, epoch.step)
+
+    def _is_better(self, score: float, loss: float | None) -> bool:
+        """Whether an epoch is better than the best one; of equal scores the first stays the best.
+
+        As long as nothing of dev is right, the last one is: it has learnt for longest. Not by the
+        loss on dev, which rises early where dev is small.
+        """
+        best = self.state.best
+        if score or best.score or self.criterion.is_loss:
+            return self._rank(score) > self._rank(best.score)
+        return loss is not None or best.dev_loss is None  # unless it has diverged
 
     def _rank(self, score: float) -> float:
         return rank(self.criterion.key, score)

@@ -323,9 +323,8 @@ def _finish(run: Run, ended: Ending, findings: tuple[Finding, ...]) -> Trained:
     run.folder.write_results(kept, run.listener.on_note)
     run.processes.barrier()  # no process returns before the first has written the model
     run.folder.write_curves(state.epochs, run.criterion, run.listener.on_note)
-    outcome = Outcome(
-        tuple(state.epochs), run.criterion.key, dev.report, state.skipped, state.rollbacks
-    )
+    counts = state.skipped, state.rollbacks, len(corpus.train.sentences)
+    outcome = Outcome(tuple(state.epochs), run.criterion.key, dev.report, *counts)
     found = diagnose_run(outcome)
     for finding in found:
         run.listener.on_finding(finding)

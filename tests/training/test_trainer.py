@@ -499,6 +499,24 @@ class Weights(StopAt):
         self.weights.append({name: p.detach().clone() for name, p in named})
 
 
+@pytest.mark.parametrize(
+    ("scores", "losses", "best"),
+    [([0.0] * 5, [3.0, 2.0, 2.5, 2.0, 4.0], [1, 2, 3, 4, 5]),
+     ([0.0] * 5, [3.0, None, 2.5, 2.4, None], [1, 3, 4]),  # where it is not finite
+     ([0.0, 0.0, 0.1, 0.0, 0.1], [3.0, 2.0, 9.0, 1.0, 1.0], [1, 2, 3])],
+)  # fmt: skip
+def test_of_epochs_that_score_0_the_last_is_the_best(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scores: list[float],
+    losses: list[float | None], best: list[int],
+) -> None:  # fmt: skip
+    left, other = iter(scores), iter(losses)
+    monkeypatch.setattr("tagkit.training.run.dev_scores", lambda *_: DevScores(next(left), {}))
+    monkeypatch.setattr("tagkit.training.dev_loss.DevLoss.compute", lambda _: next(other))
+    trained = train(of_task(tmp_path, "tag", "train.max_epochs=5", "train.patience=0"))
+    assert [epoch.number for epoch in trained.epochs if epoch.is_best] == best
+    assert [epoch.dev_loss for epoch in trained.epochs] == losses
+
+
 def test_of_epochs_that_score_the_same_the_first_is_the_best(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

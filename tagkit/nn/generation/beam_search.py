@@ -2,8 +2,9 @@
 
 A beam keeps the best few beginnings, hypotheses, of the same number of units. One that ends leaves
 the beam, which from then on has one place less, until there is none (Jurafsky and Martin, section
-on beam search in the chapter on machine translation). A beam of 1 is greedy search; one as large as
-the number of all sequences finds the best.
+on beam search in the chapter on machine translation). A beam of 1 is greedy search, but for
+models that halt: a beam halts where that is more probable than the best unit, greedy search where
+it is more probable than not. One as large as the number of all sequences finds the best.
 
 Longer sequences have lower probabilities. Finished hypotheses are therefore compared by their log
 probability divided by length ** penalty, the length in units and with the end: a penalty of 1 is

@@ -1,5 +1,6 @@
 """What is wrong with a run at its end, by its history and the best model's predictions for dev."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -35,7 +36,7 @@ _NOTHING_TO_GAIN = 0.95
 _ABOVE_FIRST = 1.25
 _ABOVE_LOWEST = 2.0  # the last epoch, where it is not low beside the first one either
 _NOT_LOW = 0.5
-_STEPS = 10  # that losses are compared of: those of fewer are chance
+_EXAMPLES = 50  # that losses are compared of: those of fewer are chance
 _NONFINITE = 0.05  # share of the steps; a loss scale of fp16 that is too high costs a few
 
 
@@ -49,6 +50,7 @@ class Outcome:
         dev: report of the best model on dev.
         skipped: number of steps whose loss or gradients were not finite.
         rollbacks: how often the run went back to a checkpoint.
+        examples: number of sentences, texts or lines of train.
     """
 
     epochs: Sequence[Epoch]
@@ -56,6 +58,7 @@ class Outcome:
     dev: Report
     skipped: int
     rollbacks: int
+    examples: int
 
 
 def diagnose_run(outcome: Outcome) -> tuple[Finding, ...]:
@@ -125,10 +128,11 @@ def _small_dev(outcome: Outcome) -> Iterator[Statement]:
         # With more `_nothing_right` says so, with none a check of the corpus.
         if 0 < report.micro.support < _FEW:
             found = plural(report.micro.support, _COUNTED[report.comparison.kind])
-            missed = ", and no epoch has got one right" if found_none else ""
-            mostly = "" if found_none else "mostly "
+            said = ": which epoch is the best is mostly chance"
+            if found_none:
+                said = ", and no epoch has got one right: the last one is kept"
             yield (
-                Message(f"dev has only {found}{missed}: which epoch is the best is {mostly}chance"),
+                Message(f"dev has only {found}{said}"),
                 Message("Name a larger dev corpus with ", Setting("data.dev_file"),
                         ", or hold out more of train with ", Setting("data.dev_fraction")),
             )  # fmt: skip
@@ -213,7 +217,7 @@ def _dev_loss_fell(best: Epoch, last: Epoch) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Stretch:
-    """Epochs that follow each other: the first and the last, and the mean loss of their steps."""
+    """Epochs that follow each other: the first and the last, and their mean loss."""
 
     first: int
     last: int
@@ -226,45 +230,45 @@ class _Stretch:
         return f"epochs {self.first} to {self.last}"
 
 
-def _stretches(epochs: Sequence[Epoch]) -> list[_Stretch]:
-    """The epochs in stretches of at least `_STEPS` steps each; what is left at the end counts not.
+def _stretches(outcome: Outcome) -> list[_Stretch]:
+    """The epochs in stretches of at least `_EXAMPLES`; what is left at the end counts not.
 
-    The loss of a few steps is noise, and of hundreds of such epochs one is always high.
+    The loss of a few examples is noise, and of hundreds of such epochs one is always high.
     """
-    found: list[_Stretch] = []
-    before, first, total = 0, 0, 0.0  # steps at the start of the stretch; its epoch; sum of losses
-    done = 0
-    for epoch in epochs:
-        if not epoch.whole:
-            continue
-        first = first or epoch.number
-        total += epoch.loss * (epoch.step - done)
-        done = epoch.step
-        if done - before >= _STEPS:
-            found.append(_Stretch(first, epoch.number, total / (done - before)))
-            before, first, total = done, 0, 0.0
-    return found
+    epochs = [epoch for epoch in outcome.epochs if epoch.whole]
+    size = math.ceil(_EXAMPLES / max(1, outcome.examples))
+    parts = (epochs[at : at + size] for at in range(0, len(epochs) - size + 1, size))
+    return [
+        _Stretch(part[0].number, part[-1].number, sum(epoch.loss for epoch in part) / size)
+        for part in parts
+    ]
+
+
+def _rise(found: Sequence[_Stretch]) -> str:
+    """How the loss rises above the first or the lowest one; "" if it does not."""
+    if len(found) < 2:
+        return ""
+    first, last = found[0], found[-1]
+    low = min(found, key=lambda each: each.loss)
+    high = max(found[1:], key=lambda each: each.loss)
+    if high.loss > _ABOVE_FIRST * first.loss:
+        of_first = "the first" if first.first == first.last else str(first)
+        return (
+            f"the loss of {high} ({high.loss:.4f}) is above that of {of_first} ({first.loss:.4f})"
+        )
+    if last.loss > max(_ABOVE_LOWEST * low.loss, _NOT_LOW * first.loss):
+        return f"the loss rose from {low.loss:.4f} in {low} to {last.loss:.4f} in {last}"
+    return ""
 
 
 def _learning_rate(outcome: Outcome) -> Iterator[Statement]:
-    found = _stretches(outcome.epochs)
     said = ""
     steps = outcome.epochs[-1].step if outcome.epochs else 0
     if outcome.rollbacks or outcome.skipped > _NONFINITE * max(1, steps):
         of_all = plural(steps, "step")
         said = f"loss or gradients were not finite in {outcome.skipped:,} of {of_all}"
-    elif len(found) > 1:
-        first, last = found[0], found[-1]
-        low = min(found, key=lambda each: each.loss)
-        high = max(found[1:], key=lambda each: each.loss)
-        if high.loss > _ABOVE_FIRST * first.loss:
-            of_first = "the first" if first.first == first.last else str(first)
-            said = (
-                f"the loss of {high} ({high.loss:.4f}) is above that of {of_first} "
-                f"({first.loss:.4f})"
-            )
-        elif last.loss > max(_ABOVE_LOWEST * low.loss, _NOT_LOW * first.loss):
-            said = f"the loss rose from {low.loss:.4f} in {low} to {last.loss:.4f} in {last}"
+    else:
+        said = _rise(_stretches(outcome))
     if said:
         yield (
             Message(f"the learning rate is too high: {said}"),

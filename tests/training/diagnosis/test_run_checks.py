@@ -35,8 +35,9 @@ def diagnosed(
     skipped: int = 0,
     rollbacks: int = 0,
     metric: str = "auto",
+    examples: int = 60,
 ) -> tuple[Finding, ...]:
-    return diagnose_run(Outcome(epochs, metric, dev, skipped, rollbacks))
+    return diagnose_run(Outcome(epochs, metric, dev, skipped, rollbacks, examples))
 
 
 def texts(findings: Sequence[Finding]) -> list[tuple[str, str]]:
@@ -142,8 +143,7 @@ def test_a_small_dev_of_which_no_epoch_finds_anything_chooses_by_chance() -> Non
     never = history([2.0, 1.0, 0.5], [0.0, 0.0, 0.0])
     (finding,) = diagnosed(never, dev=wrong)
     assert finding.text == (
-        "dev has only 4 spans, and no epoch has got one right: which epoch is the best is chance. "
-        + LARGER
+        f"dev has only 4 spans, and no epoch has got one right: the last one is kept. {LARGER}"
     )
     assert diagnosed(never, dev=wrong, metric="loss") == ()
     assert diagnosed(never) == ()  # of dev that has enough
@@ -341,22 +341,30 @@ def test_other_losses_are_not_called_too_high(losses: list[float]) -> None:
     assert diagnosed(history(losses, [0.1 * number for number in range(len(losses))])) == ()
 
 
-def of_single_steps(losses: Sequence[float]) -> tuple[Epoch, ...]:
-    epochs = history(losses, [0.001 * number for number in range(len(losses))])
-    return tuple(replace(epoch, step=epoch.number) for epoch in epochs)
+@pytest.mark.parametrize(("examples", "size"), [(5, 10), (12, 5), (49, 2), (50, 1)])
+def test_epochs_of_few_examples_are_compared_several_at_a_time(examples: int, size: int) -> None:
+    def found(*parts: Sequence[float]) -> list[str]:
+        losses = [loss for part in parts for loss in part]
+        epochs = history(losses, [0.001 * number for number in range(len(losses))])
+        return [each.sentence for each in diagnosed(epochs, examples=examples)]
 
+    def named(number: int) -> str:
+        first, last = size * (number - 1) + 1, size * number
+        return f"epochs {first} to {last}" if size > 1 else f"epoch {last}"
 
-def test_single_steps_are_compared_ten_at_a_time() -> None:
-    noise = [0.1, 1.9] * 5  # of batches of a few examples
-    assert diagnosed(of_single_steps([*noise, *noise, 1.9, 1.9])) == ()
-    assert texts(diagnosed(of_single_steps([*noise, *noise, *[1.3] * 10, 0.0]))) == [
-        ("learning-rate", "the learning rate is too high: the loss of epochs 21 to 30 (1.3000) is "
-         f"above that of epochs 1 to 10 (1.0000){REMEDY}")
-    ]  # fmt: skip
-    assert texts(diagnosed(of_single_steps([*noise, *[0.2] * 10, *[0.6] * 10]))) == [
-        ("learning-rate", "the learning rate is too high: the loss rose from 0.2000 in epochs 11 "
-         f"to 20 to 0.6000 in epochs 21 to 30{REMEDY}")
-    ]  # fmt: skip
+    noise = [1.0] * (size - 1) + [1.0 if size == 1 else 3.0]  # of batches of a few examples
+    mean = sum(noise) / size
+    left = [99.0] * (size - 1)  # too few to be compared
+    assert found(noise, noise[::-1], left) == []
+    first = named(1) if size > 1 else "the first"
+    assert found(noise, noise, [1.3 * mean] * size, left) == [
+        f"the learning rate is too high: the loss of {named(3)} ({1.3 * mean:.4f}) is above that "
+        f"of {first} ({mean:.4f})"
+    ]
+    assert found(noise, [0.2 * mean] * size, [0.6 * mean] * size) == [
+        f"the learning rate is too high: the loss rose from {0.2 * mean:.4f} in {named(2)} to "
+        f"{0.6 * mean:.4f} in {named(3)}"
+    ]
 
 
 def test_an_epoch_that_was_not_completed_says_nothing_of_the_loss() -> None:
