@@ -14,7 +14,7 @@ target is replaced; a device or a named pipe is written to directly and stays wh
     run_names         what shows that a folder is that of a run
 """
 
-from tagkit.storage.disk import cannot_write, digest_of, digest_of_bytes, write_remedy
+from tagkit.storage.disk import RESUME_AFTER, cannot_write, digest_of, digest_of_bytes, write_remedy
 from tagkit.storage.files import (
     BYTE_ORDER_MARK,
     PACKED,
@@ -39,6 +39,7 @@ __all__ = [
     "LOCK",
     "MANIFEST",
     "PACKED",
+    "RESUME_AFTER",
     "cannot_write",
     "digest_of",
     "digest_of_bytes",

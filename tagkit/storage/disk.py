@@ -9,6 +9,9 @@ from pathlib import Path
 from tagkit.errors import CheckpointError, DataError, WriteError
 from tagkit.wording import RESUME, Message, reason
 
+# What was learnt until then is in a checkpoint.
+RESUME_AFTER = Message("correct this, and resume the run with ", RESUME)
+
 
 def flush_to_disk(path: Path) -> None:
     """Wait until a file's content, or a folder's list of names, is on the disk.
@@ -68,7 +71,7 @@ def cannot_write(path: Path, error: OSError) -> CheckpointError:
     """The error of a run that could not write a file, with the remedy."""
     # Nothing is lost: the last checkpoint was renamed into place before this write began.
     problem = f"{path}: cannot be written: {error.strerror or error}"
-    return WriteError(problem, Message("correct this, and resume the run with ", RESUME))
+    return WriteError(problem, RESUME_AFTER)
 
 
 @contextmanager

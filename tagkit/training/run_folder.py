@@ -31,10 +31,10 @@ from pathlib import Path
 from typing import Any
 
 from tagkit.config import Config
-from tagkit.errors import CheckpointError
+from tagkit.errors import BundleError, CheckpointError, WriteError
 from tagkit.evaluation.criterion import Criterion
 from tagkit.models.bundle import save_bundle
-from tagkit.storage import cannot_write, write_whole
+from tagkit.storage import RESUME_AFTER, cannot_write, write_whole
 from tagkit.storage.lock import locked
 from tagkit.training.callbacks import CURVES, HISTORY, LOG, Epoch, Listener, TrainLog, write_history
 from tagkit.training.checkpoint import Checkpoint, checkpoint_name
@@ -187,14 +187,16 @@ class RunFolder:
         """Write `best` or `last`.
 
         Raises:
-            BundleError: it cannot be written.
-            CheckpointError: foreign files are in its place.
+            CheckpointError: it cannot be written, or foreign files are in its place.
         """
-        if self.writes:
-            self.claim(name)
-            save_bundle(
-                self.path / name, prepared.model, prepared.vocabulary, prepared.config, facts
-            )
+        if not self.writes:
+            return
+        self.claim(name)
+        model, vocabulary = prepared.model, prepared.vocabulary
+        try:
+            save_bundle(self.path / name, model, vocabulary, prepared.config, facts)
+        except BundleError as error:
+            raise WriteError(str(error), RESUME_AFTER) from None
 
     def write_history(self, epochs: Sequence[Epoch]) -> None:
         """Write history.jsonl.

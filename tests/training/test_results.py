@@ -4,6 +4,7 @@ import json
 import os
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 import tiny
@@ -13,7 +14,7 @@ from typer.testing import CliRunner
 from tagkit.cli.main import app
 from tagkit.config import Config, DataConfig, with_options
 from tagkit.corpus.formats.columns.layout import CONLLU_COLUMNS
-from tagkit.errors import CheckpointError
+from tagkit.errors import BundleError, CheckpointError
 from tagkit.evaluation.column_report import ColumnsReport
 from tagkit.evaluation.compare import compare_files
 from tagkit.evaluation.report_text import report_lines
@@ -240,6 +241,29 @@ def test_of_several_seeds_those_of_the_best_and_force_removes_them(tmp_path: Pat
     alone = train(tiny.small(tmp_path, "train.max_epochs=1", **NO_DEV), force=True)
     assert not (alone.folder / "test.pred").exists()
     assert (alone.folder / "dev.pred").exists()
+
+
+@pytest.mark.parametrize("name", ["best", "last"])
+def test_a_model_for_which_there_is_no_room_is_told_with_the_remedy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    save = run_folder.save_bundle
+
+    def full(folder: Path, *parts: Any) -> None:
+        if folder.name == name:
+            raise BundleError(f"{folder}: cannot be written: No space left on device")
+        save(folder, *parts)
+
+    monkeypatch.setattr(run_folder, "save_bundle", full)
+    config = tiny.config(tmp_path, "train.max_epochs=1")
+    with pytest.raises(CheckpointError) as caught:
+        train(config)
+    assert str(caught.value) == (
+        f"{tmp_path / 'model' / name}: cannot be written: No space left on device; correct this, "
+        "and resume the run with resume=True"
+    )
+    monkeypatch.setattr(run_folder, "save_bundle", save)
+    train(config, resume=True)
 
 
 @pytest.mark.parametrize("name", ["dev.pred", "report.json"])
