@@ -128,6 +128,8 @@ BREAKS = [
     # The best epoch, and what is saved.
     Break("training/run", "self._rank(score) > self._rank", "self._rank(score) >= self._rank",
           "trainer::test_of_epochs_that_score"),
+    Break("training/run", "return loss is not None or best.dev_loss is None", "return False",
+          "trainer::test_as_long_as_epochs"),
     Break("trainer", "    state.load_best()\n", "", "trainer::test_of_epochs_that_score"),
     Break("state", "self.best_place, self.best_weights = place, {}", "pass",
           "trainer::test_of_epochs_that_score"),

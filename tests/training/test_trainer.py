@@ -505,7 +505,7 @@ class Weights(StopAt):
      ([0.0] * 5, [3.0, None, 2.5, 2.4, None], [1, 3, 4]),  # where it is not finite
      ([0.0, 0.0, 0.1, 0.0, 0.1], [3.0, 2.0, 9.0, 1.0, 1.0], [1, 2, 3])],
 )  # fmt: skip
-def test_of_epochs_that_score_0_the_last_is_the_best(
+def test_as_long_as_epochs_score_0_the_last_is_the_best(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scores: list[float],
     losses: list[float | None], best: list[int],
 ) -> None:  # fmt: skip
