@@ -94,9 +94,9 @@ def _lines(found: "Calibrated") -> Iterator[str]:
 
     for head in found.heads:
         before, after = numbers_of(head.before), numbers_of(head.after)
-        how = "fitted to" if head.is_fitted else "as it was, as none can be fitted to these"
-        what = f"{how} {head.before.count:,} {head.before.name}"
-        yield f"{shown_name(head.head)}: temperature {head.temperature:.3f}, {what}"
+        what = f"{head.before.count:,} {head.before.name}"
+        how = f"fitted to {what}" if head.is_fitted else f"not fitted to these {what}"
+        yield f"{shown_name(head.head)}: temperature {head.temperature:.3f}, {how}"
         yield f"{'':<23}  {'before':>8}  {'after':>8}"
         for name, value in before.items():
             yield f"{name:<23}  {value:>8.4f}  {after[name]:>8.4f}"

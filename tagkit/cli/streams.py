@@ -78,10 +78,9 @@ def _whole(stream: Stream) -> Stream | io.TextIOWrapper:
         return stream
     if not isinstance(stream.buffer, io.RawIOBase):
         return stream
-    encoding, errors = stream.encoding, stream.errors
-    buffer = io.BufferedWriter(stream.detach())
-    # At once after each call, as it was asked for.
-    return io.TextIOWrapper(buffer, encoding, errors, write_through=True, line_buffering=True)
+    # Not detached from the stream: others, such as a handler of logging, may hold that.
+    buffer = io.BufferedWriter(stream.buffer)
+    return io.TextIOWrapper(buffer, stream.encoding, stream.errors, line_buffering=True)
 
 
 def say(text: str) -> None:

@@ -159,7 +159,7 @@ def table_head(measure: str, columns: Mapping[str, str]) -> str:
 def table_row(
     epoch: Epoch, measure: str, metric: str, columns: Mapping[str, str], factor: int = 100
 ) -> str:
-    """An epoch; * where no earlier one was as good.
+    """An epoch; * where it is the best so far.
 
     Args:
         epoch: to be shown.

@@ -30,7 +30,7 @@ from tagkit.text.records import Sentence
 from tagkit.text.scheme_detection import Detection, scheme_of
 from tagkit.text.schemes import PLAIN, convert, has_spans
 from tagkit.text.windows import cut, windows, windows_between_spans
-from tagkit.wording import Message, Setting
+from tagkit.wording import Message, Setting, plural
 
 
 @dataclass(frozen=True)
@@ -248,9 +248,10 @@ def _scheme(
     if not data.tag_columns:
         return scheme_of(sentences, name, data.scheme, expected, remedy)
     if any(len(sentence.columns) != len(data.tag_columns) for sentence in sentences):
-        listed = Setting("data.tag_column")
-        expects = f"{name}: expected a column file or CoNLL-U, as "
-        raise DataError(Message(expects, listed, f" names a list of columns; found {found}"))
+        wanted = plural(len(data.tag_columns), "tag column")
+        expects = f"{name}: expected a column file or CoNLL-U with {wanted}, as ("
+        option = Setting("data.tag_column")
+        raise DataError(Message(expects, option, f") names a list of them; found {found}"))
     if data.first_tag_column in NO_TAGS:  # a lemma may look like a tag of a span
         return scheme_of(sentences, name, PLAIN, None)
     return scheme_of(sentences, name, data.scheme, expected, remedy)

@@ -224,14 +224,14 @@ def _noting_classes(
     tags: Iterable[_Tags], name: str, note: Callable[[str], None]
 ) -> Iterator[_Tags]:
     """The same; with a note at the end where the columns before the tags look like classes."""
-    looked_at = 0
+    values: set[str] = set()
     alike = True
     for each in tags:
         if alike and len(each.words) > 1:
-            looked_at += len(each.classes)
+            values.update(cells[0] for cells in each.classes)
             alike = all(cells.count(cells[0]) == len(cells) for cells in each.classes)
         yield each
-    if looked_at and alike:
+    if len(values) > 1 and alike:  # a single one, such as "_", only fills its column
         note(
             f"{name}: the two columns before its tags have one value in each sentence, as classes "
             "do; they are not scored, as a column file is compared by its tags alone"

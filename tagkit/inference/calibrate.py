@@ -201,8 +201,9 @@ def fit_temperatures(
     can_be_fitted = np.array([_is_mixed(before[name]) for name in names])
     for name in (name for name in names if not _is_mixed(before[name])):
         note(_not_fitted(split.path, name, before[name]))
-    # One that was stored where none could be fitted is nothing to lose.
-    if earlier and (kept != UNCALIBRATED).any() and not can_be_fitted.any():
+    # The same file again loses nothing.
+    is_again = earlier is not None and earlier.fitted_on.get("sha256") == split.digest
+    if earlier and not is_again and not can_be_fitted.any():
         was = earlier.fitted_on.get("file", "another file")
         raise DataError(f"{split.path}: the model keeps its calibration on {was}, as none can be "
                         "fitted to this file")  # fmt: skip

@@ -80,10 +80,11 @@ def one_column(predictor: Predictor, data: DataConfig) -> OneColumn | None:
         return None
     if data.tag_column not in columns:
         known = listed([str(column) for column in columns])
+        several = ", or a list of as many" if len(columns) > 1 else ""
         raise DataError(Message(
             Setting("data.tag_column"),
-            f": expected one of the columns that the model predicts ({known}), or as many as it "
-            f"predicts; found {clipped(str(data.tag_column))}",
+            f": expected one of the columns that the model predicts ({known}){several}; found "
+            f"{clipped(str(data.tag_column))}",
         ))  # fmt: skip
     place = columns.index(data.tag_column)
     labels = predictor.vocabulary.columns[place]

@@ -155,7 +155,8 @@ class Run:
                 score = NO_LOSS if loss is None else loss
             # Rounding may differ between processes, which have to agree on the best epoch.
             score = self.processes.from_first_rank(score)
-            loss = None if loss is None else self.processes.from_first_rank(loss)
+            loss = self.processes.from_first_rank(math.nan if loss is None else loss)
+            loss = None if math.isnan(loss) else loss
             # `_closing_s` estimates from it how long the end of the run will take.
             self.budget.dev_s = time.perf_counter() - began
             epoch = Epoch(
@@ -191,13 +192,13 @@ class Run:
     def _is_better(self, score: float, loss: float | None) -> bool:
         """Whether an epoch is better than the best one; of equal scores the first stays the best.
 
-        As long as nothing of dev is right, the last one is: it has learnt for longest. Not by the
-        loss on dev, which rises early where dev is small.
+        As long as the score is 0, the last one whose loss on dev is finite is: it has learnt for
+        longest. Not that with the lowest loss, which rises early where dev is small.
         """
         best = self.state.best
         if score or best.score or self.criterion.is_loss:
             return self._rank(score) > self._rank(best.score)
-        return loss is not None or best.dev_loss is None  # unless it has diverged
+        return loss is not None or best.dev_loss is None
 
     def _rank(self, score: float) -> float:
         return rank(self.criterion.key, score)

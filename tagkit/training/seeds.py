@@ -194,10 +194,8 @@ def _train_each(
     if config.train.max_minutes and (done := [seed for seed in seeds if seed not in waiting]):
         names = listed([str(seed) for seed in done])
         which = f"seed {names} is" if len(done) == 1 else f"seeds {names} are"
-        listener.on_note(
-            f"{which} done: within a time limit the others get all of it, and what is done is "
-            "scored again, but not trained further"
-        )
+        rest = "; the other seeds share the time limit" if waiting else ""
+        listener.on_note(f"{which} done, and only scored again{rest}")
     for number, seed in enumerate(seeds, 1):
         listener.on_seed(seed, number, len(seeds))
         used_minutes = (time.monotonic() - started_s) / 60

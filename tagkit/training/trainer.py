@@ -323,9 +323,10 @@ def _finish(run: Run, ended: Ending, findings: tuple[Finding, ...]) -> Trained:
     run.folder.write_results(kept, run.listener.on_note)
     run.processes.barrier()  # no process returns before the first has written the model
     run.folder.write_curves(state.epochs, run.criterion, run.listener.on_note)
-    counts = state.skipped, state.rollbacks, len(corpus.train.sentences)
-    outcome = Outcome(tuple(state.epochs), run.criterion.key, dev.report, *counts)
-    found = diagnose_run(outcome)
+    train_part = corpus.train
+    examples = len(train_part.sentences) if run.prepared.task.annotates else train_part.tokens
+    counts = state.skipped, state.rollbacks, examples
+    found = diagnose_run(Outcome(tuple(state.epochs), run.criterion.key, dev.report, *counts))
     for finding in found:
         run.listener.on_finding(finding)
     return Trained(

@@ -106,9 +106,7 @@ def test_what_was_not_fitted_is_not_said_to_be_and_may_be_calibrated_again(
         ended = tagkit("calibrate", copied / "model", predicted)
         assert ended.code == 0
         first = ended.out.splitlines()[0]
-        assert first.startswith(
-            "tags: temperature 1.000, as it was, as none can be fitted to these"
-        )
+        assert first.startswith("tags: temperature 1.000, not fitted to these ")
         found = tagkit("calibrate", copied / "model", predicted, "--json")
         assert not json.loads(found.out)["heads"][0]["is_fitted"]
     fitted = tagkit("calibrate", copied / "model", copied / "dev.conll", "--json")

@@ -114,7 +114,7 @@ def test_eval_scores_each_column_and_a_column_is_compared_by_itself(folder: Path
     refused = run("eval", folder / "model", file, "--tag-column", "XPOS", ok=False)
     assert str(refused.exception) == (
         "data.tag_column: expected one of the columns that the model predicts (UPOS, FEATS, LEMMA, "
-        "MISC.NER), or as many as it predicts; found XPOS"
+        "MISC.NER), or a list of as many; found XPOS"
     )
     # Each head would be scored on the labels of another one.
     others = ",".join(reversed(COLUMNS.split(",")))

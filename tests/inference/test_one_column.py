@@ -88,8 +88,8 @@ def test_what_is_of_no_single_column_says_how_to_name_one(folder: Path, model: P
     gold = folder / "test.conllu"
     with pytest.raises(DataError, match=r"^this model predicts several tag columns: .* names$"):
         tagkit.analyse(gold, model=model, analyses=["interval"])
-    with pytest.raises(DataError, match=r"predicts \(UPOS, FEATS, LEMMA, MISC\.NER\), or as many "
-                                        r"as it predicts; found XPOS$"):  # fmt: skip
+    with pytest.raises(DataError, match=r"predicts \(UPOS, FEATS, LEMMA, MISC\.NER\), or a list "
+                                        r"of as many; found XPOS$"):  # fmt: skip
         tagkit.evaluate(gold, model=model, tag_column="XPOS")
     with pytest.raises(DataError, match=r"plain labels"):
         tagkit.evaluate(gold, model=model, tag_column="UPOS", strict=True)

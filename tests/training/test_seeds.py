@@ -187,9 +187,20 @@ def test_a_resumed_seed_that_is_done_leaves_its_minutes_to_the_others(
     train_seeds(config, listener, resume=True)
     assert [c.train.max_minutes for c in configs] == pytest.approx([12 / 2, 1e-6, 10 / 1])
     assert listener.notes == [
-        "seed 2 is done: within a time limit the others get all of it, and what is done is scored "
-        "again, but not trained further"
+        "seed 2 is done, and only scored again; the other seeds share the time limit"
     ]
+
+
+def test_where_all_seeds_are_done_a_time_limit_is_for_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configs = fake_training(monkeypatch, {1: 0.1, 2: 0.2})
+    monkeypatch.setattr("tagkit.training.seeds.is_finished", lambda _: True)
+    listener = StopAt()
+    config = tiny.config(tmp_path, "train.seeds=[1,2]", "train.max_minutes=12")
+    train_seeds(config, listener, resume=True)
+    assert [c.train.max_minutes for c in configs] == pytest.approx([1e-6, 1e-6])
+    assert listener.notes == ["seeds 1, 2 are done, and only scored again"]
 
 
 @pytest.mark.slow

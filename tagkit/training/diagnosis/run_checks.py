@@ -1,6 +1,5 @@
 """What is wrong with a run at its end, by its history and the best model's predictions for dev."""
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -50,7 +49,7 @@ class Outcome:
         dev: report of the best model on dev.
         skipped: number of steps whose loss or gradients were not finite.
         rollbacks: how often the run went back to a checkpoint.
-        examples: number of sentences, texts or lines of train.
+        examples: number of sentences or texts of train, or of units that a language model reads.
     """
 
     epochs: Sequence[Epoch]
@@ -124,18 +123,21 @@ def _small_dev(outcome: Outcome) -> Iterator[Statement]:
     found_none = not outcome.dev.headline and not any(epoch.score for epoch in outcome.epochs)
     if not found_none and len(outcome.epochs) == 1:  # there is none to choose from
         return
-    for report in label_reports(outcome.dev).values():
-        # With more `_nothing_right` says so, with none a check of the corpus.
-        if 0 < report.micro.support < _FEW:
-            found = plural(report.micro.support, _COUNTED[report.comparison.kind])
-            said = ": which epoch is the best is mostly chance"
-            if found_none:
-                said = ", and no epoch has got one right: the last one is kept"
-            yield (
-                Message(f"dev has only {found}{said}"),
-                Message("Name a larger dev corpus with ", Setting("data.dev_file"),
-                        ", or hold out more of train with ", Setting("data.dev_fraction")),
-            )  # fmt: skip
+    # With more `_nothing_right` says so, with none a check of the corpus.
+    parts = [part for part in label_reports(outcome.dev).values() if part.micro.support]
+    if any(part.micro.support >= _FEW for part in parts):  # which chooses the epoch as well
+        return
+    for part in parts:
+        said = ": which epoch is the best is mostly chance"
+        if found_none:
+            said = ", and no epoch has got one right: the last one is kept"
+        yield (
+            Message(
+                f"dev has only {plural(part.micro.support, _COUNTED[part.comparison.kind])}{said}"
+            ),
+            Message("Name a larger dev corpus with ", Setting("data.dev_file"),
+                    ", or hold out more of train with ", Setting("data.dev_fraction")),
+        )  # fmt: skip
 
 
 def _hardly_found(outcome: Outcome) -> Iterator[Statement]:
@@ -231,15 +233,17 @@ class _Stretch:
 
 
 def _stretches(outcome: Outcome) -> list[_Stretch]:
-    """The epochs in stretches of at least `_EXAMPLES`; what is left at the end counts not.
+    """The epochs in stretches of about `_EXAMPLES` and more; the last one has what is left over.
 
     The loss of a few examples is noise, and of hundreds of such epochs one is always high.
     """
     epochs = [epoch for epoch in outcome.epochs if epoch.whole]
-    size = math.ceil(_EXAMPLES / max(1, outcome.examples))
-    parts = (epochs[at : at + size] for at in range(0, len(epochs) - size + 1, size))
+    size = max(1, round(_EXAMPLES / max(1, outcome.examples)))
+    count = len(epochs) // size
+    ends = [*range(size, size * count, size), len(epochs)] if count else []
+    parts = (epochs[start:end] for start, end in zip([0, *ends], ends, strict=False))
     return [
-        _Stretch(part[0].number, part[-1].number, sum(epoch.loss for epoch in part) / size)
+        _Stretch(part[0].number, part[-1].number, sum(epoch.loss for epoch in part) / len(part))
         for part in parts
     ]
 

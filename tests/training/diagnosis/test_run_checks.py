@@ -169,6 +169,15 @@ def test_a_small_dev_chooses_mostly_by_chance_whatever_is_found(dev: Report, fou
     assert diagnosed(dev=of_classes("abcab", "abcab")) == ()
 
 
+def test_a_part_of_dev_that_is_large_enough_chooses_the_epoch() -> None:
+    few, classes = of_tags(SPANS[:4], SPANS[:4]), of_classes("ab" * 3, "ab" * 3)
+    assert diagnosed(dev=JointReport(few, classes, 1.0)) == ()
+    both = diagnosed(dev=JointReport(few, of_classes("ab", "ab"), 1.0))
+    assert [finding.sentence.split(":")[0] for finding in both] == [
+        "dev has only 4 spans", "dev has only 2 texts"
+    ]  # fmt: skip
+
+
 def test_of_tags_and_classes_each_is_diagnosed() -> None:
     report = JointReport(of_tags([["O", "O"]] * 12), of_classes("ab" * 6, "a" * 12), 0.0)
     assert [finding.name for finding in diagnosed(dev=report)] == ["one-answer", "one-answer"]
@@ -341,30 +350,31 @@ def test_other_losses_are_not_called_too_high(losses: list[float]) -> None:
     assert diagnosed(history(losses, [0.1 * number for number in range(len(losses))])) == ()
 
 
-@pytest.mark.parametrize(("examples", "size"), [(5, 10), (12, 5), (49, 2), (50, 1)])
+@pytest.mark.parametrize(("examples", "size"), [(5, 10), (12, 4), (30, 2), (34, 1), (50, 1)])
 def test_epochs_of_few_examples_are_compared_several_at_a_time(examples: int, size: int) -> None:
     def found(*parts: Sequence[float]) -> list[str]:
         losses = [loss for part in parts for loss in part]
         epochs = history(losses, [0.001 * number for number in range(len(losses))])
         return [each.sentence for each in diagnosed(epochs, examples=examples)]
 
-    def named(number: int) -> str:
-        first, last = size * (number - 1) + 1, size * number
-        return f"epochs {first} to {last}" if size > 1 else f"epoch {last}"
+    def named(number: int, more: int = 0) -> str:
+        first, last = size * (number - 1) + 1, size * number + more
+        return f"epochs {first} to {last}" if last > first else f"epoch {last}"
 
     noise = [1.0] * (size - 1) + [1.0 if size == 1 else 3.0]  # of batches of a few examples
     mean = sum(noise) / size
-    left = [99.0] * (size - 1)  # too few to be compared
-    assert found(noise, noise[::-1], left) == []
+    assert found(noise, noise[::-1]) == []
     first = named(1) if size > 1 else "the first"
-    assert found(noise, noise, [1.3 * mean] * size, left) == [
-        f"the learning rate is too high: the loss of {named(3)} ({1.3 * mean:.4f}) is above that "
-        f"of {first} ({mean:.4f})"
+    high = [1.3 * mean] * (2 * size - 1)  # the last stretch has what is left over
+    assert found(noise, noise, high) == [
+        f"the learning rate is too high: the loss of {named(3, size - 1)} ({1.3 * mean:.4f}) is "
+        f"above that of {first} ({mean:.4f})"
     ]
     assert found(noise, [0.2 * mean] * size, [0.6 * mean] * size) == [
         f"the learning rate is too high: the loss rose from {0.2 * mean:.4f} in {named(2)} to "
         f"{0.6 * mean:.4f} in {named(3)}"
     ]
+    assert found(noise, high[:-1][: size - 1]) == []  # too few to be compared
 
 
 def test_an_epoch_that_was_not_completed_says_nothing_of_the_loss() -> None:
