@@ -206,7 +206,7 @@ def test_where_all_seeds_are_done_a_time_limit_is_for_none(
 @pytest.mark.slow
 def test_a_seed_that_its_minutes_have_ended_takes_no_further_step(tmp_path: Path) -> None:
     config = tiny.config(
-        tmp_path, "train.seeds=[1,2]", "train.max_epochs=1000", "train.max_minutes=0.05"
+        tmp_path, "train.seeds=[1,2]", "train.max_epochs=1000", "train.max_minutes=0.12"
     )
     train_seeds(config)
     folder = tmp_path / "model"
