@@ -249,9 +249,8 @@ def _scheme(
         return scheme_of(sentences, name, data.scheme, expected, remedy)
     if any(len(sentence.columns) != len(data.tag_columns) for sentence in sentences):
         wanted = plural(len(data.tag_columns), "tag column")
-        expects = f"{name}: expected a column file or CoNLL-U with {wanted}, as ("
-        option = Setting("data.tag_column")
-        raise DataError(Message(expects, option, f") names a list of them; found {found}"))
+        expects = f"{name}: expected a column file or CoNLL-U with {wanted} ("
+        raise DataError(Message(expects, Setting("data.tag_column"), f"); found {found}"))
     if data.first_tag_column in NO_TAGS:  # a lemma may look like a tag of a span
         return scheme_of(sentences, name, PLAIN, None)
     return scheme_of(sentences, name, data.scheme, expected, remedy)

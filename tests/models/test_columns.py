@@ -228,7 +228,8 @@ def test_other_formats_than_columns_are_refused(tmp_path: Path) -> None:
     config = load_config(
         overrides=['data.tag_column=["UPOS", "FEATS"]'], flags={"data.train_file": str(file)}
     )
-    with pytest.raises(DataError, match=r"expected a column file or CoNLL-U, as data\.tag_column"):
+    expected = r"expected a column file or CoNLL-U with 2 tag columns \(data\.tag_column\); found"
+    with pytest.raises(DataError, match=expected):
         prepare(config, CPU)
 
 
