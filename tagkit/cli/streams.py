@@ -13,7 +13,7 @@ import typer
 from tagkit.cli.terminal import for_terminal
 
 _ESCAPE = "tagkit.escape"
-Stream = TypeVar("Stream")
+_Stream = TypeVar("_Stream")
 
 
 class _Closed(io.RawIOBase):
@@ -67,7 +67,7 @@ def prepare_streams() -> None:
         sys.stderr.reconfigure(errors="backslashreplace")
 
 
-def _whole(stream: Stream) -> Stream | io.TextIOWrapper:
+def _whole(stream: _Stream) -> _Stream | io.TextIOWrapper:
     """The stream, such that all that is written arrives, or is refused with an error.
 
     With PYTHONUNBUFFERED a stream has no buffer, and what the system does not take at once, as of a

@@ -33,8 +33,8 @@ class Epoch(Record):
         tokens_per_s: of training, scoring dev not counted.
         seconds: of training and scoring.
         is_best: whether its score is better than that of every earlier epoch; among equal scores
-            the first is the best. As long as all scores are 0, the last
-            one whose loss on dev is finite.
+            the first is the best. As long as all scores are 0, the last one whose loss on dev is
+            finite.
         whole: whether the pass was completed; False if `max_minutes` ended it early.
         dev_loss: on dev, in the unit of `loss`, without dropout; None where no sentence of dev can
             be scored, where the loss is not finite, and of an epoch of an earlier version.

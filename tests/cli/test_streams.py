@@ -58,6 +58,20 @@ def test_a_full_disk_behind_standard_output_is_one_line(
     assert "Exception ignored" not in ended.stderr
 
 
+@pytest.mark.parametrize("unbuffered", [[], ["-u"]])
+def test_who_holds_the_streams_of_before_can_still_write_to_them(unbuffered: list[str]) -> None:
+    code = (
+        "import logging, sys; logging.basicConfig(format='%(message)s')\n"
+        "from tagkit.cli.streams import prepare_streams; prepare_streams()\n"
+        "logging.warning('held'); print('new'); sys.__stdout__.write('old\\n')"
+    )
+    ended = subprocess.run(
+        [sys.executable, *unbuffered, "-c", code],
+        capture_output=True, text=True, timeout=60, check=True,
+    )  # fmt: skip
+    assert (ended.stdout, ended.stderr) == ("new\nold\n", "held\n")
+
+
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_output_of_which_the_system_takes_a_part_is_an_error(
     tmp_path: Path, unbuffered: str

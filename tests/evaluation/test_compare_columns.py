@@ -56,12 +56,14 @@ NOTE = (
         (re.sub("\tO\n", "\tO\t0.5000\n", re.sub("PER\n", "PER\t0.9000\n", CLASSES)), {}, True),
         # Feature columns are other values within a sentence; one of a token shows nothing.
         (CLASSES.replace("leave\tO", "ask\tO"), {}, False),
+        # A single value in the whole file fills its column.
+        (re.sub("\t(greet|leave|ask)", "\t_", CLASSES), {}, False),
         (CLASSES.split("\n\n")[1] + "\n", {}, False),
         (CLASSES.replace("\tgreet\t", "\t").replace("\task\t", "\t", 1), {}, False),
         # Where the tags are named, nothing says what the other columns are.
         (CLASSES, {"tag_column": 3}, False),
     ],
-    ids=["classes", "probabilities", "features", "one word", "one column", "named"],
+    ids=["classes", "probabilities", "features", "filled", "one word", "one column", "named"],
 )
 @pytest.mark.parametrize("keep_labels", [False, True])
 def test_columns_that_look_like_classes_are_said_not_to_be_scored(

@@ -1,5 +1,6 @@
 """One of a model's several tag columns, scored as if it were alone."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from typer.testing import CliRunner
 
 import tagkit
 from tagkit.cli.main import app
+from tagkit.config import load_config
 from tagkit.errors import DataError
 from tagkit.evaluation.column_report import ColumnsReport
 from tagkit.evaluation.tag_report import TagReport
@@ -74,14 +76,47 @@ def test_it_has_the_analyses_that_its_predictions_have(folder: Path, model: Pred
     assert [*every.to_dict()] == ["measures", "errors", "slices", "interval", "calibration"]
 
 
-def test_models_are_compared_by_it(folder: Path, model: Predictor) -> None:
+def test_models_of_several_columns_and_of_one_are_compared_by_it(
+    folder: Path, model: Predictor, tmp_path: Path
+) -> None:
     gold = folder / "test.conllu"
-    systems = tagkit.compare(gold, models={"a": model, "b": folder / "model"}, tag_column="FEATS")
-    first, second = systems.parts[""]
-    alone = tagkit.evaluate(gold, model=model, tag_column="FEATS")
-    assert first.score == second.score == alone.headline
+    files = {f"data.{name}_file": str(folder / f"{name}.conllu") for name in ("train", "dev")}
+    options = ["data.tag_column=MISC.NER", "train.max_epochs=1", "encoder.hidden=4"]
+    other = train(load_config(overrides=options, flags={**files, "output.dir": tmp_path / "one"}))
+    models = {"a": model, "b": other.predictor}
+    first, second = tagkit.compare(gold, models=models, tag_column="MISC.NER").parts[""]
+    scores = [tagkit.evaluate(gold, model=each, tag_column="MISC.NER").headline
+              for each in models.values()]  # fmt: skip
+    assert [first.score, second.score] == scores
+    assert scores[0] != scores[1]
     assert second.difference is not None
-    assert (second.difference.difference, second.difference.p) == (0.0, 1.0)
+    assert second.difference.difference == pytest.approx(scores[1] - scores[0])
+
+
+def test_its_page_has_the_sections_of_a_single_column(folder: Path, tmp_path: Path) -> None:
+    arguments = [folder / "model", folder / "test.conllu", "--tag-column", "MISC.NER"]
+    page = tmp_path / "page.html"
+    done = CliRunner().invoke(app, ["eval", *map(str, arguments), "--html", str(page)])
+    assert done.exit_code == 0
+    headings = re.findall(r"<h2[^>]*>([^<]*)", page.read_text("utf-8"))
+    assert "What goes wrong" in headings
+    assert "Columns" not in headings
+
+
+def test_a_number_names_a_column_of_the_model(tmp_path: Path) -> None:
+    files = {}
+    for name, (count, seed) in {"train": (40, 1), "dev": (10, 2)}.items():
+        rows = tiny.lines(count, seed, columns=3)
+        files[f"data.{name}_file"] = str(tiny.write(tmp_path / f"{name}.conll", rows))
+    options = ["data.tag_column=[1, 2]", "train.max_epochs=2", "encoder.hidden=8"]
+    trained = train(load_config(overrides=options, flags={**files, "output.dir": tmp_path / "m"}))
+    whole, gold = trained.dev, files["data.dev_file"]
+    assert isinstance(whole, ColumnsReport)
+    for place, number in enumerate((1, 2)):
+        alone = tagkit.evaluate(gold, model=trained.predictor, tag_column=number)
+        assert alone == whole.columns[place].tags
+    with pytest.raises(DataError, match=r"predicts \(1, 2\), or a list of as many; found -1$"):
+        tagkit.evaluate(gold, model=trained.predictor, tag_column=-1)
 
 
 def test_what_is_of_no_single_column_says_how_to_name_one(folder: Path, model: Predictor) -> None:
