@@ -44,7 +44,7 @@ def convert_command(
     scheme: Annotated[
         str | None,
         typer.Option(
-            help="Tag scheme of OUT: iob1, iob2, iobes or bilou.",
+            help="Tag scheme of OUT: iob1, iob2, iobes, bilou or bmes.",
             metavar="SCHEME",
             show_default="that of IN",
             autocompletion=complete_span_scheme,

@@ -147,7 +147,7 @@ def test_tags_of_a_scheme_that_is_not_known_are_remarked_on(tmp_path: Path, stri
     lost = "; strict mode counts no span that has one" if strict else ""
     said = (
         f"{gold}: 6 of 13 transitions are illegal in IOBES, which fits its tags best of IOB1, "
-        f"IOB2, IOBES, BILOU{lost}"
+        f"IOB2, IOBES, BILOU, BMES{lost}"
     )
     both = write(tmp_path, "both", "a I-A I-A\nb E-A E-A\nc E-B E-B\nd O O\n\n" * 3)
     for files in ((gold, gold), (both, None)):
