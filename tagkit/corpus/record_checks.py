@@ -28,6 +28,7 @@ def check_item(item: Item, where: str) -> None:
     _check_strings("classes", item.labels, where)
     _check_extra(item.extra, where)
     if isinstance(item, Sentence):
+        _check_parts("words", item.words, where)
         check_sentence(item, where)
         if not item.words:
             raise DataError(f"{where}: expected at least one word, found none")
@@ -71,7 +72,10 @@ def check_sentence(sentence: Sentence, where: str) -> None:
     Raises:
         DataError: words are no strings, or there is not one place in the text for each.
     """
-    _check_strings("words", sentence.words, where)
+    words: Any = sentence.words  # also those of an array, of which a model makes a tuple
+    if isinstance(words, str) or not isinstance(words, Iterable):
+        raise DataError(f"{where}: expected words, found {clipped(repr(words))}")
+    _check_strings("words", tuple(words), where)
     if sentence.text is not None:
         _check_text(sentence.text, where)
         _check_count("place in its text", len(sentence.places), sentence.words, where)
@@ -124,7 +128,7 @@ def _check_spans(text: str, spans: Any, where: str) -> None:
             raise DataError(
                 f"{where}: spans: expected a TextSpan with a label, found {clipped(repr(span))}"
             )
-        start, end = _pair("spans", (span.start, span.end), where)
+        start, end = pair("spans", (span.start, span.end), where)
         if not 0 <= start < end <= len(text):
             raise _outside("spans", text, (start, end), where)
         if span.text != text[start:end]:
@@ -140,14 +144,19 @@ def _check_places(
     """Refuse places outside of a text, or out of its order; `apart` ones do not overlap either."""
     least = 0
     for place in places:
-        start, end = _pair(what, place, where)
+        start, end = pair(what, place, where)
         if not least <= start < end <= len(text):
             raise _outside(what, text, (start, end), where)
         least = end if apart else start
 
 
-def _pair(what: str, place: Any, where: str) -> tuple[int, int]:
+def pair(what: str, place: Any, where: str) -> tuple[int, int]:
     """Start and end of a place.
+
+    Args:
+        what: names the places in messages.
+        place: of a record.
+        where: as of `check_item`.
 
     Raises:
         DataError: it is no pair, or not one of whole numbers, which alone a file can hold.
