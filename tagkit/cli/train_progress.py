@@ -62,7 +62,9 @@ class Progress(WithBar, Listener):
         self._steps.restart("seed" if self._seeds > 1 else "run")
         criterion = prepared.criterion
         self._measure, self._metric = criterion.name, criterion.key
-        self._columns = {**criterion.beside, **description.columns}
+        columns = {**criterion.beside, **description.columns}
+        columns.pop(criterion.key, None)  # it has the column of the criterion
+        self._columns = columns
         self._factor = 100 if description.shares else 1
         note("")
         note(table_head(self._measure, self._columns))

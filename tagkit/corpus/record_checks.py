@@ -123,6 +123,7 @@ def _check_count(what: str, found: int, words: Sequence[str], where: str) -> Non
 
 def _check_spans(text: str, spans: Any, where: str) -> None:
     _check_parts("spans", spans, where)
+    least = 0
     for span in spans:
         if not isinstance(span, TextSpan) or not isinstance(span.label, str):
             raise DataError(
@@ -131,6 +132,9 @@ def _check_spans(text: str, spans: Any, where: str) -> None:
         start, end = pair("spans", (span.start, span.end), where)
         if not 0 <= start < end <= len(text):
             raise _outside("spans", text, (start, end), where)
+        if start < least:  # one that overlaps the one before is refused where that matters
+            raise DataError(f"{where}: expected spans in the order of the text, found {span}")
+        least = start
         if span.text != text[start:end]:
             raise DataError(
                 f"{where}: spans: expected the text from {start} to {end}, "

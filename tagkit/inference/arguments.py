@@ -1,6 +1,7 @@
 """What callers of a model give: values of a wrong kind are refused by the parameter's name."""
 
 from collections.abc import Iterable, Sequence
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +34,9 @@ def check_count(name: str, value: Any, least: int = 1, most: int = 2**31 - 1) ->
     Raises:
         DataError: it is refused; the message has the parameter's name.
     """
-    # True is an int too, and 1 is not what it was meant for.
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+    # Also a number of NumPy. True is an int too, and 1 is not what it was meant for.
+    is_number = isinstance(value, Integral) and not isinstance(value, bool)
+    if not is_number or value < least:
         found = clipped(repr(value))
         raise DataError(f"{name}: expected a whole number, at least {least}, found {found}")
     if value > most:  # the libraries below count in 32 or 64 bits
@@ -48,7 +50,7 @@ def check_probability(name: str, value: Any) -> None:
     Raises:
         DataError: it is refused; the message has the parameter's name.
     """
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
     if not is_number or not 0 <= value <= 1:
         raise DataError(f"{name}: expected a number from 0 to 1, found {clipped(repr(value))}")
 
@@ -140,15 +142,20 @@ def check_stretches(
                 )
 
 
-def check_function(name: str, value: Any) -> None:
-    """Refuse what cannot be called with a number.
+def check_function(name: str, value: Any, taking: str) -> None:
+    """Refuse what cannot be called.
+
+    Args:
+        name: of the parameter.
+        value: given.
+        taking: what the function is called with, for the message.
 
     Raises:
         DataError: it is refused; the message has the parameter's name.
     """
     if not callable(value):
         found = clipped(repr(value))
-        raise DataError(f"{name}: expected a function that takes a number, found {found}")
+        raise DataError(f"{name}: expected a function that takes {taking}, found {found}")
 
 
 def check_annotates(task: Task) -> None:

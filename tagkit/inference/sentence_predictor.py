@@ -146,8 +146,8 @@ class SentencePredictor:
         for name, value in (("threshold", threshold), ("min_confidence", min_confidence)):
             if value is not None:
                 check_probability(name, value)
-        check_function("on_long", on_long)
-        check_function("on_removed", on_removed)
+        check_function("on_long", on_long, "a number")
+        check_function("on_removed", on_removed, "what is not kept")
         if not sentences:
             return []
         # A class belongs to the whole text, so nothing is cut and nothing is "long".

@@ -119,3 +119,12 @@ def test_what_does_not_fit_is_named(record: Item | Answer, problem: str) -> None
         list(as_items([*GOOD, record], split=True))
     with pytest.raises(DataError, match=f"^gold: record 9: {problem}$"):
         labelled_records([*GOOD, record], "gold")
+
+
+def test_spans_stand_in_the_order_of_the_text() -> None:
+    spans = (TextSpan("c", 2, 3, "X"), TextSpan("a", 0, 1, "Y"))
+    with pytest.raises(DataError, match=r"^record 1: expected spans in the order of the text, "):
+        list(as_items([Document("abc", spans=spans)], split=True))
+    (same,) = as_items([Document("abc", spans=spans[::-1])], split=True)
+    assert isinstance(same, Document)
+    assert same.spans == spans[::-1]

@@ -314,7 +314,7 @@ def test_a_sentence_without_words_and_a_count_below_one_are_refused(predictor: P
 def test_the_n_best_taggings_need_the_feature_columns_too(predictor: Predictor) -> None:
     (found,) = predictor.n_best([sentence("Ada", "visits", "Rome", ".")], 2)
     assert found[0].probability >= found[1].probability
-    with pytest.raises(DataError, match="this model reads 1 feature columns"):
+    with pytest.raises(DataError, match="this model reads 1 feature column beside the words"):
         predictor.n_best([Sentence(("Ada",))], 2)
     for values in (("C",), ("C", None)):
         problem = r"^features: expected a value for each of 2 words, found "
@@ -495,6 +495,19 @@ def test_what_is_no_sentence_is_not_annotated(
         plain.annotate(sentences, batch_size=8, confidence=False)
 
 
+def test_numbers_of_numpy_and_devices_of_torch_are_taken(plain: Predictor, folder: Path) -> None:
+    sentences = [Sentence(("Ada", "visits", "Rome")), Sentence(("Ben", "left"))]
+    expected = plain.annotate(sentences, batch_size=1, confidence=False, min_confidence=0.5)
+    size: Any = np.int64(1)
+    share: Any = np.float32(0.5)
+    assert plain.annotate(sentences, batch_size=size, confidence=False, min_confidence=share) == (
+        expected
+    )
+    assert tagkit.load(folder, torch.device("cpu")).device == torch.device("cpu")
+    with pytest.raises(DeviceError, match="^device 'meta': expected 'auto'"):
+        tagkit.load(folder, torch.device("meta"))
+
+
 def test_predictions_of_other_sentences_are_neither_reported_nor_judged(plain: Predictor) -> None:
     sentences = (Sentence(("Ada", "left"), ("B-PER", "O")), Sentence(("Rome",), ("B-LOC",)))
     split = Split("gold", sentences, Detection("iob2", 1, 0), ())
@@ -537,7 +550,7 @@ def test_a_stream_that_fails_answers_what_came_before(plain: Predictor) -> None:
         (broken(), OSError, "the disk is gone"),
         (["Ada visits Rome .", ("Ben",), None], DataError, "found None"),
         (["Ada .", ("Ben",), Sentence(("Ada",), features=(("UP",),))], DataError,
-         "this model reads 0 feature columns"),
+         "this model reads no feature columns, found 1 beside a sentence"),
     ):  # fmt: skip
         answers = plain.stream(inputs)  # type: ignore[arg-type]
         assert next(answers).tokens[0].text == "Ada"
@@ -617,7 +630,11 @@ def test_a_predictor_that_was_sent_to_another_process_answers_the_same_itself(
         ("threshold", 2, "threshold: expected a number from 0 to 1, found 2"),
         ("threshold", "a", "threshold: expected a number from 0 to 1, found 'a'"),
         ("on_long", 3, "on_long: expected a function that takes a number, found 3"),
-        ("on_removed", None, "on_removed: expected a function that takes a number, found None"),
+        (
+            "on_removed",
+            None,
+            "on_removed: expected a function that takes what is not kept, found None",
+        ),
     ],
 )
 def test_an_option_of_another_type_or_out_of_range_is_refused_by_its_name(
