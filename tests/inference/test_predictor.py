@@ -504,7 +504,7 @@ def test_numbers_of_numpy_and_devices_of_torch_are_taken(plain: Predictor, folde
         expected
     )
     assert tagkit.load(folder, torch.device("cpu")).device == torch.device("cpu")
-    with pytest.raises(DeviceError, match="^device 'meta': expected 'auto'"):
+    with pytest.raises(DeviceError, match=r"^device 'meta': expected 'auto'"):
         tagkit.load(folder, torch.device("meta"))
 
 
