@@ -3,11 +3,13 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
+from tagkit.corpus.formats.columns.layout import CONLLU
+from tagkit.corpus.formats.conllu import KEY
 from tagkit.corpus.lint.file_contents import ReadFile
 from tagkit.corpus.lint.findings import Finding, Severity
 from tagkit.corpus.lint.spelling import variants
 from tagkit.errors import shorten
-from tagkit.wording import plural, shown_name
+from tagkit.wording import Message, Setting, plural, shown_name
 
 _FEW = 5  # a label with fewer examples is hardly learnt, and its score is mostly chance
 _MOST_SHOWN = 12
@@ -55,7 +57,11 @@ def _too_few_or_many(read: ReadFile, counts: Counter[str], is_train: bool) -> It
         yield Finding(severity, "only-O", read.path, message)
     elif len(counts) == 1 and not read.has_spans:
         (label,) = counts
-        yield Finding(severity, "one-label", read.path, f"{shorten(label)} is the only label")
+        message = f"{shorten(label)} is the only label"
+        if label == "_" and read.format.name == CONLLU:  # the sign of an empty cell
+            column = Setting("data.tag_column", f"MISC.{KEY}")
+            message = Message(f"{message}. Name the column of the tags, for example with ", column)
+        yield Finding(severity, "one-label", read.path, message)
     elif not read.has_spans and counts.total() >= _TEXTS and 2 * len(counts) > counts.total():
         message = (
             f"{len(counts):,} distinct labels in {counts.total():,}: are they those of a column "

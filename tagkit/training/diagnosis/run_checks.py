@@ -199,7 +199,7 @@ def _overfitting(outcome: Outcome) -> Iterator[Statement]:
         yield (
             Message(
                 f"the model overfits: from epoch {best.number} to {last.number} the loss on train "
-                f"fell from {best.loss:.4f} to {last.loss:.4f}, and the {what} "
+                f"fell from {best.loss:z.4f} to {last.loss:z.4f}, and the {what} "
                 f"({before}, then {after})"
             ),
             Message(
@@ -258,10 +258,10 @@ def _rise(found: Sequence[_Stretch]) -> str:
     if high.loss > _ABOVE_FIRST * first.loss:
         of_first = "the first" if first.first == first.last else str(first)
         return (
-            f"the loss of {high} ({high.loss:.4f}) is above that of {of_first} ({first.loss:.4f})"
+            f"the loss of {high} ({high.loss:z.4f}) is above that of {of_first} ({first.loss:z.4f})"
         )
     if last.loss > max(_ABOVE_LOWEST * low.loss, _NOT_LOW * first.loss):
-        return f"the loss rose from {low.loss:.4f} in {low} to {last.loss:.4f} in {last}"
+        return f"the loss rose from {low.loss:z.4f} in {low} to {last.loss:z.4f} in {last}"
     return ""
 
 
