@@ -16,7 +16,7 @@ from tagkit.text.scheme_detection import count_steps, illegal_count
 from tagkit.text.schemes import DISPLAY, has_spans, stretches
 from tagkit.training.diagnosis.finding import Check, Finding, Statement
 from tagkit.training.setup import Prepared
-from tagkit.wording import Message, Setting, listed, plural, plural_of, shown_name
+from tagkit.wording import Message, Setting, listed, plural, plural_of, shorten, shown_name
 
 _FEW = 10  # a label with fewer examples is hardly learnt, and its score is mostly chance
 _DUPLICATES = 0.05  # share of a corpus that occurs in train, above which its scores mislead
@@ -130,6 +130,34 @@ def _no_labels(corpora: Corpora) -> Iterator[Statement]:
                 Message("Check that it is the right file, and the right column of it (",
                         Setting("data.tag_column"), ")"),
             )  # fmt: skip
+
+
+def _one_label(corpora: Corpora) -> Iterator[Statement]:
+    for part in corpora.scored:
+        for what, counts in part.counts.items():
+            is_class = what == "class"
+            total = len(part.split.sentences) if is_class else part.split.tokens
+            known = corpora.train.counts[what]
+            # Of spans the counts are fewer than the tokens: not to find them is an answer too.
+            if len(counts) > 1 or not 1 < total == counts.total() or not known.keys() > counts.keys():
+                continue
+            (label,) = counts
+            unit = corpora.unit if is_class else "token"
+            others = f"{plural_of(corpora.unit)} with other {plural_of(what)}"
+            remedy = Message(f"Move some {others} to {part.name}")
+            if _is_held_out(part.name, corpora.prepared.config):
+                remedy = Message(
+                    "Name a dev corpus with ", Setting("data.dev_file"),
+                    ", hold out more of train with ", Setting("data.dev_fraction"),
+                    f", or label more {others}",
+                )  # fmt: skip
+            yield (
+                Message(
+                    f"every {unit} of {part.name} has the {what} {shorten(label)}: a model that "
+                    "always predicts it scores 100"
+                ),
+                remedy,
+            )
 
 
 def _unknown_labels(corpora: Corpora) -> Iterator[Statement]:
@@ -270,6 +298,7 @@ def _few_vectors(corpora: Corpora) -> Iterator[Statement]:
 # The order is that in which a person corrects a corpus.
 CORPUS_CHECKS = (
     Check("no-labels", _no_labels),
+    Check("one-label", _one_label),
     Check("unknown-labels", _unknown_labels),
     Check("few-examples", _few_examples),
     Check("large-dev", _large_dev),

@@ -221,6 +221,45 @@ def test_classes_are_diagnosed_as_labels_are(tmp_path: Path) -> None:
     ]
 
 
+def of_classes(folder: Path, *overrides: str, **classes: str) -> list[tuple[str, str]]:
+    """What is said of files of texts whose classes are the letters."""
+    flags = {}
+    for name, letters in classes.items():
+        path = folder / f"{name}.tsv"
+        lines = [f"{letter}\ta text of {n} {name}\n" for n, letter in enumerate(letters)]
+        path.write_text("label\ttext\n" + "".join(lines), encoding="utf-8")
+        flags[f"data.{name}_file"] = str(path)
+    return said(of_files(*overrides, task="classify", **flags))
+
+
+def test_a_dev_corpus_of_one_class_is_named(tmp_path: Path) -> None:
+    always = "a model that always predicts it scores 100"
+    both = "a" * 20 + "b" * 20
+    assert of_classes(tmp_path, train=both, dev="aaaa", test="bb") == [
+        ("one-label", f"every text of {name} has the class '{label}': {always}. Move some texts with "
+                      f"other classes to {name}.")
+        for name, label in (("dev", "a"), ("test", "b"))
+    ]  # fmt: skip
+    for dev in ("aaab", "a"):  # of one text it cannot be otherwise
+        assert of_classes(tmp_path, train=both, dev=dev) == []
+    # The only text of the other class is for learning.
+    dev = ("one-label", f"every text of dev has the class 'a': {always}. Name a dev corpus with "
+                        "data.dev_file, hold out more of train with data.dev_fraction, or label "
+                        "more texts with other classes.")  # fmt: skip
+    assert of_classes(tmp_path, "train.seed=1", train="a" * 30 + "b")[0] == dev
+
+
+def test_a_dev_corpus_of_one_plain_label_is_named(tmp_path: Path) -> None:
+    train = [[f"x{number}\tNN", "go\tVB"] for number in range(20)]
+    (finding,) = found(tmp_path, train=train, dev=[["x\tNN", "y\tNN"]])
+    assert finding.text == (
+        "every token of dev has the label 'NN': a model that always predicts it scores 100. Move "
+        "some sentences with other labels to dev."
+    )
+    spans = [["Ada\tB-PER"], ["Bob\tB-PER", "Eve\tO"]]  # not to find one is an answer too
+    assert found(tmp_path, train=numbered(20), dev=spans) == []
+
+
 def test_classes_that_a_tagger_does_not_learn_are_not_remarked_on(tmp_path: Path) -> None:
     files = tiny.joint(tmp_path)
     for name in ("dev", "test"):
