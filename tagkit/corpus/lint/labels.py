@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from tagkit.corpus.formats.columns.layout import CONLLU
 from tagkit.corpus.formats.conllu import KEY
+from tagkit.corpus.formats.text_columns import is_noted
 from tagkit.corpus.lint.file_contents import ReadFile
 from tagkit.corpus.lint.findings import Finding, Severity
 from tagkit.corpus.lint.spelling import variants
@@ -36,7 +37,11 @@ def check_labels(read: ReadFile, is_train: bool) -> Iterator[Finding]:
             counts[other],
             tuple(lines[other]),
         )
-    rare = sorted((label for label in counts if counts[label] < _FEW), key=counts.__getitem__)
+    rare = sorted(
+        # One that is perhaps the name of a column needs no examples.
+        (x for x in counts if counts[x] < _FEW and not is_noted(x, read.notes)),
+        key=counts.__getitem__,
+    )
     if rare and is_train:  # in dev and test a rare label costs nothing
         yield Finding(
             "note",

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tagkit.config import Config
 from tagkit.corpus.dataset import LabelKinds, Split
+from tagkit.corpus.formats.text_columns import is_noted
 from tagkit.corpus.repetition import LONG, is_long, shared_sentences
 from tagkit.features.column_labels import ColumnLabels
 from tagkit.features.vocabulary import count_surfaces, count_words
@@ -183,8 +184,11 @@ def _unknown_labels(corpora: Corpora) -> Iterator[Statement]:
 
 
 def _few_examples(corpora: Corpora) -> Iterator[Statement]:
+    notes = corpora.train.split.notes
     for what, counts in corpora.train.counts.items():
-        rare = sorted((x for x in counts if counts[x] < _FEW), key=lambda x: (counts[x], x))
+        # One that is perhaps the name of a column needs no examples.
+        few = (x for x in counts if counts[x] < _FEW and not is_noted(x, notes))
+        rare = sorted(few, key=lambda x: (counts[x], x))
         if rare:
             yield (
                 Message(

@@ -75,6 +75,16 @@ def test_where_the_only_label_is_an_empty_cell_another_column_is_named(
     ]
 
 
+def test_what_may_be_the_name_of_a_column_is_not_called_rare(tmp_path: Path) -> None:
+    rows = "".join(f"a text {n},{('good', 'bad')[n % 2]}\n" for n in range(10))
+    report = check(tmp_path, {"train.csv": "Satz,Klasse\n" + rows})
+    assert [(finding.kind, finding.lines) for finding in report.findings] == [("reader", (1,))]
+    report = check(tmp_path, {"train.csv": rows + "a text,Klasse\n"})
+    assert told(report, "few-examples", tmp_path) == [
+        ("note", "1 label with fewer than 5 examples: Klasse (1)", ())
+    ]
+
+
 def test_a_column_of_texts_is_not_taken_for_labels_without_a_word(tmp_path: Path) -> None:
     rows = "".join(f"the label of row {n} and so on\ttext {n}\n" for n in range(3000))
     report = check(tmp_path, {"train.tsv": rows}, label_column=0, text_column=1)

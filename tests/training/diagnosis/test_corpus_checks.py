@@ -251,6 +251,19 @@ def of_classes(folder: Path, *overrides: str, **classes: str) -> list[tuple[str,
     return said(of_files(*overrides, task="classify", **flags))
 
 
+def test_a_class_that_may_be_the_name_of_its_column_is_not_called_rare(tmp_path: Path) -> None:
+    rows = "".join(f"a text {n},{('good', 'bad')[n % 2]}\n" for n in range(40))
+    train, dev = tmp_path / "train.csv", tmp_path / "dev.csv"
+    dev.write_text(rows.replace("text", "page"), encoding="utf-8")
+    files = {"task": "classify", "data.train_file": str(train), "data.dev_file": str(dev)}
+    for content, expected in (
+        (f"Satz,Klasse\n{rows}", []),  # of which a note asks whether it is
+        (f"{rows}Satz,Klasse\n", ["train has 1 class with fewer than 10 examples: Klasse (1)"]),
+    ):
+        train.write_text(content, encoding="utf-8")
+        assert [finding.sentence for finding in of_files(**files)] == expected
+
+
 def test_a_dev_corpus_of_one_class_is_named(tmp_path: Path) -> None:
     always = "a model that always predicts it scores 100"
     both = "a" * 20 + "b" * 20
