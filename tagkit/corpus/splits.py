@@ -158,7 +158,7 @@ def _refuse_one_tag(train: Split, data: DataConfig) -> None:
     labels = train.labels()
     # Of several columns another one may have something to learn.
     if train.scheme == PLAIN and len(labels) == 1 and not data.tag_columns:
-        problem = f"{train.path}: there is nothing to learn, as every tag is {shorten(*labels)}"
+        problem = f"{train.path}: there is nothing to learn, as every tag is {shorten(min(labels))}"
         raise DataError(Message(problem, other_column(train.format, data)))
 
 

@@ -140,7 +140,8 @@ def _one_label(corpora: Corpora) -> Iterator[Statement]:
             total = len(part.split.sentences) if is_class else part.split.tokens
             known = corpora.train.counts[what]
             # Of spans the counts are fewer than the tokens: not to find them is an answer too.
-            if len(counts) > 1 or not 1 < total == counts.total() or not known.keys() > counts.keys():
+            is_everywhere = len(counts) == 1 and counts.total() == total > 1
+            if not is_everywhere or not known.keys() > counts.keys():
                 continue
             (label,) = counts
             unit = corpora.unit if is_class else "token"

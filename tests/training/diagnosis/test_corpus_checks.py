@@ -268,8 +268,8 @@ def test_a_dev_corpus_of_one_class_is_named(tmp_path: Path) -> None:
     always = "a model that always predicts it scores 100"
     both = "a" * 20 + "b" * 20
     assert of_classes(tmp_path, train=both, dev="aaaa", test="bb") == [
-        ("one-label", f"every text of {name} has the class '{label}': {always}. Move some texts with "
-                      f"other classes to {name}.")
+        ("one-label", f"every text of {name} has the class '{label}': {always}. Move some texts "
+                      f"with other classes to {name}.")
         for name, label in (("dev", "a"), ("test", "b"))
     ]  # fmt: skip
     for dev in ("aaab", "a"):  # of one text it cannot be otherwise
